@@ -163,8 +163,6 @@ test('a calendar month of policy changes lists exactly its changes, oldest first
 
 test('two versions of a menu are compared, one is put back by the host product, another is refused', async () => {
   const host = await restoringHost(Date.now);
-  const { restoreSecret } = await panel.client.tenants.put(tenantId, { restoreUrl: host.url });
-  host.secret = restoreSecret ?? '';
   host.answers = [{ status: 'applied' }, { status: 'refused', reason: 'Frozen until Monday' }];
   const menus = history.filter(({ resource }) => resource.name === 'Main menu').reverse();
 
@@ -173,19 +171,29 @@ test('two versions of a menu are compared, one is put back by the host product, 
   await page.getByRole('menuitem', { name: 'Versions of this resource' }).click();
   await see(page.getByRole('heading', { name: 'Main menu' })).toBeVisible();
   await see(page.getByText(`${menus.length} versions`)).toBeVisible();
-  await page
-    .getByRole('radio', { name: /on the left$/ })
-    .nth(4)
-    .check();
-  await page
-    .getByRole('radio', { name: /on the right$/ })
-    .nth(2)
-    .check();
+  // The slider moves through the life of the menu, each version beside the one before it.
+  const shown = page.getByRole('region', { name: 'History' }).locator('[aria-current=true]');
+  const slider = page.getByRole('slider', { name: 'Version' });
+  for (const _ of [1, 2]) await slider.press('ArrowLeft');
+  await see(page).toHaveURL(new RegExp(`right=${menus[2]?.id}$`));
+  await see(shown).toHaveText(/After/);
+  // With a newer one the older is still on the left.
+  const other = page.getByRole('combobox', { name: 'Compared with' });
+  await other.selectOption(menus[0]?.id ?? '');
+  await see(page.getByRole('columnheader').nth(2)).toContainText('Current');
+  await other.selectOption(menus[4]?.id ?? '');
   await see(page.getByText(/^\d+ differences?$/)).toBeVisible();
+  await see(page.getByRole('rowheader', { name: '0', exact: true })).toHaveCount(0);
   await page.getByRole('checkbox', { name: 'Only differences' }).check();
 
+  // Nothing can be restored until the host product has said where.
+  await see(page.getByRole('button', { name: 'Restore this version' })).toHaveCount(0);
+  const { restoreSecret } = await panel.client.tenants.put(tenantId, { restoreUrl: host.url });
+  host.secret = restoreSecret ?? '';
+  await page.reload();
   await page.getByRole('button', { name: 'Restore this version' }).first().click();
   const dialog = page.getByRole('dialog', { name: 'Restore Main menu' });
+  await see(dialog).toContainText(menus[4]?.actor.email ?? '');
   await see(dialog.getByRole('columnheader')).toHaveText(['Field', 'Current', 'After the restore']);
   await dialog.getByRole('button', { name: 'Restore', exact: true }).click();
   await see(dialog.getByRole('status')).toContainText('Restored');
@@ -195,8 +203,17 @@ test('two versions of a menu are compared, one is put back by the host product, 
   // What was asked and answered is no version of the menu.
   await see(page.getByText(`${menus.length} versions`)).toBeVisible();
   await page.getByRole('button', { name: 'Restore this version' }).first().click();
+  const fields = dialog.getByRole('checkbox');
+  await see(fields.first()).toBeChecked();
+  const label = await fields.first().getAttribute('aria-label');
+  for (const other of await fields.all()) await other.uncheck();
+  await see(dialog.getByRole('button', { name: 'Restore', exact: true })).toBeDisabled();
+  await fields.first().check();
   await dialog.getByRole('button', { name: 'Restore', exact: true }).click();
   await see(dialog.getByRole('status')).toContainText('Frozen until Monday');
+  const field = label?.replace('Restore the field ', '') ?? '';
+  const state = new Map(Object.entries(menus[4]?.after ?? {}));
+  expect(host.calls[1]?.body.fields).toEqual({ [field]: state.get(field) });
   expect([host.applied.size, host.forged]).toEqual([1, 0]);
   await dialog.getByRole('button', { name: 'Close' }).click();
   await page.goto(`${panel.url}/settings/audit/events?action=restore`);

@@ -33,7 +33,8 @@ beforeAll(async () => {
   if (bad) bad.answers = [{ code: 503, text: '{"text":"Server is busy","code":9}' }];
   panel = await openPanel({ WEBHOOK_ALLOW_PRIVATE: 'true' });
   await loadDemo(panel.client, Date.now());
-  await panel.client.tenants.put(tenantId, { locale: 'en' });
+  const restoreUrl = 'https://app.example.com/restore';
+  await panel.client.tenants.put(tenantId, { locale: 'en', restoreUrl });
   page = await panel.enter({ tenantId });
   const made = await prepare(page, { good: good?.url ?? '', bad: bad?.url ?? '' });
   shown = { ...made, ...(await findChange(page)) };

@@ -21,6 +21,7 @@ export interface Parameters {
   'panel.exports.rows': { count: number };
   'panel.exports.rowsOver': { count: number };
   'panel.exports.progress': { count: number; done: number };
+  'panel.exports.asListed': { columns: string };
   'panel.palette.openEvent': { id: string };
   'panel.palette.byUser': { value: string };
   'panel.palette.byPerson': { value: string };
@@ -32,10 +33,9 @@ export interface Parameters {
   'panel.versions.count': { count: number };
   'panel.versions.differing': { count: number };
   'panel.versions.erased': { count: number };
-  'panel.versions.pickLeft': { version: string };
-  'panel.versions.pickRight': { version: string };
   'panel.versions.by': { who: string };
   'panel.restore.title': { name: string };
+  'panel.restore.field': { name: string };
   'panel.access.operators': { count: number };
   'panel.access.recordsNamed': { count: number };
   'panel.access.records': { count: number };
@@ -74,6 +74,7 @@ export interface Parameters {
   'panel.webhooks.remove.title': { name: string };
   'panel.webhooks.deliveries.range': { first: number; last: number };
   'panel.webhooks.deliveries.attempt': { n: number };
+  'panel.live.count': { count: number };
   'mail.export.ready.lead': { tenant: string };
   'mail.export.failed.lead': { tenant: string };
   'mail.terms.emails': { tenant: string };

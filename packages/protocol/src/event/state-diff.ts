@@ -46,25 +46,42 @@ export function compareStates(
   take: TakeLeaf,
   onlyChanges = false,
 ): void {
-  const effort = { ...effortMax };
-
-  const compare = (path: string, from: unknown, to: unknown): boolean => {
+  const pairsOf = memberPairs();
+  const compareMembers = (prefix: string, from: unknown, to: unknown): boolean =>
+    pairsOf(from, to).every(
+      (pair) => (onlyChanges && pair.isEqual) || compare(`${prefix}${pair.name}`, pair),
+    );
+  const compare = (path: string, { from, to }: MemberPair): boolean => {
     const [leaf, other] = [leafOf(from), leafOf(to)];
     const isLeaf = leaf !== undefined || other !== undefined;
     return (!isLeaf || take(path, leaf, other)) && compareMembers(`${path}.`, from, to);
   };
-  const compareMembers = (prefix: string, from: unknown, to: unknown): boolean => {
-    if (Array.isArray(from) && Array.isArray(to)) {
-      return alignLists(from, to, effort).every(
-        (pair) =>
-          (onlyChanges && pair.isEqual) || compare(`${prefix}${pair.index}`, pair.from, pair.to),
-      );
-    }
-    return memberNames(from, to).every((name) =>
-      compare(`${prefix}${name}`, memberOf(from, name), memberOf(to, name)),
-    );
-  };
   compareMembers('', before, after);
+}
+
+/** A member of two containers; undefined: that one does not have it. */
+export interface MemberPair {
+  /** Of a list: the index, of a removed element in the old list. */
+  name: string;
+  from: unknown;
+  to: unknown;
+  /** Whether the two are known to be equal. */
+  isEqual: boolean;
+}
+
+/**
+ * A function that pairs the members of two values of one comparison, in the order of every diff:
+ * by UTF-16 code units, elements as they are aligned. Values that are no containers have none.
+ */
+export function memberPairs(): (from: unknown, to: unknown) => MemberPair[] {
+  const effort = { ...effortMax };
+  return (from, to) =>
+    Array.isArray(from) && Array.isArray(to)
+      ? alignLists(from, to, effort).map(({ index, ...pair }) => ({ name: `${index}`, ...pair }))
+      : memberNames(from, to).map((name) => ({
+          ...{ name, from: memberOf(from, name), to: memberOf(to, name) },
+          isEqual: false,
+        }));
 }
 
 /**
@@ -100,7 +117,7 @@ export function diffStates(
 }
 
 /** A container with members is not a leaf; as a leaf it counts as absent. */
-function leafOf(value: unknown): StateLeaf {
+export function leafOf(value: unknown): StateLeaf {
   if (!isContainer(value)) return value as StateLeaf;
   if (Object.keys(value).length > 0) return undefined;
   return Array.isArray(value) ? '[]' : '{}';

@@ -9,6 +9,7 @@ import { useActorText } from '../../components/actor-name.ts';
 import { ChangedText } from '../../components/ChangedText.tsx';
 import { CopyButton } from '../../components/CopyButton.tsx';
 import { ErasedNote, ErasedValue, isErased } from '../../components/Erased.tsx';
+import { MoreButton, useShown } from '../../components/more.tsx';
 import { OutcomeBadge } from '../../components/OutcomeBadge.tsx';
 import { outcomeIn } from '../../components/outcome-in.ts';
 import { ScrollRegion } from '../../components/ScrollRegion.tsx';
@@ -19,6 +20,7 @@ import { useFormats } from '../../i18n/use-formats.ts';
 import { paths } from '../../paths.ts';
 import { useEvent } from '../../search/use-events.ts';
 import { useEventSearch } from '../../use-location.ts';
+import { useMayRestore } from '../versions/use-may-restore.ts';
 import { changedFields } from './diff-preview.ts';
 import { EventFacts } from './EventFacts.tsx';
 import { Reason } from './EventRow.tsx';
@@ -95,13 +97,13 @@ function Detail({ event }: { event: AuditEvent }) {
           <ChangedFields diff={event.diff} />
         </Part>
       )}
+      {hasState && <VersionLinks event={event} />}
+      <ProofBadge event={event} />
       {hasState && (
         <Part title={t.detail.sideBySide}>
           <StatesSideBySide before={before} after={after} />
         </Part>
       )}
-      {hasState && <VersionLinks event={event} />}
-      <ProofBadge event={event} />
       <Part title={t.detail.facts}>
         <EventFacts event={event} />
       </Part>
@@ -141,19 +143,22 @@ function Headline({ event }: { event: AuditEvent }) {
 
 function VersionLinks({ event }: { event: AuditEvent }) {
   const t = useTexts();
+  const mayRestore = useMayRestore();
   return (
     <div className="no-print flex flex-wrap gap-2">
       <AppLink href={paths.versions(event.resource.id)} className="btn">
         <History aria-hidden />
         {t.filters.seeVersions}
       </AppLink>
-      <AppLink
-        href={paths.versions(event.resource.id, { right: event.id })}
-        className="btn btn-quiet"
-      >
-        <Undo2 aria-hidden />
-        {t.restore.button}
-      </AppLink>
+      {mayRestore(event) && (
+        <AppLink
+          href={paths.versions(event.resource.id, { right: event.id })}
+          className="btn btn-quiet"
+        >
+          <Undo2 aria-hidden />
+          {t.restore.button}
+        </AppLink>
+      )}
     </div>
   );
 }
@@ -167,30 +172,36 @@ function Part({ title, children }: { title: string; children: ReactNode }) {
   );
 }
 
+const fieldsShown = 12;
+
 /** Each field that changed, with its value before and after. */
 function ChangedFields({ diff }: { diff: Diff }) {
   const t = useTexts();
   const fields = changedFields(diff);
+  const { shown, more } = useShown(fields, fieldsShown);
   if (fields.length === 0) return <p className="text-muted">{t.events.noChanges}</p>;
   return (
-    <dl className="divide-y divide-line rounded-lg border border-line">
-      {fields.map(({ field, from, to }) => (
-        <div key={field} className="keep px-3 py-2">
-          <dt className="font-mono text-xs break-all text-faint">{field}</dt>
-          <dd className="mt-1 grid grid-cols-[minmax(0,1fr)_auto_minmax(0,1fr)] items-start gap-2 text-[0.8125rem]">
-            <span>
-              <span className="sr-only">{t.detail.before}: </span>
-              <ChangedText from={from} to={to} side="from" />
-            </span>
-            <ArrowRight aria-hidden className="mt-1 size-3.5 text-faint" />
-            <span>
-              <span className="sr-only">{t.detail.after}: </span>
-              <ChangedText from={from} to={to} side="to" />
-            </span>
-          </dd>
-        </div>
-      ))}
-    </dl>
+    <>
+      <dl className="divide-y divide-line rounded-lg border border-line">
+        {shown.map(({ field, from, to }) => (
+          <div key={field} className="keep px-3 py-2">
+            <dt className="font-mono text-xs break-all text-faint">{field}</dt>
+            <dd className="mt-1 grid grid-cols-[minmax(0,1fr)_auto_minmax(0,1fr)] items-start gap-2 text-[0.8125rem]">
+              <span>
+                <span className="sr-only">{t.detail.before}: </span>
+                <ChangedText from={from} to={to} side="from" />
+              </span>
+              <ArrowRight aria-hidden className="mt-1 size-3.5 text-faint" />
+              <span>
+                <span className="sr-only">{t.detail.after}: </span>
+                <ChangedText from={from} to={to} side="to" />
+              </span>
+            </dd>
+          </div>
+        ))}
+      </dl>
+      <MoreButton {...more} />
+    </>
   );
 }
 

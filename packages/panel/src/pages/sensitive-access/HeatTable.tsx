@@ -1,12 +1,12 @@
 import { TriangleAlert } from 'lucide-react';
 import { AppLink } from '../../components/AppLink.tsx';
+import { MoreButton, useShown } from '../../components/more.tsx';
 import { ScrollRegion } from '../../components/ScrollRegion.tsx';
 import { Value } from '../../components/Value.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
 import { countIn, type HeatColumn, heatStep, type PersonDays } from './access-days.ts';
 import { useHeatKeys } from './heat-keys.ts';
-import { MoreButton, useShown } from './more.tsx';
 
 interface HeatTableProps {
   people: readonly PersonDays[];

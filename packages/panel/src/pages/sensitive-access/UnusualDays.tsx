@@ -1,9 +1,9 @@
 import { TriangleAlert } from 'lucide-react';
 import { AppLink } from '../../components/AppLink.tsx';
+import { MoreButton, useShown } from '../../components/more.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
 import { type PersonDays, timesUsual } from './access-days.ts';
-import { MoreButton, useShown } from './more.tsx';
 
 interface UnusualDaysProps {
   people: readonly PersonDays[];

@@ -1,16 +1,17 @@
 import type { Restore } from '@indelible/client';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { PlugZap, Undo2 } from 'lucide-react';
-import { type ReactNode, useEffect, useMemo } from 'react';
+import { Undo2 } from 'lucide-react';
+import { useEffect, useMemo, useState } from 'react';
 import { client } from '../../api.ts';
 import { Button } from '../../components/Button.tsx';
-import { ChangedText } from '../../components/ChangedText.tsx';
+import { ScrollRegion } from '../../components/ScrollRegion.tsx';
 import { Sheet } from '../../components/Sheet.tsx';
 import { ActionError } from '../../components/States.tsx';
 import { Verdict } from '../../components/Verdict.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
-import { useSession } from '../../session/session-context.tsx';
-import { fieldPairs } from './fields.ts';
+import { StateTable } from './StateTable.tsx';
+import { holdsMasked, type StateNode, stateTree } from './state-tree.ts';
+import { useVersionText } from './use-version-text.ts';
 import type { Version } from './versions.ts';
 
 interface RestoreDialogProps {
@@ -21,13 +22,14 @@ interface RestoreDialogProps {
 
 const pollMs = 1_000;
 
-/** The changes of a restore, a confirmation, and the answer of the tenant's application. */
+/** The changes of a restore to choose from, and the answer of the tenant's application. */
 export default function RestoreDialog({ target, current, close }: RestoreDialogProps) {
   const t = useTexts();
-  const { tenant } = useSession();
+  const version = useVersionText();
+  const choice = useFieldChoice(target, current);
   const queries = useQueryClient();
   const { event, of } = target;
-  const request = useMutation({ mutationFn: () => client.restore(event.id, of) });
+  const request = useMutation({ mutationFn: () => client.restore(event.id, of, choice.fields) });
   const id = request.data?.id;
   const progress = useQuery({
     queryKey: ['restore', id],
@@ -41,19 +43,6 @@ export default function RestoreDialog({ target, current, close }: RestoreDialogP
     if (settled) void queries.invalidateQueries({ queryKey: ['versions'] });
   }, [settled, queries]);
   const name = event.resource.name ?? event.resource.id;
-  if (!tenant.restoreUrl) {
-    return (
-      <Sheet title={t.restore.unavailableTitle} close={close}>
-        <PlugZap aria-hidden className="mb-2 size-6 text-faint" />
-        <p className="text-muted text-pretty">{t.restore.unavailableText}</p>
-        <Buttons>
-          <Button look="primary" onClick={close}>
-            {t.buttons.close}
-          </Button>
-        </Buttons>
-      </Sheet>
-    );
-  }
   const busy = request.isPending || (restore !== undefined && !settled);
   return (
     <Sheet title={t.restore.title({ name })} close={close} dismissable={!busy} width="max-w-2xl">
@@ -61,74 +50,91 @@ export default function RestoreDialog({ target, current, close }: RestoreDialogP
         <Outcome restore={restore} />
       ) : (
         <>
-          <p className="text-muted text-pretty">{t.restore.intro}</p>
-          <Changes target={target} current={current} />
+          <p className="font-medium">{version.name(target)}</p>
+          <p className="mt-1 text-muted text-pretty">{t.restore.intro}</p>
+          <Changes choice={choice} />
         </>
       )}
       <ActionError error={request.error} />
-      <Buttons>
+      <div className="mt-5 flex justify-end gap-2">
         <Button disabled={busy} onClick={close}>
           {settled ? t.buttons.close : t.buttons.cancel}
         </Button>
         {!settled && (
-          <Button Icon={Undo2} look="primary" disabled={busy} onClick={() => request.mutate()}>
+          <Button
+            Icon={Undo2}
+            look="primary"
+            disabled={busy || choice.isEmpty}
+            onClick={() => request.mutate()}
+          >
             {busy ? t.restore.working : t.restore.confirm}
           </Button>
         )}
-      </Buttons>
+      </div>
     </Sheet>
   );
 }
 
 const isOpen = (restore: Restore | undefined) => restore?.status === 'requested';
 
-function Buttons({ children }: { children: ReactNode }) {
-  return <div className="mt-5 flex justify-end gap-2">{children}</div>;
+/** The fields that would change, and which of them the reader wants. */
+function useFieldChoice(target: Version, current: Version) {
+  const tree = useMemo(() => stateTree(current.state, target.state), [current, target]);
+  const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
+  const changing = tree.filter(({ differing }) => differing > 0).map(({ name }) => name);
+  const isMasked = (name: string) => holdsMasked(target.state?.[name]);
+  const isChosen = (name: string) => !isMasked(name) && !left.has(name);
+  const chosen = changing.filter(isChosen);
+  const isWhole = !holdsMasked(target.state) && chosen.length === changing.length;
+  const toggle = (name: string) => {
+    const next = new Set(left);
+    if (!next.delete(name)) next.add(name);
+    setLeft(next);
+  };
+  return {
+    tree,
+    // Fields of a deleted resource cannot be set.
+    canChoose: current.state !== null,
+    isMasked,
+    isChosen,
+    toggle,
+    isEmpty: chosen.length === 0 && changing.length > 0,
+    /** Undefined: the whole state. */
+    fields: isWhole ? undefined : chosen,
+  };
 }
 
-function Changes({ target, current }: { target: Version; current: Version }) {
+function Changes({ choice }: { choice: ReturnType<typeof useFieldChoice> }) {
   const t = useTexts();
-  const pairs = useMemo(
-    () => fieldPairs(current.state, target.state).filter(({ same }) => !same),
-    [current, target],
-  );
-  if (pairs.length === 0) return <p className="mt-3 font-medium">{t.restore.nothing}</p>;
+  const { tree, canChoose, isMasked, isChosen, toggle } = choice;
+  const changing = tree.filter(({ differing }) => differing > 0);
+  if (changing.length === 0) return <p className="mt-3 font-medium">{t.restore.nothing}</p>;
   return (
-    <div className="mt-3 max-h-[45vh] overflow-auto rounded-lg border border-line">
-      <table className="w-full table-fixed border-collapse text-left text-[0.8125rem]">
-        <thead>
-          <tr className="border-b border-line text-xs text-faint">
-            <th scope="col" className="px-3 py-2 font-medium">
-              {t.detail.field}
-            </th>
-            <th scope="col" className="px-3 py-2 font-medium">
-              {t.versions.current}
-            </th>
-            <th scope="col" className="px-3 py-2 font-medium">
-              {t.restore.target}
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {pairs.map(({ position, field, left, right }) => (
-            <tr key={position} className="border-b border-line align-top last:border-0">
-              <th
-                scope="row"
-                className="px-3 py-1.5 font-mono text-xs font-normal break-all text-muted"
-              >
-                {field}
-              </th>
-              <td className="px-3 py-1.5">
-                <ChangedText from={left} to={right} side="from" />
-              </td>
-              <td className="px-3 py-1.5">
-                <ChangedText from={left} to={right} side="to" />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <ScrollRegion
+      label={t.restore.target}
+      className="mt-3 max-h-[45vh] rounded-lg border border-line"
+    >
+      <StateTable
+        tree={tree}
+        onlyDifferences
+        heads={[t.versions.current, t.restore.target]}
+        {...(canChoose && {
+          choice: ({ name }: StateNode) => (
+            <label className="-my-1 grid size-6 shrink-0 place-items-center">
+              <input
+                type="checkbox"
+                className="size-4 shrink-0 accent-accent"
+                aria-label={t.restore.field({ name })}
+                title={isMasked(name) ? t.restore.masked : undefined}
+                disabled={isMasked(name)}
+                checked={isChosen(name)}
+                onChange={() => toggle(name)}
+              />
+            </label>
+          ),
+        })}
+      />
+    </ScrollRegion>
   );
 }
 

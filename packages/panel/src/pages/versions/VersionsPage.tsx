@@ -77,96 +77,116 @@ export default function VersionsPage() {
 }
 
 function Versions({ resourceId, versions }: { resourceId: string; versions: Version[] }) {
-  const go = useGo();
   const pairs = new Map(useSearchPairs());
-  const chosen = chosenVersions(versions, { left: pairs.get('left'), right: pairs.get('right') });
-  const choose = (side: 'left' | 'right', key: string) => {
-    const now = { left: chosen?.left.key ?? key, right: chosen?.right.key ?? key };
-    go(paths.versions(resourceId, { ...now, [side]: key }), { replace: true });
-  };
+  const pinned = pairs.get('left');
+  const chosen = chosenVersions(versions, { left: pinned, right: pairs.get('right') });
+  const pathOf: PathOf = (right, left = pinned) =>
+    paths.versions(resourceId, left ? { left, right } : { right });
   const [current] = versions;
   return (
     <div className="gap-6 px-4 pb-10 lg:px-6 xl:grid xl:grid-cols-[18rem_minmax(0,1fr)]">
-      <VersionHistory versions={versions} chosen={chosen} choose={choose} />
-      {chosen && current && <VersionComparison {...chosen} current={current} />}
+      <VersionHistory versions={versions} chosen={chosen} pathOf={pathOf} />
+      {chosen && current && (
+        <div className="min-w-0">
+          <TimeTravel versions={versions} chosen={chosen} isPinned={!!pinned} pathOf={pathOf} />
+          <VersionComparison {...chosen} current={current} />
+        </div>
+      )}
     </div>
   );
 }
+
+/** The address of two versions; an empty left key stands for the one before. */
+type PathOf = (right: string, left?: string) => string;
 
 interface VersionHistoryProps {
   versions: readonly Version[];
   chosen: { left: Version; right: Version } | null;
-  choose: (side: 'left' | 'right', key: string) => void;
+  pathOf: PathOf;
 }
 
-/** The versions, newest first, with one choice for each side. */
-function VersionHistory({ versions, chosen, choose }: VersionHistoryProps) {
+/** Moves through the life of the resource, from its oldest state on the left to the current one. */
+function TimeTravel(props: VersionHistoryProps & { isPinned: boolean }) {
+  const { versions, chosen, isPinned, pathOf } = props;
   const t = useTexts();
+  const go = useGo();
+  const { name } = useVersionText();
+  if (chosen === null) return null;
+  const { left, right } = chosen;
+  const last = versions.length - 1;
+  const show = (step: number) => {
+    const version = versions[last - step];
+    if (version) go(pathOf(version.key), { replace: true });
+  };
+  return (
+    <div className="no-print mb-3 flex flex-wrap items-center gap-x-6 gap-y-2">
+      <label className="flex min-w-64 flex-1 items-center gap-3 text-[0.8125rem] text-muted">
+        {t.versions.slider}
+        <input
+          type="range"
+          className="h-6 min-w-0 flex-1 cursor-pointer accent-accent"
+          min={1}
+          max={last}
+          value={last - versions.indexOf(right)}
+          aria-valuetext={name(right)}
+          onChange={({ target }) => show(Number(target.value))}
+        />
+      </label>
+      <label className="flex min-w-0 items-center gap-2 text-[0.8125rem] text-muted">
+        {t.versions.comparedWith}
+        <select
+          className="field h-8 w-56 min-w-0 px-2"
+          value={isPinned ? left.key : ''}
+          onChange={({ target }) => go(pathOf(right.key, target.value), { replace: true })}
+        >
+          <option value="">{t.versions.theOneBefore}</option>
+          {versions.map((version) => (
+            <option key={version.key} value={version.key} disabled={version === right}>
+              {name(version)}
+            </option>
+          ))}
+        </select>
+      </label>
+    </div>
+  );
+}
+
+/** The versions, newest first; the two that are shown are marked. */
+function VersionHistory({ versions, chosen, pathOf }: VersionHistoryProps) {
+  const t = useTexts();
+  const { when, who } = useVersionText();
   return (
     <section aria-label={t.versions.history} className="no-print mb-6">
-      <div className="flex gap-2 border-b border-line pb-1.5 pl-1 text-2xs text-faint">
-        <span className="w-9 text-center">{t.versions.left}</span>
-        <span className="w-9 text-center">{t.versions.right}</span>
-      </div>
       <ol className="max-h-80 overflow-y-auto xl:max-h-[calc(100dvh-12rem)]">
         {versions.map((version) => (
-          <li
-            key={version.key}
-            className="flex items-start gap-2 border-b border-line py-2 pl-1 last:border-0"
-          >
-            <SideChoice side="left" version={version} chosen={chosen?.left} choose={choose} />
-            <SideChoice side="right" version={version} chosen={chosen?.right} choose={choose} />
-            <VersionName version={version} />
+          <li key={version.key} className="border-b border-line last:border-0">
+            <AppLink
+              href={pathOf(version.key)}
+              aria-current={version === chosen?.right}
+              className="block rounded-md px-2 py-2 text-[0.8125rem] leading-snug hover:bg-hover aria-[current=true]:bg-accent-soft"
+            >
+              <span className="flex flex-wrap items-center gap-x-2 tabular-nums">
+                {when(version)}
+                {version.isCurrent && (
+                  <span className="badge badge-accent">{t.versions.current}</span>
+                )}
+                {version === chosen?.left && (
+                  <span className="badge badge-plain">{t.detail.before}</span>
+                )}
+                {version === chosen?.right && (
+                  <span className="badge badge-plain">{t.detail.after}</span>
+                )}
+              </span>
+              {version.of === 'after' && (
+                <span className="block truncate text-xs text-muted">
+                  <ActionLabel action={version.event.action} outcome={outcomeIn(version.event)} />{' '}
+                  {t.versions.by({ who: who(version) })}
+                </span>
+              )}
+            </AppLink>
           </li>
         ))}
       </ol>
     </section>
-  );
-}
-
-interface SideChoiceProps {
-  side: 'left' | 'right';
-  version: Version;
-  chosen: Version | undefined;
-  choose: VersionHistoryProps['choose'];
-}
-
-function SideChoice({ side, version, chosen, choose }: SideChoiceProps) {
-  const t = useTexts();
-  const { when } = useVersionText()(version);
-  return (
-    <label className="grid h-6 w-9 place-items-center">
-      <input
-        type="radio"
-        name={`version-${side}`}
-        className="size-4 accent-accent"
-        aria-label={
-          side === 'left'
-            ? t.versions.pickLeft({ version: when })
-            : t.versions.pickRight({ version: when })
-        }
-        checked={chosen?.key === version.key}
-        onChange={() => choose(side, version.key)}
-      />
-    </label>
-  );
-}
-
-function VersionName({ version }: { version: Version }) {
-  const t = useTexts();
-  const { when, who } = useVersionText()(version);
-  const { event, of, isCurrent } = version;
-  return (
-    <div className="min-w-0 flex-1 text-[0.8125rem] leading-snug">
-      <p className="flex flex-wrap items-center gap-x-2 tabular-nums">
-        {when}
-        {isCurrent && <span className="badge badge-accent">{t.versions.current}</span>}
-      </p>
-      {of === 'after' && (
-        <p className="truncate text-xs text-faint">
-          <ActionLabel action={event.action} outcome={outcomeIn(event)} /> {t.versions.by({ who })}
-        </p>
-      )}
-    </div>
   );
 }

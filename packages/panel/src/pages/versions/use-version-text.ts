@@ -3,16 +3,22 @@ import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
 import type { Version } from './versions.ts';
 
-/** The name of a version: its time and author. */
-export function useVersionText(): (version: Version) => { when: string; who: string } {
+interface VersionText {
+  when(version: Version): string;
+  /** Empty for the state before the first known change. */
+  who(version: Version): string;
+  /** Time and author. */
+  name(version: Version): string;
+}
+
+/** A version in words. */
+export function useVersionText(): VersionText {
   const t = useTexts();
   const formats = useFormats();
   const actorText = useActorText();
-  return ({ event, of }) =>
-    of === 'before'
-      ? { when: t.versions.beforeFirst, who: '' }
-      : {
-          when: formats.dateTime(event.timestamp),
-          who: actorText(event),
-        };
+  const when = ({ event, of }: Version) =>
+    of === 'before' ? t.versions.beforeFirst : formats.dateTime(event.timestamp);
+  const who = ({ event, of }: Version) => (of === 'before' ? '' : actorText(event));
+  const name = (version: Version) => [when(version), who(version)].filter(Boolean).join(' · ');
+  return { when, who, name };
 }

@@ -1,16 +1,30 @@
 import type { AuditEvent, State } from '@indelible/client';
 import { expect, test } from 'vitest';
-import { fieldPairs } from './fields.ts';
+import { type StateNode, stateTree, visibleNodes } from './state-tree.ts';
 import { chosenVersions, versionsOf } from './versions.ts';
 
-test('two states are compared by leaf: nested paths, array elements, absent ones', () => {
+/** Each node with the names that lead to it. */
+const paths = (nodes: readonly StateNode[], prefix = ''): [string, StateNode][] =>
+  nodes.flatMap((node) => [
+    [`${prefix}${node.name}`, node] as [string, StateNode],
+    ...paths(node.members, `${prefix}${node.name}.`),
+  ]);
+const differing = (left: State | null, right: State | null) =>
+  paths(stateTree(left, right))
+    .filter(([, node]) => node.left !== node.right)
+    .map(([path, { left, right }]) => [path, left, right]);
+
+test('two states are one tree: nested members, list elements, absent ones', () => {
   const left = { name: 'a', hours: { open: '08:00' }, list: ['x', 'y'] };
   const right = { name: 'a', hours: { open: '09:00' }, list: ['x'] };
-  expect(fieldPairs(left, right)).toEqual([
-    { position: 0, field: 'hours.open', left: '08:00', right: '09:00', same: false },
-    { position: 1, field: 'list.0', left: 'x', right: 'x', same: true },
-    { position: 2, field: 'list.1', left: 'y', right: undefined, same: false },
-    { position: 3, field: 'name', left: 'a', right: 'a', same: true },
+  expect(differing(left, right)).toEqual([
+    ['hours.open', '08:00', '09:00'],
+    ['list.1', 'y', undefined],
+  ]);
+  expect(stateTree(left, right)).toMatchObject([
+    { name: 'hours', left: undefined, right: undefined, differing: 1 },
+    { name: 'list', differing: 1, members: [{ differing: 0 }, { differing: 1 }] },
+    { name: 'name', left: 'a', right: 'a', differing: 0, members: [] },
   ]);
 });
 
@@ -19,22 +33,36 @@ test('an inserted element is one difference, and null, absent and empty are told
     { id: 1, label: 'Dogs' },
     { id: 2, label: 'Cats' },
   ];
-  const differing = fieldPairs({ menu: [dogs, cats] }, { menu: [dogs, { id: 3 }, cats] });
-  expect(differing.filter(({ same }) => !same)).toEqual([
-    { position: 2, field: 'menu.1.id', left: undefined, right: 3, same: false },
+  expect(differing({ menu: [dogs, cats] }, { menu: [dogs, { id: 3 }, cats] })).toEqual([
+    ['menu.1.id', undefined, 3],
   ]);
-  expect(fieldPairs({ a: null, b: '', c: null }, { a: '', b: null })).toMatchObject([
-    { left: null, right: '', same: false },
-    { left: '', right: null, same: false },
-    { field: 'c', left: null, right: undefined, same: false },
+  expect(differing({ a: null, b: '', c: null }, { a: '', b: null })).toEqual([
+    ['a', null, ''],
+    ['b', '', null],
+    ['c', null, undefined],
   ]);
 });
 
-test('the tenth element comes after the ninth', () => {
+test('a member whose name holds a dot stays one member, and the tenth element follows the ninth', () => {
   const list = [...Array(11).keys()];
-  expect(fieldPairs(null, { list }).map(({ field }) => field)).toEqual(
-    list.map((at) => `list.${at}`),
-  );
+  const tree = stateTree(null, { 'a.b': 1, list });
+  expect(tree.map(({ name }) => name)).toEqual(['a.b', 'list']);
+  expect(tree[1]?.members.map(({ name }) => name)).toEqual(list.map(String));
+});
+
+test('what is equal is folded or hidden, and what differs is shown with all it lies in', () => {
+  const tree = stateTree({ a: { x: 1 }, b: { y: 1, z: 2 } }, { a: { x: 1 }, b: { y: 2, z: 2 } });
+  const shown = (onlyDifferences: boolean) =>
+    visibleNodes(tree, ({ differing }) => differing > 0, onlyDifferences).map(
+      ({ node, depth }) => `${' '.repeat(depth)}${node.name}`,
+    );
+  expect(shown(false)).toEqual(['a', 'b', ' y', ' z']);
+  expect(shown(true)).toEqual(['b', ' y']);
+});
+
+test('a state of very many values is shown in part', () => {
+  const many = Object.fromEntries(Array.from({ length: 3_000 }, (_, at) => [`f${at}`, { at }]));
+  expect(paths(stateTree(null, many)).length).toBeLessThan(4_001);
 });
 
 const event = (id: string, before: State | null, after: State | null) =>
@@ -60,7 +88,7 @@ test('a change that was denied or failed is no version', () => {
   expect(versionsOf([refused, failed, ...history])).toEqual(versionsOf(history));
 });
 
-test('without a choice the current version stands beside the one before it', () => {
+test('of two versions the older one is on the left; without a choice the current one beside the one before', () => {
   const versions = versionsOf(history);
   const keys = (chosen: { left?: string; right?: string }) => {
     const found = chosenVersions(versions, chosen);
@@ -68,6 +96,7 @@ test('without a choice the current version stands beside the one before it', () 
   };
   expect(keys({})).toEqual(['changed', 'gone']);
   expect(keys({ right: 'changed' })).toEqual(['changed:before', 'changed']);
-  expect(keys({ left: 'gone', right: 'changed:before' })).toEqual(['gone', 'changed:before']);
+  expect(keys({ left: 'gone', right: 'changed:before' })).toEqual(['changed:before', 'gone']);
+  expect(keys({ left: 'changed', right: 'changed' })).toEqual(['changed:before', 'changed']);
   expect(chosenVersions(versions.slice(0, 1), {})).toBeNull();
 });

@@ -43,8 +43,8 @@ function isRestoreRecord({ action, recordedBy }: AuditEvent): boolean {
 }
 
 /**
- * The two versions of an address. Default of `right`: the current one; of `left`: the one before
- * the right one. Null if there are fewer than two.
+ * The two versions of an address, the older one on the left. Default of `right`: the current one;
+ * of `left`: the one before the right one. Null if there are fewer than two.
  */
 export function chosenVersions(
   versions: readonly Version[],
@@ -54,6 +54,7 @@ export function chosenVersions(
   const right = Math.max(0, at(chosen.right));
   const named = at(chosen.left);
   const before = right + 1 < versions.length ? right + 1 : right - 1;
-  const [leftVersion, rightVersion] = [versions[named === -1 ? before : named], versions[right]];
-  return leftVersion && rightVersion ? { left: leftVersion, right: rightVersion } : null;
+  const other = named === -1 || named === right ? before : named;
+  const [older, newer] = [versions[Math.max(other, right)], versions[Math.min(other, right)]];
+  return older && newer && older !== newer ? { left: older, right: newer } : null;
 }

@@ -1,7 +1,7 @@
 import { ChevronDown } from 'lucide-react';
 import { useState } from 'react';
-import { Button } from '../../components/Button.tsx';
-import { useTexts } from '../../i18n/texts.tsx';
+import { useTexts } from '../i18n/texts.tsx';
+import { Button } from './Button.tsx';
 
 /** The first `step` of a list; `more` shows as many again. */
 export function useShown<Item>(items: readonly Item[], step: number) {

@@ -1,0 +1,64 @@
+import type { State } from '@indelible/client';
+import {
+  leafOf,
+  type MemberPair,
+  maskText,
+  memberPairs,
+  type StateLeaf,
+} from '@indelible/protocol';
+
+/** A member of two states: a value, an object or a list, on either side; undefined: absent. */
+export interface StateNode {
+  /** Its position at each level, such as `2.0.1`: elements of a list may share a name. */
+  key: string;
+  name: string;
+  left: StateLeaf;
+  right: StateLeaf;
+  /** How many of its values differ. */
+  differing: number;
+  members: StateNode[];
+}
+
+const nodesMax = 2_000;
+
+/** Two states as one tree, with the members and in the order of every diff of the service. */
+export function stateTree(left: State | null, right: State | null): StateNode[] {
+  const pairsOf = memberPairs();
+  let nodes = 0;
+  const grow = (prefix: string, from: unknown, to: unknown): StateNode[] =>
+    pairsOf(from, to)
+      .slice(0, Math.max(0, nodesMax - nodes))
+      .map((pair, position) => node(`${prefix}${position}`, pair));
+  const node = (key: string, { name, from, to }: MemberPair): StateNode => {
+    nodes += 1;
+    const sides = { left: leafOf(from), right: leafOf(to) };
+    const members = grow(`${key}.`, from, to);
+    const differing = Number(sides.left !== sides.right) + differingIn(members);
+    return { key, name, ...sides, differing, members };
+  };
+  return grow('', left, right);
+}
+
+export function differingIn(nodes: readonly StateNode[]): number {
+  return nodes.reduce((sum, { differing }) => sum + differing, 0);
+}
+
+/** The nodes to show, each before its members, with the number of those it lies in. */
+export function visibleNodes(
+  nodes: readonly StateNode[],
+  isOpen: (node: StateNode) => boolean,
+  onlyDifferences: boolean,
+  depth = 0,
+): { node: StateNode; depth: number }[] {
+  return nodes
+    .filter(({ differing }) => !onlyDifferences || differing > 0)
+    .flatMap((node) => [
+      { node, depth },
+      ...(isOpen(node) ? visibleNodes(node.members, isOpen, onlyDifferences, depth + 1) : []),
+    ]);
+}
+
+/** Whether a value holds what the service has masked, so that it cannot be restored. */
+export function holdsMasked(value: unknown): boolean {
+  return (JSON.stringify(value) ?? '').includes(JSON.stringify(maskText));
+}
