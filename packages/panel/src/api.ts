@@ -4,6 +4,7 @@ import {
   createClient,
   createTransport,
   type EventCriteria,
+  type ExportInput,
   IndelibleError,
   type Params,
   type SavedSearch,
@@ -53,6 +54,7 @@ export interface ExportJob {
   createdAt: string;
   expiresAt: string | null;
   filters: EventCriteria;
+  columns: ExportInput['columns'] | null;
   requestedBy: { id: string; email: string | null };
   /** Why it failed. */
   error: string | null;
@@ -107,8 +109,8 @@ export const api = {
   searches: (cursor: string | null) => page<SavedSearch>(`${events}/searches`, cursor),
   exports: {
     list: (cursor: string | null) => page<ExportJob>(`${events}/exports`, cursor),
-    start: (filters: EventCriteria, format: ExportFormat) =>
-      post<ExportJob>(`${events}/exports`, { filters, format }, { prefer: 'respond-async' }),
+    start: (input: ExportInput) =>
+      post<ExportJob>(`${events}/exports`, input, { prefer: 'respond-async' }),
     cancel: (id: string) => remove(`${events}/exports/${encodeURIComponent(id)}`),
     /** The address of a finished file. */
     downloadPath: (id: string) => `${events}/exports/${encodeURIComponent(id)}/download`,
@@ -121,14 +123,11 @@ export const api = {
 };
 
 /** The file itself, or a job if it has more rows than the service sends at once. */
-async function exportNow(
-  filters: EventCriteria,
-  format: ExportFormat,
-): Promise<{ file: Blob } | { job: ExportJob }> {
+async function exportNow(input: ExportInput): Promise<{ file: Blob } | { job: ExportJob }> {
   const answer = await fetchHere(`${events}/exports`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ filters, format }),
+    body: JSON.stringify(input),
   });
   if (answer.status === 200) return { file: await answer.blob() };
   const body = await answer.json().catch(() => null);

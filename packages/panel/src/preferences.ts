@@ -1,6 +1,7 @@
 import type { Locale } from '@indelible/protocol';
 import { useSyncExternalStore } from 'react';
 import type { ZoneChoice } from './search/event-search.ts';
+import type { ListView } from './search/list-view.ts';
 
 /* The reader's choices, stored in this browser. */
 
@@ -13,12 +14,14 @@ export interface Preferences {
   zone: ZoneChoice;
   /** Whether the list of events leaves out the service's routine. */
   foldsRoutine: boolean;
+  /** Of the list of events. */
+  view: Partial<ListView>;
 }
 
 const key = 'indelible.preferences';
 const listeners = new Set<() => void>();
 let current: Preferences = {
-  ...{ theme: 'system', language: null, zone: 'tenant', foldsRoutine: false },
+  ...{ theme: 'system', language: null, zone: 'tenant', foldsRoutine: false, view: {} },
   ...stored(),
 };
 

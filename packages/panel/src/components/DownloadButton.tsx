@@ -1,13 +1,12 @@
-import type { EventCriteria } from '@indelible/client';
+import type { ExportInput } from '@indelible/client';
 import type { ReactNode } from 'react';
-import { api, type ExportFormat } from '../api.ts';
+import { api } from '../api.ts';
 import { paths } from '../paths.ts';
 import { useGo } from '../use-location.ts';
 import { FileButton } from './FileButton.tsx';
 
 interface DownloadButtonProps {
-  filters: EventCriteria;
-  format?: ExportFormat;
+  input: ExportInput;
   /** The file's name without its extension. */
   name: string;
   look?: 'primary';
@@ -17,11 +16,11 @@ interface DownloadButtonProps {
 
 /** Downloads the matching events; too many become a job on the exports page. */
 export function DownloadButton(props: DownloadButtonProps) {
-  const { filters, format = 'csv', name, ...rest } = props;
+  const { input, name, ...rest } = props;
   const go = useGo();
   const load = async () => {
-    const result = await api.exports.now(filters, format);
-    if ('file' in result) return { file: result.file, name: `${name}.${format}` };
+    const result = await api.exports.now(input);
+    if ('file' in result) return { file: result.file, name: `${name}.${input.format}` };
     go(paths.exports());
     return null;
   };

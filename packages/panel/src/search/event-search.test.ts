@@ -15,6 +15,7 @@ import {
   withoutFacet,
   withValue,
 } from './event-search.ts';
+import { listColumns } from './list-view.ts';
 import { presets } from './time-range.ts';
 
 const now = Date.UTC(2025, 10, 20, 12);
@@ -72,6 +73,10 @@ const searches: fc.Arbitrary<EventSearch> = fc
         {
           cursor: fc.stringMatching(/^[\w-]{10,40}$/),
           zone: fc.constantFrom('utc', 'local', 'tenant'),
+          view: fc.oneof(
+            fc.record({ density: fc.constantFrom('normal', 'compact') }),
+            fc.record({ columns: fc.subarray([...listColumns], { minLength: 1 }) }),
+          ),
         },
         { requiredKeys: [] },
       )
@@ -97,6 +102,9 @@ test('a misspelt or impossible parameter is a problem, never a wider search', ()
     [['last', '2w']],
     [['at', 'yesterday']],
     [['zone', 'mars']],
+    [['columns', 'user,secret']],
+    [['columns', '']],
+    [['density', 'tight']],
     [['resource_id', 'x']],
     [
       ['from', '2025-01-02'],

@@ -11,6 +11,7 @@ import {
   parseListQuery,
   parseTimestamp,
 } from '@indelible/protocol';
+import { densities, type ListView, listColumns, parseColumns } from './list-view.ts';
 import { absoluteRange, isPreset, presetDefault, presets, type TimeRange } from './time-range.ts';
 
 export const zoneChoices = ['tenant', 'local', 'utc'] as const;
@@ -29,11 +30,13 @@ export interface EventSearch {
   page: number;
   /** Absent: the reader's preference. */
   zone?: ZoneChoice;
+  /** What is absent is the reader's preference. */
+  view?: Partial<ListView>;
 }
 
 export type Pairs = readonly (readonly [string, string])[];
 
-const ownNames = ['last', 'at', 'n', 'zone'];
+const ownNames = ['last', 'at', 'n', 'zone', 'columns', 'density'];
 const listNames = [...filterParamNames, 'sort', 'order', 'cursor'];
 
 export const emptySearch: EventSearch = {
@@ -60,6 +63,11 @@ export function parseEventSearch(
   const preset = own.get('last');
   if (preset !== undefined && !isPreset(preset))
     problems.push(wrong('last', `is not one of ${presets.join(', ')}`));
+  const density = densities.find((choice) => choice === own.get('density'));
+  if (own.has('density') && density === undefined)
+    problems.push(wrong('density', `is not one of ${densities.join(', ')}`));
+  const columns = own.has('columns') ? parseColumns(own.get('columns') ?? '') : undefined;
+  if (columns === null) problems.push(wrong('columns', `are not of ${listColumns.join(', ')}`));
   const at = own.has('at') ? parseTimestamp(own.get('at') ?? '') : undefined;
   if (at === null) problems.push(wrong('at', 'is not a time as in 2026-05-31T12:00:00Z'));
   for (const [name] of params) {
@@ -79,6 +87,8 @@ export function parseEventSearch(
   };
   if (cursor !== undefined) search.cursor = cursor;
   if (zone !== undefined) search.zone = zone;
+  if (columns || density)
+    search.view = { ...(columns && { columns }), ...(density && { density }) };
   return { search };
 }
 
@@ -105,7 +115,7 @@ function wrong(path: string, message: string): FieldProblem {
 
 /** The parameters of a search, defaults left out; `parseEventSearch` reads them back. */
 export function eventSearchParams(search: EventSearch): Pairs {
-  const { range, sort, order, cursor, page, zone } = search;
+  const { range, sort, order, cursor, page, zone, view } = search;
   const between = range.kind === 'between' ? absoluteRange(range, 0) : {};
   const params = filterToParams({ ...search.facets, ...between });
   const add = (name: string, value: string | undefined) => {
@@ -120,6 +130,8 @@ export function eventSearchParams(search: EventSearch): Pairs {
   add('cursor', cursor);
   add('n', page === 1 ? undefined : String(page));
   add('zone', zone);
+  add('columns', view?.columns?.join(','));
+  add('density', view?.density);
   return params;
 }
 

@@ -11,7 +11,7 @@ const formerRowsMs = 2_000;
 /** The end of a relative range: the time of opening or refreshing the search, or the address's. */
 export function useMoment(search: EventSearch): { nowMs: number; refresh: () => void } {
   const [refreshes, setRefreshes] = useState(0);
-  const { cursor: _cursor, page: _page, ...rest } = search;
+  const { cursor: _cursor, page: _page, view: _view, ...rest } = search;
   const key = JSON.stringify(eventSearchParams({ ...rest, page: 1 }));
   // biome-ignore lint/correctness/useExhaustiveDependencies: another search is a later moment
   const nowMs = useMemo(() => Date.now(), [key, refreshes]);

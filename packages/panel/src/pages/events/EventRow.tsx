@@ -1,7 +1,7 @@
 import type { AuditEvent } from '@indelible/client';
 import { type Diff, parseTimestamp, partyName, revealed, type Scalar } from '@indelible/protocol';
 import { ArrowRight } from 'lucide-react';
-import { useRef } from 'react';
+import { type FC, useRef } from 'react';
 import { ActionLabel } from '../../components/ActionLabel.tsx';
 import { AppLink } from '../../components/AppLink.tsx';
 import { useActorText } from '../../components/actor-name.ts';
@@ -14,6 +14,7 @@ import { Value } from '../../components/Value.tsx';
 import { useMenus } from '../../components/ValueMenuProvider.tsx';
 import { useTexts, wordOf } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
+import type { ListColumn } from '../../search/list-view.ts';
 import { diffPreview, scalarText } from './diff-preview.ts';
 
 interface EventRowProps {
@@ -24,44 +25,72 @@ interface EventRowProps {
   isActive: boolean;
   activate: () => void;
   withDate: boolean;
+  columns: readonly ListColumn[];
 }
 
-export function EventRow({ event, href, isOpen, isActive, activate, withDate }: EventRowProps) {
-  const t = useTexts();
-  const { action } = event;
+export function EventRow(props: EventRowProps) {
+  const { event, href, isOpen, isActive, activate, withDate, columns } = props;
   return (
     <tr className="row group" aria-current={isOpen || undefined} onFocus={activate}>
       <td className="corner tabular-nums">
         <Time event={event} href={href} withDate={withDate} />
       </td>
-      <td>
-        <Who event={event} tabbable={isActive} />
-      </td>
-      <td>
-        <Value facet="action" value={action} label={wordOf(t.actions, action)} tabbable={isActive}>
-          <ActionLabel action={action} outcome={outcomeIn(event)} />
-        </Value>
-        <div>
-          <OutcomeBadge event={event} tabbable={isActive} />
-        </div>
-      </td>
-      <td className="min-w-0 leading-snug">
-        <ResourceName event={event} tabbable={isActive} />
-      </td>
-      <td className="wide min-w-0">
-        {Object.keys(event.diff).length > 0 && <DiffPreview diff={event.diff} />}
-        {event.crossTenant && !isErased(event, 'change') && <Reason reason={event.reason} />}
-        <ErasedBadge event={event} />
-      </td>
-      <td className="col-origin truncate font-mono text-xs text-muted" title={event.actor.ip ?? ''}>
-        {event.actor.ip}
-      </td>
+      {columns.map((column) => {
+        const { className, Content } = cells[column];
+        return (
+          <td key={column} className={className}>
+            <Content event={event} tabbable={isActive} />
+          </td>
+        );
+      })}
     </tr>
   );
 }
 
+interface CellProps {
+  event: AuditEvent;
+  tabbable: boolean;
+}
+
+const cells: Readonly<Record<ListColumn, { className: string; Content: FC<CellProps> }>> = {
+  user: { className: '', Content: Who },
+  action: { className: '', Content: Action },
+  resource: { className: 'min-w-0 leading-snug', Content: ResourceName },
+  changes: { className: 'wide min-w-0', Content: Changes },
+  ip: { className: 'col-origin truncate font-mono text-xs text-muted', Content: Origin },
+};
+
+function Action({ event, tabbable }: CellProps) {
+  const t = useTexts();
+  const { action } = event;
+  return (
+    <>
+      <Value facet="action" value={action} label={wordOf(t.actions, action)} tabbable={tabbable}>
+        <ActionLabel action={action} outcome={outcomeIn(event)} />
+      </Value>
+      <div>
+        <OutcomeBadge event={event} tabbable={tabbable} />
+      </div>
+    </>
+  );
+}
+
+function Changes({ event }: CellProps) {
+  return (
+    <>
+      {Object.keys(event.diff).length > 0 && <DiffPreview diff={event.diff} />}
+      {event.crossTenant && !isErased(event, 'change') && <Reason reason={event.reason} />}
+      <ErasedBadge event={event} />
+    </>
+  );
+}
+
+function Origin({ event }: CellProps) {
+  return <span title={event.actor.ip ?? ''}>{event.actor.ip}</span>;
+}
+
 /** The resource: its name and type, or without a name its type and id. */
-function ResourceName({ event, tabbable }: { event: AuditEvent; tabbable: boolean }) {
+function ResourceName({ event, tabbable }: CellProps) {
   const t = useTexts();
   const { id, name, type } = event.resource;
   const typeName = wordOf(t.resources, type);
@@ -145,7 +174,7 @@ function Time({ event, href, withDate }: { event: AuditEvent; href: string; with
 }
 
 /** The actor, what kind it is, and for whom it acted. */
-function Who({ event, tabbable }: { event: AuditEvent; tabbable: boolean }) {
+function Who({ event, tabbable }: CellProps) {
   const t = useTexts();
   const { actor, crossTenant } = event;
   const isUnnamed = partyName(actor) === null && !isErased(event, 'identity');

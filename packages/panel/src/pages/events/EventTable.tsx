@@ -4,6 +4,8 @@ import { HeadRow } from '../../components/HeadRow.tsx';
 import type { Formats } from '../../i18n/formats.ts';
 import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
+import type { ListColumn, ListView } from '../../search/list-view.ts';
+import { useColumnNames } from '../../search/use-column-names.ts';
 import { EventRow } from './EventRow.tsx';
 
 interface EventTableProps {
@@ -13,23 +15,32 @@ interface EventTableProps {
   /** Days as headings between the rows; only in order of time. */
   byDay: boolean;
   hrefOf: (id: string) => string;
+  view: ListView;
 }
 
+const widths: Readonly<Record<ListColumn, string>> = {
+  user: 'w-[24%]',
+  action: 'w-36',
+  resource: 'w-[22%]',
+  changes: '',
+  ip: 'col-origin w-36',
+};
+
 /** One page of events as a table; on a narrow screen, each row is a card. */
-export function EventTable({ events, openId, byDay, hrefOf }: EventTableProps) {
+export function EventTable({ events, openId, byDay, hrefOf, view }: EventTableProps) {
   const t = useTexts();
+  const nameOf = useColumnNames();
   const formats = useFormats();
   const [activeId, setActiveId] = useState<string | null>(null);
   const columns = [
     { label: t.events.time, className: byDay ? 'w-24' : 'w-44' },
-    { label: t.events.who, className: 'w-[24%]' },
-    { label: t.filters.action, className: 'w-36' },
-    { label: t.filters.resource, className: 'w-[22%]' },
-    { label: t.events.changes, className: '' },
-    { label: t.events.origin, className: 'col-origin w-36' },
+    ...view.columns.map((name) => ({ label: nameOf(name), className: widths[name] })),
   ];
   return (
-    <table className={`records table-fixed ${byDay ? '' : 'dated'}`} aria-label={t.events.list}>
+    <table
+      className={`records table-fixed ${byDay ? '' : 'dated'} ${view.density}`}
+      aria-label={t.events.list}
+    >
       <HeadRow columns={columns} />
       {groupsOf(events, byDay, formats).map(({ key, day, rows }) => (
         <tbody key={key}>
@@ -37,7 +48,7 @@ export function EventTable({ events, openId, byDay, hrefOf }: EventTableProps) {
             <tr>
               <th
                 scope="rowgroup"
-                colSpan={columns.length - 1}
+                colSpan={columns.length - Number(view.columns.includes('ip'))}
                 className="block px-3 pt-4 pb-1.5 text-xs font-semibold text-muted sm:table-cell"
               >
                 {day}
@@ -53,6 +64,7 @@ export function EventTable({ events, openId, byDay, hrefOf }: EventTableProps) {
               isActive={event.id === activeId}
               activate={() => setActiveId(event.id)}
               withDate={!byDay}
+              columns={view.columns}
             />
           ))}
         </tbody>

@@ -1,7 +1,7 @@
 import type { AuditEvent } from '@indelible/client';
 import { Outlet, useParams } from '@tanstack/react-router';
 import { Download, FileCheck2, FoldVertical, RotateCw } from 'lucide-react';
-import { lazy, Suspense, useState } from 'react';
+import { lazy, Suspense, useMemo, useState } from 'react';
 import { AppLink } from '../../components/AppLink.tsx';
 import { Button } from '../../components/Button.tsx';
 import { CopyButton } from '../../components/CopyButton.tsx';
@@ -17,11 +17,15 @@ import { KnownSearch } from '../../search/KnownSearch.tsx';
 import { Pager } from '../../search/Pager.tsx';
 import { PrintCriteria } from '../../search/PrintCriteria.tsx';
 import { useEventPage, useMoment } from '../../search/use-events.ts';
+import { useListView } from '../../search/use-list-view.ts';
+import { useTail } from '../../search/use-tail.ts';
+import { ViewChip } from '../../search/ViewChip.tsx';
 import { useMay } from '../../session/session-context.tsx';
 import { useEventSearch, useGo } from '../../use-location.ts';
 import { EmptyResult } from './EmptyResult.tsx';
 import { EventTable } from './EventTable.tsx';
 import { Histogram } from './Histogram.tsx';
+import { type Live, LiveSwitch } from './LiveSwitch.tsx';
 import { isRoutine, mayFold } from './routine.ts';
 
 const SaveEvidence = lazy(() => import('./SaveEvidence.tsx'));
@@ -44,15 +48,19 @@ function EventList() {
   const change = (next: EventSearch) => go(paths.events(next));
   const { nowMs, refresh } = useMoment(search);
   const page = useEventPage(search, nowMs);
-  const shown = useShown(page.data?.data, search);
+  const [isLive, setLive] = useState(false);
+  const tail = useTail(search, nowMs, page.isPlaceholderData ? undefined : page.data);
+  const live = { tail, isLive, setLive };
+  const listed = useLiveRows(page.data?.data, isLive ? tail?.events : undefined);
+  const shown = useShown(listed, search);
   const hrefOf = (id: string) => paths.event(id, search);
   useListKeys(eventId === undefined ? null : paths.events(search));
   return (
     <div className={eventId === undefined ? '' : 'xl:grid xl:grid-cols-[minmax(0,1fr)_32rem]'}>
       <div className="min-w-0">
         <Head
-          {...{ search, nowMs, page, refresh, change }}
-          folded={(page.data?.data.length ?? 0) - shown.length}
+          {...{ search, nowMs, page, live, refresh, change }}
+          folded={(listed?.length ?? 0) - shown.length}
         />
         <Histogram search={search} nowMs={nowMs} change={change} />
         <PrintCriteria search={search} nowMs={nowMs} />
@@ -60,7 +68,7 @@ function EventList() {
           className={`records-box mt-2 transition-opacity lg:px-3 ${page.isPlaceholderData ? 'opacity-50' : ''}`}
           aria-busy={page.isFetching}
         >
-          <Rows {...{ page, shown, search, hrefOf, change }} openId={eventId} />
+          <Rows {...{ page, listed, shown, search, hrefOf, change }} openId={eventId} />
         </div>
         {page.data && page.data.data.length > 0 && (
           <div className="flex justify-end px-4 py-4 lg:px-6">
@@ -81,6 +89,11 @@ function EventList() {
 
 type Page = ReturnType<typeof useEventPage>;
 
+/** The page with the live events on top. */
+function useLiveRows(events: readonly AuditEvent[] | undefined, fresh: readonly AuditEvent[] = []) {
+  return useMemo(() => events && [...fresh, ...events], [events, fresh]);
+}
+
 /** The events of the page, without those that the reader has chosen to fold away. */
 function useShown(events: readonly AuditEvent[] = [], search: EventSearch) {
   const { foldsRoutine } = usePreferences();
@@ -90,6 +103,7 @@ function useShown(events: readonly AuditEvent[] = [], search: EventSearch) {
 
 interface RowsProps {
   page: Page;
+  listed: readonly AuditEvent[] | undefined;
   shown: readonly AuditEvent[];
   search: EventSearch;
   openId: string | undefined;
@@ -97,28 +111,34 @@ interface RowsProps {
   change: (next: EventSearch) => void;
 }
 
-function Rows({ page, shown, search, openId, hrefOf, change }: RowsProps) {
+function Rows({ page, listed, shown, search, openId, hrefOf, change }: RowsProps) {
   const t = useTexts();
+  const [view] = useListView();
   if (page.isError) return <LoadError error={page.error} retry={page.refetch} />;
-  if (page.data === undefined) return <Skeleton lines={12} label={t.events.loading} />;
-  if (page.data.data.length === 0) return <EmptyResult search={search} change={change} />;
+  if (listed === undefined) return <Skeleton lines={12} label={t.events.loading} />;
+  if (listed.length === 0) return <EmptyResult search={search} change={change} />;
   if (shown.length === 0) return <Notice title={t.events.allFolded} Icon={FoldVertical} />;
   const byDay = search.sort === 'timestamp';
-  return <EventTable events={shown} openId={openId} byDay={byDay} hrefOf={hrefOf} />;
+  return <EventTable events={shown} {...{ openId, byDay, hrefOf, view }} />;
 }
 
 interface HeadProps {
   search: EventSearch;
   nowMs: number;
   page: Page;
+  live: Live;
   /** How many events of the page are folded away. */
   folded: number;
   refresh: () => void;
   change: (next: EventSearch) => void;
 }
 
-function Head({ search, nowMs, page, folded, refresh, change }: HeadProps) {
+function Head({ search, nowMs, page, live, folded, refresh, change }: HeadProps) {
   const t = useTexts();
+  const reload = () => {
+    refresh();
+    change(changed(search, {}));
+  };
   return (
     <div className="px-4 pt-5 pb-3 lg:px-6">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
@@ -130,19 +150,20 @@ function Head({ search, nowMs, page, folded, refresh, change }: HeadProps) {
           className="no-print btn btn-quiet icon-btn"
           aria-label={t.buttons.refresh}
           title={t.buttons.refresh}
-          onClick={() => {
-            refresh();
-            change(changed(search, {}));
-          }}
+          onClick={reload}
         >
           <RotateCw aria-hidden className={page.isFetching ? 'animate-spin' : ''} />
         </button>
+        <LiveSwitch live={live} reload={reload} />
         <Actions search={search} nowMs={nowMs} />
       </div>
       <div className="mt-3 flex flex-wrap items-center gap-2">
         <FilterBar search={search} nowMs={nowMs} change={change} />
         {mayFold(search) && <FoldSwitch />}
-        <SortPicker search={search} change={change} />
+        <div className="ml-auto flex">
+          <ViewChip />
+          <SortPicker search={search} change={change} />
+        </div>
       </div>
     </div>
   );
@@ -183,7 +204,9 @@ function Actions({ search, nowMs }: { search: EventSearch; nowMs: number }) {
   const mayExport = useMay('exports:write');
   const [saving, setSaving] = useState(false);
   // An absolute range, so that the link shows the same events later.
-  const link = () => location.origin + paths.events(frozen(search, nowMs));
+  const [view] = useListView();
+  const shown = { ...frozen(search, nowMs), view };
+  const link = () => location.origin + paths.events(shown);
   return (
     <div className="no-print ml-auto flex flex-wrap items-center gap-1.5">
       <CopyButton text={link} className="btn btn-quiet">
@@ -193,7 +216,7 @@ function Actions({ search, nowMs }: { search: EventSearch; nowMs: number }) {
         <span className="max-sm:sr-only">{t.events.saveEvidence}</span>
       </Button>
       {mayExport && (
-        <AppLink href={paths.exports(frozen(search, nowMs))} className="btn">
+        <AppLink href={paths.exports(shown)} className="btn">
           <Download aria-hidden />
           {t.events.exportThese}
         </AppLink>
@@ -219,7 +242,7 @@ function SortPicker({ search, change }: Pick<HeadProps, 'search' | 'change'>) {
     if (found) change(changed(search, { sort: found.sort, order: found.order }));
   };
   return (
-    <label className="no-print ml-auto flex items-center">
+    <label className="no-print flex items-center">
       <span className="sr-only">{t.events.sort}</span>
       <select
         className="btn btn-quiet appearance-none [&>option]:bg-raised"

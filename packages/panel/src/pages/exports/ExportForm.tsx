@@ -1,4 +1,5 @@
-import { type FilterJson, filterToJson } from '@indelible/protocol';
+import type { ExportInput } from '@indelible/client';
+import { filterToJson } from '@indelible/protocol';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { FileDown } from 'lucide-react';
 import { useState } from 'react';
@@ -12,6 +13,8 @@ import { paths } from '../../paths.ts';
 import { CriteriaList } from '../../search/CriteriaList.tsx';
 import { filterAt } from '../../search/event-search.ts';
 import { FilterBar } from '../../search/FilterBar.tsx';
+import { csvColumnsOf, listColumns } from '../../search/list-view.ts';
+import { useColumnNames } from '../../search/use-column-names.ts';
 import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
 import { useMoment } from '../../search/use-events.ts';
 import { useEventSearch } from '../../use-location.ts';
@@ -25,8 +28,14 @@ export function ExportForm({ started }: { started: () => void }) {
   const [search, change] = useEventSearch();
   const { nowMs } = useMoment(search);
   const { all } = useCriteriaTexts();
+  const nameOf = useColumnNames();
   const [format, setFormat] = useState<ExportFormat>('csv');
+  const [isAsListed, setAsListed] = useState(true);
+  const listed = search.view?.columns ?? listColumns;
+  const isNarrowed = format === 'csv' && listed.length < listColumns.length;
   const filters = filterToJson(filterAt(search, nowMs));
+  const columns = isNarrowed && isAsListed ? { columns: csvColumnsOf(listed) } : {};
+  const input: ExportInput = { filters, format, ...columns };
   const count = useQuery({
     queryKey: ['export-count', filters],
     queryFn: async () =>
@@ -43,6 +52,17 @@ export function ExportForm({ started }: { started: () => void }) {
         {t.evidence.seeEvents}
       </AppLink>
       <Formats format={format} setFormat={setFormat} />
+      {isNarrowed && (
+        <label className="mt-3 flex min-h-6 items-center gap-2 text-[0.8125rem]">
+          <input
+            type="checkbox"
+            className="size-4 accent-accent"
+            checked={isAsListed}
+            onChange={({ target }) => setAsListed(target.checked)}
+          />
+          {t.exports.asListed({ columns: listed.map(nameOf).join(', ') })}
+        </label>
+      )}
       <div className="mt-5 flex flex-wrap items-center gap-x-4 gap-y-2 border-t border-line pt-4">
         {count.isError ? (
           <div>
@@ -56,22 +76,11 @@ export function ExportForm({ started }: { started: () => void }) {
         )}
         <div className="ml-auto flex flex-wrap gap-2">
           {count.data && count.data.value <= rowsAtOnce && count.data.relation === 'eq' ? (
-            <DownloadButton
-              filters={filters}
-              format={format}
-              name="audit-log"
-              look="primary"
-              done={started}
-            >
+            <DownloadButton input={input} name="audit-log" look="primary" done={started}>
               {t.exports.download}
             </DownloadButton>
           ) : (
-            <StartButton
-              disabled={!count.data}
-              filters={filters}
-              format={format}
-              started={started}
-            />
+            <StartButton disabled={!count.data} input={input} started={started} />
           )}
         </div>
       </div>
@@ -121,15 +130,14 @@ function Formats(props: { format: ExportFormat; setFormat: (format: ExportFormat
 
 interface StartButtonProps {
   disabled: boolean;
-  filters: FilterJson;
-  format: ExportFormat;
+  input: ExportInput;
   started: () => void;
 }
 
-function StartButton({ disabled, filters, format, started }: StartButtonProps) {
+function StartButton({ disabled, input, started }: StartButtonProps) {
   const t = useTexts();
   const start = useMutation({
-    mutationFn: () => api.exports.start(filters, format),
+    mutationFn: () => api.exports.start(input),
     onSuccess: started,
   });
   return (

@@ -70,8 +70,9 @@ function ExportItem({ job, changed }: { job: ExportJob; changed: () => void }) {
 /** Makes the same file anew; the failed export stays in the list. */
 function AgainButton({ job, changed }: { job: ExportJob; changed: () => void }) {
   const t = useTexts();
+  const { filters, format, columns } = job;
   const again = useMutation({
-    mutationFn: () => api.exports.start(job.filters, job.format),
+    mutationFn: () => api.exports.start({ filters, format, ...(columns && { columns }) }),
     onSuccess: changed,
   });
   if (!useMay('exports:write')) return null;

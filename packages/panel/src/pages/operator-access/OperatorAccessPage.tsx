@@ -46,7 +46,10 @@ function OperatorVisits() {
         intro={t.access.intro}
         actions={
           mayExport && (
-            <DownloadButton filters={filterToJson(filterAt(search, nowMs))} name="operator-access">
+            <DownloadButton
+              input={{ filters: filterToJson(filterAt(search, nowMs)), format: 'csv' }}
+              name="operator-access"
+            >
               {t.access.download}
             </DownloadButton>
           )
