@@ -29,8 +29,11 @@ interface Built {
 
 const root = resolve(import.meta.dirname, '../..');
 
-/** Frameworks of the middleware; a host product installs only those that it uses. */
-const peers = { fastify: '>=4', express: '>=4', hono: '>=4', '@nestjs/common': '>=10' };
+/** Frameworks of the entry points; a host product installs only those that it uses. */
+const peers = {
+  ...{ fastify: '>=4', express: '>=4', hono: '>=4', '@nestjs/common': '>=10' },
+  react: '>=18',
+};
 
 /**
  * Builds both packages into these folders. Throws with the compiler's messages if there are errors.

@@ -5,6 +5,7 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { applyTheme } from './preferences.ts';
 import { createPanelRouter } from './routes.tsx';
+import { isEmbedded } from './session/host.ts';
 
 applyTheme();
 
@@ -25,6 +26,10 @@ const queries = new QueryClient({
 const router = createPanelRouter();
 const root = document.getElementById('panel');
 if (root === null) throw new Error('the page has no element for the panel');
+
+if (isEmbedded()) {
+  void import('./session/embedded.ts').then(({ joinHost }) => joinHost(router, root));
+}
 
 createRoot(root).render(
   <StrictMode>

@@ -16,12 +16,21 @@ export interface Preferences {
   foldsRoutine: boolean;
   /** Of the list of events. */
   view: Partial<ListView>;
+  /** `none`: the host's page around the panel has its own navigation. */
+  chrome: 'full' | 'none';
 }
 
 const key = 'indelible.preferences';
 const listeners = new Set<() => void>();
 let current: Preferences = {
-  ...{ theme: 'system', language: null, zone: 'tenant', foldsRoutine: false, view: {} },
+  ...{
+    theme: 'system',
+    language: null,
+    zone: 'tenant',
+    foldsRoutine: false,
+    view: {},
+    chrome: 'full',
+  },
   ...stored(),
 };
 
@@ -36,10 +45,15 @@ function stored(): Partial<Preferences> {
 
 /** Stores a choice and applies it at once. */
 export function prefer(choice: Partial<Preferences>): void {
-  current = { ...current, ...choice };
   try {
-    localStorage.setItem(key, JSON.stringify(current));
+    localStorage.setItem(key, JSON.stringify({ ...stored(), ...choice }));
   } catch {}
+  preferInHost(choice);
+}
+
+/** The same without storing it: what the host wishes is not the reader's choice elsewhere. */
+export function preferInHost(choice: Partial<Preferences>): void {
+  current = { ...current, ...choice };
   applyTheme();
   for (const listener of listeners) listener();
 }

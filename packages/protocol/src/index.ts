@@ -2,6 +2,7 @@ export * from './actor-text.ts';
 export * from './alert/alert-rule.ts';
 export * from './alert/built-in-rules.ts';
 export * from './catalogue-file.ts';
+export * from './embedding.ts';
 export * from './error-codes.ts';
 export * from './event/catalogue.ts';
 export * from './event/catalogue-data.ts';

@@ -8,7 +8,7 @@ import { errorText, LoadError, Notice } from '../components/States.tsx';
 import { languageFor } from '../i18n/languages.ts';
 import { TextsProvider, useTexts } from '../i18n/texts.tsx';
 import { usePreferences } from '../preferences.ts';
-import { handOver, isEmbedded } from './hand-over.ts';
+import { hearHost, isEmbedded, tellHost } from './host.ts';
 import { ReasonForm } from './ReasonForm.tsx';
 import { keepReturnPath, signInHref } from './return-path.ts';
 import { SessionProvider } from './session-context.tsx';
@@ -90,8 +90,6 @@ function useReturning(last: Session | undefined): void {
   }, [queries, last]);
 }
 
-const allowedHosts = () => api.config().then(({ frameAncestors }) => frameAncestors);
-
 function isAboutPerson(error: unknown): boolean {
   return error instanceof IndelibleError && (error.status === 401 || error.status === 403);
 }
@@ -109,17 +107,19 @@ function SignedOut({ last }: { last: Session | undefined }) {
     queries.setQueryData(['session'], session);
   };
   // biome-ignore lint/correctness/useExhaustiveDependencies: one listener while it is shown
-  useEffect(
-    () =>
-      handOver(allowedHosts, (token) =>
-        api.session.open(token).then(enter, (error: unknown) => {
-          const code = error instanceof IndelibleError ? error.code : '';
-          if (code === 'reason_required') setPending(token);
-          else setRefused(isAboutPerson(error) ? t.signIn.forbidden : errorText(error, t));
-        }),
-      ),
-    [],
-  );
+  useEffect(() => {
+    const unmounted = new AbortController();
+    hearHost((message) => {
+      if (message.type !== 'indelible:token') return;
+      const { type: _token, ...token } = message;
+      api.session.open(token).then(enter, (error: unknown) => {
+        const code = error instanceof IndelibleError ? error.code : '';
+        if (code === 'reason_required') setPending(token);
+        else setRefused(isAboutPerson(error) ? t.signIn.forbidden : errorText(error, t));
+      });
+    }, unmounted.signal).then(() => tellHost({ type: 'indelible:ready' }));
+    return () => unmounted.abort();
+  }, []);
   if (pending) {
     return (
       <main className="grid min-h-dvh place-items-center p-4">

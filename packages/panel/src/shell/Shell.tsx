@@ -5,6 +5,7 @@ import { Button, IconButton } from '../components/Button.tsx';
 import { useTexts } from '../i18n/texts.tsx';
 import { useFormats } from '../i18n/use-formats.ts';
 import { navigationFor } from '../pages/registry.ts';
+import { usePreferences } from '../preferences.ts';
 import { useSession } from '../session/session-context.tsx';
 import { useGo, usePath } from '../use-location.ts';
 import { DisplaySettings } from './DisplaySettings.tsx';
@@ -24,6 +25,7 @@ export function Shell({ children }: { children: ReactNode }) {
   const print = usePrint();
   const go = useGo();
   const session = useSession();
+  const { chrome } = usePreferences();
   const shortcuts = useMemo(
     () => ({
       ...Object.fromEntries(
@@ -38,14 +40,19 @@ export function Shell({ children }: { children: ReactNode }) {
   );
   useShortcuts(shortcuts);
   return (
-    <div className="flex min-h-dvh flex-col lg:grid lg:grid-cols-[15rem_minmax(0,1fr)]">
+    <div
+      className={`flex flex-col ${chrome === 'none' ? '' : 'min-h-dvh lg:grid lg:grid-cols-[15rem_minmax(0,1fr)]'}`}
+    >
       <a
         href="#content"
         className="btn btn-primary absolute top-2 left-2 z-50 -translate-y-16 focus:translate-y-0"
       >
         {t.nav.skip}
       </a>
-      <Side openPalette={() => setOpen('palette')} openHelp={() => setOpen('help')} />
+      <PageTitle />
+      {chrome === 'full' && (
+        <Side openPalette={() => setOpen('palette')} openHelp={() => setOpen('help')} />
+      )}
       <div className="flex min-w-0 flex-1 flex-col">
         <OperatorBanner />
         <TenantClosed />
@@ -73,7 +80,6 @@ function Side({ openPalette, openHelp }: { openPalette: () => void; openHelp: ()
   }, [path]);
   return (
     <header className="no-print border-b border-line bg-page lg:sticky lg:top-0 lg:flex lg:h-dvh lg:flex-col lg:border-r lg:border-b-0">
-      <PageTitle />
       <div className="flex items-center gap-2 px-4 py-3 lg:pt-5">
         <TenantName />
         <IconButton

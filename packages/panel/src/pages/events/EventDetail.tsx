@@ -45,7 +45,7 @@ export default function EventDetail() {
       ref={pane}
       tabIndex={-1}
       aria-label={t.detail.title}
-      className="fixed inset-0 z-20 overflow-y-auto bg-raised outline-none lg:left-60 xl:sticky xl:top-0 xl:left-auto xl:h-dvh xl:border-l xl:border-line print:static print:h-auto print:border-0"
+      className="fixed inset-0 z-20 overflow-y-auto bg-raised outline-none lg:not-in-data-[chrome=none]:left-60 xl:sticky xl:top-0 xl:left-auto xl:h-dvh xl:border-l xl:border-line print:static print:h-auto print:border-0"
     >
       <div className="no-print sticky top-0 z-10 flex items-center gap-1 border-b border-line bg-raised/95 px-5 py-2.5 backdrop-blur">
         <p className="min-w-0 truncate font-mono text-2xs text-faint">{eventId}</p>
