@@ -9,6 +9,7 @@ import {
   uuidTimeMs,
 } from '@indelible/protocol';
 import { eventsById, listEvents, type Visibility } from '../events/index.ts';
+import { AppError } from '../http/index.ts';
 import { readEntries } from '../log/index.ts';
 import type { TenantTx } from '../postgres/index.ts';
 import type { AlertCursor } from './cursor.store.ts';
@@ -16,7 +17,7 @@ import { type Candidate, type Finding, minuteMs } from './evaluate.ts';
 import { lateMs } from './recall.store.ts';
 import { ruleFilter, settingsOf, watchOf } from './rule.ts';
 import type { RuleRow } from './store.ts';
-import { ofKnownActors, openWatch, rememberedMax, type Watch } from './watch.ts';
+import { type Opened, ofKnownActors, openWatch, rememberedMax, type Watch } from './watch.ts';
 
 /** What a rule makes of a batch: findings to raise, and when a rule of silence looks next. */
 export interface RuleOutcome {
@@ -40,13 +41,16 @@ const asInLog: Omit<ListQuery, 'filter'> = {
   include: { total: false, state: false },
 };
 
-/** What a process remembers of a tenant's rules while it has evaluated all before `sequence`. */
+/** What a process remembers of a tenant's rules: it has evaluated all from its first event on. */
 export class RuleMemory {
+  /** The next one to evaluate. */
   sequence: number;
+  readonly #first: Opened;
   readonly #watches = new Map<string, { key: string; watch: Watch }>();
 
-  constructor(sequence: number) {
+  constructor(sequence: number, nowMs: number) {
     this.sequence = sequence;
+    this.#first = { sequence, nowMs };
   }
 
   async watchOf(tx: TenantTx, rule: RuleRow, visible: Visibility, nowMs: number): Promise<Watch> {
@@ -54,8 +58,10 @@ export class RuleMemory {
     const known = this.#watches.get(rule.id);
     if (known?.key === key && known.watch.evaluator.size() < rememberedMax) return known.watch;
     const { id, fromSequence } = rule;
-    const opened = { id, fromSequence, settings: settingsOf(rule) };
-    const watch = await openWatch(tx, opened, visible, nowMs);
+    const stated = { id, fromSequence, settings: settingsOf(rule) };
+    const forgets = known?.key === key;
+    const opened = forgets ? { sequence: this.sequence, nowMs } : this.#first;
+    const watch = await openWatch(tx, stated, visible, opened, nowMs);
     this.#watches.set(id, { key, watch });
     return watch;
   }
@@ -92,13 +98,24 @@ export async function evaluateBatch(
     } else if (matched.length > 0) {
       const before = { filter, visible, sequence: nextSequence };
       const watch = await memory.watchOf(tx, rule, visible, nowMs);
-      await watch.recall(tx, before, matched);
+      if (!(await recalls(watch, tx, before, matched))) continue;
       const found = matched.flatMap((each) => watch.evaluator.take(each) ?? []);
       const known = await ofKnownActors(tx, visible, settingsOf(rule), found);
       outcomes.push({ rule, findings: known.filter((each) => watch.limit.allows(each)) });
     }
   }
   return { end, late: events.filter(isLate).length, outcomes };
+}
+
+/** False for a rule whose words match too many earlier events: the others must go on. */
+function recalls(watch: Watch, ...given: Parameters<Watch['recall']>): Promise<boolean> {
+  return watch.recall(...given).then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof AppError) return false;
+      throw error;
+    },
+  );
 }
 
 const isLate = ({ atMs, receivedMs }: BatchEvent) => receivedMs - atMs > lateMs;

@@ -75,7 +75,7 @@ async function step(
     if (!cursor || !visible) return null;
     const rules = (await listRules(tx)).filter(({ enabled }) => enabled);
     const isCurrent = remembered?.sequence === cursor.nextSequence;
-    const memory = isCurrent ? remembered : new RuleMemory(cursor.nextSequence);
+    const memory = isCurrent ? remembered : new RuleMemory(cursor.nextSequence, now());
     const batch = await evaluateBatch(tx, cursor, rules, visible, memory, now());
     return { cursor, rules, memory, batch };
   });

@@ -101,7 +101,7 @@ export class ThresholdEvaluator implements Evaluator {
   learn(group: string, earlier: readonly Timed[], foundMs: number | undefined): void {
     if (foundMs !== undefined) this.#quietUntil.set(group, foundMs + this.#windowMs);
     this.#groups.set(group, []);
-    for (const event of earlier) this.#add(group, event);
+    for (const event of earlier.slice(-this.#count)) this.#add(group, event);
   }
 
   take(event: Candidate): Finding | null {

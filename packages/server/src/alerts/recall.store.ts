@@ -1,5 +1,12 @@
 import { type EventFilter, firstUuidAt, uuidTimeMs } from '@indelible/protocol';
-import { allMatching, inOneStatement, Params, prepared, type Visibility } from '../events/index.ts';
+import {
+  allMatching,
+  filterConditions,
+  inOneStatement,
+  Params,
+  prepared,
+  type Visibility,
+} from '../events/index.ts';
 import { type TenantTx, textArray, uuidArray } from '../postgres/index.ts';
 import type { Seen } from './evaluate.ts';
 
@@ -26,34 +33,38 @@ export interface Earlier extends Seen {
   atMs: number;
 }
 
-/** The last `count` events of each group from `fromSequence` and `sinceMs` on, by sequence. */
+const earlierMax = 200_000;
+
+/**
+ * The events of these groups from `fromSequence` and `sinceMs` on, by sequence, in one reading: a
+ * statement for each group would read the window as often where the planner has no statistics.
+ */
 export async function earlierOf(
   tx: TenantTx,
   { filter, visible, sequence }: Before,
   column: GroupColumn,
   groups: readonly string[],
-  { count, fromSequence, sinceMs }: { count: number; fromSequence: number; sinceMs: number },
+  { fromSequence, sinceMs }: { fromSequence: number; sinceMs: number },
 ): Promise<Earlier[]> {
   const params = new Params();
-  const since = { ...filter, from: Math.max(filter.from ?? 0, sinceMs) };
+  const since = { ...filter, from: Math.max(0, sinceMs) };
   const within = await inOneStatement(tx, since, visible);
-  const value = column === 'actor_ip' ? 'g.value' : 'g.value::uuid';
-  const ofGroup = column === null ? [] : [`${column} = ${value}`];
+  const array = column === 'actor_ip' ? textArray(groups) : uuidArray(groups);
+  const type = column === 'actor_ip' ? 'text' : 'uuid';
+  const ofGroups = column === null ? [] : [`${column} = ANY (${params.add(array)}::${type}[])`];
   const conditions = [
     ...allMatching(tx, within, visible, params),
     ...[`sequence >= ${params.add(fromSequence)}`, `sequence < ${params.add(sequence)}`, onTime],
-    ...ofGroup,
+    ...ofGroups,
   ];
   const { rows } = await tx.query<{ group: string; uuid: string; sequence: number }>(
     prepared(
-      `SELECT g.value AS "group", e.id AS uuid, e.sequence
-       FROM unnest(${params.add(textArray(groups))}::text[]) AS g (value), LATERAL (
-         SELECT id, sequence FROM audit_events WHERE ${conditions.join(' AND ')}
-         ORDER BY id DESC LIMIT ${params.add(count)}) e ORDER BY e.sequence`,
+      `SELECT ${column ?? `''`} AS "group", id AS uuid, sequence FROM audit_events
+       WHERE ${conditions.join(' AND ')} ORDER BY sequence DESC LIMIT ${params.add(earlierMax)}`,
       params,
     ),
   );
-  return rows.map((row) => ({ ...row, atMs: uuidTimeMs(row.uuid) }));
+  return rows.reverse().map((row) => ({ ...row, atMs: uuidTimeMs(row.uuid) }));
 }
 
 /** How `first_seen` compares a value with events. */
@@ -63,26 +74,33 @@ const isValue = {
   ip: 'actor_ip::inet <<= p.value::cidr',
 } as const;
 
-/** When each actor last matched with each value since `sinceMs`; null: not since then. */
+/**
+ * When each actor last matched with each value since `sinceMs`; null: not since then. OFFSET 0 keeps
+ * the index of actors in use.
+ */
 export async function lastSeen(
   tx: TenantTx,
-  { filter, visible, sequence }: Before,
+  before: Before,
   groupBy: keyof typeof isValue,
   pairs: readonly { actor: string; value: string }[],
   sinceMs: number,
 ): Promise<(number | null)[]> {
   const params = new Params();
-  const since = { ...filter, from: Math.max(filter.from ?? 0, sinceMs) };
+  const { filter, visible, sequence } = before;
+  const since = { ...filter, from: Math.max(0, sinceMs) };
   const within = await inOneStatement(tx, since, visible);
+  const ofActor = allMatching(tx, { from: since.from }, visible, params);
   const conditions = [
-    ...allMatching(tx, within, visible, params),
-    ...['actor_id = p.actor', isValue[groupBy], `sequence < ${params.add(sequence)}`],
+    ...filterConditions(within, params),
+    ...[isValue[groupBy], `sequence < ${params.add(sequence)}`],
   ];
   const actors = params.add(uuidArray(pairs.map(({ actor }) => actor)));
   const values = params.add(textArray(pairs.map(({ value }) => value)));
   const { rows } = await tx.query<{ uuid: string | null }>(
     prepared(
-      `SELECT (SELECT id FROM audit_events WHERE ${conditions.join(' AND ')} ORDER BY id DESC LIMIT 1) AS uuid
+      `SELECT (SELECT id FROM (SELECT * FROM audit_events
+           WHERE ${ofActor.join(' AND ')} AND actor_id = p.actor ORDER BY id DESC OFFSET 0) e
+         WHERE ${conditions.join(' AND ')} LIMIT 1) AS uuid
        FROM unnest(${actors}::uuid[], ${values}::text[]) WITH ORDINALITY AS p (actor, value, nth)
        ORDER BY nth`,
       params,

@@ -44,11 +44,21 @@ export function newEvaluator(settings: AlertRuleSettings): Evaluator {
   return new MatchEvaluator();
 }
 
-/** Continues a rule's evaluation at any sequence of the log; its events begin at `nowMs`. */
+/** Where the evaluation began that has seen every event since. */
+export interface Opened {
+  sequence: number;
+  nowMs: number;
+}
+
+/** How far an event's time may be ahead of its receipt. */
+const aheadMsMax = 5 * minuteMs;
+
+/** Continues a rule's evaluation at any sequence of the log. */
 export async function openWatch(
   tx: TenantTx,
   rule: { id: string; settings: AlertRuleSettings; fromSequence: number },
   visible: Before['visible'],
+  opened: Opened,
   nowMs: number,
 ): Promise<Watch> {
   const { settings, id } = rule;
@@ -59,7 +69,7 @@ export async function openWatch(
   const evaluator = newEvaluator(settings);
   const none = { evaluator, limit, recall: async () => {} };
   if (evaluator instanceof ThresholdEvaluator) {
-    return { ...none, recall: recallEarlier(evaluator, rule, foundMs) };
+    return { ...none, recall: recallEarlier(evaluator, rule, opened, foundMs) };
   }
   if (evaluator instanceof FirstSeenEvaluator) {
     return { ...none, recall: recallSeen(evaluator, settings) };
@@ -91,17 +101,20 @@ const columns = { actor: 'actor_id', resource: 'resource_id', ip: 'actor_ip' } a
 function recallEarlier(
   evaluator: ThresholdEvaluator,
   { settings, fromSequence }: { settings: AlertRuleSettings; fromSequence: number },
+  opened: Opened,
   foundMs: ReadonlyMap<string, number>,
 ): Watch['recall'] {
-  const { groupBy, count = 2, windowMinutes = 1 } = settings;
+  const { groupBy, windowMinutes = 1 } = settings;
   const column = groupBy ? columns[groupBy] : null;
   return async (tx, before, events) => {
     const unknown = [...unknownIn(evaluator, events).keys()];
     if (unknown.length === 0) return;
     const oldest = Math.min(...events.map(({ atMs }) => atMs));
     const sinceMs = oldest - lateMs - windowMinutes * minuteMs;
-    const limits = { count, fromSequence, sinceMs };
-    const earlier = await earlierOf(tx, before, column, unknown, limits);
+    // Of a group that this process would have seen, there is nothing to read.
+    const hasSeenAll = fromSequence >= opened.sequence || sinceMs >= opened.nowMs + aheadMsMax;
+    const limits = { fromSequence, sinceMs };
+    const earlier = hasSeenAll ? [] : await earlierOf(tx, before, column, unknown, limits);
     const byGroup = Map.groupBy(earlier, ({ group }) => group);
     for (const group of unknown) {
       evaluator.learn(group, byGroup.get(group) ?? [], foundMs.get(group));

@@ -1,4 +1,5 @@
 export {
+  filterConditions,
   lowestShown,
   Params,
   shownIn,
