@@ -1,5 +1,6 @@
 import { cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
+import { benchAlerts } from './alerts.ts';
 import { benchArchive } from './archive.ts';
 import { startBenchService } from './bench-service.ts';
 import { benchExport } from './export.ts';
@@ -29,6 +30,7 @@ import { benchWebhooks } from './webhooks.ts';
  *   npm run bench -- --only verify --verified 200000
  *   npm run bench -- --only neighbours --asked 1000000
  *   npm run bench -- --only webhooks --delivered 50000
+ *   npm run bench -- --only alerts --tested 10000000
  */
 const { values } = parseArgs({
   options: {
@@ -43,6 +45,7 @@ const { values } = parseArgs({
     verified: { type: 'string', default: '200000' },
     asked: { type: 'string', default: '1000000' },
     delivered: { type: 'string', default: '50000' },
+    tested: { type: 'string', default: '1000000' },
   },
 });
 
@@ -72,6 +75,9 @@ async function benchService(): Promise<void> {
     if (wants('proof')) await benchProof(service, report, Number(values.proven));
     if (wants('neighbours')) await benchNeighbours(service, report, Number(values.asked));
     if (wants('webhooks')) await benchWebhooks(service, report, Number(values.delivered));
+    if (wants('alerts')) {
+      await benchAlerts(service, report, Number(values.tested), Number(values.seconds));
+    }
   } finally {
     await service.stop();
   }

@@ -75,8 +75,8 @@ const isValue = {
 } as const;
 
 /**
- * When each actor last matched with each value since `sinceMs`; null: not since then. OFFSET 0 keeps
- * the index of actors in use.
+ * When each actor last matched with each value since `sinceMs`; null: not since then. OFFSET 0
+ * keeps the index of actors in use.
  */
 export async function lastSeen(
   tx: TenantTx,
