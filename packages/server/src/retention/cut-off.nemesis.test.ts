@@ -1,23 +1,22 @@
-import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type OwnerSession, withOwnerSession } from '../postgres/db.ts';
+import type { OwnerSession } from '../postgres/db.ts';
 import { expectRetainedIntact } from '../testing/intact.ts';
 import {
   change,
   classesOf,
   day,
-  deps,
   detachedPartitions,
   listed,
   recordAt,
   records,
   run,
+  runOn,
   stored,
   type Tenant,
   tenantOf,
+  watched,
 } from '../testing/retention-setup.ts';
 import { type TestService, testService } from '../testing/service.ts';
-import { runRetention } from './retention.job.ts';
 
 let service: TestService;
 
@@ -32,8 +31,8 @@ afterAll(() => service.close());
 /**
  * What changes nothing by itself, or only takes one more of a table's indexes: no step of its own.
  */
-const isNoStep = (statement: unknown) =>
-  /^\s*(WITH RECURSIVE|DROP INDEX|SELECT (?!make_|place_))/i.test(String(statement));
+const isNoStep = (statement: string) =>
+  /^\s*(WITH RECURSIVE|DROP INDEX|SELECT (?!make_|place_))/i.test(statement);
 
 /**
  * A session whose connection is ended at step `at` of what it makes durable:
@@ -44,17 +43,13 @@ async function fragile(owner: OwnerSession, at: number): Promise<OwnerSession> {
   const { rows } = await owner.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
   const kill = () => service.owner.query('SELECT pg_terminate_backend($1, 5000)', [rows[0]?.pid]);
   let steps = 0;
-  const send = owner.query as (...statement: unknown[]) => Promise<unknown>;
-  const query = async (...statement: unknown[]) => {
-    if (!isNoStep(statement[0])) {
-      steps += 1;
-      if (steps === at) await kill();
-    }
-    return send(...statement);
-  };
+  const session = watched(owner, async (statement) => {
+    if (isNoStep(statement)) return;
+    steps += 1;
+    if (steps === at) await kill();
+  });
   return {
-    query: query as pg.PoolClient['query'],
-    now: owner.now,
+    ...session,
     transaction: (work) =>
       owner.transaction(async (tx) => {
         steps += 1;
@@ -68,13 +63,10 @@ async function fragile(owner: OwnerSession, at: number): Promise<OwnerSession> {
 
 /** A run that is cut off at its step `at`; whether it came that far. */
 function cutOff(at: number): Promise<boolean> {
-  return withOwnerSession(service.ownerUrl, async (owner) => {
-    const session = await fragile(owner, at);
-    return runRetention(session, await deps(service, session)).then(
-      () => false,
-      () => true,
-    );
-  }).catch(() => true);
+  return runOn(service, (owner) => fragile(owner, at)).then(
+    () => false,
+    () => true,
+  );
 }
 
 /** Starter tenants with one event each, which expire a day after each other. */
@@ -156,17 +148,12 @@ test('while one run does the work, others do nothing', async () => {
   await run(service);
   const work = await somethingToDo();
   let others: Promise<unknown[]> | undefined;
-  const done = await withOwnerSession(service.ownerUrl, async (owner) => {
-    const send = owner.query as (...statement: unknown[]) => Promise<unknown>;
-    // The first step of its work waits until the others have come and gone.
-    const query = async (...statement: unknown[]) => {
-      if (!isNoStep(statement[0])) others ??= Promise.all([run(service), run(service)]);
-      await others;
-      return send(...statement);
-    };
-    const session = { ...owner, query: query as pg.PoolClient['query'] };
-    return runRetention(session, await deps(service, session));
-  });
+  // The first step of its work waits until the others have come and gone.
+  const wait = async (statement: string) => {
+    if (!isNoStep(statement)) others ??= Promise.all([run(service), run(service)]);
+    await others;
+  };
+  const done = await runOn(service, (owner) => watched(owner, wait));
   expect(await others).toEqual([null, null]);
   expect(done).not.toBeNull();
   await expectDone(work);

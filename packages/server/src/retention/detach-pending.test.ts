@@ -1,6 +1,5 @@
 import { setTimeout as nextTurn } from 'node:timers/promises';
 import { lateClass } from '@indelible/protocol';
-import type pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type OwnerSession, withOwnerSession } from '../postgres/db.ts';
 import { expectRetainedIntact } from '../testing/intact.ts';
@@ -8,7 +7,6 @@ import {
   change,
   classesOf,
   day,
-  deps,
   eventAt,
   listed,
   partitions,
@@ -16,12 +14,14 @@ import {
   recordLate,
   records,
   run,
+  runOn,
   stored,
   type Tenant,
   tenantOf,
+  watched,
 } from '../testing/retention-setup.ts';
 import { type TestService, testService } from '../testing/service.ts';
-import { type RetentionDeps, type RetentionRun, runRetention } from './retention.job.ts';
+import type { RetentionDeps, RetentionRun } from './retention.job.ts';
 import { takeRetentionLock } from './terms.store.ts';
 
 /* Partitions on their way out while somebody still has them open: a backup, or a long report. */
@@ -66,17 +66,11 @@ function impatientRun(
   changes: Partial<RetentionDeps> = {},
   before: (statement: string) => Promise<void> = async () => {},
 ): Promise<RetentionRun | null> {
-  return withOwnerSession(service.ownerUrl, async (owner) => {
+  const impatient = async (owner: OwnerSession) => {
     await owner.query('SET lock_timeout = 100');
-    const send = owner.query as (...statement: unknown[]) => Promise<unknown>;
-    const query = async (...statement: unknown[]) => {
-      await before(String(statement[0]));
-      return send(...statement);
-    };
-    const session: OwnerSession = { ...owner, query: query as pg.PoolClient['query'] };
-    const usual = { ...(await deps(service, session)), readersMs: 100, retryMs: [] };
-    return runRetention(session, { ...usual, ...changes });
-  });
+    return watched(owner, before);
+  };
+  return runOn(service, impatient, { readersMs: 100, retryMs: [], ...changes });
 }
 
 /** A tenant with one event that a run on the next day removes with its partition. */

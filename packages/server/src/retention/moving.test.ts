@@ -1,24 +1,23 @@
 import { firstUuidAt, uuidFromEventId } from '@indelible/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { withOwnerSession } from '../postgres/db.ts';
+import type { OwnerSession } from '../postgres/db.ts';
 import { expectRetainedIntact } from '../testing/intact.ts';
 import {
   change,
   classesOf,
   day,
-  deps,
   listed,
   partitionFor,
   partitions,
   recordAt,
   recordLate,
   run,
+  runOn,
   stored,
   type Tenant,
   tenantOf,
 } from '../testing/retention-setup.ts';
 import { type TestService, testService } from '../testing/service.ts';
-import { runRetention } from './retention.job.ts';
 
 let service: TestService;
 beforeAll(async () => {
@@ -31,17 +30,15 @@ const batchRows = 3;
 /** A run of small batches that is cut off before its transaction `at`; whether it came that far. */
 function cutOffBefore(at: number): Promise<boolean> {
   let transactions = 0;
-  return withOwnerSession(service.ownerUrl, async (owner) => {
-    const session: typeof owner = {
-      ...owner,
-      transaction: (work) => {
-        transactions += 1;
-        if (transactions === at) throw new Error('cut off');
-        return owner.transaction(work);
-      },
-    };
-    return runRetention(session, { ...(await deps(service, session)), batchRows });
-  }).then(
+  const cut = (owner: OwnerSession): OwnerSession => ({
+    ...owner,
+    transaction: (work) => {
+      transactions += 1;
+      if (transactions === at) throw new Error('cut off');
+      return owner.transaction(work);
+    },
+  });
+  return runOn(service, cut, { batchRows }).then(
     () => false,
     () => true,
   );

@@ -8,11 +8,12 @@ import {
   retentionCutoff,
   uuidFromEventId,
 } from '@indelible/protocol';
+import type pg from 'pg';
 import { expect } from 'vitest';
 import { recordOwnIn } from '../events/own-events.store.ts';
-import type { OwnerSession } from '../postgres/db.ts';
+import { type OwnerSession, withOwnerSession } from '../postgres/db.ts';
 import { runRetentionAs } from '../retention/command.ts';
-import type { RetentionDeps } from '../retention/retention.job.ts';
+import { type RetentionDeps, type RetentionRun, runRetention } from '../retention/retention.job.ts';
 import { eventOf, type TestService } from './service.ts';
 
 export const hour = 3_600_000;
@@ -105,10 +106,34 @@ export function run({ ownerUrl, clock }: TestService, changes: Partial<Retention
   return runRetentionAs(ownerUrl, { catalogue: defaultCatalogue }, settings);
 }
 
-/** The dependencies of a run on the caller's session. */
-export async function deps({ clock }: TestService, owner: OwnerSession): Promise<RetentionDeps> {
+async function deps({ clock }: TestService, owner: OwnerSession): Promise<RetentionDeps> {
   const now = () => clock.now;
   return { now, daysAhead, recordOwn: await recordOwnIn(owner, defaultCatalogue, now) };
+}
+
+/** A run on a session that `made` makes of the owner's. */
+export function runOn(
+  service: TestService,
+  made: (owner: OwnerSession) => OwnerSession | Promise<OwnerSession>,
+  changes: Partial<RetentionDeps> = {},
+): Promise<RetentionRun | null> {
+  return withOwnerSession(service.ownerUrl, async (owner) => {
+    const session = await made(owner);
+    return runRetention(session, { ...(await deps(service, session)), ...changes });
+  });
+}
+
+/** The session, which calls `before` with each statement and waits for it. */
+export function watched(
+  owner: OwnerSession,
+  before: (statement: string) => Promise<unknown>,
+): OwnerSession {
+  const send = owner.query as (...statement: unknown[]) => Promise<unknown>;
+  const query = async (...statement: unknown[]) => {
+    await before(String(statement[0]));
+    return send(...statement);
+  };
+  return { ...owner, query: query as pg.PoolClient['query'] };
 }
 
 /** Two runs, a day apart: the second one uses the time of the first. */
