@@ -17,7 +17,7 @@ import { eventOf } from '../packages/server/src/testing/service.ts';
 import { settled } from './every-page.ts';
 import { violations } from './judge-page.ts';
 import { type OpenPanel, openPanel, operator, type Visit } from './open-panel.ts';
-import { detail, listedIds, rows, see, seeListed } from './panel-page.ts';
+import { detail, filters, listedIds, rows, see, seeListed } from './panel-page.ts';
 
 /*
  * What a tenant's admin is to believe: visits of operators, kept searches, proofs, and the session.
@@ -215,6 +215,27 @@ async function scanned(page: Page): Promise<string> {
   const data = Uint8Array.from(await page.evaluate<number[]>(code));
   return decodeQR({ width: 400, height: 400, data });
 }
+
+test('a recording and a person are chosen by name, of which the filter keeps the id', async () => {
+  const id = await newTenant('Named');
+  const named = { type: 'recording', id: randomUUID(), name: 'Call of Ms Prado' };
+  const actor = { ...(eventOf().actor as object), email: 'prado@example.com', name: 'Lucía Prado' };
+  await recordInto(id, [{ actor, action: 'play', resource: named, diff: {} }, {}]);
+  const page = await enter({ tenantId: id });
+  const bar = filters(page);
+  const pick = async (filter: string, typed: string, option: RegExp) => {
+    await bar.getByRole('button', { name: filter, exact: true }).click();
+    await page.keyboard.type(typed);
+    await page.getByRole('option', { name: option }).click();
+    await page.keyboard.press('Escape');
+  };
+  await pick('Resource ID', 'prado', /^Call of Ms Prado/);
+  await see(page).toHaveURL(new RegExp(`resource_id=${named.id}`));
+  await pick('User', 'lucía', /^Lucía Prado · prado@example.com/);
+  await see(page).toHaveURL(/user=prado%40example\.com/);
+  await see(rows(page)).toHaveCount(1);
+  await page.context().close();
+});
 
 test('evidence says what it could find, warns of an empty time, and prints whole on either side of paper', async () => {
   const id = await newTenant('Borealis');
@@ -443,5 +464,59 @@ test('while the service is away the page says so and keeps the filters; once it 
   await page.getByRole('button', { name: 'Try again' }).click();
   await listedIds(page);
   expect(page.url()).toContain('action=update');
+  await page.context().close();
+});
+
+test('an export that broke on its way says so, and is made anew by its own button', async () => {
+  panel.allow(/^500 /);
+  const id = await newTenant('Breaking');
+  const [broken = ''] = await recordInto(id, [{}]);
+  const receivedAt = (value: string) =>
+    panel.service.owner.query(
+      'UPDATE audit_events SET received_at = $3 WHERE tenant_id = $1 AND id = $2',
+      [...[id, uuidFromEventId(broken), value]],
+    );
+  // NDJSON cannot say that moment.
+  await receivedAt('infinity');
+  const page = await enter({ tenantId: id, path: '/settings/audit/exports?last=all' });
+  await page.getByText(/^NDJSON/).click();
+  await page.getByRole('button', { name: 'Download now' }).click();
+  await see(page.getByRole('alert')).toContainText('The service is busy');
+  const jobs = page.getByRole('main').getByRole('listitem');
+  await page.reload();
+  await see(jobs).toHaveCount(1);
+  await see(jobs.first()).toContainText('Failed');
+  await receivedAt(new Date().toISOString());
+  await jobs.first().getByRole('button', { name: 'Try again' }).click();
+  await see(jobs).toHaveCount(2);
+  await see(jobs.first()).toContainText('Queued');
+  await see(jobs.last()).toContainText('Failed');
+  await page.context().close();
+});
+
+test('a page whose program does not load says so and can be tried again; one without an answer says that too', async () => {
+  panel.allow(/ERR_FAILED|Failed to fetch dynamically imported module/);
+  await recordInto(tenantId, [{}]);
+  const page = await enter({ path: '/settings/audit/events?action=update' });
+  await listedIds(page);
+  const program = '**/assets/IntegrityPage-*.js';
+  await page.route(program, (route) => route.abort());
+  await page.getByRole('link', { name: 'Integrity' }).click();
+  const again = page.getByRole('button', { name: 'Try again' });
+  await see(again).toBeVisible();
+  await see(page.getByRole('link', { name: 'Export' })).toBeVisible();
+  await page.unroute(program);
+  await again.click();
+  await see(page.getByRole('heading', { name: 'Latest checkpoint' })).toBeVisible();
+
+  // A service that takes the request and never answers.
+  let held = 0;
+  await page.route('**/api/audit-logs/searches', () => {
+    held += 1;
+  });
+  await page.getByRole('link', { name: 'Evidence' }).click();
+  await see(page.getByText('The service has not answered yet.')).toBeVisible();
+  expect(held).toBe(1);
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
   await page.context().close();
 });

@@ -21,6 +21,7 @@ import { useFormats } from '../i18n/use-formats.ts';
 import { changed, type EventSearch, withoutFacet } from './event-search.ts';
 import { finds } from './folding.ts';
 import { type Choice, useChoices } from './use-choices.ts';
+import { useNamed, withNames } from './use-named.ts';
 
 interface FacetPickerProps {
   anchor: RefObject<HTMLElement | null>;
@@ -55,7 +56,9 @@ export default function FacetPicker(props: FacetPickerProps) {
     const picked = selection === 'all' ? [] : [...selection].map(String);
     change(withPicked(search, facet, mode, picked));
   };
-  const shown = shownChoices(choices.data ?? [], values[mode], facet, text);
+  const named = useNamed(facet, search, nowMs, text);
+  const all = withNames(choices.data ?? [], named);
+  const shown = shownChoices(all, values[mode], facet, text);
   return (
     <Popover
       triggerRef={anchor}
