@@ -8,7 +8,7 @@ export type WebhookFormat =
   | ('slack' | 'teams' | 'pagerduty');
 
 /** Types of messages that an endpoint can receive. */
-export type WebhookType = 'audit.events.recorded' | 'audit.export.ready';
+export type WebhookType = 'audit.events.recorded' | 'audit.export.ready' | 'audit.alert.raised';
 
 /** Selects events: any value of each member; a leading `!` excludes. */
 export type WebhookFilters = { [facet in WebhookFacet]?: string | readonly string[] };

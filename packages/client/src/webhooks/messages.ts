@@ -33,6 +33,23 @@ export type ExportReady = Message<
   }
 >;
 
+/** Alerts of one rule, told together: at most one message about a rule in ten minutes. */
+export type AlertRaised = Message<
+  'audit.alert.raised',
+  {
+    tenantId: string;
+    alerts: {
+      ruleId: string;
+      ruleName: string | null;
+      count: number;
+      /** Of the alerts' events, oldest first. */
+      ids: string[];
+      /** Their page in the panel, which needs sign-in. */
+      url: string;
+    };
+  }
+>;
+
 /** A test was requested. */
 export type WebhookTested = Message<'audit.webhook.test', { tenantId: string; webhookId: string }>;
 
@@ -66,4 +83,9 @@ export interface RestoreRequested {
   current?: State | null;
 }
 
-export type WebhookMessage = EventsRecorded | ExportReady | WebhookTested | RestoreRequested;
+export type WebhookMessage =
+  | EventsRecorded
+  | ExportReady
+  | AlertRaised
+  | WebhookTested
+  | RestoreRequested;

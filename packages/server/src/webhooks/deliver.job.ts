@@ -72,7 +72,7 @@ async function deliverWhileLeased(
   await releaseWebhook(deps.db.background, leased);
 }
 
-type Content = Extract<Next, { kind: 'events' } | { kind: 'export' }>;
+type Content = Extract<Next, { kind: 'events' | 'export' | 'alert' }>;
 
 /** False if there is nothing more to do now. */
 async function deliverNext(
@@ -107,6 +107,12 @@ function readDue({ db, now }: DeliverDeps, leased: LeasedWebhook) {
   });
 }
 
+const typesOf = {
+  events: 'audit.events.recorded',
+  export: 'audit.export.ready',
+  alert: 'audit.alert.raised',
+} as const satisfies Record<Content['kind'], MessageType>;
+
 /** The message stored before, or a new one. */
 function messageOf(
   endpoint: WebhookRow,
@@ -114,8 +120,7 @@ function messageOf(
   newId: string,
   nowMs: number,
 ): PendingMessage {
-  const messageType: MessageType =
-    next.kind === 'export' ? 'audit.export.ready' : 'audit.events.recorded';
+  const messageType = typesOf[next.kind];
   const isSame = endpoint.messageId !== null && endpoint.messageType === messageType;
   return {
     messageId: isSame ? endpoint.messageId : newId,
@@ -149,11 +154,11 @@ async function send(
 
 function sentOf(endpoint: WebhookRow, message: PendingMessage, content: Content): Sent {
   const sequences =
-    content.kind === 'export' ? [content.sequence] : content.events.map((each) => each.sequence);
+    content.kind === 'events' ? content.events.map((each) => each.sequence) : [content.sequence];
   return {
     ...{ endpoint, message, messageId: message.messageId, type: message.messageType },
     firstSequence: sequences[0] ?? null,
     lastSequence: sequences.at(-1) ?? null,
-    events: content.kind === 'export' ? 0 : sequences.length,
+    events: content.kind === 'events' ? sequences.length : 0,
   };
 }

@@ -7,7 +7,7 @@ import {
   signedPost,
 } from '../outbound/index.ts';
 import { streamFormats } from './formats.ts';
-import { eventsBody, exportBody, messageIdPrefix, testBody } from './message-body.ts';
+import { alertBody, eventsBody, exportBody, messageIdPrefix, testBody } from './message-body.ts';
 import type { Next } from './next-message.ts';
 import type { WebhookRow } from './store.ts';
 
@@ -40,7 +40,7 @@ export function isSigned({ format }: Pick<WebhookRow, 'format'>): boolean {
   return format === 'webhook' || format === 'generic';
 }
 
-type Content = Extract<Next, { kind: 'events' } | { kind: 'export' }>;
+type Content = Extract<Next, { kind: 'events' | 'export' | 'alert' }>;
 
 /**
  * The call that delivers a message, in the format of its endpoint. `atMs` is when it was made
@@ -56,12 +56,8 @@ export function messageCall(
   const id = typeId(messageIdPrefix, message.messageId);
   const { content, atMs } = message;
   const { tenantId, url, format } = endpoint;
-  if (format === 'webhook' || content.kind === 'export') {
-    const texts = content.kind === 'events' ? content.events.map(({ text }) => text) : [];
-    const body =
-      content.kind === 'export'
-        ? exportBody(atMs, content.export)
-        : eventsBody(tenantId, atMs, texts);
+  if (format === 'webhook' || content.kind !== 'events') {
+    const body = bodyOf(tenantId, content, atMs, panelUrl);
     return signedPost(url, { id, body }, opened.secrets, nowMs);
   }
   const events = content.events.map(({ text }) => text);
@@ -73,6 +69,14 @@ export function messageCall(
     streamFormats[format].deliver(targetOf(endpoint, opened), batch),
     nowMs,
   );
+}
+
+/** The body of a message of the format `webhook`. */
+function bodyOf(tenantId: string, content: Content, atMs: number, panelUrl: string): string {
+  if (content.kind === 'export') return exportBody(atMs, content.export);
+  if (content.kind === 'alert') return alertBody(tenantId, atMs, content.alert, panelUrl);
+  const texts = content.events.map(({ text }) => text);
+  return eventsBody(tenantId, atMs, texts);
 }
 
 /** A call that tests the endpoint without an event. */

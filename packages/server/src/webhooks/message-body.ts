@@ -25,6 +25,26 @@ export function exportBody(atMs: number, row: ExportRow): string {
   return body('audit.export.ready', atMs, row.tenantId, `"export":${JSON.stringify(shown)}`);
 }
 
+/** Alerts of one rule, which were told together. */
+export interface ToldAlerts {
+  ruleId: string;
+  ruleName: string | null;
+  /** Ids of their events, oldest first. */
+  alertIds: string[];
+}
+
+/** Alerts of a rule since the last message about it; the link needs sign-in. */
+export function alertBody(
+  tenantId: string,
+  atMs: number,
+  { ruleId, ruleName, alertIds }: ToldAlerts,
+  panelUrl: string,
+): string {
+  const url = `${panelUrl}/events?resource=alert&resource_id=${ruleId}`;
+  const shown = { ruleId, ruleName, count: alertIds.length, ids: alertIds, url };
+  return body('audit.alert.raised', atMs, tenantId, `"alerts":${JSON.stringify(shown)}`);
+}
+
 /** The message of a test. */
 export function testBody(tenantId: string, webhookId: string, atMs: number): string {
   const shown = JSON.stringify(typeId(webhookIdPrefix, webhookId));

@@ -1,6 +1,6 @@
 import { type TProperties, Type } from 'typebox';
 import { ListedEvent } from '../events/index.ts';
-import { receivedCall, strict, time, uuid } from '../http/index.ts';
+import { nullable, receivedCall, strict, time, uuid } from '../http/index.ts';
 
 /* The messages of the format `webhook`, for the OpenAPI document. */
 
@@ -34,6 +34,20 @@ const ReadyExport = Type.Object(
 );
 const ExportReady = message('ExportReady', 'audit.export.ready', { export: ReadyExport });
 
+const RaisedAlerts = Type.Object(
+  {
+    ruleId: uuid('The rule.'),
+    ruleName: nullable({ description: 'What people call it.' }),
+    count: Type.Integer({ minimum: 1, description: 'Alerts since the last message about it.' }),
+    ids: Type.Array(Type.String({ pattern: '^evt_audit_[0-9a-z]{26}$' }), {
+      description: "Of the alerts' events, oldest first.",
+    }),
+    url: Type.String({ description: 'Their page in the panel, which needs sign-in.' }),
+  },
+  { ...strict, title: 'RaisedAlerts' },
+);
+const AlertRaised = message('AlertRaised', 'audit.alert.raised', { alerts: RaisedAlerts });
+
 const WebhookTested = message('WebhookTested', 'audit.webhook.test', {
   webhookId: Type.String({ pattern: '^whk_[0-9a-z]{26}$' }),
 });
@@ -62,6 +76,15 @@ export const webhookMessages = {
     summary: 'An export whose file is ready',
     description: '`downloadExport` gets the file. For webhooks that have this type among theirs.',
     message: ExportReady,
+    responses,
+  }),
+  'audit.alert.raised': receivedCall({
+    tags,
+    operationId: 'receiveAlert',
+    summary: 'Alerts that a rule has raised',
+    description:
+      'At most one message about a rule in ten minutes. For webhooks that have this type among theirs.',
+    message: AlertRaised,
     responses,
   }),
   'audit.webhook.test': receivedCall({

@@ -1,8 +1,15 @@
-import { decodeEntry, type EventFilter, type ListQuery, storedFilter } from '@indelible/protocol';
+import {
+  decodeEntry,
+  type EventFilter,
+  type ListQuery,
+  storedFilter,
+  typeId,
+} from '@indelible/protocol';
 import { type CutPage, eventJson, eventsById, type Visibility } from '../events/index.ts';
 import { type ExportRow, getExport } from '../exports/index.ts';
 import { readEntries } from '../log/index.ts';
 import type { TenantTx } from '../postgres/index.ts';
+import { type ToldAlerts, webhookIdPrefix } from './message-body.ts';
 import type { WebhookRow } from './store.ts';
 
 /** An event of a message, with its JSON text as in the list. */
@@ -16,7 +23,12 @@ export type Next =
   | { kind: 'nothing' }
   | { kind: 'passed'; end: number }
   | { kind: 'events'; end: number; events: MessageEvent[] }
-  | { kind: 'export'; end: number; sequence: number; export: ExportRow };
+  | ({ end: number } & News);
+
+/** What a message of its own tells, at the sequence of its record. */
+export type News =
+  | { kind: 'export'; sequence: number; export: ExportRow }
+  | { kind: 'alert'; sequence: number; alert: ToldAlerts };
 
 export const messageEventsMax = 100;
 
@@ -26,13 +38,13 @@ const chunkEntries = 512;
 // A filter with few matches must not read endlessly: the position is stored in between.
 const chunksMax = 20;
 
-type Endpoint = Pick<WebhookRow, 'types' | 'filters' | 'nextSequence' | 'announcedSequence'>;
+type Endpoint = Pick<WebhookRow, 'id' | 'types' | 'filters' | 'nextSequence' | 'announcedSequence'>;
 
 /**
  * What is due after the endpoint's position, up to `until`: up to 100 matching events, in the order
  * of the log and of at most `bytesMax` bytes (a larger event is sent alone), as far as the plan
- * shows them. Records of deliveries are never delivered. A ready export is a separate message, at
- * its position.
+ * shows them. Records of deliveries are never delivered. A ready export, and alerts that are told,
+ * are separate messages, at their positions.
  */
 export async function readNext(
   tx: TenantTx,
@@ -47,17 +59,17 @@ export async function readNext(
   for (let chunk = 0; chunk < chunksMax && at < until; chunk++) {
     const end = Math.min(at + (chunk === 0 ? firstChunkEntries : chunkEntries), until);
     const uuids = (await readEntries(tx, at, end)).map((entry) => decodeEntry(entry).eventUuid);
-    const ready = await readyExport(tx, endpoint, uuids, visible);
-    const stop = ready?.sequence ?? end;
+    const news = await firstNews(tx, endpoint, uuids, visible);
+    const stop = news?.sequence ?? end;
     if (wantsEvents) {
       const query = { ...asInLog, filter: storedFilter(endpoint.filters), limit: events.room };
       const found = await eventsById(tx, uuids.slice(0, stop - at), query, visible, bytesMax);
       const cut = events.add(found);
       if (cut !== null) return events.until(cut);
     }
-    if (ready && events.isEmpty) return { kind: 'export', end: stop + 1, ...ready };
+    if (news && events.isEmpty) return { end: stop + 1, ...news };
     at = stop;
-    if (ready) break;
+    if (news) break;
   }
   return at > endpoint.nextSequence ? events.until(at) : { kind: 'nothing' };
 }
@@ -105,6 +117,39 @@ class Batch {
   }
 }
 
+/** The first of both kinds. */
+async function firstNews(...given: Parameters<typeof readyExport>): Promise<News | null> {
+  const [ready, told] = [await readyExport(...given), await toldAlerts(...given)];
+  if (ready === null || told === null) return ready ?? told;
+  return ready.sequence < told.sequence ? ready : told;
+}
+
+const alertsTold: EventFilter = {
+  action: { any: ['notify'], none: [] },
+  resource: { any: ['alert'], none: [] },
+};
+
+/** The first of these events that tells this endpoint of alerts. */
+async function toldAlerts(
+  tx: TenantTx,
+  { id, types }: Endpoint,
+  uuids: readonly string[],
+  visible: Visibility,
+): Promise<News | null> {
+  if (!types.includes('audit.alert.raised')) return null;
+  const include = { total: false, state: true };
+  const query = { ...asInLog, include, filter: alertsTold, limit: chunkEntries };
+  const { rows } = await eventsById(tx, uuids, query, visible, Number.MAX_SAFE_INTEGER);
+  for (const { sequence, recordedByKind, resourceId, resourceName, after } of rows) {
+    if (recordedByKind !== 'service' || after === null) continue;
+    const told = JSON.parse(after) as { alerts: string[]; webhookIds?: string[] };
+    if (told.webhookIds?.includes(typeId(webhookIdPrefix, id)) === false) continue;
+    const alert = { ruleId: resourceId, ruleName: resourceName, alertIds: told.alerts };
+    return { kind: 'alert', sequence, alert };
+  }
+  return null;
+}
+
 const exportEnded: EventFilter = {
   action: { any: ['export'], none: [] },
   resource: { any: ['export'], none: [] },
@@ -116,7 +161,7 @@ async function readyExport(
   { types, announcedSequence }: Endpoint,
   uuids: readonly string[],
   visible: Visibility,
-): Promise<{ sequence: number; export: ExportRow } | null> {
+): Promise<News | null> {
   if (!types.includes('audit.export.ready')) return null;
   const query = { ...asInLog, filter: exportEnded, limit: chunkEntries };
   const { rows } = await eventsById(tx, uuids, query, visible, Number.MAX_SAFE_INTEGER);
@@ -125,7 +170,7 @@ async function readyExport(
     const found = await getExport(tx, resourceId);
     // Sent, failed and cancelled exports have no file to download.
     const isFile = found?.mode === 'job' && ['ready', 'expired'].includes(found.status);
-    if (found && isFile) return { sequence, export: found };
+    if (found && isFile) return { kind: 'export', sequence, export: found };
   }
   return null;
 }

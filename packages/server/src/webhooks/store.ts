@@ -7,7 +7,9 @@ export const webhookFormats = [
 export type WebhookFormat = (typeof webhookFormats)[number];
 
 /** Types that an endpoint may subscribe to; a test has its own type. */
-export const messageTypes = ['audit.events.recorded', 'audit.export.ready'] as const;
+export const messageTypes = [
+  ...(['audit.events.recorded', 'audit.export.ready', 'audit.alert.raised'] as const),
+] as const;
 export type MessageType = (typeof messageTypes)[number];
 
 /** A due message; it begins at the endpoint's `nextSequence`. */

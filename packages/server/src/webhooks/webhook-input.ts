@@ -88,9 +88,12 @@ function urlProblems(url: string, format: Format, allowPrivate: boolean): FieldP
 }
 
 function typeProblems(types: readonly string[], format: Format): FieldProblem[] {
-  const at = types.indexOf('audit.export.ready');
-  if (format === 'webhook' || at < 0) return [];
-  return [problem(pointerOf('types', at), `is not a message of the format ${format}`)];
+  if (format === 'webhook') return [];
+  return types.flatMap((type, at) =>
+    type === 'audit.events.recorded'
+      ? []
+      : [problem(pointerOf('types', at), `is not a message of the format ${format}`)],
+  );
 }
 
 function optionProblems(options: Record<string, string>, format: Format): FieldProblem[] {

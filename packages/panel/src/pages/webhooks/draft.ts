@@ -5,7 +5,9 @@ import type { Facets } from '../../search/event-search.ts';
 import { formatFields } from './formats.ts';
 
 /** The messages a webhook can get, in the order of the form. */
-const messageTypes = ['audit.events.recorded', 'audit.export.ready'] as const;
+const messageTypes = [
+  ...(['audit.events.recorded', 'audit.export.ready', 'audit.alert.raised'] as const),
+] as const;
 
 /** The messages of a format: log platforms get events only. */
 export function typesOf(format: WebhookFormat): readonly WebhookType[] {
