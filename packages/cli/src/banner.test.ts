@@ -26,7 +26,7 @@ test('a link to the panel is shown where there is one, and no tenant can forge a
   const panelLink = { url, expiresAt: '2026-01-01T00:00:00.000Z', tenantName: 'Evil\n\u001b[31m' };
   const text = banner({ ...facts, panelLink });
   expect(text).toContain(`\n  ${url}\n`);
-  expect(text).toContain('The panel of Evil\\n\\u001b[31m opens');
+  expect(text).toContain('The panel of Evil⟨U+000A⟩⟨U+001B⟩[31m opens');
 });
 
 test('a key of the environment is read from there, the first one while two are in use', () => {

@@ -11,7 +11,9 @@ test('no control character, line break, direction mark or half of a pair reaches
       expect(shown).not.toMatch(/[\p{Cc}\p{Cs}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u);
     }),
   );
-  expect(visible('a\u001b[2J\r\n\u009b31m\u202eb')).toBe('a\\u001b[2J\\r\\n\\u009b31m\\u202eb');
+  expect(visible('a\u001b[2J\r\n\u009b31m\u202eb')).toBe(
+    'a⟨U+001B⟩[2J⟨U+000D⟩⟨U+000A⟩⟨U+009B⟩31m⟨U+202E⟩b',
+  );
 });
 
 test('ordinary text of any language is shown as it is', () => {

@@ -1,22 +1,7 @@
-/** Text from events, made safe for a terminal. */
+import { revealedLine } from '@indelible/protocol';
 
-// Control characters, line and paragraph separators, marks that change text direction, invisible
-// characters, and lone surrogates.
-const hidden = /[\p{Cc}\p{Cs}\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800]/gu;
-
-/**
- * `text` with everything escaped (`\n`, `\u001b`) that could move the cursor, change colours, forge
- * a further line or reverse what is read. A backslash of the text itself stays as it is.
- */
-export function visible(text: string): string {
-  return text.replace(hidden, (character) => shortEscapes.get(character) ?? escaped(character));
-}
-
-const shortEscapes = new Map([
-  ['\n', '\\n'],
-  ['\r', '\\r'],
-  ['\t', '\\t'],
-]);
+/** Text from events, made safe for a terminal: it cannot move the cursor nor forge a line. */
+export const visible = (text: string) => revealedLine(text);
 
 /** As JSON writes it: two escapes for what is beyond U+FFFF. */
 function escaped(character: string): string {
@@ -24,9 +9,9 @@ function escaped(character: string): string {
   return units.map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');
 }
 
-/** One line of JSON that a terminal shows as harmlessly as `visible` text; the same value. */
+/** One line of JSON without invisible characters; the same value. */
 export function jsonLine(value: unknown): string {
-  return `${JSON.stringify(value).replace(hidden, escaped)}\n`;
+  return `${revealedLine(JSON.stringify(value), escaped)}\n`;
 }
 
 /** `cut` to `length` characters at most, the last one an ellipsis where something is missing. */

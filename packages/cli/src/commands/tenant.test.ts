@@ -51,7 +51,7 @@ test('the list shows every tenant, over all pages, and names cannot forge lines'
   const { stdout } = await cli('tenant', 'list');
   const listed = new Set(stdout.split('\n').map((line) => line.slice(0, 36)));
   for (const id of ids) expect(listed).toContain(id);
-  expect(stdout).toContain(`${forged.id}  Pro         \\u202eforged\\u202e\n`);
+  expect(stdout).toContain(`${forged.id}  Pro         ⟨U+202E⟩forged⟨U+202E⟩\n`);
 });
 
 test('a smaller plan needs a reason, a larger one does not, and neither creates a tenant', async () => {

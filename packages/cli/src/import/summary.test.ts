@@ -40,8 +40,8 @@ test('the first twenty conflicts are shown with both lines, the others are count
     addConflict(tally, { sourceId: `A\n${line}`, tenantId: 't', firstLine: line, line: line + 50 });
   }
   const text = summaryText(tally, ending);
-  expect(text).toContain('  A\\n1 of tenant t: lines 1 and 51\n');
-  expect(text).toContain('  A\\n20 of tenant t: lines 20 and 70\n  and 3 more\n');
+  expect(text).toContain('  A⟨U+000A⟩1 of tenant t: lines 1 and 51\n');
+  expect(text).toContain('  A⟨U+000A⟩20 of tenant t: lines 20 and 70\n  and 3 more\n');
   expect(summaryJson(tally, ending)).toMatchObject({
     conflicts: { count: 23, first: { length: 20 }, file: 'a.conflicts.ndjson' },
   });

@@ -1,4 +1,4 @@
-import type { StateLeaf } from '@indelible/protocol';
+import { revealed, type StateLeaf } from '@indelible/protocol';
 import { diffWordsWithSpace } from 'diff';
 import { useMemo } from 'react';
 import { isNoText, NoText } from './NoText.tsx';
@@ -25,7 +25,7 @@ export function ChangedText(props: ChangedTextProps) {
         dir="auto"
         className={`rounded px-1 break-words whitespace-pre-wrap box-decoration-clone ${tone}`}
       >
-        {String(value)}
+        {revealed(String(value))}
       </span>
     );
   }
@@ -35,10 +35,10 @@ export function ChangedText(props: ChangedTextProps) {
         changed ? (
           // biome-ignore lint/suspicious/noArrayIndexKey: words have no other identity
           <mark key={index} className={`rounded-sm box-decoration-clone ${tone}`}>
-            {text}
+            {revealed(text)}
           </mark>
         ) : (
-          text
+          revealed(text)
         ),
       )}
     </span>

@@ -1,3 +1,4 @@
+import { revealed } from '@indelible/protocol';
 import type { ReactNode } from 'react';
 
 interface PageHeadProps {
@@ -16,7 +17,7 @@ export function PageHead({ title, intro, aside, actions, children }: PageHeadPro
     <div className="px-4 pt-5 pb-3 lg:px-6">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
         <h1 dir="auto" className="text-xl font-semibold tracking-tight break-words">
-          {title}
+          {revealed(title)}
         </h1>
         {aside}
         {actions && <div className="no-print ml-auto flex flex-wrap gap-1.5">{actions}</div>}

@@ -1,4 +1,4 @@
-import { type FacetName, facetNames, facetOf } from '@indelible/protocol';
+import { type FacetName, facetNames, facetOf, revealed } from '@indelible/protocol';
 import { useMemo } from 'react';
 import type { Formats } from '../i18n/formats.ts';
 import type { Texts } from '../i18n/texts.tsx';
@@ -67,5 +67,5 @@ export function valueText(facet: FacetName, value: string, t: Texts): string {
   if (facet === 'actorType') return wordOf(t.actors.kinds, value);
   if (facet === 'outcome') return wordOf(t.outcomes, value);
   if (facetOf(facet).columns.boolean) return value === 'true' ? t.filters.yes : t.filters.no;
-  return value;
+  return revealed(value);
 }

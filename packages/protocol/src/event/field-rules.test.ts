@@ -8,6 +8,7 @@ import {
   isSnakeCase,
   isVisible,
   revealed,
+  revealedLine,
 } from './field-rules.ts';
 
 test('words are snake_case, begin with a letter and have at most 64 characters', () => {
@@ -109,5 +110,8 @@ test('an address with an invisible character is refused, for searching and for r
     const point = character.codePointAt(0)?.toString(16).toUpperCase();
     expect(revealed(address)).toBe(`ana⟨U+${point}⟩@example.com`);
   }
-  expect(revealed('Çelik & Söhne, 東京, 🙂')).toBe('Çelik & Söhne, 東京, 🙂');
+  const ordinary = 'Çelik & Söhne, 東京, 🙂 👩🏽‍🚒 👨‍👩‍👧‍👦 🏴󠁧󠁢󠁳󠁣󠁴󠁿 ❤️\ntwo\tcolumns';
+  expect(revealed(ordinary)).toBe(ordinary);
+  expect(revealed('a\u001b[2J\u2028\ud800b\u200d')).toBe('a⟨U+001B⟩[2J⟨U+2028⟩⟨U+D800⟩b⟨U+200D⟩');
+  expect(revealedLine('a\r\nb')).toBe('a⟨U+000D⟩⟨U+000A⟩b');
 });

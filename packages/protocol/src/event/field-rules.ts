@@ -15,6 +15,9 @@ const emailExpression = /^(?=.{3,320}$)[^\s@]+@[^\s@]+$/u;
 const unprintable = /[\p{Cc}\p{Cs}\uFFFD]/u;
 // Zero-width and direction marks, variation selectors, tags, fillers, the blank Braille pattern.
 const unseen = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
+// A whole emoji first, because joiners and selectors are invisible only outside of one.
+const concealing =
+  /\p{RGI_Emoji}|([\p{Cc}\p{Cs}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800])/gv;
 // Excludes Hangul fillers, which Unicode calls letters, and the blank Braille pattern, a sign.
 const visible = /(?![\p{Default_Ignorable_Code_Point}\u2800])[\p{L}\p{N}\p{P}\p{S}]/u;
 
@@ -86,12 +89,27 @@ export function hidesCharacters(text: string): boolean {
   return unseen.test(text);
 }
 
-/** `text` with every invisible character written as its code point, `⟨U+200B⟩`. */
+/**
+ * `text` as a person may safely read it: control characters, marks that change text direction and
+ * whatever else is invisible is written as its code point, `⟨U+202E⟩`. Line breaks, tabs and the
+ * joiners within an emoji stay.
+ */
 export function revealed(text: string): string {
-  return text.replace(new RegExp(unseen, 'gu'), (character) => {
-    const point = character.codePointAt(0) ?? 0;
-    return `⟨U+${point.toString(16).toUpperCase().padStart(4, '0')}⟩`;
-  });
+  return text.replace(concealing, (found, hidden?: string) =>
+    hidden === undefined || /[\n\r\t]/.test(hidden) ? found : codePointOf(hidden),
+  );
+}
+
+/** `revealed` on one line, for terminals, mail and headers; `written` replaces code points. */
+export function revealedLine(text: string, written = codePointOf): string {
+  return text.replace(concealing, (found, hidden?: string) =>
+    hidden === undefined ? found : written(hidden),
+  );
+}
+
+function codePointOf(character: string): string {
+  const point = character.codePointAt(0) ?? 0;
+  return `⟨U+${point.toString(16).toUpperCase().padStart(4, '0')}⟩`;
 }
 
 /** Whether `text` contains a visible character: a letter, number, punctuation mark or sign. */

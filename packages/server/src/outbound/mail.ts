@@ -5,6 +5,7 @@ import type { SendMailOptions } from 'nodemailer';
 import type { Logger } from 'pino';
 import { codeOf } from '../postgres/index.ts';
 import type { Mail } from './mail-page.ts';
+import { oneLine } from './plain-line.ts';
 
 /** A message to send. */
 export interface OutgoingMail extends Mail {
@@ -196,8 +197,4 @@ function readRecipient(address: string): Address {
 
 function isAddress(text: string): boolean {
   return text.length <= 320 && /^[^\s\p{C}<>()[\]\\,;:"@]+@[^\s\p{C}<>()[\]\\,;:"@]+$/u.test(text);
-}
-
-function oneLine(text: string): string {
-  return text.replace(/[\s\p{Cc}]+/gu, ' ').trim();
 }

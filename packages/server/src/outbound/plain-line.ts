@@ -1,6 +1,8 @@
+import { revealedLine } from '@indelible/protocol';
+
 /** A name must neither start a line nor change the text direction. */
 export function oneLine(text: string): string {
-  return text.replace(/[\s\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu, ' ').trim();
+  return revealedLine(text.replace(/\s+/g, ' ').trim());
 }
 
 /** One line in which mail and chat programs find no address: the links of a message are our own. */

@@ -185,7 +185,7 @@ function ChangedFields({ diff }: { diff: Diff }) {
       <dl className="divide-y divide-line rounded-lg border border-line">
         {shown.map(({ field, from, to }) => (
           <div key={field} className="keep px-3 py-2">
-            <dt className="font-mono text-xs break-all text-faint">{field}</dt>
+            <dt className="font-mono text-xs break-all text-faint">{revealed(field)}</dt>
             <dd className="mt-1 grid grid-cols-[minmax(0,1fr)_auto_minmax(0,1fr)] items-start gap-2 text-[0.8125rem]">
               <span>
                 <span className="sr-only">{t.detail.before}: </span>
@@ -230,7 +230,9 @@ function EventJson({ event }: { event: AuditEvent }) {
       <details className="rounded-lg border border-line">
         <summary className="px-3 py-2 text-xs font-semibold text-muted">JSON</summary>
         <ScrollRegion label="JSON" className="max-h-96 border-t border-line p-3">
-          <pre className="font-mono text-xs leading-5 break-all whitespace-pre-wrap">{json}</pre>
+          <pre className="font-mono text-xs leading-5 break-all whitespace-pre-wrap">
+            {revealed(json)}
+          </pre>
         </ScrollRegion>
       </details>
     </>

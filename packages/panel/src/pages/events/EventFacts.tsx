@@ -50,7 +50,9 @@ export function EventFacts({ event }: { event: AuditEvent }) {
         </Fact>
         <Fact name={t.events.origin}>{actor.ip === null ? none : <Address ip={actor.ip} />}</Fact>
         <Fact name={t.detail.userAgent}>
-          <span className="text-xs break-words text-muted">{actor.userAgent ?? none}</span>
+          <span className="text-xs break-words text-muted">
+            {actor.userAgent === null ? none : revealed(actor.userAgent)}
+          </span>
         </Fact>
         <Fact name={t.filters.category}>
           <Value facet="category" value={category} label={categoryName}>

@@ -98,12 +98,12 @@ function ResourceName({ event, tabbable }: CellProps) {
     <Value
       facet="resourceId"
       value={id}
-      label={name ?? id}
+      label={revealed(name ?? id)}
       resourceId={id}
       tabbable={tabbable}
       className={name === null ? 'font-mono text-2xs text-faint' : ''}
     >
-      <span dir="auto" title={name ?? id}>
+      <span dir="auto" title={revealed(name ?? id)}>
         {name === null ? id.slice(0, 8) : revealed(name)}
       </span>
     </Value>
@@ -151,7 +151,7 @@ function Time({ event, href, withDate }: { event: AuditEvent; href: string; with
   const { action, resource } = event;
   const what = [
     wordOf(t.actions, action),
-    resource.name ?? wordOf(t.resources, resource.type),
+    revealed(resource.name ?? wordOf(t.resources, resource.type)),
     actorText(event),
     ...(outcome === null ? [] : [t.outcomes[outcome]]),
     formats.dateTime(ms),
@@ -207,7 +207,7 @@ function DiffPreview({ diff }: { diff: Diff }) {
       {shown.map(({ field, from, to }, index) => (
         <li key={field} className="flex min-w-0 items-baseline gap-1.5">
           <span className="max-w-[45%] shrink-0 truncate font-mono text-xs text-faint">
-            {field}
+            {revealed(field)}
           </span>
           <ShortValue value={from} kind="del" />
           <ArrowRight aria-hidden className="size-3 shrink-0 self-center text-faint" />

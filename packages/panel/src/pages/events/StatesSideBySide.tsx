@@ -1,4 +1,5 @@
 import type { State } from '@indelible/client';
+import { revealed } from '@indelible/protocol';
 import { useMemo } from 'react';
 import { ScrollRegion } from '../../components/ScrollRegion.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
@@ -49,7 +50,7 @@ function Line({ pair, side }: { pair: LinePair; side: 'left' | 'right' }) {
       dir="auto"
       className={`px-3 align-top break-words whitespace-pre-wrap ${tone} ${side === 'right' ? 'border-l border-line' : ''} ${text === null ? 'bg-sunken' : ''}`}
     >
-      {text}
+      {text && revealed(text)}
     </td>
   );
 }

@@ -1,4 +1,5 @@
 import type { Restore } from '@indelible/client';
+import { revealed } from '@indelible/protocol';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Undo2 } from 'lucide-react';
 import { useEffect, useMemo, useState } from 'react';
@@ -42,7 +43,7 @@ export default function RestoreDialog({ target, current, close }: RestoreDialogP
   useEffect(() => {
     if (settled) void queries.invalidateQueries({ queryKey: ['versions'] });
   }, [settled, queries]);
-  const name = event.resource.name ?? event.resource.id;
+  const name = revealed(event.resource.name ?? event.resource.id);
   const busy = request.isPending || (restore !== undefined && !settled);
   return (
     <Sheet title={t.restore.title({ name })} close={close} dismissable={!busy} width="max-w-2xl">
@@ -145,7 +146,7 @@ function Outcome({ restore }: { restore: Restore }) {
   const title = applied ? t.restore.applied : refused ? t.restore.refused : t.restore.failed;
   return (
     <Verdict look={applied ? 'good' : 'bad'} title={title} className="mt-2">
-      {restore.reason !== null && <p dir="auto">“{restore.reason}”</p>}
+      {restore.reason !== null && <p dir="auto">“{revealed(restore.reason)}”</p>}
       {!refused && <p>{applied ? t.restore.appliedText : t.restore.failedText}</p>}
     </Verdict>
   );

@@ -95,7 +95,7 @@ function Side({ node, side }: { node: StateNode; side: 'from' | 'to' }) {
   if (left !== right || isNoText(left)) return <ChangedText from={left} to={right} side={side} />;
   return (
     <span dir="auto" className="break-words whitespace-pre-wrap text-muted">
-      {String(value)}
+      {revealed(String(value))}
     </span>
   );
 }

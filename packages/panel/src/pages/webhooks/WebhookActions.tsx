@@ -1,4 +1,5 @@
 import type { Webhook, WebhookFormat, WebhookTest } from '@indelible/client';
+import { revealed } from '@indelible/protocol';
 import { useMutation } from '@tanstack/react-query';
 import type { LucideIcon } from 'lucide-react';
 import { KeyRound, Pause, Pencil, Play, Repeat, RotateCw, Send, Trash2 } from 'lucide-react';
@@ -188,7 +189,7 @@ function WebhookTestResult({ result, format }: TestResultProps) {
         <div className="text-xs">
           <p className="font-medium">{w.test.answer}</p>
           <pre dir="auto" className="mt-0.5 font-mono break-all whitespace-pre-wrap">
-            {response}
+            {revealed(response)}
           </pre>
         </div>
       )}
