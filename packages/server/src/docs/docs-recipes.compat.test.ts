@@ -299,6 +299,20 @@ test('the quick start records from code, opens the panel, and verifies', async (
   expect(stdout).toContain('maxWaitSeconds: { from: 30, to: 60 }');
   expect(stdout).toMatch(/Ana sees it here, within five minutes: http\S+#\S+/);
   expect(stdout).toMatch(/^INTACT: /m);
+
+  const [, token] = /#(\S+)/.exec(stdout) ?? [];
+  const opened = await fetch(`${url}/api/session`, {
+    ...{ method: 'POST', body: JSON.stringify({ token }) },
+    headers: { 'content-type': 'application/json', origin: url },
+  });
+  const [cookie = ''] = opened.headers.getSetCookie().map((set) => set.split(';')[0]);
+  const list = `${url}/api/audit-logs?sort=sequence&order=desc`;
+  const shown = await fetch(list, { headers: { cookie } });
+  const { data } = (await shown.json()) as { data: { action: string }[] };
+  // Verifying, which the reader does later, is recorded too.
+  const listed = data.map(({ action }) => action).filter((action) => action !== 'access');
+  expect(text).toContain('The list shows four events');
+  expect(listed).toEqual(['login', 'create', 'update', 'create']);
 });
 
 // Last year's, so that the plan shows it whenever the tests run.
