@@ -4,12 +4,15 @@ import type { EventInput } from '@indelible/client';
 import { uuidFromEventId, uuidTimeMs } from '@indelible/protocol';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { languages } from '../locales/languages.ts';
+import { textsIn } from '../locales/texts.ts';
 import { demoHistory } from '../packages/cli/src/demo/history.ts';
 import { demoTenants, loadDemo } from '../packages/cli/src/demo/load-demo.ts';
+import { languageCodes } from '../packages/panel/src/i18n/languages.ts';
 import { restoringHost } from '../packages/server/src/testing/restoring-host.ts';
 import { eventOf, serviceOn } from '../packages/server/src/testing/service.ts';
 import { type OpenPanel, openPanel } from './open-panel.ts';
-import { choose, detail, filters, listedIds, rows, see, seeListed } from './panel-page.ts';
+import { choose, command, detail, filters, listedIds, rows, see, seeListed } from './panel-page.ts';
 import { slowDatabase } from './slow-database.ts';
 
 /* A tenant's admin at work, in half a year of a contact centre's history. */
@@ -146,6 +149,38 @@ test('a calendar month of policy changes lists exactly its changes, oldest first
   await page.getByRole('button', { name: 'Apply' }).click();
   await see(whole).toBeVisible();
   expect(new URL(page.url()).searchParams.get('from')).toBe(chosen);
+  // The palette takes days and names of periods as they are written in each language.
+  for (const language of [...languageCodes].reverse()) {
+    const texts = textsIn(language, await languages[language].load()).panel;
+    await page.getByTitle(/^(Language|Idioma|Sprache)$/).selectOption(language);
+    await see(page.getByRole('heading', { name: texts.nav.events, exact: true })).toBeVisible();
+    const fifth = new Date(`${month} 5, ${year} 12:00 UTC`);
+    const long = fifth.toLocaleDateString(language, { dateStyle: 'long', timeZone: 'UTC' });
+    for (const [typed, day] of [
+      [`${long} 14:30`, 5],
+      [texts.range.lastMonth, 1],
+    ] as const) {
+      await command(page, typed);
+      const from = () => new Date(new URL(page.url()).searchParams.get('from') ?? 0);
+      const shown = { timeZone: zone, day: 'numeric', hour: 'numeric', hourCycle: 'h23' } as const;
+      await see
+        .poll(() => from().toLocaleString('en-US', shown))
+        .toBe(day === 5 ? '5, 14' : '1, 00');
+    }
+  }
+  await page.getByTitle('Sprache').selectOption('en');
+  await filters(page)
+    .getByRole('button', { name: /^Time range/ })
+    .click();
+  await page.getByRole('spinbutton', { name: 'hour, Start time' }).focus();
+  await page.keyboard.type('0930');
+  await page.getByRole('spinbutton', { name: 'hour, End time' }).focus();
+  await page.keyboard.type('1715');
+  await page.getByRole('button', { name: 'Apply' }).click();
+  const timed = filters(page).getByRole('button', { name: /^Time range: .*09:30.*17:15/ });
+  await see(timed).toBeVisible();
+  await command(page, 'last month');
+  await see(whole).toBeVisible();
   await page.getByRole('combobox', { name: 'Sort' }).selectOption('Oldest first');
   const changes = history.filter(
     ({ ms, resource }) =>
@@ -568,13 +603,3 @@ test('columns and density are remembered, in the link, and in an export', async 
   await see(theirs).toHaveCount(6);
   await Promise.all([page.context().close(), colleague.context().close()]);
 });
-
-/** Types into the palette and takes the first thing found. */
-async function command(page: Page, text: string): Promise<void> {
-  await page.keyboard.press('/');
-  await page.getByRole('searchbox').pressSequentially(text);
-  await see(page.getByRole('option')).not.toHaveCount(0);
-  await page.keyboard.press('ArrowDown');
-  await page.keyboard.press('Enter');
-  await see(page.getByRole('dialog')).toHaveCount(0);
-}

@@ -35,3 +35,13 @@ export async function choose(page: Page, filter: string, value: string): Promise
   await page.keyboard.press('Escape');
   await see(filters(page).getByRole('button', { name: `${filter} ${value}` })).toBeVisible();
 }
+
+/** Types into the palette and takes the first thing found. */
+export async function command(page: Page, text: string): Promise<void> {
+  await page.keyboard.press('/');
+  await page.getByRole('dialog').getByRole('searchbox').pressSequentially(text);
+  await see(page.getByRole('option')).not.toHaveCount(0);
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await see(page.getByRole('dialog')).toHaveCount(0);
+}

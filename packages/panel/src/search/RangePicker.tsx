@@ -1,4 +1,10 @@
-import { type CalendarDate, type DateValue, startOfMonth } from '@internationalized/date';
+import {
+  type CalendarDate,
+  type DateValue,
+  parseAbsolute,
+  startOfMonth,
+  Time,
+} from '@internationalized/date';
 import { Check, ChevronLeft, ChevronRight } from 'lucide-react';
 import { type RefObject, useState } from 'react';
 import {
@@ -15,11 +21,12 @@ import {
   I18nProvider,
   Popover,
   RangeCalendar,
+  TimeField,
 } from 'react-aria-components';
 import { Button } from '../components/Button.tsx';
 import { useLanguage, useTexts } from '../i18n/texts.tsx';
 import { useFormats } from '../i18n/use-formats.ts';
-import type { DayRange } from './day-range.ts';
+import { type DayRange, dayRange } from './day-range.ts';
 import { changed, type EventSearch } from './event-search.ts';
 import { dayAt, periodDays, periods, rangeOfDays } from './periods.ts';
 import { presets, type TimeRange } from './time-range.ts';
@@ -108,13 +115,14 @@ function Days({ search, choose }: ChooseProps & { search: EventSearch }) {
   const [days, setDays] = useState<DayRange | null>(() => daysOf(search.range, timeZone));
   const today = dayAt(Date.now(), timeZone);
   const [shown, setShown] = useState<DateValue>(days?.end ?? today);
+  const chosen = days && dayRange(days, timeZone);
   return (
     <div className="p-1.5">
       <TypedDays days={days} setDays={setDays} show={setShown} today={today} />
       <RangeCalendar
         aria-label={t.filters.time}
         value={days}
-        onChange={setDays}
+        onChange={(chosen) => setDays({ ...days, ...chosen })}
         maxValue={today}
         focusedValue={shown}
         onFocusChange={setShown}
@@ -141,12 +149,13 @@ function Days({ search, choose }: ChooseProps & { search: EventSearch }) {
           </CalendarGridBody>
         </CalendarGrid>
       </RangeCalendar>
+      <TypedTimes days={days} setDays={setDays} />
       <p className="mt-1 max-w-60 text-2xs text-faint">{t.range.wholeDay}</p>
       <Button
         look="primary"
         className="mt-2 w-full"
-        disabled={days === null}
-        onClick={() => days && choose(rangeOfDays(days, timeZone))}
+        disabled={chosen === null || chosen.from >= chosen.to}
+        onClick={() => chosen && choose({ kind: 'between', ...chosen })}
       >
         {t.range.apply}
       </Button>
@@ -165,14 +174,14 @@ function TypedDays(
 ) {
   const { days, setDays, show, today } = props;
   const t = useTexts();
-  const [typed, setTyped] = useState<Partial<DayRange>>({});
+  const [typed, setTyped] = useState<{ start?: DateValue; end?: DateValue }>({});
   const ends = { ...days, ...typed };
-  const type = (end: keyof DayRange, day: DateValue | null) => {
+  const type = (end: 'start' | 'end', day: DateValue | null) => {
     if (day === null) return;
     const { start, end: last } = end === 'start' ? { ...ends, start: day } : { ...ends, end: day };
     setTyped({ ...typed, [end]: day });
     if (!start || !last || start.compare(last) > 0 || last.compare(today) > 0) return;
-    setDays({ start, end: last });
+    setDays({ ...days, start, end: last });
     setTyped({});
     show(day);
   };
@@ -186,15 +195,43 @@ function TypedDays(
           maxValue={today}
           onChange={(day) => type(end, day)}
         >
-          <DateInput className="field flex h-8 items-center px-2 text-xs tabular-nums">
-            {(segment) => (
-              <DateSegment
-                segment={segment}
-                className="rounded-sm px-px outline-none data-[focused]:bg-accent data-[focused]:text-on-accent"
-              />
-            )}
-          </DateInput>
+          <Segments />
         </DateField>
+      ))}
+    </div>
+  );
+}
+
+function Segments() {
+  return (
+    <DateInput className="field flex h-8 items-center px-2 text-xs tabular-nums">
+      {(segment) => (
+        <DateSegment
+          segment={segment}
+          className="rounded-sm px-px outline-none data-[focused]:bg-accent data-[focused]:text-on-accent"
+        />
+      )}
+    </DateInput>
+  );
+}
+
+/** When the range begins on the first day and ends on the last one. */
+function TypedTimes(props: { days: DayRange | null; setDays: (days: DayRange) => void }) {
+  const { days, setDays } = props;
+  const t = useTexts();
+  return (
+    <div className="mt-2 grid grid-cols-2 gap-2">
+      {(['startTime', 'endTime'] as const).map((name) => (
+        <TimeField
+          key={name}
+          aria-label={t.range[name]}
+          hourCycle={24}
+          isDisabled={days === null}
+          value={days?.[name] ?? null}
+          onChange={(time) => days && setDays({ ...days, [name]: time })}
+        >
+          <Segments />
+        </TimeField>
       ))}
     </div>
   );
@@ -257,5 +294,10 @@ const dayClass =
 
 function daysOf(range: TimeRange, timeZone: string): DayRange | null {
   if (range.kind !== 'between' || range.from === undefined || range.to === undefined) return null;
-  return { start: dayAt(range.from, timeZone), end: dayAt(range.to - 1, timeZone) };
+  const timeAt = (ms: number) => {
+    const { hour, minute, second } = parseAbsolute(new Date(ms).toISOString(), timeZone);
+    return hour + minute + second === 0 ? null : new Time(hour, minute, second);
+  };
+  const times = { startTime: timeAt(range.from), endTime: timeAt(range.to) };
+  return { start: dayAt(range.from, timeZone), end: dayAt(range.to - 1, timeZone), ...times };
 }

@@ -1,4 +1,4 @@
-import { CalendarDate } from '@internationalized/date';
+import { CalendarDate, Time } from '@internationalized/date';
 import { expect, test } from 'vitest';
 import { dayRange } from './day-range.ts';
 
@@ -11,6 +11,15 @@ test('the last day is included to its end, in the zone that is shown', () => {
   expect(dayRange(days, 'America/Sao_Paulo')).toEqual({
     from: Date.UTC(2025, 10, 3, 3),
     to: Date.UTC(2025, 10, 5, 3),
+  });
+});
+
+test('with times the range begins and ends with them', () => {
+  const day = new CalendarDate(2025, 11, 3);
+  const times = { startTime: new Time(9, 30), endTime: new Time(17) };
+  expect(dayRange({ start: day, end: day, ...times }, 'America/Sao_Paulo')).toEqual({
+    from: Date.UTC(2025, 10, 3, 12, 30),
+    to: Date.UTC(2025, 10, 3, 20),
   });
 });
 

@@ -1,5 +1,5 @@
 /** Text without accents and case, so that "acao" finds "Ação". */
-function folded(text: string): string {
+export function folded(text: string): string {
   return text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
 }
 

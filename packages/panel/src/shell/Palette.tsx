@@ -23,11 +23,12 @@ import { useFormats } from '../i18n/use-formats.ts';
 import { navigationFor } from '../pages/registry.ts';
 import { paths } from '../paths.ts';
 import { prefer } from '../preferences.ts';
-import type { DayRange } from '../search/day-range.ts';
+import { type DayRange, dayRange } from '../search/day-range.ts';
 import { changed, type EventSearch, onlyValue } from '../search/event-search.ts';
 import { finds } from '../search/folding.ts';
 import { dayAt, latestMonths, periodDays, periods, rangeOfDays } from '../search/periods.ts';
 import { presets } from '../search/time-range.ts';
+import { typedRange } from '../search/typed-range.ts';
 import { type Choice, useChoices } from '../search/use-choices.ts';
 import { useSession } from '../session/session-context.tsx';
 import { useEventSearch, useGo } from '../use-location.ts';
@@ -65,6 +66,7 @@ export default function Palette({ close }: { close: () => void }) {
   };
   const commands = [
     ...typedCommands(text.trim(), search, t, go),
+    ...typedRangeCommands(text.trim(), search, t, language, formats, go),
     ...pageCommands(session, t, go),
     ...facets.flatMap((facet) => facetCommands(facet, choices[facet], search, t, go)),
     ...rangeCommands(search, t, go),
@@ -194,6 +196,23 @@ function rangeCommands(search: EventSearch, t: Texts, go: Go): Command[] {
     text: t.range[preset],
     run: () => go(paths.events(changed(search, { range: { kind: 'last', preset } }))),
   }));
+}
+
+/** The days and times that are typed. */
+function typedRangeCommands(
+  text: string,
+  search: EventSearch,
+  t: Texts,
+  language: string,
+  { timeZone, range: rangeText }: Formats,
+  go: Go,
+): Command[] {
+  const days = typedRange(text, dayAt(Date.now(), timeZone), language);
+  if (days === null) return [];
+  const { from, to } = dayRange(days, timeZone);
+  if (from >= to) return [];
+  const run = () => go(paths.events(changed(search, { range: { kind: 'between', from, to } })));
+  return [{ id: 'typed', section: t.filters.time, text: rangeText(from, to), hint: text, run }];
 }
 
 /** Today to last month; once something is typed, also the months of three years by name. */
