@@ -3,9 +3,9 @@ import type { DayRange } from './day-range.ts';
 import { folded } from './folding.ts';
 
 /**
- * Days that someone has typed: `5 March`, `5.3.2026 14:30`, `2026-03-05 – 2026-03-08`. Numbers stand
- * in the order of the language; a day without a year is the latest one. Null for any other text, and
- * for days after today.
+ * Days that someone has typed: `5 March`, `5.3.2026 14:30`, `2026-03-05 – 2026-03-08`. Numbers
+ * stand in the order of the language; a day without a year is the latest one. Null for any other
+ * text, and for days after today.
  */
 export function typedRange(text: string, today: CalendarDate, language: string): DayRange | null {
   const [first, last = first, ...more] = text

@@ -1,0 +1,98 @@
+import { readFile } from 'node:fs/promises';
+import type { EventInput } from '@indelible/client';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { eventOf } from '../packages/server/src/testing/service.ts';
+import { type OpenPanel, openPanel } from './open-panel.ts';
+import { see, seeListed } from './panel-page.ts';
+
+/* How the list of events follows the log, and looks as its reader wants it. */
+
+const list = '/settings/audit/events';
+let panel: OpenPanel;
+let tenantId: string;
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
+
+beforeAll(async () => {
+  panel = await openPanel();
+  tenantId = (await panel.service.tenant()).id;
+});
+afterAll(() => panel?.close());
+afterEach(() => expect(panel.troubles()).toEqual([]));
+
+const record = async () => (await panel.client.record({ tenantId, ...eventOf() } as EventInput)).id;
+
+test('new events wait behind a badge, or come live; unused or hidden the page does not ask for them', async () => {
+  const [first, second] = [await record(), await record()];
+  const context = await panel.context();
+  await context.clock.install();
+  const page = await panel.enter({ tenantId, context, path: `${list}?action=update` });
+  await seeListed(page, [second, first]);
+  let polls = 0;
+  page.on('request', (request) => {
+    polls += Number(request.url().includes('sort=sequence'));
+  });
+  const third = await record();
+  const badge = page.getByRole('button', { name: '1 new event' });
+  await see(badge).toBeVisible();
+  await seeListed(page, [second, first]);
+  await badge.click();
+  await seeListed(page, [third, second, first]);
+  await see(badge).toHaveCount(0);
+
+  await page.getByRole('button', { name: 'Live', exact: true }).click();
+  const fourth = await record();
+  await seeListed(page, [fourth, third, second, first]);
+  await see(page.getByRole('status').getByText('1 new event')).toHaveCount(1);
+
+  const asksWithin = async (ms: number) => {
+    const before = polls;
+    await context.clock.fastForward(ms);
+    await page.evaluate('fetch("/api/panel-config")');
+    return polls - before;
+  };
+  await see.poll(() => asksWithin(6_000)).toBeGreaterThan(0);
+  await asksWithin(16 * 60_000);
+  // An answer may still be under way; then nothing more is asked.
+  await see.poll(() => asksWithin(60_000)).toBe(0);
+  await page.mouse.move(300, 300);
+  await see.poll(() => asksWithin(6_000)).toBeGreaterThan(0);
+  await page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: 'hidden' });
+    document.dispatchEvent(new Event('visibilitychange'))`);
+  await see.poll(() => asksWithin(60_000)).toBe(0);
+  await context.close();
+});
+
+test('columns and density are remembered, in the link, and in an export', async () => {
+  await record();
+  const page = await panel.enter({ tenantId, path: list });
+  await page.getByRole('button', { name: 'View', exact: true }).click();
+  for (const name of ['Changes', 'Origin']) await page.getByLabel(name, { exact: true }).uncheck();
+  await page.getByLabel('Compact').check();
+  await page.keyboard.press('Escape');
+  const table = page.locator('table.records');
+  const heads = table.getByRole('columnheader');
+  await see(heads).toHaveText(['Time', 'Who', 'Action', 'Resource']);
+  await see(table).toHaveClass(/compact/);
+  const asked = /columns=user%2Caction%2Cresource&density=compact$/;
+  await see(page).toHaveURL(asked);
+  await page.goto(`${panel.url}${list}?action=update`);
+  await see(heads).toHaveText(['Time', 'Who', 'Action', 'Resource']);
+  await page.locator('main').getByRole('link', { name: 'Export' }).click();
+  await see(page).toHaveURL(asked);
+  await see(page.getByLabel('Only the columns of the list: time, Who')).toBeChecked();
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Download' }).click(),
+  ]);
+  const [head] = (await readFile(await download.path(), 'utf8')).split('\r\n');
+  expect(head).toBe(
+    'id,timestamp,actor.id,actor.email,actor.role,action,outcome,resource.type,resource.id,resource.name',
+  );
+  // A colleague's own choice stays, while the link shows what it was made with.
+  const colleague = await panel.enter({ tenantId, path: `${list}?columns=action` });
+  const theirs = colleague.locator('table.records').getByRole('columnheader');
+  await see(theirs).toHaveText(['Time', 'Action']);
+  await colleague.getByRole('link', { name: 'Events', exact: true }).click();
+  await see(theirs).toHaveCount(6);
+  await Promise.all([page.context().close(), colleague.context().close()]);
+});
