@@ -4,8 +4,6 @@ import {
   type Findings,
   formatTimestamp,
   type Plan,
-  parseCheckpoint,
-  parseNote,
   tilePath,
   type WithholdableSegment,
 } from '@indelible/protocol';
@@ -13,7 +11,7 @@ import { FindingError } from '../exit-codes.ts';
 import { EntryFile } from '../verify/entry-file.ts';
 import { readEntries } from '../verify/log-entries.ts';
 import type { Progress, TileSource } from '../verify/log-source.ts';
-import { askForCheckpoint, keysFor, serviceTiles } from '../verify/service-log.ts';
+import { keysFor, newestCheckpoint, serviceTiles } from '../verify/service-log.ts';
 import { type SignedCheckpoint, trustedCheckpoint } from '../verify/trusted-checkpoint.ts';
 import { requireNothingErasedMeanwhile } from './erased-meanwhile.ts';
 import { writeEvents } from './export-events.ts';
@@ -78,13 +76,6 @@ async function signedCheckpoint(client: IndelibleClient, part: PartFolder, findi
   part.write(keys, `${JSON.stringify(stated, null, 1)}\n`);
   part.write(checkpoint, note);
   return signed;
-}
-
-/** A checkpoint of everything recorded so far, if the service can sign one now. */
-async function newestCheckpoint(client: IndelibleClient): Promise<Uint8Array> {
-  const note = await client.log.checkpoint();
-  await askForCheckpoint(client, parseCheckpoint(parseNote(note).text).size);
-  return client.log.checkpoint();
 }
 
 interface EntriesToWrite {

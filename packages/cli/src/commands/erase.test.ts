@@ -9,7 +9,11 @@ import { eventOf, platformKey } from '../../../server/src/testing/service.ts';
 import { exportBundle } from '../bundle/export-bundle.ts';
 import { bundleOf, verifiedBundle } from '../testing/bundle-of.ts';
 import { runCli } from '../testing/run-cli.ts';
-import { type VerifiedService, verifiedService } from '../testing/verified-service.ts';
+import {
+  signingNothing,
+  type VerifiedService,
+  verifiedService,
+} from '../testing/verified-service.ts';
 import { sha } from '../verify/hashing.ts';
 import { noProgress } from '../verify/log-source.ts';
 import { reportText } from '../verify/report-text.ts';
@@ -92,12 +96,6 @@ test('a log and a bundle with erased segments verify', async () => {
   await expectLogIntact(verified.service, verified.tenant.id);
 });
 
-/** A service that gives no proofs, and so signs nothing on demand. */
-const withoutProofs: typeof fetch = (url, init) =>
-  String(url).endsWith('/proof')
-    ? Promise.resolve(Response.json({ code: 'unavailable' }, { status: 503 }))
-    : fetch(url, init);
-
 test('an export that meets an erasure which its checkpoint does not reach is begun anew', async () => {
   const person = { ...actor, id: '88888888-2222-4333-8444-555555555555', email: 'eve@example.com' };
   await record({ actor: person });
@@ -143,7 +141,7 @@ test('a segment that is emptied without a record of the log is found', async () 
     [tenant.id, formatHex(hash), id],
   );
   // As long as no signature covers the event, and then.
-  for (const of of [{ fetch: withoutProofs }, {}]) {
+  for (const of of [{ fetch: signingNothing }, {}]) {
     const report = await verified.verify(of, 'hidden');
     expect(report.result).toBe('damaged');
     expect(report.findings.byCode).toEqual({ undeclared_withholding: 1 });

@@ -126,3 +126,9 @@ export function stateEvent(index: number, timeMs: number): Record<string, unknow
     ...(index % 2 === 0 ? ofVersion2 : {}),
   });
 }
+
+/** To a service that can sign nothing now. */
+export const signingNothing: typeof fetch = (url, init) =>
+  new Headers(init?.headers).get('cache-control') === 'no-cache'
+    ? Promise.resolve(Response.json({ code: 'unavailable' }, { status: 503 }))
+    : fetch(url, init);

@@ -9,31 +9,24 @@ import {
   trustedCheckpoint,
 } from './trusted-checkpoint.ts';
 
-/**
- * Lets the service sign a checkpoint of everything recorded so far, by requesting the proof of a
- * new event. If it cannot, or nothing is new, the latest checkpoint remains.
- */
-export async function askForCheckpoint(client: IndelibleClient, size: number): Promise<void> {
+/** A checkpoint of everything recorded so far; if the service cannot sign one, the latest. */
+export async function newestCheckpoint(client: IndelibleClient): Promise<Uint8Array> {
   try {
-    if ((await client.log.consistency(size + 1, size + 1)) === null) return;
-    const newest = { sort: 'sequence', order: 'desc', limit: 1 } as const;
-    for await (const { id } of client.list(newest)) {
-      await client.log.proof(id, { attempts: 1 });
-      return;
-    }
+    return await client.log.checkpoint({ fresh: true });
   } catch (error) {
-    // Busy, without its object store, or damaged: verify what is already signed.
-    if (!(error instanceof IndelibleError) || error.status === 403) throw error;
+    // Busy, without its object store, or damaged: what is already signed says more.
+    if (!(error instanceof IndelibleError) || error.status < 500) throw error;
+    return client.log.checkpoint();
   }
 }
 
-/** The latest checkpoint if its signature is valid; otherwise null, and a finding. */
-export async function latestCheckpoint(
+/** The checkpoint of a note if its signature is valid; otherwise null, and a finding. */
+export async function checkpointOf(
+  note: Uint8Array,
   client: IndelibleClient,
   pinned: readonly string[],
   findings: Findings,
 ): Promise<SignedCheckpoint | null> {
-  const note = await client.log.checkpoint();
   return trustedCheckpoint(note, await keysFor(client, note, pinned), findings);
 }
 

@@ -19,7 +19,7 @@ import { sha } from './hashing.ts';
 import type { TileSource } from './log-source.ts';
 import { type Receipt, readReceipt, requireSameTenant } from './receipt.ts';
 import { type Report, reportOf } from './report.ts';
-import { keysFor, latestCheckpoint, logIdOf, nullWhenFailed, serviceTiles } from './service-log.ts';
+import { checkpointOf, keysFor, logIdOf, nullWhenFailed, serviceTiles } from './service-log.ts';
 import { tileNodes } from './tile-nodes.ts';
 import { type SignedCheckpoint, trustedCheckpoint } from './trusted-checkpoint.ts';
 
@@ -114,7 +114,7 @@ function compare(findings: Findings, receipt: Receipt, sequence: number, leaf: s
  * expired. An event newer than the cutoff is missing.
  */
 async function judgeByEntry({ client, receipt, vkeys, findings }: Run): Promise<Judged> {
-  const signed = await latestCheckpoint(client, vkeys, findings);
+  const signed = await checkpointOf(await client.log.checkpoint(), client, vkeys, findings);
   if (signed === null) return { signed, follows: [] };
   const { size, root } = signed.checkpoint;
   const { sequence, id: eventId } = receipt;

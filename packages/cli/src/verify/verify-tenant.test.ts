@@ -6,7 +6,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { recordAll } from '../../../server/src/testing/event-pool.ts';
 import { eventOf, platformKey } from '../../../server/src/testing/service.ts';
 import { runCli } from '../testing/run-cli.ts';
-import { type VerifiedService, verifiedService } from '../testing/verified-service.ts';
+import {
+  signingNothing,
+  type VerifiedService,
+  verifiedService,
+} from '../testing/verified-service.ts';
 import { sha } from './hashing.ts';
 import { reportText } from './report-text.ts';
 
@@ -44,15 +48,9 @@ test('the checkpoint is kept for this user alone, and the next run is held again
   expect(report.follows).toContainEqual(expect.stringContaining('The first 567 of them match'));
 });
 
-/** A service that gives no proofs, and so signs nothing on demand. */
-const withoutProofs: typeof fetch = (url, init) =>
-  String(url).endsWith('/proof')
-    ? Promise.resolve(Response.json({ code: 'unavailable' }, { status: 503 }))
-    : fetch(url, init);
-
 test('events that are newer than the checkpoint are counted, held against their entries, and not claimed', async () => {
   await recordAll(log.service, log.tenant.key, [eventOf(), eventOf(), eventOf()]);
-  const report = await log.verify({ fetch: withoutProofs });
+  const report = await log.verify({ fetch: signingNothing });
   expect(report).toMatchObject({ result: 'intact', checkpoint: { size: 567 } });
   expect(report.checked).toMatchObject({ bodies: { newer: 3 }, newer: { events: 3, size: 570 } });
   expect(report.doesNotFollow).toContain('Anything about 3 events recorded since.');
@@ -94,6 +92,22 @@ test('an operator must say why, and the log then has one record of the whole run
   expect(looks.map(({ after }: { after: object }) => after)).toEqual([
     { outcome: 'answered', lookedAt: 'log', emailAttestedBy: null },
   ]);
+});
+
+test('the log has one record of the whole export of a bundle, which holds what came before it', async () => {
+  const folder = join(log.folder, 'by-an-operator');
+  const reason = 'handed to the auditor';
+  const args = ['export', '--tenant', log.tenant.id, '--bundle', folder, '--reason', reason];
+  const operator = { ...env, INDELIBLE_API_KEY: platformKey };
+  const { status, stdout } = await runCli([...args, '--json'], { env: operator });
+  expect(status).toBe(0);
+  const { body } = await log.service.call({
+    url: `/api/audit-logs?resource_id=${log.tenant.id}&include=state&sort=sequence&limit=500`,
+    key: log.tenant.key,
+  });
+  const looks = body.data.filter((event: { reason: string }) => event.reason === reason);
+  expect(looks).toMatchObject([{ after: { lookedAt: 'log' } }]);
+  expect(JSON.parse(stdout).counts.entries).toBe(looks[0].sequence);
 });
 
 test("another tenant's key, a service that is away and a wrong subject are not findings", async () => {

@@ -12,7 +12,7 @@ import { requireProven } from './reopened-log.ts';
 import { eventIdAt, type Outcome, type Report, reportOf } from './report.ts';
 import type { SeenCheckpoint, SeenCheckpoints } from './seen-checkpoints.ts';
 import { compareWithSeen, type SeenComparison } from './seen-comparison.ts';
-import { askForCheckpoint, latestCheckpoint, logIdOf, serviceTiles } from './service-log.ts';
+import { checkpointOf, logIdOf, newestCheckpoint, serviceTiles } from './service-log.ts';
 import type { SignedCheckpoint } from './trusted-checkpoint.ts';
 
 export interface TenantOptions {
@@ -68,15 +68,13 @@ export async function verifyTenant(
 /** The latest checkpoint, of everything recorded so far if the service can sign one. */
 async function checkpointToVerify(
   client: IndelibleClient,
-  { vkeys, seen, refusal = null, isPassive = false, isRecorded = false }: TenantOptions,
+  { vkeys, seen, refusal = null, isPassive = false }: TenantOptions,
   findings: AllFindings,
 ): Promise<SignedCheckpoint | null> {
   try {
-    const first = await latestCheckpoint(client, vkeys, findings);
-    // Requesting one looks at an event, which would be a second record.
-    if (first === null || refusal !== null || isPassive || isRecorded) return first;
-    await askForCheckpoint(client, first.checkpoint.size);
-    return await latestCheckpoint(client, vkeys, findings);
+    const canSign = refusal === null && !isPassive;
+    const note = await (canSign ? newestCheckpoint(client) : client.log.checkpoint());
+    return await checkpointOf(note, client, vkeys, findings);
   } catch (error) {
     if (error instanceof IndelibleError && error.code === 'log_damaged') {
       addDamage(findings, 'service_halted', `The service says: ${error.message}.`);

@@ -31,8 +31,11 @@ export interface BodyPage {
  */
 export interface LogCalls {
   keys(origin: string): Promise<LogKeys>;
-  /** The latest signed checkpoint of the tenant's log: a signed note. */
-  checkpoint(): Promise<Uint8Array>;
+  /**
+   * The latest signed checkpoint of the tenant's log: a signed note. With `fresh` one that covers
+   * everything recorded so far, or an error if the service cannot sign one now.
+   */
+  checkpoint(options?: { fresh?: boolean }): Promise<Uint8Array>;
   /** A tile below a log's prefix (`tile/…`); null if the log has none. `logId`: 32 hex digits. */
   tile(logId: string, path: string): Promise<Uint8Array | null>;
   /** Null if the log has fewer than `second` entries. */
@@ -56,7 +59,11 @@ export function logCalls(send: Transport, headers: SentHeaders): LogCalls {
   return {
     keys: async (origin) =>
       (await get('/.well-known/indelible-log.json', [['origin', origin]])) as LogKeys,
-    checkpoint: async () => (await raw('/api/audit-logs/checkpoint', 'text/plain', small)).bytes,
+    checkpoint: async ({ fresh = false } = {}) => {
+      const fully = { headers: { ...headers, 'cache-control': 'no-cache' }, attempts: 1 };
+      const more = { ...small, ...(fresh && fully) };
+      return (await raw('/api/audit-logs/checkpoint', 'text/plain', more)).bytes;
+    },
     tile: (logId, path) =>
       raw(`/l/${logId}/${path}`, 'application/octet-stream', small).then(bytesOf, nullWhenMissing),
     consistency: async (first, second) => {

@@ -6,7 +6,7 @@ import { afterAll, expect, test } from 'vitest';
 import { checkpointOf } from '../testing/checkpoints.ts';
 import { growLog } from '../testing/grow-log.ts';
 import { expectTreeIntact, naiveRoot, rootStored } from '../testing/intact.ts';
-import { testService } from '../testing/service.ts';
+import { eventOf, testService } from '../testing/service.ts';
 
 const jwtSecret = 'a secret of tests, at least 32 bytes long';
 const service = await testService({ AUTH_JWT_SECRET: jwtSecret });
@@ -194,6 +194,19 @@ test('a new log is signed when somebody asks for its checkpoint', async () => {
   const { size, root } = await checkpointOf(app, key);
   expect(size).toBe(1);
   expect(root).toEqual(await rootStored(service, id));
+});
+
+test('with no-cache the checkpoint covers everything recorded before', async () => {
+  const { id: tenantId, key } = await newTenant();
+  expect((await checkpointOf(app, key)).size).toBe(1);
+  const body = eventOf({ tenantId });
+  const recorded = await call({ method: 'POST', url: '/api/audit-logs', body });
+  expect(recorded.status).toBe(201);
+  expect((await checkpointOf(app, key)).size).toBe(1);
+  const headers = { 'cache-control': 'no-cache' };
+  const { text } = await call({ url: '/api/audit-logs/checkpoint', key, headers });
+  expect(text.split('\n')[1]).toBe('2');
+  expect((await checkpointOf(app, key)).size).toBe(2);
 });
 
 test('of any two sizes the proof shows that one continues the other', async () => {

@@ -142,7 +142,8 @@ function checkpointRoute(
         tags,
         summary: 'The latest signed checkpoint',
         description:
-          'A C2SP signed note: origin, size, root. Made every 10 seconds and when a proof needs it.',
+          'A C2SP signed note: origin, size, root. Made every 10 seconds, when a proof needs it, and for a ' +
+          'call with `Cache-Control: no-cache`, whose answer covers everything recorded before.',
         headers: operatorHeaders,
         response: { 200: answer('The note.', ['text/plain', Type.String()]) },
       },
@@ -154,8 +155,12 @@ function checkpointRoute(
         lookAt('log', request),
         async ({ tenantId }) => {
           const read = logReader(request, deps, tenantId);
-          const latest = () => read(async (_tx, { checkpoint }) => checkpoint?.note);
-          return (await latest()) ?? deps.checkpoints.onDemand().then(latest);
+          const latest = () => read(async (_tx, log) => log);
+          const { size, checkpoint } = await latest();
+          const isStale = isRevalidated(request) && checkpoint !== null && checkpoint.size < size;
+          if (checkpoint !== null && !isStale) return checkpoint.note;
+          await deps.checkpoints.onDemand();
+          return (await latest()).checkpoint?.note;
         },
       );
       if (note === undefined) throw unavailable('the log has no checkpoint yet; try again');
@@ -163,6 +168,9 @@ function checkpointRoute(
     },
   );
 }
+
+const isRevalidated = ({ headers }: FastifyRequest) =>
+  /\bno-cache\b/i.test(headers['cache-control'] ?? '');
 
 function tileRoute(app: FastifyInstance, deps: LogRouteDeps): void {
   app.get(
