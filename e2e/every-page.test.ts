@@ -214,6 +214,8 @@ test('nothing that opens over a page breaks one either', async () => {
   await look('view');
   await page.getByRole('button', { name: 'Save as evidence' }).click();
   await look('save evidence');
+  await page.getByRole('button', { name: 'Save as a view' }).click();
+  await look('save view');
   await open(addressOf('versions', shown));
   await page.getByRole('button', { name: 'Restore this version' }).first().click();
   await look('restore');

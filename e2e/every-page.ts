@@ -6,6 +6,7 @@ export interface Shown {
   eventId: string;
   resourceId: string;
   searchId: string;
+  viewId: string;
   webhookId: string;
 }
 
@@ -38,14 +39,14 @@ export function findChange(page: Page): Promise<Pick<Shown, 'eventId' | 'resourc
 }
 
 /**
- * As the reader of `page`: keeps a search, makes an export, and has events sent to two receivers of
+ * As the reader of `page`: keeps a search as evidence and as a view, makes an export, and has events sent to two receivers of
  * which one takes nothing.
  */
 export function prepare(
   page: Page,
   receivers: { good: string; bad: string },
-): Promise<Pick<Shown, 'searchId' | 'webhookId'>> {
-  return page.evaluate<Pick<Shown, 'searchId' | 'webhookId'>>(`(async () => {
+): Promise<Pick<Shown, 'searchId' | 'viewId' | 'webhookId'>> {
+  return page.evaluate<Pick<Shown, 'searchId' | 'viewId' | 'webhookId'>>(`(async () => {
     const ask = async (path, body) => {
       const headers = { 'content-type': 'application/json' };
       const init = body && { method: 'POST', headers, body: JSON.stringify(body) };
@@ -64,7 +65,8 @@ export function prepare(
       method: 'POST', headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ filters: { action: 'delete' }, format: 'csv' }),
     });
-    return { searchId: search.id, webhookId };
+    const view = await ask('/views', { name: '4711', filters, last: '7d', shared: true });
+    return { searchId: search.id, viewId: view.id, webhookId };
   })()`);
 }
 

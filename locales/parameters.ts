@@ -75,6 +75,7 @@ export interface Parameters {
   'panel.webhooks.deliveries.range': { first: number; last: number };
   'panel.webhooks.deliveries.attempt': { n: number };
   'panel.live.count': { count: number };
+  'panel.views.remove': { name: string };
   'mail.export.ready.lead': { tenant: string };
   'mail.export.failed.lead': { tenant: string };
   'mail.terms.emails': { tenant: string };

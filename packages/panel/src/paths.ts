@@ -23,6 +23,8 @@ export const paths = {
     withQuery(`${panelRoot}/resources/${resourceId}`, chosen),
   exports: (search?: EventSearch) => searching(`${panelRoot}/exports`, search),
   integrity: `${panelRoot}/integrity`,
+  views: `${panelRoot}/views`,
+  view: (id: string) => `${panelRoot}/views/${id}`,
   searches: `${panelRoot}/searches`,
   search: (id: string) => `${panelRoot}/searches/${id}`,
   webhooks: `${panelRoot}/webhooks`,

@@ -1,5 +1,6 @@
 import { panelRoot } from '@indelible/protocol';
 import {
+  Bookmark,
   Download,
   Eye,
   FileCheck2,
@@ -45,6 +46,15 @@ export const pages = {
     path: paths.event('$eventId'),
     load: () => import('./events/EventDetail.tsx'),
     beside: 'events',
+  },
+  views: {
+    path: paths.views,
+    load: () => import('./views/ViewsPage.tsx'),
+    nav: { title: 'views', Icon: Bookmark, key: 'v' },
+  },
+  view: {
+    path: paths.view('$viewId'),
+    load: () => import('./views/ViewPage.tsx'),
   },
   'operator-access': {
     path: paths.operatorAccess(),

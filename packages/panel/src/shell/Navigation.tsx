@@ -1,6 +1,8 @@
 import { AppLink } from '../components/AppLink.tsx';
 import { useTexts } from '../i18n/texts.tsx';
 import { navigationFor } from '../pages/registry.ts';
+import { useSidebarViews } from '../pages/views/use-views.ts';
+import { paths } from '../paths.ts';
 import { useSession } from '../session/session-context.tsx';
 import { usePath } from '../use-location.ts';
 
@@ -25,9 +27,32 @@ export function Navigation() {
               <Icon className="size-4 shrink-0" aria-hidden />
               {t.nav[title]}
             </AppLink>
+            {href === paths.views && <ViewLinks />}
           </li>
         ))}
       </ul>
     </nav>
+  );
+}
+
+/** The views, each with its own link. */
+function ViewLinks() {
+  const views = useSidebarViews();
+  if (views.length === 0) return null;
+  return (
+    <ul className="my-0.5 ml-4.5 border-l border-line pl-2">
+      {views.map(({ id, name }) => (
+        <li key={id}>
+          <AppLink
+            href={paths.view(id)}
+            dir="auto"
+            className="block truncate rounded-md px-2 py-1 text-xs text-muted hover:bg-hover hover:text-ink"
+            title={name}
+          >
+            {name}
+          </AppLink>
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -1,6 +1,6 @@
 import type { AuditEvent } from '@indelible/client';
 import { Outlet, useParams } from '@tanstack/react-router';
-import { Download, FileCheck2, FoldVertical, RotateCw } from 'lucide-react';
+import { Bookmark, Download, FileCheck2, FoldVertical, RotateCw } from 'lucide-react';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import { AppLink } from '../../components/AppLink.tsx';
 import { Button } from '../../components/Button.tsx';
@@ -29,6 +29,7 @@ import { type Live, LiveSwitch } from './LiveSwitch.tsx';
 import { isRoutine, mayFold } from './routine.ts';
 
 const SaveEvidence = lazy(() => import('./SaveEvidence.tsx'));
+const SaveView = lazy(() => import('../views/SaveView.tsx'));
 
 /** The events of the tenant, by the search in the address; one may be open beside the list. */
 export default function EventsPage() {
@@ -202,7 +203,8 @@ function Total({ page }: { page: Page }) {
 function Actions({ search, nowMs }: { search: EventSearch; nowMs: number }) {
   const t = useTexts();
   const mayExport = useMay('exports:write');
-  const [saving, setSaving] = useState(false);
+  const [saving, setSaving] = useState<'view' | 'evidence' | null>(null);
+  const close = () => setSaving(null);
   // An absolute range, so that the link shows the same events later.
   const [view] = useListView();
   const shown = { ...frozen(search, nowMs), view };
@@ -212,7 +214,10 @@ function Actions({ search, nowMs }: { search: EventSearch; nowMs: number }) {
       <CopyButton text={link} className="btn btn-quiet">
         <span className="max-sm:sr-only">{t.buttons.copyLink}</span>
       </CopyButton>
-      <Button Icon={FileCheck2} look="quiet" onClick={() => setSaving(true)}>
+      <Button Icon={Bookmark} look="quiet" onClick={() => setSaving('view')}>
+        <span className="max-sm:sr-only">{t.views.save}</span>
+      </Button>
+      <Button Icon={FileCheck2} look="quiet" onClick={() => setSaving('evidence')}>
         <span className="max-sm:sr-only">{t.events.saveEvidence}</span>
       </Button>
       {mayExport && (
@@ -222,7 +227,8 @@ function Actions({ search, nowMs }: { search: EventSearch; nowMs: number }) {
         </AppLink>
       )}
       <Suspense>
-        {saving && <SaveEvidence search={search} nowMs={nowMs} close={() => setSaving(false)} />}
+        {saving === 'view' && <SaveView search={{ ...search, view }} close={close} />}
+        {saving === 'evidence' && <SaveEvidence search={search} nowMs={nowMs} close={close} />}
       </Suspense>
     </div>
   );

@@ -3,7 +3,8 @@ import { revealed } from '@indelible/protocol';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import type { LucideIcon } from 'lucide-react';
-import { Check, Printer, X } from 'lucide-react';
+import { Bookmark, Check, Printer, X } from 'lucide-react';
+import { useState } from 'react';
 import { client } from '../../api.ts';
 import { AppLink } from '../../components/AppLink.tsx';
 import { Button } from '../../components/Button.tsx';
@@ -17,9 +18,11 @@ import { useFormats } from '../../i18n/use-formats.ts';
 import { paths } from '../../paths.ts';
 import { CriteriaList } from '../../search/CriteriaList.tsx';
 import { searchOfCriteria } from '../../search/criteria.ts';
+import { emptySearch } from '../../search/event-search.ts';
 import type { TimeRange } from '../../search/time-range.ts';
 import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
 import { usePrint } from '../../shell/use-printing.ts';
+import SaveView from '../views/SaveView.tsx';
 import { CoverageFacts } from './CoverageFacts.tsx';
 import { EvidenceIdentity } from './EvidenceIdentity.tsx';
 
@@ -55,6 +58,7 @@ function EvidenceSheet({ evidence }: { evidence: OpenedSearch }) {
   const { all } = useCriteriaTexts();
   const { facets, range } = searchOfCriteria(evidence.filters);
   const kept = formats.exact(evidence.createdAt);
+  const [isSaving, setSaving] = useState(false);
   return (
     <>
       <PageHead
@@ -70,6 +74,9 @@ function EvidenceSheet({ evidence }: { evidence: OpenedSearch }) {
             >
               {t.evidence.seeEvents}
             </AppLink>
+            <Button Icon={Bookmark} look="quiet" onClick={() => setSaving(true)}>
+              {t.views.save}
+            </Button>
             <Button Icon={Printer} onClick={print}>
               {t.print.print}
             </Button>
@@ -77,6 +84,8 @@ function EvidenceSheet({ evidence }: { evidence: OpenedSearch }) {
           </>
         }
       />
+      {/* Without its times: a view moves on, evidence does not. */}
+      {isSaving && <SaveView search={{ ...emptySearch, facets }} close={() => setSaving(false)} />}
       <div className="max-w-3xl space-y-7 px-4 print:max-w-none pb-12 lg:px-6">
         <Agreement evidence={evidence} />
         <section>

@@ -1,0 +1,83 @@
+import { filterToJson } from '@indelible/protocol';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { client } from '../../api.ts';
+import ConfirmSheet from '../../components/ConfirmSheet.tsx';
+import { useTexts } from '../../i18n/texts.tsx';
+import { CriteriaList } from '../../search/CriteriaList.tsx';
+import { type EventSearch, filterAt } from '../../search/event-search.ts';
+import { listColumns } from '../../search/list-view.ts';
+import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
+import { useViews, viewsKey } from './use-views.ts';
+
+interface SaveViewProps {
+  search: EventSearch;
+  close: () => void;
+}
+
+/** Keeps a search under a name; a view that has this name already gets the search. */
+export default function SaveView({ search, close }: SaveViewProps) {
+  const t = useTexts();
+  const { all } = useCriteriaTexts();
+  const queries = useQueryClient();
+  const views = useViews({ isAsked: true }).data ?? [];
+  const [name, setName] = useState('');
+  const [isShared, setShared] = useState(false);
+  const former = views.find((view) => view.name === name.trim());
+  const shared = former?.shared ?? isShared;
+  const { facets, range } = search;
+  const save = useMutation({
+    mutationFn: () => {
+      const isRelative = range.kind === 'last';
+      const filters = filterToJson(isRelative ? facets : filterAt(search, 0));
+      const last = isRelative ? range.preset : null;
+      const { columns } = search.view ?? {};
+      const chosen = columns && columns.length < listColumns.length ? [...columns] : null;
+      const input = { name: name.trim(), filters, last, columns: chosen, shared };
+      return former ? client.views.put(former.id, input) : client.views.create(input);
+    },
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: viewsKey });
+      close();
+    },
+  });
+  return (
+    <ConfirmSheet
+      title={t.views.saveTitle}
+      confirm={former ? t.views.replace : t.buttons.save}
+      isBusy={save.isPending}
+      isReady={name.trim() !== ''}
+      error={save.error}
+      go={save.mutate}
+      close={close}
+    >
+      <p className="text-muted text-pretty">{t.views.saveText}</p>
+      <CriteriaList criteria={all(facets, range)} />
+      <label className="label mt-4 mb-1.5 block" htmlFor="view-name">
+        {t.views.name}
+      </label>
+      <input
+        id="view-name"
+        className="field"
+        maxLength={200}
+        autoComplete="off"
+        aria-describedby="view-below"
+        value={name}
+        onChange={(event) => setName(event.target.value)}
+      />
+      <p id="view-below" className="mt-1 text-xs text-muted">
+        {former ? t.views.replaceText : ''}
+      </p>
+      <label className="mt-2 flex items-center gap-2">
+        <input
+          type="checkbox"
+          className="size-4 accent-accent"
+          checked={shared}
+          disabled={former !== undefined}
+          onChange={(event) => setShared(event.target.checked)}
+        />
+        {t.views.share}
+      </label>
+    </ConfirmSheet>
+  );
+}

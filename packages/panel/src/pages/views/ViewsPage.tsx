@@ -1,0 +1,97 @@
+import type { View } from '@indelible/client';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Bookmark, Trash2 } from 'lucide-react';
+import { useState } from 'react';
+import { client } from '../../api.ts';
+import { AppLink } from '../../components/AppLink.tsx';
+import { IconButton } from '../../components/Button.tsx';
+import ConfirmSheet from '../../components/ConfirmSheet.tsx';
+import { PageHead } from '../../components/PageHead.tsx';
+import { LoadError, Notice, Skeleton } from '../../components/States.tsx';
+import { useTexts } from '../../i18n/texts.tsx';
+import { paths } from '../../paths.ts';
+import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
+import { searchOfView, useViews, viewsKey } from './use-views.ts';
+
+/** Searches under a name: those that the tenant shares, and the reader's own. */
+export default function ViewsPage() {
+  const t = useTexts();
+  const views = useViews({ isAsked: true });
+  const [leaving, setLeaving] = useState<View | null>(null);
+  return (
+    <>
+      <PageHead title={t.nav.views} intro={t.views.intro} />
+      {views.isPending && <Skeleton label={t.events.loading} />}
+      {views.isError && <LoadError error={views.error} retry={views.refetch} />}
+      {views.data?.length === 0 && (
+        <Notice title={t.nav.views} Icon={Bookmark}>
+          {t.views.none}
+        </Notice>
+      )}
+      {views.data && views.data.length > 0 && (
+        <ul className="mx-4 mb-10 divide-y divide-line rounded-xl border border-line lg:mx-6">
+          {views.data.map((view) => (
+            <Row key={view.id} view={view} remove={() => setLeaving(view)} />
+          ))}
+        </ul>
+      )}
+      {leaving && <RemoveView view={leaving} close={() => setLeaving(null)} />}
+    </>
+  );
+}
+
+function Row({ view, remove }: { view: View; remove: () => void }) {
+  const t = useTexts();
+  const { all } = useCriteriaTexts();
+  const { facets, range } = searchOfView(view);
+  return (
+    <li className="flex items-start gap-3 px-4 py-3 text-[0.8125rem]">
+      <div className="min-w-0 grow">
+        <AppLink
+          href={paths.view(view.id)}
+          dir="auto"
+          className="font-medium break-words hover:underline"
+        >
+          {view.name}
+        </AppLink>
+        <p className="mt-0.5 text-xs text-muted">
+          {[
+            view.shared ? t.views.shared : t.views.own,
+            ...all(facets, range).map(({ name, text }) => `${name}: ${text}`),
+          ].join(' · ')}
+        </p>
+      </div>
+      <IconButton
+        Icon={Trash2}
+        className="no-print"
+        label={t.views.remove({ name: view.name })}
+        onClick={remove}
+      />
+    </li>
+  );
+}
+
+function RemoveView({ view, close }: { view: View; close: () => void }) {
+  const t = useTexts();
+  const queries = useQueryClient();
+  const remove = useMutation({
+    mutationFn: () => client.views.remove(view.id),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: viewsKey });
+      close();
+    },
+  });
+  return (
+    <ConfirmSheet
+      title={t.views.remove({ name: view.name })}
+      confirm={t.views.removeIt}
+      isDanger
+      isBusy={remove.isPending}
+      error={remove.error}
+      go={remove.mutate}
+      close={close}
+    >
+      <p className="text-muted">{view.shared ? t.views.removeShared : t.views.removeOwn}</p>
+    </ConfirmSheet>
+  );
+}
