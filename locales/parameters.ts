@@ -76,6 +76,17 @@ export interface Parameters {
   'panel.webhooks.deliveries.attempt': { n: number };
   'panel.live.count': { count: number };
   'panel.views.remove': { name: string };
+  'panel.alerts.event': { n: number };
+  'panel.alerts.acknowledgedBy': { who: string };
+  'panel.alerts.on': { name: string };
+  'panel.alerts.change': { name: string };
+  'panel.alerts.remove': { name: string };
+  'panel.alerts.mute': { name: string };
+  'panel.alerts.unmute': { name: string };
+  'panel.alerts.mutedUntil': { when: string };
+  'panel.alerts.tested': { count: number };
+  'panel.alerts.matched': { count: number };
+  'panel.alerts.perDay': { n: number };
   'mail.export.ready.lead': { tenant: string };
   'mail.export.failed.lead': { tenant: string };
   'mail.terms.emails': { tenant: string };

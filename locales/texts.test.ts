@@ -1,5 +1,11 @@
 import { join } from 'node:path';
-import { actionsByCategory, categories, contactCenter, locales } from '@indelible/protocol';
+import {
+  actionsByCategory,
+  builtInRules,
+  categories,
+  contactCenter,
+  locales,
+} from '@indelible/protocol';
 import { expect, test } from 'vitest';
 import en from './en.json' with { type: 'json' };
 import es from './es.json' with { type: 'json' };
@@ -91,9 +97,9 @@ test('a value is inserted as it is, even one that looks like a placeholder', () 
 const own = {
   actions: [
     ...['erase', 'reopen', 'pause', 'resume', 'rotate', 'replay', 'report_gap'],
-    'report_silence',
+    ...['report_silence', 'raise', 'acknowledge', 'mute', 'unmute', 'notify'],
   ],
-  types: ['archive', 'signing_key', 'source', 'view', 'viewer_link'],
+  types: ['alert', 'alert_rule', 'archive', 'signing_key', 'source', 'view', 'viewer_link'],
 };
 
 test('every word of the catalogue, and of the service itself, has a name', () => {
@@ -103,4 +109,9 @@ test('every word of the catalogue, and of the service itself, has a name', () =>
   expect(Object.keys(panel.actions).sort()).toEqual([...new Set(actions)].sort());
   expect(Object.keys(panel.resources).sort()).toEqual([...new Set(types)].sort());
   expect(Object.keys(panel.categories).sort()).toEqual([...categories].sort());
+});
+
+test('every built-in alert rule has its texts, in English those of the rule itself', () => {
+  const rules = builtInRules.map(({ id, name, why, act }) => [id, { name, why, act }]);
+  expect(en.panel.alerts.builtIn).toEqual(Object.fromEntries(rules));
 });
