@@ -216,6 +216,16 @@ test('nothing that opens over a page breaks one either', async () => {
   await look('save evidence');
   await page.getByRole('button', { name: 'Save as a view' }).click();
   await look('save view');
+  await open(addressOf('alerts', shown));
+  await page.getByRole('button', { name: 'New rule' }).click();
+  await look('new rule');
+  const own = page.getByRole('listitem').filter({ hasText: '4711' });
+  await own.getByRole('button', { name: '4711', exact: true }).click();
+  await own.getByRole('button', { name: 'Test on the last 90 days' }).click();
+  await see(own.getByRole('status')).toBeVisible();
+  broken.push(...(await violations(page, 'tested rule')));
+  await own.getByRole('button', { name: 'Delete the rule 4711' }).click();
+  await look('delete rule');
   await open(addressOf('versions', shown));
   await page.getByRole('button', { name: 'Restore this version' }).first().click();
   await look('restore');

@@ -39,8 +39,8 @@ export function findChange(page: Page): Promise<Pick<Shown, 'eventId' | 'resourc
 }
 
 /**
- * As the reader of `page`: keeps a search as evidence and as a view, makes an export, and has events sent to two receivers of
- * which one takes nothing.
+ * As the reader of `page`: keeps a search as evidence and as a view, makes an alert rule and an
+ * export, and has events sent to two receivers of which one takes nothing.
  */
 export function prepare(
   page: Page,
@@ -65,6 +65,7 @@ export function prepare(
       method: 'POST', headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ filters: { action: 'delete' }, format: 'csv' }),
     });
+    await ask('/alert-rules', { name: '4711', kind: 'match', filters });
     const view = await ask('/views', { name: '4711', filters, last: '7d', shared: true });
     return { searchId: search.id, viewId: view.id, webhookId };
   })()`);

@@ -25,6 +25,7 @@ export const paths = {
   integrity: `${panelRoot}/integrity`,
   views: `${panelRoot}/views`,
   view: (id: string) => `${panelRoot}/views/${id}`,
+  alerts: `${panelRoot}/alerts`,
   searches: `${panelRoot}/searches`,
   search: (id: string) => `${panelRoot}/searches/${id}`,
   webhooks: `${panelRoot}/webhooks`,

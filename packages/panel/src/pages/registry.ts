@@ -1,5 +1,6 @@
 import { panelRoot } from '@indelible/protocol';
 import {
+  BellRing,
   Bookmark,
   Download,
   Eye,
@@ -71,6 +72,12 @@ export const pages = {
   versions: {
     path: paths.versions('$resourceId'),
     load: () => import('./versions/VersionsPage.tsx'),
+  },
+  alerts: {
+    path: paths.alerts,
+    load: () => import('./alerts/AlertsPage.tsx'),
+    nav: { title: 'alerts', Icon: BellRing, key: 'l' },
+    isVisible: ({ scopes }) => scopes.includes('alerts:write'),
   },
   exports: {
     path: paths.exports(),

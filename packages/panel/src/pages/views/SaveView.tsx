@@ -71,7 +71,7 @@ export default function SaveView({ search, close }: SaveViewProps) {
       <label className="mt-2 flex items-center gap-2">
         <input
           type="checkbox"
-          className="size-4 accent-accent"
+          className="size-6 accent-accent"
           checked={shared}
           disabled={former !== undefined}
           onChange={(event) => setShared(event.target.checked)}

@@ -50,7 +50,7 @@ function Row({ view, remove }: { view: View; remove: () => void }) {
         <AppLink
           href={paths.view(view.id)}
           dir="auto"
-          className="font-medium break-words hover:underline"
+          className="inline-flex min-h-6 min-w-6 items-center font-medium break-words hover:underline"
         >
           {view.name}
         </AppLink>

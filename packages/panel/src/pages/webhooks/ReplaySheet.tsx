@@ -2,8 +2,8 @@ import type { Webhook } from '@indelible/client';
 import { useState } from 'react';
 import { client } from '../../api.ts';
 import ConfirmSheet from '../../components/ConfirmSheet.tsx';
+import { FormField } from '../../components/FormField.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
-import { FormField } from './FormField.tsx';
 import { useWebhookChange } from './use-webhooks.ts';
 
 interface ReplaySheetProps {

@@ -1,7 +1,7 @@
 import type { Webhook } from '@indelible/client';
+import { FormField } from '../../components/FormField.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { type Draft, keepsCredential } from './draft.ts';
-import { FormField } from './FormField.tsx';
 import { formatFields, type OptionField } from './formats.ts';
 import type { Problems } from './use-problems.ts';
 

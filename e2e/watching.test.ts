@@ -1,0 +1,152 @@
+import { randomUUID } from 'node:crypto';
+import { uuidFromEventId, uuidTimeMs } from '@indelible/protocol';
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { demoHistory } from '../packages/cli/src/demo/history.ts';
+import { demoTenants, loadDemo } from '../packages/cli/src/demo/load-demo.ts';
+import { eventOf } from '../packages/server/src/testing/service.ts';
+import { type OpenPanel, openPanel } from './open-panel.ts';
+import { choose, detail, see, seeListed } from './panel-page.ts';
+
+/* What an admin keeps an eye on: views, alert rules and their alerts. */
+
+const nowMs = Date.now();
+const [{ cast, seed }] = demoTenants;
+const { tenantId } = cast;
+const history = demoHistory(cast, seed, nowMs).map((event) => ({
+  ...event,
+  id: event.id ?? '',
+  ms: uuidTimeMs(uuidFromEventId(event.id ?? '') ?? ''),
+}));
+const dayMs = 86_400_000;
+const lastMonth = history.filter(({ ms }) => ms >= nowMs - 30 * dayMs);
+
+let panel: OpenPanel;
+// A browser shares its machine with whatever else is tested.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 180_000 });
+
+beforeAll(async () => {
+  panel = await openPanel();
+  await loadDemo(panel.client, nowMs);
+});
+afterAll(() => panel?.close());
+afterEach(() => expect(panel.troubles()).toEqual([]));
+
+const idsOf = (events: readonly { id: string }[]) => events.map(({ id }) => id);
+const enter = (path?: string): Promise<Page> =>
+  panel.enter({ tenantId, ...(path === undefined ? {} : { path }) });
+
+test('a search kept as a view has its own link, also for others, and goes on with the time', async () => {
+  const deletions = () => lastMonth.filter(({ action }) => action === 'delete').reverse();
+  const page = await enter('/settings/audit/events?action=delete');
+  await seeListed(page, idsOf(deletions()).slice(0, 50));
+  await page.getByRole('button', { name: 'Save as a view' }).click();
+  await page.getByLabel('Name of the view').fill('Everything deleted');
+  await page.getByLabel('For everybody who reads this log').check();
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  const sidebar = page.getByRole('navigation', { name: 'Audit pages' });
+  const link = sidebar.getByRole('link', { name: 'Everything deleted' });
+  await see(link).toBeVisible();
+
+  const person = { id: randomUUID(), email: 'bo@example.com', role: 'admin' as const };
+  const path = (await link.getAttribute('href')) ?? '';
+  expect(path).toMatch(/\/settings\/audit\/views\/view_\w+$/);
+  const other = await panel.enter({ tenantId, person, path });
+  await seeListed(other, idsOf(deletions()).slice(0, 50));
+  await see(other).toHaveURL(/\/events\?action=delete$/);
+  // The same name again: the view gets the criteria of now.
+  await choose(other, 'Resource', 'Queue');
+  await other.getByRole('button', { name: 'Save as a view' }).click();
+  await other.getByLabel('Name of the view').fill('Everything deleted');
+  await other.getByRole('button', { name: 'Replace', exact: true }).click();
+  await see(other.getByRole('dialog')).toHaveCount(0);
+  await link.click();
+  await see(page).toHaveURL(/action=delete&resource=queue$/);
+  await seeListed(page, idsOf(deletions().filter(({ resource }) => resource.type === 'queue')));
+  await other.context().close();
+
+  await page.getByRole('button', { name: 'Save as evidence' }).click();
+  await page.getByLabel('Title').fill('Queues deleted');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await see(page.getByRole('heading', { name: 'Queues deleted' })).toBeVisible();
+  await page.getByRole('button', { name: 'Save as a view' }).click();
+  await page.getByLabel('Name of the view').fill('From evidence');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await sidebar.getByRole('link', { name: 'Views', exact: true }).click();
+  for (const name of ['From evidence', 'Everything deleted']) {
+    const row = page.getByRole('main').getByRole('listitem').filter({ hasText: name });
+    await see(row).toContainText('Action: Delete');
+    await row.getByRole('button', { name: `Delete the view ${name}` }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
+    await see(row).toHaveCount(0);
+  }
+  await see(page.getByText('Save a search on the page Events to find it here.')).toBeVisible();
+  await page.context().close();
+});
+
+test('a rule is tested on the past, rings when it happens again, and its alert is acknowledged', async () => {
+  const page = await enter();
+  const sidebar = page.getByRole('navigation', { name: 'Audit pages' });
+  await sidebar.getByRole('link', { name: 'Alerts' }).click();
+  await see(page.getByText('No rule has raised an alert.')).toBeVisible();
+  await page.getByRole('button', { name: 'New rule' }).click();
+  const form = page.getByRole('dialog', { name: 'New rule' });
+  await form.getByLabel('Name of the rule').fill('Queues deleted');
+  await form.getByRole('button', { name: 'Action', exact: true }).click();
+  await page.getByRole('option', { name: /^Delete/ }).click();
+  await page.keyboard.press('Escape');
+  await form.getByRole('button', { name: 'Resource', exact: true }).click();
+  await page.getByRole('option', { name: /^Queue/ }).click();
+  await page.keyboard.press('Escape');
+  await form.getByRole('button', { name: 'Test on the last 90 days' }).click();
+  const deleted = history.filter(
+    ({ action, resource, ms }) =>
+      action === 'delete' && resource.type === 'queue' && ms >= nowMs - 90 * dayMs,
+  );
+  const alerts = `${deleted.length} alert${deleted.length === 1 ? '' : 's'}`;
+  await see(form.getByRole('status')).toContainText(`${alerts} in the last 90 days`);
+  await see(form.getByRole('link', { name: 'Event 1' })).toHaveCount(Math.min(10, deleted.length));
+  await form.getByRole('button', { name: 'Save', exact: true }).click();
+  await see(form).toHaveCount(0);
+  const rule = page.getByRole('switch', { name: 'Rule Queues deleted' });
+  await see(rule).toBeChecked();
+
+  const made = eventOf({ action: 'delete', diff: {}, timestamp: new Date().toISOString() });
+  const { key } = await panel.client.apiKeys.create(tenantId, {
+    ...{ name: 'Recorder', scopes: ['events:write'] },
+  });
+  const url = '/api/audit-logs';
+  const recorded = await panel.service.call({ method: 'POST', url, key, body: made });
+  expect(recorded.status, recorded.text).toBe(201);
+  await panel.service.app.alerts.tick();
+  await page.reload();
+  const alert = page.getByRole('listitem').filter({ hasText: 'What set it off' });
+  await see(alert).toHaveCount(1);
+  await see(alert).toContainText('Queues deleted');
+  await alert.getByRole('button', { name: 'Acknowledge' }).click();
+  await see(alert).toContainText('Acknowledged by ana@example.com');
+  await page.getByRole('button', { name: /^Send no messages about Queues deleted/ }).click();
+  await see(page.getByText(/no messages until/)).toBeVisible();
+  await rule.click();
+  await see(rule).not.toBeChecked();
+  await alert.getByRole('button', { name: 'What set it off' }).click();
+  await alert.getByRole('link', { name: 'Event 1' }).click();
+  await see(page).toHaveURL(new RegExp(recorded.body.id));
+  await see(detail(page).getByRole('heading', { level: 2 })).toBeVisible();
+  await page.context().close();
+});
+
+test('a built-in rule says why it matters and what to do, and is switched on with one click', async () => {
+  const page = await enter('/settings/audit/alerts');
+  const rule = page.getByRole('listitem').filter({ hasText: 'API key made' });
+  await see(rule).toContainText('A key works without a person');
+  await rule.getByRole('button', { name: 'API key made' }).click();
+  await see(rule).toContainText('What to do: Check that the key has an owner');
+  const turn = rule.getByRole('switch');
+  await see(turn).not.toBeChecked();
+  await turn.click();
+  await see(turn).toBeChecked();
+  await rule.getByRole('button', { name: 'Test on the last 90 days' }).click();
+  await see(rule.getByRole('status')).toContainText('in the last 90 days');
+  await page.context().close();
+});

@@ -1,0 +1,105 @@
+import type { AlertRuleInput, TestedRule } from '@indelible/client';
+import { useMutation } from '@tanstack/react-query';
+import { FlaskConical } from 'lucide-react';
+import { client } from '../../api.ts';
+import { AppLink } from '../../components/AppLink.tsx';
+import { Button } from '../../components/Button.tsx';
+import { ActionError } from '../../components/States.tsx';
+import { useTexts } from '../../i18n/texts.tsx';
+import { useFormats } from '../../i18n/use-formats.ts';
+import { paths } from '../../paths.ts';
+
+const daysBack = 90;
+const alertsShown = 10;
+
+/** What a rule (or the rule of an id) would have raised in the last 90 days. */
+export function Backtest({ rule, isReady }: { rule: string | AlertRuleInput; isReady: boolean }) {
+  const t = useTexts();
+  const test = useMutation({
+    mutationFn: (tested: string | AlertRuleInput) => {
+      const since = new Date(Date.now() - daysBack * 86_400_000).toISOString();
+      return client.alerts.test(tested, { since });
+    },
+  });
+  return (
+    <div className="mt-3">
+      <Button
+        Icon={FlaskConical}
+        disabled={!isReady || test.isPending}
+        onClick={() => test.mutate(rule)}
+      >
+        {test.isPending ? t.alerts.testing : t.alerts.test}
+      </Button>
+      <ActionError error={test.error} />
+      {test.data && <Tested tested={test.data} />}
+    </div>
+  );
+}
+
+const height = 48;
+
+/** Alerts a day as bars, and the last alerts with the events that set them off. */
+function Tested({ tested: { perDay, total, alerts, matched } }: { tested: TestedRule }) {
+  const t = useTexts();
+  const formats = useFormats();
+  const highest = Math.max(1, ...perDay.map((day) => day.alerts));
+  const day = (text = '') => formats.day(`${text}T12:00:00Z`);
+  return (
+    <div className="mt-3 rounded-lg border border-line p-3">
+      <p role="status" className="font-medium">
+        {t.alerts.tested({ count: total })}
+        <span className="font-normal text-muted"> · {t.alerts.matched({ count: matched })}</span>
+      </p>
+      <svg
+        viewBox={`0 0 ${Math.max(1, perDay.length) * 10} ${height}`}
+        preserveAspectRatio="none"
+        className="mt-2 h-12 w-full border-b border-line"
+        aria-hidden="true"
+      >
+        {perDay.map((each, index) => {
+          const size = each.alerts === 0 ? 0 : Math.max(2, (each.alerts / highest) * height);
+          const box = { x: index * 10 + 1, y: height - size, width: 8, height: size };
+          return <rect key={each.day} {...box} className="fill-warn-bar" />;
+        })}
+      </svg>
+      <p aria-hidden className="flex justify-between text-2xs text-faint tabular-nums">
+        <span>{day(perDay[0]?.day)}</span>
+        <span>{t.alerts.perDay({ n: highest })}</span>
+        <span>{day(perDay.at(-1)?.day)}</span>
+      </p>
+      <ul className="sr-only">
+        {perDay
+          .filter((each) => each.alerts > 0)
+          .map((each) => (
+            <li key={each.day}>
+              {day(each.day)}: {formats.number(each.alerts)}
+            </li>
+          ))}
+      </ul>
+      <ul className="mt-2 space-y-1 text-xs">
+        {alerts
+          .slice(-alertsShown)
+          .reverse()
+          .map(({ at, events, group }) => (
+            <li key={`${at} ${events[0]?.id}`} className="flex flex-wrap gap-x-2">
+              <span className="tabular-nums">{formats.dateTime(at)}</span>
+              <span dir="auto" className="break-all text-muted">
+                {Object.values(group).join(' · ')}
+              </span>
+              <EventLinks ids={events.map(({ id }) => id)} />
+            </li>
+          ))}
+      </ul>
+    </div>
+  );
+}
+
+/** Links to the events that set an alert off. */
+export function EventLinks({ ids }: { ids: readonly string[] }) {
+  const t = useTexts();
+  return ids.slice(-alertsShown).map((id, index) => (
+    <AppLink key={id} href={paths.event(id)} className="link inline-flex min-h-6 items-center">
+      {t.alerts.event({ n: index + 1 })}
+    </AppLink>
+  ));
+}

@@ -1,0 +1,141 @@
+import type { AlertRule } from '@indelible/client';
+import { Bell, BellOff, Pencil, Trash2 } from 'lucide-react';
+import { useState } from 'react';
+import { client } from '../../api.ts';
+import { IconButton } from '../../components/Button.tsx';
+import { ActionError } from '../../components/States.tsx';
+import { useTexts } from '../../i18n/texts.tsx';
+import { useFormats } from '../../i18n/use-formats.ts';
+import { searchOfCriteria } from '../../search/criteria.ts';
+import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
+import { Backtest } from './Backtest.tsx';
+import { limitNames } from './rule-draft.ts';
+import { isMuted, useAlertChange } from './use-alerts.ts';
+import { useRuleText } from './use-rule-text.ts';
+
+interface RuleListProps {
+  title: string;
+  rules: readonly AlertRule[];
+  edit: (rule: AlertRule) => void;
+  remove: (rule: AlertRule) => void;
+}
+
+/** Rules with a switch each. */
+export function RuleList({ title, rules, edit, remove }: RuleListProps) {
+  if (rules.length === 0) return null;
+  return (
+    <section className="mx-4 mb-8 lg:mx-6">
+      <h2 className="mb-2 font-semibold">{title}</h2>
+      <ul className="divide-y divide-line rounded-xl border border-line">
+        {rules.map((rule) => (
+          <Rule key={rule.id} rule={rule} edit={() => edit(rule)} remove={() => remove(rule)} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+interface RuleProps {
+  rule: AlertRule;
+  edit: () => void;
+  remove: () => void;
+}
+
+function Rule({ rule, edit, remove }: RuleProps) {
+  const t = useTexts();
+  const { name, why, act } = useRuleText(rule);
+  const [isOpen, setOpen] = useState(false);
+  const change = useAlertChange((enabled: boolean) => client.alerts.update(rule.id, { enabled }));
+  return (
+    <li className="px-4 py-3 text-[0.8125rem]">
+      <div className="flex items-start gap-3">
+        <button
+          type="button"
+          role="switch"
+          aria-checked={rule.enabled}
+          aria-label={t.alerts.on({ name })}
+          disabled={change.isPending}
+          className="mt-0.5 flex h-6 w-10 shrink-0 cursor-pointer items-center rounded-full border border-line bg-sunken px-0.5 aria-checked:justify-end aria-checked:border-accent aria-checked:bg-accent"
+          onClick={() => change.mutate(!rule.enabled)}
+        >
+          <span className="size-4.5 rounded-full bg-raised shadow ring-1 ring-line" />
+        </button>
+        <div className="min-w-0 grow">
+          <button
+            type="button"
+            aria-expanded={isOpen}
+            dir="auto"
+            className="min-h-6 cursor-pointer text-left font-medium break-words hover:underline"
+            onClick={() => setOpen(!isOpen)}
+          >
+            {name}
+          </button>
+          <RuleFacts rule={rule} />
+          {why && <p className="mt-1 text-pretty">{why}</p>}
+          {isOpen && act && (
+            <p className="mt-1 text-pretty text-muted">
+              {t.alerts.whatToDo} {act}
+            </p>
+          )}
+          {isOpen && <Backtest rule={rule.id} isReady />}
+          <ActionError error={change.error} />
+        </div>
+        <Actions rule={rule} edit={edit} remove={remove} />
+      </div>
+    </li>
+  );
+}
+
+/** Kind, limits and filters in words, and whether it is muted. */
+function RuleFacts({ rule }: { rule: AlertRule }) {
+  const t = useTexts();
+  const formats = useFormats();
+  const { all } = useCriteriaTexts();
+  const [nowMs] = useState(Date.now);
+  const { facets, range } = searchOfCriteria(rule.filters);
+  const criteria = all(facets, range).filter(({ name }) => name !== t.filters.time);
+  const muted = isMuted(rule, nowMs) && rule.mutedUntil;
+  return (
+    <p className="mt-0.5 text-xs text-muted">
+      {[
+        ...(muted ? [t.alerts.mutedUntil({ when: formats.dateTime(muted) })] : []),
+        t.alerts.kinds[rule.kind],
+        ...limitNames.flatMap((limit) =>
+          rule[limit] === undefined ? [] : [`${t.alerts.limits[limit]}: ${rule[limit]}`],
+        ),
+        ...criteria.map(({ name, text }) => `${name}: ${text}`),
+        ...(rule.builtIn !== null && !rule.recommended ? [t.alerts.ringsOften] : []),
+      ].join(' · ')}
+    </p>
+  );
+}
+
+const muteMs = 7 * 86_400_000;
+
+function Actions({ rule, edit, remove }: RuleProps) {
+  const t = useTexts();
+  const { name } = useRuleText(rule);
+  const [nowMs] = useState(Date.now);
+  const muted = isMuted(rule, nowMs);
+  const mute = useAlertChange(() =>
+    client.alerts.mute(rule.id, muted ? null : new Date(Date.now() + muteMs).toISOString()),
+  );
+  return (
+    <div className="no-print flex shrink-0">
+      {rule.enabled && (
+        <IconButton
+          Icon={muted ? Bell : BellOff}
+          label={muted ? t.alerts.unmute({ name }) : t.alerts.mute({ name })}
+          disabled={mute.isPending}
+          onClick={() => mute.mutate(undefined)}
+        />
+      )}
+      {rule.builtIn === null && (
+        <>
+          <IconButton Icon={Pencil} label={t.alerts.change({ name })} onClick={edit} />
+          <IconButton Icon={Trash2} label={t.alerts.remove({ name })} onClick={remove} />
+        </>
+      )}
+    </div>
+  );
+}

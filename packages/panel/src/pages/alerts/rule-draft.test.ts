@@ -1,0 +1,34 @@
+import type { AlertRule } from '@indelible/client';
+import { expect, test } from 'vitest';
+import { draftOf, inputOf, isComplete, newRule } from './rule-draft.ts';
+
+const rule: AlertRule = {
+  ...{ id: 'x', builtIn: null, recommended: false, version: 1, enabled: true, notify: {} },
+  ...{ name: 'Downloads', kind: 'threshold', filters: { action: ['download', '!play'] } },
+  ...{ count: 5, windowMinutes: 10, groupBy: 'actor' },
+  ...{ mutedUntil: null, createdAt: null, updatedAt: null },
+};
+
+test('a rule that is only looked at is sent as it was', () => {
+  const { name, kind, filters, count, windowMinutes, groupBy } = rule;
+  const draft = draftOf(rule);
+  expect(inputOf(draft)).toEqual({ name, kind, filters, count, windowMinutes, groupBy });
+  expect(isComplete(draft)).toBe(true);
+});
+
+test('members that another kind has not are not sent', () => {
+  expect(inputOf({ ...draftOf(rule), kind: 'match' })).toEqual({
+    ...{ name: 'Downloads', kind: 'match', filters: { action: ['download', '!play'] } },
+  });
+});
+
+test('a rule without what its kind needs, or with a number out of range, cannot be saved', () => {
+  const draft = draftOf(rule);
+  const { limits } = draft;
+  expect(isComplete(newRule)).toBe(false);
+  expect(isComplete({ ...draft, limits: { ...limits, count: '1' } })).toBe(false);
+  expect(isComplete({ ...draft, limits: { ...limits, count: '' } })).toBe(false);
+  expect(isComplete({ ...draft, limits: { ...limits, windowMinutes: '1.5' } })).toBe(false);
+  expect(isComplete({ ...draft, kind: 'first_seen', groupBy: '' })).toBe(false);
+  expect(isComplete({ ...draft, kind: 'first_seen', groupBy: 'ip' })).toBe(true);
+});

@@ -1,0 +1,60 @@
+import type { AlertRule, AlertRuleInput } from '@indelible/client';
+import {
+  type AlertGroup,
+  type AlertKind,
+  alertGrouping,
+  alertLimits,
+  filterToJson,
+} from '@indelible/protocol';
+import { searchOfCriteria } from '../../search/criteria.ts';
+import type { Facets } from '../../search/event-search.ts';
+
+export const limitNames = ['count', 'windowMinutes', 'lookbackDays'] as const;
+export type LimitName = (typeof limitNames)[number];
+
+/** A rule as the form holds it; numbers as typed. */
+export interface RuleDraft {
+  name: string;
+  kind: AlertKind;
+  facets: Facets;
+  limits: Record<LimitName, string>;
+  groupBy: AlertGroup | '';
+}
+
+export const newRule: RuleDraft = {
+  ...{ name: '', kind: 'match', facets: {}, groupBy: '' },
+  limits: { count: '', windowMinutes: '', lookbackDays: '' },
+};
+
+export function draftOf(rule: AlertRule): RuleDraft {
+  const { name, kind, filters, groupBy = '' } = rule;
+  const text = (limit: LimitName) => String(rule[limit] ?? '');
+  const limits = {
+    count: text('count'),
+    windowMinutes: text('windowMinutes'),
+    lookbackDays: text('lookbackDays'),
+  };
+  return { name, kind, groupBy, limits, facets: searchOfCriteria(filters).facets };
+}
+
+/** What is sent: only members that the kind has; the service checks their values. */
+export function inputOf({ name, kind, facets, limits, groupBy }: RuleDraft): AlertRuleInput {
+  const known = limitNames.filter((limit) => alertLimits[kind][limit] && limits[limit].trim());
+  return {
+    ...{ name: name.trim(), kind, filters: filterToJson(facets) },
+    ...Object.fromEntries(known.map((limit) => [limit, Number(limits[limit])])),
+    ...(alertGrouping[kind] !== 'none' && groupBy !== '' ? { groupBy } : {}),
+  };
+}
+
+/** Whether everything is there that the kind needs, within its range. */
+export function isComplete({ name, kind, limits, groupBy }: RuleDraft): boolean {
+  const areInRange = limitNames.every((limit) => {
+    const range = alertLimits[kind][limit];
+    if (!range) return true;
+    if (limits[limit].trim() === '') return range.preset !== undefined;
+    const value = Number(limits[limit]);
+    return Number.isInteger(value) && value >= range.min && value <= range.max;
+  });
+  return name.trim() !== '' && areInRange && (alertGrouping[kind] !== 'required' || groupBy !== '');
+}

@@ -1,0 +1,48 @@
+import type { AlertRule, AuditEvent } from '@indelible/client';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { client } from '../../api.ts';
+
+const rulesKey = ['alert-rules'];
+const alertsKey = ['alerts'];
+
+export function useRules() {
+  return useQuery({ queryKey: rulesKey, queryFn: () => client.alerts.rules(), staleTime: 0 });
+}
+
+/** A raised alert, and the record of the person who acknowledged it. */
+export interface RaisedAlert {
+  event: AuditEvent;
+  acknowledged: AuditEvent | undefined;
+}
+
+const alertsShown = 20;
+
+/** The newest alerts. */
+export function useRaisedAlerts() {
+  return useQuery({
+    queryKey: alertsKey,
+    queryFn: async (): Promise<RaisedAlert[]> => {
+      const of = (action: string, limit: number) =>
+        client.page({ action, resource: 'alert', limit });
+      const [raised, seen] = await Promise.all([of('raise', alertsShown), of('acknowledge', 200)]);
+      const byAlert = new Map(seen.data.map((event) => [event.correlationId, event]));
+      return raised.data.map((event) => ({ event, acknowledged: byAlert.get(event.id) }));
+    },
+    staleTime: 0,
+  });
+}
+
+/** A change of rules or alerts; then both lists are read again. */
+export function useAlertChange<Input>(change: (input: Input) => Promise<unknown>) {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: change,
+    onSuccess: () =>
+      Promise.all([rulesKey, alertsKey].map((queryKey) => queries.invalidateQueries({ queryKey }))),
+  });
+}
+
+/** Whether messages about its alerts are held back now. */
+export function isMuted({ mutedUntil }: Pick<AlertRule, 'mutedUntil'>, nowMs: number): boolean {
+  return mutedUntil !== null && Date.parse(mutedUntil) > nowMs;
+}
