@@ -5,6 +5,7 @@ import type { TenantTx } from '../postgres/index.ts';
 import {
   type BlockRange,
   blocksBetween,
+  bytesOfLists,
   idsAt,
   readLists,
   wordedEvents,
@@ -166,28 +167,52 @@ async function matchesIn(
   { any, none }: ValueFilter,
   blocks: readonly BlockRange[],
 ): Promise<number[][]> {
-  const queries = new Map([...any, ...none].map((query) => [query, [...new Set(wordsOf(query))]]));
-  const wanted = blocks.flatMap(({ first, entries }) => {
-    const lists = [...queries.values()].flat().map((word) => listOf(word, listsOf(entries)));
-    return [...new Set(lists)].map((list) => ({ first, list }));
-  });
-  const rows = await readLists(tx, wanted);
-  const listAt = new Map(rows.map(({ first, list, words }) => [`${first}/${list}`, words]));
-  return blocks.map(({ first, entries, events }) => {
-    const ofWord = (word: string) => {
-      const data = listAt.get(`${first}/${listOf(word, listsOf(entries))}`);
-      return data === undefined ? [] : offsetsOf(data, word);
-    };
-    const ofQuery = (query: string) => (queries.get(query) ?? []).map(ofWord).reduce(common);
+  const wanted: number[][][] = [];
+  const excluded: number[][][] = [];
+  for (const query of any) wanted.push(await matchesOf(tx, query, blocks));
+  for (const query of none) excluded.push(await matchesOf(tx, query, blocks));
+  return blocks.map(({ events }, block) => {
     const all = () => Array.from({ length: events }, (_, offset) => offset);
-    const found = any.length === 0 ? all() : union(any.map(ofQuery));
-    const excluded = new Set(none.flatMap(ofQuery));
-    return excluded.size === 0 ? found : found.filter((offset) => !excluded.has(offset));
+    const found = any.length === 0 ? all() : union(wanted.map((each) => each[block] ?? []));
+    const gone = new Set(excluded.flatMap((each) => each[block] ?? []));
+    return gone.size === 0 ? found : found.filter((offset) => !gone.has(offset));
   });
 }
 
-function common(one: number[], other: number[]): number[] {
-  if (one.length === 0 || other.length === 0) return [];
+/**
+ * The same for one query. The words with the shortest lists come first, and later ones are read in
+ * the blocks that still have matches: the lists of frequent words are long.
+ */
+async function matchesOf(
+  tx: TenantTx,
+  query: string,
+  blocks: readonly BlockRange[],
+): Promise<number[][]> {
+  const listIn = (word: string) => (block: BlockRange) => ({
+    first: block.first,
+    list: listOf(word, listsOf(block.entries)),
+  });
+  const words: { word: string; bytes: number }[] = [];
+  for (const word of new Set(wordsOf(query))) {
+    words.push({ word, bytes: await bytesOfLists(tx, blocks.map(listIn(word))) });
+  }
+  words.sort((a, b) => a.bytes - b.bytes);
+  const found = new Map<number, number[] | null>(blocks.map(({ first }) => [first, null]));
+  for (const { word } of words) {
+    const left = blocks.filter(({ first }) => found.get(first)?.length !== 0);
+    const rows = await readLists(tx, left.map(listIn(word)));
+    const dataOf = new Map(rows.map((row) => [row.first, row.words]));
+    for (const { first } of left) {
+      const data = dataOf.get(first);
+      const offsets = data === undefined ? [] : offsetsOf(data, word);
+      const before = found.get(first) ?? null;
+      found.set(first, before === null ? offsets : common(before, offsets));
+    }
+  }
+  return blocks.map(({ first }) => found.get(first) ?? []);
+}
+
+function common(one: readonly number[], other: readonly number[]): number[] {
   const others = new Set(other);
   return one.filter((offset) => others.has(offset));
 }

@@ -216,23 +216,41 @@ export async function blocksBetween(
   return rows;
 }
 
-/** These lists of these blocks. */
+/** A list of each of these blocks. */
 export async function readLists(
   tx: TenantTx,
-  wanted: readonly { first: number; list: number }[],
-): Promise<{ first: number; list: number; words: Buffer }[]> {
-  const { rows } = await tx.query<{ first: number; list: number; words: Buffer }>({
+  wanted: readonly ListOfBlock[],
+): Promise<{ first: number; words: Buffer }[]> {
+  const { rows } = await tx.query<{ first: number; words: Buffer }>({
     name: 'read-word-lists',
-    text: `SELECT first, list, words FROM unnest($2::int2[], $3::int8[]) AS wanted (list, first)
-      JOIN word_lists USING (list, first) WHERE tenant_id = $1`,
-    values: [
-      tx.tenantId,
-      int2Array(wanted.map(({ list }) => list)),
-      int8Array(wanted.map(({ first }) => first)),
-    ],
+    text: `SELECT first, words FROM ${listsWanted}`,
+    values: [tx.tenantId, ...wantedLists(wanted)],
   });
   return rows;
 }
+
+/** Their length, without reading them. */
+export async function bytesOfLists(tx: TenantTx, wanted: readonly ListOfBlock[]): Promise<number> {
+  const { rows } = await tx.query<{ bytes: number }>({
+    name: 'bytes-of-word-lists',
+    text: `SELECT coalesce(sum(octet_length(words)), 0)::int8 AS bytes FROM ${listsWanted}`,
+    values: [tx.tenantId, ...wantedLists(wanted)],
+  });
+  return rows[0]?.bytes ?? 0;
+}
+
+interface ListOfBlock {
+  first: number;
+  list: number;
+}
+
+const listsWanted = `unnest($2::int2[], $3::int8[]) AS wanted (list, first)
+  JOIN word_lists USING (list, first) WHERE tenant_id = $1`;
+
+const wantedLists = (wanted: readonly ListOfBlock[]) => [
+  int2Array(wanted.map(({ list }) => list)),
+  int8Array(wanted.map(({ first }) => first)),
+];
 
 /** The UUIDs at these ascending offsets of a block, in their order. */
 export async function idsAt(
