@@ -98,7 +98,7 @@ async function judgeRule(
       ` on one; ${sum((each) => each.matched)} events match, ${sum((each) => each.dropped)} dropped`,
   );
   for (const { tenantId, alerts } of all) {
-    for (const { at, group, count: events } of total <= 12 ? alerts : alerts.slice(0, 1)) {
+    for (const { at, group, count: events } of total <= 20 ? alerts : alerts.slice(0, 1)) {
       console.log(`      ${tenantId.slice(0, 8)} ${at} ${JSON.stringify(group)} ${events} events`);
     }
   }

@@ -18,7 +18,7 @@ export const builtInRules: readonly BuiltInRule[] = [
   {
     id: 'operator_without_reason',
     name: 'Operator without a reason',
-    why: 'Somebody of the operator team acted on your data and declared no reason.',
+    why: 'A person of the operator team acted on your data and declared no reason.',
     act: 'Ask the operator of the service who it was, and why.',
     kind: 'match',
     filters: { crossTenant: ['true'], hasReason: ['false'] },
@@ -133,7 +133,7 @@ export const builtInRules: readonly BuiltInRule[] = [
   {
     id: 'failed_logins_of_account',
     name: 'Many failed sign-ins of one account',
-    why: 'Somebody guesses the password of this account.',
+    why: 'An attacker may be guessing the password of this account.',
     act: 'Look whether a sign-in succeeded afterwards; if so, lock the account.',
     kind: 'threshold',
     filters: { action: ['login_failed'] },
@@ -163,7 +163,7 @@ export const builtInRules: readonly BuiltInRule[] = [
   {
     id: 'recordings_in_bulk',
     name: 'Recordings in bulk by one person',
-    why: 'Recordings hold what customers said; nobody listens to this many in an hour.',
+    why: 'Recordings hold what customers said; no person listens to this many in an hour.',
     act: 'Ask what they were for; look whether they were exported.',
     kind: 'threshold',
     filters: {
@@ -200,7 +200,7 @@ export const builtInRules: readonly BuiltInRule[] = [
     id: 'connection_added',
     name: 'Other software connected',
     why: 'A connection gives other software access to your data, often for years.',
-    act: 'Check what it may read, and that somebody has approved it.',
+    act: 'Check what it may read, and who has approved it.',
     kind: 'match',
     filters: { action: ['connect'] },
     recommended: true,
@@ -227,7 +227,7 @@ export const builtInRules: readonly BuiltInRule[] = [
   {
     id: 'first_change_of_kind',
     name: 'First change of this kind by a person',
-    why: 'Somebody changes something they have not touched for 30 days.',
+    why: 'This person has not touched such a thing for 30 days.',
     act: 'Look at the change; people with a new task set this off too.',
     kind: 'first_seen',
     filters: { category: ['configuration'] },

@@ -104,7 +104,7 @@ export function muteRule(
   return changing(deps, key.tenantId, async (tx, rules) => {
     const row = present(rules, key, nowMs);
     if (row.mutedUntilMs === untilMs) return row;
-    // A built-in rule that nobody has switched on has no alerts to mute.
+    // A built-in rule that was never switched on has no alerts to mute.
     if (row.version === 0) throw new AppError('conflict', 'the rule is not switched on');
     await deps.recordOwn(tx, key.tenantId, mutedEvent(who, row, untilMs));
     const told = untilMs === null ? {} : { untold: [], tellAtMs: null };

@@ -14,7 +14,7 @@ import type { RuleRow } from './store.ts';
 /** Rules are about events as they are recorded: no filter by time. */
 export const ruleFilters = filterNames.filter((name) => !boundNames.some((each) => each === name));
 
-/** A rule before it is stored: an own one, or a built-in one that nobody has changed. */
+/** A rule before it is stored: an own one, or a built-in one that was never changed. */
 export function newRule(
   tenantId: string,
   id: string,
@@ -29,7 +29,7 @@ export function newRule(
   };
 }
 
-/** The built-in rule of this id in the tenant, as nobody has changed it; null for other ids. */
+/** The built-in rule of this id in the tenant, before any change; null for other ids. */
 export function builtInRule(tenantId: string, id: string, nowMs: number): RuleRow | null {
   const found = builtInRules.find((rule) => builtInId(tenantId, rule) === id);
   return found ? unchanged(tenantId, found, nowMs) : null;

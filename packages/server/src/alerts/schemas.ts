@@ -33,7 +33,7 @@ const notify = Type.Object(
       Type.Array(Type.String({ format: 'email', maxLength: emailLengthMax }), {
         maxItems: 20,
         uniqueItems: true,
-        description: "Who is mailed; without it the tenant's `notifyEmails`, `[]` is nobody.",
+        description: "Who is mailed; without it the tenant's `notifyEmails`, `[]` is no recipient.",
       }),
     ),
     webhookIds: Type.Optional(

@@ -76,6 +76,7 @@ test.each([
   'docs/restore.md',
   'docs/evidence.md',
   'docs/webhooks.md',
+  'docs/alerts.md',
   'docs/streaming.md',
 ])('every command of %s works as it stands, and answers the status it states', async (document) => {
   const commands = commandsOf(document);
