@@ -18,6 +18,7 @@ import { expectLogIntact } from '../packages/server/src/testing/intact.ts';
 import { actorWith, eventOf, testService } from '../packages/server/src/testing/service.ts';
 import { builtPanel } from './built-panel.ts';
 import { leaveChromium, sharedChromium } from './chromium.ts';
+import { violations } from './judge-page.ts';
 import { see } from './panel-page.ts';
 
 /* A saved search as a file that verifies itself: what it proves, and that each change shows. */
@@ -233,6 +234,7 @@ test('opened from disk it verifies itself, without a request, and hostile text s
   await see(events.last()).toContainText('<img src=x onerror=alert(1)></script>');
   await see(events.last()).toContainText('⟨U+202E⟩evil');
   expect(await page.locator('img').count()).toBe(0);
+  expect(await violations(page, 'a capsule')).toEqual([]);
   // Nothing leaves the page, even if something in it tried.
   const tried = `fetch('http://127.0.0.1:1/').then(() => 'sent', () => 'refused')`;
   expect(await page.evaluate(tried)).toBe('refused');
