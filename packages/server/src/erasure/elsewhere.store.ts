@@ -1,4 +1,5 @@
 import {
+  type AlertRuleSettings,
   canonicalize,
   facetNames,
   facetOf,
@@ -110,6 +111,7 @@ export async function eraseElsewhere(
 ): Promise<Elsewhere> {
   for (const table of ['searches', 'views', 'exports'])
     await replaceInFilters(tx, table, person, ids);
+  await replaceInRules(tx, person, ids);
   return forEachTable(async ({ table, rows, change }) => {
     const where = `${inTenant} AND (${rows})`;
     const { rowCount } = await tx.query(
@@ -151,6 +153,30 @@ async function replaceInFilters(
     const without = canonicalize(withoutAddresses(JSON.parse(filters), person.addresses, ids));
     await tx.query(`UPDATE ${table} SET filters = $3 WHERE tenant_id = $1 AND id = $2`, [
       ...[person.tenantId, id, without],
+    ]);
+  }
+}
+
+/** An alert rule goes on, by the ids, and tells the others, or else the tenant's `notifyEmails`. */
+async function replaceInRules(tx: WriterTx, person: Person, ids: readonly string[]): Promise<void> {
+  const { rows } = await tx.query<{ id: string; settings: string }>(
+    `SELECT id, settings FROM alert_rules WHERE ${inTenant} AND ${containsAddress('settings')}`,
+    values(person),
+  );
+  const { addresses } = person;
+  for (const { id, settings } of rows) {
+    const rule = JSON.parse(settings) as AlertRuleSettings;
+    const { emails: all = [], ...notify } = rule.notify;
+    const emails = all.filter((email) => !addresses.includes(email.toLowerCase()));
+    const namesThem = addresses.some((address) => rule.name.toLowerCase().includes(address));
+    const without = {
+      ...rule,
+      name: namesThem ? 'Alert rule' : rule.name,
+      filters: withoutAddresses({ ...rule.filters }, addresses, ids),
+      notify: emails.length > 0 ? { ...notify, emails } : notify,
+    };
+    await tx.query('UPDATE alert_rules SET settings = $3 WHERE tenant_id = $1 AND id = $2', [
+      ...[person.tenantId, id, JSON.stringify(without)],
     ]);
   }
 }

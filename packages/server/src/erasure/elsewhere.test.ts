@@ -56,6 +56,25 @@ test('a saved search for what was done on behalf of the person no longer names t
   expect(body.now).toMatchObject({ agrees: true, matched: { value: 1 } });
 });
 
+test('an alert rule goes on without the address, for the person and for the others it tells', async () => {
+  const key = await keyOf(service, tenant.id, ['alerts:write', 'events:read']);
+  const rule = {
+    ...{ name: 'Logins of Ana@example.com', kind: 'match', enabled: true },
+    filters: { user: ['ana@example.com'], action: ['login'] },
+    notify: { emails: ['Ana@example.com', 'ben@example.com'] },
+  };
+  const url = '/api/alert-rules';
+  const { status, body } = await service.call({ method: 'POST', url, key, body: rule });
+  expect([status, body.detail]).toEqual([201, undefined]);
+  await erase();
+  const { body: left } = await service.call({ url: `${url}/${body.id}`, key });
+  expect(left).toMatchObject({
+    filters: { user: [ana], action: ['login'] },
+    notify: { emails: ['ben@example.com'] },
+  });
+  expect(JSON.stringify(left)).not.toMatch(/ana@/i);
+});
+
 test('a saved search about another person stays as it is', async () => {
   const saved = await search({ user: ['ben@example.com'] }, 'what did Ben do?');
   await erase();
