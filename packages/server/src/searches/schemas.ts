@@ -170,6 +170,7 @@ export const getSchema = {
 export const capsuleSchema = {
   tags,
   operationId: 'makeCapsule',
+  'x-refuses': [409],
   summary: 'A saved search as a file that verifies itself',
   description:
     'An HTML page that needs no network: the search, the events of its time range with their salts, the ' +
