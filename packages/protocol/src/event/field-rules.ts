@@ -16,8 +16,11 @@ const unprintable = /[\p{Cc}\p{Cs}\uFFFD]/u;
 // Zero-width and direction marks, variation selectors, tags, fillers, the blank Braille pattern.
 const unseen = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
 // A whole emoji first, because joiners and selectors are invisible only outside of one.
-const concealing =
-  /\p{RGI_Emoji}|([\p{Cc}\p{Cs}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800])/gv;
+// biome-ignore lint/complexity/useRegexLiterals: ES2022, the packages’ target, has no flag v
+const concealing = new RegExp(
+  String.raw`\p{RGI_Emoji}|([\p{Cc}\p{Cs}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800])`,
+  'gv',
+);
 // Excludes Hangul fillers, which Unicode calls letters, and the blank Braille pattern, a sign.
 const visible = /(?![\p{Default_Ignorable_Code_Point}\u2800])[\p{L}\p{N}\p{P}\p{S}]/u;
 
