@@ -5,7 +5,7 @@ import type { EventInput } from '@indelible/client';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { eventOf } from '../packages/server/src/testing/service.ts';
-import { misfits } from './judge-page.ts';
+import { misfits, violations } from './judge-page.ts';
 import { type OpenPanel, openPanel, operator } from './open-panel.ts';
 import { detail, rows, see } from './panel-page.ts';
 import { textsOf } from './spoken.ts';
@@ -226,6 +226,29 @@ test('script-looking, right-to-left, emoji and very long values are shown as the
   await see(detail(page).getByRole('heading', { level: 2 })).toHaveText(shown);
   const facts = detail(page).locator('dl', { hasText: 'Metadata' }).first();
   expect((await facts.innerText()).split(shown)).toHaveLength(7);
+  await page.context().close();
+});
+
+test('a fresh tenant sees calls with its own ids, until a product has recorded; a lost reader finds back', async () => {
+  const tenantId = await newTenant('Fresh');
+  const page = await panel.enter({ tenantId });
+  const steps = page.getByRole('region', { name: 'No product has recorded an event yet' });
+  await see(steps.locator('pre')).toHaveText(
+    [tenantId, tenantId, tenantId].map((id) => new RegExp(id)),
+  );
+  await see(steps.getByRole('link', { name: 'API reference' })).toHaveAttribute('href', '/docs');
+  expect(await violations(page, 'first steps')).toEqual([]);
+  const [call = ''] = await steps.locator('pre').allInnerTexts();
+  const body = /-d '(.*)'$/.exec(call)?.[1] ?? '';
+  const [stored] = await panel.client.recordBatch([JSON.parse(body) as EventInput]);
+  expect(stored?.status).toBe('created');
+  await record(tenantId, { actor: { id: randomUUID(), email: null, role: 'job', type: 'system' } });
+  await page.reload();
+  await see(rows(page).first()).toContainText('System');
+  await see(steps).toHaveCount(0);
+  await page.goto(`${panel.url}/settings/audit/no-such-page`);
+  await page.getByRole('link', { name: 'Back to the events' }).click();
+  await see(rows(page).first()).toBeVisible();
   await page.context().close();
 });
 

@@ -15,6 +15,7 @@ export interface Parameters {
   'panel.range.since': { from: string };
   'panel.empty.widen': { range: string };
   'panel.empty.without': { filter: string };
+  'panel.firstSteps.retention': { plan: string };
   'panel.error.request': { id: string };
   'panel.detail.changed': { count: number };
   'panel.exports.downloaded': { name: string; size: string };

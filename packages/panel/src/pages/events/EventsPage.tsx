@@ -26,10 +26,11 @@ import { EmptyResult } from './EmptyResult.tsx';
 import { EventTable } from './EventTable.tsx';
 import { Histogram } from './Histogram.tsx';
 import { type Live, LiveSwitch } from './LiveSwitch.tsx';
-import { isRoutine, mayFold } from './routine.ts';
+import { isFresh, isRoutine, mayFold } from './routine.ts';
 
 const SaveEvidence = lazy(() => import('./SaveEvidence.tsx'));
 const SaveView = lazy(() => import('../views/SaveView.tsx'));
+const FirstSteps = lazy(() => import('./FirstSteps.tsx'));
 
 /** The events of the tenant, by the search in the address; one may be open beside the list. */
 export default function EventsPage() {
@@ -120,7 +121,12 @@ function Rows({ page, listed, shown, search, openId, hrefOf, change }: RowsProps
   if (listed.length === 0) return <EmptyResult search={search} change={change} />;
   if (shown.length === 0) return <Notice title={t.events.allFolded} Icon={FoldVertical} />;
   const byDay = search.sort === 'timestamp';
-  return <EventTable events={shown} {...{ openId, byDay, hrefOf, view }} />;
+  return (
+    <>
+      <Suspense>{isFresh(listed, search) && <FirstSteps />}</Suspense>
+      <EventTable events={shown} {...{ openId, byDay, hrefOf, view }} />
+    </>
+  );
 }
 
 interface HeadProps {

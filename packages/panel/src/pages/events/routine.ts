@@ -21,3 +21,10 @@ export function isRoutine(event: AuditEvent): boolean {
 export function mayFold({ facets }: EventSearch): boolean {
   return Object.keys(facets).length === 0;
 }
+
+/** Whether a list without filters holds only what the service itself records of a new tenant. */
+export function isFresh(events: readonly AuditEvent[], search: EventSearch): boolean {
+  const isOwn = ({ recordedBy, resource }: AuditEvent) =>
+    recordedBy.kind === 'service' || ['tenant', 'api_key', 'viewer_link'].includes(resource.type);
+  return mayFold(search) && events.every(isOwn);
+}
