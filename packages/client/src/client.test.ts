@@ -228,13 +228,13 @@ test('a download that nobody answers ends in time, and one that arrives slowly d
       return;
     }
     response.write('first,');
-    setTimeout(() => response.end('last'), 100);
+    setTimeout(() => response.end('last'), 700);
   }).listen(0, '127.0.0.1');
   onTestFinished(() => void slow.close());
   await once(slow, 'listening');
   const url = `http://127.0.0.1:${(slow.address() as AddressInfo).port}`;
   let text = '';
-  for await (const chunk of createClient({ url, timeoutMs: 50 }).exports.download('exp_1')) {
+  for await (const chunk of createClient({ url, timeoutMs: 600 }).exports.download('exp_1')) {
     text += new TextDecoder().decode(chunk);
   }
   expect(text).toBe('first,last');
