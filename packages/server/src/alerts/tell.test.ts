@@ -10,6 +10,9 @@ import { type TestService, testService } from '../testing/service.ts';
 import { startSmtpServer } from '../testing/smtp-server.ts';
 import { webhookReceiver } from '../testing/webhook-receiver.ts';
 import { webhookCalls } from '../testing/webhook-setup.ts';
+import { pagerdutyReceiver } from '../webhooks/format/testing/pagerduty-receiver.ts';
+import { slackReceiver } from '../webhooks/format/testing/slack-receiver.ts';
+import { teamsReceiver } from '../webhooks/format/testing/teams-receiver.ts';
 import { minuteMs } from './evaluate.ts';
 
 let smtp: Awaited<ReturnType<typeof startSmtpServer>>;
@@ -77,4 +80,42 @@ test('webhooks with the type are told of alerts, those that the rule names or al
   const raised = await alerts.log();
   const [call] = receivers[1].calls;
   expect(call?.body.data.alerts).toMatchObject({ ids: [raised[0].id], ruleName: 'Published' });
+});
+
+test('chats and PagerDuty get one message about all alerts of a rule, in which a name is only text', async () => {
+  const [slack, teams, duty] = [
+    ...[await slackReceiver(), await teamsReceiver(), await pagerdutyReceiver()],
+  ] as const;
+  onTestFinished(() =>
+    Promise.all([slack, teams, duty].map((each) => each.close())).then(() => {}),
+  );
+  const key = await keyOf(service, tenant.id, ['events:read', 'webhooks:write']);
+  const types = ['audit.alert.raised'];
+  const make = (body: object) =>
+    service.call({ method: 'POST', url: '/api/webhooks', key, body: { types, ...body } });
+  const made = [
+    await make({ format: 'slack', url: slack.url, credential: slack.path }),
+    await make({
+      ...{ format: 'teams', url: `${teams.url}${teams.path}?api-version=1` },
+      credential: teams.signature,
+    }),
+    await make({ format: 'pagerduty', url: duty.url, credential: duty.key }),
+  ];
+  expect(made.map(({ status }) => status)).toEqual([201, 201, 201]);
+  const name = '<!channel> [x](https://evil.example) \u202e*x*';
+  const { id } = await alerts.create({ name });
+  await alerts.record({}, {});
+  await alerts.evaluate();
+  await alerts.record({});
+  await alerts.evaluate();
+  await service.app.webhooks.tick();
+  const link = expect.stringContaining(`/events?resource=alert&resource_id=${id}`);
+  const text = expect.stringMatching(/^Alert: <!channel> [^\u202e]*$/);
+  expect(slack.messages).toMatchObject([
+    { title: '2 alerts in the audit log', lines: [text], links: [link], mentions: [] },
+  ]);
+  expect(teams.cards).toMatchObject([{ lines: [text], links: [link, link] }]);
+  expect([...duty.incidents.values()]).toMatchObject([
+    { summary: text, link, status: 'triggered', details: { alerts: '2' } },
+  ]);
 });

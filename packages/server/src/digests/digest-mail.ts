@@ -42,7 +42,7 @@ export function tenantDigest({ tenant, period, facts, isHalted, root }: TenantDi
       [t.visits, number.format(visitsOf(facts.visits)), visits],
       [t.unexplained, number.format(unexplained), `${visits}&has_reason=false`],
       ...operatorFacts(facts.visits, locale),
-      [t.alerts, counted(facts.alerts), `${root}/events?action=raise&resource=alert&${range}`],
+      [t.alerts, counted(facts.alerts), `${root}/alerts`],
       [t.exports, counted(facts.exports), `${root}/events?action=access&resource=export&${range}`],
       [t.verification, verification(facts, isHalted, locale, timeZone), `${root}/integrity`],
     ],

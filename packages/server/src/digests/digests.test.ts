@@ -114,7 +114,7 @@ test('a digest says who visited, why, without a reason, and what was exported, w
   expect([...links]).toEqual([
     `${root}/operator-access?${range}`,
     `${root}/operator-access?${range}&has_reason=false`,
-    `${root}/events?action=raise&resource=alert&${range}`,
+    `${root}/alerts`,
     `${root}/events?action=access&resource=export&${range}`,
     `${root}/integrity`,
     `${root}/events?${range}`,

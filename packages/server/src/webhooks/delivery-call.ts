@@ -7,7 +7,14 @@ import {
   signedPost,
 } from '../outbound/index.ts';
 import { streamFormats } from './formats.ts';
-import { alertBody, eventsBody, exportBody, messageIdPrefix, testBody } from './message-body.ts';
+import {
+  alertBody,
+  alertsUrl,
+  eventsBody,
+  exportBody,
+  messageIdPrefix,
+  testBody,
+} from './message-body.ts';
 import type { Next } from './next-message.ts';
 import type { WebhookRow } from './store.ts';
 
@@ -56,19 +63,21 @@ export function messageCall(
   const id = typeId(messageIdPrefix, message.messageId);
   const { content, atMs } = message;
   const { tenantId, url, format } = endpoint;
+  if (format !== 'webhook' && content.kind === 'alert') {
+    const { ruleId, ruleName, alertIds } = content.alert;
+    const told = { tenantId, ruleId, ruleName, count: alertIds.length, atMs };
+    const news = { ...told, url: alertsUrl(panelUrl, ruleId) };
+    const call = streamFormats[format].alert?.(targetOf(endpoint, opened), news);
+    if (call) return signedIfSo(endpoint, opened, id, call, nowMs);
+  }
   if (format === 'webhook' || content.kind !== 'events') {
     const body = bodyOf(tenantId, content, atMs, panelUrl);
     return signedPost(url, { id, body }, opened.secrets, nowMs);
   }
   const events = content.events.map(({ text }) => text);
   const batch = { messageId: id, tenantId, events, panelUrl, nowMs };
-  return signedIfSo(
-    endpoint,
-    opened,
-    id,
-    streamFormats[format].deliver(targetOf(endpoint, opened), batch),
-    nowMs,
-  );
+  const call = streamFormats[format].deliver(targetOf(endpoint, opened), batch);
+  return signedIfSo(endpoint, opened, id, call, nowMs);
 }
 
 /** The body of a message of the format `webhook`. */

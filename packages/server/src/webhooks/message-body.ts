@@ -33,14 +33,18 @@ export interface ToldAlerts {
   alertIds: string[];
 }
 
-/** Alerts of a rule since the last message about it; the link needs sign-in. */
+/** The page that lists the alerts of a rule; it needs sign-in. */
+export const alertsUrl = (panelUrl: string, ruleId: string) =>
+  `${panelUrl}/events?resource=alert&resource_id=${ruleId}`;
+
+/** Alerts of a rule since the last message about it. */
 export function alertBody(
   tenantId: string,
   atMs: number,
   { ruleId, ruleName, alertIds }: ToldAlerts,
   panelUrl: string,
 ): string {
-  const url = `${panelUrl}/events?resource=alert&resource_id=${ruleId}`;
+  const url = alertsUrl(panelUrl, ruleId);
   const shown = { ruleId, ruleName, count: alertIds.length, ids: alertIds, url };
   return body('audit.alert.raised', atMs, tenantId, `"alerts":${JSON.stringify(shown)}`);
 }

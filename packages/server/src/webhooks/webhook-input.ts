@@ -88,9 +88,11 @@ function urlProblems(url: string, format: Format, allowPrivate: boolean): FieldP
 }
 
 function typeProblems(types: readonly string[], format: Format): FieldProblem[] {
-  if (format === 'webhook') return [];
+  const stream = streamOf(format);
+  if (stream === null) return [];
+  const taken = ['audit.events.recorded', ...(stream.alert ? ['audit.alert.raised'] : [])];
   return types.flatMap((type, at) =>
-    type === 'audit.events.recorded'
+    taken.includes(type)
       ? []
       : [problem(pointerOf('types', at), `is not a message of the format ${format}`)],
   );

@@ -9,9 +9,11 @@ const messageTypes = [
   ...(['audit.events.recorded', 'audit.export.ready', 'audit.alert.raised'] as const),
 ] as const;
 
-/** The messages of a format: log platforms get events only. */
+/** The messages of a format: chats get no exports, log platforms events only. */
 export function typesOf(format: WebhookFormat): readonly WebhookType[] {
-  return format === 'webhook' ? messageTypes : ['audit.events.recorded'];
+  if (format === 'webhook') return messageTypes;
+  const { takesAlerts } = formatFields[format];
+  return takesAlerts ? ['audit.events.recorded', 'audit.alert.raised'] : ['audit.events.recorded'];
 }
 
 /** An own header in the form. */

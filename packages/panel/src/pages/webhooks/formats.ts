@@ -26,6 +26,8 @@ interface FormatFields {
   /** Whether messages are signed with a secret of ours. */
   isSigned: boolean;
   options: readonly OptionField[];
+  /** Messages that tell of alerts, at most one a rule and ten minutes. */
+  takesAlerts?: true;
 }
 
 /** The fields of each format; the service validates them. */
@@ -78,18 +80,21 @@ export const formatFields: Readonly<Record<WebhookFormat, FormatFields>> = {
     urlExample: 'https://hooks.slack.com',
     credential: 'required',
     isSigned: false,
+    takesAlerts: true,
     options: [],
   },
   teams: {
     urlExample: 'https://….api.powerplatform.com/powerautomate/automations/direct/workflows/…',
     credential: 'required',
     isSigned: false,
+    takesAlerts: true,
     options: [],
   },
   pagerduty: {
     urlExample: 'https://events.pagerduty.com',
     credential: 'required',
     isSigned: false,
+    takesAlerts: true,
     options: [
       {
         ...{ name: 'severity', placeholder: 'error' },

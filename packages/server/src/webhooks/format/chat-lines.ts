@@ -1,6 +1,6 @@
 import { withoutLinks } from '../../outbound/index.ts';
 import { type EventFields, eventParts, summary } from './event-parts.ts';
-import type { StreamBatch } from './stream-format.ts';
+import type { AlertNews, StreamBatch } from './stream-format.ts';
 
 /* What people read of events in a chat or an incident: short, and without addresses of others. */
 
@@ -33,15 +33,25 @@ export function plainLine(text: string, max = lineLengthMax): string {
   return line.length > max ? `${line.slice(0, max - 1).replace(/\p{Cs}$/u, '')}…` : line;
 }
 
+const alertLine = (rule: string) => plainLine(`Alert: ${rule}`);
+
 /** An alert by the name of its rule, other events with the declared reason. */
 export function headline(event: EventFields): string {
   const { resource, reason } = event;
-  if (isAlert(event)) return plainLine(`Alert: ${resource.name ?? resource.id}`);
+  if (isAlert(event)) return alertLine(resource.name ?? resource.id);
   return plainLine(reason === null ? summary(event) : `${summary(event)}, reason: ${reason}`);
 }
 
 export const pageOf = (panelUrl: string, { id }: EventFields) =>
   `${panelUrl}/events/${encodeURIComponent(id)}`;
+
+const counted = (count: number, word: string) => `${count} ${word}${count === 1 ? '' : 's'}`;
+
+/** One line about all alerts of a rule. */
+export function alertMessage({ ruleId, ruleName, count, url }: AlertNews): ChatMessage {
+  const lines = [{ text: alertLine(ruleName ?? ruleId), url }];
+  return { title: `${counted(count, 'alert')} in the audit log`, lines, more: 0, url };
+}
 
 /** `hasRoom` decides, before each further line, whether the product takes one more. */
 export function chatMessage(
@@ -56,7 +66,6 @@ export function chatMessage(
     lines.push(...next.slice(-1));
   }
   const alerts = all.filter(isAlert).length;
-  const counted = (count: number, word: string) => `${count} ${word}${count === 1 ? '' : 's'}`;
   const title = [
     ...(alerts > 0 ? [counted(alerts, 'alert')] : []),
     ...(alerts < all.length ? [counted(all.length - alerts, 'event')] : []),

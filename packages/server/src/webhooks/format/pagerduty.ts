@@ -1,8 +1,14 @@
-import { outcomeSaid } from '@indelible/protocol';
+import { formatTimestamp, outcomeSaid } from '@indelible/protocol';
 import { failed, fine, jsonObject, said, statusVerdict } from './answers.ts';
-import { headline, isAlert, pageOf, plainLine } from './chat-lines.ts';
+import { alertMessage, headline, isAlert, pageOf, plainLine } from './chat-lines.ts';
 import { type EventFields, eventParts } from './event-parts.ts';
-import type { FormatRequest, FormatVerdict, StreamFormat, StreamTarget } from './stream-format.ts';
+import type {
+  AlertNews,
+  FormatRequest,
+  FormatVerdict,
+  StreamFormat,
+  StreamTarget,
+} from './stream-format.ts';
 import { callUrl } from './target-url.ts';
 import { credentialProblem, oneOf, soundCredential, urlCheck } from './value-checks.ts';
 
@@ -23,6 +29,7 @@ export const pagerduty: StreamFormat = {
     const [event = ''] = events;
     return call(target, payloadOf(eventParts(event).fields, target, panelUrl));
   },
+  alert: (target, news) => call(target, alertPayload(news, target)),
   judge,
   // Resolving an unknown incident is accepted and changes nothing.
   health: (target) => call(target, { event_action: 'resolve', dedup_key: 'indelible-test' }),
@@ -41,10 +48,8 @@ function payloadOf(event: EventFields, { options }: StreamTarget, panelUrl: stri
   };
   return {
     event_action: isAcknowledged ? 'acknowledge' : 'trigger',
-    dedup_key: isOfRule ? `indelible:${tenantId}:${resource.id}` : id,
-    client: 'Indelible',
-    client_url: page,
-    links: [{ href: page, text: 'Open in the audit log' }],
+    dedup_key: isOfRule ? keyOfRule(tenantId, resource.id) : id,
+    ...linksTo(page),
     payload: {
       summary: headline(event),
       source: new URL(panelUrl).host,
@@ -56,6 +61,29 @@ function payloadOf(event: EventFields, { options }: StreamTarget, panelUrl: stri
       custom_details: Object.fromEntries(
         Object.entries(details).map(([name, value]) => [name, value && plainLine(value)]),
       ),
+    },
+  };
+}
+
+const keyOfRule = (tenantId: string, ruleId: string) => `indelible:${tenantId}:${ruleId}`;
+
+const linksTo = (page: string) => {
+  const links = [{ href: page, text: 'Open in the audit log' }];
+  return { client: 'Indelible', client_url: page, links };
+};
+
+/** The same incident as by the alerts' events. */
+function alertPayload(news: AlertNews, { options }: StreamTarget) {
+  const { tenantId, ruleId, count, url, atMs } = news;
+  const { title, lines } = alertMessage(news);
+  return {
+    ...{ event_action: 'trigger', dedup_key: keyOfRule(tenantId, ruleId), ...linksTo(url) },
+    payload: {
+      summary: lines[0]?.text ?? title,
+      source: new URL(url).host,
+      severity: options.severity ?? 'error',
+      timestamp: formatTimestamp(atMs),
+      ...{ component: 'alert', group: tenantId, custom_details: { alerts: String(count) } },
     },
   };
 }

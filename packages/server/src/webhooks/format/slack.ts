@@ -1,5 +1,5 @@
 import { failed, fine, said, statusVerdict } from './answers.ts';
-import { type ChatLine, type ChatMessage, chatMessage } from './chat-lines.ts';
+import { alertMessage, type ChatLine, type ChatMessage, chatMessage } from './chat-lines.ts';
 import type { FormatRequest, FormatVerdict, StreamFormat, StreamTarget } from './stream-format.ts';
 import { credentialProblem, soundCredential, urlCheck } from './value-checks.ts';
 
@@ -18,6 +18,7 @@ export const slack: StreamFormat = {
   credentialProblem: pathProblem,
   urlProblem: urlCheck(),
   deliver: (target, batch) => call(target, payloadOf(chatMessage(batch, fits))),
+  alert: (target, news) => call(target, payloadOf(alertMessage(news))),
   judge,
   health: (target) => call(target, { text: 'Test of the audit log: messages arrive here.' }),
   judgeHealth: judge,

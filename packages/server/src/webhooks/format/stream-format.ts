@@ -27,6 +27,18 @@ export interface StreamBatch {
   nowMs: number;
 }
 
+/** Alerts that one rule has raised since the last message about it. */
+export interface AlertNews {
+  tenantId: string;
+  ruleId: string;
+  ruleName: string | null;
+  count: number;
+  /** The page that lists them. */
+  url: string;
+  /** When the message was made first, in milliseconds. */
+  atMs: number;
+}
+
 /**
  * The meaning of an answer. `reason` is a clause for the tenant's admins without credentials;
  * `mayPass`: the same message may succeed later without a change.
@@ -51,6 +63,8 @@ export interface StreamFormat {
   urlProblem: ValueCheck;
   /** Throws RangeError for a credential that `credentialProblem` refuses. */
   deliver(target: StreamTarget, batch: StreamBatch): FormatRequest;
+  /** A message about alerts; formats without it take no messages of that type. Throws alike. */
+  alert?(target: StreamTarget, news: AlertNews): FormatRequest;
   judge(status: number, text: string): FormatVerdict;
   /** Throws like `deliver`. */
   health(target: StreamTarget): FormatRequest;

@@ -1,5 +1,5 @@
 import { failed, fine, jsonObject, said, statusVerdict } from './answers.ts';
-import { type ChatLine, type ChatMessage, chatMessage } from './chat-lines.ts';
+import { alertMessage, type ChatLine, type ChatMessage, chatMessage } from './chat-lines.ts';
 import type { FormatRequest, FormatVerdict, StreamFormat, StreamTarget } from './stream-format.ts';
 import { credentialProblem, soundCredential, urlCheck } from './value-checks.ts';
 
@@ -19,6 +19,7 @@ export const teams: StreamFormat = {
   credentialProblem: signatureProblem,
   urlProblem: urlCheck('sig'),
   deliver: (target, batch) => call(target, cardOf(chatMessage(batch, fits))),
+  alert: (target, news) => call(target, cardOf(alertMessage(news))),
   judge,
   health: (target) => call(target, cardOf({ title: testTitle, lines: [], more: 0, url: null })),
   judgeHealth: judge,
