@@ -4,6 +4,7 @@ import {
   facetNames,
   facetOf,
   facetValuesMax,
+  folded,
   type JsonValue,
 } from '@indelible/protocol';
 import { textArray, uuidArray, type WriterTx } from '../postgres/index.ts';
@@ -109,7 +110,7 @@ export async function eraseElsewhere(
   person: Person,
   ids: readonly string[],
 ): Promise<Elsewhere> {
-  for (const table of ['searches', 'views', 'exports'])
+  for (const table of ['searches', 'views', 'exports', 'webhooks'])
     await replaceInFilters(tx, table, person, ids);
   await replaceInRules(tx, person, ids);
   return forEachTable(async ({ table, rows, change }) => {
@@ -146,7 +147,7 @@ async function replaceInFilters(
 ): Promise<void> {
   const { rows } = await tx.query<{ id: string; filters: string }>(
     `SELECT id, filters FROM ${table}
-     WHERE ${inTenant} AND ${containsAddress('filters')}`,
+     WHERE ${inTenant} AND (${containsAddress('filters')} OR filters->'q' IS NOT NULL)`,
     values(person),
   );
   for (const { id, filters } of rows) {
@@ -160,7 +161,8 @@ async function replaceInFilters(
 /** An alert rule goes on, by the ids, and tells the others, or else the tenant's `notifyEmails`. */
 async function replaceInRules(tx: WriterTx, person: Person, ids: readonly string[]): Promise<void> {
   const { rows } = await tx.query<{ id: string; settings: string }>(
-    `SELECT id, settings FROM alert_rules WHERE ${inTenant} AND ${containsAddress('settings')}`,
+    `SELECT id, settings FROM alert_rules WHERE ${inTenant}
+       AND (${containsAddress('settings')} OR settings->'filters'->'q' IS NOT NULL)`,
     values(person),
   );
   const { addresses } = person;
@@ -187,14 +189,28 @@ function withoutAddresses(
   ids: readonly string[],
 ): JsonValue {
   const without = { ...filter };
-  for (const name of personFacets) {
+  for (const name of [...personFacets, 'q'] as const) {
+    const isNamed = (text: string) =>
+      name === 'q'
+        ? addresses.some((address) => hasWordsOf(address, text))
+        : addresses.includes(text.toLowerCase());
     const values = [filter[name] ?? []].flat().flatMap((value) => {
       const [, mark = '', word = ''] = /^(!?)(.*)$/s.exec(String(value)) ?? [];
-      return addresses.includes(word.toLowerCase()) ? ids.map((each) => mark + each) : [value];
+      return isNamed(word) ? ids.map((each) => mark + each) : [value];
     });
     if (values.length > 0) without[name] = [...new Set(values)].slice(0, facetValuesMax);
   }
   return without;
+}
+
+/** Whether a query has the words of this address, and not of a longer one that contains it. */
+function hasWordsOf(address: string, query: string): boolean {
+  const character = '[\\p{L}\\p{N}]';
+  const words = folded(address).match(/[\p{L}\p{N}]+/gu) ?? [];
+  const before = `(?<!${character}|${character}[._%+-])`;
+  const after = `(?!${character}|[.-]${character})`;
+  const between = '[^\\p{L}\\p{N}]+';
+  return new RegExp(before + words.join(between) + after, 'u').test(folded(query));
 }
 
 const personFacets = facetNames.filter((name) => facetOf(name).external === 'actor');

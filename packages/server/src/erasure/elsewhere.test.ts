@@ -75,6 +75,37 @@ test('an alert rule goes on without the address, for the person and for the othe
   expect(JSON.stringify(left)).not.toMatch(/ana@/i);
 });
 
+test('what searches for words of the address searches for the id, wherever it is stored', async () => {
+  const scopes = ['alerts:write', 'webhooks:write', 'events:read'];
+  const key = await keyOf(service, tenant.id, scopes);
+  const post = async (url: string, body: object) => {
+    const answer = await service.call({ method: 'POST', url, key, body });
+    expect([answer.status, answer.body.detail]).toEqual([201, undefined]);
+    return answer.body.id;
+  };
+  const q = [
+    'ANA@example.com',
+    'ana example COM login',
+    '!(Ana@éxample.com)',
+    'ana@example.com.br',
+  ];
+  const filters = { q: [...q, 'x.ana@example.com', 'menu'] };
+  const match = { name: 'Words', kind: 'match', enabled: true };
+  const hook = { url: 'https://receiver.example.com/hook' };
+  const paths = [
+    `${searchesUrl}/${await post(searchesUrl, { filters, note: '' })}`,
+    `/api/views/${await post('/api/views', { name: 'Words', filters, shared: true })}`,
+    `/api/alert-rules/${await post('/api/alert-rules', { ...match, filters })}`,
+    `/api/webhooks/${await post('/api/webhooks', { ...hook, filters })}`,
+  ];
+  await erase();
+  const left = [ana, `!${ana}`, 'ana@example.com.br', 'x.ana@example.com', 'menu'];
+  for (const url of paths) {
+    const { body } = await service.call({ url, key });
+    expect([url, body.filters.q?.toSorted()]).toEqual([url, left.toSorted()]);
+  }
+});
+
 test('a saved search about another person stays as it is', async () => {
   const saved = await search({ user: ['ben@example.com'] }, 'what did Ben do?');
   await erase();
