@@ -153,7 +153,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   const queueDigests = openDigests({ ...parts, operatorEmails: config.operatorDigestEmails });
   const presence = createPresence({ ...deps, observer: metrics.presence });
   const background = createBackground({
-    ...{ ...deps, ended, checkpoints, presence, jobs, webhooks, alerts },
+    ...{ ...deps, ended, groupCommit, checkpoints, presence, jobs, webhooks, alerts },
     ...{ expireExports, tellSources, queueDigests },
     forgetDeliveries: () => write(db, (tx) => forgetDeliveries(tx, now() - keptMs)),
   });

@@ -5,6 +5,7 @@ import { createTimers, type Ended, type Recurring, type Timers } from './backgro
 import type { Jobs } from './background/jobs.ts';
 import type { LeasedWorker } from './background/leased-worker.ts';
 import type { Config } from './config.ts';
+import type { GroupCommit } from './events/flush.ts';
 import type { CheckpointJob } from './log/checkpoint.job.ts';
 import type { Presence } from './operations/presence.ts';
 import type { Database } from './postgres/index.ts';
@@ -45,6 +46,7 @@ export interface BackgroundDeps {
   db: Database;
   logger: Logger;
   ended: Ended;
+  groupCommit: Pick<GroupCommit, 'isBusy'>;
   checkpoints: Pick<CheckpointJob, 'tickUnlessSigned'>;
   presence: Presence;
   jobs: Jobs;
@@ -92,7 +94,11 @@ const ofWorkers = (deps: BackgroundDeps): Recurring[] => [
   { work: 'export-expiry', everyMs: minute, run: deps.expireExports },
   { work: 'sources', everyMs: minute, run: deps.tellSources },
   { work: 'digests', everyMs: 10 * minute, run: deps.queueDigests },
-  { work: 'words', everyMs: second, run: (stopping) => indexWords(deps.db, stopping) },
+  {
+    work: 'words',
+    everyMs: second,
+    run: (stopping) => indexWords(deps.db, () => deps.groupCommit.isBusy(), stopping),
+  },
   {
     work: 'delivery-expiry',
     firstMs: minute,

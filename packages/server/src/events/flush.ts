@@ -23,7 +23,13 @@ import {
 } from '../postgres/index.ts';
 import { isMissingPartition, type PartitionKeeper } from './partitions.ts';
 import type { PreparedEvent } from './prepared-event.ts';
-import { byTenant, type Outcome, type QueuedEvent, RecordQueue } from './record-queue.ts';
+import {
+  byTenant,
+  flushEventsMax,
+  type Outcome,
+  type QueuedEvent,
+  RecordQueue,
+} from './record-queue.ts';
 import { appendEvents, shownRepeats, type TenantBatch } from './store.ts';
 
 /** Observes flushes; the metrics endpoint implements it. */
@@ -97,6 +103,11 @@ export class GroupCommit {
   /** Events waiting or being written, and their bytes. */
   depth(): { events: number; bytes: number } {
     return { events: this.#events, bytes: this.#bytes };
+  }
+
+  /** Whether there are more events than one flush takes. */
+  isBusy(): boolean {
+    return this.#events > flushEventsMax;
   }
 
   /** Resolves when every accepted event is written or refused. */

@@ -13,7 +13,7 @@ export interface QueuedEvent {
   settle(outcome: Outcome): void;
 }
 
-const flushEventsMax = 500;
+export const flushEventsMax = 500;
 const flushBytesMax = 4 * 2 ** 20;
 const skipsBeforeWaiting = 3;
 

@@ -25,17 +25,27 @@ import {
 /** In one transaction. */
 const entriesAtOnce = 16 * smallEntries;
 
+/** So many entries of a tenant may wait while recording is busy: searches read them themselves. */
+export const lagMax = 32 * smallEntries;
+
 /**
- * Puts the words of new entries into blocks, until there is nothing to do. A crash costs the
+ * Puts the words of new entries into blocks, until there is nothing to do. While recording is busy,
+ * gives it the processor: only tenants behind by `lagMax` are continued. A crash costs the
  * transaction of the moment; the next run continues.
  */
-export async function indexWords(db: Database, stopping: AbortSignal): Promise<boolean> {
+export async function indexWords(
+  db: Database,
+  isRecordingBusy: () => boolean,
+  stopping: AbortSignal,
+): Promise<boolean> {
   for (;;) {
-    const tenants = await tenantsToIndex(db.background);
+    const wasBusy = isRecordingBusy();
+    const tenants = await tenantsToIndex(db.background, wasBusy ? lagMax : smallEntries);
     let isIdle = true;
     for (const tenantId of tenants) {
       if (stopping.aborted) return true;
       if (await indexNext(db, tenantId)) isIdle = false;
+      if (isRecordingBusy() && !wasBusy) break;
     }
     if (isIdle) return true;
   }

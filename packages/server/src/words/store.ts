@@ -17,11 +17,15 @@ import {
   type WordedEvent,
 } from './word-block.ts';
 
-/** Tenants with enough new entries for a block. */
-export async function tenantsToIndex(db: Pick<WriterTx, 'query'>): Promise<string[]> {
+/** Tenants with so many entries in no block. */
+export async function tenantsToIndex(
+  db: Pick<WriterTx, 'query'>,
+  entries: number,
+): Promise<string[]> {
   const { rows } = await db.query<{ tenantId: string }>(
     `SELECT tenant_id AS "tenantId" FROM log_heads h LEFT JOIN word_heads w USING (tenant_id)
-     WHERE h.size >= coalesce(w.size, 0) + ${smallEntries} ORDER BY random() LIMIT 100`,
+     WHERE h.size >= coalesce(w.size, 0) + $1 ORDER BY random() LIMIT 100`,
+    [entries],
   );
   return rows.map(({ tenantId }) => tenantId);
 }

@@ -6,6 +6,7 @@ import { growLog } from '../testing/grow-log.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { change, day, eventAt, run, runTwice } from '../testing/retention-setup.ts';
 import { eventOf, type TestService, testService } from '../testing/service.ts';
+import { indexWords, lagMax } from './index-words.ts';
 import { decodeLists } from './word-lists.ts';
 
 let service: TestService;
@@ -159,6 +160,22 @@ test('after an offboarding no words are left', async () => {
   const [{ log_id, size }] = rows;
   await offboardNow(service, tenant.id, bundleOf(log_id, size, size));
   expect([await blocks(), await wordsInBlocks()]).toEqual([{}, new Set()]);
+});
+
+test('while recording is busy, words wait, up to a number of entries', async () => {
+  const indexed = async (isBusy: boolean) => {
+    await indexWords(service.db, () => isBusy, new AbortController().signal);
+    const head = 'SELECT size::int FROM word_heads WHERE tenant_id = $1';
+    return (await service.owner.query(head, [tenant.id])).rows[0]?.size ?? 0;
+  };
+  const events = [named('Octopus'), ...poolEvents(300, service.clock.now, 20)];
+  await recordAll(service, tenant.key, events);
+  expect(await indexed(true)).toBe(0);
+  await growLog(service, tenant.id, lagMax);
+  expect(await indexed(true)).toBe(4_096);
+  expect(await found('octopus')).toEqual(['Octopus']);
+  expect(await indexed(false)).toBe(lagMax);
+  expect(await found('octopus')).toEqual(['Octopus']);
 });
 
 test('256 blocks become one, and too many entries without a block are refused, not left out', async () => {
