@@ -12,7 +12,6 @@ import {
 import { UsageError } from '../exit-codes.ts';
 import { type Io, print } from '../io.ts';
 import { grouped, jsonLine, visible } from '../text.ts';
-import { showProgress } from '../verify/progress.ts';
 
 const dayMs = 86_400_000;
 
@@ -135,54 +134,16 @@ function byName(rules: readonly AlertRule[], named: string): AlertRule {
 
 /** A test takes up to a minute, longer than other calls. */
 const testTimeoutMs = 300_000;
-/** Rules that remember weeks read them for each part again, so they are tested in one. */
-const partsMax = 20;
 
 async function testRule(named: string, options: TestOptions, io: Io): Promise<void> {
   const client = connect(options, io, { timeoutMs: testTimeoutMs });
   const isFile = existsSync(named) || named === '-';
   const rule = isFile ? ruleIn(named) : await found(client, named);
   const tested = isFile ? (rule as AlertRuleInput) : (rule as AlertRule).id;
-  const progress = await showProgress(io.stderr);
-  const parts = partsOf(options.since, Date.now(), rule.kind);
-  progress.stage('parts', parts.length);
-  const answers: TestedRule[] = [];
-  try {
-    for (const range of parts) {
-      answers.push(await client.alerts.test(tested, range));
-      progress.advance(1);
-    }
-  } finally {
-    progress.stop();
-  }
-  const whole = together(answers);
+  const since = new Date(options.since).toISOString();
+  // In one call: a silence, and the limit of alerts in an hour, span any parts.
+  const whole = await client.alerts.test(tested, { since });
   await print(io, options.json ? jsonLine(whole) : resultText(whole));
-}
-
-/** Parts of whole days, so that each day is counted once. */
-function partsOf(since: number, until: number, kind: AlertRule['kind']) {
-  const count = kind === 'first_seen' || kind === 'unusual_rate' ? 1 : partsMax;
-  const spanMs = Math.max(dayMs, Math.ceil((until - since) / count / dayMs) * dayMs);
-  const text = (ms: number) => new Date(ms).toISOString();
-  const parts: { since: string; until: string }[] = [];
-  for (let at = since; at < until; ) {
-    const end = Math.min(Math.floor((at + spanMs) / dayMs) * dayMs, until);
-    parts.push({ since: text(at), until: text(end) });
-    at = end;
-  }
-  return parts;
-}
-
-function together(answers: readonly TestedRule[]): TestedRule {
-  const sum = (of: (answer: TestedRule) => number) =>
-    answers.reduce((total, answer) => total + of(answer), 0);
-  return {
-    alerts: answers.flatMap(({ alerts }) => alerts).slice(-500),
-    perDay: answers.flatMap(({ perDay }) => perDay),
-    total: sum(({ total }) => total),
-    dropped: sum(({ dropped }) => dropped),
-    matched: sum(({ matched }) => matched),
-  };
 }
 
 const barWidth = 40;

@@ -34,6 +34,9 @@ export interface Batch {
   outcomes: RuleOutcome[];
 }
 
+/** A rule that could not recall what it needs begins anew after this time. */
+const restMs = 10 * minuteMs;
+
 const batchEntries = 512;
 const batchBytes = 8 * 2 ** 20;
 const asInLog: Omit<ListQuery, 'filter'> = {
@@ -47,16 +50,29 @@ export class RuleMemory {
   sequence: number;
   readonly #first: Opened;
   readonly #watches = new Map<string, { key: string; watch: Watch }>();
+  readonly #resting = new Map<string, { key: string; untilMs: number }>();
 
   constructor(sequence: number, nowMs: number) {
     this.sequence = sequence;
     this.#first = { sequence, nowMs };
   }
 
+  /** Whether the rule takes no events: what it needs was too much, or took too long. */
+  isResting(rule: RuleRow, nowMs: number): boolean {
+    const resting = this.#resting.get(rule.id);
+    return resting?.key === keyOf(rule) && nowMs < resting.untilMs;
+  }
+
+  rest(rule: RuleRow, nowMs: number): void {
+    this.#resting.set(rule.id, { key: keyOf(rule), untilMs: nowMs + restMs });
+  }
+
   async watchOf(tx: TenantTx, rule: RuleRow, visible: Visibility, nowMs: number): Promise<Watch> {
-    const key = `${watchOf(rule)} ${rule.fromSequence}`;
+    const key = keyOf(rule);
     const known = this.#watches.get(rule.id);
-    if (known?.key === key && known.watch.evaluator.size() < rememberedMax) return known.watch;
+    const isWhole = !this.#resting.delete(rule.id);
+    const isKnown = isWhole && known?.key === key;
+    if (isKnown && known.watch.evaluator.size() < rememberedMax) return known.watch;
     const { id, fromSequence } = rule;
     const stated = { id, fromSequence, settings: settingsOf(rule) };
     const forgets = known?.key === key;
@@ -66,6 +82,9 @@ export class RuleMemory {
     return watch;
   }
 }
+
+/** Equal as long as a rule evaluates alike. */
+const keyOf = (rule: RuleRow) => `${watchOf(rule)} ${rule.fromSequence}`;
 
 /** A rule with its filter as events are compared with it. */
 interface Compared {
@@ -95,10 +114,13 @@ export async function evaluateBatch(
     if (settingsOf(rule).kind === 'silence') {
       const isAtEnd = end === visible.size;
       outcomes.push(await lookForSilence(tx, { rule, filter }, matched, visible, isAtEnd, nowMs));
-    } else if (matched.length > 0) {
+    } else if (matched.length > 0 && !memory.isResting(rule, nowMs)) {
       const before = { filter, visible, sequence: nextSequence };
       const watch = await memory.watchOf(tx, rule, visible, nowMs);
-      if (!(await recalls(watch, tx, before, matched))) continue;
+      if (!(await recalls(watch, tx, before, matched))) {
+        memory.rest(rule, nowMs);
+        continue;
+      }
       const found = matched.flatMap((each) => watch.evaluator.take(each) ?? []);
       const known = await ofKnownActors(tx, visible, settingsOf(rule), found);
       outcomes.push({ rule, findings: known.filter((each) => watch.limit.allows(each)) });
@@ -107,16 +129,32 @@ export async function evaluateBatch(
   return { end, late: events.filter(isLate).length, outcomes };
 }
 
-/** False for a rule whose words match too many earlier events: the others must go on. */
-function recalls(watch: Watch, ...given: Parameters<Watch['recall']>): Promise<boolean> {
-  return watch.recall(...given).then(
-    () => true,
-    (error: unknown) => {
-      if (error instanceof AppError) return false;
-      throw error;
-    },
-  );
+/** How long a statement of a rule may look back. */
+const recallMs = 3_000;
+
+/**
+ * False for a rule that needs too many earlier events, or too long for them: the tenant's other
+ * rules must go on.
+ */
+async function recalls(watch: Watch, tx: TenantTx, ...given: RecallOf): Promise<boolean> {
+  await tx.query({ text: `SAVEPOINT recall; SET LOCAL statement_timeout = ${recallMs}` });
+  try {
+    await watch.recall(tx, ...given);
+  } catch (error) {
+    await tx.query({ text: 'ROLLBACK TO SAVEPOINT recall' });
+    if (error instanceof AppError || isCancelled(error)) return false;
+    throw error;
+  }
+  // The former time limit holds again.
+  await tx.query({ text: 'ROLLBACK TO SAVEPOINT recall' });
+  return true;
 }
+
+type RecallOf = Parameters<Watch['recall']> extends [TenantTx, ...infer Rest] ? Rest : never;
+
+/** By the time limit of statements, or of locks. */
+const isCancelled = (error: unknown) =>
+  error instanceof Error && 'code' in error && ['57014', '55P03'].includes(String(error.code));
 
 const isLate = ({ atMs, receivedMs }: BatchEvent) => receivedMs - atMs > lateMs;
 

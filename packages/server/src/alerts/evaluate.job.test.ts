@@ -68,6 +68,7 @@ test('every kind goes on where another process has stopped', async () => {
   const counting = await alerts.create({
     ...{ kind: 'threshold', count: 3, windowMinutes: 10, groupBy: 'ip' },
   });
+  const together = await alerts.create({ kind: 'threshold', count: 4, windowMinutes: 10 });
   const first = await alerts.create({ kind: 'first_seen', groupBy: 'resource', lookbackDays: 7 });
   const [a, b] = await alerts.record({ actor: ben }, { actor: ben });
   await evaluateElsewhere();
@@ -79,6 +80,7 @@ test('every kind goes on where another process has stopped', async () => {
   await alerts.record({ actor: ben }, { actor: ben }, { actor: ben });
   await evaluateElsewhere();
   expect(await raised(counting.id)).toEqual([[a, b, c].map((each) => each?.sequence)]);
+  expect(await raised(together.id)).toEqual([[a, b, c, d].map((each) => each?.sequence)]);
   expect(d?.sequence).toBeLessThan(e?.sequence ?? 0);
   // Both actors are new: everything is the first time for them.
   expect(await raised(first.id)).toEqual([]);
@@ -228,4 +230,30 @@ test('in a test over many days an actor is new on the first one only', async () 
   const { body } = await alerts.call('POST', '/test', { rule, since });
   const groups = body.alerts.map(({ group }: { group: Record<string, string> }) => group);
   expect(groups).toEqual([{ actor: ben.id, resourceType: 'ivr' }]);
+});
+
+test('a rule that waits too long for its past rests and begins anew, while the others go on', async () => {
+  const filters = { q: 'menu' };
+  const slow = await alerts.create({ kind: 'threshold', count: 2, windowMinutes: 5, filters });
+  const other = await alerts.create();
+  const menu = { resource: { type: 'queue', id: ben.id, name: 'menu' } };
+  const record = async (count: number) => {
+    const events = await alerts.record(...Array.from({ length: count }, () => menu));
+    return events.map(({ sequence }) => sequence);
+  };
+  const first = await record(1);
+  await evaluateElsewhere();
+  await service.owner.query('BEGIN; LOCK TABLE word_heads, word_blocks, word_lists');
+  const second = await record(1);
+  await alerts.evaluate();
+  await service.owner.query('ROLLBACK');
+  const resting = await record(2);
+  await alerts.evaluate();
+  expect(await raised(slow.id)).toEqual([]);
+  const matched = [...first, ...second, ...resting].map((sequence) => [sequence]);
+  expect(await raised(other.id)).toEqual(matched);
+  service.clock.now += 10 * minuteMs;
+  const anew = await record(2);
+  await alerts.evaluate();
+  expect(await raised(slow.id)).toEqual([anew]);
 });

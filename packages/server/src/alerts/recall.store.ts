@@ -49,13 +49,10 @@ export async function earlierOf(
   const params = new Params();
   const since = { ...filter, from: Math.max(0, sinceMs) };
   const within = await inOneStatement(tx, since, visible);
-  const array = column === 'actor_ip' ? textArray(groups) : uuidArray(groups);
-  const type = column === 'actor_ip' ? 'text' : 'uuid';
-  const ofGroups = column === null ? [] : [`${column} = ANY (${params.add(array)}::${type}[])`];
   const conditions = [
     ...allMatching(tx, within, visible, params),
     ...[`sequence >= ${params.add(fromSequence)}`, `sequence < ${params.add(sequence)}`, onTime],
-    ...ofGroups,
+    ...ofGroups(column, groups, params),
   ];
   const { rows } = await tx.query<{ group: string; uuid: string; sequence: number }>(
     prepared(
@@ -65,6 +62,12 @@ export async function earlierOf(
     ),
   );
   return rows.reverse().map((row) => ({ ...row, atMs: uuidTimeMs(row.uuid) }));
+}
+
+function ofGroups(column: GroupColumn, groups: readonly string[], params: Params): string[] {
+  if (column === null) return [];
+  if (column === 'actor_ip') return [`${column} = ANY (${params.add(textArray(groups))}::text[])`];
+  return [`${column} = ANY (${params.add(uuidArray(groups))}::uuid[])`];
 }
 
 /** How `first_seen` compares a value with events. */
