@@ -28,6 +28,8 @@ export interface AlertRule extends Omit<AlertRuleInput, 'filters'> {
   notify: AlertNotify;
   /** Alerts name it; 0 for a built-in rule that was never changed. */
   version: number;
+  /** Findings above 60 in an hour since the rule began, which raised no alert. */
+  dropped: number;
   mutedUntil: string | null;
   createdAt: string | null;
   updatedAt: string | null;

@@ -153,7 +153,7 @@ async function saveVersion(
   const { kind, windowMinutes = 0 } = settingsOf(row);
   const isWatching = row.enabled && kind === 'silence';
   const begun = {
-    fromSequence: await endOfLog(tx, row.tenantId),
+    ...{ fromSequence: await endOfLog(tx, row.tenantId), dropped: 0 },
     silentAtMs: isWatching ? nowMs + windowMinutes * minuteMs : null,
     ...(row.enabled ? {} : { untold: [], tellAtMs: null }),
   };

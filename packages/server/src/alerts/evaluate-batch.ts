@@ -23,6 +23,8 @@ import { type Opened, ofKnownActors, openWatch, rememberedMax, type Watch } from
 export interface RuleOutcome {
   rule: RuleRow;
   findings: Finding[];
+  /** How many more there were, above the limit. */
+  dropped: number;
   /** Undefined: unchanged. */
   silentAtMs?: number | null;
 }
@@ -123,7 +125,8 @@ export async function evaluateBatch(
       }
       const found = matched.flatMap((each) => watch.evaluator.take(each) ?? []);
       const known = await ofKnownActors(tx, visible, settingsOf(rule), found);
-      outcomes.push({ rule, findings: known.filter((each) => watch.limit.allows(each)) });
+      const findings = known.filter((each) => watch.limit.allows(each));
+      outcomes.push({ rule, findings, dropped: known.length - findings.length });
     }
   }
   return { end, late: events.filter(isLate).length, outcomes };
@@ -236,7 +239,7 @@ async function lookForSilence(
 ): Promise<RuleOutcome> {
   const windowMs = (settingsOf(rule).windowMinutes ?? 0) * minuteMs;
   const { silentAtMs } = rule;
-  const unchanged = { rule, findings: [] };
+  const unchanged = { rule, findings: [], dropped: 0 };
   const last = matched.at(-1);
   if (silentAtMs === null) return last ? { ...unchanged, silentAtMs: nowMs + windowMs } : unchanged;
   if (silentAtMs > nowMs || !isAtEnd) return unchanged;
@@ -251,5 +254,5 @@ async function lookForSilence(
   const [found] = (await listEvents(tx, newest, visible, null)).rows;
   if (found) return { ...unchanged, silentAtMs: uuidTimeMs(found.uuid) + windowMs };
   const finding: Finding = { atMs: nowMs, group: null, count: 0, events: [] };
-  return { rule, findings: [finding], silentAtMs: null };
+  return { ...unchanged, findings: [finding], silentAtMs: null };
 }

@@ -257,3 +257,16 @@ test('a rule that waits too long for its past rests and begins anew, while the o
   await alerts.evaluate();
   expect(await raised(slow.id)).toEqual([anew]);
 });
+
+test('a rule raises 60 alerts in an hour at most, and says how many more there were', async () => {
+  const { id } = await alerts.create();
+  const dropped = async () => (await alerts.call('GET', `/${id}`)).body.dropped;
+  await alerts.record(...Array.from({ length: 65 }, () => ({})));
+  await alerts.evaluate();
+  expect([(await raised(id)).length, await dropped()]).toEqual([60, 5]);
+  await alerts.record({});
+  await evaluateElsewhere();
+  expect(await dropped()).toBe(6);
+  await alerts.call('PUT', `/${id}`, { filters: { action: ['publish', 'delete'] } });
+  expect(await dropped()).toBe(0);
+});

@@ -100,7 +100,8 @@ function store(
   const { db, now } = deps;
   const { tenantId } = leased;
   const changes = outcomes.filter(
-    ({ findings, silentAtMs }) => findings.length > 0 || silentAtMs !== undefined,
+    ({ findings, dropped, silentAtMs }) =>
+      findings.length + dropped > 0 || silentAtMs !== undefined,
   );
   if (changes.length === 0) {
     return moveCursor(db.background, leased, from, end, late, now() + leaseMs);
@@ -110,10 +111,11 @@ function store(
     await lockHeads(tx, [tenantId], true);
     if (!(await moveCursor(tx, leased, from, end, late, now() + leaseMs))) return false;
     const current = await rulesToChange(tx, tenantId);
-    for (const { rule, findings, silentAtMs } of changes) {
+    for (const { rule, findings, dropped, silentAtMs } of changes) {
       const row = current.find((each) => isUnchanged(each, rule));
       if (!row) continue;
-      const next = silentAtMs === undefined ? row : { ...row, silentAtMs };
+      const counted = { ...row, dropped: row.dropped + dropped };
+      const next = silentAtMs === undefined ? counted : { ...counted, silentAtMs };
       const raised: string[] = [];
       for (const finding of findings) {
         raised.push(await deps.recordOwn(tx, tenantId, raisedEvent(row, finding)));

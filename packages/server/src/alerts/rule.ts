@@ -25,7 +25,14 @@ export function newRule(
   return {
     ...{ tenantId, id, settings: JSON.stringify(settings), enabled },
     ...{ builtIn: null, version: 0, fromSequence: 0, mutedUntilMs: null, silentAtMs: null },
-    ...{ untold: [], tellAtMs: null, toldAtMs: null, createdAtMs: nowMs, updatedAtMs: nowMs },
+    ...{
+      untold: [],
+      tellAtMs: null,
+      toldAtMs: null,
+      dropped: 0,
+      createdAtMs: nowMs,
+      updatedAtMs: nowMs,
+    },
   };
 }
 
@@ -62,11 +69,11 @@ export const settingsOf = ({ settings }: Pick<RuleRow, 'settings'>): AlertRuleSe
 
 /** A rule as the API shows it. */
 export function shownRule(row: RuleRow) {
-  const { id, builtIn, enabled, version, mutedUntilMs } = row;
+  const { id, builtIn, enabled, version, dropped, mutedUntilMs } = row;
   const { name, kind, filters, notify, ...limits } = settingsOf(row);
   const isStored = version > 0;
   return {
-    ...{ id, builtIn, name, kind, filters, ...limits, enabled, notify, version },
+    ...{ id, builtIn, name, kind, filters, ...limits, enabled, notify, version, dropped },
     recommended: builtInRules.some((rule) => rule.id === builtIn && rule.recommended),
     mutedUntil: mutedUntilMs === null ? null : formatTimestamp(mutedUntilMs),
     createdAt: isStored ? formatTimestamp(row.createdAtMs) : null,

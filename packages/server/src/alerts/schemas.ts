@@ -83,6 +83,10 @@ const rule = {
   ...Type.Partial(Type.Object(limits)).properties,
   ...{ enabled, notify },
   version: Type.Integer({ minimum: 0, description: 'Counts its changes; alerts name it.' }),
+  dropped: Type.Integer({
+    minimum: 0,
+    description: 'Findings above 60 in an hour since the rule began, which raised no alert.',
+  }),
   mutedUntil: nullable({
     format: 'date-time',
     description: 'Until then its alerts are recorded, and no message tells of them.',

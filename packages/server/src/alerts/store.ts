@@ -19,13 +19,15 @@ export interface RuleRow extends RuleKey {
   untold: string[];
   tellAtMs: number | null;
   toldAtMs: number | null;
+  /** Findings above the limit of alerts in an hour, since the rule began. */
+  dropped: number;
   createdAtMs: number;
   updatedAtMs: number;
 }
 
 const columns = `tenant_id AS "tenantId", id, built_in AS "builtIn", settings, version, enabled,
   from_sequence AS "fromSequence", muted_until AS "mutedUntilMs", silent_at AS "silentAtMs", untold,
-  tell_at AS "tellAtMs", told_at AS "toldAtMs", created_at AS "createdAtMs", updated_at AS "updatedAtMs"`;
+  tell_at AS "tellAtMs", told_at AS "toldAtMs", dropped, created_at AS "createdAtMs", updated_at AS "updatedAtMs"`;
 
 export async function listRules(tx: TenantTx): Promise<RuleRow[]> {
   const { rows } = await tx.query<RuleRow>({
@@ -53,15 +55,15 @@ export async function saveRule(tx: WriterTx, r: RuleRow): Promise<void> {
   await tx.query({
     name: 'save-alert-rule',
     text: `INSERT INTO alert_rules (tenant_id, id, built_in, settings, version, enabled, from_sequence,
-        muted_until, silent_at, untold, tell_at, told_at, created_at, updated_at)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+        muted_until, silent_at, untold, tell_at, told_at, created_at, updated_at, dropped)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
       ON CONFLICT (tenant_id, id) DO UPDATE SET settings = $4, version = $5, enabled = $6,
         from_sequence = $7, muted_until = $8, silent_at = $9, untold = $10, tell_at = $11,
-        told_at = $12, updated_at = $14`,
+        told_at = $12, updated_at = $14, dropped = $15`,
     values: [
       ...[r.tenantId, r.id, r.builtIn, r.settings, r.version, r.enabled, r.fromSequence],
       ...[time(r.mutedUntilMs), time(r.silentAtMs), r.untold, time(r.tellAtMs)],
-      ...[time(r.toldAtMs), time(r.createdAtMs), time(r.updatedAtMs)],
+      ...[time(r.toldAtMs), time(r.createdAtMs), time(r.updatedAtMs), r.dropped],
     ],
   });
 }

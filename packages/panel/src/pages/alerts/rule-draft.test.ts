@@ -3,7 +3,15 @@ import { expect, test } from 'vitest';
 import { draftOf, inputOf, isComplete, newRule } from './rule-draft.ts';
 
 const rule: AlertRule = {
-  ...{ id: 'x', builtIn: null, recommended: false, version: 1, enabled: true, notify: {} },
+  ...{
+    id: 'x',
+    builtIn: null,
+    recommended: false,
+    version: 1,
+    dropped: 0,
+    enabled: true,
+    notify: {},
+  },
   ...{ name: 'Downloads', kind: 'threshold', filters: { action: ['download', '!play'] } },
   ...{ count: 5, windowMinutes: 10, groupBy: 'actor' },
   ...{ mutedUntil: null, createdAt: null, updatedAt: null },
