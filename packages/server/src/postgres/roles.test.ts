@@ -256,6 +256,7 @@ test('no serving role holds a right on any table beyond those that are named her
     'writer UPDATE(digests_until) installation',
     'writer UPDATE(due_at) jobs',
     'writer UPDATE(due_at) webhooks',
+    'writer UPDATE(dropped) alert_rules',
     'writer UPDATE(enabled) alert_rules',
     'writer UPDATE(expires_at) exports',
     'writer UPDATE(failure) exports',
