@@ -48,6 +48,29 @@ async function record(tenantId: string, changes: Record<string, unknown>): Promi
   return result?.id ?? '';
 }
 
+test('a fresh tenant sees calls with its own ids, until a product has recorded; a lost reader finds back', async () => {
+  const tenantId = await newTenant('Fresh');
+  const page = await panel.enter({ tenantId });
+  const steps = page.getByRole('region', { name: 'No product has recorded an event yet' });
+  await see(steps.locator('pre')).toHaveText(
+    [tenantId, tenantId, tenantId].map((id) => new RegExp(id)),
+  );
+  await see(steps.getByRole('link', { name: 'API reference' })).toHaveAttribute('href', '/docs');
+  expect(await violations(page, 'first steps')).toEqual([]);
+  const [call = ''] = await steps.locator('pre').allInnerTexts();
+  const body = /-d '(.*)'$/.exec(call)?.[1] ?? '';
+  const [stored] = await panel.client.recordBatch([JSON.parse(body) as EventInput]);
+  expect(stored?.status).toBe('created');
+  await record(tenantId, { actor: { id: randomUUID(), email: null, role: 'job', type: 'system' } });
+  await page.reload();
+  await see(rows(page).first()).toContainText('System');
+  await see(steps).toHaveCount(0);
+  await page.goto(`${panel.url}/settings/audit/no-such-page`);
+  await page.getByRole('link', { name: 'Back to the events' }).click();
+  await see(rows(page).first()).toBeVisible();
+  await page.context().close();
+});
+
 test('another tenant’s event, versions, kept search and export are not found, and nothing of them is shown', async () => {
   panel.allow(/^404 \/api\/audit-logs\//);
   const resource = { type: 'queue', id: randomUUID(), name: 'Oncology' };
@@ -226,29 +249,6 @@ test('script-looking, right-to-left, emoji and very long values are shown as the
   await see(detail(page).getByRole('heading', { level: 2 })).toHaveText(shown);
   const facts = detail(page).locator('dl', { hasText: 'Metadata' }).first();
   expect((await facts.innerText()).split(shown)).toHaveLength(7);
-  await page.context().close();
-});
-
-test('a fresh tenant sees calls with its own ids, until a product has recorded; a lost reader finds back', async () => {
-  const tenantId = await newTenant('Fresh');
-  const page = await panel.enter({ tenantId });
-  const steps = page.getByRole('region', { name: 'No product has recorded an event yet' });
-  await see(steps.locator('pre')).toHaveText(
-    [tenantId, tenantId, tenantId].map((id) => new RegExp(id)),
-  );
-  await see(steps.getByRole('link', { name: 'API reference' })).toHaveAttribute('href', '/docs');
-  expect(await violations(page, 'first steps')).toEqual([]);
-  const [call = ''] = await steps.locator('pre').allInnerTexts();
-  const body = /-d '(.*)'$/.exec(call)?.[1] ?? '';
-  const [stored] = await panel.client.recordBatch([JSON.parse(body) as EventInput]);
-  expect(stored?.status).toBe('created');
-  await record(tenantId, { actor: { id: randomUUID(), email: null, role: 'job', type: 'system' } });
-  await page.reload();
-  await see(rows(page).first()).toContainText('System');
-  await see(steps).toHaveCount(0);
-  await page.goto(`${panel.url}/settings/audit/no-such-page`);
-  await page.getByRole('link', { name: 'Back to the events' }).click();
-  await see(rows(page).first()).toBeVisible();
   await page.context().close();
 });
 
