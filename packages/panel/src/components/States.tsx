@@ -48,9 +48,15 @@ export function LoadError({ error, retry }: { error: unknown; retry: () => void 
   );
 }
 
+/** Whether more events have the words of a search than the service counts or sorts. */
+export const isTooMany = (error: unknown): boolean =>
+  error instanceof IndelibleError &&
+  error.errors.some(({ path, code }) => path === 'q' && code === 'too_many');
+
 export function errorText(error: unknown, t: Texts): string {
   if (error instanceof UnreachableError) return t.error.unreachable;
   if (!(error instanceof IndelibleError)) return t.error.unreachable;
+  if (isTooMany(error)) return t.error.tooMany;
   if (error.status === 403) return t.error.forbidden;
   if (error.status === 404) return t.error.notFound;
   if (error.status === 429 || error.status >= 500) return t.error.busy;

@@ -15,7 +15,7 @@ import {
 } from 'react-aria-components';
 import { Button } from '../components/Button.tsx';
 import { ScrollRegion } from '../components/ScrollRegion.tsx';
-import { ActionError } from '../components/States.tsx';
+import { ActionError, isTooMany } from '../components/States.tsx';
 import { useTexts } from '../i18n/texts.tsx';
 import { useFormats } from '../i18n/use-formats.ts';
 import { changed, type EventSearch, withoutFacet } from './event-search.ts';
@@ -129,7 +129,8 @@ interface NoChoicesProps {
 /** Not counted yet, not to be had, and none are three things. */
 function NoChoices({ choices, hint, retry }: NoChoicesProps) {
   const t = useTexts();
-  if (choices.isError) {
+  const tooMany = isTooMany(choices.error);
+  if (choices.isError && !tooMany) {
     return (
       <div className="px-2 py-4 text-center">
         <ActionError error={choices.error} className="" />
@@ -139,7 +140,8 @@ function NoChoices({ choices, hint, retry }: NoChoicesProps) {
       </div>
     );
   }
-  const text = choices.isLoading ? t.filters.loading : t.filters.none;
+  const none = tooMany ? t.error.tooMany : t.filters.none;
+  const text = choices.isLoading ? t.filters.loading : none;
   return <p className="px-2 py-4 text-center text-faint">{hint ?? text}</p>;
 }
 

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { ZoomOut } from 'lucide-react';
 import { type KeyboardEvent, type PointerEvent, useMemo, useState } from 'react';
 import { Button } from '../../components/Button.tsx';
+import { errorText } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
 import { changed, type EventSearch } from '../../search/event-search.ts';
@@ -20,7 +21,7 @@ export function Histogram({ search, nowMs, change }: HistogramProps) {
   const t = useTexts();
   const formats = useFormats();
   const [mark, setMark] = useState<Mark>('category');
-  const { data } = useQuery(histogramQuery(search, nowMs, formats.timeZone, mark));
+  const { data, error } = useQuery(histogramQuery(search, nowMs, formats.timeZone, mark));
   const bars = useMemo(
     () => (data ? barsOf(data.counts, data.range, data.unit, formats.timeZone) : []),
     [data, formats.timeZone],
@@ -32,7 +33,11 @@ export function Histogram({ search, nowMs, change }: HistogramProps) {
   return (
     <section aria-label={t.histogram.label} className="no-print px-4 pt-1 lg:px-6">
       <div className="relative">
-        <Bars {...{ bars, highest, zoom, mark }} />
+        {error ? (
+          <p className="py-2 text-xs text-muted">{errorText(error, t)}</p>
+        ) : (
+          <Bars {...{ bars, highest, zoom, mark }} />
+        )}
         <p aria-hidden className="absolute top-0 left-0 bg-surface/80 pr-1 text-2xs text-faint">
           {data && formats.number(highest)}
         </p>

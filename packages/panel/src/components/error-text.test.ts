@@ -1,0 +1,18 @@
+import { IndelibleError } from '@indelible/client';
+import { expect, test } from 'vitest';
+import { textsIn } from '../../../../locales/texts.ts';
+import { languageCodes, languages } from '../i18n/languages.ts';
+import { errorText } from './States.tsx';
+
+test.each(languageCodes)(
+  'too many matches to count are explained in the language %s',
+  async (code) => {
+    const { panel } = textsIn(code, await languages[code].load());
+    const errors = [{ path: 'q', code: 'too_many', message: 'matches too many events' }];
+    const facts = { status: 400, code: 'invalid_parameter', requestId: null } as const;
+    const detail = 'more than 200,000 events have these words; narrow the time range';
+    const { tooMany } = panel.error;
+    expect(errorText(new IndelibleError({ ...facts, detail, errors }), panel)).toBe(tooMany);
+    expect(errorText(new IndelibleError({ ...facts, detail }), panel)).toBe(detail);
+  },
+);
