@@ -9,6 +9,8 @@ import { ActionError } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { emptySearch } from '../../search/event-search.ts';
 import { FilterBar } from '../../search/FilterBar.tsx';
+import { useMay } from '../../session/session-context.tsx';
+import { useWebhookList } from '../webhooks/use-webhooks.ts';
 import { Backtest } from './Backtest.tsx';
 import { draftOf, inputOf, isComplete, limitNames, newRule, type RuleDraft } from './rule-draft.ts';
 import { useAlertChange } from './use-alerts.ts';
@@ -56,6 +58,7 @@ export default function RuleForm({ rule, close }: RuleFormProps) {
         </FormField>
         <KindFields draft={draft} edit={edit} />
         <Events draft={draft} edit={edit} />
+        <Told draft={draft} edit={edit} />
         <Backtest rule={{ ...input, name: input.name || '–' }} isReady={isReady} />
         <ActionError error={save.error} />
         <div className="flex justify-end gap-2 border-t border-line pt-4">
@@ -160,5 +163,57 @@ function Events({ draft, edit }: DraftProps) {
         withRange={false}
       />
     </div>
+  );
+}
+
+/** Who is told of the rule's alerts. */
+function Told({ draft, edit }: DraftProps) {
+  const t = useTexts();
+  const mayChoose = useMay('webhooks:write');
+  return (
+    <>
+      <FormField label={t.alerts.emails} hint={t.alerts.emailsHint}>
+        {(ties) => (
+          <input
+            {...ties}
+            className="field"
+            value={draft.emails}
+            onChange={({ target }) => edit({ emails: target.value, mailsNobody: false })}
+          />
+        )}
+      </FormField>
+      {mayChoose && <ToldWebhooks draft={draft} edit={edit} />}
+    </>
+  );
+}
+
+function ToldWebhooks({ draft: { webhookIds }, edit }: DraftProps) {
+  const t = useTexts();
+  const listed = useWebhookList().data ?? [];
+  const offered = listed.filter(({ types }) => types.includes('audit.alert.raised'));
+  if (offered.length === 0) return null;
+  const chosen = webhookIds ?? [];
+  const toggle = (id: string, on: boolean) => {
+    const next = on ? [...chosen, id] : chosen.filter((each) => each !== id);
+    edit({ webhookIds: next.length === 0 ? null : next });
+  };
+  return (
+    <fieldset>
+      <legend className="label mb-1.5">{t.alerts.webhooks}</legend>
+      <div className="flex flex-wrap gap-x-5 gap-y-1">
+        {offered.map(({ id, name, url }) => (
+          <label key={id} className="flex items-center gap-2 py-0.5">
+            <input
+              type="checkbox"
+              className="size-4 accent-accent"
+              checked={chosen.includes(id)}
+              onChange={({ target }) => toggle(id, target.checked)}
+            />
+            <bdi className="break-all">{name ?? url}</bdi>
+          </label>
+        ))}
+      </div>
+      <p className="mt-1 text-xs text-faint">{t.alerts.webhooksHint}</p>
+    </fieldset>
   );
 }

@@ -18,16 +18,28 @@ const rule: AlertRule = {
 };
 
 test('a rule that is only looked at is sent as it was', () => {
-  const { name, kind, filters, count, windowMinutes, groupBy } = rule;
+  const { name, kind, filters, count, windowMinutes, groupBy, notify } = rule;
   const draft = draftOf(rule);
-  expect(inputOf(draft)).toEqual({ name, kind, filters, count, windowMinutes, groupBy });
+  expect(inputOf(draft)).toEqual({ name, kind, filters, count, windowMinutes, groupBy, notify });
+  for (const told of [{ emails: [] }, { emails: ['a@b.example'], webhookIds: ['whk_1'] }]) {
+    expect(inputOf(draftOf({ ...rule, notify: told })).notify).toEqual(told);
+  }
   expect(isComplete(draft)).toBe(true);
 });
 
 test('members that another kind has not are not sent', () => {
   expect(inputOf({ ...draftOf(rule), kind: 'match' })).toEqual({
     ...{ name: 'Downloads', kind: 'match', filters: { action: ['download', '!play'] } },
+    notify: {},
   });
+});
+
+test('addresses are taken as people type them; without one the tenant is told', () => {
+  const notifyOf = (emails: string) => inputOf({ ...newRule, emails }).notify;
+  expect(notifyOf(' a@b.example,c@d.example;\n a@b.example ')).toEqual({
+    emails: ['a@b.example', 'c@d.example'],
+  });
+  expect(notifyOf(' , ')).toEqual({});
 });
 
 test('a rule without what its kind needs, or with a number out of range, cannot be saved', () => {

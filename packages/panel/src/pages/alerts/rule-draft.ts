@@ -2,6 +2,7 @@ import type { AlertRule, AlertRuleInput } from '@indelible/client';
 import {
   type AlertGroup,
   type AlertKind,
+  type AlertNotify,
   alertGrouping,
   alertLimits,
   filterToJson,
@@ -19,31 +20,52 @@ export interface RuleDraft {
   facets: Facets;
   limits: Record<LimitName, string>;
   groupBy: AlertGroup | '';
+  /** Addresses as typed; without one the tenant's, or nobody if the rule said so. */
+  emails: string;
+  mailsNobody: boolean;
+  /** Null: each that takes alerts. */
+  webhookIds: string[] | null;
 }
 
 export const newRule: RuleDraft = {
   ...{ name: '', kind: 'match', facets: {}, groupBy: '' },
   limits: { count: '', windowMinutes: '', lookbackDays: '' },
+  ...{ emails: '', mailsNobody: false, webhookIds: null },
 };
 
 export function draftOf(rule: AlertRule): RuleDraft {
-  const { name, kind, filters, groupBy = '' } = rule;
+  const { name, kind, filters, notify, groupBy = '' } = rule;
   const text = (limit: LimitName) => String(rule[limit] ?? '');
   const limits = {
     count: text('count'),
     windowMinutes: text('windowMinutes'),
     lookbackDays: text('lookbackDays'),
   };
-  return { name, kind, groupBy, limits, facets: searchOfCriteria(filters).facets };
+  const told = {
+    emails: (notify.emails ?? []).join(', '),
+    mailsNobody: notify.emails?.length === 0,
+    webhookIds: notify.webhookIds ?? null,
+  };
+  return { name, kind, groupBy, limits, facets: searchOfCriteria(filters).facets, ...told };
 }
 
 /** What is sent: only members that the kind has; the service checks their values. */
-export function inputOf({ name, kind, facets, limits, groupBy }: RuleDraft): AlertRuleInput {
+export function inputOf(draft: RuleDraft): AlertRuleInput {
+  const { name, kind, facets, limits, groupBy } = draft;
   const known = limitNames.filter((limit) => alertLimits[kind][limit] && limits[limit].trim());
   return {
     ...{ name: name.trim(), kind, filters: filterToJson(facets) },
     ...Object.fromEntries(known.map((limit) => [limit, Number(limits[limit])])),
     ...(alertGrouping[kind] !== 'none' && groupBy !== '' ? { groupBy } : {}),
+    notify: notifyOf(draft),
+  };
+}
+
+function notifyOf({ emails, mailsNobody, webhookIds }: RuleDraft): AlertNotify {
+  const typed = [...new Set(emails.split(/[\s,;]+/).filter((each) => each !== ''))];
+  return {
+    ...(typed.length > 0 || mailsNobody ? { emails: typed } : {}),
+    ...(webhookIds === null ? {} : { webhookIds }),
   };
 }
 
