@@ -15,11 +15,12 @@ import {
   isEmail,
   isExternalId,
   isLonger,
+  isPrintable,
   isSnakeCase,
 } from '../event/field-rules.ts';
 import { canonicalIp } from '../event/ip-address.ts';
 import { correlationIdLengthMax, externalIdLengthMax } from '../event/limits.ts';
-import { matchesWords, queryWordsMax, wordsOf } from './words.ts';
+import { matchesWords, queryCharactersMax, queryWordsMax, wordsOf } from './words.ts';
 
 /** A filter by values; each value is wanted or excluded. */
 interface Facet {
@@ -196,10 +197,12 @@ export const facets = {
   },
   q: {
     about: 'words, all of them in one event, from three letters on also by their beginning',
-    expected: `up to ${queryWordsMax} words of letters or digits`,
+    expected: `up to ${queryWordsMax} words of letters or digits, in ${queryCharactersMax} characters`,
     normalise: (text) => {
-      const words = wordsOf(text).length;
-      return words > 0 && words <= queryWordsMax ? text.trim().replaceAll(/\s+/g, ' ') : null;
+      const query = text.trim().replaceAll(/\s+/g, ' ');
+      if (!isPrintable(query) || isLonger(query, queryCharactersMax)) return null;
+      const words = wordsOf(query).length;
+      return words > 0 && words <= queryWordsMax ? query : null;
     },
     columns: {}, // `findWords` of the service finds the events
     nullable: true,

@@ -66,6 +66,24 @@ test('all problems come at once, each with its pointer below the place of the fi
   ]);
 });
 
+test.each([
+  ['no word', '… !?'],
+  ['more than 1,000 characters', 'a'.repeat(1_001)],
+  ['more than 1,000 marks', `a${'\u0301'.repeat(1_000)}`],
+  ['more than 20 words', Array(21).fill('a').join(' ')],
+  ['more than 20 words in compatibility forms', '\ufdfa'.repeat(10)],
+  ['half a character', 'zanzibar\ud800'],
+  ['a control character', 'zan\0zibar'],
+])('q with %s is refused', (_, q) => {
+  expect(problems({ q })).toEqual(['/q invalid_value']);
+});
+
+test('white space around and between words does not count', () => {
+  expect(parseFilterBody({ q: `${' '.repeat(5_000)}main\t\nmenu ` })).toEqual({
+    filter: { q: { any: ['main menu'], none: [] } },
+  });
+});
+
 test('a misspelt member is refused with the name that was probably meant', () => {
   const read = parseFilterBody({ 'resource/id': uuid });
   expect(read).toMatchObject({

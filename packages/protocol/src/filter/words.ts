@@ -7,6 +7,7 @@
 export const wordCharactersMax = 64;
 /** In one query. */
 export const queryWordsMax = 20;
+export const queryCharactersMax = 1_000;
 /** A shorter word of a query must be a whole word of the event. */
 export const prefixCharactersMin = 3;
 
