@@ -23,7 +23,9 @@ async function formerCommit(): Promise<string | null> {
   const folder = 'packages/server/migrations';
   const migrations = readdirSync(join(root, folder)).filter((name) => name.endsWith('.sql'));
   const added = `${folder}/${migrations.sort().at(-2)}`;
-  const commit = await git('log', '--diff-filter=A', '-1', '--format=%H', '--', added);
+  // A number that two changes took at once was given anew: then the name before counts.
+  const args = ['--follow', '--diff-filter=A', '-1', '--format=%H', '--', added];
+  const commit = await git('log', ...args);
   return git('rev-parse', '--verify', '--quiet', `${commit}^`).catch(() => null);
 }
 
@@ -32,8 +34,8 @@ async function formerRelease(commit: string): Promise<string> {
   const folder = join(root, '.cache', `former-${process.pid}`);
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   mkdirSync(join(folder, 'node_modules/@indelible'), { recursive: true });
-  const archive = join(folder, 'packages.tar');
-  await git('archive', '-o', archive, commit, 'packages');
+  const archive = join(folder, 'checkout.tar');
+  await git('archive', '-o', archive, commit);
   await run('tar', ['-xf', archive, '-C', folder]);
   for (const name of readdirSync(join(folder, 'packages'))) {
     symlinkSync(join(folder, 'packages', name), join(folder, 'node_modules/@indelible', name));
