@@ -228,7 +228,7 @@ test('script-looking, right-to-left, emoji and very long values are shown as the
   });
   const page = await panel.enter({ tenantId, person: operator, reason: nasty.script });
   const path = '/settings/audit';
-  // Marks that nobody sees, but that turn what is beside them, are shown by their codes.
+  // Invisible marks that turn the text beside them are shown by their codes.
   const shown = nasty.rightToLeft.replace('\u202E', '⟨U+202E⟩').replace('\u202C', '⟨U+202C⟩');
   for (const [address, text] of [
     [`${path}/events`, nasty.script],
@@ -273,7 +273,7 @@ test('null, absent, the empty text and the text “null” are told apart', asyn
 
 const settled = (page: Page) => page.waitForLoadState('networkidle');
 
-/** Texts of the page, seen or only heard, with marks that nobody sees outside of an emoji. */
+/** Texts of the page, seen or only heard, with invisible marks outside of an emoji. */
 async function concealed(page: Page): Promise<string[]> {
   const marks = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
   const texts = await textsOf(page);

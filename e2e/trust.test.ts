@@ -442,6 +442,7 @@ test('without a network nothing old is shown as new, choices and counts say so, 
   await see(page.getByText(/^\d+ rows?$/)).toBeVisible();
   await page.getByRole('button', { name: 'Download now' }).click();
   await see(page.getByText(/^Downloaded: audit-log\.csv, [\d.]+ (byte|kB)/)).toBeVisible();
+  await see(page.getByRole('listitem').getByText('Operator access: Yes').first()).toBeVisible();
   await page.context().close();
 });
 

@@ -19,7 +19,7 @@ test.each<[string, unknown]>([
   ['a function as colour', { accent: { light: 'url(//x.example)', dark: '#e0b0ff' } }],
   ['one colour for both themes', { accent: '#7a1fa2' }],
   ['a colour too many', { accent: { light: '#7a1fa2', dark: '#e0b0ff', on: '#ffffff' } }],
-  ['a colour that nobody can read', { accent: { light: '#ffff00', dark: '#e0b0ff' } }],
+  ['a colour with too little contrast', { accent: { light: '#ffff00', dark: '#e0b0ff' } }],
   ['a radius as text', { radius: '4px' }],
   ['a radius too large', { radius: 17 }],
   ['a radius that is no number', { radius: Number.NaN }],

@@ -140,7 +140,7 @@ test('each period has one digest, however many processes look for it and whateve
   await other.db.close();
   await runAt(monday + 7 * day + hour);
   expect(mailsTo(tenant.email)).toHaveLength(1);
-  await runAt(monday + 28 * day); // nobody looked for three weeks
+  await runAt(monday + 28 * day); // the job did not run for three weeks
   const starts = mailsTo(tenant.email).map(({ parsed }) => parsed.subject?.slice(16, 33));
   expect(starts.toSorted()).toEqual([
     ...['December 7, 2026 ', 'November 16, 2026', 'November 23, 2026', 'November 30, 2026'],

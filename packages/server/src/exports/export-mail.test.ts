@@ -128,7 +128,7 @@ test.each(hostileNames)(
     const [plain, { subject, text, html }] = [await received(ready), await received(mail)];
     expect(subject).toBe(plain.subject);
     expect(server.received.at(-1)?.to).toEqual(['ana@example.org']);
-    // No mail carries a link of another site, and what nobody sees is written as its code point.
+    // No mail links to another site, and invisible characters are written as code points.
     const visible = revealedLine(
       name
         .replace(/\s+/g, ' ')

@@ -20,7 +20,7 @@ export interface RuleDraft {
   facets: Facets;
   limits: Record<LimitName, string>;
   groupBy: AlertGroup | '';
-  /** Addresses as typed; without one the tenant's, or nobody if the rule said so. */
+  /** Addresses as typed; without one the tenant's, or none if the rule said so. */
   emails: string;
   mailsNobody: boolean;
   /** Null: each that takes alerts. */

@@ -42,7 +42,7 @@ function ExportItem({ job, changed }: { job: ExportJob; changed: () => void }) {
         <p className="font-medium tabular-nums">{created}</p>
         <p className="text-xs text-muted">
           {job.requestedBy.email ?? job.requestedBy.id} · {job.format.toUpperCase()} ·{' '}
-          {criteria.map(({ text }) => text).join(' · ')}
+          {criteria.map(({ name, text }) => `${name}: ${text}`).join(' · ')}
         </p>
         {job.sha256 !== null && <Digest sha256={job.sha256} />}
       </div>

@@ -33,16 +33,8 @@ export function StateTable({ tree, heads, onlyDifferences, choice }: StateTableP
           <th scope="col" className="w-1/3 px-3 py-2.5 text-xs font-medium text-faint">
             {t.detail.field}
           </th>
-          {heads.map((head, side) => (
-            <th
-              // biome-ignore lint/suspicious/noArrayIndexKey: the two sides
-              key={side}
-              scope="col"
-              className="border-l border-line px-3 py-2.5 font-normal"
-            >
-              {head}
-            </th>
-          ))}
+          <StateHead>{heads[0]}</StateHead>
+          <StateHead>{heads[1]}</StateHead>
         </tr>
       </thead>
       <tbody>
@@ -97,5 +89,13 @@ function Side({ node, side }: { node: StateNode; side: 'from' | 'to' }) {
     <span dir="auto" className="break-words whitespace-pre-wrap text-muted">
       {revealed(String(value))}
     </span>
+  );
+}
+
+function StateHead({ children }: { children: ReactNode }) {
+  return (
+    <th scope="col" className="border-l border-line px-3 py-2.5 font-normal">
+      {children}
+    </th>
   );
 }
