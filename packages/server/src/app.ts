@@ -54,6 +54,7 @@ import { freeBytes } from './operations/disk-space.ts';
 import { createMetrics, type Metrics } from './operations/metrics.ts';
 import { documentApi } from './operations/openapi.ts';
 import { createPresence } from './operations/presence.ts';
+import { databaseState } from './operations/processes.store.ts';
 import { operationsRoutes } from './operations/routes.ts';
 import { createMailer, type Mailer } from './outbound/mail.ts';
 import { createOutbound, type Outbound } from './outbound/outbound.ts';
@@ -126,6 +127,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
     sealer: createSealer(sessionSecret),
     outbound: openOutbound(deps),
   };
+  metrics.watchDatabase(() => databaseState(db.writer));
   operationsRoutes(http, { db, registry: metrics.registry, metricsToken: config.metricsToken });
   recordRoutes(http, recording);
   // Before the single read: of two paths that fit, the first one says which methods there are.
@@ -133,7 +135,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   restoreRoutes(http, parts);
   const { expireExports, closeFiles } = wireExports(http, deps, parts);
   const webhooks = wireWebhooks(http, deps, { ...parts, metrics });
-  const alerts = openAlerts(http, parts);
+  const alerts = openAlerts(http, { ...parts, metrics });
   readRoutes(http, { ...parts, cursors });
   proofRoutes(http, { ...parts, sha });
   const tellSources = openSources(http, { ...parts, config, metrics });

@@ -100,6 +100,16 @@ export async function getCursor(tx: TenantTx): Promise<AlertCursor | null> {
   return rows[0] ?? null;
 }
 
+/** Log entries of all tenants that their rules have not evaluated yet. */
+export async function countBehind(tx: Alone): Promise<number> {
+  const { rows } = await tx.query<{ behind: number }>({
+    name: 'count-alerts-behind',
+    text: `SELECT coalesce(sum(greatest(size - next_sequence, 0)), 0)::int8 AS behind
+      FROM alert_cursors JOIN log_heads USING (tenant_id)`,
+  });
+  return rows[0]?.behind ?? 0;
+}
+
 /** Evaluation begins at the present end of the log, unless it runs already. */
 export async function openCursor(tx: WriterTx, tenantId: string, nowMs: number): Promise<void> {
   await tx.query({

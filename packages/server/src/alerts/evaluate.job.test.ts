@@ -136,6 +136,20 @@ test('a silence is told once, and again after an event and another silence', asy
   expect(await count(), 'the next silence').toBe(2);
 });
 
+test('the metrics count the entries of all logs that rules have not evaluated', async () => {
+  await alerts.create();
+  await alerts.evaluate();
+  const behind = async () => {
+    const { text } = await service.call({ url: '/metrics', key: null });
+    return Number(/^indelible_alerts_behind_entries (\d+)$/m.exec(text)?.[1]);
+  };
+  const before = await behind();
+  await alerts.record({}, {}, {});
+  expect(await behind()).toBe(before + 3);
+  await alerts.evaluate();
+  expect(await behind()).toBe(before);
+});
+
 test('events that come over an hour late set nothing off, and are counted', async () => {
   const rule = await alerts.create();
   const { now } = service.clock;

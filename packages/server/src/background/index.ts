@@ -1,3 +1,3 @@
 export type { Ended } from './every.ts';
-export { type Jobs, type RunningJob, TryAgain } from './jobs.ts';
+export { type Jobs, queueNames, type RunningJob, TryAgain } from './jobs.ts';
 export { LeasedWorker } from './leased-worker.ts';

@@ -47,7 +47,7 @@ const queues = {
 } satisfies Record<string, Queue>;
 
 export type QueueName = keyof typeof queues;
-const queueNames = Object.keys(queues) as QueueName[];
+export const queueNames = Object.keys(queues) as QueueName[];
 
 /** After this time without a renewal, another process may take the job. */
 const leaseMs = 30_000;

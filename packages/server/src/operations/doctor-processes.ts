@@ -1,7 +1,7 @@
 import { createClock, databaseTime, openDatabase } from '../postgres/index.ts';
 import type { Finding } from './finding.ts';
 import { processFindings } from './process-findings.ts';
-import { jobsWaitSeconds, servingProcesses } from './processes.store.ts';
+import { jobWaits, servingProcesses } from './processes.store.ts';
 
 /**
  * Checks whether the processes on this database are consistent, and this machine's clock. The
@@ -14,7 +14,7 @@ export async function diagnoseProcesses(servingUrl: string): Promise<Finding[]> 
     await clock.compare(() => databaseTime(db.writer));
     return processFindings({
       processes: await servingProcesses(db.writer),
-      waitSeconds: await jobsWaitSeconds(db.writer, clock.now()),
+      waits: await jobWaits(db.writer, clock.now()),
       clockAheadMs: clock.aheadMs(),
     });
   } catch (error) {

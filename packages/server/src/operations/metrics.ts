@@ -7,11 +7,13 @@ import {
   type Metric,
   Registry,
 } from 'prom-client';
+import { queueNames } from '../background/index.ts';
 import type { FlushObserver } from '../events/index.ts';
 import type { CheckpointObserver } from '../log/index.ts';
 import type { SourceCounts } from '../sources/index.ts';
 import type { WebhookCounts } from '../webhooks/index.ts';
 import type { PresenceObserver } from './presence.ts';
+import type { DatabaseState, JobWaits } from './processes.store.ts';
 import { sharedWhileRunning } from './shared-while-running.ts';
 
 /** The Prometheus registry of one service. Labels never contain tenants, people or ids. */
@@ -27,6 +29,8 @@ export interface Metrics {
   webhooks: WebhookMetrics;
   /** `read` is called at each scrape. */
   watchSources(read: () => Promise<SourceCounts>): void;
+  watchAlerts(behindEntries: () => Promise<number>): void;
+  watchDatabase(read: () => Promise<DatabaseState>): void;
   presence: PresenceObserver;
 }
 
@@ -53,6 +57,50 @@ export function createMetrics(
     buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
     registers,
   });
+  return {
+    registry,
+    ran: backgroundMetrics(registers),
+    request: (method, route, status, seconds) =>
+      requests.observe({ method, route, status }, seconds),
+    flush: flushMetrics(registers, logger, onFlushError),
+    checkpoints: checkpointMetrics(registers),
+    webhooks: webhookMetrics(registers, readFailed),
+    presence: presenceMetrics(registers),
+    watchSources(read) {
+      const gauge = gaugesOf(registers, read, readFailed);
+      const gaps = 'Gaps in the numbers of sources that have been open for 15 minutes or longer';
+      gauge('indelible_source_gaps', gaps, (counts) => counts.gaps);
+      const silent = 'Sources that have stopped sending';
+      gauge('indelible_sources_silent', silent, (counts) => counts.silent);
+    },
+    watchAlerts(read) {
+      const help = 'Log entries that alert rules have not evaluated yet';
+      gaugesOf(registers, read, readFailed)('indelible_alerts_behind_entries', help, (n) => n);
+    },
+    watchDatabase(read) {
+      const gauge = gaugesOf(registers, read, readFailed);
+      gauge('indelible_database_bytes', 'Size of the database', (state) => state.bytes);
+      const ran = 'When retention last began to run, in any process or command';
+      const seconds = (state: DatabaseState) => state.retentionRanMs / 1_000;
+      gauge('indelible_retention_ran_timestamp_seconds', ran, seconds);
+    },
+    watchDisk(freeBytes) {
+      const help = 'Free bytes where the service keeps its files';
+      watch(registers, 'indelible_disk_free_bytes', help, freeBytes);
+    },
+    watchQueue(depth) {
+      const help = 'Events waiting or being written';
+      watch(registers, 'indelible_queue_events', help, () => depth().events);
+      watch(registers, 'indelible_queue_bytes', 'Memory they take', () => depth().bytes);
+    },
+  };
+}
+
+function flushMetrics(
+  registers: Registry[],
+  logger: Pick<Logger, 'warn'>,
+  onFlushError: (error: unknown) => void,
+): FlushObserver {
   const flushEvents = new Histogram({
     name: 'indelible_flush_events',
     help: 'Events written by one flush',
@@ -77,34 +125,15 @@ export function createMetrics(
     registers,
   });
   return {
-    registry,
-    ran: backgroundMetrics(registers),
-    request: (method, route, status, seconds) =>
-      requests.observe({ method, route, status }, seconds),
-    flush: {
-      flushed(count, seconds) {
-        flushEvents.observe(count);
-        flushSeconds.observe(seconds);
-      },
-      created: (category) => events.inc({ category }),
-      failed(error) {
-        failures.inc();
-        logger.warn({ err: error }, 'a flush failed');
-        onFlushError(error);
-      },
+    flushed(count, seconds) {
+      flushEvents.observe(count);
+      flushSeconds.observe(seconds);
     },
-    checkpoints: checkpointMetrics(registers),
-    webhooks: webhookMetrics(registers, readFailed),
-    presence: presenceMetrics(registers),
-    watchSources: (read) => watchSources(registers, countedOnce(read, readFailed)),
-    watchDisk(freeBytes) {
-      const help = 'Free bytes where the service keeps its files';
-      watch(registers, 'indelible_disk_free_bytes', help, freeBytes);
-    },
-    watchQueue(depth) {
-      const help = 'Events waiting or being written';
-      watch(registers, 'indelible_queue_events', help, () => depth().events);
-      watch(registers, 'indelible_queue_bytes', 'Memory they take', () => depth().bytes);
+    created: (category) => events.inc({ category }),
+    failed(error) {
+      failures.inc();
+      logger.warn({ err: error }, 'a flush failed');
+      onFlushError(error);
     },
   };
 }
@@ -153,19 +182,21 @@ function countedOnce<Counts>(
   );
 }
 
-function watchSources(registers: Registry[], counted: () => Promise<SourceCounts | null>): void {
-  const gauge = (name: string, help: string, pick: (counts: SourceCounts) => number) =>
+/** Makes gauges that read these counts, once in each scrape. */
+function gaugesOf<Counts>(
+  registers: Registry[],
+  read: () => Promise<Counts>,
+  failed: (error: unknown) => void,
+) {
+  const counted = countedOnce(read, failed);
+  return (name: string, help: string, pick: (counts: Counts) => number) =>
     new Gauge({
       ...{ name, help, registers },
       async collect() {
         const counts = await counted();
-        if (counts) this.set(pick(counts));
+        if (counts !== null) this.set(pick(counts));
       },
     });
-  const gaps = 'Gaps in the numbers of sources that have been open for 15 minutes or longer';
-  gauge('indelible_source_gaps', gaps, (counts) => counts.gaps);
-  const silent = 'Sources that have stopped sending';
-  gauge('indelible_sources_silent', silent, (counts) => counts.silent);
 }
 
 function backgroundMetrics(registers: Registry[]): Metrics['ran'] {
@@ -175,15 +206,26 @@ function backgroundMetrics(registers: Registry[]): Metrics['ran'] {
     labelNames: ['work', 'outcome'],
     registers,
   });
-  return (work, ok) => runs.inc({ work, outcome: ok ? 'done' : 'failed' });
+  const succeeded = new Gauge({
+    name: 'indelible_background_succeeded_timestamp_seconds',
+    help: 'When this process last ended a run of background work successfully, by what it was',
+    labelNames: ['work'],
+    registers,
+  });
+  return (work, ok) => {
+    runs.inc({ work, outcome: ok ? 'done' : 'failed' });
+    if (ok) succeeded.setToCurrentTime({ work });
+  };
 }
 
 function presenceMetrics(registers: Registry[]): PresenceObserver {
   const gauge = (name: string, help: string) => new Gauge({ name, help, registers });
-  const wait = gauge(
-    'indelible_jobs_wait_seconds',
-    'How long the background job that has been due longest has waited',
-  );
+  const wait = new Gauge({
+    name: 'indelible_jobs_wait_seconds',
+    help: 'How long the background job that has been due longest has waited, by what it is',
+    labelNames: ['work'],
+    registers,
+  });
   const failures = gauge(
     'indelible_misconfigured',
     'Settings that processes on this database must share and do not; the log says which',
@@ -192,9 +234,13 @@ function presenceMetrics(registers: Registry[]): PresenceObserver {
     'indelible_clock_ahead_seconds',
     "The clock of this machine against PostgreSQL's, by which the service goes",
   );
+  const show = (waits: JobWaits) => {
+    for (const work of queueNames) wait.set({ work }, waits[work] ?? 0);
+  };
+  show({});
   return {
     looked(seen) {
-      wait.set(seen.waitSeconds);
+      show(seen.waits);
       failures.set(seen.failures);
       ahead.set(seen.clockAheadMs / 1_000);
     },

@@ -60,12 +60,12 @@ test('a database without a worker is told, and is a failure once a job has waite
   const { presence, lines, seen } = serving();
   await presence.renew(false);
   expect(await diagnosed()).toEqual(['warn background work']);
-  expect(seen.at(-1)).toMatchObject({ failures: 0, waitSeconds: 0 });
+  expect(seen.at(-1)).toMatchObject({ failures: 0, waits: {} });
   await owner.query(`INSERT INTO jobs (tenant_id, queue, id, data, due_at)
     VALUES (gen_random_uuid(), 'export', gen_random_uuid(), '{}', now() - interval '2 minutes')`);
   await presence.renew(false);
   expect(seen.at(-1)?.failures).toBe(1);
-  expect(seen.at(-1)?.waitSeconds).toBeGreaterThan(119);
+  expect(seen.at(-1)?.waits.export).toBeGreaterThan(119);
   expect(lines.at(-1)).toContain('--role worker');
   expect(await diagnosed()).toEqual(['fail background work']);
   const worker = serving();

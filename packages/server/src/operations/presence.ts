@@ -4,7 +4,8 @@ import type { Signer } from '../crypto/index.ts';
 import { type Clock, type Database, databaseTime, writeInBackground } from '../postgres/index.ts';
 import { processFindings } from './process-findings.ts';
 import {
-  jobsWaitSeconds,
+  type JobWaits,
+  jobWaits,
   keepProcess,
   removeProcess,
   servingProcesses,
@@ -24,8 +25,7 @@ export interface PresenceObserver {
 }
 
 export interface Seen {
-  /** How long the job that is most overdue has waited. */
-  waitSeconds: number;
+  waits: JobWaits;
   /** The number of problems of all processes together. */
   failures: number;
   clockAheadMs: number;
@@ -49,16 +49,16 @@ export function createPresence(deps: PresenceDeps): Presence {
       await clock.compare(() => databaseTime(db.background));
       const signingKey = Buffer.from(await deps.signer.publicKey());
       const clockAheadMs = clock.aheadMs();
-      const { processes, waitSeconds } = await writeInBackground(db, async (tx) => {
+      const { processes, waits } = await writeInBackground(db, async (tx) => {
         await keepProcess(tx, id, { isWorker, sessionSecret, signingKey, clockAheadMs });
-        const waitSeconds = await jobsWaitSeconds(tx, clock.now());
-        return { processes: await servingProcesses(tx), waitSeconds };
+        const waits = await jobWaits(tx, clock.now());
+        return { processes: await servingProcesses(tx), waits };
       });
-      const problems = processFindings({ processes, waitSeconds, clockAheadMs }).filter(
+      const problems = processFindings({ processes, waits, clockAheadMs }).filter(
         ({ level }) => level !== 'ok',
       );
       const failures = problems.filter(({ level }) => level === 'fail').length;
-      observer.looked({ waitSeconds, failures, clockAheadMs });
+      observer.looked({ waits, failures, clockAheadMs });
       for (const { check, level, detail } of problems) {
         if (!told.has(check + level)) logger[level === 'fail' ? 'error' : 'warn'](detail);
       }

@@ -1,5 +1,5 @@
 import type { Finding } from './finding.ts';
-import type { ServingProcess } from './processes.store.ts';
+import type { JobWaits, ServingProcess } from './processes.store.ts';
 
 const waitSecondsMax = 60;
 const clockAheadMsMax = 1_000;
@@ -7,14 +7,14 @@ const clockAheadMsMax = 1_000;
 /** The state of a running installation. */
 export interface Running {
   processes: readonly ServingProcess[];
-  /** How long the job that is most overdue has waited. */
-  waitSeconds: number;
+  waits: JobWaits;
   /** Of this machine, which may not be a serving one. */
   clockAheadMs: number;
 }
 
 /** Settings that all processes on one database must share, and roles that one of them must have. */
-export function processFindings({ processes, waitSeconds, clockAheadMs }: Running): Finding[] {
+export function processFindings({ processes, waits, clockAheadMs }: Running): Finding[] {
+  const waitSeconds = Math.max(0, ...Object.values(waits));
   const problems = [
     ...secretFinding(processes),
     ...keyFinding(processes),

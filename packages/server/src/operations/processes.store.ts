@@ -37,12 +37,29 @@ export async function servingProcesses(tx: Query): Promise<ServingProcess[]> {
   return rows;
 }
 
-/** How many seconds the most overdue job has waited; 0 if none is due. */
-export async function jobsWaitSeconds(tx: Query, nowMs: number): Promise<number> {
-  const { rows } = await tx.query<{ seconds: number }>(
-    `SELECT coalesce(extract(epoch FROM $1 - min(due_at)), 0)::float8 AS seconds
-     FROM jobs WHERE due_at <= $1`,
+/** Queues with a due job, and how many seconds the most overdue one of each has waited. */
+export type JobWaits = Readonly<Record<string, number>>;
+
+export async function jobWaits(tx: Query, nowMs: number): Promise<JobWaits> {
+  const { rows } = await tx.query<{ queue: string; seconds: number }>(
+    `SELECT queue, extract(epoch FROM $1 - min(due_at))::float8 AS seconds
+     FROM jobs WHERE due_at <= $1 GROUP BY queue`,
     [new Date(nowMs)],
   );
-  return rows[0]?.seconds ?? 0;
+  return Object.fromEntries(rows.map(({ queue, seconds }) => [queue, seconds]));
+}
+
+/** What the metrics tell of the whole installation. */
+export interface DatabaseState {
+  bytes: number;
+  /** By its own clock; before the first run, when the schema was made. */
+  retentionRanMs: number;
+}
+
+export async function databaseState(tx: Query): Promise<DatabaseState> {
+  const { rows } = await tx.query<DatabaseState>(
+    `SELECT pg_database_size(current_database()) AS bytes,
+       seen_at AS "retentionRanMs" FROM retention_clock`,
+  );
+  return rows[0] ?? { bytes: 0, retentionRanMs: 0 };
 }

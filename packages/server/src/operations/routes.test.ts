@@ -214,6 +214,7 @@ test('requests, flushes, events and the queue show in the metrics as they happen
   writeFileSync(join(dataDir, 'objects'), 'a file where the object store was');
   expect((await post('fine')).statusCode).toBe(201);
   await app.checkpoints.tick();
+  await app.background.run('sources');
 
   const metrics = await metricsOf(app);
   const requests = 'indelible_http_request_seconds_count';
@@ -233,14 +234,27 @@ test('requests, flushes, events and the queue show in the metrics as they happen
   expect(metrics.get('indelible_checkpoints_total')).toBeGreaterThan(0);
   expect(metrics.get('indelible_checkpoint_failures_total')).toBe(1);
   expect(metrics.get('indelible_log_halted')).toBe(0);
+  expect(metrics.get('indelible_background_runs_total{work="sources",outcome="done"}')).toBe(1);
+  const succeeded = 'indelible_background_succeeded_timestamp_seconds{work="sources"}';
+  expect(metrics.get(succeeded)).toBeGreaterThan(service.clock.now / 1_000 - 3_600);
+  expect(metrics.get('indelible_database_bytes')).toBeGreaterThan(1_000_000);
+  const { rows } = await service.owner.query(
+    'SELECT extract(epoch FROM seen_at)::float8 AS at FROM retention_clock',
+  );
+  const ran = metrics.get('indelible_retention_ran_timestamp_seconds');
+  expect(ran).toBeCloseTo(rows[0].at, 2);
   expect(metrics.get('process_resident_memory_bytes')).toBeGreaterThan(0);
   const labels = [...metrics.keys()].join('\n');
   expect(labels).not.toContain(tenant.id);
   const names = new Set(labels.match(/^indelible_[a-z_]+?(?=_bucket|_sum|_count|\{|$)/gm));
   expect([...names].sort()).toEqual([
+    'indelible_alerts_behind_entries',
+    'indelible_background_runs_total',
+    'indelible_background_succeeded_timestamp_seconds',
     'indelible_checkpoint_failures_total',
     'indelible_checkpoints_total',
     'indelible_clock_ahead_seconds',
+    'indelible_database_bytes',
     'indelible_disk_free_bytes',
     'indelible_events_total',
     'indelible_flush_events',
@@ -253,6 +267,7 @@ test('requests, flushes, events and the queue show in the metrics as they happen
     'indelible_misconfigured',
     'indelible_queue_bytes',
     'indelible_queue_events',
+    'indelible_retention_ran_timestamp_seconds',
     'indelible_source_gaps',
     'indelible_sources_silent',
     'indelible_webhook_behind_entries',

@@ -240,6 +240,7 @@ test('no serving role holds a right on any table beyond those that are named her
     'writer INSERT word_blocks',
     'writer INSERT word_heads',
     'writer INSERT word_lists',
+    'writer SELECT(seen_at) retention_clock',
     'writer UPDATE former_emails',
     'writer UPDATE processes',
     'writer UPDATE tenants',
