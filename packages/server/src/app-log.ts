@@ -48,7 +48,6 @@ export async function wireRecording(
 ) {
   const make = (wanted: PartitionWanted) => record(db, (tx) => makePartitions(tx, [wanted]));
   const partitions = createPartitionKeeper(make);
-  const { queueBytesMax } = config;
   const flushed = (events: number, seconds: number) => {
     metrics.flush.flushed(events, seconds);
     onFlush();
@@ -61,7 +60,8 @@ export async function wireRecording(
     plans: config.catalogue.plans,
     partitions,
     observer,
-    queueBytesMax,
+    queueBytesMax: config.queueBytesMax,
+    waitMs: config.roomWaitMs,
   });
   metrics.watchQueue(() => groupCommit.depth());
   metrics.watchDisk(() => freeBytes(config));

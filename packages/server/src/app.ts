@@ -166,7 +166,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
 /** The bounds of what callers may ask at the same time. */
 async function limitCalls(http: FastifyInstance, config: Config): Promise<void> {
   queueReads(http, config.databasePoolSize);
-  limitBytesInFlight(http, config.bodyBytesMax);
+  limitBytesInFlight(http, config.bodyBytesMax, config.roomWaitMs);
   await limitReads(http, config.rateLimitPerMinute);
 }
 

@@ -59,6 +59,8 @@ export interface Config {
   readonly queueBytesMax: number;
   /** Of all bodies that arrive or are worked on, as announced. */
   readonly bodyBytesMax: number;
+  /** How long a call waits for room for its body or its events. */
+  readonly roomWaitMs: number;
   readonly connectionsMax: number;
   /** Of one tenant's exports: waiting or being made, and bytes of the files kept. */
   readonly exportsUnfinishedMax: number;
@@ -140,6 +142,7 @@ export function readConfig(env: Environment): Config {
     archiveIntervalMs: readInterval(read.text('ARCHIVE_INTERVAL') ?? '24h'),
     queueBytesMax: 64 * 2 ** 20,
     bodyBytesMax: read.integer('BODIES_MIB_MAX', 64, 32, 65_536) * 2 ** 20,
+    roomWaitMs: 10_000,
     connectionsMax: read.integer('CONNECTIONS_MAX', 4_000, 10, 100_000),
     exportsUnfinishedMax: read.integer('EXPORTS_UNFINISHED_MAX', 20, 1, 10_000),
     exportBytesMax: read.integer('EXPORTS_KEPT_GIB_MAX', 20, 1, 100_000) * 2 ** 30,

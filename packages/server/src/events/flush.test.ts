@@ -167,8 +167,23 @@ test('heads that are never released cost their own events 503 after the lock tim
   }
 }, 60_000);
 
-test('a full queue answers 503, loses nothing it took, and takes events again once it has room', async () => {
+test('calls wait while the queue is full, and none is refused if it has room in time', async () => {
   const { app } = await further(6, { queueBytesMax: 64 * 1_024 });
+  const held = await service.tenant();
+  const release = await holdHeads(held.id);
+  const names = Array.from({ length: 60 }, (_, n) => `event ${n}`);
+  const answers = names.map((name) =>
+    post(eventOf({ ...named(name), reason: 'x'.repeat(1_000) }), held.key, app),
+  );
+  await expect.poll(() => app.groupCommit.depth().bytes).toBeGreaterThan(60 * 1_024);
+  await release();
+  expect(new Set((await Promise.all(answers)).map(({ status }) => status))).toEqual(new Set([201]));
+  expect((await storedNames(held.id)).toSorted()).toEqual(names.toSorted());
+  expect(app.groupCommit.depth()).toEqual({ events: 0, bytes: 0 });
+});
+
+test('a queue that stays full answers 503, loses nothing it took, and takes events again once it has room', async () => {
+  const { app } = await further(6, { queueBytesMax: 64 * 1_024, roomWaitMs: 0 });
   const [held, free] = [await service.tenant(), await service.tenant()];
   const release = await holdHeads(held.id);
   const large = (n: number) =>

@@ -6,7 +6,7 @@ import {
   uuidTimeMs,
 } from '@indelible/protocol';
 import { invalidKeyIds } from '../api-keys/index.ts';
-import { AppError, unavailable } from '../http/index.ts';
+import { AppError, FairQueue, unavailable } from '../http/index.ts';
 import {
   damagedSentence,
   LogDamaged,
@@ -47,6 +47,8 @@ export interface FlushDeps {
   partitions: PartitionKeeper;
   observer: FlushObserver;
   queueBytesMax: number;
+  /** How long events wait for room in a full queue. */
+  waitMs: number;
 }
 
 /**
@@ -55,6 +57,9 @@ export interface FlushDeps {
  * others.
  */
 const slotWaitMsMax = 4_000;
+
+/** Calls of a tenant that wait for room in the queue. */
+const waitingMax = 1_000;
 
 /**
  * Group commit without a timer: a flush starts as soon as one of two slots is free and takes the
@@ -69,32 +74,36 @@ export class GroupCommit {
   #flushes = 0;
   #waiters = 0;
   #events = 0;
-  #bytes = 0;
   #pumping = false;
+  readonly #room: FairQueue;
 
   constructor(deps: FlushDeps) {
     this.#deps = deps;
+    const { queueBytesMax: max, waitMs } = deps;
+    this.#room = new FairQueue({ max, waitingPerCaller: waitingMax, waitMs }, () =>
+      unavailable('the recording queue is full; retry with the same ids'),
+    );
   }
 
   /**
    * Resolves after the commit, with the outcomes in the given order. Checks in the same transaction
-   * that `keyId` is not revoked. Throws `unavailable` if the queue is full (64 MiB). An event that
-   * the database could not take is `rejected` as `unavailable`: if the connection broke during the
-   * commit it may be stored, so send it again with the same id.
+   * that `keyId` is not revoked. Waits while the queue is full (64 MiB), then throws `unavailable`.
+   * An event that the database could not take is `rejected` as `unavailable`: if the connection
+   * broke during the commit it may be stored, so send it again with the same id.
    */
   async record(events: readonly PreparedEvent[], keyId: string | null): Promise<Outcome[]> {
-    const bytes = events.reduce((sum, event) => sum + event.bytes, 0);
-    if (this.#bytes + bytes > this.#deps.queueBytesMax) {
-      throw unavailable('the recording queue is full; retry with the same ids');
-    }
-    this.#bytes += bytes;
+    const [first] = events;
+    if (!first) return [];
+    const size = events.reduce((sum, event) => sum + event.bytes, 0);
+    const wanted = { caller: first.tenantId, size, share: this.#deps.queueBytesMax };
+    const release = this.#room.tryTake(wanted) ?? (await this.#room.take(wanted));
     this.#events += events.length;
     const settled = events.map(
       (event) => new Promise<Outcome>((settle) => this.#queue.add({ event, keyId, settle })),
     );
     this.#pumpSoon();
     const outcomes = await Promise.all(settled);
-    this.#bytes -= bytes;
+    release();
     this.#events -= events.length;
     if (this.#events === 0) for (const resolve of this.#idle.splice(0)) resolve();
     return outcomes;
@@ -102,7 +111,7 @@ export class GroupCommit {
 
   /** Events waiting or being written, and their bytes. */
   depth(): { events: number; bytes: number } {
-    return { events: this.#events, bytes: this.#bytes };
+    return { events: this.#events, bytes: this.#room.taken };
   }
 
   /** Whether there are more events than one flush takes. */

@@ -3,7 +3,7 @@ import { storedFilter, typeId, uuidFromTypeId } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { lookAt, type RecordAccess, readAsTenant, type TenantAccess } from '../access/index.ts';
 import type { Jobs } from '../background/index.ts';
-import { AppError, answerPage, FairSlots, readPage, whenGone } from '../http/index.ts';
+import { AppError, answerPage, FairQueue, readPage, whenGone } from '../http/index.ts';
 import { whenceOf } from '../own-event.ts';
 import { readTenant, write } from '../postgres/index.ts';
 import { getTenant } from '../tenants/index.ts';
@@ -34,14 +34,12 @@ const chunkBytes = 256 * 1024;
  * any number of readers. Small files end within moments, so a further request waits. Jobs need no
  * slot.
  */
-const streamLimits = {
-  ...{ slotsMax: Number.POSITIVE_INFINITY, slotsPerTenant: 8 },
-  ...{ waitingPerTenant: 50, waitMs: 5_000 },
-};
+const streamLimits = { max: Number.POSITIVE_INFINITY, waitingPerCaller: 50, waitMs: 5_000 };
+const streamsPerTenant = 8;
 
 function noSlot(): AppError {
   const detail =
-    `${streamLimits.slotsPerTenant} exports of this tenant are being sent; wait until one ends, or ` +
+    `${streamsPerTenant} exports of this tenant are being sent; wait until one ends, or ` +
     'send Prefer: respond-async';
   return new AppError('rate_limited', detail, { headers: { 'retry-after': '5' } });
 }
@@ -49,7 +47,7 @@ function noSlot(): AppError {
 /** Exports: create (with the answer or by workers), show, cancel. */
 export function exportRoutes(app: FastifyInstance, deps: ExportDeps): void {
   const { now } = deps;
-  const slots = new FairSlots(streamLimits, noSlot);
+  const streams = new FairQueue(streamLimits, noSlot);
 
   app.post(exportsPath, { config: bodyConfig, schema: createSchema }, async (request, reply) => {
     const input = readExportInput(request.body);
@@ -61,7 +59,8 @@ export function exportRoutes(app: FastifyInstance, deps: ExportDeps): void {
       async (access) => {
         request.gone = whenGone(reply);
         if (!wantsJob) {
-          const release = await slots.take(access.tenantId, request.gone);
+          const wanted = { caller: access.tenantId, size: 1, share: streamsPerTenant };
+          const release = await streams.take(wanted, request.gone);
           finished(reply.raw, release);
         }
         return createExport(request, deps, access, input, wantsJob);

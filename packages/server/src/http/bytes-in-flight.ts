@@ -1,63 +1,65 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { FairQueue, type Wanted } from './fair-queue.ts';
 import { onceClosed } from './once-closed.ts';
 import { AppError, unavailable } from './problem.ts';
+import { whenGone } from './tenant-reads.ts';
 
-/** Bodies and large answers at the same time. */
-const countMax = 2_000;
+/** What a body counts at least: its request takes memory too. */
+const bodyBytesMin = 32 * 1024;
 
 /** Smaller answers fit into the buffers of their connection. */
 const answerBytesMin = 64 * 1024;
 
-interface Load {
-  bytes: number;
-  count: number;
-}
+/** Requests of a caller that wait, their bodies unread. */
+const waitingMax = 1_000;
 
 /**
  * Bounds the memory of bodies and answers. A body counts with its announced size from its first
  * byte, an answer from when it is made, both until the answer has ended. So bodies without an end,
  * and readers that stop, cost a caller its own share alone: a tenant has a quarter, all callers
- * without a credential together a sixteenth. Refuses with `rate_limited`, or with `unavailable`
- * when other callers have taken the rest.
+ * without a credential together a sixteenth. Without room a body waits unread for `waitMs`; then,
+ * and at once for an answer or without a credential, `rate_limited` if the caller has taken its
+ * share, `unavailable` if others have taken the rest.
  */
-export function limitBytesInFlight(http: FastifyInstance, bytesMax: number): void {
-  const all: Load = { bytes: 0, count: 0 };
-  const loads = new Map<string, Load>();
-  // One alone always fits: a share may be smaller than the largest answer.
-  const fits = (load: Load, bytes: number, part: number) =>
-    load.count === 0 || (load.bytes + bytes <= bytesMax * part && load.count < countMax * part);
-  const admit = (request: FastifyRequest, reply: FastifyReply, bytes: number) => {
+export function limitBytesInFlight(http: FastifyInstance, bytesMax: number, waitMs: number): void {
+  const refusal = (wanted: Wanted) =>
+    queue.hasTakenShare(wanted)
+      ? tooMany()
+      : unavailable('too many bodies and answers are under way');
+  const queue = new FairQueue({ max: bytesMax, waitingPerCaller: waitingMax, waitMs }, refusal);
+  const wantedBy = (request: FastifyRequest, size: number): Wanted => {
     const { caller, part } = shareOf(request);
-    const own = loads.get(caller) ?? { bytes: 0, count: 0 };
-    if (!fits(own, bytes, part)) throw tooMany();
-    if (!fits(all, bytes, 1)) throw unavailable('too many bodies and answers are under way');
-    loads.set(caller, own);
-    add(own, all, bytes, 1);
-    onceClosed(reply.raw, () => {
-      add(own, all, -bytes, -1);
-      if (own.count === 0) loads.delete(caller);
-    });
+    return { caller, size, share: bytesMax * part };
   };
   http.addHook('preParsing', (request, reply, payload, done) => {
     const bytes = announcedBytes(request);
     if (bytes === 0) return done(null, payload);
-    reply.header('connection', 'close'); // unless it is admitted: the rest of the body is not read
-    admit(request, reply, bytes);
-    reply.removeHeader('connection');
-    done(null, payload);
+    const wanted = wantedBy(request, Math.max(bytes, bodyBytesMin));
+    const read = (release: () => void) => {
+      onceClosed(reply.raw, release);
+      done(null, payload);
+    };
+    const release = queue.tryTake(wanted);
+    if (release) return read(release);
+    reply.header('connection', 'close'); // if it is refused, the rest of the body is not read
+    if (!request.principal) throw refusal(wanted);
+    queue.take(wanted, whenGone(reply)).then((later) => {
+      reply.removeHeader('connection');
+      read(later);
+    }, done);
   });
   http.addHook('onSend', (request, reply, payload, done) => {
     const isText = typeof payload === 'string' || Buffer.isBuffer(payload);
     const bytes = isText ? payload.length : 0;
-    if (request.principal && bytes >= answerBytesMin) admit(request, reply, bytes);
+    if (request.principal && bytes >= answerBytesMin) admitAnswer(request, reply, bytes);
     done(null, payload);
   });
-}
 
-function add(own: Load, all: Load, bytes: number, count: number): void {
-  for (const load of [own, all]) {
-    load.bytes += bytes;
-    load.count += count;
+  function admitAnswer(request: FastifyRequest, reply: FastifyReply, bytes: number): void {
+    const wanted = wantedBy(request, bytes);
+    const release = queue.tryTake(wanted);
+    if (!release) throw refusal(wanted);
+    onceClosed(reply.raw, release);
   }
 }
 

@@ -74,7 +74,7 @@ test('a request whose head or body does not arrive in time is answered 408, and 
 });
 
 test('unfinished bodies of a tenant take its share alone, and give it back when they end', async () => {
-  const { port } = await listening({ bodyBytesMax: 4 * batchBytesMax });
+  const { port } = await listening({ bodyBytesMax: 4 * batchBytesMax, roomWaitMs: 0 });
   const batch = head('/api/audit-logs/batch', one.key, batchBytesMax);
   const hold = async () => {
     const socket = await dial(port);
@@ -91,6 +91,21 @@ test('unfinished bodies of a tenant take its share alone, and give it back when 
   expect(await record(port, other.key)).toBe('201');
   holder.destroy();
   await expect.poll(() => record(port, one.key), soon).toBe('201');
+});
+
+test('a body waits, unread, until its tenant has room, and is recorded then', async () => {
+  const { port } = await listening({ bodyBytesMax: 4 * batchBytesMax });
+  const holder = await dial(port);
+  holder.write(`${head('/api/audit-logs/batch', one.key, batchBytesMax)}{"events":[`);
+  let waits = Promise.resolve('');
+  const outcome = () => {
+    waits = record(port, one.key);
+    const others = record(port, other.key).then(() => record(port, other.key));
+    return Promise.race([waits, others.then((status) => `waits, others ${status}`)]);
+  };
+  await expect.poll(outcome, soon).toBe('waits, others 201');
+  holder.destroy();
+  expect(await waits).toBe('201');
 });
 
 test('bodies without a credential have a share of their own, and it is small', async () => {

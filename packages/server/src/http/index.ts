@@ -1,5 +1,5 @@
 export { acceptedType } from './accepted-type.ts';
-export { FairSlots } from './fair-slots.ts';
+export { FairQueue } from './fair-queue.ts';
 export {
   answer,
   idParams,

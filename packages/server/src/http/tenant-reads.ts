@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { FairSlots } from './fair-slots.ts';
+import { FairQueue } from './fair-queue.ts';
 import { onceClosed } from './once-closed.ts';
 import { AppError, unavailable } from './problem.ts';
 
@@ -26,16 +26,15 @@ const parts: Record<KindOfRead, number> = { page: 0.4, statistics: 0.2, search: 
  * those a tenant may take all but one. Further ones wait, 50 of a tenant, for ten seconds.
  */
 export function queueReads(http: FastifyInstance, connections: number): void {
-  const slotsOf = (kind: KindOfRead) => {
-    const slotsMax = Math.max(1, Math.floor(connections * parts[kind]));
-    const slotsPerTenant = Math.max(1, slotsMax - 1);
-    const limits = { slotsMax, slotsPerTenant, waitingPerTenant: waitingMax, waitMs };
-    return new FairSlots(limits, tooMany);
+  const queueOf = (kind: KindOfRead) => {
+    const max = Math.max(1, Math.floor(connections * parts[kind]));
+    const queue = new FairQueue({ max, waitingPerCaller: waitingMax, waitMs }, tooMany);
+    return { queue, share: Math.max(1, max - 1) };
   };
-  const slots = {
-    page: slotsOf('page'),
-    statistics: slotsOf('statistics'),
-    search: slotsOf('search'),
+  const queues = {
+    page: queueOf('page'),
+    statistics: queueOf('statistics'),
+    search: queueOf('search'),
   };
   const releases = new WeakMap<FastifyRequest, () => void>();
   http.decorateRequest('gone');
@@ -45,7 +44,8 @@ export function queueReads(http: FastifyInstance, connections: number): void {
     const kind = routeOptions.config.reads ?? (isRead ? 'page' : undefined);
     if (!principal || kind === undefined) return;
     request.gone = whenGone(reply);
-    const release = await slots[kind].take(tenantOf(request), request.gone);
+    const { queue, share } = queues[kind];
+    const release = await queue.take({ caller: tenantOf(request), size: 1, share }, request.gone);
     releases.set(request, release);
     onceClosed(reply.raw, release);
   });
