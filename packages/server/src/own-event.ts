@@ -70,11 +70,14 @@ export function reopenedEvent(
 }
 
 /**
- * Appends the event to the tenant's log in the transaction of the change: both are stored, or
- * neither. Resolves to the event's UUID. The log must be open. Locks the log's head, so call it
- * last.
+ * Appends the events to the tenant's log in the transaction of the change: all are stored, or
+ * neither. Resolves to their UUIDs. The log must be open. Locks the log's head, so call it last.
  */
-export type RecordOwn = (tx: WriterTx, tenantId: string, event: OwnEvent) => Promise<string>;
+export type RecordOwn = (
+  tx: WriterTx,
+  tenantId: string,
+  ...events: readonly OwnEvent[]
+) => Promise<string[]>;
 
 /**
  * Records an event without its own transaction in the tenant's log; resolves after the commit, with

@@ -23,8 +23,8 @@ import { type Opened, ofKnownActors, openWatch, rememberedMax, type Watch } from
 export interface RuleOutcome {
   rule: RuleRow;
   findings: Finding[];
-  /** How many more there were, above the limit. */
-  dropped: number;
+  /** Those above the limit. */
+  dropped: Finding[];
   /** Undefined: unchanged. */
   silentAtMs?: number | null;
 }
@@ -32,9 +32,29 @@ export interface RuleOutcome {
 export interface Batch {
   /** The sequence after the last one that is evaluated. */
   end: number;
-  late: number;
+  /** The sequences of events that came too late. */
+  late: number[];
   outcomes: RuleOutcome[];
 }
+
+/** More in one transaction would lock the log, and hold recording up, longer than a flush does. */
+const alertsMax = 200;
+
+/** The same, or its first events with at most so many alerts; one event has at most one a rule. */
+export function shortened(batch: Batch): Batch {
+  const found = batch.outcomes.flatMap(({ findings }) => findings.flatMap(setOffBy));
+  const end = found.sort((a, b) => a - b)[alertsMax];
+  if (end === undefined) return batch;
+  const isBefore = (finding: Finding) => (setOffBy(finding)[0] ?? 0) < end;
+  const outcomes = batch.outcomes.map((outcome) => {
+    const { findings, dropped } = outcome;
+    return { ...outcome, findings: findings.filter(isBefore), dropped: dropped.filter(isBefore) };
+  });
+  return { end, late: batch.late.filter((sequence) => sequence < end), outcomes };
+}
+
+/** The event that completed it; a silence has none. */
+const setOffBy = ({ events }: Finding) => events.slice(-1).map(({ sequence }) => sequence);
 
 /** A rule that could not recall what it needs begins anew after this time. */
 const restMs = 10 * minuteMs;
@@ -125,11 +145,14 @@ export async function evaluateBatch(
       }
       const found = matched.flatMap((each) => watch.evaluator.take(each) ?? []);
       const known = await ofKnownActors(tx, visible, settingsOf(rule), found);
-      const findings = known.filter((each) => watch.limit.allows(each));
-      outcomes.push({ rule, findings, dropped: known.length - findings.length });
+      const outcome: RuleOutcome = { rule, findings: [], dropped: [] };
+      for (const each of known) {
+        (watch.limit.allows(each) ? outcome.findings : outcome.dropped).push(each);
+      }
+      outcomes.push(outcome);
     }
   }
-  return { end, late: events.filter(isLate).length, outcomes };
+  return { end, late: events.filter(isLate).map(({ sequence }) => sequence), outcomes };
 }
 
 /** How long a statement of a rule may look back. */
@@ -239,7 +262,7 @@ async function lookForSilence(
 ): Promise<RuleOutcome> {
   const windowMs = (settingsOf(rule).windowMinutes ?? 0) * minuteMs;
   const { silentAtMs } = rule;
-  const unchanged = { rule, findings: [], dropped: 0 };
+  const unchanged = { rule, findings: [], dropped: [] };
   const last = matched.at(-1);
   if (silentAtMs === null) return last ? { ...unchanged, silentAtMs: nowMs + windowMs } : unchanged;
   if (silentAtMs > nowMs || !isAtEnd) return unchanged;

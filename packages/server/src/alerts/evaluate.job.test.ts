@@ -284,3 +284,33 @@ test('a rule raises 60 alerts in an hour at most, and says how many more there w
   await alerts.call('PUT', `/${id}`, { filters: { action: ['publish', 'delete'] } });
   expect(await dropped()).toBe(0);
 });
+
+test('rules that all ring at once hold the log for 200 alerts at a time, and lose none', async () => {
+  const [rules, events] = [10, 65];
+  await alerts.create();
+  await service.owner.query(
+    `INSERT INTO alert_rules (tenant_id, id, settings, enabled, from_sequence, created_at, updated_at)
+     SELECT $1, gen_random_uuid(), settings, true, from_sequence, now(), now()
+     FROM alert_rules, generate_series(2, $2) WHERE tenant_id = $1`,
+    [tenant.id, rules],
+  );
+  await service.owner.query(`CREATE TABLE inserted (by bigint, tenant uuid);
+    CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = indelible
+      AS 'BEGIN INSERT INTO inserted SELECT txid_current(), tenant_id FROM fresh; RETURN NULL; END';
+    CREATE TRIGGER note AFTER INSERT ON audit_events REFERENCING NEW TABLE AS fresh EXECUTE FUNCTION note()`);
+  await alerts.record(...Array.from({ length: events }, () => ({})));
+  await alerts.evaluate();
+  const { rows } = await service.owner.query<{ most: number; all: number }>(
+    `SELECT max(n)::int AS most, sum(n)::int AS all
+     FROM (SELECT count(*) AS n FROM inserted WHERE tenant = $1 GROUP BY by) t`,
+    [tenant.id],
+  );
+  expect(rows[0]?.most).toBeLessThanOrEqual(200);
+  // Besides: the events, and one message about each rule.
+  expect(rows[0]?.all).toBe(events + rules * (60 + 1));
+  const { data } = (await alerts.call('GET', '')).body;
+  const own = data.filter(({ enabled }: { enabled: boolean }) => enabled);
+  expect(own.map(({ dropped }: { dropped: number }) => dropped)).toEqual(
+    Array(rules).fill(events - 60),
+  );
+});

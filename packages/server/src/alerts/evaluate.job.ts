@@ -12,7 +12,7 @@ import {
   releaseCursor,
 } from './cursor.store.ts';
 import { minuteMs } from './evaluate.ts';
-import { type Batch, evaluateBatch, RuleMemory } from './evaluate-batch.ts';
+import { type Batch, evaluateBatch, RuleMemory, shortened } from './evaluate-batch.ts';
 import { watchOf } from './rule.ts';
 import { listRules, type RuleRow, rulesToChange, saveRule } from './store.ts';
 import { type TellDeps, tellDue } from './tell.ts';
@@ -81,13 +81,17 @@ async function step(
   });
   if (read === null) return false;
   const { cursor, rules, memory, batch } = read;
-  if (!(await store(deps, leased, cursor.nextSequence, batch))) return false;
-  memory.sequence = batch.end;
-  if (memories.size >= memoriesMax) memories.clear();
-  memories.set(tenantId, memory);
-  const hasFound = batch.outcomes.some(({ findings }) => findings.length > 0);
+  const stored = shortened(batch);
+  if (!(await store(deps, leased, cursor.nextSequence, stored))) return false;
+  // A shortened batch is not what the memory has seen.
+  if (stored === batch) {
+    memory.sequence = batch.end;
+    if (memories.size >= memoriesMax) memories.clear();
+    memories.set(tenantId, memory);
+  }
+  const hasFound = stored.outcomes.some(({ findings }) => findings.length > 0);
   const hasTold = await tellDue(deps, tenantId, rules);
-  return batch.end > cursor.nextSequence || hasFound || hasTold;
+  return stored.end > cursor.nextSequence || hasFound || hasTold;
 }
 
 /** False if another process has the lease, or has stored this batch: then nothing is stored. */
@@ -95,13 +99,14 @@ function store(
   deps: EvaluateDeps,
   leased: LeasedCursor,
   from: number,
-  { end, late, outcomes }: Batch,
+  { end, outcomes, ...batch }: Batch,
 ): Promise<boolean> {
+  const late = batch.late.length;
   const { db, now } = deps;
   const { tenantId } = leased;
   const changes = outcomes.filter(
     ({ findings, dropped, silentAtMs }) =>
-      findings.length + dropped > 0 || silentAtMs !== undefined,
+      findings.length + dropped.length > 0 || silentAtMs !== undefined,
   );
   if (changes.length === 0) {
     return moveCursor(db.background, leased, from, end, late, now() + leaseMs);
@@ -111,17 +116,19 @@ function store(
     await lockHeads(tx, [tenantId], true);
     if (!(await moveCursor(tx, leased, from, end, late, now() + leaseMs))) return false;
     const current = await rulesToChange(tx, tenantId);
-    for (const { rule, findings, dropped, silentAtMs } of changes) {
-      const row = current.find((each) => isUnchanged(each, rule));
-      if (!row) continue;
-      const counted = { ...row, dropped: row.dropped + dropped };
-      const next = silentAtMs === undefined ? counted : { ...counted, silentAtMs };
-      const raised: string[] = [];
-      for (const finding of findings) {
-        raised.push(await deps.recordOwn(tx, tenantId, raisedEvent(row, finding)));
-      }
-      await saveRule(tx, withUntold(next, raised, now()));
-    }
+    const unchanged = changes.flatMap((change) => {
+      const row = current.find((each) => isUnchanged(each, change.rule));
+      return row ? [{ ...change, row }] : [];
+    });
+    const alerts = unchanged.flatMap(({ row, findings }) =>
+      findings.map((finding) => raisedEvent(row, finding)),
+    );
+    const raised = await deps.recordOwn(tx, tenantId, ...alerts);
+    const saved = unchanged.map(({ row, findings, dropped, silentAtMs = row.silentAtMs }) => {
+      const counted = { ...row, silentAtMs, dropped: row.dropped + dropped.length };
+      return saveRule(tx, withUntold(counted, raised.splice(0, findings.length), now()));
+    });
+    await Promise.all(saved); // they travel together
     return true;
   });
 }

@@ -35,12 +35,15 @@ export async function tellDue(
   if (!rules.some(isDue)) return false;
   await writeInBackground(db, async (tx) => {
     await lockHeads(tx, [tenantId], true);
-    for (const row of (await rulesToChange(tx, tenantId)).filter(isDue)) {
-      await saveRule(tx, { ...row, untold: [], tellAtMs: null, toldAtMs: now() });
+    const due = (await rulesToChange(tx, tenantId)).filter(isDue);
+    const marked = due.map(async (row) => {
       const data: AlertMailJob = { tenantId, ruleId: row.id, alerts: row.untold, atMs: now() };
+      await saveRule(tx, { ...row, untold: [], tellAtMs: null, toldAtMs: now() });
       await jobs.send(tx, 'alert-mail', { tenantId, data });
-      await recordOwn(tx, tenantId, toldEvent(row, row.untold.map(eventIdFromUuid)));
-    }
+    });
+    await Promise.all(marked);
+    const told = due.map((row) => toldEvent(row, row.untold.map(eventIdFromUuid)));
+    await recordOwn(tx, tenantId, ...told);
   });
   jobs.wake();
   return true;

@@ -103,12 +103,15 @@ function asObject(state: JsonValue | undefined): { [key: string]: JsonValue } | 
  * Locks the tenant's head last, so callers lock their own rows before.
  */
 export function recordOwnWith(deps: OwnEventDeps & { partitions: PartitionKeeper }): RecordOwn {
-  return async (tx, tenantId, event) => {
+  return async (tx, tenantId, ...events) => {
     const [head] = await lockHeads(tx, [tenantId], true);
     if (!head) throw new LogDamaged('a log has lost its head', [tenantId]);
-    const named = event.setsUp ? await asSetUp(tx, tenantId, event) : event;
-    const prepared = prepareOwn(deps, tenantId, named);
-    const batch = { head, events: [prepared] };
+    const prepared: PreparedEvent[] = [];
+    for (const event of events) {
+      const named = event.setsUp ? await asSetUp(tx, tenantId, event) : event;
+      prepared.push(prepareOwn(deps, tenantId, named));
+    }
+    const batch = { head, events: prepared };
     const append = async () => {
       const nowMs = deps.now();
       await deps.partitions.ensure([batch], nowMs);
@@ -122,7 +125,7 @@ export function recordOwnWith(deps: OwnEventDeps & { partitions: PartitionKeeper
       deps.partitions.forget();
       await append();
     });
-    return prepared.uuid;
+    return prepared.map(({ uuid }) => uuid);
   };
 }
 
