@@ -3,8 +3,7 @@ import { join, resolve } from 'node:path';
 import { type ClientOptions, createClient, type IndelibleClient } from '@indelible/client';
 import { createCatalogue, isUuid, type Plans, parseCatalogueFile } from '@indelible/protocol';
 import { type Command, InvalidArgumentError } from 'commander';
-import { UsageError } from './exit-codes.ts';
-import type { Environment, Io } from './io.ts';
+import { type Environment, type Io, UsageError } from './io.ts';
 
 /** Options that name the service and the credential. */
 export interface ConnectionOptions {

@@ -1,6 +1,6 @@
 import type { AuditEvent } from '@indelible/client';
 import { expect, test } from 'vitest';
-import { eventLine } from './event-line.ts';
+import { eventLine } from './commands/tail.ts';
 
 const event: AuditEvent = {
   id: 'evt_audit_01k48fq5zv0000000000000000',

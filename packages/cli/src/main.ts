@@ -1,6 +1,5 @@
 #!/usr/bin/env node
-import { exitCodes } from './exit-codes.ts';
-import { endSoon } from './io.ts';
+import { endSoon, exitCodes } from './io.ts';
 import { run } from './run.ts';
 
 // A reader that goes away (`| head`) ends the work without a word. A terminal that goes away (EIO)

@@ -18,8 +18,7 @@ import { serveCommand } from './commands/serve.ts';
 import { tailCommand } from './commands/tail.ts';
 import { tenantCommand } from './commands/tenant.ts';
 import { verifyCommand } from './commands/verify.ts';
-import { exitCodeOf, exitCodes, FindingError, UsageError } from './exit-codes.ts';
-import type { Io } from './io.ts';
+import { exitCodeOf, exitCodes, FindingError, type Io, UsageError } from './io.ts';
 import { visible } from './text.ts';
 
 const commands = [

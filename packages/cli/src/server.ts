@@ -1,5 +1,4 @@
-import { FindingError, UsageError } from './exit-codes.ts';
-import type { Environment } from './io.ts';
+import { type Environment, FindingError, UsageError } from './io.ts';
 
 /**
  * The server's functions; only commands that work on its database load them. Throws UsageError for

@@ -1,5 +1,4 @@
-export type { ArchivedRow } from './archive/archived-row.ts';
-export { entryOf as archivedEntryOf } from './archive/archived-row.ts';
+export { type ArchivedRow, entryOf as archivedEntryOf } from './archive/archived-row.ts';
 export { bodyLine as archivedBodyLine } from './archive/body-line.ts';
 export {
   archiveLog,

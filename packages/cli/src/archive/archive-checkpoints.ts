@@ -1,17 +1,26 @@
 import {
   type Checkpoint,
+  type ErasureRecord,
   equalBytes,
   type Findings,
+  type HiddenSegments,
   openCheckpoint,
   parseBase64,
+  type ServiceRecords,
   verifyConsistency,
+  withholdableSegments,
 } from '@indelible/protocol';
 import type { ArchiveManifest } from '@indelible/server';
 import { grouped } from '../text.ts';
 import { addDamage } from '../verify/damage.ts';
 import { sha } from '../verify/hashing.ts';
-import { keyWindowsOf } from '../verify/key-windows.ts';
-import { type SignedCheckpoint, trustedCheckpoint } from '../verify/trusted-checkpoint.ts';
+import { requireExplained } from '../verify/log-bodies.ts';
+import {
+  keyWindowsOf,
+  type SignedCheckpoint,
+  trustedCheckpoint,
+} from '../verify/trusted-checkpoint.ts';
+import type { NamedPart } from './parts.ts';
 
 /**
  * The checkpoint of the last part, and the one at the end of the archive (`end`). Null, with a
@@ -88,4 +97,37 @@ function keysOf({ keys }: ArchiveManifest, pinned: readonly string[]) {
 
 function hashOf(base64: string): Uint8Array {
   return parseBase64(base64) ?? new Uint8Array();
+}
+
+/** The erasures that manifests state, if the archive ends before the log's own record of them. */
+export function statedErasures(parts: readonly NamedPart[], size: number): ErasureRecord[] {
+  return parts
+    .flatMap(({ manifest }) => manifest.erasures ?? [])
+    .filter((stated) => stated.size >= size)
+    .map(({ segment, actors, events, size }) => ({
+      ...{ sequence: size, segment, size },
+      ...{ actors: new Set(actors), events: new Set(events) },
+    }));
+}
+
+/**
+ * Compares erased values with the log's records. An erasure that only a manifest explains is
+ * unproven until the archive contains the record (a sentence each). An unexplained one is damage.
+ */
+export function judgeErased(
+  hidden: HiddenSegments,
+  { erasures }: ServiceRecords,
+  stated: readonly ErasureRecord[],
+  findings: Findings,
+): string[] {
+  const all = [...erasures, ...stated];
+  requireExplained(hidden, { withheld: [], erasures: all }, findings);
+  return withholdableSegments.flatMap((name) => {
+    const count = hidden.unexplained(name, erasures) - hidden.unexplained(name, all);
+    if (count === 0) return [];
+    return [
+      `${count} event(s) lack their ${name}: the archive states the erasure, but ends ` +
+        "before the log's record of it. The next archive run adds the record.",
+    ];
+  });
 }

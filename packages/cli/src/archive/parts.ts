@@ -1,3 +1,5 @@
+import { lstatSync, readdirSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { type Findings, FormatError } from '@indelible/protocol';
 import type { Archive, ArchiveManifest, FoundPart } from '@indelible/server';
 import { addDamage } from '../verify/damage.ts';
@@ -59,4 +61,21 @@ async function manifestOf(
     addDamage(findings, 'malformed_file', message, { sequence: first });
     return null;
   }
+}
+
+/**
+ * Whether the subject is an archive: an s3 URL, or a folder of tenants or months in the archive's
+ * layout.
+ */
+export function isArchive(subject: string): boolean {
+  if (subject.startsWith('s3://')) return true;
+  if (!statSync(subject, { throwIfNoEntry: false })?.isDirectory()) return false;
+  if (basename(subject).startsWith('tenant=')) return true;
+  const within = join(subject, 'archive');
+  const isFolder = lstatSync(within, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  return hasTenants(subject) || (isFolder && hasTenants(within));
+}
+
+function hasTenants(folder: string): boolean {
+  return readdirSync(folder).some((name) => name.startsWith('tenant='));
 }

@@ -16,19 +16,23 @@ import {
   ServiceRecords,
 } from '@indelible/protocol';
 import type { Archive, FoundPart } from '@indelible/server';
-import { UsageError } from '../exit-codes.ts';
+import { UsageError } from '../io.ts';
 import { type AllFindings, addDamage, createAllFindings } from '../verify/damage.ts';
 import { EntryFile } from '../verify/entry-file.ts';
 import { sha } from '../verify/hashing.ts';
-import { countErased } from '../verify/kept-back.ts';
-import { compareWithWindows } from '../verify/key-windows.ts';
+import { countErased } from '../verify/log-bodies.ts';
 import type { Span } from '../verify/log-entries.ts';
 import type { Progress } from '../verify/log-source.ts';
 import { eventIdAt, type Outcome, type Report, reportOf } from '../verify/report.ts';
-import type { SignedCheckpoint } from '../verify/trusted-checkpoint.ts';
-import { continuedBy, earlierCheckpoints, lastCheckpoint } from './archive-checkpoints.ts';
+import { compareWithWindows, type SignedCheckpoint } from '../verify/trusted-checkpoint.ts';
+import {
+  continuedBy,
+  earlierCheckpoints,
+  judgeErased,
+  lastCheckpoint,
+  statedErasures,
+} from './archive-checkpoints.ts';
 import { type NamedPart, readManifests } from './parts.ts';
-import { judgeErased, statedErasures } from './stated-erasures.ts';
 
 export interface ArchiveOptions {
   /** The tenant, if the archive has several. */

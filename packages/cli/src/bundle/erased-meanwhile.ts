@@ -6,8 +6,8 @@ import {
   type WithholdableSegment,
   withholdableSegments,
 } from '@indelible/protocol';
-import { FindingError } from '../exit-codes.ts';
 import { LineSplitter } from '../import/line-splitter.ts';
+import { FindingError } from '../io.ts';
 import { bodyLineBytesMax } from '../verify/log-bodies.ts';
 import type { PartFolder } from './part-folder.ts';
 

@@ -7,18 +7,18 @@ import {
   tilePath,
   type WithholdableSegment,
 } from '@indelible/protocol';
-import { FindingError } from '../exit-codes.ts';
+import { FindingError } from '../io.ts';
 import { EntryFile } from '../verify/entry-file.ts';
 import { readEntries } from '../verify/log-entries.ts';
 import type { Progress, TileSource } from '../verify/log-source.ts';
 import { keysFor, newestCheckpoint, serviceTiles } from '../verify/service-log.ts';
 import { type SignedCheckpoint, trustedCheckpoint } from '../verify/trusted-checkpoint.ts';
+import { writeSums } from './checksums.ts';
 import { requireNothingErasedMeanwhile } from './erased-meanwhile.ts';
 import { writeEvents } from './export-events.ts';
 import { bundleFiles, bundleFormat, type Manifest } from './manifest.ts';
 import { PartFolder } from './part-folder.ts';
 import { readmeText } from './readme.ts';
-import { writeSums } from './write-sums.ts';
 
 export interface ExportOptions {
   tenantId: string;

@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { UsageError } from '../exit-codes.ts';
+import { UsageError } from '../io.ts';
 import { bundleFiles } from './manifest.ts';
 
 /** The terms of an export: an interrupted one continues only with the same terms. */

@@ -1,7 +1,7 @@
 import { createFrontier, createTileMaker, emptyLogState, tilePath } from '@indelible/protocol';
 import { expect, test } from 'vitest';
 import { sha } from '../verify/hashing.ts';
-import { tilePathsOf } from './tile-list.ts';
+import { tilePathsOf } from './checksums.ts';
 
 test('the hash tiles listed for a size are exactly those that a tree of this size has', () => {
   const leaf = new Uint8Array(32);

@@ -11,12 +11,15 @@ import {
 } from '@indelible/protocol';
 import { type AllFindings, addDamage, createAllFindings } from '../verify/damage.ts';
 import { EntryFile } from '../verify/entry-file.ts';
-import { compareWithWindows } from '../verify/key-windows.ts';
 import { readBodies } from '../verify/log-bodies.ts';
 import { readEntries } from '../verify/log-entries.ts';
 import type { Progress } from '../verify/log-source.ts';
 import { eventIdAt, type Outcome, type Report, reportOf } from '../verify/report.ts';
-import { type SignedCheckpoint, trustedCheckpoint } from '../verify/trusted-checkpoint.ts';
+import {
+  compareWithWindows,
+  type SignedCheckpoint,
+  trustedCheckpoint,
+} from '../verify/trusted-checkpoint.ts';
 import { BundleFiles } from './bundle-files.ts';
 import { checkFiles, compareDigest } from './check-files.ts';
 import { bundleFiles, type Manifest, parseManifest } from './manifest.ts';

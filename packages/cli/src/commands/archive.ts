@@ -2,8 +2,7 @@ import type { PartRow, RestoredArchive, TenantArchive } from '@indelible/server'
 import type { Command } from 'commander';
 import { verifyArchive } from '../archive/verify-archive.ts';
 import { plansOf, tenantIdArgument } from '../connection.ts';
-import { exitCodes, FindingError, UsageError } from '../exit-codes.ts';
-import { type Io, print } from '../io.ts';
+import { exitCodes, FindingError, type Io, print, UsageError } from '../io.ts';
 import { asFinding, loadServer } from '../server.ts';
 import { grouped, jsonLine, visible } from '../text.ts';
 import { showProgress } from '../verify/progress.ts';

@@ -1,8 +1,7 @@
 import type { Finding } from '@indelible/server';
 import type { Command } from 'commander';
 import { requireReachable } from '../connection.ts';
-import { exitCodes } from '../exit-codes.ts';
-import type { Environment, Io } from '../io.ts';
+import { type Environment, exitCodes, type Io } from '../io.ts';
 import { jsonLine, visible } from '../text.ts';
 
 export function doctorCommand(program: Command, io: Io): void {

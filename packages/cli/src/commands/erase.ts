@@ -2,8 +2,7 @@ import { eventIdFromUuid, isEmail, isVisible, reasonLengthMax } from '@indelible
 import type { Erased, ErasurePlan, ErasureTarget } from '@indelible/server';
 import { type Command, Option } from 'commander';
 import { tenantIdArgument } from '../connection.ts';
-import { UsageError } from '../exit-codes.ts';
-import { type Io, print } from '../io.ts';
+import { type Io, print, UsageError } from '../io.ts';
 import { offboardWithBundle, showOffboarding } from '../offboarding/offboard.ts';
 import { asFinding, loadServer } from '../server.ts';
 import { grouped, jsonLine, visible } from '../text.ts';

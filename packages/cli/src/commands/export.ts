@@ -17,8 +17,7 @@ import {
   withOperator,
 } from '../connection.ts';
 import { type CriteriaOptions, criteriaOf, filterOf, withCriteria } from '../csv/filter-options.ts';
-import { exitCodes, UsageError } from '../exit-codes.ts';
-import { type Io, print } from '../io.ts';
+import { exitCodes, type Io, print, UsageError } from '../io.ts';
 import { exportTable } from '../table/export-table.ts';
 import type { TableTerms } from '../table/part-file.ts';
 import { grouped, jsonLine, visible } from '../text.ts';

@@ -1,10 +1,9 @@
 import type { Command } from 'commander';
 import { plansOf } from '../connection.ts';
-import { exitCodes } from '../exit-codes.ts';
 import { checkInstallation } from '../fsck/check-installation.ts';
 import { fsckText } from '../fsck/fsck-report.ts';
 import { RunFile } from '../fsck/run-file.ts';
-import { type Io, print } from '../io.ts';
+import { exitCodes, type Io, print } from '../io.ts';
 import { asFinding, loadServer } from '../server.ts';
 import { jsonLine } from '../text.ts';
 import { showProgress } from '../verify/progress.ts';

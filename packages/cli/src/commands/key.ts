@@ -8,8 +8,7 @@ import {
   withConnection,
   withOperator,
 } from '../connection.ts';
-import { UsageError } from '../exit-codes.ts';
-import { type Io, print } from '../io.ts';
+import { type Io, print, UsageError } from '../io.ts';
 import { aligned, jsonLine, visible } from '../text.ts';
 
 interface OwnerOptions extends ConnectionOptions {

@@ -1,7 +1,6 @@
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import type { Command } from 'commander';
-import { UsageError } from '../exit-codes.ts';
-import { type Io, print } from '../io.ts';
+import { type Io, print, UsageError } from '../io.ts';
 import { jsonLine, visible } from '../text.ts';
 
 export function keygenCommand(program: Command, io: Io): void {

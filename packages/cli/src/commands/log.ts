@@ -1,7 +1,6 @@
 import type { ReopenedLog } from '@indelible/server';
 import type { Command } from 'commander';
-import { UsageError } from '../exit-codes.ts';
-import { type Io, print } from '../io.ts';
+import { type Io, print, UsageError } from '../io.ts';
 import { asFinding, loadServer } from '../server.ts';
 import { grouped, jsonLine } from '../text.ts';
 

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import { FindingError } from '../exit-codes.ts';
-import type { Io } from '../io.ts';
+import { FindingError, type Io } from '../io.ts';
 import { loadServer, sentenceOf } from '../server.ts';
 import { jsonLine } from '../text.ts';
 

@@ -9,8 +9,7 @@ import {
   withConnection,
   withOperator,
 } from '../connection.ts';
-import { UsageError } from '../exit-codes.ts';
-import { type Io, print } from '../io.ts';
+import { type Io, print, UsageError } from '../io.ts';
 import { grouped, jsonLine, visible } from '../text.ts';
 
 const dayMs = 86_400_000;

@@ -1,11 +1,9 @@
 import { createClient } from '@indelible/client';
 import type { Role, Service } from '@indelible/server';
 import { type Command, InvalidArgumentError } from 'commander';
-import { banner } from '../banner.ts';
+import { banner, firstPanelLink, platformKey } from '../banner.ts';
 import { loadDemo } from '../demo/load-demo.ts';
-import { exitCodes, UsageError } from '../exit-codes.ts';
-import { type Environment, endSoon, type Io } from '../io.ts';
-import { firstPanelLink, platformKey } from '../panel-link.ts';
+import { type Environment, endSoon, exitCodes, type Io, UsageError } from '../io.ts';
 import { asFinding, loadServer } from '../server.ts';
 import { jsonLine } from '../text.ts';
 import { showProgress } from '../verify/progress.ts';

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { IndelibleError } from '@indelible/client';
 import { FormatError, isUuid, type Plan, parseVerifierKey } from '@indelible/protocol';
 import { type Command, InvalidArgumentError } from 'commander';
-import { isArchive } from '../archive/archive-subject.ts';
+import { isArchive } from '../archive/parts.ts';
 import { verifyArchive } from '../archive/verify-archive.ts';
 import { type BundleCheck, verifyBundle } from '../bundle/verify-bundle.ts';
 import {
@@ -17,8 +17,7 @@ import {
 } from '../connection.ts';
 import { csvCheck } from '../csv/csv-check.ts';
 import { type FilterOptions, filterOf, withFilter } from '../csv/filter-options.ts';
-import { exitCodes, UsageError } from '../exit-codes.ts';
-import { type Environment, type Io, print } from '../io.ts';
+import { type Environment, exitCodes, type Io, print, UsageError } from '../io.ts';
 import { jsonLine, visible } from '../text.ts';
 import { sha } from '../verify/hashing.ts';
 import type { Progress } from '../verify/log-source.ts';

@@ -18,7 +18,7 @@ import {
   withholdableSegments,
 } from '@indelible/protocol';
 import type { BundleCheck, VerifiedBundle } from '../bundle/verify-bundle.ts';
-import { UsageError } from '../exit-codes.ts';
+import { UsageError } from '../io.ts';
 import { addDamage, type DamageCode } from '../verify/damage.ts';
 import { type CsvRecord, cellsOf, csvRecords } from './csv-reader.ts';
 import { EventIndex, type IndexedEvent } from './event-index.ts';

@@ -11,7 +11,7 @@ import {
   problemsText,
 } from '@indelible/protocol';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { UsageError } from '../exit-codes.ts';
+import { UsageError } from '../io.ts';
 
 export type CriteriaOptions = { [bound in BoundName]?: string } & {
   [facet in FacetName]?: string[];

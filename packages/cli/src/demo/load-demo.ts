@@ -1,5 +1,9 @@
-import type { EventInput, IndelibleClient, TenantSettings } from '@indelible/client';
-import { IndelibleError } from '@indelible/client';
+import {
+  type EventInput,
+  type IndelibleClient,
+  IndelibleError,
+  type TenantSettings,
+} from '@indelible/client';
 import type { Cast } from './contact-center.ts';
 import { demoHistory } from './history.ts';
 

@@ -1,6 +1,6 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { isUuid } from '@indelible/protocol';
-import { UsageError } from '../exit-codes.ts';
+import { UsageError } from '../io.ts';
 import { emptyReport, type FsckReport } from './fsck-report.ts';
 
 interface Kept {

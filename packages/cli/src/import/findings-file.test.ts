@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { UsageError } from '../exit-codes.ts';
+import { UsageError } from '../io.ts';
 import { FindingsFile, findingsPaths } from './findings-file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-findings-'));

@@ -1,6 +1,6 @@
 import { accessSync, closeSync, constants, openSync, realpathSync, writeSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { UsageError } from '../exit-codes.ts';
+import { UsageError } from '../io.ts';
 import { jsonLine } from '../text.ts';
 
 /**

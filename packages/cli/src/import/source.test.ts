@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { FindingError, UsageError } from '../exit-codes.ts';
+import { FindingError, UsageError } from '../io.ts';
 import { openSource, unpacked } from './source.ts';
 
 async function* inPieces(bytes: Buffer, size: number): AsyncGenerator<Buffer> {

@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import { FindingError, UsageError } from '../exit-codes.ts';
+import { FindingError, UsageError } from '../io.ts';
 
 /** The imported bytes, unpacked. */
 export interface Source {

@@ -1,3 +1,5 @@
+import { aligned, grouped, visible } from '../text.ts';
+
 /** The progress of an import. `lines` counts non-empty lines. */
 export interface Tally {
   lines: number;
@@ -45,4 +47,75 @@ export function countIn(counts: Map<string, number>, key: string): void {
 export function addConflict(tally: Tally, conflict: Conflict): void {
   tally.conflicts += 1;
   if (tally.firstConflicts.length < conflictsShownMax) tally.firstConflicts.push(conflict);
+}
+
+/** How an import ended. */
+export interface Ending {
+  seconds: number;
+  interrupted: boolean;
+  /** Written files. */
+  rejectedFile: string | null;
+  conflictsFile: string | null;
+}
+
+/** The summary for programs. */
+export function summaryJson(tally: Tally, ending: Ending): Record<string, unknown> {
+  const { firstConflicts, conflicts, rejectedByCode, warnings, ...counts } = tally;
+  return {
+    ...counts,
+    rejectedByCode: Object.fromEntries(rejectedByCode),
+    warnings: Object.fromEntries(warnings),
+    conflicts: { count: conflicts, first: firstConflicts, file: ending.conflictsFile },
+    rejectedFile: ending.rejectedFile,
+    eventsPerSecond: eventsPerSecond(tally, ending),
+    seconds: Math.round(ending.seconds * 100) / 100,
+    interrupted: ending.interrupted,
+  };
+}
+
+/** The summary for people. */
+export function summaryText(tally: Tally, ending: Ending): string {
+  const rows: [string, string][] = [
+    ['lines', grouped(tally.lines)],
+    ['created', grouped(tally.created)],
+    ['duplicates', grouped(tally.duplicates)],
+    ['rejected', grouped(tally.rejected) + details(tally.rejectedByCode, ending.rejectedFile)],
+    ['conflicting sourceIds', grouped(tally.conflicts) + details(new Map(), ending.conflictsFile)],
+    ['tenants created', grouped(tally.tenantsCreated)],
+    [
+      'seconds',
+      `${ending.seconds.toFixed(1)} (${grouped(eventsPerSecond(tally, ending))} events/s)`,
+    ],
+  ];
+  if (tally.warnings.size > 0) rows.push(['warnings', counted(tally.warnings)]);
+  const lines = [...conflictLines(tally), ...advice(tally)];
+  return aligned(rows) + lines.map((line) => `${line}\n`).join('');
+}
+
+function eventsPerSecond({ created, duplicates }: Tally, { seconds }: Ending): number {
+  return seconds === 0 ? 0 : Math.round((created + duplicates) / seconds);
+}
+
+function details(counts: ReadonlyMap<string, number>, file: string | null): string {
+  const codes = counts.size === 0 ? '' : ` (${counted(counts)})`;
+  return file === null ? codes : `${codes}, see ${visible(file)}`;
+}
+
+function counted(counts: ReadonlyMap<string, number>): string {
+  return [...counts].map(([code, count]) => `${code} ${grouped(count)}`).join(', ');
+}
+
+function conflictLines({ conflicts, firstConflicts }: Tally): string[] {
+  if (conflicts === 0) return [];
+  const lines = firstConflicts.map(({ sourceId, tenantId, firstLine, line }) => {
+    return `  ${visible(sourceId)} of tenant ${tenantId}: lines ${firstLine} and ${line}`;
+  });
+  const more = conflicts - firstConflicts.length;
+  const rest = more === 0 ? [] : [`  and ${grouped(more)} more`];
+  return ['one sourceId, different content:', ...lines, ...rest];
+}
+
+function advice({ rejectedByCode }: Tally): string[] {
+  if (!rejectedByCode.has('unknown_tenant')) return [];
+  return ['the import can create unknown tenants: --create-tenants <plan>'];
 }

@@ -13,7 +13,7 @@ import {
 import { testService } from '../../../server/src/testing/service.ts';
 import { verifiedBundle } from '../testing/bundle-of.ts';
 import { runCli } from '../testing/run-cli.ts';
-import { makeBundle } from './tenant-bundle.ts';
+import { makeBundle } from './offboard.ts';
 
 const service = await testService();
 const scratch = mkdtempSync(join(tmpdir(), 'indelible-offboarding-'));

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ExportJob, type IndelibleClient, IndelibleError } from '@indelible/client';
-import { FindingError } from '../exit-codes.ts';
+import { FindingError } from '../io.ts';
 import type { Progress } from '../verify/log-source.ts';
 import { PartFile, type TableTerms } from './part-file.ts';
 

@@ -18,7 +18,7 @@ import {
 import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { CsvColumn, EventCriteria } from '@indelible/client';
-import { FindingError, UsageError } from '../exit-codes.ts';
+import { FindingError, UsageError } from '../io.ts';
 
 /** The terms of a table: an interrupted download continues only with the same terms. */
 export interface TableTerms {

@@ -5,6 +5,7 @@ import {
   type Checkpoint,
   type CoverClaims,
   createBodyCover,
+  type ErasureRecord,
   type Findings,
   HiddenSegments,
   type Plan,
@@ -12,12 +13,12 @@ import {
   provenCover,
   type ServiceRecords,
   type WithholdableSegment,
+  withholdableSegments,
 } from '@indelible/protocol';
 import { LineSplitter } from '../import/line-splitter.ts';
-import { changing } from './damage.ts';
+import { addDamage, changing } from './damage.ts';
 import type { EntryFile } from './entry-file.ts';
 import { sha } from './hashing.ts';
-import { countErased, requireExplained } from './kept-back.ts';
 import type { Progress } from './log-source.ts';
 
 /** Bytes of body lines, and the plan's cutoff stated with them. */
@@ -144,4 +145,47 @@ function endingAt(size: number, findings: Findings, isGap: boolean): Findings {
     const message = `Event ${eventId}, sequence ${sequence}, has no entry: they end at ${size}.`;
     return { ...finding, message, ...(isGap && { sequence: null }) };
   });
+}
+
+/** The accepted explanations of a withheld segment. */
+interface Explained {
+  /** Segments declared as withheld in every event. */
+  withheld: readonly WithholdableSegment[];
+  /** As the log itself records them. */
+  erasures: readonly ErasureRecord[];
+}
+
+/**
+ * A withheld segment must be declared, or erased according to the log; otherwise withholding could
+ * hide content. `which` names the events in the error text.
+ */
+export function requireExplained(
+  hidden: HiddenSegments,
+  { withheld, erasures }: Explained,
+  findings: Findings,
+  which = 'events',
+): void {
+  for (const name of withholdableSegments) {
+    const count = withheld.includes(name) ? 0 : hidden.unexplained(name, erasures);
+    if (count === 0) continue;
+    const message =
+      `${count} ${which} lack their ${name}, and neither the bundle nor a record of the ` +
+      'log explains it.';
+    addDamage(findings, 'undeclared_withholding', message);
+  }
+}
+
+/** The same counts, with undeclared withheld segments counted as erased. */
+export function countErased(
+  counts: BodyCounts,
+  hidden: HiddenSegments,
+  { withheld, erasures }: Explained,
+): BodyCounts {
+  for (const name of withholdableSegments) {
+    const erased = withheld.includes(name) ? null : hidden.erased(name, erasures);
+    if (erased === null || erased.events === 0) continue;
+    counts.withheld[name] -= erased.events;
+    counts.erased = { ...counts.erased, [name]: erased };
+  }
+  return counts;
 }

@@ -14,8 +14,7 @@ import {
 import { addDamage } from './damage.ts';
 import type { EntryFile } from './entry-file.ts';
 import { sha } from './hashing.ts';
-import { inOrder } from './in-order.ts';
-import type { Progress, TileSource } from './log-source.ts';
+import { inOrder, type Progress, type TileSource } from './log-source.ts';
 
 export interface EntriesWanted {
   source: TileSource;

@@ -13,13 +13,10 @@ import {
 } from '@indelible/protocol';
 import { LineSplitter } from '../import/line-splitter.ts';
 import { changing } from './damage.ts';
-import type { EntryFile } from './entry-file.ts';
+import { type EntryFile, LineFile } from './entry-file.ts';
 import { sha } from './hashing.ts';
-import { inOrder } from './in-order.ts';
-import { requireExplained } from './kept-back.ts';
-import { LineFile } from './line-file.ts';
-import { bodyLineBytesMax } from './log-bodies.ts';
-import type { TileSource } from './log-source.ts';
+import { bodyLineBytesMax, requireExplained } from './log-bodies.ts';
+import { inOrder, type TileSource } from './log-source.ts';
 import { nullWhenFailed } from './service-log.ts';
 
 const member = Buffer.from('"sequence":');

@@ -1,10 +1,10 @@
 import { type IndelibleClient, IndelibleError, type LogKeys } from '@indelible/client';
 import type { Checkpoint, Findings } from '@indelible/protocol';
-import { keyWindowsOf } from './key-windows.ts';
 import type { TileSource } from './log-source.ts';
 import {
   claimedOrigin,
   type Keys,
+  keyWindowsOf,
   type SignedCheckpoint,
   trustedCheckpoint,
 } from './trusted-checkpoint.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type CapsuleContent, capsuleParts, verifyCapsule } from '@indelible/protocol';
-import { UsageError } from '../exit-codes.ts';
+import { UsageError } from '../io.ts';
 import { addDamage, createAllFindings } from './damage.ts';
 import { sha } from './hashing.ts';
 import { type Report, reportOf } from './report.ts';

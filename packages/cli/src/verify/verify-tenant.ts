@@ -1,19 +1,21 @@
 import { type IndelibleClient, IndelibleError } from '@indelible/client';
 import { type Plan, type Plans, ServiceRecords } from '@indelible/protocol';
-import { type AllFindings, addDamage, createAllFindings } from './damage.ts';
+import { type AllFindings, addDamage, createAllFindings, narrowed } from './damage.ts';
 import { EntryFile } from './entry-file.ts';
-import { compareWithWindows } from './key-windows.ts';
 import { readBodies } from './log-bodies.ts';
 import { readEntries, type Span } from './log-entries.ts';
 import type { Progress } from './log-source.ts';
-import { narrowed } from './narrow-damage.ts';
 import { judgeNewer, NewerLines } from './newer-events.ts';
 import { requireProven } from './reopened-log.ts';
 import { eventIdAt, type Outcome, type Report, reportOf } from './report.ts';
-import type { SeenCheckpoint, SeenCheckpoints } from './seen-checkpoints.ts';
-import { compareWithSeen, type SeenComparison } from './seen-comparison.ts';
+import {
+  compareWithSeen,
+  type SeenCheckpoint,
+  type SeenCheckpoints,
+  type SeenComparison,
+} from './seen-checkpoints.ts';
 import { checkpointOf, logIdOf, newestCheckpoint, serviceTiles } from './service-log.ts';
-import type { SignedCheckpoint } from './trusted-checkpoint.ts';
+import { compareWithWindows, type SignedCheckpoint } from './trusted-checkpoint.ts';
 
 export interface TenantOptions {
   tenantId: string;

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { newEventId } from '../event/event-id.ts';
+import { newEventId } from '../event/outgoing-event.ts';
 import { createClient } from '../index.ts';
 import { type Answer, scriptedService } from '../testing/scripted-service.ts';
 import { deliverBatch } from './deliver-batch.ts';

@@ -2,7 +2,7 @@ import { type ErrorCode, errorCodes, uuidFromEventId, uuidTimeMs } from '@indeli
 import type { BatchResult } from '../api-types.ts';
 import type { IndelibleClient } from '../client.ts';
 import { IndelibleError, UnreachableError } from '../http/errors.ts';
-import { eventOf, tenantOf } from './event-text.ts';
+import { eventOf, tenantOf } from './ready-event.ts';
 
 /** Sends batches: a client, or any object with its `recordBatchTexts`. */
 export type BatchClient = Pick<IndelibleClient, 'recordBatchTexts'>;

@@ -1,4 +1,4 @@
-import { backoffMs } from '../http/backoff.ts';
+import { backoffMs } from '../http/errors.ts';
 
 /** A log is hardly repaired or unblocked sooner. */
 const holdMsMin = 500;
@@ -35,4 +35,20 @@ export class Hold {
   forget(): void {
     if (this.tenants.size === 0) this.#times = 0;
   }
+}
+
+export interface Deferred {
+  promise: Promise<void>;
+  resolve: () => void;
+  reject: (error: Error) => void;
+}
+
+/** `Promise.withResolvers`, which Node 20 does not have. */
+export function deferred(): Deferred {
+  let resolve: () => void = () => {};
+  let reject: (error: Error) => void = () => {};
+  const promise = new Promise<void>((onResolve, onReject) => {
+    [resolve, reject] = [onResolve, onReject];
+  });
+  return { promise, resolve, reject };
 }

@@ -5,8 +5,8 @@ import { takeEvent } from '../../../protocol/src/index.ts';
 import { everyContext } from '../../../protocol/src/testing/recorded-log.ts';
 import { takeContext } from '../../../protocol/src/testing/take-context.ts';
 import type { EventInput } from '../api-types.ts';
-import { diffOf } from './diff-of.ts';
 import { createOutgoing } from './outgoing-event.ts';
+import { diffOf } from './plain-json.ts';
 
 const event = {
   actor: { id: '7f9c2ba4-e88f-4a1b-9c3d-1f2e3d4c5b6a', role: 'admin' },

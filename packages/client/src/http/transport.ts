@@ -1,6 +1,12 @@
 import { retryAfterMs } from '@indelible/protocol';
-import { backoffMs, retryAfterMaxMs } from './backoff.ts';
-import { errorOfAnswer, type IndelibleError, UnreachableError, unexpected } from './errors.ts';
+import {
+  backoffMs,
+  errorOfAnswer,
+  type IndelibleError,
+  retryAfterMaxMs,
+  UnreachableError,
+  unexpected,
+} from './errors.ts';
 
 /** Reported before each pause, for progress displays and logs. */
 export interface Retry {

@@ -1,4 +1,4 @@
-import { plainIp } from './ip-address.ts';
+import { plainIp } from './client-address.ts';
 import { type AuditOptions, auditOf, originOf, type RequestAudit } from './request-audit.ts';
 
 export {

@@ -1,5 +1,5 @@
 import type {} from 'fastify';
-import { plainIp } from './ip-address.ts';
+import { plainIp } from './client-address.ts';
 import { type AuditOptions, auditOf, originOf, type RequestAudit } from './request-audit.ts';
 
 export {

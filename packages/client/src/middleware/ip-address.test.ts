@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { plainIp, rangesOf } from './ip-address.ts';
+import { plainIp, rangesOf } from './client-address.ts';
 
 test.each([
   ['203.0.113.7', '203.0.113.7'],

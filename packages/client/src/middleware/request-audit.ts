@@ -7,7 +7,7 @@ import {
 } from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
 import type { AuditSink } from '../audit-sink.ts';
-import { newEventId } from '../event/event-id.ts';
+import { newEventId } from '../event/outgoing-event.ts';
 import { plainJson } from '../event/plain-json.ts';
 import { IndelibleError } from '../http/errors.ts';
 import { delegationOf, mcpOf } from './agents.ts';

@@ -1,3 +1,5 @@
+import type { PoolConnection, PoolLike } from './relay-session.ts';
+
 /**
  * Runs a statement in the host product's transaction, for five libraries. Each adapter needs only
  * one method of the transaction; none of the libraries is a dependency.
@@ -54,3 +56,26 @@ export interface PrismaTransaction {
 
 export const fromPrisma: Adapter<PrismaTransaction> = (tx, text, values) =>
   tx.$executeRawUnsafe(text, ...values);
+
+/** The used part of postgres.js. */
+export interface PostgresJs {
+  reserve(): PromiseLike<{
+    unsafe(text: string, values?: never[]): PromiseLike<readonly Record<string, unknown>[]>;
+    release(): void;
+  }>;
+}
+
+/** The `pool` of a relay for hosts with postgres.js; reserves one of its connections. */
+export function poolFromPostgresJs(sql: PostgresJs): PoolLike {
+  return {
+    connect: async (): Promise<PoolConnection> => {
+      const connection = await sql.reserve();
+      return {
+        query: async (text, values = []) => {
+          return { rows: [...(await connection.unsafe(text, values as never[]))] };
+        },
+        release: () => connection.release(),
+      };
+    },
+  };
+}

@@ -1,6 +1,6 @@
 /** Events in the host product's own transactions, and the relay that delivers them. */
 
-export { InvalidEventError } from '../delivery/invalid-event-error.ts';
+export { InvalidEventError } from '../delivery/ready-event.ts';
 export {
   type Adapter,
   type DrizzleTransaction,
@@ -11,8 +11,10 @@ export {
   fromPrisma,
   type KyselyTransaction,
   type PgTransaction,
+  type PostgresJs,
   type PostgresJsTransaction,
   type PrismaTransaction,
+  poolFromPostgresJs,
 } from './adapters.ts';
 export {
   createOutbox,
@@ -20,6 +22,5 @@ export {
   type OutboxOptions,
   type TransactionalAudit,
 } from './outbox.ts';
-export { type PostgresJs, poolFromPostgresJs } from './postgres-js-pool.ts';
 export type { Relay, RelayOptions } from './relay.ts';
 export type { PoolConnection, PoolLike } from './relay-session.ts';

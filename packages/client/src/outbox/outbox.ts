@@ -1,8 +1,11 @@
 import type { EventInput } from '../api-types.ts';
 import type { AuditSink } from '../audit-sink.ts';
-import { InvalidEventError } from '../delivery/invalid-event-error.ts';
-import { createReadying, type ReadyEvent } from '../delivery/ready-event.ts';
-import { requireSourceName } from '../delivery/source-name.ts';
+import {
+  createReadying,
+  InvalidEventError,
+  type ReadyEvent,
+  requireSourceName,
+} from '../delivery/ready-event.ts';
 import { judgeEvent } from '../event/judge-event.ts';
 import type { Adapter } from './adapters.ts';
 import { createRelay, type Relay, type RelayOptions } from './relay.ts';

@@ -1,11 +1,9 @@
 import { batchEventsMax } from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
-import { deferred } from '../delivery/deferred.ts';
 import type { BatchClient, Trouble } from '../delivery/deliver-batch.ts';
 import { given } from '../delivery/given.ts';
-import { Hold } from '../delivery/hold.ts';
-import { backoffMs } from '../http/backoff.ts';
-import type { IndelibleError } from '../http/errors.ts';
+import { deferred, Hold } from '../delivery/hold.ts';
+import { backoffMs, type IndelibleError } from '../http/errors.ts';
 import { type PoolLike, RelaySession } from './relay-session.ts';
 import { countRows, type OutboxTable } from './store.ts';
 import { type Sweep, sweepOutbox } from './sweep.ts';

@@ -1,5 +1,4 @@
-import { eventOf } from '../delivery/event-text.ts';
-import { sourceOf } from '../delivery/source-name.ts';
+import { eventOf, sourceOf } from '../delivery/ready-event.ts';
 
 /** The statements of the outbox on the host's database. */
 

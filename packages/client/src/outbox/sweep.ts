@@ -1,6 +1,6 @@
 import type { EventInput } from '../api-types.ts';
 import { type BatchClient, deliverBatch, type Trouble } from '../delivery/deliver-batch.ts';
-import { eventOf } from '../delivery/event-text.ts';
+import { eventOf } from '../delivery/ready-event.ts';
 import type { IndelibleError } from '../http/errors.ts';
 import {
   type DueRow,

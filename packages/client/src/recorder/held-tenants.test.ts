@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { type BatchResult, type EventInput, IndelibleError, UnreachableError } from '../index.ts';
 import { changeEvent } from '../outbox/testing/change-event.ts';
 import { createRecorder, type RecorderOptions } from './index.ts';
-import { encodeRecords } from './spool-records.ts';
+import { encodeRecords } from './spool-file.ts';
 
 /*
  * Tenants whose log takes nothing for a while, as a damaged one does, beside others that are well.

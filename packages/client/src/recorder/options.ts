@@ -2,8 +2,7 @@ import { batchEventsMax } from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
 import type { BatchClient } from '../delivery/deliver-batch.ts';
 import { given } from '../delivery/given.ts';
-import type { InvalidEventError } from '../delivery/invalid-event-error.ts';
-import { requireSourceName } from '../delivery/source-name.ts';
+import { type InvalidEventError, requireSourceName } from '../delivery/ready-event.ts';
 import type { IndelibleError } from '../http/errors.ts';
 
 export interface RecorderOptions {

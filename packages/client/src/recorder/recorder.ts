@@ -3,21 +3,22 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { eventBytesMax } from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
 import type { AuditSink } from '../audit-sink.ts';
-import { deferred } from '../delivery/deferred.ts';
 import { deliverBatch, type Outcome, type Trouble } from '../delivery/deliver-batch.ts';
-import { tenantOf } from '../delivery/event-text.ts';
-import { Hold } from '../delivery/hold.ts';
-import { type InvalidEventError, tooLarge } from '../delivery/invalid-event-error.ts';
-import { createReadying, type ReadyEvent } from '../delivery/ready-event.ts';
-import { newEventId } from '../event/event-id.ts';
-import { backoffMs } from '../http/backoff.ts';
-import { Alarm } from './alarm.ts';
-import { type Flight, Flights } from './flights.ts';
-import { FlushWaiters } from './flush-waiters.ts';
+import { deferred, Hold } from '../delivery/hold.ts';
+import {
+  createReadying,
+  type InvalidEventError,
+  type ReadyEvent,
+  tenantOf,
+  tooLarge,
+} from '../delivery/ready-event.ts';
+import { newEventId } from '../event/outgoing-event.ts';
+import { backoffMs } from '../http/errors.ts';
+import { type Flight, Flights, FlushWaiters } from './flights.ts';
 import { type RecorderOptions, type RecorderStats, type Settings, settingsOf } from './options.ts';
 import { noTenants, type PendingEvent, PendingEvents } from './pending-events.ts';
 import { watchProcessEnd } from './process-end.ts';
-import { Reports } from './reports.ts';
+import { Alarm, Reports } from './reports.ts';
 import { SourceNumbers } from './source-numbers.ts';
 import { Spool } from './spool.ts';
 

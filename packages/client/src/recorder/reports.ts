@@ -1,7 +1,6 @@
 import type { EventInput } from '../api-types.ts';
 import type { Outcome } from '../delivery/deliver-batch.ts';
-import { eventOf } from '../delivery/event-text.ts';
-import type { InvalidEventError } from '../delivery/invalid-event-error.ts';
+import { eventOf, type InvalidEventError } from '../delivery/ready-event.ts';
 import type { IndelibleError } from '../http/errors.ts';
 import type { LossReason, Settings } from './options.ts';
 
@@ -67,5 +66,26 @@ function readable(given: EventInput, id: string): EventInput {
     return { ...given, id: given?.id ?? id };
   } catch {
     return { id } as EventInput;
+  }
+}
+
+/** Rings once, that long after it was last set. Does not keep the process running. */
+export class Alarm {
+  readonly #ring: () => void;
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(ring: () => void) {
+    this.#ring = ring;
+  }
+
+  set(ms: number): void {
+    this.clear();
+    // Timers drop fractions and may ring up to a millisecond early by `performance.now`. The woken
+    // code would find that it is too early, and nothing would wake it again.
+    this.#timer = setTimeout(this.#ring, Math.ceil(ms) + 1).unref();
+  }
+
+  clear(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
   }
 }

@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isUuid } from '@indelible/protocol';
-import type { SourceStamp } from '../delivery/ready-event.ts';
-import { sourceOf } from '../delivery/source-name.ts';
+import { type SourceStamp, sourceOf } from '../delivery/ready-event.ts';
 import { SpoolFolders, tagOf } from './spool-folders.ts';
 
 /** How many numbers are reserved by one write; a crash leaves the unused ones as a gap. */

@@ -14,8 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { isAlive, ownIdentity } from './process-identity.ts';
-import { SpoolFolders } from './spool-folders.ts';
+import { isAlive, ownIdentity, SpoolFolders } from './spool-folders.ts';
 
 function newRoot(): string {
   const root = mkdtempSync(join(tmpdir(), 'indelible-folders-'));

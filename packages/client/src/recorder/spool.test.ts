@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { Spool } from './spool.ts';
-import { encodeRecords } from './spool-records.ts';
+import { encodeRecords } from './spool-file.ts';
 
 function newRoot(): string {
   const root = mkdtempSync(join(tmpdir(), 'indelible-spool-'));

@@ -1,9 +1,8 @@
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { tenantOf } from '../delivery/event-text.ts';
-import { OpenSpoolFile, rewriteSpoolFile } from './spool-file.ts';
+import { tenantOf } from '../delivery/ready-event.ts';
+import { decodeRecords, OpenSpoolFile, recordOverhead, rewriteSpoolFile } from './spool-file.ts';
 import { SpoolFolders } from './spool-folders.ts';
-import { decodeRecords, recordOverhead } from './spool-records.ts';
 
 export interface SpoolOptions {
   root: string;

@@ -5,11 +5,12 @@
  */
 
 export type * from './messages.ts';
-export { type WebhookErrorCode, WebhookVerificationError } from './verification-error.ts';
 export {
   type VerifiedWebhook,
   verifySignature,
   verifyWebhook,
+  type WebhookErrorCode,
   type WebhookHeaders,
   type WebhookOptions,
+  WebhookVerificationError,
 } from './verify-webhook.ts';

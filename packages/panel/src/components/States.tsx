@@ -1,8 +1,7 @@
 import { IndelibleError, UnreachableError } from '@indelible/client';
 import { CircleAlert, type LucideIcon, RotateCw } from 'lucide-react';
 import { type ReactNode, useEffect, useState } from 'react';
-import type { Texts } from '../i18n/texts.tsx';
-import { useTexts } from '../i18n/texts.tsx';
+import { type Texts, useTexts } from '../i18n/texts.tsx';
 import { paths } from '../paths.ts';
 import { AppLink } from './AppLink.tsx';
 import { Button } from './Button.tsx';

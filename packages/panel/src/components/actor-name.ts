@@ -1,7 +1,6 @@
 import type { AuditEvent } from '@indelible/client';
 import { actorText, type Party, partyName, revealed } from '@indelible/protocol';
-import type { Texts } from '../i18n/texts.tsx';
-import { useTexts, wordOf } from '../i18n/texts.tsx';
+import { type Texts, useTexts, wordOf } from '../i18n/texts.tsx';
 import { isErased } from './Erased.tsx';
 
 /** The name of an actor, or of a person for whom it acts; without one, its kind, role or id. */

@@ -1,8 +1,7 @@
 import { type FacetName, facetNames, facetOf, revealed } from '@indelible/protocol';
 import { useMemo } from 'react';
 import type { Formats } from '../i18n/formats.ts';
-import type { Texts } from '../i18n/texts.tsx';
-import { useTexts, wordOf } from '../i18n/texts.tsx';
+import { type Texts, useTexts, wordOf } from '../i18n/texts.tsx';
 import { useFormats } from '../i18n/use-formats.ts';
 import type { Facets } from './event-search.ts';
 import type { TimeRange } from './time-range.ts';

@@ -4,6 +4,8 @@ import { isUuid, uuidFromEventId } from './event-id.ts';
 import { boundedPath, type FieldProblem, fieldProblemsMax, pointerOf } from './field-problem.ts';
 import {
   actionExpression,
+  canonicalIp,
+  exceedsBytes,
   isExternalId,
   isLonger,
   isPrintable,
@@ -12,7 +14,6 @@ import {
   isVisible,
   snakeCaseExpression,
 } from './field-rules.ts';
-import { canonicalIp } from './ip-address.ts';
 import {
   diffFieldsMax,
   diffTextBytesMax,
@@ -24,7 +25,6 @@ import {
   stateBytesMax,
 } from './limits.ts';
 import { parseTimestamp } from './timestamp.ts';
-import { exceedsBytes } from './utf8-size.ts';
 
 /* Checks the shape of an event by the table of fields; the checks are compiled once. */
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { JsonObject, JsonValue } from '../json/canonical.ts';
 import { parseStrictJson } from '../json/strict-json.ts';
-import { FormatError } from '../log/format-error.ts';
+import { FormatError } from '../log/bytes.ts';
 import { eventJson, plainEvent, type RecordedEvent, record } from '../testing/recorded-log.ts';
 import { parsedOrRefused } from '../testing/tampering.ts';
 import { committedEventOf } from './committed-event.ts';

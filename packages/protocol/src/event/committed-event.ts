@@ -1,5 +1,5 @@
 import { canonicalize, type JsonValue } from '../json/canonical.ts';
-import { FormatError } from '../log/format-error.ts';
+import { FormatError } from '../log/bytes.ts';
 import { isObject, isSequence } from './check-event.ts';
 import { type ContextTexts, contextTexts, valueAt } from './context.ts';
 import {

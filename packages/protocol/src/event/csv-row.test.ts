@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseStrictJson } from '../json/strict-json.ts';
-import { FormatError } from '../log/format-error.ts';
+import { FormatError } from '../log/bytes.ts';
 import {
   eventJson,
   firstMs,

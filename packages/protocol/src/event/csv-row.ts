@@ -1,5 +1,5 @@
 import { canonicalize, type JsonValue } from '../json/canonical.ts';
-import { FormatError } from '../log/format-error.ts';
+import { FormatError } from '../log/bytes.ts';
 import type { ShownEvent } from './committed-event.ts';
 import { contextOf, valueAt } from './context.ts';
 import {

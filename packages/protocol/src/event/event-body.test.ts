@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { equalBytes } from '../log/bytes.ts';
-import { FormatError } from '../log/format-error.ts';
+import { equalBytes, FormatError } from '../log/bytes.ts';
 import {
   bodyLine,
   everyContext,

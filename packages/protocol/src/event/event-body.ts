@@ -1,7 +1,6 @@
 import { parseStrictJson } from '../json/strict-json.ts';
-import { parseHex } from '../log/bytes.ts';
+import { FormatError, parseHex } from '../log/bytes.ts';
 import type { EntryVersion } from '../log/entry.ts';
-import { FormatError } from '../log/format-error.ts';
 import { hashBytes, type Sha256 } from '../log/merkle.ts';
 import { commitmentOfSegments, saltBytes } from './commitment.ts';
 import { committedEventOf, type ShownEvent } from './committed-event.ts';

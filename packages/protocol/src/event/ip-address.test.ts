@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { canonicalIp } from './ip-address.ts';
+import { canonicalIp } from './field-rules.ts';
 
 const almostIp = fc.stringMatching(/^[0-9a-f:.%[\]]{0,24}$/);
 const anyIp = fc.oneof(fc.ipV4(), fc.ipV6(), almostIp, fc.string());

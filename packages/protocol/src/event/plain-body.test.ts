@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { canonicalize, type JsonObject } from '../json/canonical.ts';
-import { FormatError } from '../log/format-error.ts';
+import { FormatError } from '../log/bytes.ts';
 import {
   bodyLine,
   everyContext,

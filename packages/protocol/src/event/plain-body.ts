@@ -1,7 +1,6 @@
 import { endOfCanonicalArray, endOfCanonicalObject } from '../json/canonical-text.ts';
 import { parseStrictJson } from '../json/strict-json.ts';
-import { parseHex } from '../log/bytes.ts';
-import { FormatError } from '../log/format-error.ts';
+import { FormatError, parseHex } from '../log/bytes.ts';
 import { isSequence } from './check-event.ts';
 import {
   firstFields,

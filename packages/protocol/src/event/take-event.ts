@@ -2,12 +2,12 @@ import type { ErrorCode, WarningCode } from '../error-codes.ts';
 import { canonicalize, type JsonObject, type JsonValue } from '../json/canonical.ts';
 import type { Catalogue } from './catalogue.ts';
 import { isObject, type Members, shapeProblems } from './check-event.ts';
+import { takeContext } from './context.ts';
 import { type CommittedEvent, type EventField, eventFields } from './event-fields.ts';
 import { nilUuid, uuidFromEventId, uuidTimeMs } from './event-id.ts';
 import { externalUuid } from './external-id.ts';
 import { type FieldProblem, fieldProblemsMax, problemsText } from './field-problem.ts';
-import { isVisible } from './field-rules.ts';
-import { canonicalIp } from './ip-address.ts';
+import { canonicalIp, exceedsBytes, isVisible } from './field-rules.ts';
 import {
   eventBytesMax,
   futureMsMax,
@@ -18,9 +18,7 @@ import {
 } from './limits.ts';
 import type { Masker } from './masking.ts';
 import type { Diff } from './state-diff.ts';
-import { takeContext } from './take-context.ts';
 import { parseTimestamp } from './timestamp.ts';
-import { exceedsBytes } from './utf8-size.ts';
 
 /** The inputs of `takeEvent` besides the event. Clock and randomness come from here. */
 export interface TakeContext {

@@ -16,7 +16,7 @@ import {
   facetNames,
   facetOf,
 } from './facets.ts';
-import { paramOf } from './param-of.ts';
+import { paramOf } from './query-params.ts';
 
 /** Matches a value in `any` (all values if empty) that is not in `none`. */
 export interface ValueFilter {

@@ -10,6 +10,7 @@ import { actorTypes, outcomes, type SegmentName } from '../event/event-fields.ts
 import { isUuid } from '../event/event-id.ts';
 import { eventWords } from '../event/event-words.ts';
 import {
+  canonicalIp,
   emailKey,
   isAction,
   isEmail,
@@ -18,7 +19,6 @@ import {
   isPrintable,
   isSnakeCase,
 } from '../event/field-rules.ts';
-import { canonicalIp } from '../event/ip-address.ts';
 import { correlationIdLengthMax, externalIdLengthMax } from '../event/limits.ts';
 import { matchesWords, queryCharactersMax, queryWordsMax, wordsOf } from './words.ts';
 

@@ -2,10 +2,10 @@
 
 import type { EventFilter } from './event-filter.ts';
 import { filterNames } from './facets.ts';
-import { paramOf } from './param-of.ts';
 import {
   oneOf,
   type ParamReader,
+  paramOf,
   type QueryRefusal,
   readParams,
   wholeNumber,

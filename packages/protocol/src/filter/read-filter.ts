@@ -20,8 +20,7 @@ import {
   filterNames,
 } from './facets.ts';
 import { unknownNameMessage } from './nearest-name.ts';
-import { paramOf } from './param-of.ts';
-import type { ParamReader } from './query-params.ts';
+import { type ParamReader, paramOf } from './query-params.ts';
 
 const timestampExpected =
   'an ISO 8601 time of the years 1970 to 9999, such as 2025-09-03T10:00:00.000Z';

@@ -4,12 +4,12 @@ import {
   decodeUtf8,
   encodeUtf8,
   equalBytes,
+  FormatError,
   formatBase64,
   formatHex,
   parseBase64,
   parseHex,
 } from './bytes.ts';
-import { FormatError } from './format-error.ts';
 
 const bytes = fc.uint8Array({ maxLength: 100 });
 

@@ -1,5 +1,3 @@
-import { FormatError } from './format-error.ts';
-
 /*
  * Bytes as text, without Buffer, which browsers lack. Each value has exactly one spelling, so that
  * a proof cannot be changed without notice.
@@ -102,4 +100,12 @@ export function decodeUtf8(source: string | Uint8Array, what: string): string {
   } catch {
     throw new FormatError(`${what} is not UTF-8`);
   }
+}
+
+/**
+ * The text is not of the stated format. The message names the wrong part. Parsers of notes, proofs,
+ * tiles and body lines throw only this error, whatever the input.
+ */
+export class FormatError extends RangeError {
+  override name = 'FormatError';
 }

@@ -12,7 +12,7 @@ import {
   vkeys,
 } from '../testing/recorded-log.ts';
 import { anyInput, parsedOrRefused, withOneByteChanged } from '../testing/tampering.ts';
-import { formatBase64 } from './bytes.ts';
+import { FormatError, formatBase64 } from './bytes.ts';
 import {
   type Checkpoint,
   compareCheckpoints,
@@ -20,7 +20,6 @@ import {
   openCheckpoint,
   parseCheckpoint,
 } from './checkpoint.ts';
-import { FormatError } from './format-error.ts';
 import { emptyRoot, subtreeRoot } from './merkle.ts';
 import { consistencyProof } from './merkle-proofs.ts';
 import { parseNote } from './signed-note.ts';

@@ -1,5 +1,4 @@
-import { equalBytes, formatBase64, parseBase64 } from './bytes.ts';
-import { FormatError } from './format-error.ts';
+import { equalBytes, FormatError, formatBase64, parseBase64 } from './bytes.ts';
 import { hashBytes, type Sha256 } from './merkle.ts';
 import { verifyConsistency } from './merkle-proofs.ts';
 import { type NoteVerdict, parseNote, parseVerifierKey, verifyNote } from './signed-note.ts';

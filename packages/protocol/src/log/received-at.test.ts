@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { formatReceivedAt, parseReceivedAt } from './received-at.ts';
+import { formatReceivedAt, parseReceivedAt } from '../event/timestamp.ts';
 
 test('a moment of receipt comes back from its text, to the microsecond', () => {
   fc.assert(

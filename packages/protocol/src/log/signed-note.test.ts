@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { sha } from '../testing/recorded-log.ts';
 import { anyInput, parsedOrRefused, withOneByteChanged } from '../testing/tampering.ts';
-import { formatHex } from './bytes.ts';
-import { FormatError } from './format-error.ts';
+import { FormatError, formatHex } from './bytes.ts';
 import {
   formatNote,
   formatVerifierKey,

@@ -2,11 +2,11 @@ import {
   decodeUtf8,
   encodeUtf8,
   equalBytes,
+  FormatError,
   formatBase64,
   formatHex,
   parseBase64,
 } from './bytes.ts';
-import { FormatError } from './format-error.ts';
 import type { Sha256 } from './merkle.ts';
 
 /* Notes by C2SP signed-note v1.0.0 (c2sp.org/signed-note), with Ed25519 keys. */

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { entriesOf, recordPlain, sha } from '../testing/recorded-log.ts';
 import { parsedOrRefused, tamperedWith } from '../testing/tampering.ts';
-import { FormatError } from './format-error.ts';
+import { FormatError } from './bytes.ts';
 import { createFrontier, emptyLogState, subtreeRoot } from './merkle.ts';
 import { createTileMaker, formatEntryTile, parseEntryTile, tileFinding } from './tile-bytes.ts';
 import { tilePath } from './tile-paths.ts';

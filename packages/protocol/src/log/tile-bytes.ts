@@ -1,7 +1,6 @@
 import type { Finding } from '../verify/findings.ts';
-import { equalBytes } from './bytes.ts';
+import { equalBytes, FormatError } from './bytes.ts';
 import { entryBytes } from './entry.ts';
-import { FormatError } from './format-error.ts';
 import { hashBytes, type OnSubtree } from './merkle.ts';
 import { tileWidth } from './tile-paths.ts';
 

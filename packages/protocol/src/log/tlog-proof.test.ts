@@ -3,8 +3,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { proofJson, type RecordedEvent, recordPlain, sha, vkeys } from '../testing/recorded-log.ts';
 import { anyInput, parsedOrRefused, withOneByteChanged } from '../testing/tampering.ts';
 import { parseEventProof, tlogProofOf } from '../verify/event-proof.ts';
-import { formatBase64 } from './bytes.ts';
-import { FormatError } from './format-error.ts';
+import { FormatError, formatBase64 } from './bytes.ts';
 import { formatTlogProof, parseTlogProof, type TlogProof, verifyTlogProof } from './tlog-proof.ts';
 
 const log = recordPlain(13);

@@ -1,7 +1,6 @@
-import { inclusionVerdict, type ProofVerdict } from '../verify/proof-verdict.ts';
-import { decodeUtf8, formatBase64, parseBase64 } from './bytes.ts';
+import { inclusionVerdict, type ProofVerdict } from '../verify/event-proof.ts';
+import { decodeUtf8, FormatError, formatBase64, parseBase64 } from './bytes.ts';
 import { openCheckpoint } from './checkpoint.ts';
-import { FormatError } from './format-error.ts';
 import { hashBytes, type Sha256 } from './merkle.ts';
 import { verifyInclusion } from './merkle-proofs.ts';
 

@@ -4,7 +4,7 @@ import { contextOf } from '../event/context.ts';
 import { type CommittedEvent, segmentNames } from '../event/event-fields.ts';
 import { eventIdFromUuid, eventUuid, uuidTimeMs } from '../event/event-id.ts';
 import { segmentTexts } from '../event/event-texts.ts';
-import { formatTimestamp } from '../event/timestamp.ts';
+import { formatReceivedAt, formatTimestamp } from '../event/timestamp.ts';
 import type { JsonObject } from '../json/canonical.ts';
 import { formatHex } from '../log/bytes.ts';
 import { formatCheckpoint } from '../log/checkpoint.ts';
@@ -17,7 +17,6 @@ import {
   subtreeRoot,
 } from '../log/merkle.ts';
 import { inclusionProof } from '../log/merkle-proofs.ts';
-import { formatReceivedAt } from '../log/received-at.ts';
 import { formatNote, formatVerifierKey, noteKeyId } from '../log/signed-note.ts';
 
 /* A small service for tests: records events into a log and shows them as the API does. */

@@ -19,9 +19,8 @@ import {
 } from '../event/event-id.ts';
 import type { ErasedSegment } from '../event/hidden-segments.ts';
 import { readPlainBody } from '../event/plain-body.ts';
-import { decodeUtf8, equalBytes } from '../log/bytes.ts';
+import { decodeUtf8, equalBytes, FormatError } from '../log/bytes.ts';
 import { type Checkpoint, sizedCheckpoint } from '../log/checkpoint.ts';
-import { FormatError } from '../log/format-error.ts';
 import type { Sha256 } from '../log/merkle.ts';
 import type { Finding, FindingCode, Findings } from './findings.ts';
 import { clockSlackMs } from './proven-cover.ts';

@@ -2,14 +2,18 @@ import type { ShownEvent } from '../event/committed-event.ts';
 import { parseProvenJson, withheldSegments } from '../event/event-body.ts';
 import { uuidFromBytes, uuidTimeMs } from '../event/event-id.ts';
 import { matchOf } from '../filter/event-filter.ts';
-import { encodeUtf8, formatHex, parseBase64, parseHex } from '../log/bytes.ts';
+import { encodeUtf8, FormatError, formatHex, parseBase64, parseHex } from '../log/bytes.ts';
 import { type Checkpoint, openCheckpoint } from '../log/checkpoint.ts';
 import { entryBytes } from '../log/entry.ts';
-import { FormatError } from '../log/format-error.ts';
 import type { LogState, Sha256 } from '../log/merkle.ts';
 import { BodyPass } from './body-pass.ts';
-import { type CapsuleData, type ReadCapsule, readCapsule } from './capsule-data.ts';
-import { type CapsuleParts, capsuleJson } from './capsule-file.ts';
+import {
+  type CapsuleData,
+  type CapsuleParts,
+  capsuleJson,
+  type ReadCapsule,
+  readCapsule,
+} from './capsule-data.ts';
 import { EntryPass } from './entry-pass.ts';
 import { parseEventProof, verifyEventProof } from './event-proof.ts';
 import { createFindings, type Finding, type Findings } from './findings.ts';

@@ -1,8 +1,7 @@
 import { eventIdFromUuid, uuidFromBytes } from '../event/event-id.ts';
-import { equalBytes } from '../log/bytes.ts';
+import { equalBytes, FormatError } from '../log/bytes.ts';
 import { type Checkpoint, sizedCheckpoint } from '../log/checkpoint.ts';
 import { entryBytes, entryVersion } from '../log/entry.ts';
-import { FormatError } from '../log/format-error.ts';
 import {
   createFrontier,
   emptyLogState,

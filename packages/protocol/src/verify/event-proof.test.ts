@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
 import { withholdSegments } from '../event/withheld-body.ts';
-import { FormatError } from '../log/format-error.ts';
+import { FormatError } from '../log/bytes.ts';
 import {
   checkpointNote,
   origin,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { withholdSegments } from '../event/withheld-body.ts';
-import { FormatError } from '../log/format-error.ts';
+import { FormatError } from '../log/bytes.ts';
 import { createFrontier, emptyLogState, type LogState } from '../log/merkle.ts';
 import {
   bodyLine,

@@ -16,16 +16,14 @@ import { type ObjectStore, openObjectStore } from '../objects/index.ts';
 import { type OwnerSession, runAsOwner, withMigratedSession } from '../postgres/index.ts';
 import { readTerms } from '../retention/index.ts';
 import { certificateOf, type OffboardingCertificate } from './certificate.ts';
-import type { ErasureDeps } from './erase.ts';
-import { type Erased, type ErasurePlan, ErasureRefused, erase } from './erase.ts';
+import { type Erased, type ErasureDeps, type ErasurePlan, ErasureRefused, erase } from './erase.ts';
 import type { BundleFacts, Requester } from './erasure-event.ts';
 import { readOffboarding } from './offboard.store.ts';
 import { type OffboardDeps, type Offboarding, offboard } from './offboard.ts';
 import { planActor, planEvent } from './plan.ts';
 
 export { certificateText, type OffboardingCertificate } from './certificate.ts';
-export type { ErasurePlan } from './erase.ts';
-export { type Erased, ErasureRefused } from './erase.ts';
+export { type Erased, type ErasurePlan, ErasureRefused } from './erase.ts';
 export type { BundleFacts, Requester } from './erasure-event.ts';
 
 /** A person's identity (UUID or e-mail), or one segment of an event. */

@@ -6,8 +6,7 @@ import { runArchive } from '../archive/command.ts';
 import { type Config, readConfig } from '../config.ts';
 import { openObjectStore } from '../objects/open-store.ts';
 import { expectLogIntact } from './intact.ts';
-import type { TestService } from './service.ts';
-import { platformKey } from './service.ts';
+import { platformKey, type TestService } from './service.ts';
 
 /** The environment of a test's service, for commands that read it. */
 export function envOf({ servingUrl, ownerUrl, dataDir }: TestService): Record<string, string> {

@@ -2,8 +2,7 @@ import { type CoveredSource, IndelibleError, type OpenedSearch } from '@indelibl
 import { revealed } from '@indelible/protocol';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import type { LucideIcon } from 'lucide-react';
-import { Bookmark, Check, Printer, X } from 'lucide-react';
+import { Bookmark, Check, type LucideIcon, Printer, X } from 'lucide-react';
 import { useState } from 'react';
 import { client } from '../../api.ts';
 import { AppLink } from '../../components/AppLink.tsx';

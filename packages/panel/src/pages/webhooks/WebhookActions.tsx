@@ -1,8 +1,17 @@
 import type { Webhook, WebhookFormat, WebhookTest } from '@indelible/client';
 import { revealed } from '@indelible/protocol';
 import { useMutation } from '@tanstack/react-query';
-import type { LucideIcon } from 'lucide-react';
-import { KeyRound, Pause, Pencil, Play, Repeat, RotateCw, Send, Trash2 } from 'lucide-react';
+import {
+  KeyRound,
+  type LucideIcon,
+  Pause,
+  Pencil,
+  Play,
+  Repeat,
+  RotateCw,
+  Send,
+  Trash2,
+} from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import { client } from '../../api.ts';
 import { Button, IconButton } from '../../components/Button.tsx';

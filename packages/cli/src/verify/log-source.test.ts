@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { inOrder } from './in-order.ts';
+import { inOrder } from './log-source.ts';
 
 async function all<T>(results: AsyncGenerator<T>): Promise<T[]> {
   const list: T[] = [];

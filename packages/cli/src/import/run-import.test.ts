@@ -1,7 +1,7 @@
 import { createClient, UnreachableError } from '@indelible/client';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Answer, scriptedService } from '../../../client/src/testing/scripted-service.ts';
-import { createSending } from './sending.ts';
+import { createSending } from './run-import.ts';
 import type { LineRefusal, SourceEvent } from './source-line.ts';
 import { newTally } from './tally.ts';
 

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Ending, summaryJson, summaryText } from './summary.ts';
-import { addConflict, countIn, newTally } from './tally.ts';
+import { addConflict, countIn, type Ending, newTally, summaryJson, summaryText } from './tally.ts';
 
 const ending: Ending = {
   seconds: 8,

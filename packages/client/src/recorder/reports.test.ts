@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { expect, test } from 'vitest';
-import { Alarm } from './alarm.ts';
+import { Alarm } from './reports.ts';
 
 test('an alarm never rings before its time by the clock that it is compared with', async () => {
   const early: number[] = [];

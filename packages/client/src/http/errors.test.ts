@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { backoffMs } from './backoff.ts';
+import { backoffMs } from './errors.ts';
 
 test('pauses double up to ten seconds and spread over the whole interval', () => {
   expect([1, 2, 3, 6, 7, 50].map((attempt) => backoffMs(attempt, 1, 0))).toEqual([

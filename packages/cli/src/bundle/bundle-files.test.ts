@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
-import { lineBlocks } from './line-blocks.ts';
+import { lineBlocks } from './bundle-files.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-lines-'));
 afterAll(() => rmSync(folder, { recursive: true }));

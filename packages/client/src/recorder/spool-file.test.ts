@@ -1,7 +1,7 @@
 import { crc32 as zlibCrc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { crc32, decodeRecords, encodeRecords, recordOverhead } from './spool-records.ts';
+import { crc32, decodeRecords, encodeRecords, recordOverhead } from './spool-file.ts';
 
 const texts = fc.array(
   fc

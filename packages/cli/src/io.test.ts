@@ -1,6 +1,6 @@
 import { IndelibleError, UnreachableError } from '@indelible/client';
 import { expect, test } from 'vitest';
-import { exitCodeOf, FindingError, UsageError } from './exit-codes.ts';
+import { exitCodeOf, FindingError, UsageError } from './io.ts';
 
 const answer = (status: number) =>
   new IndelibleError({ status, code: 'unexpected_answer', detail: 'x', requestId: null });
