@@ -1,10 +1,8 @@
 import { hkdfSync } from 'node:crypto';
-import type { Plans } from '@indelible/protocol';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { Logger } from 'pino';
 import { createAuthenticator } from './access/auth.ts';
 import { authenticateRoutes } from './access/authenticate-routes.ts';
-import type { RecordAccess } from './access/record-looks.ts';
 import type { LeasedCursor } from './alerts/cursor.store.ts';
 import { openAlerts } from './alerts/open-alerts.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
@@ -15,7 +13,7 @@ import { createJobs, type Jobs } from './background/jobs.ts';
 import type { LeasedWorker } from './background/leased-worker.ts';
 import { type Background, createBackground } from './background.ts';
 import type { Config } from './config.ts';
-import { createSealer, type Sealer } from './crypto/sealed.ts';
+import { createSealer } from './crypto/sealed.ts';
 import { sha } from './crypto/sha256.ts';
 import { openDigests } from './digests/digest.job.ts';
 import type { GroupCommit } from './events/flush.ts';
@@ -56,10 +54,10 @@ import { documentApi } from './operations/openapi.ts';
 import { createPresence } from './operations/presence.ts';
 import { databaseState } from './operations/processes.store.ts';
 import { operationsRoutes } from './operations/routes.ts';
-import { createMailer, type Mailer } from './outbound/mail.ts';
+import { createMailer } from './outbound/mail.ts';
 import { createOutbound, type Outbound } from './outbound/outbound.ts';
-import type { RecordOwn, RecordQueued } from './own-event.ts';
-import { type Database, write } from './postgres/db.ts';
+import type { Parts } from './parts.ts';
+import { write } from './postgres/db.ts';
 import { handleRestores } from './restores/restore.job.ts';
 import { restoreRoutes } from './restores/routes.ts';
 import { searchRoutes } from './searches/routes.ts';
@@ -121,7 +119,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   const ended = backgroundObserver(metrics, logger);
   const jobs = createJobs(db, now, ended);
   const parts: Parts = {
-    plans: config.catalogue.plans,
+    ...{ sha, objects: deps.objects, plans: config.catalogue.plans },
     ...{ ...recording, now, jobs, ended, publicUrl, publishCheckpoint },
     mailer: createMailer({ ...config, logger, now }),
     sealer: createSealer(sessionSecret),
@@ -131,15 +129,15 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   operationsRoutes(http, { db, registry: metrics.registry, metricsToken: config.metricsToken });
   recordRoutes(http, recording);
   // Before the single read: of two paths that fit, the first one says which methods there are.
-  searchRoutes(http, { ...parts, sha, capsulePage: () => capsulePage(deps.panelFolder) });
+  searchRoutes(http, { ...parts, capsulePage: () => capsulePage(deps.panelFolder) });
   restoreRoutes(http, parts);
   const { expireExports, closeFiles } = wireExports(http, deps, parts);
   const webhooks = wireWebhooks(http, deps, { ...parts, metrics });
   const alerts = openAlerts(http, { ...parts, metrics });
   readRoutes(http, { ...parts, cursors });
-  proofRoutes(http, { ...parts, sha });
+  proofRoutes(http, parts);
   const tellSources = openSources(http, { ...parts, config, metrics });
-  logRoutes(http, { ...parts, sha, checkpoints, originHost: checkpoints.originHost });
+  logRoutes(http, { ...parts, checkpoints, originHost: checkpoints.originHost });
   tenantRoutes(http, {
     ...{ ...parts, openLog, allowPrivate: config.webhookAllowPrivate },
     tellTerms: (tx, notice) => sendTermsNotice(jobs, tx, notice),
@@ -168,24 +166,6 @@ async function limitCalls(http: FastifyInstance, config: Config): Promise<void> 
   queueReads(http, config.databasePoolSize);
   limitBytesInFlight(http, config.bodyBytesMax, config.roomWaitMs);
   await limitReads(http, config.rateLimitPerMinute);
-}
-
-/** What several features are given. */
-interface Parts {
-  db: Database;
-  plans: Plans;
-  now: () => number;
-  newUuid: (timeMs: number) => string;
-  jobs: Jobs;
-  ended: Ended;
-  mailer: Mailer;
-  sealer: Sealer;
-  outbound: Outbound;
-  recordOwn: RecordOwn;
-  recordQueued: RecordQueued;
-  recordAccess: RecordAccess;
-  publicUrl: () => string;
-  publishCheckpoint: () => Promise<void>;
 }
 
 /** No new work while requests are drained; then the events in the queue, then the work. */
@@ -262,7 +242,7 @@ function openOutbound({ config, resolve }: AppDeps): Outbound {
 /** Files of events: made while they are sent, or by workers. */
 function wireExports(
   http: FastifyInstance,
-  { config, logger, objects, sessionSecret }: AppDeps,
+  { config, logger, sessionSecret }: AppDeps,
   parts: Parts,
 ) {
   const onError = reporter(logger, 'an export has to wait, or failed');
@@ -274,7 +254,7 @@ function wireExports(
     keptBytesMax: config.exportBytesMax,
     hasDisk: async () => (await freeBytes(config)) >= config.diskBytesMin,
   };
-  const deps = { ...parts, objects, files, links, onError, quota };
+  const deps = { ...parts, files, links, onError, quota };
   handleExports(deps);
   handleExportMail(deps);
   exportRoutes(http, deps);

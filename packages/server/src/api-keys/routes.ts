@@ -11,17 +11,15 @@ import {
   newApiKeyText,
 } from '../access/index.ts';
 import { AppError, answerPage, PageQuery, readPage } from '../http/index.ts';
-import type { OwnEvent, RecordOwn, Who } from '../own-event.ts';
-import { type Database, write } from '../postgres/index.ts';
+import type { OwnEvent, Who } from '../own-event.ts';
+import type { Parts } from '../parts.ts';
+import { write } from '../postgres/index.ts';
 import { tenantExists } from '../tenants/index.ts';
 import { requireManagesKeys, requireMayGrant, requireSeesKeys } from './grants.ts';
 import { ApiKeyInput, ApiKeyPage, NewApiKey, platformKeys, tenantKeys } from './schemas.ts';
 import { type ApiKeyRow, apiKeyExists, insertApiKey, listApiKeys, revokeApiKey } from './store.ts';
 
-export interface ApiKeyRouteDeps {
-  db: Database;
-  now: () => number;
-  recordOwn: RecordOwn;
+export interface ApiKeyRouteDeps extends Pick<Parts, 'db' | 'now' | 'recordOwn'> {
   /** Drops a revoked key from this process's cache; flushes of other processes refuse it anyway. */
   forgetKey: (id: string) => void;
 }

@@ -1,15 +1,9 @@
-import type { Sha256 } from '@indelible/protocol';
-import type { ObjectStore } from '../objects/index.ts';
-import type { RecordOwn } from '../own-event.ts';
+import type { Parts } from '../parts.ts';
 import type { WriterTx } from '../postgres/index.ts';
 
-export interface ArchiveDeps {
+export interface ArchiveDeps extends Pick<Parts, 'sha' | 'now' | 'objects' | 'recordOwn'> {
   /** Runs one transaction as the owner. */
   owner: <T>(work: (tx: WriterTx) => Promise<T>) => Promise<T>;
-  sha: Sha256;
-  now: () => number;
-  objects: ObjectStore;
-  recordOwn: RecordOwn;
   /** An existing folder for temporary files. */
   tmpDir: string;
   limits: PartLimits;

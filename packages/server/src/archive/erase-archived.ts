@@ -12,6 +12,7 @@ import {
   type WithholdableSegment,
 } from '@indelible/protocol';
 import type { ObjectStore } from '../objects/index.ts';
+import type { Parts } from '../parts.ts';
 import type { ArchivedBody, ArchivedRow } from './archived-row.ts';
 import { parseArchiveName, tenantFolder } from './layout.ts';
 import {
@@ -34,9 +35,7 @@ export interface ArchiveErasure {
   size: number;
 }
 
-export interface EraseArchivedDeps {
-  sha: Sha256;
-  objects: ObjectStore;
+export interface EraseArchivedDeps extends Pick<Parts, 'sha' | 'objects'> {
   /** An existing folder for temporary files. */
   tmpDir: string;
 }

@@ -11,7 +11,8 @@ import {
   verifyConsistency,
 } from '@indelible/protocol';
 import { appendLogs, beginAnew, type LogHead, openLog, planEntries } from '../log/index.ts';
-import { type RecordOwn, reopenedEvent } from '../own-event.ts';
+import { reopenedEvent } from '../own-event.ts';
+import type { Parts } from '../parts.ts';
 import type { WriterTx } from '../postgres/index.ts';
 import { readPlans } from '../tenants/index.ts';
 import { type ArchivedRow, decodedEntryOf } from './archived-row.ts';
@@ -27,10 +28,7 @@ import {
 } from './restore.store.ts';
 import { RestoredRecords, restoredErasure } from './restored-records.ts';
 
-export interface RestoreDeps {
-  sha: Sha256;
-  now: () => number;
-  recordOwn: RecordOwn;
+export interface RestoreDeps extends Pick<Parts, 'sha' | 'now' | 'recordOwn'> {
   /** Verifier keys from another source; empty: those that the archive states. */
   vkeys: readonly string[];
 }

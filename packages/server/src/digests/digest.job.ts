@@ -1,8 +1,7 @@
 import { nilUuid, panelRoot } from '@indelible/protocol';
-import type { Jobs } from '../background/index.ts';
 import { haltReason } from '../log/index.ts';
-import type { Mailer } from '../outbound/index.ts';
-import { type Database, readTenant, writeInBackground } from '../postgres/index.ts';
+import type { Parts } from '../parts.ts';
+import { readTenant, writeInBackground } from '../postgres/index.ts';
 import { getTenant, listTenants } from '../tenants/index.ts';
 import { type OperatorFacts, operatorDigest, tenantDigest, withTenant } from './digest-mail.ts';
 import { logFacts } from './facts.store.ts';
@@ -14,12 +13,7 @@ import {
   tenantsWithDigest,
 } from './readers.store.ts';
 
-export interface DigestDeps {
-  db: Database;
-  now: () => number;
-  jobs: Jobs;
-  mailer: Mailer;
-  publicUrl: () => string;
+export interface DigestDeps extends Pick<Parts, 'db' | 'now' | 'jobs' | 'mailer' | 'publicUrl'> {
   /** Who gets the digest over all tenants; empty for none. */
   operatorEmails: readonly string[];
 }

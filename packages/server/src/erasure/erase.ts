@@ -10,7 +10,7 @@ import {
 } from '@indelible/protocol';
 import { openersOf, storedOpeners } from '../events/index.ts';
 import { lockHeads } from '../log/index.ts';
-import type { RecordOwn } from '../own-event.ts';
+import type { Parts } from '../parts.ts';
 import type { OwnerSession, WriterTx } from '../postgres/index.ts';
 import { lockTerms, type Owner, takeRetentionLock } from '../retention/index.ts';
 import { eraseWords } from '../words/index.ts';
@@ -37,12 +37,7 @@ import {
   unfinishedErasures,
 } from './store.ts';
 
-export interface ErasureDeps {
-  sha: Sha256;
-  now: () => number;
-  newUuid: (timeMs: number) => string;
-  /** Records within a transaction of the session. */
-  recordOwn: RecordOwn;
+export interface ErasureDeps extends Pick<Parts, 'sha' | 'now' | 'newUuid' | 'recordOwn'> {
   /** Removes an export's file from the object store, if it exists. */
   removeFile: (file: ExportFile) => Promise<void>;
   /**

@@ -1,10 +1,4 @@
-import {
-  type ErrorCode,
-  type Plans,
-  retentionCutoff,
-  type Sha256,
-  uuidTimeMs,
-} from '@indelible/protocol';
+import { type ErrorCode, type Plans, retentionCutoff, uuidTimeMs } from '@indelible/protocol';
 import { invalidKeyIds } from '../api-keys/index.ts';
 import { AppError, FairQueue, unavailable } from '../http/index.ts';
 import {
@@ -14,13 +8,8 @@ import {
   lockHeads,
   tenantsWithLog,
 } from '../log/index.ts';
-import {
-  type Database,
-  record,
-  recordingConnections,
-  unavailability,
-  type WriterTx,
-} from '../postgres/index.ts';
+import type { Parts } from '../parts.ts';
+import { record, recordingConnections, unavailability, type WriterTx } from '../postgres/index.ts';
 import { isMissingPartition, type PartitionKeeper } from './partitions.ts';
 import type { PreparedEvent } from './prepared-event.ts';
 import {
@@ -39,11 +28,7 @@ export interface FlushObserver {
   failed(error: unknown): void;
 }
 
-export interface FlushDeps {
-  db: Database;
-  sha: Sha256;
-  now: () => number;
-  plans: Plans;
+export interface FlushDeps extends Pick<Parts, 'db' | 'sha' | 'now' | 'plans'> {
   partitions: PartitionKeeper;
   observer: FlushObserver;
   queueBytesMax: number;

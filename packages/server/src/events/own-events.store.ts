@@ -7,12 +7,12 @@ import {
   copiedColumns,
   diffStates,
   type JsonValue,
-  type Sha256,
 } from '@indelible/protocol';
 import { createRandom, sha } from '../crypto/index.ts';
 import { AppError, unavailable } from '../http/index.ts';
 import { haltedSentence, LogDamaged, lockHeads, logIsHalted } from '../log/index.ts';
 import type { OwnEvent, RecordOwn } from '../own-event.ts';
+import type { Parts } from '../parts.ts';
 import type { OwnerSession, WriterTx } from '../postgres/index.ts';
 import type { GroupCommit } from './flush.ts';
 import { createPartitionKeeper, isMissingPartition, type PartitionKeeper } from './partitions.ts';
@@ -20,12 +20,10 @@ import { type PreparedEvent, prepare, type Random } from './prepared-event.ts';
 import { appendEvents, ensurePartition, readServiceId } from './store.ts';
 import { createUuidSource, type UuidSource } from './uuid-source.ts';
 
-export interface OwnEventDeps {
-  sha: Sha256;
+export interface OwnEventDeps extends Pick<Parts, 'sha' | 'now'> {
   random: Random;
   newUuid: UuidSource;
   catalogue: Catalogue;
-  now: () => number;
   /** Id of this installation: `recordedBy` of the service's own events. */
   serviceId: string;
 }

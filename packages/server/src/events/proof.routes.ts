@@ -7,7 +7,7 @@ import {
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { lookAt, operatorHeaders, type RecordAccess, readAsTenant } from '../access/index.ts';
+import { lookAt, operatorHeaders, readAsTenant } from '../access/index.ts';
 import {
   AppError,
   acceptedType,
@@ -19,6 +19,7 @@ import {
   strict,
 } from '../http/index.ts';
 import { publishedCheckpoint } from '../log/index.ts';
+import type { Parts } from '../parts.ts';
 import { readTenant } from '../postgres/index.ts';
 import {
   bodyLine,
@@ -31,10 +32,7 @@ import {
 import { FullEvent } from './schemas.ts';
 import { visibility } from './store.ts';
 
-export interface ProofRouteDeps extends ProofDeps {
-  recordAccess: RecordAccess;
-  publicUrl: () => string;
-}
+export type ProofRouteDeps = ProofDeps & Pick<Parts, 'recordAccess' | 'publicUrl'>;
 
 const tags = ['Verification'];
 const common = { config: { scope: 'events:read' as const, schema: 'documents' as const } };

@@ -14,20 +14,15 @@ import {
   treeNodes,
   unreadable,
 } from '../log/index.ts';
-import { type Database, readTenant, type TenantTx } from '../postgres/index.ts';
+import type { Parts } from '../parts.ts';
+import { readTenant, type TenantTx } from '../postgres/index.ts';
 import { searchCopies } from './event-columns.store.ts';
 import type { Visibility } from './filter-sql.store.ts';
 import { type ListedPage, type ListedRow, listEvents } from './list.store.ts';
 import { eventJson, hasState, openersOf, type StoredEvent, storedEntry } from './prepared-event.ts';
 import { getEvent, visibility } from './store.ts';
 
-export interface ProofDeps {
-  db: Database;
-  sha: Sha256;
-  now: () => number;
-  /** Publishes a checkpoint of everything recorded so far, or throws `unavailable`. */
-  publishCheckpoint: () => Promise<void>;
-}
+export type ProofDeps = Pick<Parts, 'db' | 'sha' | 'now' | 'publishCheckpoint'>;
 
 export interface Proven {
   event: StoredEvent;

@@ -10,15 +10,10 @@ import {
   uuidTimeMs,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import {
-  type Look,
-  lookAt,
-  lookAtEvents,
-  type RecordAccess,
-  readAsTenant,
-} from '../access/index.ts';
+import { type Look, lookAt, lookAtEvents, readAsTenant } from '../access/index.ts';
 import { AppError, accepted, searchParams } from '../http/index.ts';
-import { type Database, readTenant, type TenantTx } from '../postgres/index.ts';
+import type { Parts } from '../parts.ts';
+import { readTenant, type TenantTx } from '../postgres/index.ts';
 import { lowestShown, type Visibility } from './filter-sql.store.ts';
 import { countOrMore, type ListedRow, listEvents } from './list.store.ts';
 import type { CursorSeal, ListPosition } from './list-cursor.ts';
@@ -28,13 +23,8 @@ import { listBySequence } from './sequence-list.store.ts';
 import { bucketsMax, countGroups, groupsMax } from './stats.store.ts';
 import { getEvent, visibility } from './store.ts';
 
-export interface ReadDeps {
-  db: Database;
-  now: () => number;
+export interface ReadDeps extends Pick<Parts, 'db' | 'now' | 'recordAccess' | 'publicUrl'> {
   cursors: CursorSeal;
-  recordAccess: RecordAccess;
-  /** Base of links. */
-  publicUrl: () => string;
 }
 
 const json = 'application/json; charset=utf-8';

@@ -2,7 +2,7 @@ import { uuidFromTypeId } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { lookAt, readAsTenant } from '../access/index.ts';
 import { AppError, unavailable } from '../http/index.ts';
-import type { ObjectStore } from '../objects/index.ts';
+import type { Parts } from '../parts.ts';
 import { readTenant, write } from '../postgres/index.ts';
 import { readRange } from './byte-range.ts';
 import type { DownloadLinks } from './download-link.ts';
@@ -13,10 +13,8 @@ import { downloadSchema, fileSchema } from './schemas.ts';
 import { statusAt } from './shown-export.ts';
 import { type ExportRow, getExport } from './store.ts';
 
-export interface DownloadDeps extends ExportDeps {
-  objects: ObjectStore;
+export interface DownloadDeps extends ExportDeps, Pick<Parts, 'objects' | 'publicUrl'> {
   links: DownloadLinks;
-  publicUrl: () => string;
 }
 
 const linkLivesMs = 5 * 60_000;

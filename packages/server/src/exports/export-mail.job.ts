@@ -1,19 +1,14 @@
 import { formatTimestamp, panelRoot, storedFilter, typeId } from '@indelible/protocol';
-import type { Jobs, RunningJob } from '../background/index.ts';
-import type { Mailer } from '../outbound/index.ts';
-import { type Database, readTenant, write } from '../postgres/index.ts';
+import type { RunningJob } from '../background/index.ts';
+import type { Parts } from '../parts.ts';
+import { readTenant, write } from '../postgres/index.ts';
 import { getTenant, type TenantRow } from '../tenants/index.ts';
 import { exportIdPrefix } from './export-event.ts';
 import { filterWords } from './export-input.ts';
 import { exportMail } from './export-mail.ts';
 import { type ExportKey, type ExportRow, getExport, setNotified } from './store.ts';
 
-export interface ExportMailDeps {
-  db: Database;
-  jobs: Jobs;
-  mailer: Mailer;
-  publicUrl: () => string;
-}
+export type ExportMailDeps = Pick<Parts, 'db' | 'jobs' | 'mailer' | 'publicUrl'>;
 
 const noRecipients =
   'no e-mail was sent: the requester has no address, and the tenant has no notifyEmails';

@@ -1,6 +1,6 @@
 import type { Jobs, RunningJob } from '../background/index.ts';
-import type { RecordOwn } from '../own-event.ts';
-import { type Database, type WriterTx, write } from '../postgres/index.ts';
+import type { Parts } from '../parts.ts';
+import { type WriterTx, write } from '../postgres/index.ts';
 import { outcomeEvent } from './export-event.ts';
 import { countFileRows } from './file/file-chunks.ts';
 import type { FileInMaking, FileThread } from './file/file-thread.ts';
@@ -17,12 +17,8 @@ import {
   requeueExport,
 } from './store.ts';
 
-export interface ExportJobDeps {
-  db: Database;
-  now: () => number;
+export interface ExportJobDeps extends Pick<Parts, 'db' | 'now' | 'jobs' | 'recordOwn'> {
   files: FileThread;
-  jobs: Jobs;
-  recordOwn: RecordOwn;
   onError: (error: unknown) => void;
   quota: Pick<ExportQuota, 'hasDisk'>;
 }

@@ -1,10 +1,10 @@
 import { finished, Readable } from 'node:stream';
 import { storedFilter, typeId, uuidFromTypeId } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { lookAt, type RecordAccess, readAsTenant, type TenantAccess } from '../access/index.ts';
-import type { Jobs } from '../background/index.ts';
+import { lookAt, readAsTenant, type TenantAccess } from '../access/index.ts';
 import { AppError, answerPage, FairQueue, readPage, whenGone } from '../http/index.ts';
 import { whenceOf } from '../own-event.ts';
+import type { Parts } from '../parts.ts';
 import { readTenant, write } from '../postgres/index.ts';
 import { getTenant } from '../tenants/index.ts';
 import { createExport } from './create-export.ts';
@@ -17,9 +17,7 @@ import { shownExport } from './shown-export.ts';
 import { type ExportRow, endExport, getExport, listExports } from './store.ts';
 import { type StreamDeps, streamExport, withFirst } from './stream-export.ts';
 
-export interface ExportDeps extends StreamDeps {
-  jobs: Jobs;
-  recordAccess: RecordAccess;
+export interface ExportDeps extends StreamDeps, Pick<Parts, 'jobs' | 'recordAccess'> {
   quota: ExportQuota;
 }
 

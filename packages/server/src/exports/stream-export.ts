@@ -1,5 +1,6 @@
-import type { RecordOwn, Whence } from '../own-event.ts';
-import { type Database, write } from '../postgres/index.ts';
+import type { Whence } from '../own-event.ts';
+import type { Parts } from '../parts.ts';
+import { write } from '../postgres/index.ts';
 import { outcomeEvent } from './export-event.ts';
 import { FileTally, fileChunks } from './file/file-chunks.ts';
 import {
@@ -12,10 +13,7 @@ import {
   type PartOfFile,
 } from './store.ts';
 
-export interface StreamDeps {
-  db: Database;
-  now: () => number;
-  recordOwn: RecordOwn;
+export interface StreamDeps extends Pick<Parts, 'db' | 'now' | 'recordOwn'> {
   onError: (error: unknown) => void;
 }
 

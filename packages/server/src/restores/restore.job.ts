@@ -1,9 +1,8 @@
 import { typeId } from '@indelible/protocol';
-import { type Jobs, type RunningJob, TryAgain } from '../background/index.ts';
-import type { Sealer } from '../crypto/index.ts';
-import { keptText, type Outbound, signedPost } from '../outbound/index.ts';
-import type { RecordOwn } from '../own-event.ts';
-import { type Database, readTenant, write } from '../postgres/index.ts';
+import { type RunningJob, TryAgain } from '../background/index.ts';
+import { keptText, signedPost } from '../outbound/index.ts';
+import type { Parts } from '../parts.ts';
+import { readTenant, write } from '../postgres/index.ts';
 import { restoreSecretContext } from '../tenants/index.ts';
 import { judge, restoreIdPrefix } from './restore-call.ts';
 import { restoreEvent } from './restore-event.ts';
@@ -15,13 +14,8 @@ import {
   restoreAddress,
 } from './store.ts';
 
-export interface RestoreJobDeps {
-  db: Database;
-  now: () => number;
-  jobs: Jobs;
-  outbound: Outbound;
-  sealer: Sealer;
-  recordOwn: RecordOwn;
+export interface RestoreJobDeps
+  extends Pick<Parts, 'db' | 'now' | 'jobs' | 'outbound' | 'sealer' | 'recordOwn'> {
   /** Called if a secret cannot be decrypted. */
   onError: (error: unknown) => void;
 }

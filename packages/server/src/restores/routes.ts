@@ -10,24 +10,12 @@ import {
   uuidFromTypeId,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import {
-  lookAt,
-  type RecordAccess,
-  readAsTenant,
-  requesterOf,
-  type TenantAccess,
-} from '../access/index.ts';
-import type { Jobs } from '../background/index.ts';
+import { lookAt, readAsTenant, requesterOf, type TenantAccess } from '../access/index.ts';
 import { getEvent, visibility } from '../events/index.ts';
 import { AppError, answerPage, readPage } from '../http/index.ts';
-import { type RecordOwn, whenceOf } from '../own-event.ts';
-import {
-  type Database,
-  readTenant,
-  type TenantTx,
-  type WriterTx,
-  write,
-} from '../postgres/index.ts';
+import { whenceOf } from '../own-event.ts';
+import type { Parts } from '../parts.ts';
+import { readTenant, type TenantTx, type WriterTx, write } from '../postgres/index.ts';
 import { currentState } from './current-state.ts';
 import { fieldsOf, restoreBody, restoreIdPrefix, whyNotRestorable } from './restore-call.ts';
 import { restoreEvent } from './restore-event.ts';
@@ -42,13 +30,7 @@ import {
   restoreAddress,
 } from './store.ts';
 
-export interface RestoreDeps {
-  db: Database;
-  now: () => number;
-  recordAccess: RecordAccess;
-  recordOwn: RecordOwn;
-  jobs: Jobs;
-}
+export type RestoreDeps = Pick<Parts, 'db' | 'now' | 'recordAccess' | 'recordOwn' | 'jobs'>;
 
 const config = { scope: 'restore:write' as const, schema: 'enforced' as const };
 const outcomeWaitMs = 2_000;

@@ -39,7 +39,8 @@ import {
   treeNodes,
   unreadable,
 } from '../log/index.ts';
-import type { OwnEvent, RecordQueued } from '../own-event.ts';
+import type { OwnEvent } from '../own-event.ts';
+import type { Parts } from '../parts.ts';
 import { readTenant, type TenantTx } from '../postgres/index.ts';
 import { getTenant } from '../tenants/index.ts';
 import { coverageNow, type SearchDeps, searchIdPrefix } from './evidence.ts';
@@ -48,9 +49,7 @@ import { requireVisible } from './run-search.ts';
 import { shownCovered, shownSearch } from './shown.ts';
 import type { SavedSearch } from './store.ts';
 
-export interface CapsuleDeps extends SearchDeps {
-  sha: Sha256;
-  recordQueued: RecordQueued;
+export interface CapsuleDeps extends SearchDeps, Pick<Parts, 'sha' | 'recordQueued'> {
   /** The built page with the verifier. */
   capsulePage: () => Promise<string>;
 }

@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { TenantAccess } from '../access/index.ts';
 import { AppError } from '../http/index.ts';
 import type { OwnEvent, RecordOwn } from '../own-event.ts';
-import { type Database, type WriterTx, write } from '../postgres/index.ts';
+import type { Parts } from '../parts.ts';
+import { type WriterTx, write } from '../postgres/index.ts';
 import { lockTenant } from '../tenants/index.ts';
 import {
   countViews,
@@ -14,12 +15,7 @@ import {
   type ViewSettings,
 } from './views.store.ts';
 
-export interface ChangeViewDeps {
-  db: Database;
-  now: () => number;
-  recordOwn: RecordOwn;
-  newUuid: (timeMs: number) => string;
-}
+export type ChangeViewDeps = Pick<Parts, 'db' | 'now' | 'recordOwn' | 'newUuid'>;
 
 const sharedMax = 200;
 const personalMax = 100;

@@ -7,12 +7,13 @@ import {
   typeId,
   uuidTimeMs,
 } from '@indelible/protocol';
-import type { RecordAccess, TenantAccess } from '../access/index.ts';
+import type { TenantAccess } from '../access/index.ts';
 import { lowestShown, shownSince } from '../events/index.ts';
 import { AppError, unavailable } from '../http/index.ts';
 import { type PublishedCheckpoint, publishedCheckpoint } from '../log/index.ts';
-import type { OwnEvent, RecordOwn } from '../own-event.ts';
-import { type Database, readTenant, write } from '../postgres/index.ts';
+import type { OwnEvent } from '../own-event.ts';
+import type { Parts } from '../parts.ts';
+import { readTenant, write } from '../postgres/index.ts';
 import { listSources } from '../sources/index.ts';
 import { type Answer, sameAnswer } from './answer-digest.ts';
 import { type Covered, coverageOf, readCoverage } from './coverage.ts';
@@ -20,15 +21,10 @@ import { type FrozenFilter, freeze, frozenFilter } from './frozen-filter.ts';
 import { matchesMax, requireVisible, runSearch } from './run-search.ts';
 import { countedFrom, insertSearch, type SavedSearch } from './store.ts';
 
-export interface SearchDeps {
-  db: Database;
-  now: () => number;
-  recordAccess: RecordAccess;
-  recordOwn: RecordOwn;
-  publicUrl: () => string;
-  /** Publishes a checkpoint of everything recorded so far, or throws `unavailable`. */
-  publishCheckpoint: () => Promise<void>;
-}
+export type SearchDeps = Pick<
+  Parts,
+  'db' | 'now' | 'recordAccess' | 'recordOwn' | 'publicUrl' | 'publishCheckpoint'
+>;
 
 export const searchIdPrefix = 'srch_';
 export const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');

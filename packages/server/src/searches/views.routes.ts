@@ -7,17 +7,15 @@ import {
   uuidFromTypeId,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { lookAt, type RecordAccess, readAsTenant, type TenantAccess } from '../access/index.ts';
+import { lookAt, readAsTenant, type TenantAccess } from '../access/index.ts';
 import { answerPage, filterOfBody, readPage } from '../http/index.ts';
+import type { Parts } from '../parts.ts';
 import { readTenant } from '../postgres/index.ts';
 import { type ChangeViewDeps, changeView, createView, noView, removeView } from './change-view.ts';
 import * as schemas from './view-schemas.ts';
 import { getView, listViews, type ViewRow, type ViewSettings } from './views.store.ts';
 
-export interface ViewRouteDeps extends ChangeViewDeps {
-  recordAccess: RecordAccess;
-  publicUrl: () => string;
-}
+export type ViewRouteDeps = ChangeViewDeps & Pick<Parts, 'recordAccess' | 'publicUrl'>;
 
 const config = { scope: 'events:read', schema: 'enforced' } as const;
 // `filterOfBody` reports the problems of the schema with those of the filter.

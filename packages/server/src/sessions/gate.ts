@@ -7,15 +7,14 @@ import {
 } from '../access/index.ts';
 import { hashSecretToken } from '../crypto/index.ts';
 import { AppError } from '../http/index.ts';
-import { type Database, unavailability } from '../postgres/index.ts';
+import type { Parts } from '../parts.ts';
+import { unavailability } from '../postgres/index.ts';
 import { readCookie, type SessionCookie } from './cookie.ts';
 import { isForeignRequest } from './origin.ts';
 import { prolongedTo } from './session-times.ts';
 import { findSession, prolongSession, type StoredSession } from './store.ts';
 
-export interface GateDeps {
-  db: Database;
-  now: () => number;
+export interface GateDeps extends Pick<Parts, 'db' | 'now'> {
   cookie: SessionCookie;
   /** Whether an Origin header names the service itself. */
   isOwnOrigin: (origin: string | undefined) => boolean;

@@ -1,20 +1,15 @@
 import { formatTimestamp, typeId, uuidFromTypeId, uuidTimeMs } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { lookAt, operatorHeaders, type RecordAccess, readAsTenant } from '../access/index.ts';
+import { lookAt, operatorHeaders, readAsTenant } from '../access/index.ts';
 import { AppError, answerPage, idParams, PageQuery, readPage } from '../http/index.ts';
-import type { RecordOwn } from '../own-event.ts';
-import { type Database, write } from '../postgres/index.ts';
+import type { Parts } from '../parts.ts';
+import { write } from '../postgres/index.ts';
 import { OpenSessionPage } from './schemas.ts';
 import { endedSessionEvent } from './sign-in-events.ts';
 import { endSession, listSessions, type StoredSession } from './store.ts';
 
-export interface OpenSessionDeps {
-  db: Database;
-  now: () => number;
-  recordOwn: RecordOwn;
-  recordAccess: RecordAccess;
-}
+export type OpenSessionDeps = Pick<Parts, 'db' | 'now' | 'recordOwn' | 'recordAccess'>;
 
 const prefix = 'sess_';
 const path = '/api/sessions';

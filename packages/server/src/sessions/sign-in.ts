@@ -4,8 +4,9 @@ import type { Static } from 'typebox';
 import { type JwtPrincipal, parseReasonField, unauthenticated } from '../access/index.ts';
 import { hashSecretToken, newSecretToken } from '../crypto/index.ts';
 import { AppError } from '../http/index.ts';
-import type { RecordOwn, RecordQueued, Whence } from '../own-event.ts';
-import { type Database, type WriterTx, write } from '../postgres/index.ts';
+import type { Whence } from '../own-event.ts';
+import type { Parts } from '../parts.ts';
+import { type WriterTx, write } from '../postgres/index.ts';
 import { getTenant, type TenantRow } from '../tenants/index.ts';
 import type { SignIn } from './schemas.ts';
 import { endsOf } from './session-times.ts';
@@ -19,12 +20,8 @@ import {
   type Visitor,
 } from './store.ts';
 
-export interface SignInDeps {
-  db: Database;
-  now: () => number;
+export interface SignInDeps extends Pick<Parts, 'db' | 'now' | 'recordOwn' | 'recordQueued'> {
   authenticateJwt: (token: string) => Promise<JwtPrincipal>;
-  recordOwn: RecordOwn;
-  recordQueued: RecordQueued;
 }
 
 export interface SignInAttempt {

@@ -6,20 +6,15 @@ import type { Static } from 'typebox';
 import { makerOf, type Principal, parseReasonField, personScopes } from '../access/index.ts';
 import { hashSecretToken, newSecretToken } from '../crypto/index.ts';
 import { AppError } from '../http/index.ts';
-import { actorOf, type OwnEvent, type RecordOwn, type RecordQueued } from '../own-event.ts';
+import { actorOf, type OwnEvent } from '../own-event.ts';
+import type { Parts } from '../parts.ts';
 import { type Database, write } from '../postgres/index.ts';
 import { tenantExists } from '../tenants/index.ts';
 import { ttlSecondsDefault, ViewerLink, ViewerLinkInput } from './schemas.ts';
 import { linkEvent } from './sign-in-events.ts';
 import { insertViewerLink, type ViewerLink as Link } from './store.ts';
 
-export interface ViewerLinkDeps {
-  db: Database;
-  now: () => number;
-  recordOwn: RecordOwn;
-  recordQueued: RecordQueued;
-  publicUrl: () => string;
-}
+export type ViewerLinkDeps = Pick<Parts, 'db' | 'now' | 'recordOwn' | 'recordQueued' | 'publicUrl'>;
 
 const options = {
   config: { scope: 'viewer-links:write', schema: 'enforced' },

@@ -1,7 +1,8 @@
 import { externalUuid, formatTimestamp } from '@indelible/protocol';
 import { lockHeads } from '../log/index.ts';
-import { byItself, type OwnEvent, type RecordOwn } from '../own-event.ts';
-import { type Database, writeInBackground } from '../postgres/index.ts';
+import { byItself, type OwnEvent } from '../own-event.ts';
+import type { Parts } from '../parts.ts';
+import { writeInBackground } from '../postgres/index.ts';
 import {
   type Gap,
   type Silence,
@@ -10,10 +11,7 @@ import {
   tenantsToTell,
 } from './store.ts';
 
-export interface TellDeps {
-  db: Database;
-  now: () => number;
-  recordOwn: RecordOwn;
+export interface TellDeps extends Pick<Parts, 'db' | 'now' | 'recordOwn'> {
   silentMs: number;
 }
 

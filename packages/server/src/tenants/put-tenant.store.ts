@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import type { Plans } from '@indelible/protocol';
 import type { Sealer } from '../crypto/index.ts';
 import { AppError } from '../http/index.ts';
 import { refusalOf } from '../outbound/index.ts';
-import type { OwnEvent, RecordOwn, Who } from '../own-event.ts';
+import type { OwnEvent, Who } from '../own-event.ts';
+import type { Parts } from '../parts.ts';
 import type { WriterTx } from '../postgres/index.ts';
 import { formerEmails, keepFormerEmails } from './former-emails.store.ts';
 import { graceEnd, grantGrace } from './grace.store.ts';
@@ -25,13 +25,9 @@ import {
 } from './tenant-settings.ts';
 import type { TermsNotice } from './terms-mail.job.ts';
 
-export interface PutTenantDeps {
-  plans: Plans;
-  now: () => number;
-  sealer: Sealer;
+export interface PutTenantDeps extends Pick<Parts, 'plans' | 'now' | 'sealer' | 'recordOwn'> {
   /** Plain http and addresses that are not public may be called. */
   allowPrivate: boolean;
-  recordOwn: RecordOwn;
   /** Creates the tenant's log, or moves its new events to another retention class. */
   openLog: (tx: WriterTx, tenantId: string, retentionClass: number) => Promise<void>;
   /** Notifies the tenant, after `tx` has committed, that its events are kept for less time. */

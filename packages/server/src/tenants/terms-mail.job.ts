@@ -1,7 +1,7 @@
-import { type Plans, panelHome } from '@indelible/protocol';
+import { panelHome } from '@indelible/protocol';
 import type { Jobs } from '../background/index.ts';
-import type { Mailer } from '../outbound/index.ts';
-import { type Database, readTenant, type WriterTx } from '../postgres/index.ts';
+import type { Parts } from '../parts.ts';
+import { readTenant, type WriterTx } from '../postgres/index.ts';
 import { getTenant } from './store.ts';
 import { termsMail, type WeakerTerms } from './terms-mail.ts';
 
@@ -21,13 +21,7 @@ export async function sendTermsNotice(
   if (to.length > 0) await jobs.send(tx, 'tenant-mail', { data: notice, tenantId });
 }
 
-export interface TermsMailDeps {
-  db: Database;
-  plans: Plans;
-  jobs: Jobs;
-  mailer: Mailer;
-  publicUrl: () => string;
-}
+export type TermsMailDeps = Pick<Parts, 'db' | 'plans' | 'jobs' | 'mailer' | 'publicUrl'>;
 
 /**
  * Mail about smaller plans and lifted holds, in jobs: an unavailable mail server does not block the

@@ -1,15 +1,12 @@
 import { retryAfterMs } from '@indelible/protocol';
-import type { Sealer } from '../crypto/index.ts';
-import type { Outbound, OutboundCall } from '../outbound/index.ts';
+import type { OutboundCall } from '../outbound/index.ts';
+import type { Parts } from '../parts.ts';
 import { judge, type Opened, type Outcome } from './delivery-call.ts';
 import { withoutCredentials } from './format/without-credentials.ts';
 import { openSecrets } from './sealed-secrets.ts';
 import type { WebhookRow } from './store.ts';
 
-export interface AttemptDeps {
-  now: () => number;
-  outbound: Outbound;
-  sealer: Sealer;
+export interface AttemptDeps extends Pick<Parts, 'now' | 'outbound' | 'sealer'> {
   onError: (error: unknown) => void;
 }
 

@@ -1,9 +1,9 @@
-import type { Sealer } from '../crypto/index.ts';
 import { visibility } from '../events/index.ts';
 import { AppError } from '../http/index.ts';
 import { newSecret } from '../outbound/index.ts';
-import type { RecordOwn, Who } from '../own-event.ts';
-import { type Database, readTenant, type WriterTx, write } from '../postgres/index.ts';
+import type { Who } from '../own-event.ts';
+import type { Parts } from '../parts.ts';
+import { readTenant, type WriterTx, write } from '../postgres/index.ts';
 import { tenantExists } from '../tenants/index.ts';
 import { isSigned } from './delivery-call.ts';
 import { headerNames } from './own-headers.ts';
@@ -28,12 +28,7 @@ import {
 import { newcomer, readSettings, type WebhookPatch } from './webhook-input.ts';
 import { changedTo, pausedNow, replayedFrom, resumedNow } from './webhook-state.ts';
 
-export interface ChangeDeps {
-  db: Database;
-  now: () => number;
-  sealer: Sealer;
-  recordOwn: RecordOwn;
-  newUuid: (timeMs: number) => string;
+export interface ChangeDeps extends Pick<Parts, 'db' | 'now' | 'sealer' | 'recordOwn' | 'newUuid'> {
   /** Whether plain http and private addresses may be called. */
   allowPrivate: boolean;
 }

@@ -1,6 +1,7 @@
 import { panelRoot } from '@indelible/protocol';
-import { type Ended, LeasedWorker } from '../background/index.ts';
+import { LeasedWorker } from '../background/index.ts';
 import { visibility } from '../events/index.ts';
+import type { Parts } from '../parts.ts';
 import { readTenant } from '../postgres/index.ts';
 import { type AttemptDeps, attemptCall } from './attempt.ts';
 import { messageBytesMax, messageCall } from './delivery-call.ts';
@@ -16,11 +17,9 @@ import { type Next, readNext } from './next-message.ts';
 import { type RecordDeps, recordAttempt, type Sent } from './record-attempt.ts';
 import type { MessageType, PendingMessage, WebhookRow } from './store.ts';
 
-export interface DeliverDeps extends AttemptDeps, RecordDeps {
+export interface DeliverDeps extends AttemptDeps, RecordDeps, Pick<Parts, 'ended' | 'publicUrl'> {
   /** Called for each attempt. */
   attempted: (ok: boolean, seconds: number) => void;
-  ended: Ended;
-  publicUrl: () => string;
 }
 
 const webhooksAtOnce = 20;

@@ -1,20 +1,14 @@
 import { panelRoot, typeId } from '@indelible/protocol';
-import type { Jobs } from '../background/index.ts';
 import { logSize } from '../log/index.ts';
-import type { Mailer } from '../outbound/index.ts';
-import { type Database, readTenant } from '../postgres/index.ts';
+import type { Parts } from '../parts.ts';
+import { readTenant } from '../postgres/index.ts';
 import { getTenant } from '../tenants/index.ts';
 import { lastOfMessages } from './deliveries.store.ts';
 import { failingMail } from './failing-mail.ts';
 import { webhookIdPrefix } from './message-body.ts';
 import { getWebhook, type WebhookKey } from './store.ts';
 
-export interface FailingMailDeps {
-  db: Database;
-  jobs: Jobs;
-  mailer: Mailer;
-  publicUrl: () => string;
-}
+export type FailingMailDeps = Pick<Parts, 'db' | 'jobs' | 'mailer' | 'publicUrl'>;
 
 /** Mail about paused webhooks, in separate jobs: an unavailable mail server stops no delivery. */
 export function handleFailingMail(deps: FailingMailDeps): void {

@@ -1,18 +1,14 @@
 import type { Jobs } from '../background/index.ts';
-import type { RecordOwn, Who } from '../own-event.ts';
-import { type Database, type WriterTx, writeInBackground } from '../postgres/index.ts';
+import type { Who } from '../own-event.ts';
+import type { Parts } from '../parts.ts';
+import { type WriterTx, writeInBackground } from '../postgres/index.ts';
 import type { Attempted } from './attempt.ts';
 import { type DeliveryRow, insertDelivery } from './deliveries.store.ts';
 import { lockWebhook, type PendingMessage, saveWebhook, type WebhookRow } from './store.ts';
 import { byService, pausedEvent, sentEvent } from './webhook-event.ts';
 import { delivered, failedOnce } from './webhook-state.ts';
 
-export interface RecordDeps {
-  db: Database;
-  now: () => number;
-  recordOwn: RecordOwn;
-  newUuid: (timeMs: number) => string;
-  jobs: Jobs;
+export interface RecordDeps extends Pick<Parts, 'db' | 'now' | 'recordOwn' | 'newUuid' | 'jobs'> {
   /** From 0 up to 1, for the jitter. */
   chance: () => number;
 }
