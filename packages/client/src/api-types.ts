@@ -14,7 +14,7 @@ import type {
   Target,
   WarningCode,
 } from '@indelible/protocol';
-import type { AnyAction, AnyResourceType } from './event/catalogue.ts';
+import type { AnyAction, AnyResourceType } from './event/words.ts';
 
 export type { Diff, Identity, Scalar } from '@indelible/protocol';
 

@@ -13,7 +13,8 @@ import { eventsPath, type JsonCalls, jsonCalls } from './calls/json-calls.ts';
 import { type LogCalls, logCalls } from './calls/log-calls.ts';
 import { type RecordingCalls, recordingCalls } from './calls/recording-calls.ts';
 import { type WebhookCalls, webhookCalls } from './calls/webhook-calls.ts';
-import type { AnyAction, AnyResourceType, EventCatalogue } from './event/catalogue.ts';
+import type { EventCatalogue } from './event/catalogue.ts';
+import type { AnyAction, AnyResourceType } from './event/words.ts';
 import { serviceUrl } from './http/address.ts';
 import { createTransport, type Retry, type SentHeaders } from './http/transport.ts';
 

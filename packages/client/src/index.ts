@@ -4,26 +4,26 @@
  * @module client
  */
 
-export {
-  type AlertGroup,
-  type AlertKind,
-  type AlertNotify,
-  type Category,
-  type CountOrMore,
-  type Coverage,
-  type CoveredSource,
-  type CsvColumn,
-  type ErrorCode,
-  type FieldProblem,
-  FormatError,
-  type GroupKey,
-  type Locale,
-  type Plan,
-  type ProofCode,
-  type Scope,
-  type SourceGap,
-  type WarningCode,
+export type {
+  AlertGroup,
+  AlertKind,
+  AlertNotify,
+  Category,
+  CountOrMore,
+  Coverage,
+  CoveredSource,
+  CsvColumn,
+  ErrorCode,
+  FieldProblem,
+  GroupKey,
+  Locale,
+  Plan,
+  ProofCode,
+  Scope,
+  SourceGap,
+  WarningCode,
 } from '@indelible/protocol';
+export { FormatError } from '@indelible/protocol';
 export type * from './api-types.ts';
 export type { AuditSink, RecordContext } from './audit-sink.ts';
 export type {
@@ -63,15 +63,7 @@ export type {
   WebhookType,
 } from './calls/webhook-calls.ts';
 export { type ClientOptions, createClient, type IndelibleClient } from './client.ts';
-export {
-  type AnyAction,
-  type AnyResourceType,
-  type CatalogueWords,
-  defineCatalogue,
-  type EventCatalogue,
-  type KnownAction,
-  type KnownResourceType,
-} from './event/catalogue.ts';
+export { type CatalogueWords, defineCatalogue, type EventCatalogue } from './event/catalogue.ts';
 export {
   createOutgoing,
   newEventId,
@@ -80,6 +72,7 @@ export {
 } from './event/outgoing-event.ts';
 export { diffOf } from './event/plain-json.ts';
 export { type EventVerdict, type VerifyOptions, verifyEvent } from './event/verify-event.ts';
+export type { AnyAction, AnyResourceType, KnownAction, KnownResourceType } from './event/words.ts';
 export { isLoopbackUrl, serviceUrl } from './http/address.ts';
 export { backoffMs, IndelibleError, PartialBatchError, UnreachableError } from './http/errors.ts';
 export {

@@ -1,21 +1,18 @@
 import { type IndelibleClient, IndelibleError } from '@indelible/client';
-import { type Plan, type Plans, ServiceRecords } from '@indelible/protocol';
-import { type AllFindings, addDamage, createAllFindings, narrowed } from './damage.ts';
+import { type Checkpoint, FormatError, type Plan, type Plans, ServiceRecords, equalBytes, leafHash, parseEventProof, tileWidth } from '@indelible/protocol';
+import { type AllFindings, addDamage, createAllFindings } from './damage.ts';
 import { EntryFile } from './entry-file.ts';
 import { readBodies } from './log-bodies.ts';
-import { readEntries, type Span } from './log-entries.ts';
-import type { Progress } from './log-source.ts';
-import { judgeNewer, NewerLines } from './newer-events.ts';
+import { type Span, readEntries } from './log-entries.ts';
+import { type Progress, inOrder } from './log-source.ts';
+import { NewerLines, judgeNewer } from './newer-events.ts';
 import { requireProven } from './reopened-log.ts';
-import { eventIdAt, type Outcome, type Report, reportOf } from './report.ts';
-import {
-  compareWithSeen,
-  type SeenCheckpoint,
-  type SeenCheckpoints,
-  type SeenComparison,
-} from './seen-checkpoints.ts';
-import { checkpointOf, logIdOf, newestCheckpoint, serviceTiles } from './service-log.ts';
-import { compareWithWindows, type SignedCheckpoint } from './trusted-checkpoint.ts';
+import { type Outcome, type Report, eventIdAt, reportOf } from './report.ts';
+import type { SeenCheckpoint, SeenCheckpoints } from './seen-checkpoints.ts';
+import { type SeenComparison, compareWithSeen } from './seen-comparison.ts';
+import { checkpointOf, logIdOf, newestCheckpoint, nullWhenFailed, serviceTiles } from './service-log.ts';
+import { type SignedCheckpoint, compareWithWindows } from './trusted-checkpoint.ts';
+import { sha } from './hashing.ts';
 
 export interface TenantOptions {
   tenantId: string;
@@ -173,4 +170,44 @@ function elsewhere(all: readonly SeenCheckpoint[], own: readonly SeenCheckpoint[
     `Anything about the log ${origin}, of which this machine has seen ${size} entries at ` +
       `${last.service}: it is another service's, and was not compared.`,
   ];
+}
+
+/**
+ * The first entry that differs from its event, if entries differ from the signed ones and bodies do
+ * not show which: an event's proof has its leaf hash to the microsecond. Checks the entries of
+ * `span`, or only the last, incomplete tile if there are too many; returns `span` if that shows
+ * nothing.
+ */
+async function narrowed(
+  client: IndelibleClient,
+  span: Span,
+  file: EntryFile,
+  { size }: Checkpoint,
+): Promise<Span> {
+  const isWide = span.to - span.from >= tileWidth;
+  const from = isWide ? Math.max(span.from, size - (size % tileWidth)) : span.from;
+  const fits = (n: number) => fitsProof(client, file, from + n);
+  let sequence = from;
+  for await (const fine of inOrder(Math.min(span.to, file.size - 1) - from + 1, 8, fits)) {
+    if (!fine) return { from: sequence, to: sequence };
+    sequence += 1;
+  }
+  return span;
+}
+
+async function fitsProof(
+  client: IndelibleClient,
+  file: EntryFile,
+  sequence: number,
+): Promise<boolean> {
+  const id = eventIdAt(file, sequence);
+  const leaf = leafHash(sha, file.at(sequence));
+  if (id === null) return true;
+  try {
+    const proof = await client.log.proof(id).catch(nullWhenFailed);
+    return proof === null || equalBytes(parseEventProof(proof).leafHash, leaf);
+  } catch (error) {
+    if (error instanceof FormatError) return true; // says nothing about this entry
+    throw error;
+  }
 }

@@ -1,12 +1,12 @@
 import { batchBytesMax, batchEventsMax } from '@indelible/protocol';
 import type { BatchResult, EventInput, RecordedEvent } from '../api-types.ts';
 import type { RecordContext } from '../audit-sink.ts';
-import type { AnyAction, AnyResourceType } from '../event/catalogue.ts';
 import {
   createOutgoing,
   type OutgoingEvent,
   type OutgoingOptions,
 } from '../event/outgoing-event.ts';
+import type { AnyAction, AnyResourceType } from '../event/words.ts';
 import { notTheService, PartialBatchError } from '../http/errors.ts';
 import type { Transport } from '../http/transport.ts';
 import { eventsPath } from './json-calls.ts';

@@ -1,10 +1,4 @@
-import {
-  type ErrorCode,
-  type EventContext,
-  eventBytesMax,
-  type FieldProblem,
-  inKib,
-} from '@indelible/protocol';
+import type { ErrorCode, EventContext, FieldProblem } from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
 import { createOutgoing, type OutgoingOptions } from '../event/outgoing-event.ts';
 
@@ -80,11 +74,6 @@ export class InvalidEventError extends Error {
     this.errors = errors;
   }
 }
-
-export const tooLarge = new InvalidEventError(
-  'payload_too_large',
-  `the event is larger than ${inKib(eventBytesMax)}`,
-);
 
 /** Throws TypeError for a name that cannot be the first part of a `source.id`, or a folder. */
 export function requireSourceName(name: string | undefined): void {

@@ -1,12 +1,11 @@
 import {
-  type actionsByCategory,
   type Catalogue,
   type CatalogueFile,
-  type contactCenter,
   createCatalogue,
   isSnakeCase,
 } from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
+import type { KnownAction, KnownResourceType } from './words.ts';
 
 /** The words of a product's events. */
 export interface EventCatalogue<A extends string, R extends string> {
@@ -54,13 +53,3 @@ function requireRecordable(
   const why = service.notRecordable(action, resourceType);
   if (why !== null) throw new TypeError(`${word} cannot be recorded. ${why}`);
 }
-
-/** The standard actions, which every catalogue has. */
-export type KnownAction = (typeof actionsByCategory)[keyof typeof actionsByCategory][number];
-/** The resource types of the service's default catalogue. */
-export type KnownResourceType = (typeof contactCenter)['resourceTypes'][number];
-
-// Any text; written so that editors still offer the known words.
-type AnyText = string & Record<never, never>;
-export type AnyAction = KnownAction | AnyText;
-export type AnyResourceType = KnownResourceType | AnyText;

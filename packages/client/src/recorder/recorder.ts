@@ -10,7 +10,6 @@ import {
   type InvalidEventError,
   type ReadyEvent,
   tenantOf,
-  tooLarge,
 } from '../delivery/ready-event.ts';
 import { newEventId } from '../event/outgoing-event.ts';
 import { backoffMs } from '../http/errors.ts';
@@ -18,7 +17,7 @@ import { type Flight, Flights, FlushWaiters } from './flights.ts';
 import { type RecorderOptions, type RecorderStats, type Settings, settingsOf } from './options.ts';
 import { noTenants, type PendingEvent, PendingEvents } from './pending-events.ts';
 import { watchProcessEnd } from './process-end.ts';
-import { Alarm, Reports } from './reports.ts';
+import { Alarm, Reports, tooLarge } from './reports.ts';
 import { SourceNumbers } from './source-numbers.ts';
 import { Spool } from './spool.ts';
 

@@ -1,6 +1,7 @@
+import { eventBytesMax, inKib } from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
 import type { Outcome } from '../delivery/deliver-batch.ts';
-import { eventOf, type InvalidEventError } from '../delivery/ready-event.ts';
+import { eventOf, InvalidEventError } from '../delivery/ready-event.ts';
 import type { IndelibleError } from '../http/errors.ts';
 import type { LossReason, Settings } from './options.ts';
 
@@ -89,3 +90,8 @@ export class Alarm {
     if (this.#timer !== null) clearTimeout(this.#timer);
   }
 }
+
+export const tooLarge = new InvalidEventError(
+  'payload_too_large',
+  `the event is larger than ${inKib(eventBytesMax)}`,
+);

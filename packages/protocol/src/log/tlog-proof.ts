@@ -1,4 +1,4 @@
-import { inclusionVerdict, type ProofVerdict } from '../verify/event-proof.ts';
+import { inclusionVerdict, type ProofVerdict } from '../verify/proof-verdict.ts';
 import { decodeUtf8, FormatError, formatBase64, parseBase64 } from './bytes.ts';
 import { openCheckpoint } from './checkpoint.ts';
 import { hashBytes, type Sha256 } from './merkle.ts';

@@ -1,0 +1,86 @@
+import type { IndelibleClient } from '@indelible/client';
+import { type Checkpoint, compareCheckpoints, type Findings, parseHex } from '@indelible/protocol';
+import { addDamage } from './damage.ts';
+import { sha } from './hashing.ts';
+import { headBelow } from './newer-events.ts';
+import { type Reopened, readReopened } from './reopened-log.ts';
+import type { SeenCheckpoint } from './seen-checkpoints.ts';
+import { nullWhenFailed } from './service-log.ts';
+
+export interface SeenWanted {
+  client: IndelibleClient;
+  tenantId: string;
+  /** The current checkpoint; its signature is verified. */
+  shown: Checkpoint;
+  /** Those that this machine has verified before, oldest first. */
+  seen: readonly SeenCheckpoint[];
+  /** Another origin than before is expected. */
+  reopened: boolean;
+  vkeys: readonly string[];
+  findings: Findings;
+}
+
+export interface SeenComparison {
+  /** Earlier checkpoints that the entries can still be compared with, oldest first. */
+  earlier: readonly SeenCheckpoint[];
+  doesNotFollow: readonly string[];
+  /** The signed log became smaller: only earlier checkpoints show which entries are unchanged. */
+  isRolledBack: boolean;
+  /** Why the log counts as the one seen under another name; its record must prove that. */
+  reopened: Reopened | null;
+}
+
+/** Compares a checkpoint with earlier ones, and with the size that the service states. */
+export async function compareWithSeen(wanted: SeenWanted): Promise<SeenComparison> {
+  const { client, shown, seen, findings, reopened } = wanted;
+  await compareWithHead(client, shown, findings);
+  const last = seen.at(-1)?.checkpoint;
+  const nothing = { earlier: [], doesNotFollow: [], isRolledBack: false, reopened: null };
+  if (last === undefined) return nothing;
+  const isSameLog = last.origin === shown.origin;
+  if (!isSameLog && reopened) {
+    const reopened = await readReopened(wanted);
+    const { kept, lost } = reopened;
+    return { ...nothing, earlier: notBeyond(shown, kept), doesNotFollow: lost, reopened };
+  }
+  if (isSameLog) await compareWithLast(wanted, last);
+  else addOtherLog(findings, last, shown);
+  const ofThisLog = seen.filter(({ checkpoint }) => checkpoint.origin === shown.origin);
+  const isRolledBack = isSameLog && last.size > shown.size;
+  return { ...nothing, earlier: notBeyond(shown, ofThisLog), isRolledBack };
+}
+
+const notBeyond = ({ size }: Checkpoint, seen: readonly SeenCheckpoint[]) =>
+  seen.filter(({ checkpoint }) => checkpoint.size <= size);
+
+async function compareWithLast({ client, shown, findings }: SeenWanted, last: Checkpoint) {
+  const isLonger = last.size < shown.size;
+  const path = isLonger ? await consistencyPath(client, last.size, shown.size) : [];
+  const { code, message } = compareCheckpoints(sha, last, shown, path);
+  if (code === 'same' || code === 'extends') return;
+  addDamage(findings, code, message);
+}
+
+/** Without a path, nothing proves consistency. */
+async function consistencyPath(client: IndelibleClient, first: number, second: number) {
+  const proof = await client.log.consistency(first, second).catch(nullWhenFailed);
+  const path = proof?.path.map((hash) => parseHex(hash)) ?? [];
+  return path.some((hash) => hash === null) ? [] : path.filter((hash) => hash !== null);
+}
+
+/** The service may serve entries that its own count has lost; it would sign over them next. */
+async function compareWithHead(client: IndelibleClient, shown: Checkpoint, findings: Findings) {
+  if ((await client.log.consistency(shown.size, shown.size)) !== null) return;
+  const size = await headBelow(client, shown.size);
+  const message = `The service says that its log has ${size} entries, but it has signed ${shown.size}.`;
+  addDamage(findings, 'head_behind', message, { sequence: size });
+}
+
+function addOtherLog(findings: Findings, last: Checkpoint, shown: Checkpoint): void {
+  const message =
+    `This machine verified the log ${last.origin} with ${last.size} entries; now the ` +
+    `tenant's log is ${shown.origin}. If the operator announced that the log was ` +
+    'reopened, accept it with --reopened. If this is another service, use another ' +
+    '--state.';
+  addDamage(findings, 'other_log', message);
+}

@@ -1,0 +1,44 @@
+import { type Checkpoint, type OpenedCheckpoint, sizedCheckpoint } from '../log/checkpoint.ts';
+
+/**
+ * The outcome of checking a proof. Codes are stable; only `valid` means success.
+ * - `malformed_proof`: wrong form, or the body has a member that cannot be proven
+ * - `derived_field_mismatch`: a field does not follow from the others
+ * - `content_mismatch`: the body does not match the stated commitment
+ * - `leaf_mismatch`: commitment, id and receipt time do not give the stated leaf hash
+ * - `not_included`: the path does not lead from the leaf, at its index, to the checkpoint's root
+ * - `malformed_checkpoint`, `unknown_key`, `bad_signature`: there is no trusted checkpoint
+ */
+export type ProofCode =
+  | 'malformed_proof'
+  | 'derived_field_mismatch'
+  | 'content_mismatch'
+  | 'leaf_mismatch'
+  | 'not_included'
+  | OpenedCheckpoint['code'];
+
+export interface ProofVerdict {
+  code: ProofCode;
+  /** The consequence as a sentence; names the checkpoint if it is signed. */
+  message: string;
+}
+
+/** What a proof of one event cannot show. */
+export const proofLimits =
+  'Not proven that the event tells the truth, that no other event is missing, ' +
+  'or that the service shows the same log to others. For that, verify the whole log ' +
+  'and compare checkpoints.';
+
+/** The verdict for entry `index`, after the checkpoint's signature was verified. */
+export function inclusionVerdict(
+  isIncluded: boolean,
+  index: number,
+  checkpoint: Checkpoint,
+): ProofVerdict {
+  const against = `Against ${sizedCheckpoint(checkpoint)}`;
+  if (!isIncluded) {
+    const message = `${against}: this is not proven to be entry ${index} of that log.`;
+    return { code: 'not_included', message };
+  }
+  return { code: 'valid', message: `${against}: this is entry ${index} of that log.` };
+}
