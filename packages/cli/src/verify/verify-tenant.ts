@@ -1,18 +1,34 @@
 import { type IndelibleClient, IndelibleError } from '@indelible/client';
-import { type Checkpoint, FormatError, type Plan, type Plans, ServiceRecords, equalBytes, leafHash, parseEventProof, tileWidth } from '@indelible/protocol';
+import {
+  type Checkpoint,
+  equalBytes,
+  FormatError,
+  leafHash,
+  type Plan,
+  type Plans,
+  parseEventProof,
+  ServiceRecords,
+  tileWidth,
+} from '@indelible/protocol';
 import { type AllFindings, addDamage, createAllFindings } from './damage.ts';
 import { EntryFile } from './entry-file.ts';
-import { readBodies } from './log-bodies.ts';
-import { type Span, readEntries } from './log-entries.ts';
-import { type Progress, inOrder } from './log-source.ts';
-import { NewerLines, judgeNewer } from './newer-events.ts';
-import { requireProven } from './reopened-log.ts';
-import { type Outcome, type Report, eventIdAt, reportOf } from './report.ts';
-import type { SeenCheckpoint, SeenCheckpoints } from './seen-checkpoints.ts';
-import { type SeenComparison, compareWithSeen } from './seen-comparison.ts';
-import { checkpointOf, logIdOf, newestCheckpoint, nullWhenFailed, serviceTiles } from './service-log.ts';
-import { type SignedCheckpoint, compareWithWindows } from './trusted-checkpoint.ts';
 import { sha } from './hashing.ts';
+import { readBodies } from './log-bodies.ts';
+import { readEntries, type Span } from './log-entries.ts';
+import { inOrder, type Progress } from './log-source.ts';
+import { judgeNewer, NewerLines } from './newer-events.ts';
+import { requireProven } from './reopened-log.ts';
+import { eventIdAt, type Outcome, type Report, reportOf } from './report.ts';
+import type { SeenCheckpoint, SeenCheckpoints } from './seen-checkpoints.ts';
+import { compareWithSeen, type SeenComparison } from './seen-comparison.ts';
+import {
+  checkpointOf,
+  logIdOf,
+  newestCheckpoint,
+  nullWhenFailed,
+  serviceTiles,
+} from './service-log.ts';
+import { compareWithWindows, type SignedCheckpoint } from './trusted-checkpoint.ts';
 
 export interface TenantOptions {
   tenantId: string;
