@@ -88,7 +88,7 @@ export interface IndelibleClient<A extends string = AnyAction, R extends string 
   /** The tenant's log, for verification. */
   log: LogCalls;
   exports: ExportCalls;
-  /** Endpoints that receive the tenant's events. */
+  /** Webhooks that receive the tenant's events. */
   webhooks: WebhookCalls;
   /** Rules that raise alerts in the tenant's log. */
   alerts: AlertCalls;

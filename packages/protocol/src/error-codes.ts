@@ -1,3 +1,5 @@
+import { reasonLength } from './event/limits.ts';
+
 /**
  * Every code of the API: the problems of RFC 9457 documents (`code`, with HTTP status, title and
  * next step) and the warnings of recorded events. Codes are stable: new ones may be added, existing
@@ -60,7 +62,7 @@ export const errorCodes = {
     status: 403,
     title: 'Operator access needs a declared reason',
     help:
-      'Send the header `X-Access-Reason`: percent-encoded UTF-8, 1 to 1,000 characters, no ' +
+      `Send the header \`X-Access-Reason\`: percent-encoded UTF-8, ${reasonLength}, no ` +
       'control characters. To open the panel, send `reason` in the body.',
   },
   not_found: {

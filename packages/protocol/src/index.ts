@@ -67,3 +67,4 @@ export * from './verify/proof-verdict.ts';
 export * from './verify/proven-cover.ts';
 export * from './verify/retention-cover.ts';
 export * from './verify/service-records.ts';
+export * from './webhook-formats.ts';

@@ -1,4 +1,10 @@
-import { eventIdFromUuid, isEmail, isVisible, reasonLengthMax } from '@indelible/protocol';
+import {
+  eventIdFromUuid,
+  isEmail,
+  isVisible,
+  reasonLength,
+  reasonLengthMax,
+} from '@indelible/protocol';
 import type { Erased, ErasurePlan, ErasureTarget } from '@indelible/server';
 import { type Command, Option } from 'commander';
 import { tenantIdArgument } from '../connection.ts';
@@ -105,7 +111,7 @@ function requesterOf({ reason, operatorEmail }: Options) {
   // As for an operator's reason over HTTP: people read it, in a permanent log.
   const isReadable = isVisible(reason) && !/\p{Cc}/u.test(reason);
   if (!isReadable || !reason.isWellFormed() || reason.length > reasonLengthMax) {
-    throw new UsageError('--reason must be one line of at most 1,000 characters');
+    throw new UsageError(`--reason must be one line of ${reasonLength}`);
   }
   if (!isEmail(operatorEmail)) {
     throw new UsageError('--operator-email is not an e-mail address');

@@ -17,7 +17,7 @@ async function answering(...answers: Answer[]) {
   return { ...service, webhooks };
 }
 
-test('each call of an endpoint is the one of the API, with the operator headers', async () => {
+test('each call of a webhook is the one of the API, with the operator headers', async () => {
   const page = { body: { data: [{ id: 'a' }], pagination: { nextCursor: null } } };
   const { webhooks, received } = await answering({}, {}, {}, {}, {}, {}, {}, {}, {}, page);
   await webhooks.create({ url: 'https://x.example' });

@@ -1,14 +1,10 @@
-import type { WebhookFacet } from '@indelible/protocol';
+import type { MessageType, WebhookFacet, WebhookFormat } from '@indelible/protocol';
 import type { JsonCalls } from './json-calls.ts';
 
-/** `webhook`: signed JSON (Standard Webhooks); then formats of log platforms, and of chats. */
-export type WebhookFormat =
-  | 'webhook'
-  | ('splunk_hec' | 'datadog' | 'elastic' | 'generic')
-  | ('slack' | 'teams' | 'pagerduty');
+export type { WebhookFormat };
 
-/** Types of messages that an endpoint can receive. */
-export type WebhookType = 'audit.events.recorded' | 'audit.export.ready' | 'audit.alert.raised';
+/** Types of messages that a webhook can receive. */
+export type WebhookType = MessageType;
 
 /** Selects events: any value of each member; a leading `!` excludes. */
 export type WebhookFilters = { [facet in WebhookFacet]?: string | readonly string[] };
@@ -36,7 +32,7 @@ export interface WebhookDelivery {
   nextAttemptAt: string | null;
 }
 
-/** An endpoint that receives a tenant's events in the order of the log. */
+/** A webhook that receives a tenant's events in the order of the log. */
 export interface Webhook {
   /** `whk_…` */
   id: string;
@@ -99,7 +95,7 @@ export interface WebhookTest {
   durationMs: number;
 }
 
-/** Endpoints of the client's tenant. A new one starts at the end of the log. */
+/** Webhooks of the client's tenant. A new one starts at the end of the log. */
 export interface WebhookCalls {
   /** Newest first. */
   list(): AsyncGenerator<Webhook, void, undefined>;

@@ -26,6 +26,8 @@ export const ipLengthMax = 64;
 /** A longer user agent is cut, with a warning. */
 export const userAgentLengthMax = 1_024;
 export const reasonLengthMax = 1_000;
+/** As errors and descriptions say it. */
+export const reasonLength = `1 to ${reasonLengthMax.toLocaleString('en')} characters`;
 /** The host's own id of an actor or resource. */
 export const externalIdLengthMax = 200;
 /** The name of a person or thing beside its id. */

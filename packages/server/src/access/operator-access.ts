@@ -1,4 +1,4 @@
-import { isEmail, isVisible, reasonLengthMax } from '@indelible/protocol';
+import { isEmail, isVisible, reasonLength, reasonLengthMax } from '@indelible/protocol';
 import { AppError } from '../http/index.ts';
 
 /** What an operator must declare before a tenant's data is read, and optionally who they are. */
@@ -36,7 +36,7 @@ function judged(text: string, problem: (what: string) => AppError): string {
   if (!text.isWellFormed()) throw problem('must be well-formed Unicode');
   if (!isVisible(text)) throw problem('must not be blank');
   const reason = text.trim();
-  if ([...reason].length > reasonLengthMax) throw problem('must not exceed 1,000 characters');
+  if ([...reason].length > reasonLengthMax) throw problem(`must have ${reasonLength}`);
   return reason;
 }
 

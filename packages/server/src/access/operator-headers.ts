@@ -1,4 +1,4 @@
-import { emailLengthMax, reasonLengthMax } from '@indelible/protocol';
+import { emailLengthMax, reasonLength, reasonLengthMax } from '@indelible/protocol';
 import { Type } from 'typebox';
 
 /** Headers of calls that read a tenant's data; required for operators and platform-bound keys. */
@@ -9,7 +9,7 @@ export const operatorHeaders = Type.Object({
   'x-access-reason': Type.Optional(
     Type.String({
       maxLength: 12 * reasonLengthMax, // a character takes four bytes, each as %F0
-      description: 'Operators: why, percent-encoded UTF-8, 1-1,000 characters. The tenant sees it.',
+      description: `Operators: why, percent-encoded UTF-8, ${reasonLength}. The tenant sees it.`,
     }),
   ),
   'x-operator-email': Type.Optional(

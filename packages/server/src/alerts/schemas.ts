@@ -1,7 +1,16 @@
-import { alertGroups, alertKinds, emailLengthMax } from '@indelible/protocol';
+import { alertGroups, alertKinds } from '@indelible/protocol';
 import { Type } from 'typebox';
 import { operatorHeaders } from '../access/index.ts';
-import { filterSchema, label, nullable, storedFilters, strict, time, uuid } from '../http/index.ts';
+import {
+  emails,
+  filterSchema,
+  label,
+  nullable,
+  storedFilters,
+  strict,
+  time,
+  uuid,
+} from '../http/index.ts';
 import { ruleFilters } from './rule.ts';
 
 const whole = (description: string) => Type.Integer({ minimum: 1, maximum: 100_000, description });
@@ -30,11 +39,7 @@ const limits = {
 const notify = Type.Object(
   {
     emails: Type.Optional(
-      Type.Array(Type.String({ format: 'email', maxLength: emailLengthMax }), {
-        maxItems: 20,
-        uniqueItems: true,
-        description: "Who is mailed; without it the tenant's `notifyEmails`, `[]` is no recipient.",
-      }),
+      emails("Who is mailed; without it the tenant's `notifyEmails`, `[]` is no recipient."),
     ),
     webhookIds: Type.Optional(
       Type.Array(Type.String({ pattern: '^whk_[0-9a-z]{26}$' }), {

@@ -1,4 +1,4 @@
-import { paramLengthMax } from '@indelible/protocol';
+import { emailLengthMax, paramLengthMax, reasonLength, reasonLengthMax } from '@indelible/protocol';
 import { type TSchema, Type } from 'typebox';
 
 /*
@@ -15,6 +15,16 @@ export const time = (description: string) => Type.String({ format: 'date-time', 
 
 export const nullable = (options: Record<string, unknown>) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], ...options });
+
+/** Recipients of mail. */
+export const emails = (description: string) =>
+  Type.Array(Type.String({ format: 'email', maxLength: emailLengthMax }), {
+    ...{ maxItems: 20, uniqueItems: true, description },
+  });
+
+/** An operator's reason in a body; white space around it is cut off. */
+export const reason = (description: string) =>
+  nullable({ maxLength: 2 * reasonLengthMax, description: `${description}; ${reasonLength}.` });
 
 /** A text in a query; `readParams` refuses a longer one. */
 export const queryText = (description: string) =>

@@ -2,12 +2,14 @@ export { acceptedType } from './accepted-type.ts';
 export { FairQueue } from './fair-queue.ts';
 export {
   answer,
+  emails,
   idParams,
   LogParams,
   label,
   nullable,
   pathPart,
   queryText,
+  reason,
   strict,
   time,
   uuid,

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { messageTypes } from '@indelible/protocol';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { fastify } from 'fastify';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { enforceSchemas } from '../http/http.ts';
 import { formats } from '../http/json-schema.ts';
 import { type TestService, testService } from '../testing/service.ts';
-import { messageTypes } from '../webhooks/store.ts';
 import { namedOnce } from './named-schemas.ts';
 
 interface Media {

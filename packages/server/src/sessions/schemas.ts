@@ -1,14 +1,7 @@
-import {
-  emailLengthMax,
-  panelHome,
-  panelPathMax,
-  panelRoot,
-  reasonLengthMax,
-  scopes,
-} from '@indelible/protocol';
+import { emailLengthMax, panelHome, panelPathMax, panelRoot, scopes } from '@indelible/protocol';
 import { Type } from 'typebox';
 import { makerSchema } from '../access/index.ts';
-import { nullable, pageOf, strict, time, uuid } from '../http/index.ts';
+import { nullable, pageOf, reason, strict, time, uuid } from '../http/index.ts';
 
 const role = Type.Enum(['admin', 'superadmin'], {
   description: '`admin`: of this tenant. `superadmin`: an operator, who needs a reason.',
@@ -26,11 +19,7 @@ export const ViewerLinkInput = Type.Object(
       { ...strict, description: 'Who looks. An operator has an e-mail address.' },
     ),
     reason: Type.Optional(
-      nullable({
-        maxLength: 2 * reasonLengthMax, // white space around it is cut off
-        description:
-          "Why an operator looks, 1-1,000 characters; the tenant sees it. An admin's is not used.",
-      }),
+      reason("Why an operator looks: the tenant sees it, and an admin's is not used"),
     ),
     ttlSeconds: Type.Optional(
       Type.Integer({ minimum: 1, maximum: ttlSecondsMax, default: ttlSecondsDefault }),
@@ -66,12 +55,7 @@ export const SignIn = Type.Object(
     tenantId: Type.Optional(
       nullable({ format: 'uuid', description: "With an operator's `jwt`: whose log." }),
     ),
-    reason: Type.Optional(
-      nullable({
-        maxLength: 2 * reasonLengthMax, // white space around it is cut off
-        description: "With an operator's `jwt`: why, 1-1,000 characters.",
-      }),
-    ),
+    reason: Type.Optional(reason("With an operator's `jwt`: why")),
   },
   { ...strict, title: 'SignIn', description: 'Either `token` or `jwt`.' },
 );

@@ -1,6 +1,6 @@
-import { emailLengthMax, locales, type Plans } from '@indelible/protocol';
+import { locales, type Plans } from '@indelible/protocol';
 import { Type } from 'typebox';
-import { label, nullable, pageOf, strict, time, uuid } from '../http/index.ts';
+import { emails, label, nullable, pageOf, strict, time, uuid } from '../http/index.ts';
 import { outboundUrlMax } from '../outbound/index.ts';
 import { digests } from './tenant-settings.ts';
 
@@ -15,12 +15,9 @@ const settings = {
     description: 'IANA time zone in which times are shown; `UTC` at first.',
     examples: ['Europe/Madrid', 'America/Sao_Paulo'],
   }),
-  notifyEmails: Type.Array(Type.String({ format: 'email', maxLength: emailLengthMax }), {
-    maxItems: 20,
-    uniqueItems: true,
-    description:
-      'Who is mailed about exports, failing webhooks, weakened retention and changes of this list.',
-  }),
+  notifyEmails: emails(
+    'Who is mailed about exports, failing webhooks, weakened retention and changes of this list.',
+  ),
   digest: Type.Enum([...digests], {
     description:
       'How often `notifyEmails` get a digest: operator visits and their reasons, alerts, exports, and the ' +

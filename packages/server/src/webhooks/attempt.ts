@@ -22,12 +22,12 @@ const unreadable =
   'set them again';
 
 /**
- * One call to an endpoint. Never throws: an error before the call is its outcome, so that an
- * endpoint that cannot be called is paused in the end like one that does not answer.
+ * One call to a webhook. Never throws: an error before the call is its outcome, so that an
+ * webhook that cannot be called is paused in the end like one that does not answer.
  */
 export async function attemptCall(
   { now, outbound, sealer, onError }: AttemptDeps,
-  endpoint: WebhookRow,
+  webhook: WebhookRow,
   makeCall: (opened: Opened, nowMs: number) => OutboundCall,
   { isTest, signal }: { isTest: boolean; signal: AbortSignal },
 ): Promise<Attempted> {
@@ -38,18 +38,18 @@ export async function attemptCall(
     return { ...outcome, atMs, durationMs, retryAfterMs: retryAfterMs(retryAfter, now()) };
   };
   try {
-    const opened = openSecrets(sealer, endpoint, atMs);
+    const opened = openSecrets(sealer, webhook, atMs);
     const call = makeCall(opened, atMs);
     // The format's own last: they cannot be replaced.
     const headers = { ...opened.headers, ...call.headers };
     const result = await outbound({ ...call, headers, signal });
-    if (result.kind !== 'answered') return ended(judge(endpoint, result, isTest));
+    if (result.kind !== 'answered') return ended(judge(webhook, result, isTest));
     // Some receivers repeat what they refuse, and answers are shown.
     const text = withoutCredentials(result.text, [
       opened.credential ?? '',
       ...Object.values(opened.headers),
     ]);
-    return ended(judge(endpoint, { ...result, text }, isTest), result.retryAfter);
+    return ended(judge(webhook, { ...result, text }, isTest), result.retryAfter);
   } catch (error) {
     onError(error);
     const unanswered = { ok: false, isGone: false, responseStatus: null, response: null };

@@ -1,4 +1,4 @@
-import { panelRoot } from '@indelible/protocol';
+import { type MessageType, panelRoot } from '@indelible/protocol';
 import { LeasedWorker } from '../background/index.ts';
 import { visibility } from '../events/index.ts';
 import type { Parts } from '../parts.ts';
@@ -15,7 +15,7 @@ import {
 } from './lease.store.ts';
 import { type Next, readNext } from './next-message.ts';
 import { type RecordDeps, recordAttempt, type Sent } from './record-attempt.ts';
-import type { MessageType, PendingMessage, WebhookRow } from './store.ts';
+import type { PendingMessage, WebhookRow } from './store.ts';
 
 export interface DeliverDeps extends AttemptDeps, RecordDeps, Pick<Parts, 'ended' | 'publicUrl'> {
   /** Called for each attempt. */
@@ -82,27 +82,27 @@ async function deliverNext(
   const { db, now, newUuid } = deps;
   const read = await readDue(deps, leased);
   if (read === null || read.next.kind === 'nothing') return false;
-  const { endpoint, next } = read;
+  const { webhook, next } = read;
   if (next.kind === 'passed') {
-    await passOver(db.background, leased, endpoint, next.end, now() + leaseMs);
+    await passOver(db.background, leased, webhook, next.end, now() + leaseMs);
     return true;
   }
-  const message = messageOf(endpoint, next, newUuid(now()), now());
+  const message = messageOf(webhook, next, newUuid(now()), now());
   const heldAt = performance.now();
-  const isHeld = await holdMessage(db.background, leased, endpoint, message, now() + leaseMs);
+  const isHeld = await holdMessage(db.background, leased, webhook, message, now() + leaseMs);
   // Changed since it was read, or another process may have taken over: read again.
   if (!isHeld || performance.now() - heldAt > sendWithinMs) return true;
-  return send(deps, endpoint, message, next, stopping);
+  return send(deps, webhook, message, next, stopping);
 }
 
-/** The endpoint and its next message; null if another process has it, or it is paused. */
+/** The webhook and its next message; null if another process has it, or it is paused. */
 function readDue({ db, now }: DeliverDeps, leased: LeasedWebhook) {
   return readTenant(db, leased.tenantId, async (tx) => {
-    const [endpoint, visible] = await Promise.all([getLeased(tx, leased), visibility(tx, now())]);
-    if (!endpoint || !visible) return null;
-    const until = endpoint.messageEnd ?? visible.size;
-    const next = await readNext(tx, endpoint, visible, until, messageBytesMax(endpoint));
-    return { endpoint, next };
+    const [webhook, visible] = await Promise.all([getLeased(tx, leased), visibility(tx, now())]);
+    if (!webhook || !visible) return null;
+    const until = webhook.messageEnd ?? visible.size;
+    const next = await readNext(tx, webhook, visible, until, messageBytesMax(webhook));
+    return { webhook, next };
   });
 }
 
@@ -114,16 +114,16 @@ const typesOf = {
 
 /** The message stored before, or a new one. */
 function messageOf(
-  endpoint: WebhookRow,
+  webhook: WebhookRow,
   next: Content,
   newId: string,
   nowMs: number,
 ): PendingMessage {
   const messageType = typesOf[next.kind];
-  const isSame = endpoint.messageId !== null && endpoint.messageType === messageType;
+  const isSame = webhook.messageId !== null && webhook.messageType === messageType;
   return {
-    messageId: isSame ? endpoint.messageId : newId,
-    messageAtMs: isSame ? endpoint.messageAtMs : nowMs,
+    messageId: isSame ? webhook.messageId : newId,
+    messageAtMs: isSame ? webhook.messageAtMs : nowMs,
     messageType,
     messageEnd: next.end,
   };
@@ -131,7 +131,7 @@ function messageOf(
 
 async function send(
   deps: DeliverDeps,
-  endpoint: WebhookRow,
+  webhook: WebhookRow,
   message: PendingMessage,
   content: Content,
   stopping: AbortSignal,
@@ -140,22 +140,22 @@ async function send(
   const panelUrl = `${deps.publicUrl()}${panelRoot}`;
   const result = await attemptCall(
     deps,
-    endpoint,
-    (opened, nowMs) => messageCall(endpoint, opened, { messageId, atMs, content }, nowMs, panelUrl),
+    webhook,
+    (opened, nowMs) => messageCall(webhook, opened, { messageId, atMs, content }, nowMs, panelUrl),
     { isTest: false, signal: stopping },
   );
   // An interrupted call has no outcome.
   if (stopping.aborted) return false;
   deps.attempted(result.ok, result.durationMs / 1_000);
-  const { status } = await recordAttempt(deps, sentOf(endpoint, message, content), result);
+  const { status } = await recordAttempt(deps, sentOf(webhook, message, content), result);
   return status === 'delivered';
 }
 
-function sentOf(endpoint: WebhookRow, message: PendingMessage, content: Content): Sent {
+function sentOf(webhook: WebhookRow, message: PendingMessage, content: Content): Sent {
   const sequences =
     content.kind === 'events' ? content.events.map((each) => each.sequence) : [content.sequence];
   return {
-    ...{ endpoint, message, messageId: message.messageId, type: message.messageType },
+    ...{ webhook, message, messageId: message.messageId, type: message.messageType },
     firstSequence: sequences[0] ?? null,
     lastSequence: sequences.at(-1) ?? null,
     events: content.kind === 'events' ? sequences.length : 0,

@@ -30,7 +30,7 @@ const columns = `tenant_id AS "tenantId", webhook_id AS "webhookId", id, message
 const keptRowsMax = 1_000;
 export const keptMs = 30 * 86_400_000;
 
-/** The endpoint must exist and be locked. Deletes all but the newest 1,000. */
+/** The webhook must exist and be locked. Deletes all but the newest 1,000. */
 export async function insertDelivery(tx: WriterTx, d: DeliveryRow): Promise<void> {
   const inserted = tx.query({
     name: 'insert-delivery',
@@ -84,7 +84,7 @@ export async function lastOfMessages(tx: TenantTx, webhookId: string): Promise<D
   return rows[0] ?? null;
 }
 
-/** The newest one of each endpoint. */
+/** The newest one of each webhook. */
 export async function lastDeliveries(
   tx: TenantTx,
   webhookIds: readonly string[],

@@ -18,7 +18,7 @@ import {
 import type { Next } from './next-message.ts';
 import type { WebhookRow } from './store.ts';
 
-/** The decrypted secrets, credential and own headers of an endpoint. */
+/** The decrypted secrets, credential and own headers of a webhook. */
 export interface Opened {
   /** The current one, and the previous one while it is valid. */
   secrets: readonly string[];
@@ -40,7 +40,7 @@ const webhookBytesMax = 4 * 2 ** 20;
 
 /** The most bytes of event texts in one message. */
 export function messageBytesMax({ format }: Pick<WebhookRow, 'format'>): number {
-  return format === 'webhook' ? webhookBytesMax : streamFormats[format].batchBytesMax;
+  return format === 'webhook' ? webhookBytesMax : streamFormats[format].messageBytesMax;
 }
 
 export function isSigned({ format }: Pick<WebhookRow, 'format'>): boolean {
@@ -50,11 +50,11 @@ export function isSigned({ format }: Pick<WebhookRow, 'format'>): boolean {
 type Content = Extract<Next, { kind: 'events' | 'export' | 'alert' }>;
 
 /**
- * The call that delivers a message, in the format of its endpoint. `atMs` is when it was made
+ * The call that delivers a message, in the format of its webhook. `atMs` is when it was made
  * first.
  */
 export function messageCall(
-  endpoint: WebhookRow,
+  webhook: WebhookRow,
   opened: Opened,
   message: { messageId: string; atMs: number; content: Content },
   nowMs: number,
@@ -62,13 +62,13 @@ export function messageCall(
 ): OutboundCall {
   const id = typeId(messageIdPrefix, message.messageId);
   const { content, atMs } = message;
-  const { tenantId, url, format } = endpoint;
+  const { tenantId, url, format } = webhook;
   if (format !== 'webhook' && content.kind === 'alert') {
     const { ruleId, ruleName, alertIds } = content.alert;
     const told = { tenantId, ruleId, ruleName, count: alertIds.length, atMs };
     const news = { ...told, url: alertsUrl(panelUrl, ruleId) };
-    const call = streamFormats[format].alert?.(targetOf(endpoint, opened), news);
-    if (call) return signedIfSo(endpoint, opened, id, call, nowMs);
+    const call = streamFormats[format].alert?.(targetOf(webhook, opened), news);
+    if (call) return signedIfSo(webhook, opened, id, call, nowMs);
   }
   if (format === 'webhook' || content.kind !== 'events') {
     const body = bodyOf(tenantId, content, atMs, panelUrl);
@@ -76,8 +76,8 @@ export function messageCall(
   }
   const events = content.events.map(({ text }) => text);
   const batch = { messageId: id, tenantId, events, panelUrl, nowMs };
-  const call = streamFormats[format].deliver(targetOf(endpoint, opened), batch);
-  return signedIfSo(endpoint, opened, id, call, nowMs);
+  const call = streamFormats[format].deliver(targetOf(webhook, opened), batch);
+  return signedIfSo(webhook, opened, id, call, nowMs);
 }
 
 /** The body of a message of the format `webhook`. */
@@ -88,21 +88,21 @@ function bodyOf(tenantId: string, content: Content, atMs: number, panelUrl: stri
   return eventsBody(tenantId, atMs, texts);
 }
 
-/** A call that tests the endpoint without an event. */
+/** A call that tests the webhook without an event. */
 export function testCall(
-  endpoint: WebhookRow,
+  webhook: WebhookRow,
   opened: Opened,
   messageId: string,
   nowMs: number,
 ): OutboundCall {
   const id = typeId(messageIdPrefix, messageId);
-  const { tenantId, url, format } = endpoint;
+  const { tenantId, url, format } = webhook;
   if (format === 'webhook') {
-    const body = testBody(tenantId, endpoint.id, nowMs);
+    const body = testBody(tenantId, webhook.id, nowMs);
     return signedPost(url, { id, body }, opened.secrets, nowMs);
   }
-  const health = streamFormats[format].health(targetOf(endpoint, opened));
-  return signedIfSo(endpoint, opened, id, health, nowMs);
+  const health = streamFormats[format].health(targetOf(webhook, opened));
+  return signedIfSo(webhook, opened, id, health, nowMs);
 }
 
 const targetOf = ({ url, options }: WebhookRow, { credential }: Opened) => {
@@ -110,13 +110,13 @@ const targetOf = ({ url, options }: WebhookRow, { credential }: Opened) => {
 };
 
 function signedIfSo(
-  endpoint: WebhookRow,
+  webhook: WebhookRow,
   { secrets }: Opened,
   id: string,
   call: OutboundCall,
   nowMs: number,
 ): OutboundCall {
-  if (!isSigned(endpoint)) return call;
+  if (!isSigned(webhook)) return call;
   const signature = signatureHeaders({ id, body: call.body }, secrets, nowMs);
   return { ...call, headers: { ...call.headers, ...signature } };
 }

@@ -90,9 +90,9 @@ test('the documented sizes of messages are the ones that are kept to', () => {
     const label = name === 'generic' ? name : titles[name].split(' and ')[0];
     const row = new RegExp(`^\\| ${label} \\| (\\d+) \\| (?:(\\d) MB )?\\|`, 'm').exec(guide);
     const [, events, megabytes] = row ?? [];
-    const { batchBytesMax } = streamFormats[name];
-    if (events === '1') expect(batchBytesMax, name).toBe(1);
-    else expect([events, batchBytesMax], name).toEqual(['100', Number(megabytes) * 1_000_000]);
+    const { messageBytesMax } = streamFormats[name];
+    if (events === '1') expect(messageBytesMax, name).toBe(1);
+    else expect([events, messageBytesMax], name).toEqual(['100', Number(megabytes) * 1_000_000]);
   }
 });
 

@@ -1,3 +1,4 @@
+import type { WebhookFormat } from '@indelible/protocol';
 import { datadog } from './format/datadog.ts';
 import { elastic } from './format/elastic.ts';
 import { generic } from './format/generic.ts';
@@ -6,7 +7,6 @@ import { slack } from './format/slack.ts';
 import { splunkHec } from './format/splunk-hec.ts';
 import type { StreamFormat } from './format/stream-format.ts';
 import { teams } from './format/teams.ts';
-import type { WebhookFormat } from './store.ts';
 
 export type StreamFormatName = Exclude<WebhookFormat, 'webhook'>;
 

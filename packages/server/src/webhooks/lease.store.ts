@@ -2,19 +2,19 @@ import type { TenantTx, WriterTx } from '../postgres/index.ts';
 import { type PendingMessage, type WebhookKey, type WebhookRow, webhookColumns } from './store.ts';
 
 /*
- * Which process delivers to an endpoint. Statements of the job: they span tenants; each change is
+ * Which process delivers to a webhook. Statements of the job: they span tenants; each change is
  * its own transaction, in one round trip.
  */
 
 type Alone = Pick<WriterTx, 'query'>;
 
-/** An endpoint that only this process may deliver to, until the lease ends. */
+/** A webhook that only this process may deliver to, until the lease ends. */
 export interface LeasedWebhook extends WebhookKey {
   lease: string;
 }
 
 /**
- * Claims the endpoint with due messages that has waited longest, of any tenant except these.
+ * Claims the webhook with due messages that has waited longest, of any tenant except these.
  * Nothing is due while recording is stopped, because no attempt could be recorded, nor for an
  * offboarded tenant.
  */
@@ -42,7 +42,7 @@ export async function claimWebhook(
 
 /**
  * Stores the message before it is sent, and extends the lease until `untilMs`. False if the lease
- * is lost, or the endpoint has changed: then nothing may be sent.
+ * is lost, or the webhook has changed: then nothing may be sent.
  */
 export async function holdMessage(
   tx: Alone,
@@ -66,7 +66,7 @@ export async function holdMessage(
   return rowCount === 1;
 }
 
-/** Skips entries that are not for this endpoint. False as above. */
+/** Skips entries that are not for this webhook. False as above. */
 export async function passOver(
   tx: Alone,
   { tenantId, id, lease }: LeasedWebhook,
@@ -87,7 +87,7 @@ export async function passOver(
   return rowCount === 1;
 }
 
-/** Releases the endpoint at once. */
+/** Releases the webhook at once. */
 export async function releaseWebhook(tx: Alone, leased: LeasedWebhook): Promise<void> {
   await tx.query({
     name: 'release-webhook',
@@ -97,7 +97,7 @@ export async function releaseWebhook(tx: Alone, leased: LeasedWebhook): Promise<
   });
 }
 
-/** The current endpoint; null if the lease is lost, or it is paused. */
+/** The current webhook; null if the lease is lost, or it is paused. */
 export async function getLeased(
   tx: TenantTx,
   { id, lease }: LeasedWebhook,
@@ -111,13 +111,13 @@ export async function getLeased(
   return rows[0] ?? null;
 }
 
-/** The state of all endpoints together. */
+/** The state of all webhooks together. */
 export interface WebhookCounts {
   /** No failure since the last delivery. */
   active: number;
   failing: number;
   paused: number;
-  /** Log entries that active and failing endpoints have not reached. */
+  /** Log entries that active and failing webhooks have not reached. */
   behind: number;
 }
 

@@ -18,7 +18,7 @@ export interface MessageEvent {
   text: string;
 }
 
-/** The next part of the log for an endpoint; `end` is the sequence after it. */
+/** The next part of the log for a webhook; `end` is the sequence after it. */
 export type Next =
   | { kind: 'nothing' }
   | { kind: 'passed'; end: number }
@@ -38,31 +38,34 @@ const chunkEntries = 512;
 // A filter with few matches must not read endlessly: the position is stored in between.
 const chunksMax = 20;
 
-type Endpoint = Pick<WebhookRow, 'id' | 'types' | 'filters' | 'nextSequence' | 'announcedSequence'>;
+type DueWebhook = Pick<
+  WebhookRow,
+  'id' | 'types' | 'filters' | 'nextSequence' | 'announcedSequence'
+>;
 
 /**
- * What is due after the endpoint's position, up to `until`: up to 100 matching events, in the order
+ * What is due after the webhook's position, up to `until`: up to 100 matching events, in the order
  * of the log and of at most `bytesMax` bytes (a larger event is sent alone), as far as the plan
  * shows them. Records of deliveries are never delivered. A ready export, and alerts that are told,
  * are separate messages, at their positions.
  */
 export async function readNext(
   tx: TenantTx,
-  endpoint: Endpoint,
+  webhook: DueWebhook,
   visible: Visibility,
   until: number,
   bytesMax: number,
 ): Promise<Next> {
-  const wantsEvents = endpoint.types.includes('audit.events.recorded');
+  const wantsEvents = webhook.types.includes('audit.events.recorded');
   const events = new Batch(bytesMax);
-  let at = endpoint.nextSequence;
+  let at = webhook.nextSequence;
   for (let chunk = 0; chunk < chunksMax && at < until; chunk++) {
     const end = Math.min(at + (chunk === 0 ? firstChunkEntries : chunkEntries), until);
     const uuids = (await readEntries(tx, at, end)).map((entry) => decodeEntry(entry).eventUuid);
-    const news = await firstNews(tx, endpoint, uuids, visible);
+    const news = await firstNews(tx, webhook, uuids, visible);
     const stop = news?.sequence ?? end;
     if (wantsEvents) {
-      const query = { ...asInLog, filter: storedFilter(endpoint.filters), limit: events.room };
+      const query = { ...asInLog, filter: storedFilter(webhook.filters), limit: events.room };
       const found = await eventsById(tx, uuids.slice(0, stop - at), query, visible, bytesMax);
       const cut = events.add(found);
       if (cut !== null) return events.until(cut);
@@ -71,7 +74,7 @@ export async function readNext(
     at = stop;
     if (news) break;
   }
-  return at > endpoint.nextSequence ? events.until(at) : { kind: 'nothing' };
+  return at > webhook.nextSequence ? events.until(at) : { kind: 'nothing' };
 }
 
 const asInLog: Omit<ListQuery, 'filter' | 'limit'> = {
@@ -129,10 +132,10 @@ const alertsTold: EventFilter = {
   resource: { any: ['alert'], none: [] },
 };
 
-/** The first of these events that tells this endpoint of alerts. */
+/** The first of these events that tells this webhook of alerts. */
 async function toldAlerts(
   tx: TenantTx,
-  { id, types }: Endpoint,
+  { id, types }: DueWebhook,
   uuids: readonly string[],
   visible: Visibility,
 ): Promise<News | null> {
@@ -158,7 +161,7 @@ const exportEnded: EventFilter = {
 /** The first of these events that reports a downloadable file not announced yet. */
 async function readyExport(
   tx: TenantTx,
-  { types, announcedSequence }: Endpoint,
+  { types, announcedSequence }: DueWebhook,
   uuids: readonly string[],
   visible: Visibility,
 ): Promise<News | null> {

@@ -15,7 +15,7 @@ export interface RecordDeps extends Pick<Parts, 'db' | 'now' | 'recordOwn' | 'ne
 
 /** The sent message, or (`message` null) a test. */
 export interface Sent {
-  endpoint: WebhookRow;
+  webhook: WebhookRow;
   message: PendingMessage | null;
   messageId: string;
   type: string;
@@ -25,10 +25,10 @@ export interface Sent {
 }
 
 /**
- * Stores the result of an attempt: the endpoint's position, the delivery and its record in the
+ * Stores the result of an attempt: the webhook's position, the delivery and its record in the
  * tenant's log, or nothing. A message that is no longer due (replayed, or delivered by another
  * process after a lost lease) moves nothing; nor does the answer of an address that was changed
- * meanwhile. A removed endpoint gets only the record.
+ * meanwhile. A removed webhook gets only the record.
  */
 export async function recordAttempt(
   deps: RecordDeps,
@@ -38,17 +38,17 @@ export async function recordAttempt(
 ): Promise<DeliveryRow> {
   const { db, jobs } = deps;
   const { row, wasPaused } = await writeInBackground(db, async (tx) => {
-    const current = await lockWebhook(tx, sent.endpoint);
+    const current = await lockWebhook(tx, sent.webhook);
     const isDue = current !== null && isStillDue(current, sent);
     const after = isDue ? settled(deps, current, sent, result) : current;
-    const row = deliveryOf(deps, isDue ? current : sent.endpoint, after, sent, result, isDue);
+    const row = deliveryOf(deps, isDue ? current : sent.webhook, after, sent, result, isDue);
     const wasPaused = isDue && after?.status === 'paused' && current.status === 'active';
-    if (wasPaused) await sendMailJob(tx, jobs, sent.endpoint);
+    if (wasPaused) await sendMailJob(tx, jobs, sent.webhook);
     // Sent together and executed in this order: the log's head is locked last.
     await Promise.all([
       after && isDue && saveWebhook(tx, after),
       current && insertDelivery(tx, row),
-      recordInLog(tx, deps, current ?? sent.endpoint, row, who, wasPaused),
+      recordInLog(tx, deps, current ?? sent.webhook, row, who, wasPaused),
     ]);
     return { row, wasPaused };
   });
@@ -57,9 +57,9 @@ export async function recordAttempt(
 }
 
 /** Whether this is the due message, and was sent to the current address. */
-function isStillDue(current: WebhookRow, { message, messageId, endpoint }: Sent): boolean {
+function isStillDue(current: WebhookRow, { message, messageId, webhook }: Sent): boolean {
   if (message === null || current.messageId !== messageId) return false;
-  return current.revision === endpoint.revision;
+  return current.revision === webhook.revision;
 }
 
 function settled(
@@ -100,15 +100,15 @@ function sendMailJob(tx: WriterTx, jobs: Jobs, { tenantId, id }: WebhookRow): Pr
 async function recordInLog(
   tx: WriterTx,
   { recordOwn }: RecordDeps,
-  endpoint: WebhookRow,
+  webhook: WebhookRow,
   delivery: DeliveryRow,
   who: Who,
   wasPaused: boolean,
 ): Promise<void> {
-  await recordOwn(tx, endpoint.tenantId, sentEvent(endpoint, delivery, who));
+  await recordOwn(tx, webhook.tenantId, sentEvent(webhook, delivery, who));
   if (!wasPaused) return;
-  const event = pausedEvent(endpoint, byService, 'failing', failureOf(delivery));
-  await recordOwn(tx, endpoint.tenantId, event);
+  const event = pausedEvent(webhook, byService, 'failing', failureOf(delivery));
+  await recordOwn(tx, webhook.tenantId, event);
 }
 
 /** Never in the receiver's words: they may quote an event, and could not be erased here. */

@@ -13,7 +13,7 @@ const longestMs = Math.max(...retryPausesMs);
 /**
  * The pause after this failed attempt (from 1), or null after the last. It is never shorter than
  * the receiver asks (`Retry-After`), but a receiver cannot ask for more than the longest pause.
- * `chance` from 0 up to 1 varies it by a tenth, so that endpoints that failed together are not
+ * `chance` from 0 up to 1 varies it by a tenth, so that webhooks that failed together are not
  * retried together.
  */
 export function pauseAfter(attempt: number, retryAfterMs: number, chance: number): number | null {

@@ -1,4 +1,4 @@
-import { webhookFacets } from '@indelible/protocol';
+import { messageTypes, webhookFacets, webhookFormats } from '@indelible/protocol';
 import { Type } from 'typebox';
 import { operatorHeaders } from '../access/index.ts';
 import {
@@ -14,7 +14,6 @@ import {
 } from '../http/index.ts';
 import { outboundUrlMax } from '../outbound/index.ts';
 import { headerValueMax, ownHeadersMax } from './own-headers.ts';
-import { messageTypes, webhookFormats } from './store.ts';
 
 const optionText = Type.String({ maxLength: 1_024 });
 

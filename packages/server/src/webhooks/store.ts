@@ -1,18 +1,7 @@
+import type { MessageType, WebhookFormat } from '@indelible/protocol';
 import type { TenantTx, WriterTx } from '../postgres/index.ts';
 
-export const webhookFormats = [
-  ...(['webhook', 'splunk_hec', 'datadog', 'elastic', 'generic'] as const),
-  ...(['slack', 'teams', 'pagerduty'] as const),
-] as const;
-export type WebhookFormat = (typeof webhookFormats)[number];
-
-/** Types that an endpoint may subscribe to; a test has its own type. */
-export const messageTypes = [
-  ...(['audit.events.recorded', 'audit.export.ready', 'audit.alert.raised'] as const),
-] as const;
-export type MessageType = (typeof messageTypes)[number];
-
-/** A due message; it begins at the endpoint's `nextSequence`. */
+/** A due message; it begins at the webhook's `nextSequence`. */
 export interface PendingMessage {
   messageId: string;
   messageType: MessageType;
@@ -41,7 +30,7 @@ export interface WebhookSettings {
 
 export type WebhookKey = { tenantId: string; id: string };
 
-/** An endpoint without its lease. */
+/** A webhook without its lease. */
 export type WebhookRow = WebhookKey &
   WebhookSettings &
   (PendingMessage | NoMessage) & {
@@ -105,7 +94,7 @@ export async function countWebhooks(tx: WriterTx, tenantId: string): Promise<num
   return rows[0]?.count ?? 0;
 }
 
-/** The endpoint, locked against other changes until the transaction ends, or null. */
+/** The webhook, locked against other changes until the transaction ends, or null. */
 export async function lockWebhook(tx: WriterTx, key: WebhookKey): Promise<WebhookRow | null> {
   const { rows } = await tx.query<WebhookRow>({
     name: 'lock-webhook',
@@ -115,7 +104,7 @@ export async function lockWebhook(tx: WriterTx, key: WebhookKey): Promise<Webhoo
   return rows[0] ?? null;
 }
 
-/** Stores everything of a locked endpoint that may change. */
+/** Stores everything of a locked webhook that may change. */
 export async function saveWebhook(tx: WriterTx, w: WebhookRow): Promise<void> {
   await tx.query({
     name: 'save-webhook',

@@ -26,27 +26,27 @@ export interface TestResult {
  */
 export function testerOf(deps: TestDeps): (row: WebhookRow, who: Who) => Promise<TestResult> {
   const running = new Set<string>();
-  return async (endpoint, who) => {
-    if (running.has(endpoint.id)) {
+  return async (webhook, who) => {
+    if (running.has(webhook.id)) {
       throw new AppError('conflict', 'a test of this webhook is under way');
     }
-    running.add(endpoint.id);
-    return test(deps, endpoint, who).finally(() => running.delete(endpoint.id));
+    running.add(webhook.id);
+    return test(deps, webhook, who).finally(() => running.delete(webhook.id));
   };
 }
 
-async function test(deps: TestDeps, endpoint: WebhookRow, who: Who): Promise<TestResult> {
+async function test(deps: TestDeps, webhook: WebhookRow, who: Who): Promise<TestResult> {
   // Nothing is sent that cannot be recorded.
   if ((await haltReason(deps.db, haltAnswerMs)) !== null) throw logIsHalted();
   const messageId = deps.newUuid(deps.now());
   const result = await attemptCall(
     deps,
-    endpoint,
-    (opened, nowMs) => testCall(endpoint, opened, messageId, nowMs),
+    webhook,
+    (opened, nowMs) => testCall(webhook, opened, messageId, nowMs),
     { isTest: true, signal: new AbortController().signal },
   );
   const nothing = { firstSequence: null, lastSequence: null, events: 0 };
-  const sent = { endpoint, message: null, messageId, type: 'audit.webhook.test', ...nothing };
+  const sent = { webhook, message: null, messageId, type: 'audit.webhook.test', ...nothing };
   await recordAttempt(deps, sent, result, who);
   const { ok, responseStatus: status, reason, response, durationMs } = result;
   return { ok, status, reason, response, durationMs };

@@ -2,7 +2,7 @@ import type { Attempted } from './attempt.ts';
 import { pauseAfter } from './retry-schedule.ts';
 import { noMessage, type PendingMessage, type WebhookRow, type WebhookSettings } from './store.ts';
 
-/* The new state of an endpoint after an event. Pure: the caller has locked its row. */
+/* The new state of a webhook after an event. Pure: the caller has locked its row. */
 
 /** The receiver accepted the due message. `sequence` is that of an announced export, else null. */
 export function delivered(
@@ -20,7 +20,7 @@ export function delivered(
 }
 
 /**
- * An attempt has failed: the same message is due again after a pause, or the endpoint is paused
+ * An attempt has failed: the same message is due again after a pause, or the webhook is paused
  * after the last attempt, or if the receiver is gone permanently (`isGone`). `chance` is from 0 up
  * to 1.
  */

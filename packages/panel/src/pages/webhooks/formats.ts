@@ -1,17 +1,5 @@
 import type { WebhookFormat } from '@indelible/client';
 
-/** In the order of the form. */
-export const webhookFormats = [
-  'webhook',
-  'generic',
-  'splunk_hec',
-  'datadog',
-  'elastic',
-  'slack',
-  'teams',
-  'pagerduty',
-] as const satisfies readonly WebhookFormat[];
-
 /** A setting of the receiver; with `choices` if only these values are valid. */
 export interface OptionField {
   name: string;
@@ -30,7 +18,7 @@ interface FormatFields {
   takesAlerts?: true;
 }
 
-/** The fields of each format; the service validates them. */
+/** The fields of each format, in the order of the form; the service validates them. */
 export const formatFields: Readonly<Record<WebhookFormat, FormatFields>> = {
   webhook: {
     urlExample: 'https://example.com/hooks/audit',
@@ -103,3 +91,5 @@ export const formatFields: Readonly<Record<WebhookFormat, FormatFields>> = {
     ],
   },
 };
+
+export const webhookFormats = Object.keys(formatFields) as WebhookFormat[];

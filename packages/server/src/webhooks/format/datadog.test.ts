@@ -158,16 +158,16 @@ test('a full message with everything around it stays below five megabytes', asyn
     eventText(n, { diff: big, actor, resource }),
   );
   const bytes = events.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-  expect(bytes).toBeLessThan(datadog.batchBytesMax);
+  expect(bytes).toBeLessThan(datadog.messageBytesMax);
   const { body } = datadog.deliver(targetOf(), batchOf(events));
-  expect(Buffer.byteLength(body) - bytes + datadog.batchBytesMax).toBeLessThan(5_000_000);
+  expect(Buffer.byteLength(body) - bytes + datadog.messageBytesMax).toBeLessThan(5_000_000);
 });
 const startId = '7f9c2ba4-e88f-4a1b-9c3d-1f2e3d4c5b6a';
 
 test('also with the difference as a text, which doubles what is quoted, a full message stays below that', () => {
   const quoted = { '"': { from: null, to: '"\\'.repeat(8_000) } };
   const event = eventText(0, { diff: quoted });
-  const count = Math.floor(datadog.batchBytesMax / Buffer.byteLength(event));
+  const count = Math.floor(datadog.messageBytesMax / Buffer.byteLength(event));
   const events = Array.from({ length: count }, () => event);
   const { body } = datadog.deliver(targetOf({ options: { diff: 'text' } }), batchOf(events));
   expect(count).toBeGreaterThan(50);

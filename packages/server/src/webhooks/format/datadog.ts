@@ -24,7 +24,7 @@ export const datadog: StreamFormat = {
   },
   needsCredential: true,
   // Five megabytes, minus the overhead of a hundred events; a diff as text may be twice as long.
-  batchBytesMax: 2_000_000,
+  messageBytesMax: 2_000_000,
   credentialProblem: keyProblem,
   urlProblem: urlCheck('dd-api-key', 'api_key'),
   deliver(target, batch) {

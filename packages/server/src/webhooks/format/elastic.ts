@@ -16,7 +16,7 @@ import { credentialProblem, oneOf, soundCredential, urlCheck } from './value-che
 export const elastic: StreamFormat = {
   options: { index: indexProblem, diff: oneOf('text', 'object') },
   needsCredential: false,
-  batchBytesMax: 4_000_000,
+  messageBytesMax: 4_000_000,
   credentialProblem,
   urlProblem,
   deliver(target, { events }) {

@@ -11,7 +11,7 @@ import { credentialProblem, oneOf, soundCredential, urlCheck } from './value-che
 export const generic: StreamFormat = {
   options: { body: oneOf('array', 'ndjson') },
   needsCredential: false,
-  batchBytesMax: 4_000_000,
+  messageBytesMax: 4_000_000,
   credentialProblem,
   urlProblem: urlCheck(),
   deliver: (target, { events }) => message(target, events),

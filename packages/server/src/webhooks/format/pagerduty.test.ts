@@ -67,7 +67,7 @@ test('no text of an event holds an address or a line of its own, and the largest
 });
 
 test('every event is a message of its own', () => {
-  expect(pagerduty.batchBytesMax).toBeLessThan(eventText(0).length);
+  expect(pagerduty.messageBytesMax).toBeLessThan(eventText(0).length);
 });
 
 test('a test shows whether PagerDuty knows the key, and opens no incident', async () => {

@@ -22,7 +22,7 @@ import { credentialProblem, oneOf, soundCredential, urlCheck } from './value-che
 export const pagerduty: StreamFormat = {
   options: { severity: oneOf('critical', 'error', 'warning', 'info') },
   needsCredential: true,
-  batchBytesMax: 1, // every event is sent alone
+  messageBytesMax: 1, // every event is sent alone
   credentialProblem: keyProblem,
   urlProblem: urlCheck('routing_key'),
   deliver(target, { events, panelUrl }) {

@@ -14,7 +14,7 @@ import { credentialProblem, soundCredential, urlCheck } from './value-checks.ts'
 export const slack: StreamFormat = {
   options: {},
   needsCredential: true,
-  batchBytesMax: 1_000_000,
+  messageBytesMax: 1_000_000,
   credentialProblem: pathProblem,
   urlProblem: urlCheck(),
   deliver: (target, batch) => call(target, payloadOf(chatMessage(batch, fits))),

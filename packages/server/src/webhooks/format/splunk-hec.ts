@@ -25,7 +25,7 @@ export const splunkHec: StreamFormat = {
         : 'is not a name of a Splunk index (lower case, digits, _ and -)',
   },
   needsCredential: true,
-  batchBytesMax: 1_000_000,
+  messageBytesMax: 1_000_000,
   credentialProblem: tokenProblem,
   urlProblem: urlCheck('token'),
   deliver(target, { events }) {

@@ -57,7 +57,7 @@ export interface StreamFormat {
   options: Readonly<Record<string, ValueCheck>>;
   needsCredential: boolean;
   /** UTF-8 bytes of event texts in one message; a larger event is sent alone. */
-  batchBytesMax: number;
+  messageBytesMax: number;
   credentialProblem: ValueCheck;
   /** Problems of a URL beyond the rules of all outbound calls. */
   urlProblem: ValueCheck;

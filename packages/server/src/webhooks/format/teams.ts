@@ -15,7 +15,7 @@ import { credentialProblem, soundCredential, urlCheck } from './value-checks.ts'
 export const teams: StreamFormat = {
   options: {},
   needsCredential: true,
-  batchBytesMax: 1_000_000,
+  messageBytesMax: 1_000_000,
   credentialProblem: signatureProblem,
   urlProblem: urlCheck('sig'),
   deliver: (target, batch) => call(target, cardOf(chatMessage(batch, fits))),
