@@ -37,6 +37,7 @@ export { type OwnService, withOwnService } from './operations/own-service.ts';
 export { reopenLog } from './operations/reopen.command.ts';
 export { type RestoredBackup, restoreBackup } from './operations/restore-backup.command.ts';
 export { type EmbeddedPostgres, startEmbeddedPostgres } from './postgres/embedded-postgres.ts';
+export { startOneOfSeveral, startProcesses } from './processes.ts';
 export {
   type RetentionPlan,
   type RetentionRun,

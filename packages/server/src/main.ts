@@ -1,3 +1,4 @@
+import cluster from 'node:cluster';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Plans } from '@indelible/protocol';
@@ -49,11 +50,19 @@ export async function startService(
   env: Environment,
   roles: readonly Role[] = ['api', 'worker'],
 ): Promise<Service> {
-  const config = readConfig(env);
-  const logger = openLogger(config.logLevel);
-  const cleanup: (() => Promise<unknown>)[] = [];
+  return orUndone(async (cleanup) => {
+    const ground = await prepare(readConfig(env), 1, cleanup);
+    return serve(ground, roles, cleanup);
+  });
+}
+
+type Cleanup = (() => Promise<unknown>)[];
+
+/** Runs a start; if it fails, undoes what it has done. */
+export async function orUndone<T>(start: (cleanup: Cleanup) => Promise<T>): Promise<T> {
+  const cleanup: Cleanup = [];
   try {
-    return await start(config, roles, logger, cleanup);
+    return await start(cleanup);
   } catch (error) {
     // An error during clean-up must not hide why the start failed.
     for (const undo of cleanup.reverse()) await undo().catch(() => {});
@@ -65,17 +74,41 @@ const takesNoWrites =
   'the database is read-only, and a start writes to it: name the primary in DATABASE_URL if this is a ' +
   'standby; if its disk is full, make room; then start again';
 
-async function start(
-  given: Config,
-  roles: readonly Role[],
-  logger: Logger,
-  cleanup: (() => Promise<unknown>)[],
-): Promise<Service> {
-  const embedded = given.databaseUrl === null ? await startEmbedded(given, logger) : null;
-  if (embedded) cleanup.push(() => embedded.stop());
+/** What processes need before they serve: a migrated database, a data folder, a platform key. */
+export interface Ground extends Pick<Service, 'platformKeyFile' | 'takenOver'> {
+  /** With `databaseUrl`. */
+  config: Config;
+  logger: Logger;
+  /** Ends the embedded PostgreSQL, if there is one. */
+  end(): Promise<void>;
+}
+
+/** Prepares the ground for `processes` processes. */
+export async function prepare(given: Config, processes: number, cleanup: Cleanup): Promise<Ground> {
+  const logger = openLogger(given.logLevel);
+  const { plans } = given.catalogue;
+  const embedded =
+    given.databaseUrl === null ? await startEmbedded(given, logger, processes) : null;
+  const end = async () => embedded?.stop();
+  cleanup.push(end);
+  if (embedded) await migrateWith(plans, embedded.ownerUrl, embedded.servingUrl);
   else await makeDataDir(given.dataDir);
   const { config, platformKeyFile } = withPlatformKey(given);
-  const db = await connect(config, embedded, logger);
+  const databaseUrl = embedded?.servingUrl ?? config.databaseUrl;
+  const databaseOwnerUrl = embedded?.ownerUrl ?? config.databaseOwnerUrl;
+  const takenOver = embedded?.takenOver ?? false;
+  return {
+    config: { ...config, databaseUrl, databaseOwnerUrl },
+    ...{ logger, platformKeyFile, takenOver, end },
+  };
+}
+
+async function serve(
+  { config, logger, platformKeyFile, takenOver, end }: Ground,
+  roles: readonly Role[],
+  cleanup: Cleanup,
+): Promise<Service> {
+  const db = await connect(config, logger);
   cleanup.push(() => db.close());
   const endServing = await holdServingLock(db.url);
   cleanup.push(endServing);
@@ -96,13 +129,10 @@ async function start(
   await app.checkpoints.tick();
   if (!roles.includes('api')) answerOperationsOnly(app.http);
   const url = await listen(app, config);
-  const ownerUrl = embedded?.ownerUrl ?? config.databaseOwnerUrl;
+  const ownerUrl = config.databaseOwnerUrl;
   app.background.start({ isWorker: roles.includes('worker'), ownerUrl });
   return {
-    url,
-    dataDir: config.dataDir,
-    platformKeyFile,
-    takenOver: embedded?.takenOver ?? false,
+    ...{ url, dataDir: config.dataDir, platformKeyFile, takenOver },
     stop: once(async () => {
       // In this order: no new requests or background work, then accepted work, then a last
       // checkpoint over it, then the database.
@@ -110,12 +140,12 @@ async function start(
       await app.checkpoints.tick();
       await endServing();
       await db.close();
-      await embedded?.stop();
+      await end();
     }),
   };
 }
 
-function once(work: () => Promise<void>): () => Promise<void> {
+export function once(work: () => Promise<void>): () => Promise<void> {
   let done: Promise<void> | undefined;
   return () => {
     done ??= work();
@@ -135,23 +165,22 @@ async function makeDataDir(dataDir: string): Promise<void> {
   });
 }
 
-function startEmbedded(config: Config, logger: Logger): Promise<EmbeddedPostgres> {
-  const { dataDir, databasePoolSize } = config;
-  // Both pools, plus recording, migration, administration and diagnosis.
-  const settings = { max_connections: String(Math.max(50, 2 * databasePoolSize + 30)) };
+function startEmbedded(
+  { dataDir, databasePoolSize }: Config,
+  logger: Logger,
+  processes: number,
+): Promise<EmbeddedPostgres> {
+  // Of each process both pools, plus recording, migration, administration and diagnosis.
+  const connections = processes * (2 * databasePoolSize + 20) + 10;
+  const settings = { max_connections: String(Math.max(50, connections)) };
   return startEmbeddedPostgres({ dataDir, settings, log: (message) => logger.info(message) });
 }
 
-async function connect(
-  config: Config,
-  embedded: EmbeddedPostgres | null,
-  logger: Logger,
-): Promise<Database> {
-  const url = embedded?.servingUrl ?? config.databaseUrl;
-  if (url === null) throw new Error('there is no database to serve from');
+async function connect(config: Config, logger: Logger): Promise<Database> {
+  const { databaseUrl } = config;
+  if (databaseUrl === null) throw new Error('there is no database to serve from');
   const { plans } = config.catalogue;
-  if (embedded) await migrateWith(plans, embedded.ownerUrl, embedded.servingUrl);
-  const db = openDatabase(url, {
+  const db = openDatabase(databaseUrl, {
     poolSize: config.databasePoolSize,
     onIdleError: (err) => logger.warn({ err }, 'a database connection was lost'),
   });
@@ -204,17 +233,19 @@ function onceSecret(dataDir: string, name: string, prefix: string): string {
 }
 
 async function listen(app: App, { host, port }: Config): Promise<string> {
-  try {
-    return await app.http.listen({ host, port });
-  } catch (cause) {
+  // One of several processes shares the port with the others: the system deals connections out.
+  const where = { host, port, reusePort: cluster.isWorker };
+  return app.http.listen(where).catch((cause: unknown) => {
     throw new Error(notListening(host, port, cause), { cause });
-  }
+  });
 }
 
-function notListening(host: string, port: number, cause: unknown): string {
+export function notListening(host: string, port: number, cause: unknown): string {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
   if (code === 'EADDRINUSE') return `port ${port} on ${host} is taken; set PORT to another one`;
   if (code === 'EACCES') return `port ${port} is for privileged users; set PORT to another one`;
+  if (code === 'ENOTSUP')
+    return 'several processes can share a port on Linux only: leave out --processes';
   return `the service cannot listen on HOST ${host}: ${connectionProblem(cause)}`;
 }
 
@@ -226,7 +257,7 @@ export async function migrateDatabase(env: Environment): Promise<string[]> {
     const ownerUrl = config.databaseOwnerUrl ?? config.databaseUrl;
     return migrateWith(plans, ownerUrl, config.databaseUrl);
   }
-  const embedded = await startEmbedded(config, pino({ level: 'silent' }));
+  const embedded = await startEmbedded(config, pino({ level: 'silent' }), 1);
   try {
     return await migrateWith(plans, embedded.ownerUrl, embedded.servingUrl);
   } finally {

@@ -1,3 +1,5 @@
+import cluster from 'node:cluster';
+import { availableParallelism } from 'node:os';
 import { createClient } from '@indelible/client';
 import type { Role, Service } from '@indelible/server';
 import { type Command, InvalidArgumentError } from 'commander';
@@ -9,9 +11,11 @@ import { jsonLine } from '../text.ts';
 import { showProgress } from '../verify/progress.ts';
 
 const drainSecondsMax = 30;
+const processesMax = 64;
 
 interface ServeOptions {
   role: Role[];
+  processes: number;
   demo?: boolean;
   json?: boolean;
 }
@@ -22,9 +26,17 @@ export function serveCommand(program: Command, io: Io): void {
     .command('serve')
     .description('run the service, configured by the environment (see docs/configuration.md)')
     .option('--role <roles>', 'api, worker or both: api,worker', rolesArgument, ['api', 'worker'])
+    .option(
+      '--processes <n>',
+      'share the port: a number, or auto: one a core',
+      processesArgument,
+      1,
+    )
     .option('--demo', 'load two demo tenants with half a year of history, once')
     .option('--json', 'print the addresses as JSON')
-    .action((options: ServeOptions) => serve(options, io));
+    .action((options: ServeOptions) =>
+      cluster.isWorker ? serveBeside(options, io) : serve(options, io),
+    );
 }
 
 function rolesArgument(text: string): Role[] {
@@ -35,7 +47,15 @@ function rolesArgument(text: string): Role[] {
   return roles;
 }
 
-async function serve({ role, demo, json }: ServeOptions, io: Io): Promise<void> {
+function processesArgument(text: string): number {
+  const count = text === 'auto' ? availableParallelism() : Number(text);
+  if (!Number.isInteger(count) || count < 1 || count > processesMax) {
+    throw new InvalidArgumentError(`Allowed are auto, and 1 to ${processesMax}.`);
+  }
+  return count;
+}
+
+async function serve({ role, processes, demo, json }: ServeOptions, io: Io): Promise<void> {
   const elsewhere = reachesElsewhere(io.env);
   if (demo && elsewhere !== undefined) {
     throw new UsageError(`--demo needs the embedded database on this machine: unset ${elsewhere}`);
@@ -43,10 +63,11 @@ async function serve({ role, demo, json }: ServeOptions, io: Io): Promise<void> 
   const answers = role.includes('api');
   if (demo && !answers)
     throw new UsageError('--demo needs --role api: it records its events by HTTP');
-  const { startService } = await loadServer(io.env);
+  const { startProcesses, startService } = await loadServer(io.env);
   // Heard before anything starts: a start that is cut off would leave its database running.
   const stopped = stopSignal(io);
-  const service = await startService(io.env, role).catch(asFinding);
+  const starting = processes === 1 ? startService(io.env, role) : startProcesses(io.env, processes);
+  const service = await starting.catch(asFinding);
   const { url, dataDir, platformKeyFile, takenOver } = service;
   if (demo) await loadDemoInto(service, io);
   const panelLink =
@@ -60,6 +81,16 @@ async function serve({ role, demo, json }: ServeOptions, io: Io): Promise<void> 
   io.stderr.write('stopping: accepted events are still recorded\n');
   await service.stop();
   endSoon();
+}
+
+/** One of several processes, started by the first one. */
+async function serveBeside({ role }: ServeOptions, io: Io): Promise<void> {
+  const { startOneOfSeveral } = await loadServer(io.env);
+  const stopped = stopSignal(io);
+  const service = await startOneOfSeveral(io.env, role);
+  await stopped;
+  await service.stop();
+  process.exit(0);
 }
 
 /** A service that cannot show what it was started for stops again. */

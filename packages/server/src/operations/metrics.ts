@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import {
+  type Aggregator,
   Counter,
   collectDefaultMetrics,
   Gauge,
@@ -86,7 +87,7 @@ export function createMetrics(
     },
     watchDisk(freeBytes) {
       const help = 'Free bytes where the service keeps its files';
-      watch(registers, 'indelible_disk_free_bytes', help, freeBytes);
+      watch(registers, 'indelible_disk_free_bytes', help, freeBytes, seenByAll);
     },
     watchQueue(depth) {
       const help = 'Events waiting or being written';
@@ -151,15 +152,19 @@ function metricsOfProcess(): Metric[] {
   return names.flatMap((name) => registry.getSingleMetric(name) ?? []);
 }
 
+/** Of several processes each sees the same: their gauges are not added up. */
+const seenByAll = { aggregator: 'max' } as const;
+
 /** A gauge that is read with each scrape. */
 function watch(
   registers: Registry[],
   name: string,
   help: string,
   read: () => number | Promise<number>,
+  ofAll: { aggregator: Aggregator } = { aggregator: 'sum' },
 ): void {
   new Gauge({
-    ...{ name, help, registers },
+    ...{ name, help, registers, ...ofAll },
     async collect() {
       this.set(await read());
     },
@@ -191,7 +196,7 @@ function gaugesOf<Counts>(
   const counted = countedOnce(read, failed);
   return (name: string, help: string, pick: (counts: Counts) => number) =>
     new Gauge({
-      ...{ name, help, registers },
+      ...{ name, help, registers, ...seenByAll },
       async collect() {
         const counts = await counted();
         if (counts !== null) this.set(pick(counts));
@@ -211,6 +216,7 @@ function backgroundMetrics(registers: Registry[]): Metrics['ran'] {
     help: 'When this process last ended a run of background work successfully, by what it was',
     labelNames: ['work'],
     registers,
+    ...seenByAll,
   });
   return (work, ok) => {
     runs.inc({ work, outcome: ok ? 'done' : 'failed' });
@@ -219,12 +225,13 @@ function backgroundMetrics(registers: Registry[]): Metrics['ran'] {
 }
 
 function presenceMetrics(registers: Registry[]): PresenceObserver {
-  const gauge = (name: string, help: string) => new Gauge({ name, help, registers });
+  const gauge = (name: string, help: string) => new Gauge({ name, help, registers, ...seenByAll });
   const wait = new Gauge({
     name: 'indelible_jobs_wait_seconds',
     help: 'How long the background job that has been due longest has waited, by what it is',
     labelNames: ['work'],
     registers,
+    ...seenByAll,
   });
   const failures = gauge(
     'indelible_misconfigured',
@@ -262,6 +269,7 @@ function checkpointMetrics(registers: Registry[]): CheckpointObserver {
     name: 'indelible_log_halted',
     help: '1 while recording and signing are stopped because the log contradicts what was published',
     registers,
+    ...seenByAll,
   });
   const foreign = new Counter({
     name: 'indelible_foreign_objects_total',
@@ -296,6 +304,7 @@ function webhookMetrics(
         help: 'Webhooks by state: active, failing (the last attempt failed), paused',
         labelNames: ['state'],
         registers,
+        ...seenByAll,
         async collect() {
           const counts = await counted();
           for (const state of ['active', 'failing', 'paused'] as const) {
@@ -307,6 +316,7 @@ function webhookMetrics(
         name: 'indelible_webhook_behind_entries',
         help: 'Log entries that active webhooks have not reached yet',
         registers,
+        ...seenByAll,
         async collect() {
           const counts = await counted();
           if (counts) this.set(counts.behind);

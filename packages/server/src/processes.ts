@@ -1,0 +1,124 @@
+import cluster, { type Worker } from 'node:cluster';
+import { once as emitted } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AggregatorRegistry, type PrometheusContentType } from 'prom-client';
+import { type Config, type Environment, readConfig } from './config.ts';
+import {
+  notListening,
+  once,
+  orUndone,
+  prepare,
+  type Role,
+  type Service,
+  startService,
+} from './main.ts';
+import type { MetricsAnswer, MetricsQuestion } from './operations/metrics-text.ts';
+
+/** What a process tells: its URL, why it does not serve, or that it is asked for metrics. */
+type FromProcess = { url: string } | { failed: string } | MetricsQuestion;
+
+/** Between the end of a process and its replacement: a start that fails must not spin. */
+const restartMs = 1_000;
+
+/**
+ * Starts the service as `count` processes that share one port (SO_REUSEPORT, so on Linux alone),
+ * one database and one data folder; this process serves nothing itself. One that ends is replaced.
+ * `stop` stops all, then the embedded PostgreSQL. If this process is killed, the others end at
+ * once. Each of them runs the command of this process again, and has to call `startOneOfSeveral`.
+ */
+export async function startProcesses(env: Environment, count: number): Promise<Service> {
+  return orUndone(async (cleanup) => {
+    const given = readConfig(env);
+    const port = await freePort(given);
+    const ground = await prepare(given, count, cleanup);
+    const { config, logger, platformKeyFile, takenOver } = ground;
+    const metrics = new AggregatorRegistry<PrometheusContentType>();
+    const running = new Set<Worker>();
+    const start = () => {
+      const worker = cluster.fork({
+        ...env,
+        PORT: String(port),
+        DATABASE_URL: config.databaseUrl ?? '',
+        DATABASE_OWNER_URL: config.databaseOwnerUrl ?? '',
+        PLATFORM_API_KEY: config.platformApiKeys.join(','),
+      });
+      running.add(worker);
+      worker.once('exit', () => running.delete(worker));
+      worker.on('message', (message: FromProcess) => {
+        if ('failed' in message) logger.error(message.failed);
+        if ('metricsFor' in message) void tellMetrics(worker, message.metricsFor, metrics);
+      });
+      return worker;
+    };
+    const stopping = new AbortController();
+    const stop = once(async () => {
+      stopping.abort();
+      await Promise.all([...running].map(stopped));
+      await ground.end();
+    });
+    cleanup.push(stop);
+    const urls = await Promise.all(Array.from({ length: count }, () => ready(start())));
+    cluster.on('exit', async ({ process: { pid } }, code, signal) => {
+      if (stopping.signal.aborted) return;
+      logger.error({ pid, code, signal }, 'a process has ended, and is replaced');
+      await sleep(restartMs, undefined, { signal: stopping.signal }).then(start, () => {});
+    });
+    return { url: urls[0] ?? '', dataDir: config.dataDir, platformKeyFile, takenOver, stop };
+  });
+}
+
+/** Starts one of these processes, and tells the first one; exits if that fails. */
+export async function startOneOfSeveral(
+  env: Environment,
+  roles: readonly Role[],
+): Promise<Service> {
+  const tell = (message: FromProcess) =>
+    new Promise<void>((told) => process.send?.(message, () => told()));
+  try {
+    const service = await startService(env, roles);
+    await tell({ url: service.url });
+    return service;
+  } catch (error) {
+    await tell({ failed: error instanceof Error ? error.message : String(error) });
+    process.exit(1);
+  }
+}
+
+/** The port to share: this once it must be free, or two services would share it unnoticed. */
+async function freePort({ host, port }: Config): Promise<number> {
+  const probe = createServer().listen(port, host);
+  await emitted(probe, 'listening').catch((cause: unknown) => {
+    throw new Error(notListening(host, port, cause), { cause });
+  });
+  const { port: free } = probe.address() as AddressInfo;
+  await emitted(probe.close(), 'close');
+  return free;
+}
+
+/** Its URL; rejects with its sentence if it does not start. */
+function ready(worker: Worker): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  worker.on('message', (message: FromProcess) => {
+    if ('url' in message) resolve(message.url);
+    if ('failed' in message) reject(new Error(message.failed));
+  });
+  worker.once('exit', (code) => reject(new Error(`a process ended at its start (${code})`)));
+  return promise;
+}
+
+async function stopped(worker: Worker): Promise<void> {
+  if (worker.isDead()) return;
+  const end = emitted(worker, 'exit');
+  worker.process.kill('SIGTERM');
+  await end;
+}
+
+async function tellMetrics(
+  worker: Worker,
+  metricsFor: number,
+  registry: AggregatorRegistry<PrometheusContentType>,
+): Promise<void> {
+  const text = await registry.clusterMetrics().catch(() => null);
+  if (worker.isConnected()) worker.send({ metricsFor, text } satisfies MetricsAnswer);
+}
