@@ -146,7 +146,7 @@ test('an absence is proven event by event: nothing of the range can be left out'
   expect(content.matches).toHaveLength(1);
 });
 
-test('the tenant’s log records each capsule with the hash of its data, and a range can be too large for one', async () => {
+test('the tenant’s log records each capsule with the hash of its data', async () => {
   const { tenant, range } = await history();
   const id = await saved(tenant, rangeOf(range));
   const { data } = partsOf((await asked(tenant, id)).text);
@@ -159,19 +159,6 @@ test('the tenant’s log records each capsule with the hash of its data, and a r
     recordedBy: { kind: 'service' },
     after: { searchId: id, sha256 },
   });
-  // Rows as if 20,000 more had been recorded: only their number matters here.
-  await service.owner.query(
-    `INSERT INTO audit_events SELECT (json_populate_record(e, json_build_object('id',
-        left(e.id::text, 24) || lpad(to_hex(n), 12, '0')))).*
-      FROM audit_events e, generate_series(1, 20000) n WHERE e.tenant_id = $1 AND e.id =
-        (SELECT id FROM audit_events WHERE tenant_id = $1 ORDER BY id DESC LIMIT 1)`,
-    [tenant.id],
-  );
-  service.clock.now += 1_000;
-  const whole = await saved(tenant, {});
-  const refused = await asked(tenant, whole);
-  expect([refused.status, refused.body.code]).toEqual([422, 'validation_failed']);
-  expect(refused.body.detail).toContain('more than 20,000 events');
 });
 
 /** A capsule as small as one can be, because every byte of it is changed. */

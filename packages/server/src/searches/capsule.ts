@@ -55,7 +55,8 @@ export interface CapsuleDeps extends SearchDeps, Pick<Parts, 'sha' | 'recordQueu
 }
 
 /** What a browser verifies within seconds, and a mail can carry. */
-export const capsuleMax = { events: 20_000, entries: 100_000, bytes: 32 * 2 ** 20 };
+const capsuleMax = { events: 20_000, entries: 100_000, bytes: 32 * 2 ** 20 };
+type CapsuleMax = Readonly<typeof capsuleMax>;
 
 /**
  * A saved search as one file that verifies itself. It holds every event of the time range, not only
@@ -66,11 +67,12 @@ export async function makeCapsule(
   deps: CapsuleDeps,
   access: TenantAccess,
   search: SavedSearch,
+  max: CapsuleMax = capsuleMax,
 ): Promise<string> {
   const { sha } = deps;
   const { tenantId } = access;
   const page = await deps.capsulePage();
-  const data = capsuleJson(await capsuleData(deps, tenantId, search));
+  const data = capsuleJson(await capsuleData(deps, tenantId, search, max));
   const sha256 = formatHex(sha(encodeUtf8(data, 'the data')));
   const uuid = await deps.recordQueued(tenantId, capsuleEvent(access, search, sha256));
   const proof = proofJson(await proveEvent(deps, tenantId, uuid), sha);
@@ -81,14 +83,15 @@ async function capsuleData(
   deps: CapsuleDeps,
   tenantId: string,
   saved: SavedSearch,
+  max: CapsuleMax,
 ): Promise<CapsuleData> {
   const { db, sha, now } = deps;
   const filter = frozenFilter(saved.filters);
   const { name, log } = await readTenant(db, tenantId, async (tx) => {
     await requireSameLog(tx, saved);
-    await requireFewEvents(tx, filter, now());
+    await requireFewEvents(tx, filter, now(), max);
     const name = (await getTenant(tx))?.name ?? '';
-    return { name, log: await readLog(tx, sha, filter.from, saved.checkpointSize) };
+    return { name, log: await readLog(tx, sha, filter.from, saved.checkpointSize, max) };
   });
   const origin = parseCheckpoint(parseNote(saved.checkpointNote).text).origin;
   const keys = await signingKeys(db.reader);
@@ -101,7 +104,7 @@ async function capsuleData(
     checkpoint: saved.checkpointNote,
     vkeys: [...new Set(keys.map(({ publicKey }) => formatVerifierKey(sha, origin, publicKey)))],
     log,
-    bodies: await readRange(deps, tenantId, filter, saved.checkpointSize),
+    bodies: await readRange(deps, tenantId, filter, saved.checkpointSize, max),
     coverage,
     sources: sources.map(shownCovered),
   };
@@ -124,10 +127,15 @@ async function requireSameLog(tx: TenantTx, { logId, checkpointSize }: SavedSear
   throw new AppError('conflict', sentence);
 }
 
-async function requireFewEvents(tx: TenantTx, { from, to }: FrozenFilter, nowMs: number) {
+async function requireFewEvents(
+  tx: TenantTx,
+  { from, to }: FrozenFilter,
+  nowMs: number,
+  max: CapsuleMax,
+): Promise<void> {
   const visible = await requireVisible(tx, nowMs);
-  const count = await countEvents(tx, { from, to }, visible, capsuleMax.events);
-  if (count > capsuleMax.events) throw tooLarge('events', 'events');
+  const count = await countEvents(tx, { from, to }, visible, max.events);
+  requireAtMost(max.events, count, 'events');
 }
 
 /** The entries from just before the range, which shows that none of it is left out. */
@@ -136,9 +144,10 @@ async function readLog(
   sha: Sha256,
   fromMs: number,
   size: number,
+  max: CapsuleMax,
 ): Promise<CapsuleData['log']> {
   const first = Math.max(0, (await firstReceivedSince(tx, fromMs - clockSlackMs, size)) - 1);
-  if (size - first > capsuleMax.entries) throw tooLarge('entries', 'log entries since it began');
+  requireAtMost(max.entries, size - first, 'log entries since it began');
   const entries = await readEntries(tx, first, size);
   const { frontier } = await stateAtSize(treeNodes(tx, sha), first);
   return { first, frontier: formatHex(frontier), entries: formatBase64(Buffer.concat(entries)) };
@@ -163,6 +172,7 @@ async function readRange(
   tenantId: string,
   filter: FrozenFilter,
   size: number,
+  max: CapsuleMax,
 ): Promise<object[]> {
   const bodies: object[] = [];
   const { from, to } = filter;
@@ -177,7 +187,7 @@ async function readRange(
       bytes += line.length;
       bodies.push(JSON.parse(line));
     }
-    if (bytes > capsuleMax.bytes) throw tooLarge('bytes', 'bytes of events');
+    requireAtMost(max.bytes, bytes, 'bytes of events');
     after = page.rows.at(-1)?.uuid ?? null;
     more = page.more;
   }
@@ -196,13 +206,14 @@ function lineOf(sha: Sha256, filter: FrozenFilter): (line: string) => string {
   };
 }
 
-function tooLarge(what: keyof typeof capsuleMax, name: string): AppError {
-  const max = capsuleMax[what].toLocaleString('en');
+function requireAtMost(max: number, count: number, name: string): void {
+  if (count <= max) return;
+  const message = `has more than ${max.toLocaleString('en')} ${name}`;
   const sentence =
-    `the time range has more than ${max} ${name}, too many for a capsule: save a search of a ` +
+    `the time range ${message}, too many for a capsule: save a search of a ` +
     'shorter or later range, or hand over a bundle of the whole log (indelible export --bundle)';
-  const errors = [{ path: '/id', code: 'too_many', message: `has more than ${max} ${name}` }];
-  return new AppError('validation_failed', sentence, { errors });
+  const errors = [{ path: '/id', code: 'too_many', message }];
+  throw new AppError('validation_failed', sentence, { errors });
 }
 
 function capsuleEvent(

@@ -1,0 +1,63 @@
+import { uuidFromTypeId } from '@indelible/protocol';
+import { afterAll, expect, test } from 'vitest';
+import { sha } from '../../../protocol/src/testing/recorded-log.ts';
+import { readTenant } from '../postgres/index.ts';
+import { eventOf, testService } from '../testing/service.ts';
+import { type CapsuleDeps, makeCapsule } from './capsule.ts';
+import { searchIdPrefix } from './evidence.ts';
+import { getSearch, type SavedSearch } from './store.ts';
+
+const service = await testService();
+afterAll(() => service.close());
+const { id: tenantId, key } = await service.tenant();
+
+/** A kept search over three events, and those of the tenant itself. */
+async function keptSearch(): Promise<{ id: string; search: SavedSearch }> {
+  const body = { events: [eventOf(), eventOf(), eventOf()] };
+  const recorded = await service.call({ method: 'POST', url: '/api/audit-logs/batch', key, body });
+  expect(recorded.status, recorded.text).toBe(200);
+  service.clock.now += 1_000;
+  const url = '/api/audit-logs/searches';
+  const { id } = (await service.call({ method: 'POST', url, key, body: { filters: {} } })).body;
+  const uuid = uuidFromTypeId(searchIdPrefix, id) ?? '';
+  const search = await readTenant(service.db, tenantId, (tx) => getSearch(tx, uuid));
+  if (search === null) throw new Error('the search was not kept');
+  return { id, search };
+}
+
+const { id, search } = await keptSearch();
+
+/** None of these limits lets a capsule be recorded. */
+const deps: CapsuleDeps = {
+  ...{ db: service.db, sha, now: () => service.clock.now, publicUrl: () => 'http://localhost' },
+  capsulePage: async () => '',
+  recordQueued: () => Promise.reject(new Error('recorded')),
+  recordOwn: () => Promise.reject(new Error('recorded')),
+  recordAccess: () => Promise.reject(new Error('recorded')),
+  publishCheckpoint: async () => {},
+};
+const plenty = { events: 10, entries: 10, bytes: 100_000 };
+
+test.each([
+  [{ events: 2 }, 'more than 2 events'],
+  [{ entries: 2 }, 'more than 2 log entries since it began'],
+  [{ bytes: 1_000 }, 'more than 1,000 bytes of events'],
+])('a search with more than %j is refused as a capsule', async (less, sentence) => {
+  const actor = { id: tenantId, email: null, role: 'admin', ip: null, userAgent: null };
+  const access = { tenantId, actor, reason: null };
+  const make = (max: typeof plenty) => makeCapsule(deps, access, search, max);
+  await expect(make({ ...plenty, ...less })).rejects.toMatchObject({
+    code: 'validation_failed',
+    message: expect.stringContaining(sentence),
+    errors: [{ path: '/id', code: 'too_many' }],
+  });
+  await expect(make(plenty)).rejects.toThrow('recorded');
+});
+
+test('a search that was kept before its log began anew has no capsule', async () => {
+  await service.owner.query('UPDATE searches SET log_id = $1', [crypto.randomUUID()]);
+  const url = `/api/audit-logs/searches/${id}/capsule`;
+  const { status, body } = await service.call({ method: 'POST', url, key });
+  expect([status, body.code]).toEqual([409, 'conflict']);
+  expect(body.detail).toContain('save the search again');
+});
