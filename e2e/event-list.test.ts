@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { EventInput } from '@indelible/client';
+import { nilUuid } from '@indelible/protocol';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { eventOf } from '../packages/server/src/testing/service.ts';
+import { actorWith, eventOf } from '../packages/server/src/testing/service.ts';
 import { type OpenPanel, openPanel } from './open-panel.ts';
-import { see, seeListed } from './panel-page.ts';
+import { rows, see, seeListed } from './panel-page.ts';
 
 /* How the list of events follows the log, and looks as its reader wants it. */
 
@@ -19,7 +21,8 @@ beforeAll(async () => {
 afterAll(() => panel?.close());
 afterEach(() => expect(panel.troubles()).toEqual([]));
 
-const record = async () => (await panel.client.record({ tenantId, ...eventOf() } as EventInput)).id;
+const record = async (changes = {}) =>
+  (await panel.client.record({ tenantId, ...eventOf(changes) } as EventInput)).id;
 
 test('new events wait behind a badge, or come live; unused or hidden the page does not ask for them', async () => {
   const [first, second] = [await record(), await record()];
@@ -60,6 +63,29 @@ test('new events wait behind a badge, or come live; unused or hidden the page do
     document.dispatchEvent(new Event('visibilitychange'))`);
   await see.poll(() => asksWithin(60_000)).toBe(0);
   await context.close();
+});
+
+test('a browser whose clock is ten minutes slow shows the newest events too', async () => {
+  const context = await panel.context();
+  await context.clock.setFixedTime(Date.now() - 600_000);
+  const id = await record({ action: 'publish' });
+  const page = await panel.enter({ tenantId, context, path: `${list}?last=15m&action=publish` });
+  await seeListed(page, [id]);
+  await see(page.getByRole('status').getByText('1 event', { exact: true })).toBeVisible();
+  await context.close();
+});
+
+test('an actor without an address has a name', async () => {
+  const act = (role: string, id = randomUUID()) =>
+    record({ action: 'push', actor: actorWith({ id, email: null, role }) });
+  await act('anonymous', nilUuid);
+  await act('system');
+  const page = await panel.enter({ tenantId, path: `${list}?action=push` });
+  const who = rows(page).locator('td:nth-child(2)');
+  await see(who).toHaveText([/^System[0-9a-f]{8}$/, 'Not signed in']);
+  await page.goto(`${panel.url}${list}`);
+  await see(who.getByText('API key').first()).toBeVisible();
+  await page.context().close();
 });
 
 test('columns and density are remembered, in the link, and in an export', async () => {

@@ -2,7 +2,7 @@ import { get, type IncomingMessage } from 'node:http';
 import type { Locale } from '@indelible/protocol';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import type { Dictionary } from '../locales/texts.ts';
+import { type Dictionary, textsIn } from '../locales/texts.ts';
 import { demoTenants, loadDemo } from '../packages/cli/src/demo/load-demo.ts';
 import { languageCodes, languages } from '../packages/panel/src/i18n/languages.ts';
 import { type PanelPage, pages } from '../packages/panel/src/pages/registry.ts';
@@ -52,11 +52,14 @@ const open = async (path: string) => {
 };
 
 /** Everything the panel says in a language, on whichever page. */
+const dictionaries = Object.fromEntries(
+  await Promise.all(languageCodes.map(async (code) => [code, await languages[code].load()])),
+) as Record<Locale, Dictionary>;
 const spoken = Object.fromEntries(
-  await Promise.all(
-    languageCodes.map(async (code) => [code, (await languages[code].load()).panel]),
-  ),
+  languageCodes.map((code) => [code, dictionaries[code].panel]),
 ) as Record<Locale, Dictionary['panel']>;
+const titleIn = (code: Locale, { title }: Pick<PanelPage, 'title'>) =>
+  new RegExp(`^${title(textsIn(code, dictionaries[code]).panel)} · `);
 /** “Language” in each of them. */
 const words = languageCodes.map((code) => spoken[code].language);
 const foreign = languageCodes.filter((code) => code !== 'en');
@@ -131,9 +134,8 @@ test.each(pageNames)(
     // Where it is open: what a page says follows the language without being loaded anew.
     for (const language of [...foreign, 'en'] as const) {
       await speak(language);
-      const { nav }: PanelPage = pages[name];
-      const title = new RegExp(`^${spoken[language].nav[nav?.title ?? 'audit']} · `);
-      if (nav) await see(page).toHaveTitle(title);
+      // A view shows its events.
+      await see(page).toHaveTitle(titleIn(language, pages[name === 'view' ? 'events' : name]));
       if (language !== 'en') wrong.push(...(await englishOn(name, language)));
       const cut = await misfits(page, wordsOf(spoken[language]));
       wrong.push(...cut.map((text) => `${language} ${name} on a phone: ${text}`));
@@ -154,6 +156,8 @@ test('nor does a page that has nothing to show, or whose reader may not see it',
     if (language !== 'en') broken.push(...(await englishOn('nothing found', language)));
   }
   await look('bad search', '/settings/audit/events?acton=delete');
+  await look('no page', '/settings/audit/no-such-page');
+  await see(page).toHaveTitle(titleIn('en', { title: ({ error }) => error.notFound }));
   panel.allow(/^403 /);
   const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
   await page.route(/audit-logs\?/, (route) => answered.then(() => route.fulfill({ status: 403 })));

@@ -35,11 +35,25 @@ const phone = { width: 360, height: 740 };
  */
 export async function misfits(page: Page, words: ReadonlySet<string>): Promise<string[]> {
   const before = page.viewportSize() ?? phone;
+  const placeholders = await cutPlaceholders(page);
   await page.setViewportSize(phone);
   const width = await page.evaluate<number>('document.documentElement.scrollWidth');
   const cut = (await cutOff(page)).filter((text) => words.has(text));
   await page.setViewportSize(before);
-  return [...(width === phone.width ? [] : [`${width} px wide`]), ...cut];
+  return [...(width === phone.width ? [] : [`${width} px wide`]), ...cut, ...placeholders];
+}
+
+/** Placeholders that are wider than their fields. */
+function cutPlaceholders(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(`[...document.querySelectorAll('input[placeholder]')]
+    .filter((field) => {
+      const { font, paddingLeft, paddingRight } = getComputedStyle(field);
+      const canvas = document.createElement('canvas').getContext('2d');
+      canvas.font = font;
+      const room = field.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
+      return canvas.measureText(field.placeholder).width > room;
+    })
+    .map(({ placeholder }) => placeholder)`);
 }
 
 /** What a pointer cannot aim at within 24 by 24 pixels; a label belongs to what it names. */

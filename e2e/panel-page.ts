@@ -28,9 +28,13 @@ const idsNow = (page: Page) =>
   page.evaluate<string[]>(`[...document.querySelectorAll('a.row-link')]
     .map(({ href }) => /evt_audit_\\w+/.exec(href)[0])`);
 
-/** Picks one value of a filter and closes its choices. */
+const furtherFilters = ['Category', 'Outcome'];
+
+/** Picks one value of a filter and closes its choices; a further filter is added first. */
 export async function choose(page: Page, filter: string, value: string): Promise<void> {
-  await filters(page).getByRole('button', { name: filter, exact: true }).click();
+  if (furtherFilters.includes(filter)) {
+    await filters(page).getByLabel('More filters').selectOption(filter);
+  } else await filters(page).getByRole('button', { name: filter, exact: true }).click();
   await page.getByRole('option', { name: new RegExp(`^${value}`) }).click();
   await page.keyboard.press('Escape');
   await see(filters(page).getByRole('button', { name: `${filter} ${value}` })).toBeVisible();

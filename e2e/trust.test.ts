@@ -231,6 +231,7 @@ test('a recording and a person are chosen by name, of which the filter keeps the
   };
   await pick('Resource ID', 'prado', /^Call of Ms Prado/);
   await see(page).toHaveURL(new RegExp(`resource_id=${named.id}`));
+  await see(bar.getByRole('button', { name: 'Resource ID Call of Ms Prado' })).toBeVisible();
   await pick('User', 'lucía', /^Lucía Prado · prado@example.com/);
   await see(page).toHaveURL(/user=prado%40example\.com/);
   await see(rows(page)).toHaveCount(1);

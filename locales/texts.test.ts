@@ -102,10 +102,22 @@ const own = {
   types: ['alert', 'alert_rule', 'archive', 'signing_key', 'source', 'view', 'viewer_link'],
 };
 
-test('every word of the catalogue, and of the service itself, has a name', () => {
+/** The words of a filter of the built-in alert rules. */
+const ofRules = (facet: string) =>
+  builtInRules.flatMap(({ filters }) =>
+    [new Map(Object.entries(filters)).get(facet) ?? []]
+      .flat(2)
+      .map((word) => word.replace('!', '')),
+  );
+
+test('every word of the catalogue, of the service itself and of its alert rules has a name', () => {
   const { panel } = en;
-  const actions = [...Object.values(actionsByCategory).flat(), ...own.actions];
-  const types = [...contactCenter.resourceTypes, ...own.types];
+  const actions = [
+    ...Object.values(actionsByCategory).flat(),
+    ...own.actions,
+    ...ofRules('action'),
+  ];
+  const types = [...contactCenter.resourceTypes, ...own.types, ...ofRules('resource')];
   expect(Object.keys(panel.actions).sort()).toEqual([...new Set(actions)].sort());
   expect(Object.keys(panel.resources).sort()).toEqual([...new Set(types)].sort());
   expect(Object.keys(panel.categories).sort()).toEqual([...categories].sort());

@@ -11,6 +11,7 @@ import {
   type Scope,
   type WebhookDelivery,
 } from '@indelible/client';
+import { hearTime } from './service-clock.ts';
 
 export interface Session {
   actor: { id: string; email: string | null; role: string };
@@ -66,8 +67,11 @@ export interface Page<Item> {
   pagination: { nextCursor: string | null };
 }
 
-const fetchHere: typeof fetch = (input, init) =>
-  fetch(input, { ...init, credentials: 'same-origin' });
+const fetchHere: typeof fetch = async (input, init) => {
+  const answer = await fetch(input, { ...init, credentials: 'same-origin' });
+  hearTime(answer);
+  return answer;
+};
 const attempts = 3;
 
 /** The calls that host products also use. */

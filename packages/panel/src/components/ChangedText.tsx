@@ -31,10 +31,9 @@ export function ChangedText(props: ChangedTextProps) {
   }
   return (
     <span dir="auto" className="break-words whitespace-pre-wrap">
-      {parts.map(({ text, changed }, index) =>
+      {parts.map(({ text, changed, start }) =>
         changed ? (
-          // biome-ignore lint/suspicious/noArrayIndexKey: words have no other identity
-          <mark key={index} className={`rounded-sm box-decoration-clone ${tone}`}>
+          <mark key={start} className={`rounded-sm box-decoration-clone ${tone}`}>
             {revealed(text)}
           </mark>
         ) : (
@@ -54,7 +53,12 @@ function wordsOf(from: StateLeaf, to: StateLeaf, side: 'from' | 'to') {
   // Two texts with few common words are easier to read unmarked.
   const kept = parts.filter(({ added, removed }) => !added && !removed);
   if (kept.reduce((sum, { value }) => sum + value.length, 0) < from.length / 3) return null;
+  let end = 0;
   return parts
     .filter(({ added, removed }) => (side === 'from' ? !added : !removed))
-    .map(({ value, added, removed }) => ({ text: value, changed: added || removed }));
+    .map(({ value, added, removed }) => {
+      const start = end;
+      end += value.length;
+      return { text: value, changed: added || removed, start };
+    });
 }

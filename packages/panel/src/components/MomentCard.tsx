@@ -3,6 +3,7 @@ import { type RefObject, useEffect, useLayoutEffect, useRef } from 'react';
 import { createFormats } from '../i18n/formats.ts';
 import { useLanguage, useTexts } from '../i18n/texts.tsx';
 import { useFormats } from '../i18n/use-formats.ts';
+import { serviceNow } from '../service-clock.ts';
 import { CopyButton } from './CopyButton.tsx';
 
 interface MomentCardProps {
@@ -71,7 +72,7 @@ export function Moments({ ms }: { ms: number }) {
     [formats.timeZone.replaceAll('_', ' '), formats.exact(ms)],
     ['ISO 8601', formatTimestamp(ms)],
     [t.zone.local, local.exact(ms)],
-    [t.detail.relative, formats.relative(ms, Date.now())],
+    [t.detail.relative, formats.relative(ms, serviceNow())],
     [t.detail.epoch, String(ms)],
   ] as const;
   return (

@@ -16,7 +16,7 @@ export function RecordedBy({ by }: { by: AuditEvent['recordedBy'] }) {
       ) : (
         <KeyRound aria-hidden className="size-4 shrink-0 text-faint" />
       )}
-      <span className="shrink-0">{own ? t.access.byService : t.access.byKey}</span>
+      <span className="shrink-0">{own ? t.access.byService : t.actors.roles.api_key}</span>
       {!own && <span className="truncate font-mono text-2xs text-faint">{by.id.slice(0, 8)}</span>}
     </span>
   );

@@ -40,7 +40,10 @@ export function useLanguage(): Locale {
   return useContext(TextsContext).language;
 }
 
-/** The name of a catalogue word; an unknown word is shown without its underscores. */
+/** The name of a catalogue word; an unknown word is shown as a word of a text. */
 export function wordOf(words: Readonly<Record<string, string>>, word: string): string {
-  return Object.hasOwn(words, word) ? (words[word] ?? word) : revealed(word.replaceAll('_', ' '));
+  const spoken = revealed(word.replaceAll('_', ' '));
+  return Object.hasOwn(words, word)
+    ? (words[word] ?? word)
+    : spoken.charAt(0).toUpperCase() + spoken.slice(1);
 }

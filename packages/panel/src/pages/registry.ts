@@ -23,9 +23,9 @@ export interface PanelPage {
   /** Its former address, which redirects here. */
   formerPath?: string;
   load: () => Promise<{ default: () => ReactNode }>;
+  title: (texts: Texts) => string;
   /** For a page in the navigation; other pages are reached by links. */
   nav?: {
-    title: keyof Texts['nav'];
     Icon: LucideIcon;
     /** After `g`, this key opens the page. */
     key: string;
@@ -41,71 +41,85 @@ export const pages = {
   events: {
     path: paths.events(),
     load: () => import('./events/EventsPage.tsx'),
-    nav: { title: 'events', Icon: ListTree, key: 'e' },
+    title: ({ nav }) => nav.events,
+    nav: { Icon: ListTree, key: 'e' },
   },
   event: {
     path: paths.event('$eventId'),
     load: () => import('./events/EventDetail.tsx'),
+    title: ({ detail }) => detail.title,
     beside: 'events',
   },
   views: {
     path: paths.views,
     load: () => import('./views/ViewsPage.tsx'),
-    nav: { title: 'views', Icon: Bookmark, key: 'v' },
+    title: ({ nav }) => nav.views,
+    nav: { Icon: Bookmark, key: 'v' },
   },
   view: {
     path: paths.view('$viewId'),
     load: () => import('./views/ViewPage.tsx'),
+    title: ({ nav }) => nav.views,
   },
   'operator-access': {
     path: paths.operatorAccess(),
     load: () => import('./operator-access/OperatorAccessPage.tsx'),
-    nav: { title: 'operatorAccess', Icon: UserRoundSearch, key: 'o' },
+    title: ({ nav }) => nav.operatorAccess,
+    nav: { Icon: UserRoundSearch, key: 'o' },
   },
   'sensitive-access': {
     path: paths.sensitiveAccess(),
     formerPath: `${panelRoot}/recording-access`,
     load: () => import('./sensitive-access/SensitiveAccessPage.tsx'),
-    nav: { title: 'sensitiveAccess', Icon: Eye, key: 'a' },
+    title: ({ nav }) => nav.sensitiveAccess,
+    nav: { Icon: Eye, key: 'a' },
     isVisible: ({ sensitiveAccess }) => sensitiveAccess !== null,
   },
   versions: {
     path: paths.versions('$resourceId'),
     load: () => import('./versions/VersionsPage.tsx'),
+    title: ({ versions }) => versions.title,
   },
   alerts: {
     path: paths.alerts,
     load: () => import('./alerts/AlertsPage.tsx'),
-    nav: { title: 'alerts', Icon: BellRing, key: 'l' },
+    title: ({ nav }) => nav.alerts,
+    nav: { Icon: BellRing, key: 'l' },
     isVisible: ({ scopes }) => scopes.includes('alerts:write'),
   },
   exports: {
     path: paths.exports(),
     load: () => import('./exports/ExportsPage.tsx'),
-    nav: { title: 'exports', Icon: Download, key: 'x' },
+    title: ({ nav }) => nav.exports,
+    nav: { Icon: Download, key: 'x' },
   },
   integrity: {
     path: paths.integrity,
     load: () => import('./integrity/IntegrityPage.tsx'),
-    nav: { title: 'integrity', Icon: ShieldCheck, key: 'i' },
+    title: ({ nav }) => nav.integrity,
+    nav: { Icon: ShieldCheck, key: 'i' },
   },
   searches: {
     path: paths.searches,
     load: () => import('./evidence/EvidenceListPage.tsx'),
-    nav: { title: 'searches', Icon: FileCheck2, key: 's' },
+    title: ({ nav }) => nav.searches,
+    nav: { Icon: FileCheck2, key: 's' },
   },
   search: {
     path: paths.search('$searchId'),
     load: () => import('./evidence/EvidencePage.tsx'),
+    title: ({ evidence }) => evidence.single,
   },
   webhooks: {
     path: paths.webhooks,
     load: () => import('./webhooks/WebhooksPage.tsx'),
-    nav: { title: 'webhooks', Icon: Webhook, key: 'w' },
+    title: ({ nav }) => nav.webhooks,
+    nav: { Icon: Webhook, key: 'w' },
   },
   webhook: {
     path: paths.webhook('$webhookId'),
     load: () => import('./webhooks/WebhookPage.tsx'),
+    title: ({ nav }) => nav.webhooks,
   },
 } satisfies Record<string, PanelPage>;
 
@@ -117,7 +131,7 @@ export function isVisible(page: PanelPage, session: Session): boolean {
 
 /** The pages in the navigation that this session has, in order. */
 export function navigationFor(session: Session) {
-  return Object.values<PanelPage>(pages).flatMap(({ path, nav, ...page }) =>
-    nav && isVisible({ path, ...page }, session) ? [{ path, ...nav }] : [],
+  return Object.values<PanelPage>(pages).flatMap(({ nav, ...page }) =>
+    nav && isVisible(page, session) ? [{ ...page, ...nav }] : [],
   );
 }

@@ -21,7 +21,7 @@ import { useFormats } from '../i18n/use-formats.ts';
 import { changed, type EventSearch, withoutFacet } from './event-search.ts';
 import { finds } from './folding.ts';
 import { type Choice, useChoices } from './use-choices.ts';
-import { useNamed, withNames } from './use-named.ts';
+import { useNamed, useNamesOf, withNames } from './use-named.ts';
 
 interface FacetPickerProps {
   anchor: RefObject<HTMLElement | null>;
@@ -58,7 +58,8 @@ export default function FacetPicker(props: FacetPickerProps) {
   };
   const named = useNamed(facet, search, nowMs, text);
   const all = withNames(choices.data ?? [], named);
-  const shown = shownChoices(all, values[mode], facet, text);
+  const names = useNamesOf(facet, search);
+  const shown = shownChoices(all, values[mode].map(namedBy(names)), facet, text);
   return (
     <Popover
       triggerRef={anchor}
@@ -195,17 +196,19 @@ function ChoiceItem({ choice }: { choice: Choice }) {
   );
 }
 
+const namedBy =
+  (names: ReturnType<typeof useNamesOf>) =>
+  (value: string): Choice => ({ value, label: names.get(value) ?? value, count: null });
+
 /** Chosen values, then found ones, then the typed text if it is a valid value. */
 function shownChoices(
   choices: readonly Choice[],
-  chosen: readonly string[],
+  chosen: readonly Choice[],
   facet: FacetName,
   text: string,
 ): Choice[] {
   const known = new Set(choices.map(({ value }) => value));
-  const own = chosen
-    .filter((value) => !known.has(value))
-    .map((value) => ({ value, label: value, count: null }));
+  const own = chosen.filter(({ value }) => !known.has(value));
   const found = [...own, ...choices].filter(({ label, value }) => finds(text, `${label} ${value}`));
   const { normalise } = facetOf(facet);
   const typed = text.trim();

@@ -2,9 +2,11 @@ import { type FacetName, facetNames, facetOf } from '@indelible/protocol';
 import { CalendarRange, ChevronDown, ShieldAlert, X } from 'lucide-react';
 import { lazy, type ReactNode, type RefObject, Suspense, useRef, useState } from 'react';
 import { Button } from '../components/Button.tsx';
+import { QuietSelect } from '../components/QuietSelect.tsx';
 import { useTexts } from '../i18n/texts.tsx';
 import { changed, type EventSearch, onlyValue, stateOf, withoutFacet } from './event-search.ts';
 import { useCriteriaTexts } from './use-criteria-texts.ts';
+import { useNamesOf } from './use-named.ts';
 import { WordsField, wordsIn } from './WordsField.tsx';
 
 const FacetPicker = lazy(() => import('./FacetPicker.tsx'));
@@ -18,10 +20,19 @@ interface FilterBarProps {
   facets?: readonly FacetName[];
   /** Whether a time range can be chosen too. */
   withRange?: boolean;
+  /** What else stands beside the filters. */
+  children?: ReactNode;
 }
 
 /** Shown wherever the address has them, and if the reader chooses them. */
-const furtherFacets = ['ip', 'actorType', 'onBehalfOf', 'correlationId'] as const;
+const furtherFacets = [
+  'category',
+  'outcome',
+  'ip',
+  'actorType',
+  'onBehalfOf',
+  'correlationId',
+] as const;
 const usualFacets = facetNames.filter(
   (facet) => facet !== 'hasReason' && furtherFacets.every((further) => further !== facet),
 );
@@ -29,7 +40,7 @@ const isToggled = (facet: FacetName) => facetOf(facet).columns.boolean !== undef
 
 /** Time range and filters as chips; each shows its value and opens its choices. */
 export function FilterBar(props: FilterBarProps) {
-  const { search, nowMs, change, facets = usualFacets, withRange = true } = props;
+  const { search, nowMs, change, facets = usualFacets, withRange = true, children } = props;
   const t = useTexts();
   const [opened, open] = useState<FacetName | null>(null);
   const words = facets.includes('q') ? wordsIn(search) : null;
@@ -57,6 +68,7 @@ export function FilterBar(props: FilterBarProps) {
           {t.filters.clear}
         </Button>
       )}
+      {children}
     </fieldset>
   );
 }
@@ -72,22 +84,11 @@ function MoreFilters({ search, opened, open }: MoreFiltersProps) {
   const left = furtherFacets.filter((facet) => facet !== opened && !search.facets[facet]);
   if (left.length === 0) return null;
   return (
-    <select
-      aria-label={t.filters.more}
-      className="btn btn-quiet appearance-none [&>option]:bg-raised"
-      value=""
-      onChange={({ target }) => {
-        const chosen = left.find((facet) => facet === target.value);
-        if (chosen) open(chosen);
-      }}
-    >
-      <option value="">{t.filters.more}</option>
-      {left.map((facet) => (
-        <option key={facet} value={facet}>
-          {t.filters[facet]}
-        </option>
-      ))}
-    </select>
+    <QuietSelect
+      label={t.filters.more}
+      options={left.map((facet) => ({ value: facet, text: t.filters[facet] }))}
+      choose={open}
+    />
   );
 }
 
@@ -162,7 +163,7 @@ interface FacetChipProps extends Omit<FilterBarProps, 'facets' | 'withRange'> {
 function FacetChip({ facet, search, nowMs, change, startsOpen }: FacetChipProps) {
   const t = useTexts();
   const { facetText } = useCriteriaTexts();
-  const text = facetText(search.facets, facet);
+  const text = facetText(search.facets, facet, useNamesOf(facet, search));
   const clear = () => change(changed(search, { facets: withoutFacet(search.facets, facet) }));
   return (
     <Chip

@@ -26,6 +26,7 @@ import {
 import { Button } from '../components/Button.tsx';
 import { useLanguage, useTexts } from '../i18n/texts.tsx';
 import { useFormats } from '../i18n/use-formats.ts';
+import { serviceNow } from '../service-clock.ts';
 import { type DayRange, dayRange } from './day-range.ts';
 import { changed, type EventSearch } from './event-search.ts';
 import { dayAt, periodDays, periods, rangeOfDays } from './periods.ts';
@@ -75,7 +76,7 @@ function Presets({ range, choose }: ChooseProps & { range: TimeRange }) {
   const t = useTexts();
   const language = useLanguage();
   const { timeZone } = useFormats();
-  const today = dayAt(Date.now(), timeZone);
+  const today = dayAt(serviceNow(), timeZone);
   return (
     <ul className="grid grid-cols-2 sm:block sm:w-48 sm:border-r sm:border-line sm:pr-1.5">
       {periods.map((period) => (
@@ -113,7 +114,7 @@ function Days({ search, choose }: ChooseProps & { search: EventSearch }) {
   const t = useTexts();
   const { timeZone } = useFormats();
   const [days, setDays] = useState<DayRange | null>(() => daysOf(search.range, timeZone));
-  const today = dayAt(Date.now(), timeZone);
+  const today = dayAt(serviceNow(), timeZone);
   const [shown, setShown] = useState<DateValue>(days?.end ?? today);
   const chosen = days && dayRange(days, timeZone);
   return (

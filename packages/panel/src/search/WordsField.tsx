@@ -34,11 +34,11 @@ export function WordsField({
       onSubmit={apply}
       onClear={() => apply('')}
       aria-label={t.filters.q}
-      className="group relative w-56"
+      className="group relative min-w-52 grow basis-52 sm:max-w-80"
     >
       <Search aria-hidden className="absolute top-2 left-2.5 size-3.5 text-faint" />
       <Input
-        className="field h-8 px-8 [&::-webkit-search-cancel-button]:hidden"
+        className="field h-8 px-8 text-[0.8125rem] [&::-webkit-search-cancel-button]:hidden"
         placeholder={t.filters.typed.q}
       />
       <Button

@@ -9,8 +9,12 @@ import type { TimeRange } from './time-range.ts';
 /** Criteria in the reader's words. */
 export interface CriteriaTexts {
   rangeText(range: TimeRange): string;
-  /** Null for an empty facet. */
-  facetText(facets: Facets, facet: FacetName): string | null;
+  /** Null for an empty facet. `names` say what ids stand for. */
+  facetText(
+    facets: Facets,
+    facet: FacetName,
+    names?: ReadonlyMap<string, string | undefined>,
+  ): string | null;
   /** When the service took the events; null for any time. */
   receivedText(facets: Facets): string | null;
   /** Each criterion as name and text, the range first. */
@@ -22,7 +26,8 @@ export function useCriteriaTexts(): CriteriaTexts {
   const formats = useFormats();
   return useMemo(() => {
     const rangeText = (range: TimeRange) => rangeTextOf(range, t, formats);
-    const facetText = (facets: Facets, facet: FacetName) => facetTextOf(facets, facet, t);
+    const facetText: CriteriaTexts['facetText'] = (facets, facet, names) =>
+      facetTextOf(facets, facet, (value) => names?.get(value) ?? valueText(facet, value, t), t);
     const receivedText = ({ receivedFrom: from, receivedTo: to }: Facets) => {
       if (from === undefined && to === undefined) return null;
       const ends = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
@@ -48,12 +53,17 @@ function rangeTextOf(range: TimeRange, t: Texts, formats: Formats): string {
   return to === undefined ? t.range.all : t.range.until({ to: formats.range(to, to) });
 }
 
-function facetTextOf(facets: Facets, facet: FacetName, t: Texts): string | null {
+function facetTextOf(
+  facets: Facets,
+  facet: FacetName,
+  textOf: (value: string) => string,
+  t: Texts,
+): string | null {
   const values = facets[facet];
   if (values === undefined) return null;
   const texts = [
-    ...values.any.map((value) => valueText(facet, value, t)),
-    ...values.none.map((value) => t.filters.not({ value: valueText(facet, value, t) })),
+    ...values.any.map(textOf),
+    ...values.none.map((value) => t.filters.not({ value: textOf(value) })),
   ];
   return texts.length === 0 ? null : texts.join(', ');
 }

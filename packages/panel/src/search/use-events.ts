@@ -3,6 +3,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useCallback, useMemo, useState } from 'react';
 import { client } from '../api.ts';
 import { useLate } from '../components/States.tsx';
+import { serviceNow } from '../service-clock.ts';
 import { type EventSearch, eventSearchParams, filterAt } from './event-search.ts';
 
 export const pageSize = 50;
@@ -14,7 +15,7 @@ export function useMoment(search: EventSearch): { nowMs: number; refresh: () => 
   const { cursor: _cursor, page: _page, view: _view, ...rest } = search;
   const key = JSON.stringify(eventSearchParams({ ...rest, page: 1 }));
   // biome-ignore lint/correctness/useExhaustiveDependencies: another search is a later moment
-  const nowMs = useMemo(() => Date.now(), [key, refreshes]);
+  const nowMs = useMemo(() => serviceNow(), [key, refreshes]);
   const refresh = useCallback(() => setRefreshes((count) => count + 1), []);
   const { range } = search;
   return { nowMs: range.kind === 'last' ? (range.at ?? nowMs) : nowMs, refresh };

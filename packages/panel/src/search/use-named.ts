@@ -1,6 +1,6 @@
 import type { AuditEvent } from '@indelible/client';
-import { type FacetName, facets, filterToJson, revealed } from '@indelible/protocol';
-import { useQuery } from '@tanstack/react-query';
+import { type FacetName, facets, filterToJson, isUuid, revealed } from '@indelible/protocol';
+import { useQueries, useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { client } from '../api.ts';
 import { type EventSearch, filterAt, withoutFacet } from './event-search.ts';
@@ -25,7 +25,6 @@ export function useNamed(
   nowMs: number,
   text: string,
 ): Choice[] {
-  const namesOf = named[facet];
   const words = facets.q.normalise(useRested(text));
   const others = withoutFacet(search.facets, facet);
   const q = words === null ? {} : { q: { any: [words], none: [] } };
@@ -33,17 +32,38 @@ export function useNamed(
   const query = { ...filterToJson(filter), limit: eventsRead };
   const { data = [] } = useQuery({
     queryKey: ['named', facet, query],
-    enabled: namesOf !== undefined,
+    enabled: facet in named,
     queryFn: async () => (await client.page(query)).data,
   });
   const choices = new Map<string, Choice>();
   for (const event of data) {
-    const [value = '', ...names] = namesOf?.(event) ?? [];
-    const label = names.filter((name) => typeof name === 'string').join(' · ');
-    if (label === '' || choices.has(value)) continue;
-    choices.set(value, { value, label: revealed(label), count: null });
+    const choice = choiceIn(facet, event);
+    if (choice && !choices.has(choice.value)) choices.set(choice.value, choice);
   }
   return [...choices.values()];
+}
+
+/** The value that an event has, if people call it anything. */
+function choiceIn(facet: FacetName, event: AuditEvent): Choice | undefined {
+  const [value = '', ...names] = named[facet]?.(event) ?? [];
+  const label = names.filter((name) => typeof name === 'string').join(' · ');
+  return label === '' ? undefined : { value, label: revealed(label), count: null };
+}
+
+/** How people call those values of a filter that are ids, as the newest event with each says. */
+export function useNamesOf(facet: FacetName, { facets: chosen }: EventSearch) {
+  const { any = [], none = [] } = chosen[facet] ?? {};
+  const ids = named[facet] ? [...any, ...none].filter(isUuid) : [];
+  return useQueries({
+    queries: ids.map((id) => ({
+      queryKey: ['name', facet, id],
+      queryFn: async () => {
+        const [event] = (await client.page({ [facet]: id, limit: 1 })).data;
+        return event && choiceIn(facet, event)?.label;
+      },
+    })),
+    combine: (answers) => new Map(ids.map((id, at) => [id, answers[at]?.data])),
+  });
 }
 
 /** The text after a pause in typing, because each request of an operator is recorded. */

@@ -25,7 +25,7 @@ export function Navigation() {
               className="flex items-center gap-2.5 rounded-lg px-2.5 py-1.5 text-[0.8125rem] text-muted hover:bg-hover hover:text-ink aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent"
             >
               <Icon className="size-4 shrink-0" aria-hidden />
-              {t.nav[title]}
+              {title(t)}
             </AppLink>
             {href === paths.views && <ViewLinks />}
           </li>

@@ -1,19 +1,19 @@
+import { useRouterState } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { useTexts } from '../i18n/texts.tsx';
-import { navigationFor } from '../pages/registry.ts';
+import { isVisible, type PanelPage, pages } from '../pages/registry.ts';
 import { useSession } from '../session/session-context.tsx';
-import { usePath } from '../use-location.ts';
 
 /** Names the page in the browser's tab and, as it changes, to screen readers. */
 export function PageTitle() {
   const t = useTexts();
   const session = useSession();
-  const path = usePath();
-  const page = navigationFor(session).find(
-    ({ path: href }) => path === href || path.startsWith(`${href}/`),
-  );
-  const name = page === undefined ? t.nav.audit : t.nav[page.title];
-  const title = `${name} · ${session.tenant.name}`;
+  const address = useRouterState({
+    select: ({ matches }): string | undefined => matches.at(-1)?.fullPath,
+  });
+  const page = Object.values<PanelPage>(pages).find(({ path }) => path === address);
+  const isFound = page !== undefined && isVisible(page, session);
+  const title = `${isFound ? page.title(t) : t.error.notFound} · ${session.tenant.name}`;
   useEffect(() => {
     document.title = title;
   }, [title]);

@@ -29,6 +29,7 @@ import { dayAt, latestMonths, periodDays, periods, rangeOfDays } from '../search
 import { presets } from '../search/time-range.ts';
 import { typedRange } from '../search/typed-range.ts';
 import { type Choice, useChoices } from '../search/use-choices.ts';
+import { serviceNow } from '../service-clock.ts';
 import { useSession } from '../session/session-context.tsx';
 import { useEventSearch, useGo } from '../use-location.ts';
 import { usePrint } from './use-printing.ts';
@@ -55,7 +56,7 @@ export default function Palette({ close }: { close: () => void }) {
   const session = useSession();
   const [text, setText] = useState('');
   const [search] = useEventSearch();
-  const [nowMs] = useState(Date.now);
+  const [nowMs] = useState(serviceNow);
   const choices = {
     user: useChoices('user', search, nowMs).data ?? [],
     action: useChoices('action', search, nowMs).data ?? [],
@@ -166,7 +167,7 @@ function pageCommands(session: Session, t: Texts, go: Go): Command[] {
   return navigationFor(session).map(({ path, title }) => ({
     id: path,
     section: t.palette.pages,
-    text: t.nav[title],
+    text: title(t),
     run: () => go(path),
   }));
 }
@@ -206,7 +207,7 @@ function typedRangeCommands(
   { timeZone, range: rangeText }: Formats,
   go: Go,
 ): Command[] {
-  const days = typedRange(text, dayAt(Date.now(), timeZone), language);
+  const days = typedRange(text, dayAt(serviceNow(), timeZone), language);
   if (days === null) return [];
   const { from, to } = dayRange(days, timeZone);
   if (from >= to) return [];
@@ -223,7 +224,7 @@ function calendarCommands(
   { timeZone, month }: Formats,
   go: Go,
 ): Command[] {
-  const today = dayAt(Date.now(), timeZone);
+  const today = dayAt(serviceNow(), timeZone);
   const command = (name: string, days: DayRange): Command => ({
     id: `days:${name}`,
     section: t.filters.time,

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useTexts } from '../i18n/texts.tsx';
 import { useFormats } from '../i18n/use-formats.ts';
 import { checkpointQuery } from '../proof/use-checkpoint.ts';
+import { serviceNow } from '../service-clock.ts';
 import { useSession } from '../session/session-context.tsx';
 import { useCheckpointBeforePrint } from './use-printing.ts';
 
@@ -17,7 +18,7 @@ export function PrintHeader() {
         <strong>{tenant.name}</strong> · {t.nav.audit}
       </p>
       <p>
-        {t.print.printed} {formats.dateTime(Date.now())} · {actor.email} · {t.zone.label}{' '}
+        {t.print.printed} {formats.dateTime(serviceNow())} · {actor.email} · {t.zone.label}{' '}
         {formats.timeZone}
       </p>
       <PrintCheckpoint />

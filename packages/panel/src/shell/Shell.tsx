@@ -2,7 +2,7 @@ import { DoorClosed, LogOut, Menu, Search, ShieldAlert, X } from 'lucide-react';
 import { lazy, type ReactNode, Suspense, useEffect, useMemo, useRef, useState } from 'react';
 import { api } from '../api.ts';
 import { Button, IconButton } from '../components/Button.tsx';
-import { useTexts } from '../i18n/texts.tsx';
+import { useTexts, wordOf } from '../i18n/texts.tsx';
 import { useFormats } from '../i18n/use-formats.ts';
 import { navigationFor } from '../pages/registry.ts';
 import { usePreferences } from '../preferences.ts';
@@ -147,7 +147,7 @@ function Account({ openHelp }: { openHelp: () => void }) {
         <p className="truncate text-xs" title={actor.email ?? actor.id}>
           {actor.email ?? actor.id}
         </p>
-        <p className="text-2xs text-faint">{actor.role}</p>
+        <p className="text-2xs text-faint">{wordOf(t.actors.roles, actor.role)}</p>
       </div>
       <Button
         look="quiet"

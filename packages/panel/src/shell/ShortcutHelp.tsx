@@ -15,7 +15,7 @@ export default function ShortcutHelp({ close }: { close: () => void }) {
     [['Ctrl P', '⌘ P'], t.print.print],
     [['?'], t.help.help],
     ...navigationFor(session).map(
-      ({ key, title }) => [[`G ${key.toUpperCase()}`], t.nav[title]] as const,
+      ({ key, title }) => [[`G ${key.toUpperCase()}`], title(t)] as const,
     ),
   ];
   return (

@@ -9,6 +9,7 @@ import { ActionError } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { emptySearch } from '../../search/event-search.ts';
 import { FilterBar } from '../../search/FilterBar.tsx';
+import { serviceNow } from '../../service-clock.ts';
 import { useMay } from '../../session/session-context.tsx';
 import { useWebhookList } from '../webhooks/use-webhooks.ts';
 import { Backtest } from './Backtest.tsx';
@@ -152,7 +153,7 @@ const always = { ...emptySearch, range: { kind: 'last', preset: 'all' } } as con
 
 function Events({ draft, edit }: DraftProps) {
   const t = useTexts();
-  const [nowMs] = useState(Date.now);
+  const [nowMs] = useState(serviceNow);
   return (
     <div>
       <p className="label mb-1.5">{t.nav.events}</p>

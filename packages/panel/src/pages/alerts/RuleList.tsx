@@ -8,6 +8,7 @@ import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
 import { searchOfCriteria } from '../../search/criteria.ts';
 import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
+import { serviceNow } from '../../service-clock.ts';
 import { Backtest } from './Backtest.tsx';
 import { limitNames } from './rule-draft.ts';
 import { isMuted, useAlertChange } from './use-alerts.ts';
@@ -91,7 +92,7 @@ function RuleFacts({ rule }: { rule: AlertRule }) {
   const t = useTexts();
   const formats = useFormats();
   const { all } = useCriteriaTexts();
-  const [nowMs] = useState(Date.now);
+  const [nowMs] = useState(serviceNow);
   const { facets, range } = searchOfCriteria(rule.filters);
   const criteria = all(facets, range).filter(({ name }) => name !== t.filters.time);
   const muted = isMuted(rule, nowMs) && rule.mutedUntil;
@@ -115,10 +116,10 @@ const muteMs = 7 * 86_400_000;
 function Actions({ rule, edit, remove }: RuleProps) {
   const t = useTexts();
   const { name } = useRuleText(rule);
-  const [nowMs] = useState(Date.now);
+  const [nowMs] = useState(serviceNow);
   const muted = isMuted(rule, nowMs);
   const mute = useAlertChange(() =>
-    client.alerts.mute(rule.id, muted ? null : new Date(Date.now() + muteMs).toISOString()),
+    client.alerts.mute(rule.id, muted ? null : new Date(serviceNow() + muteMs).toISOString()),
   );
   return (
     <div className="no-print flex shrink-0">

@@ -70,7 +70,7 @@ function Person({ event, party }: { event: AuditEvent; party: Party }) {
   const more = [
     ...(email && name !== undefined ? [revealed(name)] : []),
     ...(type === undefined ? [] : [t.actors.kinds[type]]),
-    ...(role === undefined ? [] : [wordOf({}, role)]),
+    ...(role === undefined ? [] : [wordOf(t.actors.roles, role)]),
   ];
   const copy = externalId ?? id;
   return (

@@ -19,6 +19,7 @@ import { useTexts, wordOf } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
 import { paths } from '../../paths.ts';
 import { useEvent } from '../../search/use-events.ts';
+import { serviceNow } from '../../service-clock.ts';
 import { useEventSearch } from '../../use-location.ts';
 import { useMayRestore } from '../versions/use-may-restore.ts';
 import { changedFields } from './diff-preview.ts';
@@ -121,21 +122,22 @@ function Headline({ event }: { event: AuditEvent }) {
   const gone = isErased(event, 'identity');
   return (
     <header>
-      <p className="text-xs text-muted">
+      <p className="flex flex-wrap items-center gap-x-2 text-xs text-muted">
         <Value facet="action" value={action} label={wordOf(t.actions, action)}>
           <ActionLabel action={action} outcome={outcomeIn(event)} />
-        </Value>{' '}
-        <OutcomeBadge event={event} /> ·{' '}
+        </Value>
+        <span aria-hidden>·</span>
         <Value facet="resource" value={resource.type} label={wordOf(t.resources, resource.type)}>
           {wordOf(t.resources, resource.type)}
         </Value>
+        <OutcomeBadge event={event} />
       </p>
       <h2 dir="auto" className="mt-1 text-lg leading-snug font-semibold tracking-tight break-words">
         {name ?? (gone ? <ErasedValue /> : t.events.unnamed)}
       </h2>
       <p className="mt-1 text-muted">
         <span dir="auto">{actorText(event)}</span> · {formats.dateTime(event.timestamp)}
-        <span className="text-faint"> ({formats.relative(event.timestamp, Date.now())})</span>
+        <span className="text-faint"> ({formats.relative(event.timestamp, serviceNow())})</span>
       </p>
     </header>
   );

@@ -30,7 +30,7 @@ export function EventFacts({ event }: { event: AuditEvent }) {
           <PartyName event={event} party={actor} facet="user" />
           {actor.email !== null && actor.name !== undefined && ` (${revealed(actor.name)})`}
         </Fact>
-        <Fact name={t.detail.role}>{wordOf({}, actor.role)}</Fact>
+        <Fact name={t.detail.role}>{wordOf(t.actors.roles, actor.role)}</Fact>
         <ContextFacts event={event} />
         <Fact name={t.detail.actorId} copy={actor.id}>
           <Value facet="user" value={actor.id} label={actor.id} className="font-mono text-xs">

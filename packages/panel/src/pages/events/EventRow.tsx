@@ -1,10 +1,10 @@
 import type { AuditEvent } from '@indelible/client';
-import { type Diff, parseTimestamp, partyName, revealed, type Scalar } from '@indelible/protocol';
+import { type Diff, parseTimestamp, revealed, type Scalar } from '@indelible/protocol';
 import { ArrowRight } from 'lucide-react';
 import { type FC, useRef } from 'react';
 import { ActionLabel } from '../../components/ActionLabel.tsx';
 import { AppLink } from '../../components/AppLink.tsx';
-import { useActorText } from '../../components/actor-name.ts';
+import { noteOn, useActorText } from '../../components/actor-name.ts';
 import { ErasedBadge, isErased } from '../../components/Erased.tsx';
 import { isNoText, NoText } from '../../components/NoText.tsx';
 import { OutcomeBadge } from '../../components/OutcomeBadge.tsx';
@@ -177,9 +177,6 @@ function Time({ event, href, withDate }: { event: AuditEvent; href: string; with
 function Who({ event, tabbable }: CellProps) {
   const t = useTexts();
   const { actor, crossTenant } = event;
-  const isUnnamed = partyName(actor) === null && !isErased(event, 'identity');
-  const kind =
-    actor.type === undefined || actor.type === 'user' ? [] : [t.actors.kinds[actor.type]];
   return (
     <div className="min-w-0 leading-snug">
       <PartyName event={event} party={actor} facet="user" tabbable={tabbable} />
@@ -188,9 +185,7 @@ function Who({ event, tabbable }: CellProps) {
         {crossTenant ? (
           <span className="badge badge-warn">{t.operator.badge}</span>
         ) : (
-          <span className="truncate">
-            {[...kind, isUnnamed ? t.events.noEmail : wordOf({}, actor.role)].join(' · ')}
-          </span>
+          <span className="truncate">{noteOn(event, t)}</span>
         )}
       </div>
     </div>

@@ -6,6 +6,7 @@ import { AppLink } from '../../components/AppLink.tsx';
 import { Button } from '../../components/Button.tsx';
 import { CopyButton } from '../../components/CopyButton.tsx';
 import { useListKeys } from '../../components/list-keys.ts';
+import { QuietSelect } from '../../components/QuietSelect.tsx';
 import { LoadError, Notice, Skeleton } from '../../components/States.tsx';
 import { ValueMenuProvider } from '../../components/ValueMenuProvider.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
@@ -147,8 +148,8 @@ function Head({ search, nowMs, page, live, folded, refresh, change }: HeadProps)
     change(changed(search, {}));
   };
   return (
-    <div className="px-4 pt-5 pb-3 lg:px-6">
-      <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
+    <div className="@container px-4 pt-5 pb-3 lg:px-6">
+      <div className="flex flex-wrap items-center gap-x-2 gap-y-2">
         <h1 className="text-xl font-semibold tracking-tight">{t.nav.events}</h1>
         <Total page={page} />
         {folded > 0 && <p className="text-muted">{t.events.folded({ count: folded })}</p>}
@@ -164,13 +165,14 @@ function Head({ search, nowMs, page, live, folded, refresh, change }: HeadProps)
         <LiveSwitch live={live} reload={reload} />
         <Actions search={search} nowMs={nowMs} />
       </div>
-      <div className="mt-3 flex flex-wrap items-center gap-2">
-        <FilterBar search={search} nowMs={nowMs} change={change} />
-        {mayFold(search) && <FoldSwitch />}
-        <div className="ml-auto flex">
-          <ViewChip />
-          <SortPicker search={search} change={change} />
-        </div>
+      <div className="mt-3">
+        <FilterBar search={search} nowMs={nowMs} change={change}>
+          {mayFold(search) && <FoldSwitch />}
+          <div className="ml-auto flex">
+            <ViewChip />
+            <SortPicker search={search} change={change} />
+          </div>
+        </FilterBar>
       </div>
     </div>
   );
@@ -218,18 +220,18 @@ function Actions({ search, nowMs }: { search: EventSearch; nowMs: number }) {
   return (
     <div className="no-print ml-auto flex flex-wrap items-center gap-1.5">
       <CopyButton text={link} className="btn btn-quiet">
-        <span className="max-sm:sr-only">{t.buttons.copyLink}</span>
+        <span className="@max-3xl:sr-only">{t.buttons.copyLink}</span>
       </CopyButton>
       <Button Icon={Bookmark} look="quiet" onClick={() => setSaving('view')}>
-        <span className="max-sm:sr-only">{t.views.save}</span>
+        <span className="@max-3xl:sr-only">{t.views.save}</span>
       </Button>
       <Button Icon={FileCheck2} look="quiet" onClick={() => setSaving('evidence')}>
-        <span className="max-sm:sr-only">{t.events.saveEvidence}</span>
+        <span className="@max-3xl:sr-only">{t.events.saveEvidence}</span>
       </Button>
       {mayExport && (
         <AppLink href={paths.exports(shown)} className="btn">
           <Download aria-hidden />
-          {t.events.exportThese}
+          <span className="@max-lg:sr-only">{t.events.exportThese}</span>
         </AppLink>
       )}
       <Suspense>
@@ -249,24 +251,16 @@ const orders = [
 function SortPicker({ search, change }: Pick<HeadProps, 'search' | 'change'>) {
   const t = useTexts();
   const current = orders.find(({ sort, order }) => sort === search.sort && order === search.order);
-  const choose = (key: string) => {
-    const found = orders.find((each) => each.key === key);
-    if (found) change(changed(search, { sort: found.sort, order: found.order }));
+  const choose = (key: (typeof orders)[number]['key']) => {
+    const { sort, order } = orders.find((each) => each.key === key) ?? orders[0];
+    change(changed(search, { sort, order }));
   };
   return (
-    <label className="no-print flex items-center">
-      <span className="sr-only">{t.events.sort}</span>
-      <select
-        className="btn btn-quiet appearance-none [&>option]:bg-raised"
-        value={current?.key ?? 'user'}
-        onChange={(event) => choose(event.target.value)}
-      >
-        {orders.map(({ key, text }) => (
-          <option key={key} value={key}>
-            {t.events[text]}
-          </option>
-        ))}
-      </select>
-    </label>
+    <QuietSelect
+      label={t.events.sort}
+      value={current?.key}
+      options={orders.map(({ key, text }) => ({ value: key, text: t.events[text] }))}
+      choose={choose}
+    />
   );
 }

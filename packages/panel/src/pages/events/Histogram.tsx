@@ -31,7 +31,7 @@ export function Histogram({ search, nowMs, change }: HistogramProps) {
   const wider = zoomedOut(search.range, nowMs);
   const highest = Math.max(1, ...bars.map(({ count }) => count));
   return (
-    <section aria-label={t.histogram.label} className="no-print px-4 pt-1 lg:px-6">
+    <section aria-label={t.histogram.label} className="no-print @container px-4 pt-1 lg:px-6">
       <div className="relative">
         {error ? (
           <p className="py-2 text-xs text-muted">{errorText(error, t)}</p>
@@ -42,7 +42,7 @@ export function Histogram({ search, nowMs, change }: HistogramProps) {
           {data && formats.number(highest)}
         </p>
       </div>
-      <div className="flex justify-between border-t border-line pt-1 text-2xs text-faint tabular-nums">
+      <div className="flex flex-wrap justify-between border-t border-line pt-1 text-2xs text-faint tabular-nums">
         <span>{bars[0] && formats.range(bars[0].from, bars[0].from)}</span>
         <Legend mark={mark} setMark={setMark} />
         <span>{bars.length > 0 && formats.range(bars.at(-1)?.to ?? 0, bars.at(-1)?.to ?? 0)}</span>
@@ -71,7 +71,7 @@ function Legend({ mark, setMark }: { mark: Mark; setMark: (mark: Mark) => void }
   const t = useTexts();
   const other = mark === 'category' ? 'outcome' : 'category';
   return (
-    <span className="hidden items-center gap-3 sm:flex">
+    <span className="flex items-center gap-3 @max-md:hidden @max-2xl:order-last @max-2xl:basis-full">
       {t.histogram.hint}
       <span className="flex items-center gap-1.5">
         <span aria-hidden className={`size-2 rounded-sm ${marks[mark].swatch}`} />

@@ -28,9 +28,8 @@ export function StatesSideBySide({ before, after }: StatesProps) {
           </tr>
         </thead>
         <tbody>
-          {pairs.map((pair, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: lines have no other identity
-            <tr key={index}>
+          {pairs.map((pair) => (
+            <tr key={pair.row}>
               <Line pair={pair} side="left" />
               <Line pair={pair} side="right" />
             </tr>

@@ -5,15 +5,18 @@ export interface LinePair {
   left: string | null;
   right: string | null;
   same: boolean;
+  /** Its position, from 0. */
+  row: number;
 }
 
 /** Two JSON values as indented lines, equal ones at the same height; a null state has no lines. */
 export function sideBySide(left: unknown, right: unknown): LinePair[] {
   const pairs: LinePair[] = [];
+  const add = (pair: Omit<LinePair, 'row'>) => pairs.push({ ...pair, row: pairs.length });
   let removed: string[] = [];
   const flush = (added: string[]) => {
     for (let at = 0; at < Math.max(removed.length, added.length); at += 1) {
-      pairs.push({ left: removed[at] ?? null, right: added[at] ?? null, same: false });
+      add({ left: removed[at] ?? null, right: added[at] ?? null, same: false });
     }
     removed = [];
   };
@@ -23,7 +26,7 @@ export function sideBySide(left: unknown, right: unknown): LinePair[] {
     else if (part.added) flush(lines);
     else {
       flush([]);
-      pairs.push(...lines.map((line) => ({ left: line, right: line, same: true })));
+      for (const line of lines) add({ left: line, right: line, same: true });
     }
   }
   flush([]);

@@ -8,6 +8,7 @@ import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
 import { searchOfCriteria } from '../../search/criteria.ts';
 import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
+import { serviceNow } from '../../service-clock.ts';
 import { useMay } from '../../session/session-context.tsx';
 
 interface ExportListProps {
@@ -131,7 +132,7 @@ function ExportState({ job }: { job: ExportJob }) {
       {job.error !== null && <p className="text-xs text-del">{job.error}</p>}
       {status === 'ready' && expiresAt !== null && (
         <p className="text-2xs text-faint">
-          {t.exports.expires} {formats.relative(expiresAt, Date.now())}
+          {t.exports.expires} {formats.relative(expiresAt, serviceNow())}
         </p>
       )}
     </>

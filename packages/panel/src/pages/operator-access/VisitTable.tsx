@@ -6,7 +6,6 @@ import { ErasedBadge, isErased } from '../../components/Erased.tsx';
 import { HeadRow } from '../../components/HeadRow.tsx';
 import { OnBehalfOf, PartyName } from '../../components/Parties.tsx';
 import { RecordedBy } from '../../components/RecordedBy.tsx';
-import { Value } from '../../components/Value.tsx';
 import { useTexts, wordOf } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
 import type { EventSearch } from '../../search/event-search.ts';
@@ -17,11 +16,11 @@ import { isUnexplained, type Visit } from './visits.ts';
 export function VisitTable({ visits, search }: { visits: readonly Visit[]; search: EventSearch }) {
   const t = useTexts();
   const columns = [
-    { label: t.events.time, className: 'w-56' },
-    { label: t.access.operator, className: 'w-[22%]' },
+    { label: t.events.time, className: 'w-48' },
+    { label: t.access.operator, className: 'w-[20%]' },
     { label: t.operator.reason, className: '' },
-    { label: t.access.what, className: 'w-[18%]' },
-    { label: t.access.attested, className: 'w-52' },
+    { label: t.access.what, className: 'w-[16%]' },
+    { label: t.access.attested, className: 'w-44' },
   ];
   return (
     <table className="records dated table-fixed" aria-label={t.nav.operatorAccess}>
@@ -60,13 +59,8 @@ function VisitRows({ visit, search }: { visit: Visit; search: EventSearch }) {
           </button>
         </td>
         <td>
-          {isNamed ? (
-            <PartyName event={event} party={actor} facet="user" />
-          ) : (
-            <Value facet="user" value={actor.id} label={actor.id}>
-              <span className="text-del">{t.events.noEmail}</span>
-            </Value>
-          )}
+          <PartyName event={event} party={actor} facet="user" />
+          {!isNamed && <p className="text-xs text-del">{t.events.noEmail}</p>}
           <OnBehalfOf event={event} />
         </td>
         <td className="wide">

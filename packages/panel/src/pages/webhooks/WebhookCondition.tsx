@@ -2,6 +2,7 @@ import type { Webhook } from '@indelible/client';
 import { CircleCheck, CirclePause, CircleX, Hourglass, Send } from 'lucide-react';
 import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
+import { serviceNow } from '../../service-clock.ts';
 import { type Condition, conditionOf } from './condition.ts';
 
 const looks: Readonly<Record<Condition, { tone: string; Icon: typeof Send }>> = {
@@ -37,7 +38,7 @@ export function useConditionText(): (webhook: Webhook) => string {
     if (condition !== 'failing') return t.explained[condition];
     const failed = t.explained.failing({ count: attempt });
     if (nextAttemptAt === null) return failed;
-    const when = formats.relative(nextAttemptAt, Date.now());
+    const when = formats.relative(nextAttemptAt, serviceNow());
     return `${failed} ${t.explained.nextAttempt({ when })}`;
   };
 }

@@ -9,6 +9,7 @@ import { ActionError } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { emptySearch } from '../../search/event-search.ts';
 import { FilterBar } from '../../search/FilterBar.tsx';
+import { serviceNow } from '../../service-clock.ts';
 import { type Draft, draftOf, emptyDraft, inFormat, inputOf, typesOf } from './draft.ts';
 import { formatFields, webhookFormats } from './formats.ts';
 import { type Problems, useProblems } from './use-problems.ts';
@@ -187,7 +188,7 @@ const everything = { ...emptySearch, range: { kind: 'last', preset: 'all' } as c
 function Filters({ draft, edit, problem }: PartProps & { problem: string | undefined }) {
   const t = useTexts();
   const w = t.webhooks;
-  const [nowMs] = useState(Date.now);
+  const [nowMs] = useState(serviceNow);
   if (!draft.types.includes('audit.events.recorded')) return null;
   return (
     <div>

@@ -8,6 +8,7 @@ import { LoadError, Notice, Skeleton } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { useFormats } from '../../i18n/use-formats.ts';
 import { paths } from '../../paths.ts';
+import { serviceNow } from '../../service-clock.ts';
 import { useMay, useSession } from '../../session/session-context.tsx';
 import { useGo, useSearchPairs } from '../../use-location.ts';
 import { useWebhookList } from './use-webhooks.ts';
@@ -139,7 +140,7 @@ function Row({ webhook, replay }: { webhook: Webhook; replay: string | undefined
         <span className="text-xs text-faint tabular-nums max-sm:basis-full sm:ml-auto">
           {lastDelivery === null
             ? w.never
-            : `${w.lastAttempt} ${formats.relative(lastDelivery.at, Date.now())}`}
+            : `${w.lastAttempt} ${formats.relative(lastDelivery.at, serviceNow())}`}
         </span>
       </div>
       <p className="mt-0.5 text-xs break-all text-muted">

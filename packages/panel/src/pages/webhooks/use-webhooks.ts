@@ -2,6 +2,7 @@ import type { Webhook } from '@indelible/client';
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, client } from '../../api.ts';
+import { serviceNow } from '../../service-clock.ts';
 import { conditionOf, nextLookMs } from './condition.ts';
 
 async function listAll(): Promise<Webhook[]> {
@@ -15,8 +16,8 @@ const watchedMs = 5 * 60_000;
 
 /** Whether to reload automatically. */
 function useWatching(): () => boolean {
-  const [openedMs] = useState(Date.now);
-  return () => Date.now() - openedMs < watchedMs;
+  const [openedMs] = useState(serviceNow);
+  return () => serviceNow() - openedMs < watchedMs;
 }
 
 export function useWebhookList() {
@@ -26,7 +27,7 @@ export function useWebhookList() {
     queryFn: listAll,
     staleTime: 0,
     refetchInterval: ({ state }) => {
-      const looks = (state.data ?? []).map((webhook) => nextLookMs(webhook, Date.now()));
+      const looks = (state.data ?? []).map((webhook) => nextLookMs(webhook, serviceNow()));
       const next = looks.filter((ms) => ms !== null);
       return isWatching() && next.length > 0 ? Math.min(...next) : false;
     },
@@ -40,7 +41,7 @@ export function useWebhook(id: string) {
     queryFn: () => client.webhooks.get(id),
     staleTime: 0,
     refetchInterval: ({ state }) =>
-      isWatching() && state.data ? (nextLookMs(state.data, Date.now()) ?? false) : false,
+      isWatching() && state.data ? (nextLookMs(state.data, serviceNow()) ?? false) : false,
   });
 }
 
