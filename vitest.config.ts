@@ -12,6 +12,9 @@ const compat = ['{packages,examples,e2e}/**/*.compat.test.ts'];
 /** Processes and databases killed under load, and at every step: `npm run nemesis`. */
 const nemesis = ['{packages,nemesis}/**/*.nemesis.test.ts'];
 
+/** What operators run, with the real programs: `npm run test:deploy`. */
+const deploy = ['deploy/**/*.deploy.test.ts'];
+
 /**
  * Browsers, processes of their own, S3, long histories, load and large bodies: not in `test:fast`.
  */
@@ -24,14 +27,14 @@ const slow = [
 ];
 
 /** What `npm test` leaves to a command of its own, by the mode of that. */
-const tiers: Record<string, string[]> = { compat, nemesis };
+const tiers: Record<string, string[]> = { compat, nemesis, deploy };
 
 export default defineConfig(({ mode }) => ({
   test: {
-    include: tiers[mode] ?? ['{packages,examples,e2e,locales}/**/*.test.ts', '*.test.ts'],
+    include: tiers[mode] ?? ['{packages,examples,e2e,locales,deploy}/**/*.test.ts', '*.test.ts'],
     exclude: [
       ...configDefaults.exclude,
-      ...(mode in tiers ? [] : [...compat, ...nemesis]),
+      ...(mode in tiers ? [] : [...compat, ...nemesis, ...deploy]),
       ...(mode === 'fast' ? slow : []),
     ],
     // One PostgreSQL for the whole run; every test file clones its own database from a template.
