@@ -7,7 +7,7 @@ import { basename, join } from 'node:path';
  * programs are missing is not run, and is named.
  */
 
-/** The programs of each test, by its file; Debian's packages have their names unless one is told. */
+/** The programs of each test, by its file. */
 const needs: Record<string, readonly string[]> = {
   'prometheus.deploy.test.ts': ['prometheus', 'promtool'],
 };
