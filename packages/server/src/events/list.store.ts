@@ -57,15 +57,22 @@ export async function listEvents(
   const backwards = position?.direction === 'previous';
   const descending = (query.order === 'desc') !== backwards;
   const rows: ListedRow[] = [];
-  let [more, bytes] = [false, 0];
-  const skip = ((query.page ?? 1) - 1) * query.limit;
+  let [more, bytes, skip] = [false, 0, ((query.page ?? 1) - 1) * query.limit];
   for await (const filter of await filtersOf(tx, query, visible, position, descending)) {
+    if (skip > 0 && filter.among) {
+      const found = await countMatching(tx, filter, visible, skip + 1);
+      if (found <= skip) {
+        skip -= found;
+        continue;
+      }
+    }
     // One more than wanted: the next portion may have no match.
     const part = { ...query, filter, limit: query.limit + 1 - rows.length };
     const order = { position, descending, skip, bytesMax: pageBytesMax - bytes };
     const page = await nextInOrder(tx, part, visible, order);
     rows.push(...page.rows);
     bytes += page.bytes;
+    skip = 0;
     more = page.more || rows.length > query.limit;
     if (more) break;
   }
@@ -73,15 +80,15 @@ export async function listEvents(
   return { rows: backwards ? shown.reverse() : shown, more };
 }
 
-/** Portions follow the ids; a page by number, or in another order, needs all matches at once. */
+/** Portions follow the ids; a page in another order needs all matches at once. */
 async function filtersOf(
   tx: TenantTx,
-  { filter, sort, page = 1 }: ListQuery,
+  { filter, sort }: ListQuery,
   visible: Visibility,
   position: ListPosition | null,
   descending: boolean,
 ): Promise<AsyncIterable<SqlFilter> | readonly SqlFilter[]> {
-  if (sort === 'user' || page > 1) return [await inOneStatement(tx, filter, visible)];
+  if (sort === 'user') return [await inOneStatement(tx, filter, visible)];
   const bound = position ? { [descending ? 'before' : 'from']: position.uuid } : {};
   return portions(tx, filter, visible, { ...bound, ascending: !descending });
 }
@@ -287,19 +294,29 @@ export async function countEvents(
 ): Promise<number> {
   let count = 0;
   for await (const part of portions(tx, filter, visible)) {
-    const params = new Params();
-    const conditions = allMatching(tx, part, visible, params);
-    const { rows } = await tx.query<{ count: number }>(
-      prepared(
-        `SELECT count(*) AS count FROM (SELECT FROM audit_events
-           WHERE ${conditions.join(' AND ')} LIMIT ${params.add(max + 1 - count)}) e`,
-        params,
-      ),
-    );
-    count += rows[0]?.count ?? 0;
+    count += await countMatching(tx, part, visible, max + 1 - count);
     if (count > max) break;
   }
   return count;
+}
+
+/** The same of one portion, up to `max`. */
+async function countMatching(
+  tx: TenantTx,
+  filter: SqlFilter,
+  visible: Visibility,
+  max: number,
+): Promise<number> {
+  const params = new Params();
+  const conditions = allMatching(tx, filter, visible, params);
+  const { rows } = await tx.query<{ count: number }>(
+    prepared(
+      `SELECT count(*) AS count FROM (SELECT FROM audit_events
+         WHERE ${conditions.join(' AND ')} LIMIT ${params.add(max)}) e`,
+      params,
+    ),
+  );
+  return rows[0]?.count ?? 0;
 }
 
 const countedMax = 10_000;

@@ -23,7 +23,8 @@ export async function* portions(
   visible: Omit<Visibility, 'size'>,
   bounds: IdBounds = {},
 ): AsyncGenerator<SqlFilter> {
-  if (filter.q === undefined) {
+  const { q } = filter;
+  if (q === undefined) {
     yield filter;
     return;
   }
@@ -35,10 +36,10 @@ export async function* portions(
     before: befores.sort()[0] ?? '',
     descending: bounds.ascending !== true,
   };
-  for await (const among of findWords(tx, filter.q, range)) yield { ...filter, among };
+  for await (const among of findWords(tx, { ...filter, q }, range)) yield { ...filter, among };
 }
 
-/** More matches of words are neither counted in groups nor sorted by anything but time. */
+/** More matches of words are neither counted in groups nor sorted by user. */
 export const foundMax = 200_000;
 
 /** The filter for one statement about all matches. Throws `invalid_parameter` for too many. */
@@ -60,7 +61,7 @@ function tooMany(): AppError {
   const message = 'matches too many events';
   return new AppError(
     'invalid_parameter',
-    `more than ${foundMax.toLocaleString('en')} events have these words; narrow the time range`,
+    `more than ${foundMax.toLocaleString('en')} events have these words; narrow the time range, or add words or filters`,
     { errors: [{ path: 'q', code: 'too_many', message }] },
   );
 }

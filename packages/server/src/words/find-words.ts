@@ -1,18 +1,19 @@
-import { decodeEntry, matchesWords, type ValueFilter, wordsOf } from '@indelible/protocol';
+import { decodeEntry, type EventFilter, matchesWords, type ValueFilter } from '@indelible/protocol';
 import { unavailable } from '../http/index.ts';
 import { readEntries } from '../log/index.ts';
 import type { TenantTx } from '../postgres/index.ts';
+import { type Bits, firstBits, intersect, offsetsOf, subtract, unite } from './bits.ts';
+import { type WantedWords, wantedWords } from './block-words.ts';
 import {
   type BlockRange,
   blocksBetween,
-  bytesOfLists,
   idsAt,
   readLists,
   wordedEvents,
   wordsProgress,
 } from './store.ts';
 import { listsOf } from './word-block.ts';
-import { listOf, offsetsOf } from './word-lists.ts';
+import { eventsWith, listOf } from './word-lists.ts';
 
 /** More entries than this are not searched without blocks: that takes seconds. */
 const unindexedMax = 50_000;
@@ -26,24 +27,25 @@ export interface FindRange {
 }
 
 /**
- * Ids of the events with these words, in the order of the range, in growing portions. Blocks are
- * read as the caller needs them, so a frequent word costs no more than a rare one. Throws
- * `unavailable` if too many entries are in no block yet.
+ * Ids of the events with the words of a filter, in the order of the range, in growing portions.
+ * Events that its other filters exclude are left out as far as blocks tell. Blocks are read as the
+ * caller needs them, so a frequent word costs no more than a rare one. Throws `unavailable` if too
+ * many entries are in no block yet.
  */
 export async function* findWords(
   tx: TenantTx,
-  words: ValueFilter,
+  filter: EventFilter & { q: ValueFilter },
   range: FindRange,
 ): AsyncGenerator<string[]> {
   const ahead = range.descending
     ? (one: string, other: string) => one > other
     : (one: string, other: string) => one < other;
   const { indexed, size } = await wordsProgress(tx);
-  const open = [new IdQueue(await idsInNoBlock(tx, words, range, indexed, size))];
+  const open = [new IdQueue(await idsInNoBlock(tx, filter.q, range, indexed, size))];
   const blocks = await blocksBetween(tx, range.from, range.before);
   const edge = range.descending ? ('newest' as const) : ('oldest' as const);
   blocks.sort((a, b) => (ahead(a[edge], b[edge]) ? -1 : 1));
-  const queues = queuesOf(tx, words, range, blocks);
+  const queues = queuesOf(tx, wantedWords(filter), range, blocks);
   let next = await queues.next();
   let portion: string[] = [];
   for (let portionMax = 64; ; ) {
@@ -146,80 +148,88 @@ export async function amongWithWords(
 /** The queues of the blocks that have matches, each with its first possible id. */
 async function* queuesOf(
   tx: TenantTx,
-  words: ValueFilter,
+  wanted: WantedWords,
   range: FindRange,
   blocks: readonly BlockRange[],
 ): AsyncGenerator<{ queue: IdQueue; edge: string }> {
   for (let at = 0, count = 2; at < blocks.length; at += count, count = Math.min(4 * count, 128)) {
     const some = blocks.slice(at, at + count);
-    const offsets = await matchesIn(tx, words, some);
-    for (const [index, block] of some.entries()) {
-      const found = offsets[index] ?? [];
+    const eventsOf = await readWords(tx, wanted, some);
+    for (const block of some) {
+      const found = matchesIn(block, wanted, (word) => eventsOf(block, word));
       const edge = range.descending ? block.newest : block.oldest;
       if (found.length > 0) yield { queue: queueOf(tx, block, found, range), edge };
     }
   }
 }
 
-/** Ascending offsets of the events with the words, for each block. */
-async function matchesIn(
+/** Longer lists, those of frequent words, are read only where all shorter ones have matches. */
+const shortListBytes = 4_096;
+
+/** Reads what these blocks say about the words; null is no event. */
+async function readWords(
   tx: TenantTx,
-  { any, none }: ValueFilter,
+  { groups, none }: WantedWords,
   blocks: readonly BlockRange[],
-): Promise<number[][]> {
-  const wanted: number[][][] = [];
-  const excluded: number[][][] = [];
-  for (const query of any) wanted.push(await matchesOf(tx, query, blocks));
-  for (const query of none) excluded.push(await matchesOf(tx, query, blocks));
-  return blocks.map(({ events }, block) => {
-    const all = () => Array.from({ length: events }, (_, offset) => offset);
-    const found = any.length === 0 ? all() : union(wanted.map((each) => each[block] ?? []));
-    const gone = new Set(excluded.flatMap((each) => each[block] ?? []));
-    return gone.size === 0 ? found : found.filter((offset) => !gone.has(offset));
-  });
+): Promise<(block: BlockRange, word: string) => Bits | null> {
+  const words = [...groups.flat(), ...none].flat();
+  const listIn = ({ entries }: BlockRange, word: string) => listOf(word, listsOf(entries));
+  const listsIn = ({ first, ...block }: BlockRange) =>
+    [...new Set(words.map((word) => listIn({ first, ...block }, word)))].map((list) => ({
+      first,
+      list,
+    }));
+  const lists = new Map<string, Buffer | null>();
+  const read = async (wanted: ReturnType<typeof listsIn>, bytesMax: number) => {
+    const rows = await readLists(tx, wanted, bytesMax);
+    for (const { first, list, words } of rows) lists.set(`${first}/${list}`, words);
+  };
+  const eventsOf = (block: BlockRange, word: string) => {
+    const list = lists.get(`${block.first}/${listIn(block, word)}`);
+    if (list === null) return firstBits(block.entries, block.events);
+    return list === undefined ? null : eventsWith(list, block.entries, word);
+  };
+  await read(blocks.flatMap(listsIn), shortListBytes);
+  const open = blocks.filter(
+    (block) => matchesIn(block, { groups, none: [] }, (word) => eventsOf(block, word)).length > 0,
+  );
+  const long = open
+    .flatMap(listsIn)
+    .filter(({ first, list }) => lists.get(`${first}/${list}`) === null);
+  if (long.length > 0) await read(long, Number.MAX_SAFE_INTEGER);
+  return eventsOf;
 }
 
-/**
- * The same for one query. The words with the shortest lists come first, and later ones are read in
- * the blocks that still have matches: the lists of frequent words are long.
- */
-async function matchesOf(
-  tx: TenantTx,
-  query: string,
-  blocks: readonly BlockRange[],
-): Promise<number[][]> {
-  const listIn = (word: string) => (block: BlockRange) => ({
-    first: block.first,
-    list: listOf(word, listsOf(block.entries)),
-  });
-  const words: { word: string; bytes: number }[] = [];
-  for (const word of new Set(wordsOf(query))) {
-    words.push({ word, bytes: await bytesOfLists(tx, blocks.map(listIn(word))) });
+/** Ascending offsets of the events of a block that have what is wanted. */
+function matchesIn(
+  { entries, events }: BlockRange,
+  { groups, none }: WantedWords,
+  eventsOf: (word: string) => Bits | null,
+): number[] {
+  const found = firstBits(entries, events);
+  for (const alternatives of groups) {
+    const any = alternatives.flatMap((words) => withAll(words, eventsOf) ?? []);
+    const [first, ...others] = any;
+    if (first === undefined) return [];
+    for (const other of others) unite(first, other);
+    intersect(found, first);
   }
-  words.sort((a, b) => a.bytes - b.bytes);
-  const found = new Map<number, number[] | null>(blocks.map(({ first }) => [first, null]));
-  for (const { word } of words) {
-    const left = blocks.filter(({ first }) => found.get(first)?.length !== 0);
-    const rows = await readLists(tx, left.map(listIn(word)));
-    const dataOf = new Map(rows.map((row) => [row.first, row.words]));
-    for (const { first } of left) {
-      const data = dataOf.get(first);
-      const offsets = data === undefined ? [] : offsetsOf(data, word);
-      const before = found.get(first) ?? null;
-      found.set(first, before === null ? offsets : common(before, offsets));
-    }
+  for (const words of none) {
+    const gone = withAll(words, eventsOf);
+    if (gone) subtract(found, gone);
   }
-  return blocks.map(({ first }) => found.get(first) ?? []);
+  return offsetsOf(found);
 }
 
-function common(one: readonly number[], other: readonly number[]): number[] {
-  const others = new Set(other);
-  return one.filter((offset) => others.has(offset));
-}
-
-function union(lists: readonly number[][]): number[] {
-  const [only] = lists;
-  return lists.length === 1 && only ? only : [...new Set(lists.flat())].sort((a, b) => a - b);
+function withAll(words: readonly string[], eventsOf: (word: string) => Bits | null): Bits | null {
+  let found: Bits | null = null;
+  for (const word of words) {
+    const events = eventsOf(word);
+    if (events === null) return null;
+    if (found) intersect(found, events);
+    found ??= events;
+  }
+  return found;
 }
 
 /** Reads the ids of a block in portions, from where the range begins. */

@@ -1,6 +1,8 @@
-import { type CommittedEvent, eventWords } from '@indelible/protocol';
+import type { CommittedEvent } from '@indelible/protocol';
 import type { OwnerSession, WriterTx } from '../postgres/index.ts';
+import { blockWords } from './block-words.ts';
 import {
+  type BlockIds,
   blocksWithGoneEvents,
   blocksWithSequences,
   deleteBlocks,
@@ -32,18 +34,19 @@ export async function eraseWords(
   // Also waits for a process that has read the events before, and puts their words into a block.
   await lockWords(tx, tenantId, true);
   const sequences = events.map(({ sequence }) => sequence);
-  for (const { first, entries, ids } of await blocksWithSequences(tx, tenantId, sequences)) {
+  for (const block of await blocksWithSequences(tx, tenantId, sequences)) {
+    const { first, entries, ids } = block;
     const gone = new Map<number, Set<string>>();
     for (const { sequence, uuid, before, after } of events) {
       if (sequence < first || sequence >= first + entries) continue;
-      const left = eventWords(after);
-      const words = [...eventWords(before)].filter((word) => !left.has(word));
+      const left = blockWords(after);
+      const words = [...blockWords(before)].filter((word) => !left.has(word));
       gone.set(rankOf(ids, uuid), new Set(words));
     }
     const words = [...gone.values()].flatMap((each) => [...each]);
     const touched = new Set(words.map((word) => listOf(word, listsOf(entries))));
     const isGone = (word: string, offset: number) => gone.get(offset)?.has(word) === true;
-    await rewriteLists(tx, tenantId, first, [...touched], isGone);
+    await rewriteLists(tx, tenantId, block, [...touched], isGone);
   }
 }
 
@@ -76,7 +79,7 @@ async function removeGone(tx: WriterTx, tenantId: string, first: number): Promis
   const oldest = uuids.find((uuid) => stored.has(uuid));
   if (oldest === undefined) return deleteBlocks(tx, tenantId, block.first, block.first + 1);
   const isGone = (_word: string, offset: number) => !stored.has(uuids[offset] ?? '');
-  await rewriteLists(tx, tenantId, block.first, null, isGone);
+  await rewriteLists(tx, tenantId, block, null, isGone);
   await setOldest(tx, tenantId, block.first, oldest);
 }
 
@@ -89,12 +92,12 @@ export async function removeAllWords(tx: WriterTx, tenantId: string): Promise<vo
 async function rewriteLists(
   tx: WriterTx,
   tenantId: string,
-  first: number,
+  { first, entries }: BlockIds,
   lists: readonly number[] | null,
   isGone: (word: string, offset: number) => boolean,
 ): Promise<void> {
   for (const { list, words } of await listsInBlock(tx, tenantId, first, lists)) {
-    const left = withoutWords(words, isGone);
+    const left = withoutWords(words, entries, isGone);
     if (left === null || !left.equals(words)) await replaceList(tx, tenantId, first, list, left);
   }
 }

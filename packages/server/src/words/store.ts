@@ -1,4 +1,4 @@
-import { eventWords, type SearchedFields, storedFields } from '@indelible/protocol';
+import { storedFields } from '@indelible/protocol';
 import {
   byteaArray,
   int2Array,
@@ -7,6 +7,7 @@ import {
   uuidArray,
   type WriterTx,
 } from '../postgres/index.ts';
+import { type BlockFields, blockKeys, blockWords } from './block-words.ts';
 import {
   largeEntries,
   listsOf,
@@ -54,11 +55,8 @@ export async function lockWords(
   return rows[0]?.size ?? null;
 }
 
-const searchedKeys = [
-  ...['actorEmail', 'actorIp', 'resourceName', 'reason', 'diff', 'context', 'contextIdentity'],
-] as const satisfies (keyof SearchedFields)[];
-const searchedColumns = storedFields
-  .filter(({ key }) => searchedKeys.some((each) => each === key))
+const blockColumns = storedFields
+  .filter(({ key }) => blockKeys.some((each) => each === key))
   .map(({ column, key }) => `, ${column} AS "${key}"`)
   .join('');
 
@@ -93,9 +91,9 @@ async function rowsOfIds<Row extends { uuid: string }>(
 
 /** The events of these ids that are stored, with their words. */
 export async function wordedEvents(tx: TenantTx, uuids: readonly string[]): Promise<WordedEvent[]> {
-  type Row = SearchedFields & { uuid: string };
-  const rows = await rowsOfIds<Row>(tx, tx.tenantId, uuids, searchedColumns);
-  return rows.map((row) => ({ uuid: row.uuid, words: eventWords(row) }));
+  type Row = BlockFields & { uuid: string };
+  const rows = await rowsOfIds<Row>(tx, tx.tenantId, uuids, blockColumns);
+  return rows.map((row) => ({ uuid: row.uuid, words: blockWords(row) }));
 }
 
 /** Adds blocks. */
@@ -220,41 +218,26 @@ export async function blocksBetween(
   return rows;
 }
 
-/** A list of each of these blocks. */
+/** These lists of blocks, if they exist; null if one is longer than `bytesMax`. */
 export async function readLists(
   tx: TenantTx,
-  wanted: readonly ListOfBlock[],
-): Promise<{ first: number; words: Buffer }[]> {
-  const { rows } = await tx.query<{ first: number; words: Buffer }>({
+  wanted: readonly { first: number; list: number }[],
+  bytesMax: number,
+): Promise<{ first: number; list: number; words: Buffer | null }[]> {
+  const { rows } = await tx.query<{ first: number; list: number; words: Buffer | null }>({
     name: 'read-word-lists',
-    text: `SELECT first, words FROM ${listsWanted}`,
-    values: [tx.tenantId, ...wantedLists(wanted)],
+    text: `SELECT first, list, CASE WHEN octet_length(words) <= $4::int8 THEN words END AS words
+      FROM unnest($2::int8[], $3::int2[]) AS wanted (first, list)
+      JOIN word_lists USING (list, first) WHERE tenant_id = $1`,
+    values: [
+      tx.tenantId,
+      int8Array(wanted.map(({ first }) => first)),
+      int2Array(wanted.map(({ list }) => list)),
+      bytesMax,
+    ],
   });
   return rows;
 }
-
-/** Their length, without reading them. */
-export async function bytesOfLists(tx: TenantTx, wanted: readonly ListOfBlock[]): Promise<number> {
-  const { rows } = await tx.query<{ bytes: number }>({
-    name: 'bytes-of-word-lists',
-    text: `SELECT coalesce(sum(octet_length(words)), 0)::int8 AS bytes FROM ${listsWanted}`,
-    values: [tx.tenantId, ...wantedLists(wanted)],
-  });
-  return rows[0]?.bytes ?? 0;
-}
-
-interface ListOfBlock {
-  first: number;
-  list: number;
-}
-
-const listsWanted = `unnest($2::int2[], $3::int8[]) AS wanted (list, first)
-  JOIN word_lists USING (list, first) WHERE tenant_id = $1`;
-
-const wantedLists = (wanted: readonly ListOfBlock[]) => [
-  int2Array(wanted.map(({ list }) => list)),
-  int8Array(wanted.map(({ first }) => first)),
-];
 
 /** The UUIDs at these ascending offsets of a block, in their order. */
 export async function idsAt(

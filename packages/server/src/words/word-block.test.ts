@@ -1,6 +1,7 @@
 import { wordMatches, wordsOf } from '@indelible/protocol';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { offsetsOf } from './bits.ts';
 import {
   largeEntries,
   listsOf,
@@ -14,7 +15,7 @@ import {
   type WordedEvent,
   withoutWords,
 } from './word-block.ts';
-import { decodeLists, encodeLists, listOf, offsetsOf } from './word-lists.ts';
+import { decodeLists, encodeLists, eventsWith, listOf } from './word-lists.ts';
 
 const word = fc
   .oneof(fc.stringMatching(/^[abc]{1,4}$/), fc.stringMatching(/^(menu|éß|日本)[a-z0-9]{0,3}$/))
@@ -30,7 +31,8 @@ const events: fc.Arbitrary<WordedEvent[]> = fc.uniqueArray(
 /** The ids of the events with a word, as a search finds them in a block. */
 function foundIn({ ids, entries, lists }: WordBlock, query: string): string[] {
   const own = lists.find(({ list }) => list === listOf(query, listsOf(entries)));
-  return own === undefined ? [] : offsetsOf(own.words, query).map((offset) => uuidAt(ids, offset));
+  const found = own && eventsWith(own.words, entries, query);
+  return found ? offsetsOf(found).map((at) => uuidAt(ids, at)) : [];
 }
 
 const naive = (all: readonly WordedEvent[], query: string) =>
@@ -78,23 +80,48 @@ test('of a list exactly the named words of the named events go', () => {
     fc.property(events, fc.nat(3), (all, rest) => {
       const { ids, lists } = makeBlock(0, all);
       for (const { words } of lists) {
-        const left = withoutWords(words, (_, offset) => offset % 4 === rest);
-        const expected = [...decodeLists(words)]
+        const left = withoutWords(words, smallEntries, (_, offset) => offset % 4 === rest);
+        const expected = [...decodeLists(words, smallEntries)]
           .map(
             ([each, offsets]) => [each, offsets.filter((offset) => offset % 4 !== rest)] as const,
           )
           .filter(([, offsets]) => offsets.length > 0);
-        expect(left === null ? [] : [...decodeLists(left)]).toEqual(expected);
+        expect(left === null ? [] : [...decodeLists(left, smallEntries)]).toEqual(expected);
       }
       for (const { uuid } of all) expect(uuidAt(ids, rankOf(ids, uuid))).toBe(uuid);
     }),
   );
 });
 
+test('a word of many events takes at most a bit for each entry', () => {
+  for (const step of [1, 2, 7, 8, 9]) {
+    const offsets = Array.from({ length: largeEntries / step - 1 }, (_, at) => step * at);
+    const lists = new Map([
+      ['menu', offsets.slice(1)],
+      ['menus', [0, 3]],
+    ]);
+    const words = encodeLists(lists, largeEntries);
+    expect(words.length).toBeLessThan(largeEntries / 8 + 30);
+    expect([...decodeLists(words, largeEntries)]).toEqual([...lists]);
+    const found = eventsWith(words, largeEntries, 'menu');
+    expect(found && offsetsOf(found)).toEqual(
+      [...new Set([0, 3, ...offsets])].sort((a, b) => a - b),
+    );
+  }
+});
+
 test('a damaged list is an error, not a missing word', () => {
-  const words = encodeLists(new Map([['menu', [1, 300, 65_535]]]));
-  expect([...decodeLists(words)]).toEqual([['menu', [1, 300, 65_535]]]);
+  const all = Array.from({ length: 250 }, (_, offset) => offset);
+  const words = encodeLists(
+    new Map([
+      ['menu', [1, 200]],
+      ['nord', all],
+    ]),
+    smallEntries,
+  );
+  const first = encodeLists(new Map([['menu', [1, 200]]]), smallEntries).length;
   for (let end = 1; end < words.length; end++) {
-    expect(() => [...decodeLists(words.subarray(0, end))]).toThrow('damaged');
+    if (end === first) continue;
+    expect(() => [...decodeLists(words.subarray(0, end), smallEntries)]).toThrow('damaged');
   }
 });

@@ -63,7 +63,7 @@ export function makeBlock(first: number, events: readonly WordedEvent[]): WordBl
     for (const word of words) offsetsIn(lists, smallEntries, word).push(offset);
   }
   const ids = Buffer.concat(sorted.map(({ uuid }) => bytesOfUuid(uuid)));
-  return { first, entries: smallEntries, ids, lists: encoded(lists) };
+  return { first, entries: smallEntries, ids, lists: encoded(lists, smallEntries) };
 }
 
 export interface UnitedIds {
@@ -93,25 +93,26 @@ export function uniteLists(
 ): WordBlock['lists'] {
   const lists: WordLists[] = [];
   for (const { words, moved } of parts) {
-    for (const [word, offsets] of decodeLists(words)) {
+    for (const [word, offsets] of decodeLists(words, smallEntries)) {
       const united = offsetsIn(lists, largeEntries, word);
       for (const offset of offsets) united.push(moved[offset] as number);
     }
   }
-  return encoded(lists);
+  return encoded(lists, largeEntries);
 }
 
 /** A list without what `isGone` names; null if nothing is left. */
 export function withoutWords(
   words: Buffer,
+  entries: number,
   isGone: (word: string, offset: number) => boolean,
 ): Buffer | null {
   const left: WordLists = new Map();
-  for (const [word, offsets] of decodeLists(words)) {
+  for (const [word, offsets] of decodeLists(words, entries)) {
     const kept = offsets.filter((offset) => !isGone(word, offset));
     if (kept.length > 0) left.set(word, kept);
   }
-  return left.size === 0 ? null : encodeLists(left);
+  return left.size === 0 ? null : encodeLists(left, entries);
 }
 
 /** The offsets of a word of a block, to add to. */
@@ -126,10 +127,10 @@ function offsetsIn(lists: (WordLists | undefined)[], entries: number, word: stri
   return offsets;
 }
 
-function encoded(lists: readonly (WordLists | undefined)[]): WordBlock['lists'] {
+function encoded(lists: readonly (WordLists | undefined)[], entries: number): WordBlock['lists'] {
   return lists.flatMap((words, list) => {
     if (words === undefined) return [];
     for (const offsets of words.values()) offsets.sort((a, b) => a - b);
-    return [{ list, words: encodeLists(words) }];
+    return [{ list, words: encodeLists(words, entries) }];
   });
 }

@@ -1,10 +1,12 @@
 import { prefixCharactersMin, wordCharactersMax } from '@indelible/protocol';
+import { type Bits, noBits, offsetsOf, setBit, unite } from './bits.ts';
 
 /*
  * A list of words with the offsets of the events that have them, as bytes. For each word: how many
  * bytes of UTF-8 it shares with the word before it, the number of its other bytes, these bytes, the
  * length of the offsets, and the offsets, ascending, each as the difference to the one before it.
- * All numbers are LEB128.
+ * All numbers are LEB128. Offsets that would take as much as one bit for each entry of the block
+ * are these bits instead: the length says which.
  */
 
 /** A character of UTF-16 takes at most three bytes of UTF-8. */
@@ -25,7 +27,7 @@ export function listOf(word: string, lists: number): number {
   return (hash ^ (hash >>> 15)) & (lists - 1);
 }
 
-export function encodeLists(lists: WordLists): Buffer {
+export function encodeLists(lists: WordLists, entries: number): Buffer {
   const writer = new ByteWriter();
   let last = Buffer.alloc(0);
   for (const word of [...lists.keys()].sort()) {
@@ -34,12 +36,23 @@ export function encodeLists(lists: WordLists): Buffer {
     writer.number(shared);
     writer.number(bytes.length - shared);
     writer.bytes(bytes.subarray(shared));
-    const differences = differencesOf(lists.get(word) ?? []);
-    writer.number(differences.reduce((sum, each) => sum + bytesOf(each), 0));
-    for (const each of differences) writer.number(each);
+    writeOffsets(writer, lists.get(word) ?? [], entries);
     last = bytes;
   }
   return Buffer.from(writer.taken());
+}
+
+function writeOffsets(writer: ByteWriter, offsets: readonly number[], entries: number): void {
+  const differences = differencesOf(offsets);
+  const length = differences.reduce((sum, each) => sum + bytesOf(each), 0);
+  const bits = noBits(entries);
+  writer.number(Math.min(length, bits.length));
+  if (length < bits.length) {
+    for (const each of differences) writer.number(each);
+  } else {
+    for (const offset of offsets) setBit(bits, offset);
+    writer.bytes(bits);
+  }
 }
 
 const differencesOf = (offsets: readonly number[]) =>
@@ -51,25 +64,28 @@ function bytesOf(number: number): number {
   return number < 0x4000 ? 2 : number < 0x20_0000 ? 3 : 4;
 }
 
-/** Every word with its offsets. */
-export function* decodeLists(data: Uint8Array): Generator<[string, number[]]> {
+/** Every word with its offsets, of a block with so many entries. */
+export function* decodeLists(data: Uint8Array, entries: number): Generator<[string, number[]]> {
   for (const { word, reader, end } of listsIn(data)) {
-    yield [word.toString(), reader.numbersTo(end)];
+    const offsets = reader.offsetsTo(end, entries);
+    yield [word.toString(), Array.isArray(offsets) ? offsets : offsetsOf(offsets)];
   }
 }
 
-/** The offsets, ascending, of the events that have the word of a query (`wordMatches`). */
-export function offsetsOf(data: Uint8Array, query: string): number[] {
+/** The events that have the word of a query (`wordMatches`); null if none has. */
+export function eventsWith(data: Uint8Array, entries: number, query: string): Bits | null {
   const wanted = Buffer.from(query);
   const isPrefix = query.length >= prefixCharactersMin;
-  const found: number[][] = [];
+  let found: Bits | null = null;
   for (const { word, reader, end } of listsIn(data)) {
     const fits = isPrefix ? word.length >= wanted.length : word.length === wanted.length;
-    if (fits && wanted.compare(word, 0, wanted.length) === 0) found.push(reader.numbersTo(end));
+    if (!fits || wanted.compare(word, 0, wanted.length) !== 0) continue;
+    found ??= noBits(entries);
+    const offsets = reader.offsetsTo(end, entries);
+    if (Array.isArray(offsets)) for (const offset of offsets) setBit(found, offset);
+    else unite(found, offsets);
   }
-  const [only] = found;
-  if (found.length === 1 && only) return only;
-  return [...new Set(found.flat())].sort((a, b) => a - b);
+  return found;
 }
 
 function* listsIn(data: Uint8Array) {
@@ -104,8 +120,8 @@ class ByteReader {
     let value = 0;
     for (let shift = 0; ; shift += 7) {
       const byte = this.#data[this.at++];
-      if (byte === undefined || shift > 28) throw new Error('a word list is damaged');
-      value += (byte & 0x7f) * 2 ** shift;
+      if (byte === undefined || shift > 21) throw new Error('a word list is damaged');
+      value |= (byte & 0x7f) << shift;
       if (byte < 0x80) return value;
     }
   }
@@ -113,17 +129,19 @@ class ByteReader {
   take(length: number): Uint8Array {
     const from = this.at;
     this.at += length;
+    if (this.at > this.#data.length) throw new Error('a word list is damaged');
     return this.#data.subarray(from, this.at);
   }
 
-  /** Ascending numbers from their differences. */
-  numbersTo(end: number): number[] {
-    const numbers: number[] = [];
+  /** Ascending offsets, or the bits that stand for them. */
+  offsetsTo(end: number, entries: number): number[] | Bits {
+    if (end - this.at === entries / 8) return Uint8Array.from(this.take(entries / 8));
+    const offsets: number[] = [];
     for (let last = 0; this.at < end; ) {
       last += this.number();
-      numbers.push(last);
+      offsets.push(last);
     }
-    return numbers;
+    return offsets;
   }
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { firstUuidAt } from '@indelible/protocol';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { actorOf, bundleOf, eraseNow, offboardNow } from '../testing/erasure-setup.ts';
 import { poolEvents, recordAll } from '../testing/event-pool.ts';
@@ -7,7 +8,8 @@ import { expectLogIntact } from '../testing/intact.ts';
 import { change, day, eventAt, run, runTwice } from '../testing/retention-setup.ts';
 import { eventOf, type TestService, testService } from '../testing/service.ts';
 import { indexWords, lagMax } from './index-words.ts';
-import { decodeLists } from './word-lists.ts';
+import { largeEntries, listsOf } from './word-block.ts';
+import { decodeLists, encodeLists, listOf } from './word-lists.ts';
 
 let service: TestService;
 let tenant: { id: string; key: string };
@@ -34,11 +36,9 @@ async function inBlock(events: readonly object[]) {
 }
 
 /** The names of the resources that have the words. */
-async function found(q: string, key = tenant.key): Promise<string[]> {
-  const { body } = await service.call({
-    url: `/api/audit-logs?${new URLSearchParams({ q })}`,
-    key,
-  });
+async function found(q: string, more = '', key = tenant.key): Promise<string[]> {
+  const query = `${new URLSearchParams({ q })}${more && `&${more}`}`;
+  const { body } = await service.call({ url: `/api/audit-logs?${query}`, key });
   return body.data.map(({ resource }: { resource: { name: string } }) => resource.name);
 }
 
@@ -59,11 +59,13 @@ async function blocks(): Promise<Record<string, number>> {
 
 /** Every word in the tenant's blocks. */
 async function wordsInBlocks(): Promise<Set<string>> {
-  const { rows } = await service.owner.query<{ words: Buffer }>(
-    'SELECT words FROM word_lists WHERE tenant_id = $1',
+  const { rows } = await service.owner.query<{ words: Buffer; entries: number }>(
+    'SELECT words, entries FROM word_lists JOIN word_blocks USING (tenant_id, first) WHERE tenant_id = $1',
     [tenant.id],
   );
-  return new Set(rows.flatMap(({ words }) => [...decodeLists(words)].map(([word]) => word)));
+  return new Set(
+    rows.flatMap(({ words, entries }) => [...decodeLists(words, entries)].map(([word]) => word)),
+  );
 }
 
 test('an event is found at once, and as well when its words are in a block', async () => {
@@ -79,10 +81,37 @@ test('an event is found at once, and as well when its words are in a block', asy
   await expectLogIntact(service, tenant.id);
 });
 
+test('beside words every other filter finds the same, in a block and before', async () => {
+  const ben = { id: randomUUID(), email: 'Ben@Example.com', role: 'admin', ip: '203.0.113.9' };
+  const onBehalfOf = [{ id: randomUUID(), email: 'eve@example.com' }];
+  const zoe = { ...ben, id: randomUUID(), email: 'ZOË@example.com', ip: null };
+  const hers = named('Menu Zoë', { actor: zoe });
+  const special = named('Menu 1', {
+    actor: ben,
+    action: 'login',
+    onBehalfOf,
+    correlationId: ben.id,
+  });
+  await recordAll(service, tenant.key, [special, hers, named('Menu 2')]);
+  const mine = [
+    ...[`user=${ben.id}`, 'user=ben@example.com', 'user=ben@example.com&user=nil@example.com'],
+    ...['ip=203.0.113.9', 'action=login&action=unheard_of', `correlation_id=${ben.id}`],
+    ...[`on_behalf_of=${onBehalfOf[0]?.id}`, 'on_behalf_of=EVE@example.com', 'category=security'],
+  ];
+  for (const isInBlock of [false, true]) {
+    if (isInBlock) await inBlock([]);
+    for (const query of mine) expect(await found('menu', query)).toEqual(['Menu 1']);
+    expect(await found('menu', 'user=zoë@example.com')).toEqual(['Menu Zoë']);
+    expect((await found('menu', 'resource=ivr')).length).toBe(3);
+    expect((await found('menu', 'action=!login&ip=!203.0.113.9')).length).toBe(2);
+    expect(await found('menu', `user=${randomUUID()}`)).toEqual([]);
+  }
+});
+
 test("another tenant's words find nothing, also not by the database", async () => {
   await inBlock([named('Zanzibar')]);
   expect(await found('zanzibar')).toEqual(['Zanzibar']);
-  expect(await found('zanzibar', (await service.tenant()).key)).toEqual([]);
+  expect(await found('zanzibar', '', (await service.tenant()).key)).toEqual([]);
   const client = await service.db.reader.connect();
   for (const table of ['word_heads', 'word_blocks', 'word_lists']) {
     expect((await client.query(`SELECT FROM ${table}`)).rowCount).toBe(0);
@@ -102,8 +131,12 @@ test('erased words are found no more, in a block or not; all others are', async 
   await inBlock([secret('Main menu'), named('quetzal')]);
   await recordAll(service, tenant.key, [secret('Side menu')]);
   expect((await found('quetz')).sort()).toEqual(['Main menu', 'Side menu', 'quetzal']);
+  const marks = async () => [...(await wordsInBlocks())].filter((word) => word.startsWith('='));
+  const before = await marks();
   await eraseNow(service, { tenantId: tenant.id, actor: ana });
   expect(await found('quetz')).toEqual(['quetzal']);
+  // The mark of the address goes; that of the id stays.
+  expect((await marks()).length).toBe(before.length - 1);
   expect(await counted('quetzal')).toBe(1);
   expect(await found('main menu')).toEqual([]); // the name belongs to the identity, too
   await inBlock([]);
@@ -176,6 +209,48 @@ test('while recording is busy, words wait, up to a number of entries', async () 
   expect(await found('octopus')).toEqual(['Octopus']);
   expect(await indexed(false)).toBe(lagMax);
   expect(await found('octopus')).toEqual(['Octopus']);
+});
+
+/** Makes four large blocks of events that all have the word. */
+async function manyWith(word: string): Promise<void> {
+  const offsets = Array.from({ length: largeEntries }, (_, offset) => offset);
+  await service.owner.query(
+    `INSERT INTO word_blocks SELECT $1, first, ${largeEntries}, ids, first_id_at($3), $2
+     FROM generate_series(0, 3) block, LATERAL (SELECT block * ${largeEntries} AS first) f, LATERAL
+       (SELECT string_agg(uuid_send(first_id_at($3)), '') AS ids
+        FROM generate_series(1, ${largeEntries})) i`,
+    [tenant.id, firstUuidAt(service.clock.now), new Date(service.clock.now - 60_000)],
+  );
+  await service.owner.query(
+    `INSERT INTO word_lists SELECT tenant_id, $2, first, $3 FROM word_blocks WHERE tenant_id = $1`,
+    [
+      ...[tenant.id, listOf(word, listsOf(largeEntries))],
+      encodeLists(new Map([[word, offsets]]), largeEntries),
+    ],
+  );
+  await service.owner.query('INSERT INTO word_heads VALUES ($1, $2)', [tenant.id, 1e6]);
+}
+
+test('what cannot be answered for so many matches is refused with what to do', async () => {
+  await manyWith('octopus');
+  const ask = (path: string) => service.call({ url: `${path}q=octopus`, key: tenant.key });
+  for (const path of ['/api/audit-logs/stats?group_by=day&', '/api/audit-logs?sort=user&']) {
+    const { status, body } = await ask(path);
+    expect([status, body.code, body.errors[0].path]).toEqual([400, 'invalid_parameter', 'q']);
+    expect(body.detail).toBe(
+      'more than 200,000 events have these words; narrow the time range, or add words or filters',
+    );
+  }
+  expect((await ask('/api/audit-logs?page=9&')).status).toBe(200);
+});
+
+test('operators and marks in a query only separate words', async () => {
+  await inBlock([named('Menu nord east 1 or')]);
+  const queries = [
+    ...["' OR 1=1 --", 'menu & !nord | (east)', 'menu:* <-> nord', '%menu_', '\\menu', '*menu*'],
+    ...['🙂 menu', 'me\u0301nu', '\u202emenu', '=menu', '\u200bmenu'],
+  ];
+  for (const q of queries) expect([q, await found(q)]).toEqual([q, ['Menu nord east 1 or']]);
 });
 
 test('256 blocks become one, and too many entries without a block are refused, not left out', async () => {

@@ -1,0 +1,47 @@
+/* Sets of the offsets of a block, one bit for each of its entries. */
+
+export type Bits = Uint8Array<ArrayBuffer>;
+
+export const noBits = (entries: number): Bits => new Uint8Array(entries / 8);
+
+/** The bits below an offset. */
+export function firstBits(entries: number, count: number): Bits {
+  const bits = noBits(entries).fill(0xff, 0, count >>> 3);
+  for (let offset = count & ~7; offset < count; offset++) setBit(bits, offset);
+  return bits;
+}
+
+export function setBit(bits: Bits, offset: number): void {
+  bits[offset >>> 3] = (bits[offset >>> 3] ?? 0) | (1 << (offset & 7));
+}
+
+/** The same bits, 32 at once, in the byte order of the machine. */
+const in32 = (bits: Bits) => new Uint32Array(bits.buffer);
+
+export function unite(bits: Bits, others: Bits): void {
+  const [to, from] = [in32(bits), in32(others)];
+  for (let at = 0; at < to.length; at++) to[at] = (to[at] ?? 0) | (from[at] ?? 0);
+}
+
+export function intersect(bits: Bits, others: Bits): void {
+  const [to, from] = [in32(bits), in32(others)];
+  for (let at = 0; at < to.length; at++) to[at] = (to[at] ?? 0) & (from[at] ?? 0);
+}
+
+export function subtract(bits: Bits, others: Bits): void {
+  const [to, from] = [in32(bits), in32(others)];
+  for (let at = 0; at < to.length; at++) to[at] = (to[at] ?? 0) & ~(from[at] ?? 0);
+}
+
+/** The offsets, ascending. */
+export function offsetsOf(bits: Bits): number[] {
+  const offsets: number[] = [];
+  for (const [part, some] of in32(bits).entries()) {
+    if (some === 0) continue;
+    for (let at = 4 * part; at < 4 * part + 4; at++) {
+      let rest = bits[at] ?? 0;
+      for (; rest !== 0; rest &= rest - 1) offsets.push(8 * at + 31 - Math.clz32(rest & -rest));
+    }
+  }
+  return offsets;
+}

@@ -1,0 +1,83 @@
+import {
+  actorAddress,
+  type CommittedEvent,
+  type EventFilter,
+  eventWords,
+  type FacetName,
+  facetNames,
+  isUuid,
+  wordsOf,
+} from '@indelible/protocol';
+
+/** The fields that a block says something of. */
+export const blockKeys = [
+  ...['actorId', 'action', 'resourceType', 'resourceId', 'category'],
+  ...['actorEmail', 'actorIp', 'resourceName', 'reason', 'diff', 'context', 'contextIdentity'],
+] as const satisfies (keyof CommittedEvent)[];
+export type BlockFields = Pick<CommittedEvent, (typeof blockKeys)[number]>;
+
+/** Filters whose values stand in a block as marks. */
+const marked: Partial<Record<FacetName, (event: BlockFields) => (string | null)[]>> = {
+  user: (event) => [event.actorId, actorAddress(event)],
+  action: ({ action }) => [action],
+  resource: ({ resourceType }) => [resourceType],
+  resourceId: ({ resourceId }) => [resourceId],
+  category: ({ category }) => [category],
+  ip: ({ actorIp }) => [actorIp],
+};
+const markedFacets = facetNames.filter((facet) => facet in marked);
+
+/** Filters whose values are texts of an event, so that it has their words. */
+const textFacets: readonly FacetName[] = ['onBehalfOf', 'correlationId'];
+
+/** What a block says of an event: its words, and the marks of values that filters compare. */
+export function blockWords(event: BlockFields): Set<string> {
+  const words = eventWords(event);
+  for (const facet of markedFacets) {
+    for (const value of marked[facet]?.(event) ?? []) if (value) words.add(markOf(facet, value));
+  }
+  return words;
+}
+
+/**
+ * A hash of 30 bits, as a word that no query has. Values may share a mark: it narrows a search, and
+ * the statement compares the values.
+ */
+function markOf(facet: FacetName, value: string): string {
+  let hash = 0x811c9dc5 ^ markedFacets.indexOf(facet);
+  for (let at = 0; at < value.length; at++)
+    hash = Math.imul(hash ^ value.charCodeAt(at), 0x01000193);
+  const sixBits = [0, 6, 12, 18, 24].map((shift) => 0x30 + ((hash >>> shift) & 0x3f));
+  return String.fromCharCode(0x3d, ...sixBits); // "=" is in no word
+}
+
+/** What an event must have in its block: of every group one alternative, of that all words. */
+export interface WantedWords {
+  groups: string[][][];
+  /** And none of these alternatives. */
+  none: string[][];
+}
+
+/** The events that match a filter are among those with these words. */
+export function wantedWords(filter: EventFilter): WantedWords {
+  const { any = [], none = [] } = filter.q ?? {};
+  const groups = any.length === 0 ? [] : [any.map(wordsOnce)];
+  for (const facet of facetNames) {
+    const values = facet === 'q' ? [] : (filter[facet]?.any ?? []);
+    const alternatives = values.map((value) => wordsOfValue(facet, value));
+    if (values.length > 0 && alternatives.every((words) => words.length > 0)) {
+      groups.push(alternatives);
+    }
+  }
+  return { groups, none: none.map(wordsOnce) };
+}
+
+const wordsOnce = (query: string) => [...new Set(wordsOf(query))];
+
+/** Words that each event with the value has; none if that is unknown. */
+function wordsOfValue(facet: FacetName, value: string): string[] {
+  if (facet in marked) return [markOf(facet, value)];
+  const isText = textFacets.includes(facet) && !(facet === 'onBehalfOf' && isUuid(value));
+  // Other letters may be folded in another way in lower case than in the text of the event.
+  return isText && /^\p{ASCII}*$/u.test(value) ? wordsOnce(value) : [];
+}
