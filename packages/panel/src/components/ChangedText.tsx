@@ -23,14 +23,14 @@ export function ChangedText(props: ChangedTextProps) {
     return (
       <span
         dir="auto"
-        className={`rounded px-1 break-words whitespace-pre-wrap box-decoration-clone ${tone}`}
+        className={`rounded px-1 wrap-anywhere whitespace-pre-wrap box-decoration-clone ${tone}`}
       >
         {revealed(String(value))}
       </span>
     );
   }
   return (
-    <span dir="auto" className="break-words whitespace-pre-wrap">
+    <span dir="auto" className="wrap-anywhere whitespace-pre-wrap">
       {parts.map(({ text, changed, start }) =>
         changed ? (
           <mark key={start} className={`rounded-sm box-decoration-clone ${tone}`}>

@@ -16,7 +16,7 @@ export function Fact({ name, copy, children }: FactProps) {
     <div className="flex min-h-8 items-center gap-3 border-b border-line py-1 last:border-0">
       <dt className="w-32 shrink-0 text-faint">{name}</dt>
       <dd className="flex min-w-0 flex-1 items-center justify-between gap-1">
-        <div className="min-w-0 break-words">{children}</div>
+        <div className="min-w-0 wrap-anywhere">{children}</div>
         {copy !== undefined && (
           <span className="no-print">
             <CopyButton text={copy} label={`${t.buttons.copy}: ${name}`} />

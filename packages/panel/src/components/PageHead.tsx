@@ -16,7 +16,7 @@ export function PageHead({ title, intro, aside, actions, children }: PageHeadPro
   return (
     <div className="px-4 pt-5 pb-3 lg:px-6">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
-        <h1 dir="auto" className="text-xl font-semibold tracking-tight break-words">
+        <h1 dir="auto" className="min-w-0 text-xl font-semibold tracking-tight wrap-anywhere">
           {revealed(title)}
         </h1>
         {aside}

@@ -1,3 +1,4 @@
+import { revealed } from '@indelible/protocol';
 import type { ReactNode } from 'react';
 import { Dialog, Heading, Modal, ModalOverlay } from 'react-aria-components';
 
@@ -28,8 +29,11 @@ export function Sheet({
     >
       <Modal className={`pop w-full ${width} p-0`}>
         <Dialog className="outline-none">
-          <Heading slot="title" className="px-5 pt-4 text-base font-semibold text-balance">
-            {title}
+          <Heading
+            slot="title"
+            className="px-5 pt-4 text-base font-semibold text-balance wrap-anywhere"
+          >
+            {revealed(title)}
           </Heading>
           <div className="px-5 pt-2 pb-5">{children}</div>
         </Dialog>

@@ -9,7 +9,7 @@ export function CriteriaList({
       {criteria.map(({ name, text }) => (
         <div key={name} className="flex gap-2">
           <dt className="w-32 shrink-0 text-muted">{name}</dt>
-          <dd className="min-w-0 break-words">{text}</dd>
+          <dd className="min-w-0 wrap-anywhere">{text}</dd>
         </div>
       ))}
     </dl>

@@ -1,3 +1,4 @@
+import { revealed } from '@indelible/protocol';
 import { AppLink } from '../components/AppLink.tsx';
 import { useTexts } from '../i18n/texts.tsx';
 import { navigationFor } from '../pages/registry.ts';
@@ -47,9 +48,9 @@ function ViewLinks() {
             href={paths.view(id)}
             dir="auto"
             className="block truncate rounded-md px-2 py-1 text-xs text-muted hover:bg-hover hover:text-ink"
-            title={name}
+            title={revealed(name)}
           >
-            {name}
+            {revealed(name)}
           </AppLink>
         </li>
       ))}

@@ -1,3 +1,4 @@
+import { revealed } from '@indelible/protocol';
 import { useRouterState } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { useTexts } from '../i18n/texts.tsx';
@@ -13,7 +14,7 @@ export function PageTitle() {
   });
   const page = Object.values<PanelPage>(pages).find(({ path }) => path === address);
   const isFound = page !== undefined && isVisible(page, session);
-  const title = `${isFound ? page.title(t) : t.error.notFound} · ${session.tenant.name}`;
+  const title = `${isFound ? page.title(t) : t.error.notFound} · ${revealed(session.tenant.name)}`;
   useEffect(() => {
     document.title = title;
   }, [title]);

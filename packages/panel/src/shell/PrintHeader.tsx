@@ -1,3 +1,4 @@
+import { revealed } from '@indelible/protocol';
 import { useQuery } from '@tanstack/react-query';
 import { useTexts } from '../i18n/texts.tsx';
 import { useFormats } from '../i18n/use-formats.ts';
@@ -15,7 +16,7 @@ export function PrintHeader() {
   return (
     <div className="print-only mb-4 border-b pb-2">
       <p>
-        <strong>{tenant.name}</strong> · {t.nav.audit}
+        <strong>{revealed(tenant.name)}</strong> · {t.nav.audit}
       </p>
       <p>
         {t.print.printed} {formats.dateTime(serviceNow())} · {actor.email} · {t.zone.label}{' '}

@@ -1,3 +1,4 @@
+import { revealed } from '@indelible/protocol';
 import { DoorClosed, LogOut, Menu, Search, ShieldAlert, X } from 'lucide-react';
 import { lazy, type ReactNode, Suspense, useEffect, useMemo, useRef, useState } from 'react';
 import { api } from '../api.ts';
@@ -126,8 +127,8 @@ function TenantName() {
     <div className="flex min-w-0 items-center gap-2.5">
       <Mark />
       <div className="min-w-0 leading-tight">
-        <p className="truncate font-semibold" title={tenant.name}>
-          {tenant.name}
+        <p className="truncate font-semibold" title={revealed(tenant.name)}>
+          {revealed(tenant.name)}
         </p>
         <p className="text-2xs text-faint">{tenant.plan}</p>
       </div>
@@ -174,7 +175,9 @@ function OperatorBanner() {
       className="sticky top-0 z-30 flex flex-wrap items-baseline gap-x-3 gap-y-0.5 border-b border-warn/30 bg-warn-soft px-4 py-2 text-warn lg:px-6"
     >
       <ShieldAlert className="size-4 shrink-0 self-center" aria-hidden />
-      <strong className="font-semibold">{t.operator.banner({ tenant: tenant.name })}</strong>
+      <strong className="font-semibold">
+        {t.operator.banner({ tenant: revealed(tenant.name) })}
+      </strong>
       <span>
         {t.operator.reason}: <q>{reason}</q>
       </span>
@@ -190,15 +193,15 @@ function TenantClosed() {
   const { tenant } = useSession();
   if (tenant.closedAt === undefined) return null;
   const when = formats.dateTime(tenant.closedAt);
+  const title = t.left.title({ tenant: revealed(tenant.name) });
   return (
     <section
-      aria-label={t.left.title({ tenant: tenant.name })}
+      aria-label={title}
       className="flex items-start gap-2.5 border-b border-line bg-sunken px-4 py-2.5 lg:px-6"
     >
       <DoorClosed aria-hidden className="mt-0.5 size-4 shrink-0 text-faint" />
       <p className="text-pretty">
-        <strong className="font-semibold">{t.left.title({ tenant: tenant.name })}</strong>{' '}
-        {t.left.text({ when })}
+        <strong className="font-semibold">{title}</strong> {t.left.text({ when })}
       </p>
     </section>
   );

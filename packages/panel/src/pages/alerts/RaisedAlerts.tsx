@@ -45,7 +45,7 @@ function Alert({ alert: { event, acknowledged } }: { alert: RaisedAlert }) {
         <AppLink
           href={paths.event(id)}
           dir="auto"
-          className="inline-flex min-h-6 min-w-6 items-center font-medium break-words hover:underline"
+          className="inline-flex min-h-6 min-w-6 items-center font-medium wrap-anywhere hover:underline"
         >
           {resource.name ?? resource.id}
         </AppLink>

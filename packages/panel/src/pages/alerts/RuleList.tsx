@@ -66,7 +66,7 @@ function Rule({ rule, edit, remove }: RuleProps) {
             type="button"
             aria-expanded={isOpen}
             dir="auto"
-            className="min-h-6 cursor-pointer text-left font-medium break-words hover:underline"
+            className="min-h-6 cursor-pointer text-left font-medium wrap-anywhere hover:underline"
             onClick={() => setOpen(!isOpen)}
           >
             {name}
@@ -97,7 +97,7 @@ function RuleFacts({ rule }: { rule: AlertRule }) {
   const criteria = all(facets, range).filter(({ name }) => name !== t.filters.time);
   const muted = isMuted(rule, nowMs) && rule.mutedUntil;
   return (
-    <p className="mt-0.5 text-xs text-muted">
+    <p className="mt-0.5 text-xs text-muted wrap-anywhere">
       {[
         ...(muted ? [t.alerts.mutedUntil({ when: formats.dateTime(muted) })] : []),
         t.alerts.kinds[rule.kind],

@@ -1,4 +1,5 @@
 import type { AlertRule } from '@indelible/client';
+import { revealed } from '@indelible/protocol';
 import { useTexts } from '../../i18n/texts.tsx';
 
 type Named = Pick<AlertRule, 'name' | 'builtIn'>;
@@ -11,5 +12,5 @@ export function useRuleText({ name, builtIn }: Named): {
 } {
   const { builtIn: known } = useTexts().alerts;
   const isKnown = builtIn !== null && Object.hasOwn(known, builtIn);
-  return isKnown ? known[builtIn as keyof typeof known] : { name };
+  return isKnown ? known[builtIn as keyof typeof known] : { name: revealed(name) };
 }

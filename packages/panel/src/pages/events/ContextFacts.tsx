@@ -126,7 +126,7 @@ function Metadata({ event: { metadata = {} } }: { event: AuditEvent }) {
         {members.map(([name, value]) => (
           <div key={name} className="flex gap-2">
             <dt className="shrink-0 font-mono text-faint">{revealed(name)}</dt>
-            <dd dir="auto" className="min-w-0 break-words">
+            <dd dir="auto" className="min-w-0 wrap-anywhere">
               {revealed(String(value))}
             </dd>
           </div>

@@ -88,7 +88,7 @@ function Detail({ event }: { event: AuditEvent }) {
       {event.crossTenant && !isErased(event, 'change') && (
         <div className="rounded-lg bg-warn-soft px-3 py-2.5">
           <p className="text-2xs font-medium text-warn">{t.operator.reason}</p>
-          <div className="mt-0.5 [&_span]:text-sm">
+          <div className="mt-0.5 [&_span]:line-clamp-none [&_span]:text-sm [&_span]:wrap-anywhere">
             <Reason reason={event.reason} />
           </div>
         </div>
@@ -132,10 +132,13 @@ function Headline({ event }: { event: AuditEvent }) {
         </Value>
         <OutcomeBadge event={event} />
       </p>
-      <h2 dir="auto" className="mt-1 text-lg leading-snug font-semibold tracking-tight break-words">
+      <h2
+        dir="auto"
+        className="mt-1 text-lg leading-snug font-semibold tracking-tight wrap-anywhere"
+      >
         {name ?? (gone ? <ErasedValue /> : t.events.unnamed)}
       </h2>
-      <p className="mt-1 text-muted">
+      <p className="mt-1 text-muted wrap-anywhere">
         <span dir="auto">{actorText(event)}</span> · {formats.dateTime(event.timestamp)}
         <span className="text-faint"> ({formats.relative(event.timestamp, serviceNow())})</span>
       </p>

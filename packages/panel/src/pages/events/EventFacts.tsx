@@ -50,7 +50,7 @@ export function EventFacts({ event }: { event: AuditEvent }) {
         </Fact>
         <Fact name={t.events.origin}>{actor.ip === null ? none : <Address ip={actor.ip} />}</Fact>
         <Fact name={t.detail.userAgent}>
-          <span className="text-xs break-words text-muted">
+          <span className="text-xs wrap-anywhere text-muted">
             {actor.userAgent === null ? none : revealed(actor.userAgent)}
           </span>
         </Fact>

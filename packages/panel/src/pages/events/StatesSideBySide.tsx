@@ -47,7 +47,7 @@ function Line({ pair, side }: { pair: LinePair; side: 'left' | 'right' }) {
   return (
     <td
       dir="auto"
-      className={`px-3 align-top break-words whitespace-pre-wrap ${tone} ${side === 'right' ? 'border-l border-line' : ''} ${text === null ? 'bg-sunken' : ''}`}
+      className={`px-3 align-top wrap-anywhere whitespace-pre-wrap ${tone} ${side === 'right' ? 'border-l border-line' : ''} ${text === null ? 'bg-sunken' : ''}`}
     >
       {text && revealed(text)}
     </td>

@@ -1,4 +1,5 @@
 import type { SavedSearch } from '@indelible/client';
+import { revealed } from '@indelible/protocol';
 import { FileCheck2 } from 'lucide-react';
 import { api } from '../../api.ts';
 import { AppLink } from '../../components/AppLink.tsx';
@@ -51,15 +52,15 @@ function Kept({ evidence }: { evidence: SavedSearch }) {
       <div className="flex flex-wrap items-baseline gap-x-3">
         <AppLink
           href={paths.search(evidence.id)}
-          className="font-medium after:absolute after:inset-0 hover:underline"
+          className="font-medium wrap-anywhere after:absolute after:inset-0 hover:underline"
         >
-          {evidence.note ?? criteria.map(({ text }) => text).join(' · ')}
+          {revealed(evidence.note ?? criteria.map(({ text }) => text).join(' · '))}
         </AppLink>
         <span className="ml-auto text-xs text-faint tabular-nums">
           {formats.dateTime(evidence.createdAt)}
         </span>
       </div>
-      <p className="mt-0.5 text-xs text-muted">
+      <p className="mt-0.5 text-xs text-muted wrap-anywhere">
         {t.events.count({ count: value })}
         {' · '}
         {criteria.map(({ name, text }) => `${name}: ${text}`).join(' · ')}

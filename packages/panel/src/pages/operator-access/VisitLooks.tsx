@@ -26,7 +26,7 @@ export function VisitLooks({ visit, search }: { visit: Visit; search: EventSearc
             <AppLink href={paths.event(event.id, search)} className="link tabular-nums">
               {formats.time(event.timestamp)}
             </AppLink>
-            <span dir="auto" className="min-w-0 break-words">
+            <span dir="auto" className="min-w-0 wrap-anywhere">
               <What event={states.data?.get(event.id) ?? event} />
             </span>
           </li>

@@ -96,7 +96,7 @@ function Reason({ visit: { events } }: { visit: Visit }) {
           {t.access.noReason}
         </span>
       ) : (
-        <span dir="auto" className="break-words">
+        <span dir="auto" className="wrap-anywhere">
           {event.reason && revealed(event.reason)}
         </span>
       )}

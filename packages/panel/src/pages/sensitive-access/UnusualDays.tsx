@@ -32,7 +32,7 @@ export function UnusualDays({ people, hrefOf }: UnusualDaysProps) {
       </h2>
       <ul className="mt-1.5 space-y-1">
         {shown.map(({ person, day, count, usual }) => (
-          <li key={`${person.user} ${day}`} className="break-words">
+          <li key={`${person.user} ${day}`} className="wrap-anywhere">
             <AppLink href={hrefOf(person, day)} className="link font-medium">
               {person.label}, {formats.day(day)}
             </AppLink>

@@ -86,7 +86,7 @@ function Side({ node, side }: { node: StateNode; side: 'from' | 'to' }) {
   if (value === undefined && members.length > 0) return null;
   if (left !== right || isNoText(left)) return <ChangedText from={left} to={right} side={side} />;
   return (
-    <span dir="auto" className="break-words whitespace-pre-wrap text-muted">
+    <span dir="auto" className="wrap-anywhere whitespace-pre-wrap text-muted">
       {revealed(String(value))}
     </span>
   );

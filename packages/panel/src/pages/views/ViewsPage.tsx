@@ -1,4 +1,5 @@
 import type { View } from '@indelible/client';
+import { revealed } from '@indelible/protocol';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Bookmark, Trash2 } from 'lucide-react';
 import { useState } from 'react';
@@ -44,17 +45,18 @@ function Row({ view, remove }: { view: View; remove: () => void }) {
   const t = useTexts();
   const { all } = useCriteriaTexts();
   const { facets, range } = searchOfView(view);
+  const name = revealed(view.name);
   return (
     <li className="flex items-start gap-3 px-4 py-3 text-[0.8125rem]">
       <div className="min-w-0 grow">
         <AppLink
           href={paths.view(view.id)}
           dir="auto"
-          className="inline-flex min-h-6 min-w-6 items-center font-medium break-words hover:underline"
+          className="inline-flex min-h-6 min-w-6 items-center font-medium wrap-anywhere hover:underline"
         >
-          {view.name}
+          {name}
         </AppLink>
-        <p className="mt-0.5 text-xs text-muted">
+        <p className="mt-0.5 text-xs text-muted wrap-anywhere">
           {[
             view.shared ? t.views.shared : t.views.own,
             ...all(facets, range).map(({ name, text }) => `${name}: ${text}`),
@@ -64,7 +66,7 @@ function Row({ view, remove }: { view: View; remove: () => void }) {
       <IconButton
         Icon={Trash2}
         className="no-print"
-        label={t.views.remove({ name: view.name })}
+        label={t.views.remove({ name })}
         onClick={remove}
       />
     </li>

@@ -190,7 +190,7 @@ function WebhookTestResult({ result, format }: TestResultProps) {
       aside={`${status ?? w.test.noAnswer} · ${formats.number(durationMs)} ms`}
     >
       {reason !== null && (
-        <p dir="auto" className="break-words">
+        <p dir="auto" className="wrap-anywhere">
           {reason}
         </p>
       )}

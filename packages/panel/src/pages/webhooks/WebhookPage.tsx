@@ -91,7 +91,7 @@ function How({ webhook }: { webhook: Webhook }) {
     <div role="status" className={`rounded-lg px-4 py-3 ${tone}`}>
       <p className="font-medium text-pretty">{explain(webhook)}</p>
       {reason !== null && (
-        <p dir="auto" className="mt-1 text-xs break-words">
+        <p dir="auto" className="mt-1 text-xs wrap-anywhere">
           {reason}
         </p>
       )}

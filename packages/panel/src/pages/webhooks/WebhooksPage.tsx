@@ -129,7 +129,7 @@ function Row({ webhook, replay }: { webhook: Webhook; replay: string | undefined
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
         <AppLink
           href={href}
-          className="min-w-0 font-medium break-words after:absolute after:inset-0 hover:underline"
+          className="min-w-0 font-medium wrap-anywhere after:absolute after:inset-0 hover:underline"
         >
           {webhookName(webhook)}
         </AppLink>
