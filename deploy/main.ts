@@ -7,8 +7,9 @@ import { basename, join } from 'node:path';
  * programs are missing is not run, and is named.
  */
 
-/** The programs of each test, by its file. */
+/** The programs of each test, by its file; `root` stands for its rights. */
 const needs: Record<string, readonly string[]> = {
+  'image.deploy.test.ts': ['root', 'podman', 'runc', 'mmdebstrap'],
   'prometheus.deploy.test.ts': ['prometheus', 'promtool'],
 };
 
@@ -18,6 +19,7 @@ const tests = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf
 );
 
 function isThere(program: string): boolean {
+  if (program === 'root') return process.getuid?.() === 0;
   const PATH = `${process.env.PATH}:/usr/sbin:/sbin`;
   return spawnSync('sh', ['-c', `command -v ${program}`], { env: { PATH } }).status === 0;
 }
