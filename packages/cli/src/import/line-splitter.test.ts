@@ -49,10 +49,10 @@ test('a line of 600 KiB is whole; one byte more and only its beginning is kept',
   expect(next).toEqual({ number: 2, bytes: Buffer.from('z'), tooLong: false });
 });
 
-test('a line of 32 GiB is reported like any other that is too long', () => {
+test('a line of 5 GiB, more bytes than 32 bits count, is reported like any other that is too long', () => {
   const splitter = new LineSplitter();
   const chunk = Buffer.alloc(2 ** 20, 'x');
-  for (let chunks = 0; chunks < 32 * 1_024; chunks++) {
+  for (let chunks = 0; chunks < 5 * 1_024; chunks++) {
     for (const line of splitter.push(chunk)) expect(line).toBeUndefined();
   }
   expect([...splitter.push(Buffer.from('\n{}'))]).toMatchObject([{ number: 1, tooLong: true }]);

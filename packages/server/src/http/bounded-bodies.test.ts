@@ -87,8 +87,18 @@ const distinct = (bytes: number, item: (n: number) => string) => {
 
 type Value = (bytes: number) => string;
 
+/** Each is made once: that takes longer than to judge it. */
+function madeOnce(value: Value): Value {
+  const made = new Map<number, string>();
+  return (bytes) => {
+    const text = made.get(bytes) ?? value(bytes);
+    made.set(bytes, text);
+    return text;
+  };
+}
+
 /** Values of about so many bytes that cost the most to judge. */
-const structures: Value[] = [
+const shapes: Value[] = [
   (bytes) => `[${distinct(bytes, String)}]`,
   (bytes) => `[${distinct(bytes, (n) => `"${n}"`)}]`,
   (bytes) => `[${distinct(bytes, (n) => `{"a":${n}}`)}]`,
@@ -96,6 +106,7 @@ const structures: Value[] = [
   (bytes) => `{${distinct(bytes, (n) => `"a${n % 999}":${n}`)}}`,
   (bytes) => `[${distinct(bytes, () => `${'['.repeat(150)}${']'.repeat(150)}`)}]`,
 ];
+const structures = shapes.map(madeOnce);
 const texts: Value[] = [
   ...['a', ' ', '!', 'a@', '%41', '1:', 'https://a.', '\\u0000'].map(
     (part) => (bytes: number) => `"${part.repeat(bytes / Buffer.byteLength(part))}"`,
@@ -114,16 +125,24 @@ function valuesFor(given: Schema): Value[] {
 }
 
 /** Where in a body such values may stand, each as the JSON before and behind them. */
-function positions(given: Schema, before = '', behind = ''): [string, string, Value[]][] {
-  const members = Object.entries(resolved(given).properties ?? {});
-  const kinds = Map.groupBy(members, ([, schema]) =>
-    JSON.stringify({ ...schema, ...{ title: '', description: '', examples: [], maxLength: 0 } }),
-  );
+function positions(
+  given: Schema,
+  before = '',
+  behind = '',
+  kinds = new Set<string>(),
+): [string, string, Value[]][] {
+  // One member of a kind, such as a filter, stands for all in the body.
+  const members = Object.entries(resolved(given).properties ?? {}).filter(([, schema]) => {
+    const unimportant = { title: '', description: '', examples: [], maxLength: 0 };
+    const kind = JSON.stringify({ ...schema, ...unimportant });
+    const isNew = !kinds.has(kind);
+    kinds.add(kind);
+    return isNew;
+  });
   return [
     [before, behind, valuesFor(given)],
-    // One member of a kind, such as a filter, stands for all.
-    ...[...kinds.values()].flatMap(([member]) =>
-      member ? positions(member[1], `${before}{"${member[0]}":`, `}${behind}`) : [],
+    ...members.flatMap(([name, schema]) =>
+      positions(schema, `${before}{"${name}":`, `}${behind}`, kinds),
     ),
   ];
 }

@@ -1,3 +1,4 @@
+import type { Catalogue } from '@indelible/protocol';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { FastifyInstance } from 'fastify';
 import { expect } from 'vitest';
@@ -20,7 +21,14 @@ interface ApiDocument {
 /** Also of paths that lead to no call; the document has them under `default`. */
 const ofEveryPath = new Set([405, 408, 414, 431, 500]);
 
-const documents = new WeakMap<FastifyInstance, ApiDocument>();
+/** By service, or by catalogue: nothing else changes what a document says of calls. */
+const documents = new WeakMap<FastifyInstance | Catalogue, ApiDocument>();
+const catalogues = new WeakMap<FastifyInstance, Catalogue>();
+
+/** Services with one catalogue share one document: making it takes longer than most requests. */
+export function shareDocument(app: FastifyInstance, catalogue: Catalogue): void {
+  catalogues.set(app, catalogue);
+}
 
 /** Checks an answer against the service's OpenAPI document: status, media type and body. */
 export function expectAnswerAsDocumented(
@@ -83,7 +91,8 @@ function operationOf(app: FastifyInstance, method: string, path: string): Operat
 }
 
 function documentOf(app: FastifyInstance): ApiDocument {
-  const known = documents.get(app);
+  const key = catalogues.get(app) ?? app;
+  const known = documents.get(key);
   if (known) return known;
   const { paths = {}, components = {} } = app.swagger() as unknown as {
     paths?: Record<string, Record<string, Operation>>;
@@ -96,7 +105,7 @@ function documentOf(app: FastifyInstance): ApiDocument {
     }
   }
   const document = { operations, problemsOf: checkerFor(JSON.stringify(components)) };
-  documents.set(app, document);
+  documents.set(key, document);
   return document;
 }
 

@@ -14,7 +14,7 @@ import { openObjectStore } from '../objects/open-store.ts';
 import { type Clock, createClock } from '../postgres/clock.ts';
 import { type Database, openDatabase, withOwnerSession } from '../postgres/db.ts';
 import { storePlans } from '../tenants/plans.store.ts';
-import { expectAnswerAsDocumented } from './documented.ts';
+import { expectAnswerAsDocumented, shareDocument } from './documented.ts';
 import { databaseUrl } from './global-setup.ts';
 
 export { actorWith, eventOf, nthEvent } from '../../../protocol/src/testing/take-context.ts';
@@ -166,6 +166,7 @@ export async function serviceOn(
     ...more,
   };
   const app = await buildApp(deps);
+  shareDocument(app.http, config.catalogue);
   return { app, db };
 }
 

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { expectMessageAsDocumented } from '../testing/documented.ts';
 import { recordAll } from '../testing/event-pool.ts';
 import { askForJob, exportsUrl, exportUntil, hasEnded } from '../testing/exports.ts';
+import { growLog } from '../testing/grow-log.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { eventOf, type TestService, testService } from '../testing/service.ts';
 import { signedBy } from '../testing/webhook-receiver.ts';
@@ -184,14 +185,17 @@ test('filters choose by category, action, resource and address, with ! they leav
 });
 
 test('a rare event is found behind thousands that are not wanted', async () => {
-  const { receiver } = tenant;
-  const { id } = await hooks.create({ filters: { action: ['publish'] } });
-  for (let batch = 0; batch < 11; batch++) await hooks.recordMany(1_000);
-  const rare = await hooks.record({ action: 'publish' });
+  const busy = await hookedTenant(service);
+  const calls = webhookCalls(service, busy);
+  const { id } = await calls.create({ filters: { action: ['publish'] } });
+  await calls.recordMany(1_000);
+  await growLog(service, busy.id, 11_000);
+  const rare = await calls.record({ action: 'publish' });
   await deliver();
-  expect(idsIn(receiver.events())).toEqual([rare.id]);
-  expect(await hooks.get(id)).toMatchObject({ behind: 0, nextSequence: rare.sequence + 2 });
-  expect(await hooks.deliveries(id)).toHaveLength(1);
+  expect(idsIn(busy.receiver.events())).toEqual([rare.id]);
+  expect(await calls.get(id)).toMatchObject({ behind: 0, nextSequence: rare.sequence + 2 });
+  expect(await calls.deliveries(id)).toHaveLength(1);
+  await busy.receiver.close();
 });
 
 test('paused it keeps its place, resumed it goes on there', async () => {
