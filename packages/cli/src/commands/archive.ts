@@ -3,9 +3,9 @@ import type { Command } from 'commander';
 import { verifyArchive } from '../archive/verify-archive.ts';
 import { plansOf, tenantIdArgument } from '../connection.ts';
 import { exitCodes, FindingError, type Io, print, UsageError } from '../io.ts';
+import { showProgress } from '../progress.ts';
 import { asFinding, loadServer } from '../server.ts';
 import { grouped, jsonLine, visible } from '../text.ts';
-import { showProgress } from '../verify/progress.ts';
 import { reportText } from '../verify/report-text.ts';
 import { vkeyArgument } from './verify.ts';
 

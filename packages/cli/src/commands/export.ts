@@ -18,10 +18,10 @@ import {
 } from '../connection.ts';
 import { type CriteriaOptions, criteriaOf, filterOf, withCriteria } from '../csv/filter-options.ts';
 import { exitCodes, type Io, print, UsageError } from '../io.ts';
+import { showProgress } from '../progress.ts';
 import { exportTable } from '../table/export-table.ts';
 import type { TableTerms } from '../table/part-file.ts';
 import { grouped, jsonLine, visible } from '../text.ts';
-import { showProgress } from '../verify/progress.ts';
 
 type ExportCommandOptions = ConnectionOptions &
   CriteriaOptions & {

@@ -4,9 +4,9 @@ import { checkInstallation } from '../fsck/check-installation.ts';
 import { fsckText } from '../fsck/fsck-report.ts';
 import { RunFile } from '../fsck/run-file.ts';
 import { exitCodes, type Io, print } from '../io.ts';
+import { showProgress } from '../progress.ts';
 import { asFinding, loadServer } from '../server.ts';
 import { jsonLine } from '../text.ts';
-import { showProgress } from '../verify/progress.ts';
 
 const help = `
 Reads everything, and changes nothing: each log with its entries, tiles, tail, head and

@@ -9,11 +9,18 @@ import {
   withConnection,
 } from '../connection.ts';
 import { FindingsFile, findingsPaths } from '../import/findings-file.ts';
-import { type Progress, startProgress } from '../import/progress.ts';
 import { type ImportRun, runImport } from '../import/run-import.ts';
-import { openSource } from '../import/source.ts';
-import { type Ending, newTally, summaryJson, summaryText } from '../import/tally.ts';
-import { exitCodes, type Io } from '../io.ts';
+import { openSource, type Source } from '../import/source.ts';
+import {
+  countsText,
+  type Ending,
+  newTally,
+  summaryJson,
+  summaryText,
+  type Tally,
+} from '../import/tally.ts';
+import { exitCodes, type Io, type Terminal } from '../io.ts';
+import { type Shown, showWork } from '../progress.ts';
 import { grouped, jsonLine, visible } from '../text.ts';
 
 interface ImportOptions extends ConnectionOptions {
@@ -75,7 +82,7 @@ async function importFile(path: string, options: ImportOptions, io: Io): Promise
   }
 }
 
-type Prepared = ImportRun & { progress: Progress };
+type Prepared = ImportRun & { progress: Shown };
 
 async function prepare(
   path: string,
@@ -85,7 +92,7 @@ async function prepare(
 ): Promise<Prepared> {
   const paths = findingsPaths(path, options.rejects);
   const source = await openSource(path === '-' ? io.stdin : path, stop.signal);
-  const shown: { progress?: Progress } = {};
+  const shown: { progress?: Shown } = {};
   const client = connect(options, io, {
     signal: cancel.signal,
     timeoutMs: 60_000,
@@ -94,7 +101,7 @@ async function prepare(
   });
   await requireReachable(options, io.env);
   const tally = newTally();
-  shown.progress = await startProgress(io.stderr, source, tally);
+  shown.progress = await showImport(io.stderr, source, tally);
   return {
     client,
     source,
@@ -107,6 +114,15 @@ async function prepare(
     signal: cancel.signal,
     progress: shown.progress,
   };
+}
+
+/** A bar needs the length of the input, which a pipe does not have. */
+async function showImport(stream: Terminal, source: Source, tally: Tally): Promise<Shown> {
+  const { bytesTotal } = source;
+  const work = { counts: () => countsText(tally), done: source.bytesRead, total: () => bytesTotal };
+  const shown = await showWork(stream, work, stream.isTTY && bytesTotal !== null);
+  shown.begin();
+  return shown;
 }
 
 function retryNote({ error, delayMs }: Retry): string {

@@ -6,9 +6,9 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { banner, firstPanelLink, platformKey } from '../banner.ts';
 import { loadDemo } from '../demo/load-demo.ts';
 import { type Environment, endSoon, exitCodes, type Io, UsageError } from '../io.ts';
+import { showProgress } from '../progress.ts';
 import { asFinding, loadServer } from '../server.ts';
 import { jsonLine } from '../text.ts';
-import { showProgress } from '../verify/progress.ts';
 
 const drainSecondsMax = 30;
 const processesMax = 64;

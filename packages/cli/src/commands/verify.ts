@@ -18,10 +18,10 @@ import {
 import { csvCheck } from '../csv/csv-check.ts';
 import { type FilterOptions, filterOf, withFilter } from '../csv/filter-options.ts';
 import { type Environment, exitCodes, type Io, print, UsageError } from '../io.ts';
+import { showProgress } from '../progress.ts';
 import { jsonLine, visible } from '../text.ts';
 import { sha } from '../verify/hashing.ts';
 import type { Progress } from '../verify/log-source.ts';
-import { showProgress } from '../verify/progress.ts';
 import type { Report } from '../verify/report.ts';
 import { reportText } from '../verify/report-text.ts';
 import { SeenCheckpoints, serviceAt, stateFolder } from '../verify/seen-checkpoints.ts';

@@ -49,6 +49,14 @@ export function addConflict(tally: Tally, conflict: Conflict): void {
   if (tally.firstConflicts.length < conflictsShownMax) tally.firstConflicts.push(conflict);
 }
 
+/** The progress in one line. */
+export function countsText({ lines, created, duplicates, rejected }: Tally): string {
+  const parts = [`${grouped(lines)} lines`, `${grouped(created)} created`];
+  if (duplicates > 0) parts.push(`${grouped(duplicates)} duplicates`);
+  if (rejected > 0) parts.push(`${grouped(rejected)} rejected`);
+  return parts.join(', ');
+}
+
 /** How an import ended. */
 export interface Ending {
   seconds: number;

@@ -8,9 +8,9 @@ import { bundleFiles, parseManifest } from '../bundle/manifest.ts';
 import { verifyBundle } from '../bundle/verify-bundle.ts';
 import { plansOf } from '../connection.ts';
 import { FindingError, type Io, print, type Terminal, UsageError } from '../io.ts';
+import { showProgress } from '../progress.ts';
 import { asFinding } from '../server.ts';
 import { aligned, grouped, jsonLine, visible } from '../text.ts';
-import { showProgress } from '../verify/progress.ts';
 
 export interface Offboarding {
   tenantId: string;
