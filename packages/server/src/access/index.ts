@@ -10,3 +10,4 @@ export { type Maker, makerOf, type Principal } from './principal.ts';
 export type { RecordAccess } from './record-looks.ts';
 export { type Requester, requesterOf, whoRequested } from './requester.ts';
 export { administrator, readAsTenant, type TenantAccess } from './tenant-access.ts';
+export { type TenantCall, TenantCalls } from './tenant-calls.ts';

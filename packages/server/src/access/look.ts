@@ -16,7 +16,7 @@ export type Look =
   | { lookedAt: OtherThing; id?: string };
 
 /** `log`: checkpoints and proofs, or all of its entries and events, as verifying it needs them. */
-type OtherThing =
+export type OtherThing =
   | 'event'
   | 'log'
   | 'exports'

@@ -1,8 +1,8 @@
 import { finished, Readable } from 'node:stream';
 import { storedFilter, typeId, uuidFromTypeId } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { lookAt, readAsTenant, type TenantAccess } from '../access/index.ts';
-import { AppError, answerPage, FairQueue, readPage, whenGone } from '../http/index.ts';
+import { lookAt, readAsTenant, type TenantAccess, TenantCalls } from '../access/index.ts';
+import { AppError, FairQueue, whenGone } from '../http/index.ts';
 import { whenceOf } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import { readTenant, write } from '../postgres/index.ts';
@@ -21,9 +21,8 @@ export interface ExportDeps extends StreamDeps, Pick<Parts, 'jobs' | 'recordAcce
   quota: ExportQuota;
 }
 
-const config = { scope: 'exports:write' as const, schema: 'enforced' as const };
 // `readExportInput` checks the body and reports all problems at once.
-const bodyConfig = { ...config, schema: 'documents' as const };
+const bodyConfig = { scope: 'exports:write', schema: 'documents' } as const;
 export const exportsPath = '/api/audit-logs/exports';
 const chunkBytes = 256 * 1024;
 
@@ -71,32 +70,20 @@ export function exportRoutes(app: FastifyInstance, deps: ExportDeps): void {
     return reply.code(202).header('location', location).send(shownExport(row, now()));
   });
 
-  app.get(exportsPath, { config, schema: listSchema }, async (request) => {
-    const page = readPage(request, 'newest');
-    return readAsTenant(request, deps.recordAccess, lookAt('exports', request), ({ tenantId }) =>
-      answerPage(
-        page,
-        (from, max) => readTenant(deps.db, tenantId, (tx) => listExports(tx, from, max)),
-        (rows) => rows.map((row) => shownExport(row, now())),
-      ),
-    );
+  const exports = new TenantCalls(app, deps, {
+    ...{ lookedAt: 'exports', path: exportsPath, tag: 'Exports', scope: 'exports:write' },
+    ...{ idPrefix: exportIdPrefix, none: noExport },
   });
-
-  app.get(`${exportsPath}/:id`, { config, schema: getSchema }, async (request) => {
-    return readAsTenant(
-      request,
-      deps.recordAccess,
-      lookAt('exports', request),
-      async ({ tenantId }) => shownExport(await requireExport(request, deps, tenantId), now()),
-    );
-  });
-
-  app.delete(`${exportsPath}/:id`, { config, schema: cancelSchema }, async (request) => {
-    return readAsTenant(request, deps.recordAccess, lookAt('exports', request), async (access) =>
-      shownExport(await cancel(request, deps, access), now()),
-    );
-  });
+  exports.list(listSchema, listExports, (rows) => rows.map((row) => shownExport(row, now())));
+  exports.on('get /:id', getSchema, async ({ tenantId, request }) =>
+    shownExport(await requireExport(request, deps, tenantId), now()),
+  );
+  exports.on('delete /:id', cancelSchema, async ({ access, request }) =>
+    shownExport(await cancel(request, deps, access), now()),
+  );
 }
+
+const noExport = () => new AppError('not_found', 'there is no such export');
 
 /**
  * RFC 7240: preferences are separated by commas and may have parameters; quoted text is literal. An
@@ -140,7 +127,7 @@ export async function requireExport(
   const id = uuidFromTypeId(exportIdPrefix, (request.params as { id: string }).id);
   const row = id && (await readTenant(db, tenantId, (tx) => getExport(tx, id)));
   if (row) return row;
-  throw new AppError('not_found', 'there is no such export');
+  throw noExport();
 }
 
 /** Cancelling twice succeeds; throws `conflict` if it has ended otherwise. */

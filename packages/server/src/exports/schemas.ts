@@ -6,7 +6,6 @@ import {
   filterSchema,
   idParams,
   nullable,
-  PageQuery,
   pageOf,
   queryText,
   storedFilters,
@@ -88,33 +87,24 @@ export const createSchema = {
 };
 
 export const getSchema = {
-  tags,
   operationId: 'getExport',
   summary: 'An export and how far it has come',
   description: 'For polling; a job that has ended has a `finishedAt`.',
-  params,
-  headers: operatorHeaders,
   response: { 200: ExportJob },
 };
 
 export const cancelSchema = {
-  tags,
   operationId: 'cancelExport',
   'x-refuses': [409],
   summary: 'Cancel an export that has not ended',
   description: '`409` for an export that has ended.',
-  params,
-  headers: operatorHeaders,
   response: { 200: ExportJob },
 };
 
 export const listSchema = {
-  tags,
   operationId: 'listExports',
   summary: 'Exports, newest first',
   description: 'Also those that were sent with their answer, and those whose file has expired.',
-  querystring: PageQuery,
-  headers: operatorHeaders,
   response: { 200: pageOf('ExportJobPage', ExportJob, 'One page of exports, newest first.') },
 };
 

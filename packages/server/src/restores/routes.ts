@@ -7,10 +7,15 @@ import {
   isUuid,
   typeId,
   uuidFromEventId,
-  uuidFromTypeId,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { lookAt, readAsTenant, requesterOf, type TenantAccess } from '../access/index.ts';
+import {
+  lookAt,
+  readAsTenant,
+  requesterOf,
+  type TenantAccess,
+  TenantCalls,
+} from '../access/index.ts';
 import { getEvent, visibility } from '../events/index.ts';
 import { AppError, answerPage, readPage } from '../http/index.ts';
 import { whenceOf } from '../own-event.ts';
@@ -56,30 +61,30 @@ export function restoreRoutes(app: FastifyInstance, deps: RestoreDeps): void {
     },
   );
 
-  app.get(`${path}/:id`, { config, schema: getSchema }, (request) =>
-    readAsTenant(request, deps.recordAccess, lookAt('restores', request), async ({ tenantId }) => {
-      const id = uuidFromTypeId(restoreIdPrefix, (request.params as { id: string }).id);
-      const row = id && (await readTenant(deps.db, tenantId, (tx) => getRestore(tx, id)));
-      if (!row) throw new AppError('not_found', 'there is no such restore');
-      return shown(row);
-    }),
-  );
-
-  app.get(path, { config, schema: listSchema }, async (request) => {
-    const { resourceId, ...page } = readPage(request, 'newest', ['resource_id'], (reader) => ({
-      // An own id would name a resource only together with its type.
-      resourceId: reader.one('resource_id', 'a UUID', (id) => (isUuid(id) ? id : null)) ?? null,
-    }));
-    return readAsTenant(request, deps.recordAccess, lookAt('restores', request), ({ tenantId }) =>
-      answerPage(
-        page,
-        (from, max) =>
-          readTenant(deps.db, tenantId, (tx) => listRestores(tx, resourceId, from, max)),
-        (rows) => rows.map(shown),
-      ),
-    );
+  const restores = new TenantCalls(app, deps, {
+    ...{ lookedAt: 'restores', path, tag: 'Restore', scope: 'restore:write' },
+    ...{ idPrefix: restoreIdPrefix, none: noRestore },
+  });
+  restores.on('get /:id', getSchema, async ({ tenantId, id }) => {
+    const uuid = id();
+    const row = await readTenant(deps.db, tenantId, (tx) => getRestore(tx, uuid));
+    if (!row) throw noRestore();
+    return shown(row);
+  });
+  restores.onInput('get', listSchema, pageIn, ({ tenantId }, { resourceId, ...page }) => {
+    const read = (from: string, max: number) =>
+      readTenant(deps.db, tenantId, (tx) => listRestores(tx, resourceId, from, max));
+    return answerPage(page, read, (rows) => rows.map(shown));
   });
 }
+
+const noRestore = () => new AppError('not_found', 'there is no such restore');
+
+const pageIn = (request: FastifyRequest) =>
+  readPage(request, 'newest', ['resource_id'], (reader) => ({
+    // An own id would name a resource only together with its type.
+    resourceId: reader.one('resource_id', 'a UUID', (id) => (isUuid(id) ? id : null)) ?? null,
+  }));
 
 interface Asked {
   request: RestoreRequest;

@@ -70,17 +70,13 @@ export const requestSchema = {
 };
 
 export const getSchema = {
-  tags,
   operationId: 'getRestore',
   summary: 'What became of a restore',
   description: 'For polling, until `status` is no longer `requested`.',
-  params: idParams('`rst_…`'),
-  headers: operatorHeaders,
   response: { 200: Restore },
 };
 
 export const listSchema = {
-  tags,
   operationId: 'listRestores',
   summary: 'Restores, newest first',
   description: 'Of all resources, or of one.',
@@ -88,7 +84,6 @@ export const listSchema = {
     ...PageQuery.properties,
     resource_id: Type.Optional(uuid('Of this resource alone.')),
   }),
-  headers: operatorHeaders,
   response: { 200: pageOf('RestorePage', Restore, 'One page of restores, newest first.') },
 };
 

@@ -1,7 +1,7 @@
 import { resolvedFilter, uuidFromTypeId } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { lookAt, lookAtEvents, readAsTenant } from '../access/index.ts';
-import { AppError, answerPage, filterOfBody, readPage } from '../http/index.ts';
+import { lookAt, lookAtEvents, readAsTenant, TenantCalls } from '../access/index.ts';
+import { AppError, filterOfBody } from '../http/index.ts';
 import { type Database, readTenant } from '../postgres/index.ts';
 import { type CapsuleDeps, makeCapsule } from './capsule.ts';
 import { askAgain, saveSearch, searchIdPrefix } from './evidence.ts';
@@ -10,8 +10,7 @@ import { shownNow, shownSearch } from './shown.ts';
 import { getSearch, listSearches, type SavedSearch } from './store.ts';
 import { type ViewRouteDeps, viewRoutes } from './views.routes.ts';
 
-const config = { scope: 'events:read', schema: 'enforced' } as const;
-const searching = { ...config, reads: 'search' } as const;
+const searching = { scope: 'events:read', schema: 'enforced', reads: 'search' } as const;
 const path = '/api/audit-logs/searches';
 
 /** Views, and searches saved as evidence: query, checkpoint, answer, and the current answer. */
@@ -56,17 +55,16 @@ export function searchRoutes(app: FastifyInstance, deps: CapsuleDeps & ViewRoute
     },
   );
 
-  app.get(path, { config, schema: listSchema }, async (request) => {
-    const page = readPage(request, 'newest');
-    return readAsTenant(request, deps.recordAccess, lookAt('searches', request), ({ tenantId }) =>
-      answerPage(
-        page,
-        (from, max) => readTenant(deps.db, tenantId, (tx) => listSearches(tx, from, max)),
-        (rows) => rows.map((row) => shownSearch(row, deps.publicUrl())),
-      ),
-    );
+  const searches = new TenantCalls(app, deps, {
+    ...{ lookedAt: 'searches', path, tag: 'Searches', scope: 'events:read' },
+    ...{ idPrefix: searchIdPrefix, none: noSearch },
   });
+  searches.list(listSchema, listSearches, (rows) =>
+    rows.map((row) => shownSearch(row, deps.publicUrl())),
+  );
 }
+
+const noSearch = () => new AppError('not_found', 'there is no such search');
 
 async function namedSearch(
   { params }: FastifyRequest,
@@ -76,5 +74,5 @@ async function namedSearch(
   const id = uuidFromTypeId(searchIdPrefix, (params as { id: string }).id);
   const search = id && (await readTenant(db, tenantId, (tx) => getSearch(tx, id)));
   if (search) return search;
-  throw new AppError('not_found', 'there is no such search');
+  throw noSearch();
 }

@@ -5,7 +5,6 @@ import {
   filterSchema,
   idParams,
   nullable,
-  PageQuery,
   pageOf,
   storedFilters,
   strict,
@@ -182,12 +181,9 @@ export const capsuleSchema = {
 };
 
 export const listSchema = {
-  tags,
   operationId: 'listSearches',
   summary: 'Saved searches, newest first',
   description: 'As they were saved: their questions are not asked again.',
-  querystring: PageQuery,
-  headers: operatorHeaders,
   response: {
     200: pageOf('SavedSearchPage', SavedSearch, 'One page of searches, newest first.'),
   },

@@ -1,11 +1,8 @@
 import { type Static, Type } from 'typebox';
-import { operatorHeaders } from '../access/index.ts';
 import {
   filterSchema,
-  idParams,
   label,
   nullable,
-  PageQuery,
   pageOf,
   storedFilters,
   strict,
@@ -20,7 +17,7 @@ const column = Type.String({ pattern: '^[A-Za-z][A-Za-z.]{0,63}$' });
 const aboutColumns = "Columns of the panel's list, in this order.";
 const name = label('What people call it.');
 const shared = Type.Boolean({
-  description: 'Whether everybody in the tenant has it; otherwise only the person who made it.',
+  description: 'Whether each person of the tenant has it; otherwise only the person who made it.',
 });
 
 const ViewInput = Type.Object(
@@ -65,62 +62,44 @@ const View = Type.Object(
   },
 );
 
-const tags = ['Views'];
-const headers = operatorHeaders;
-const params = idParams('`view_…`');
-
 export const listViewsSchema = {
-  tags,
   operationId: 'listViews',
   summary: 'Live views, newest first',
   description: 'Those that the tenant shares, and your own.',
-  querystring: PageQuery,
-  headers,
   response: { 200: pageOf('ViewPage', View, 'One page of views, newest first.') },
 };
 
 export const createViewSchema = {
-  tags,
   operationId: 'createView',
   'x-refuses': [409],
   summary: 'Keep a search under a name',
   description:
     'A live view is asked anew whenever it is opened; evidence (`/api/audit-logs/searches`) is frozen. A ' +
     'tenant has at most 200 shared views, and a person 100 of their own. Sharing is recorded.',
-  headers,
   body: ViewInput,
   response: { 201: View },
 };
 
 export const getViewSchema = {
-  tags,
   operationId: 'getView',
   summary: 'One view',
   description: 'Its events are those of the list with its filters.',
-  params,
-  headers,
   response: { 200: View },
 };
 
 export const putViewSchema = {
-  tags,
   operationId: 'putView',
   summary: 'Change a view',
   description:
-    'Everybody in the tenant may change a shared view, which is recorded; only the person who made it may ' +
+    'Each person of the tenant may change a shared view, which is recorded; only the person who made it may ' +
     'stop sharing it.',
-  params,
-  headers,
   body: ViewInput,
   response: { 200: View },
 };
 
 export const deleteViewSchema = {
-  tags,
   operationId: 'deleteView',
   summary: 'Remove a view',
   description: 'Of a shared view this is recorded.',
-  params,
-  headers,
   response: { 204: Type.Null({ description: 'It is removed.' }) },
 };

@@ -4,11 +4,10 @@ import {
   formatTimestamp,
   panelRoot,
   typeId,
-  uuidFromTypeId,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { lookAt, readAsTenant, type TenantAccess } from '../access/index.ts';
-import { answerPage, filterOfBody, readPage } from '../http/index.ts';
+import { TenantCalls } from '../access/index.ts';
+import { filterOfBody } from '../http/index.ts';
 import type { Parts } from '../parts.ts';
 import { readTenant } from '../postgres/index.ts';
 import { type ChangeViewDeps, changeView, createView, noView, removeView } from './change-view.ts';
@@ -17,65 +16,37 @@ import { getView, listViews, type ViewRow, type ViewSettings } from './views.sto
 
 export type ViewRouteDeps = ChangeViewDeps & Pick<Parts, 'recordAccess' | 'publicUrl'>;
 
-const config = { scope: 'events:read', schema: 'enforced' } as const;
-// `filterOfBody` reports the problems of the schema with those of the filter.
-const attachValidation = true;
-const path = '/api/views';
-const prefix = 'view_';
+const viewIdPrefix = 'view_';
 
 /** Live views: searches under a name, of a person or of the tenant. */
 export function viewRoutes(app: FastifyInstance, deps: ViewRouteDeps): void {
-  const { db, recordAccess } = deps;
-  const asTenant = <T>(request: FastifyRequest, read: (access: TenantAccess) => Promise<T>) =>
-    readAsTenant(request, recordAccess, lookAt('views', request), read);
+  const { db } = deps;
+  const views = new TenantCalls(app, deps, {
+    ...{ lookedAt: 'views', path: '/api/views', tag: 'Views', scope: 'events:read' },
+    ...{ idPrefix: viewIdPrefix, none: noView, judgesBodies: true },
+  });
   const shown = (view: ViewRow) => shownView(view, deps.publicUrl());
 
-  app.get(path, { config, schema: schemas.listViewsSchema }, (request) => {
-    const page = readPage(request, 'newest');
-    return asTenant(request, ({ tenantId, actor }) =>
-      answerPage(
-        page,
-        (from, max) => readTenant(db, tenantId, (tx) => listViews(tx, from, max, actor.id)),
-        (rows) => rows.map(shown),
-      ),
-    );
-  });
-
-  const creating = { config, schema: schemas.createViewSchema, attachValidation };
-  app.post(path, creating, async (request, reply) => {
-    const settings = readSettings(request);
-    const view = await asTenant(request, (access) => createView(deps, access, settings));
-    return reply.code(201).send(shown(view));
-  });
-
-  app.get(`${path}/:id`, { config, schema: schemas.getViewSchema }, (request) =>
-    asTenant(request, async ({ tenantId, actor }) => {
-      const id = idOf(request);
-      const view = await readTenant(db, tenantId, (tx) => getView(tx, id, actor.id));
-      if (!view) throw noView();
-      return shown(view);
-    }),
+  views.list(
+    schemas.listViewsSchema,
+    (tx, from, max, { actor }) => listViews(tx, from, max, actor.id),
+    (rows) => rows.map(shown),
   );
-
-  const putting = { config, schema: schemas.putViewSchema, attachValidation };
-  app.put(`${path}/:id`, putting, (request) => {
-    const settings = readSettings(request);
-    return asTenant(request, async (access) =>
-      shown(await changeView(deps, access, idOf(request), settings)),
-    );
+  views.onInput('post', schemas.createViewSchema, readSettings, async ({ access }, settings) =>
+    shown(await createView(deps, access, settings)),
+  );
+  views.on('get /:id', schemas.getViewSchema, async ({ tenantId, access: { actor }, id }) => {
+    const uuid = id();
+    const view = await readTenant(db, tenantId, (tx) => getView(tx, uuid, actor.id));
+    if (!view) throw noView();
+    return shown(view);
   });
-
-  const removing = { config, schema: schemas.deleteViewSchema };
-  app.delete(`${path}/:id`, removing, async (request, reply) => {
-    await asTenant(request, async (access) => removeView(deps, access, idOf(request)));
-    return reply.code(204).send();
-  });
-}
-
-function idOf({ params }: FastifyRequest): string {
-  const id = uuidFromTypeId(prefix, (params as { id: string }).id);
-  if (id === null) throw noView();
-  return id;
+  views.onInput('put /:id', schemas.putViewSchema, readSettings, async ({ access, id }, settings) =>
+    shown(await changeView(deps, access, id(), settings)),
+  );
+  views.on('delete /:id', schemas.deleteViewSchema, async ({ access, id }) =>
+    removeView(deps, access, id()),
+  );
 }
 
 /** Throws `validation_failed` with every problem of the body. */
@@ -91,7 +62,7 @@ function readSettings(request: FastifyRequest): ViewSettings {
 
 function shownView(view: ViewRow, publicUrl: string) {
   const { name, filters, last, columns, shared } = view;
-  const id = typeId(prefix, view.id);
+  const id = typeId(viewIdPrefix, view.id);
   return {
     id,
     url: `${publicUrl}${panelRoot}/views/${id}`,

@@ -1,9 +1,8 @@
-import { fieldProblemsMax, formatTimestamp, pointerOf, uuidFromTypeId } from '@indelible/protocol';
+import { fieldProblemsMax, formatTimestamp, pointerOf } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { lookAt, type RecordAccess, readAsTenant } from '../access/index.ts';
+import { type RecordAccess, type TenantCall, TenantCalls } from '../access/index.ts';
 import { AppError, answerPage, readPage } from '../http/index.ts';
 import { logSize } from '../log/index.ts';
-import type { Who } from '../own-event.ts';
 import { readTenant } from '../postgres/index.ts';
 import {
   type ChangeDeps,
@@ -31,116 +30,68 @@ export interface WebhookRouteDeps extends ChangeDeps, TestDeps {
   wake: () => void;
 }
 
-const config = { scope: 'webhooks:write' as const, schema: 'enforced' as const };
-const path = '/api/webhooks';
-
 /** Webhooks: create, show, change, remove. */
 export function webhookRoutes(app: FastifyInstance, deps: WebhookRouteDeps): void {
-  app.get(path, { config, schema: schemas.listSchema }, (request) => {
-    const page = readPage(request, 'newest');
-    return readAsTenant(request, deps.recordAccess, lookAt('webhooks', request), ({ tenantId }) =>
-      answerPage(
-        page,
-        (from, max) => readTenant(deps.db, tenantId, (tx) => listWebhooks(tx, from, max)),
-        (rows) => showAll(deps, tenantId, rows),
-      ),
-    );
+  const calls = new TenantCalls(app, deps, {
+    ...{ lookedAt: 'webhooks', path: '/api/webhooks', tag: 'Webhooks', scope: 'webhooks:write' },
+    ...{ idPrefix: webhookIdPrefix, none: noWebhook },
   });
-
-  app.post(path, { config, schema: schemas.createSchema }, async (request, reply) => {
-    requireReads(request);
-    const shown = await readAsTenant(
-      request,
-      deps.recordAccess,
-      lookAt('webhooks', request),
-      async (access) => {
-        const input = request.body as WebhookPatch;
-        const { tenantId } = access;
-        const made = await createWebhook(deps, tenantId, input, access);
-        const webhook = await show(deps, made.webhook);
-        return { ...webhook, ...(isSigned(made.webhook) ? { secret: made.secret } : {}) };
-      },
-    );
-    return reply.code(201).send(shown);
+  calls.list(schemas.listSchema, listWebhooks, (rows, tenantId) => showAll(deps, tenantId, rows));
+  calls.onInput('post', schemas.createSchema, requireReads, async ({ access, request }) => {
+    const made = await createWebhook(deps, access.tenantId, request.body as WebhookPatch, access);
+    const webhook = await show(deps, made.webhook);
+    return { ...webhook, ...(isSigned(made.webhook) ? { secret: made.secret } : {}) };
   });
-
-  app.get(`${path}/:id`, { config, schema: schemas.getSchema }, (request) =>
-    onOne(request, deps, async (key) => show(deps, await requireWebhook(deps, key))),
+  calls.on('get /:id', schemas.getSchema, async (call) =>
+    show(deps, await requireWebhook(deps, keyOf(call))),
   );
-
-  app.patch(`${path}/:id`, { config, schema: schemas.changeSchema }, (request) => {
-    const patch = request.body as WebhookPatch;
-    // Otherwise a caller without the right to read could send the events to itself.
-    if (Object.keys(patch).some((member) => member !== 'name')) requireReads(request);
-    return onOne(request, deps, async (key, who) => {
-      const changed = await changeWebhook(deps, key, patch, who);
-      deps.wake();
-      return show(deps, changed);
-    });
-  });
-
-  app.delete(`${path}/:id`, { config, schema: schemas.removeSchema }, async (request, reply) => {
-    await onOne(request, deps, (key, who) => removeWebhook(deps, key, who));
-    return reply.code(204).send();
-  });
-
-  actionRoutes(app, deps);
+  calls.onInput('patch /:id', schemas.changeSchema, patchOf, async (call, patch) =>
+    showDue(deps, await changeWebhook(deps, keyOf(call), patch, call.access)),
+  );
+  calls.on('delete /:id', schemas.removeSchema, async (call) =>
+    removeWebhook(deps, keyOf(call), call.access),
+  );
+  actionCalls(calls, deps);
 }
 
 /** Other actions on a webhook. */
-function actionRoutes(app: FastifyInstance, deps: WebhookRouteDeps): void {
+function actionCalls(calls: TenantCalls, deps: WebhookRouteDeps): void {
   const test = testerOf(deps);
-  const alone = { config, preHandler: refuseMembers };
-
-  app.post(`${path}/:id/pause`, { ...alone, schema: schemas.pauseSchema }, (request) =>
-    onOne(request, deps, async (key, who) => show(deps, await pauseWebhook(deps, key, who))),
+  calls.onInput('post /:id/pause', schemas.pauseSchema, refuseMembers, async (call) =>
+    show(deps, await pauseWebhook(deps, keyOf(call), call.access)),
   );
-
-  app.post(`${path}/:id/resume`, { ...alone, schema: schemas.resumeSchema }, (request) =>
-    onOne(request, deps, async (key, who) => {
-      const resumed = await resumeWebhook(deps, key, who);
-      deps.wake();
-      return show(deps, resumed);
-    }),
+  calls.onInput('post /:id/resume', schemas.resumeSchema, refuseMembers, async (call) =>
+    showDue(deps, await resumeWebhook(deps, keyOf(call), call.access)),
   );
-
-  app.post(`${path}/:id/secret`, { ...alone, schema: schemas.rotateSchema }, (request) =>
-    onOne(request, deps, async (key, who) => {
-      const { secret, previousValidUntilMs } = await rotateSecret(deps, key, who);
-      return { secret, previousValidUntil: formatTimestamp(previousValidUntilMs) };
-    }),
-  );
-
-  app.post(`${path}/:id/test`, { ...alone, schema: schemas.testSchema }, (request) =>
-    onOne(request, deps, async (key, who) => test(await requireWebhook(deps, key), who)),
-  );
-
-  app.post(
-    `${path}/:id/replay`,
-    { config, schema: schemas.replaySchema },
-    async (request, reply) => {
-      requireReads(request);
-      const { fromSequence } = request.body as { fromSequence: number };
-      const shown = await onOne(request, deps, async (key, who) => {
-        const replayed = await replayWebhook(deps, key, fromSequence, who);
-        deps.wake();
-        return show(deps, replayed);
-      });
-      return reply.code(202).send(shown);
-    },
-  );
-
-  const listing = { config, schema: schemas.deliveriesSchema };
-  app.get(`${path}/:id/deliveries`, listing, (request) => {
-    const page = readPage(request, 'newest');
-    return onOne(request, deps, async (key) => {
-      await requireWebhook(deps, key);
-      const since = deps.now() - keptMs;
-      const read = (from: string, max: number) =>
-        readTenant(deps.db, key.tenantId, (tx) => listDeliveries(tx, key.id, since, from, max));
-      return answerPage(page, read, (rows) => rows.map(shownDelivery));
-    });
+  calls.onInput('post /:id/secret', schemas.rotateSchema, refuseMembers, async (call) => {
+    const { secret, previousValidUntilMs } = await rotateSecret(deps, keyOf(call), call.access);
+    return { secret, previousValidUntil: formatTimestamp(previousValidUntilMs) };
   });
+  calls.onInput('post /:id/test', schemas.testSchema, refuseMembers, async (call) =>
+    test(await requireWebhook(deps, keyOf(call)), call.access),
+  );
+  calls.onInput('post /:id/replay', schemas.replaySchema, requireReads, async (call) => {
+    const { fromSequence } = call.request.body as { fromSequence: number };
+    return showDue(deps, await replayWebhook(deps, keyOf(call), fromSequence, call.access));
+  });
+  const pageIn = (request: FastifyRequest) => readPage(request, 'newest');
+  calls.onInput('get /:id/deliveries', schemas.deliveriesSchema, pageIn, async (call, page) => {
+    const { tenantId, id } = keyOf(call);
+    await requireWebhook(deps, { tenantId, id });
+    const since = deps.now() - keptMs;
+    const read = (from: string, max: number) =>
+      readTenant(deps.db, tenantId, (tx) => listDeliveries(tx, id, since, from, max));
+    return answerPage(page, read, (rows) => rows.map(shownDelivery));
+  });
+}
+
+const keyOf = ({ tenantId, id }: TenantCall): WebhookKey => ({ tenantId, id: id() });
+
+function patchOf(request: FastifyRequest): WebhookPatch {
+  const patch = request.body as WebhookPatch;
+  // Otherwise a caller without the right to read could send the events to itself.
+  if (Object.keys(patch).some((member) => member !== 'name')) requireReads(request);
+  return patch;
 }
 
 /** Throws `forbidden` unless the caller may read the events. */
@@ -150,7 +101,7 @@ function requireReads({ principal }: FastifyRequest): void {
 }
 
 /** For calls without a body. Throws `validation_failed`. */
-async function refuseMembers({ body }: FastifyRequest): Promise<void> {
+function refuseMembers({ body }: FastifyRequest): void {
   const members = typeof body === 'object' && body !== null ? Object.keys(body) : [];
   if (members.length === 0) return;
   const errors = members.slice(0, fieldProblemsMax).map((member) => {
@@ -158,19 +109,6 @@ async function refuseMembers({ body }: FastifyRequest): Promise<void> {
     return { path: pointerOf(member), code: 'unknown_field', message };
   });
   throw new AppError('validation_failed', 'this call accepts no members', { errors });
-}
-
-/** Runs an operation on the webhook in the path. */
-function onOne<T>(
-  request: FastifyRequest,
-  deps: WebhookRouteDeps,
-  run: (key: WebhookKey, who: Who) => Promise<T>,
-): Promise<T> {
-  return readAsTenant(request, deps.recordAccess, lookAt('webhooks', request), async (access) => {
-    const id = uuidFromTypeId(webhookIdPrefix, (request.params as { id: string }).id);
-    if (id === null) throw noWebhook();
-    return run({ tenantId: access.tenantId, id }, access);
-  });
 }
 
 async function requireWebhook(
@@ -186,6 +124,12 @@ async function show(deps: WebhookRouteDeps, row: WebhookRow) {
   const [shown] = await showAll(deps, row.tenantId, [row]);
   if (!shown) throw noWebhook();
   return shown;
+}
+
+/** A webhook whose next message may be due now. */
+function showDue(deps: WebhookRouteDeps, row: WebhookRow) {
+  deps.wake();
+  return show(deps, row);
 }
 
 function showAll({ db, now }: WebhookRouteDeps, tenantId: string, rows: readonly WebhookRow[]) {

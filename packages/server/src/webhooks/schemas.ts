@@ -1,9 +1,7 @@
 import { messageTypes, webhookFacets, webhookFormats } from '@indelible/protocol';
 import { Type } from 'typebox';
-import { operatorHeaders } from '../access/index.ts';
 import {
   filterSchema,
-  idParams,
   label,
   nullable,
   PageQuery,
@@ -135,35 +133,24 @@ const NewWebhook = Type.Object(
   { ...strict, title: 'NewWebhook', description: 'The new webhook.' },
 );
 
-const tags = ['Webhooks'];
-const params = idParams('`whk_…`');
-const headers = operatorHeaders;
-const ofOne = { tags, params, headers };
-
 export const listSchema = {
-  tags,
   operationId: 'listWebhooks',
   summary: 'Webhooks, newest first',
   description: 'With their position in the log and their last delivery.',
-  querystring: PageQuery,
-  headers,
   response: { 200: pageOf('WebhookPage', Webhook, 'One page of webhooks, newest first.') },
 };
 
 export const createSchema = {
-  tags,
   operationId: 'createWebhook',
   'x-refuses': [409],
   summary: 'Make a webhook',
   description:
     'Begins at the present end of the log. Needs `events:read` too. At most 20 a tenant, `409` above that.',
-  headers,
   body: WebhookInput,
   response: { 201: NewWebhook },
 };
 
 export const getSchema = {
-  ...ofOne,
   operationId: 'getWebhook',
   summary: 'One webhook',
   description: 'With its position in the log and its last delivery; never with its secret.',
@@ -171,7 +158,6 @@ export const getSchema = {
 };
 
 export const changeSchema = {
-  ...ofOne,
   operationId: 'changeWebhook',
   summary: 'Change a webhook',
   description: 'Needs `events:read` too, unless only the name changes.',
@@ -180,7 +166,6 @@ export const changeSchema = {
 };
 
 export const removeSchema = {
-  ...ofOne,
   operationId: 'removeWebhook',
   summary: 'Remove a webhook and its deliveries',
   description: 'Takes effect at once and cannot be undone. Recorded.',
@@ -188,7 +173,6 @@ export const removeSchema = {
 };
 
 export const pauseSchema = {
-  ...ofOne,
   operationId: 'pauseWebhook',
   summary: 'Pause a webhook',
   description: 'It keeps its position in the log.',
@@ -196,7 +180,6 @@ export const pauseSchema = {
 };
 
 export const resumeSchema = {
-  ...ofOne,
   operationId: 'resumeWebhook',
   summary: 'Resume a webhook',
   description: 'Continues at once where it stopped, with the full number of attempts.',
@@ -204,7 +187,6 @@ export const resumeSchema = {
 };
 
 export const rotateSchema = {
-  ...ofOne,
   operationId: 'replaceWebhookSecret',
   'x-refuses': [409],
   summary: 'Replace the signing secret',
@@ -218,7 +200,6 @@ export const rotateSchema = {
 };
 
 export const testSchema = {
-  ...ofOne,
   operationId: 'testWebhook',
   'x-refuses': [409],
   summary: 'Call the receiver without any event',
@@ -240,7 +221,6 @@ export const testSchema = {
 };
 
 export const replaySchema = {
-  ...ofOne,
   operationId: 'replayWebhook',
   summary: 'Deliver again from an earlier event on',
   description:
@@ -253,7 +233,6 @@ export const replaySchema = {
 };
 
 export const deliveriesSchema = {
-  ...ofOne,
   operationId: 'listWebhookDeliveries',
   summary: 'Deliveries of a webhook, newest first',
   description: 'Every attempt of the last 30 days, up to 1,000.',

@@ -1,0 +1,121 @@
+import { type Scope, uuidFromTypeId } from '@indelible/protocol';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { TSchema } from 'typebox';
+import { type AppError, answerPage, idParams, PageQuery, readPage } from '../http/index.ts';
+import { type Database, readTenant, type TenantTx } from '../postgres/index.ts';
+import { lookAt, type OtherThing } from './look.ts';
+import { operatorHeaders } from './operator-headers.ts';
+import type { RecordAccess } from './record-looks.ts';
+import { readAsTenant, type TenantAccess } from './tenant-access.ts';
+
+/** A kind of things that tenants have. */
+interface Kind {
+  lookedAt: OtherThing;
+  path: string;
+  /** The group of calls in the OpenAPI document. */
+  tag: string;
+  scope: Scope;
+  idPrefix: string;
+  /** Of an id that names none of them. */
+  none: () => AppError;
+  /** The `input` of a call reports the problems of its body's schema with those of its own. */
+  judgesBodies?: boolean;
+}
+
+/** A call in the OpenAPI document. The first response has the status of success. */
+interface Operation {
+  operationId: string;
+  body?: TSchema;
+  querystring?: TSchema;
+  response: Readonly<Record<number, object>>;
+}
+
+export interface TenantCall {
+  access: TenantAccess;
+  tenantId: string;
+  request: FastifyRequest;
+  /** The UUID in the path. Throws `not_found` for an id of another form. */
+  id(): string;
+}
+
+type Verb = 'get' | 'post' | 'put' | 'patch' | 'delete';
+type Route = Verb | `${Verb} /${string}`;
+
+/**
+ * The calls on one kind of a tenant's things: for the tenant, and for an operator, whose look is
+ * recorded before the answer is sent (see `readAsTenant`).
+ */
+export class TenantCalls {
+  readonly #app: FastifyInstance;
+  readonly #deps: { db: Database; recordAccess: RecordAccess };
+  readonly #kind: Kind;
+
+  constructor(
+    app: FastifyInstance,
+    deps: { db: Database; recordAccess: RecordAccess },
+    kind: Kind,
+  ) {
+    this.#app = app;
+    this.#deps = deps;
+    this.#kind = kind;
+  }
+
+  on(route: Route, operation: Operation, run: (call: TenantCall) => Promise<unknown>): void {
+    this.onInput(route, operation, () => null, run);
+  }
+
+  /**
+   * A call at the kind's path or below it. `input` is read before the access is recorded: a request
+   * that it refuses has shown nothing.
+   */
+  onInput<Input>(
+    route: Route,
+    operation: Operation,
+    input: (request: FastifyRequest) => Input,
+    run: (call: TenantCall, input: Input) => Promise<unknown>,
+  ): void {
+    const { path, tag, scope, idPrefix, lookedAt, judgesBodies = false } = this.#kind;
+    const [verb, inside = ''] = route.split(' ') as [Verb, string?];
+    const status = Number(Object.keys(operation.response)[0]);
+    const schema = {
+      ...{ tags: [tag], headers: operatorHeaders },
+      ...(inside.includes('/:id') && { params: idParams(`\`${idPrefix}…\``) }),
+      ...operation,
+    };
+    const options = {
+      ...{ schema, config: { scope, schema: 'enforced' as const } },
+      attachValidation: judgesBodies && operation.body !== undefined,
+    };
+    this.#app[verb](`${path}${inside}`, options, async (request, reply) => {
+      const given = input(request);
+      const look = lookAt(lookedAt, request);
+      const answer = await readAsTenant(request, this.#deps.recordAccess, look, async (access) => {
+        const { tenantId } = access;
+        return run({ access, tenantId, request, id: () => this.#idIn(request) }, given);
+      });
+      return reply.code(status).send(answer);
+    });
+  }
+
+  /** All of them, newest first, page by page. */
+  list<Row extends { id: string }>(
+    operation: Operation,
+    read: (tx: TenantTx, from: string, max: number, access: TenantAccess) => Promise<Row[]>,
+    show: (rows: readonly Row[], tenantId: string) => object[] | Promise<object[]>,
+  ): void {
+    const paged = { querystring: PageQuery, ...operation };
+    this.onInput('get', paged, newestPage, ({ access, tenantId }, page) => {
+      const rows = (from: string, max: number) =>
+        readTenant(this.#deps.db, tenantId, (tx) => read(tx, from, max, access));
+      return answerPage(page, rows, (found) => show(found, tenantId));
+    });
+  }
+
+  #idIn({ params }: FastifyRequest): string {
+    const uuid = uuidFromTypeId(this.#kind.idPrefix, (params as { id: string }).id);
+    if (uuid === null) throw this.#kind.none();
+    return uuid;
+  }
+}
+
+const newestPage = (request: FastifyRequest) => readPage(request, 'newest');
