@@ -291,7 +291,7 @@ test('reload, Back, a copied link and paper keep the search', async () => {
   const colleague = await enter(copied.pathname + copied.search);
   await seeListed(colleague, first);
 
-  // The checkpoint is asked for when somebody prints, and not before.
+  // The checkpoint is asked for when a person prints, and not before.
   const asked: string[] = [];
   colleague.on('request', (request) => asked.push(new URL(request.url()).pathname));
   await colleague.reload();

@@ -133,7 +133,7 @@ test('an absence is proven event by event: nothing of the range can be left out'
   const { tenant, range, ids } = await history();
   const filters = { ...rangeOf(range), user: 'nobody@example.com' };
   expect(await intact(await capsule(tenant, filters))).toMatchObject({ matches: [], inRange: 4 });
-  // Someone with the owner's rights removes a match, and has the service make the file.
+  // An attacker with the owner's rights removes a match, and has the service make the file.
   const id = await saved(tenant, { ...rangeOf(range), user: bo.id });
   const uuid = (await service.call({ url: `/api/audit-logs/${ids[0]}/proof`, key: tenant.key }))
     .body.sequence;

@@ -13,7 +13,7 @@ import { type OpenPanel, openPanel } from './open-panel.ts';
 import { filters, rows, see } from './panel-page.ts';
 import { textsOf, untranslated, wordsOf } from './spoken.ts';
 
-/* What holds for every page, whoever reads it and on whatever screen. */
+/* What holds for every page, reader and screen. */
 
 // The history of a clinic whose people speak Portuguese: nothing it holds is an English word.
 const [{ cast: otherCast }, { cast } = { cast: undefined }] = demoTenants;

@@ -174,7 +174,7 @@ async function restoreBackup({ installation, random }: Attack): Promise<void> {
   }
 }
 
-/** Without a checkpoint behind the backup nobody could tell that the database went back. */
+/** Without a checkpoint after the backup no check can tell that the database went back. */
 async function expectCheckpoint({ members, store }: Installation): Promise<void> {
   const folder = join(store, 'checkpoints');
   const rounds = () => (existsSync(folder) ? readdirSync(folder).length : 0);

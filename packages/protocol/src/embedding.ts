@@ -73,7 +73,7 @@ const rules: Rules = {
 };
 
 /**
- * An appearance that someone else sent, or why it is refused as a whole. Every value is one of a
+ * An appearance from outside the panel, or why it is refused as a whole. Every value is one of a
  * list or has a strict form, so that none can carry CSS.
  */
 export function readAppearance(data: unknown): { appearance: Appearance } | { problem: string } {

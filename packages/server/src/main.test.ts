@@ -130,7 +130,7 @@ test('what was accepted before the stop is recorded and answered, then PostgreSQ
     await owner.query('SELECT FROM log_heads WHERE tenant_id = $1 FOR UPDATE', [tenantId]);
     const accepted = Array.from({ length: 6 }, (_, n) => record(service, `last ${n}`));
     await expect.poll(() => queued(service)).toBe(6);
-    // Somebody who connects and says nothing must not hold up the end.
+    // A client that connects and sends nothing must not delay the end.
     const silent = connect(Number(new URL(service.url).port), '127.0.0.1');
     await once(silent, 'connect');
     const stops = [service.stop(), service.stop()]; // as two signals do

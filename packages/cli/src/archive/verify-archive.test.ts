@@ -69,7 +69,7 @@ function copy(): { root: string; names: string[] } {
 const pathOf = ({ root, names }: ReturnType<typeof copy>, part: string) =>
   join(root, names.find((name) => name.includes(part)) ?? 'none');
 
-/** Writes a Parquet file again with other rows, as somebody with DuckDB would. */
+/** Writes a Parquet file again with other rows, as an attacker with DuckDB can. */
 async function rewrite(path: string, select: string): Promise<void> {
   await duckDb(
     `COPY (SELECT ${select} FROM '${path}' ORDER BY sequence) TO '${path}.new' (FORMAT parquet)`,

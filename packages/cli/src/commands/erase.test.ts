@@ -122,7 +122,7 @@ test('a segment that is emptied without a record of the log is found', async () 
   const id = '99999999-2222-4333-8444-555555555555';
   const body = eventOf({ actor: { ...actor, id } });
   await service.call({ method: 'POST', url: '/api/audit-logs', key: tenant.key, body });
-  // Whoever can change the table knows the salt, and gives the right hash.
+  // An attacker who can change the table knows the salt, and gives the right hash.
   const { rows } = await service.owner.query(
     'SELECT actor_email, actor_ip, actor_user_agent, resource_name, salts FROM audit_events WHERE actor_id = $1',
     [id],

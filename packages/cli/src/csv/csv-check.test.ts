@@ -79,7 +79,7 @@ test('a table written before semicolons of JSON cells were escaped is still what
   expect(changed).toBeGreaterThanOrEqual(0);
   const header = csvHeader(columns);
   expect(await verifiedText([header, ...former].join(''))).toMatchObject({ result: 'intact' });
-  // A row is written the one way or the other, by nobody in both.
+  // A row is written in one of the two ways, never in both.
   const both = former.with(changed, rows[changed]?.replace('\\u003b', ';') ?? '');
   const report = await verifiedText([header, ...both].join(''));
   expect(report.findings.byCode).toEqual({ csv_row_altered: 1 });

@@ -119,7 +119,7 @@ test('the beginning of another export is never continued, and a file never overw
   );
   truncateSync(`${target}.part`);
   const client = await clientWithKey();
-  await exportTable(client, target, csvTerms(), noProgress); // an export nobody knows: begun anew
+  await exportTable(client, target, csvTerms(), noProgress); // an unknown export: begun anew
   expect(() => new PartFile(target, csvTerms())).toThrow('exists already');
 });
 

@@ -36,7 +36,7 @@ async function grow(index: number): Promise<string> {
 }
 
 /**
- * Signs the first entries as they are now, as somebody
+ * Signs the first entries as they are now, as an attacker
  * with the key who avoids the service's own rounds.
  */
 async function publishByHand(size: number): Promise<void> {
@@ -122,7 +122,7 @@ test('a log that was cut off and signed again is found by whoever has seen it lo
   seenBy('two').add(lastSeen, new Date());
   const narrower = await log.verify({}, 'two');
   expect(narrower.firstDamage).toMatchObject({ sequence: 200, lastSequence: 300 });
-  // Somebody who has seen nothing before cannot tell: that is what checkpoints are kept for.
+  // A reader without an earlier checkpoint cannot tell: that is why checkpoints are kept.
   expect((await log.verify({}, 'another machine')).result).toBe('intact');
   expect((await log.verify()).result).toBe('damaged');
 });

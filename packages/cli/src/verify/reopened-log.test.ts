@@ -119,7 +119,7 @@ test('a reopened log whose older entries are others than those seen is found', a
   await record(1);
   await tick();
   await rewindTo(backup);
-  // Somebody uses the occasion, and makes everything agree but what this machine has seen.
+  // An attacker makes everything agree, except with what this machine has seen.
   const report = await log.verify({ reopened: true }, machineThatSaw(500));
   expect(report.findings.byCode).toEqual({ earlier_root_mismatch: 1 });
 });

@@ -78,7 +78,7 @@ export interface ViewInput {
   last?: string | null;
   /** Columns of the panel's list. */
   columns?: string[] | null;
-  /** Whether everybody in the tenant has it. */
+  /** Whether each person of the tenant has it. */
   shared: boolean;
 }
 

@@ -8,7 +8,7 @@ import {
   verifyEvent,
 } from '../index.ts';
 
-/* Proofs of a real service, and what somebody between it and us could make of them. */
+/* Proofs of a real service, and what an attacker between it and us can make of them. */
 
 const service = await testService();
 const url = await service.app.http.listen({ host: '127.0.0.1', port: 0 });
@@ -22,7 +22,7 @@ const { checkpoint } = await verifyEvent(client, id);
 const origin = checkpoint?.origin ?? '';
 const vkeys = (await client.log.keys(origin)).keys.map(({ vkey }) => vkey);
 
-/** A client that reads through somebody who changes what the service says. */
+/** A client that reads through an attacker who changes the answers. */
 function changed(change: (text: string) => string) {
   return createClient({
     url,

@@ -67,7 +67,7 @@ afterAll(() => rmSync(root, { recursive: true }));
 const newFolder = () => mkdtempSync(join(root, 'spool-'));
 const never = new Promise<never>(() => {});
 
-/** One life of the host's process; after its end nobody sees what it still does. */
+/** One life of the host's process; what it does after its end is not observed. */
 function begin(service: Service, spoolFolder: string, durable: boolean) {
   const life = { isOver: false };
   const recordBatchTexts = async (texts: readonly string[]): Promise<BatchResult[]> => {

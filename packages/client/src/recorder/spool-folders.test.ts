@@ -85,7 +85,7 @@ test('a process that was silent for long finds out that its folder was taken, an
   const folders = new SpoolFolders(root);
   const folder = folders.make();
   rmSync(folder, { recursive: true });
-  expect(folders.isStillOurs(folder)).toBe(true); // it has just shown itself: nobody can have taken it
+  expect(folders.isStillOurs(folder)).toBe(true); // just touched: no process took it
   folders.touch();
   expect(folders.isStillOurs(folder)).toBe(false);
 });

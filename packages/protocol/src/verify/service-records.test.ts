@@ -39,7 +39,7 @@ test('a change of a tenant tells which plan and hold were in force, and which ar
     after: { plan: 'Pro', legalHold: true },
   };
   expect(taken(lineOf(change)).terms).toEqual([expected]);
-  // With its states withheld the change alone says the same; with both withheld nobody knows.
+  // With its states withheld the change alone says the same; with both withheld it is unknown.
   expect(taken(withholdSegments(sha, lineOf(change), ['state'])).terms).toEqual([expected]);
   expect(taken(withholdSegments(sha, lineOf(change), ['state', 'change'])).terms).toMatchObject([
     { before: null, after: null },

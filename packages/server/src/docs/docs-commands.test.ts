@@ -50,7 +50,7 @@ curl() {
 async function statusesOf(commands: string): Promise<string[]> {
   writeFileSync(join(folder, 'statuses'), '');
   writeFileSync(join(folder, 'script'), prelude + commands);
-  // Without the environment of whoever runs the tests:
+  // Without the environment of the person who runs the tests:
   // no variable of theirs stands in for one of ours.
   const env = { PATH: process.env.PATH, HOME: folder };
   await run('bash', ['script'], { cwd: folder, env, timeout: 60_000 });

@@ -166,7 +166,7 @@ test('a file that could not be removed is removed by the next run', async () => 
   const target = { tenantId: tenant.id, actor: ana };
   const removeFile = () => Promise.reject(new Error('the object store is away'));
   await expect(eraseNow(service, target, { removeFile })).rejects.toThrow('away');
-  // Nobody is shown it any more.
+  // It is shown to no reader any more.
   const gone = await service.call({ url: `${exportsUrl}/${id}/download`, key: tenant.key });
   expect(gone.status).toBe(410);
   await eraseNow(service, target);

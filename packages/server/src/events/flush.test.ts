@@ -64,7 +64,7 @@ async function holdHeads(...tenantIds: string[]): Promise<() => Promise<void>> {
   return release;
 }
 
-/** How many sessions of the service wait for somebody's lock. */
+/** How many sessions of the service wait for a lock. */
 async function waitingSessions(): Promise<number> {
   const { rows } = await service.owner.query<{ count: number }>(
     `SELECT count(*)::int FROM pg_stat_activity

@@ -20,7 +20,7 @@ interface Tenant {
 let service: TestService;
 let ours: Tenant;
 let theirs: Tenant;
-/** What nobody has. */
+/** Values that no tenant has. */
 let missing: Omit<Tenant, 'key'>;
 let port: number;
 

@@ -207,7 +207,7 @@ test('an object that nobody released is gone past, and what it holds is never se
   const { id, key } = await service.tenant();
   await tick();
   const { note, origin, size, root } = await checkpointOf(app, key);
-  // Somebody who can write the store: the tree head is right, the signature nobody's.
+  // An attacker who can write to the store: the tree head is right, the signature is of no key.
   const round = rounds().length + 1;
   const forged = `${origin}\n${size}\n${root.toString('base64')}\n\n\u2014 ${origin} ${Buffer.alloc(68).toString('base64')}\n`;
   const body = JSON.stringify({ round, at: new Date().toISOString(), notes: [forged] });
@@ -301,7 +301,7 @@ test('a round that runs already may have looked too early: who asks meanwhile ge
   const store = folderStore();
   const entered = Promise.withResolvers<void>();
   const asked = Promise.withResolvers<void>();
-  // The round has read the logs, and its object is on the way until somebody has asked and waited.
+  // The round has read the logs; its object is written after another caller has asked and waits.
   const slow: ObjectStore = {
     ...store,
     async putIfAbsent(name, body) {
@@ -311,7 +311,7 @@ test('a round that runs already may have looked too early: who asks meanwhile ge
     },
   };
   const pause = async (ms: number) => {
-    if (ms > 1_000) return new Promise<void>(() => {}); // nobody is late
+    if (ms > 1_000) return new Promise<void>(() => {}); // no caller is late
     asked.resolve();
   };
   const failures: unknown[] = [];

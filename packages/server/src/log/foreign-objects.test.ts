@@ -10,7 +10,7 @@ import { checkpointOf } from '../testing/checkpoints.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { eventOf, platformKey, testService } from '../testing/service.ts';
 
-/* Somebody can write into the object store, and nowhere else. */
+/* An attacker can write into the object store, and nowhere else. */
 
 const cleanup: (() => unknown)[] = [];
 afterAll(async () => {
@@ -49,7 +49,7 @@ async function installation() {
   return { ...service, backups, env, folder, path, metric, record, finding, tick };
 }
 
-/** A round as somebody without the key would write it: all is right but the signatures. */
+/** A round as an attacker without the key writes it: only the signatures are wrong. */
 function forged(round: number, origin: string, size: number): string {
   const rubbish = Buffer.alloc(68, 7).toString('base64');
   const root = Buffer.alloc(32).toString('base64');

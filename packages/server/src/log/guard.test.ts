@@ -104,7 +104,7 @@ const { service: stopped, tenant: loser, owner: stoppedOwner } = await rewound()
 const bystander = await stopped.another();
 
 test('a database that is rewound under a running service stops it at the next round', async () => {
-  // Connections come back by themselves; until the round nobody can know.
+  // Connections come back by themselves; the service notices at the next round.
   await record(stopped, loser.key, 1);
   expect(await halted(stopped.app)).toBe(0);
   await stopped.tick();

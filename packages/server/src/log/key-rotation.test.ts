@@ -130,7 +130,7 @@ test('a key made by default replaces none: that process says so at its start, an
   const { app, dataDir, servingUrl, ...service } = await installation();
   const { id, key } = await service.tenant();
   await ticked(app);
-  // Whoever starts a second host without thinking of the key lets it make another one.
+  // A second host that is started without the key makes a key of its own.
   const otherDataDir = join(dataDir, 'of-another-host');
   const start = async (env: Environment) => {
     const started = new RunningService({

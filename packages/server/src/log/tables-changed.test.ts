@@ -9,7 +9,7 @@ import { expectLogIntact, expectTreeIntact } from '../testing/intact.ts';
 import { eventOf, platformKey, serviceOn, testService } from '../testing/service.ts';
 
 /*
- * Somebody changes the tables of the log, all they like, and covers it up; the object store stays.
+ * An attacker changes the tables of the log and covers it up; the object store stays.
  */
 
 const cleanup: (() => unknown)[] = [];
@@ -229,7 +229,7 @@ test.each(Object.entries(surplus))(
     const isSurplus = sql.startsWith('INSERT');
     const finding = /20 entries has further entries behind its end|255 entries .* not all stored/;
     expect(await service.haltReason()).toMatch(finding);
-    // What somebody put there goes; of what somebody took away nothing comes back.
+    // Added rows are removed; removed rows do not come back.
     const lost = { tenantId: damaged.id, size: 77, publishedSize: 255 };
     expect(await reopenLog(service.env)).toMatchObject(isSurplus ? [] : [lost]);
     expect((await service.record(damaged.key)).status).toBe(201);

@@ -64,7 +64,7 @@ test('logs that stand still after a restore are a failure that says what happene
   await call({ method: 'POST', url: '/api/audit-logs', key, body: eventOf() });
   await app.checkpoints.tick();
   await backups.restore(backup);
-  // Nobody has looked yet: doctor knows what the service knows, and does not look for itself.
+  // No round has run yet: doctor reads what the service has stored, and checks nothing itself.
   expect((await look()).logs).toMatchObject({ level: 'ok' });
   await app.checkpoints.tick();
   const { logs } = await look();

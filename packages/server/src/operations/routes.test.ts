@@ -288,7 +288,7 @@ test('no log line holds personal data, credentials, ids or event contents, whate
   cleanup.push(() => child.end('SIGKILL'));
   await child.started();
   const tenant = await service.tenant();
-  // `zebra` stands for everything that nobody may find in a log.
+  // `zebra` stands for everything that must not be in a log.
   const event = (more: object = {}) =>
     eventOf({
       tenantId: tenant.id,

@@ -21,7 +21,7 @@ export function operationsRoutes(
 ): void {
   const { db } = deps;
   const readMetrics = metricsText(deps.registry);
-  // Open to everybody: a flood of calls must not become a flood of writes.
+  // Public: a flood of calls must not become a flood of writes.
   const look = sharedWhileRunning(() =>
     Promise.all([haltReason(db, 2_000), probeWrite(db, 2_000)]),
   );

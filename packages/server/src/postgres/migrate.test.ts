@@ -19,7 +19,7 @@ const password = 's3cr3t-that-nobody-else-may-ever-read';
 let postgres: EmbeddedPostgres;
 let superuser: pg.Client;
 let allMigrations: string[];
-/** The first database of the cluster: whoever migrates it makes the roles. */
+/** The first database of the cluster: its migration makes the roles. */
 let first: Database & { applied: string[] };
 
 beforeAll(async () => {

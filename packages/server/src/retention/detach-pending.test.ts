@@ -24,7 +24,7 @@ import { type TestService, testService } from '../testing/service.ts';
 import type { RetentionDeps, RetentionRun } from './retention.job.ts';
 import { takeRetentionLock } from './terms.store.ts';
 
-/* Partitions on their way out while somebody still has them open: a backup, or a long report. */
+/* Partitions that are detached while a backup or a long report still reads them. */
 
 let service: TestService;
 beforeAll(async () => {
@@ -51,7 +51,7 @@ async function longReader(): Promise<() => Promise<void>> {
   };
 }
 
-/** Begins to take a partition out that somebody reads, as a run that is cut off there leaves it. */
+/** Begins to detach a partition that a session reads, as an interrupted run leaves it. */
 async function beginDetaching(name: string): Promise<void> {
   await service.owner.query('SET lock_timeout = 100');
   const detach = `ALTER TABLE audit_events DETACH PARTITION ${name} CONCURRENTLY`;

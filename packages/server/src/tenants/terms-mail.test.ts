@@ -81,7 +81,7 @@ test('former addresses are told that they are, and for 30 days of what follows',
   const id = await tenantTold(['first@example.com'], { legalHold: true });
   const subjects = () => mailsTo('first@example.com').map(({ parsed }) => parsed?.subject);
   const { terms } = mailTexts.en;
-  // All of it in one sitting, in an order that should leave nobody to be told.
+  // All at once, in an order that leaves no recipient in the end.
   for (const body of [{ notifyEmails: [] }, { legalHold: false }, { plan: 'Pro' }]) {
     expect(await put(id, body)).toBe(200);
   }

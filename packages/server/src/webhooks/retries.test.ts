@@ -237,9 +237,9 @@ test('whoever the tenant named is told in its language; mail that waits keeps no
   const gone = await hooks.create({ url: `${receiver.url}?token=only-theirs`, name: 'Colector' });
   await hooks.record({ resource: { type: 'ivr', id: tenant.id, name: 'a word of the event' } });
   await deliver();
-  // A test that somebody makes meanwhile is not why it was paused.
+  // A test that a person makes meanwhile is not why it was paused.
   expect((await hooks.act(gone.id, 'test')).body.ok).toBe(true);
-  // Nobody works on mail yet, and deliveries go on.
+  // No worker sends mail yet, and deliveries go on.
   const fine = await hooks.create();
   await hooks.record();
   await deliver();
