@@ -11,6 +11,8 @@ import { basename, join } from 'node:path';
 const needs: Record<string, readonly string[]> = {
   'image.deploy.test.ts': ['root', 'podman', 'runc', 'mmdebstrap'],
   'prometheus.deploy.test.ts': ['prometheus', 'promtool'],
+  'proxies.deploy.test.ts': ['nginx', 'caddy'],
+  'units.deploy.test.ts': ['systemd-analyze'],
 };
 
 const root = join(import.meta.dirname, '..');

@@ -12,6 +12,7 @@ const workspaces = ['protocol', 'client', 'cli', 'server'].map((name) => `packag
 const folders = [
   ...workspaces.map((workspace) => `${workspace}/src`),
   ...['packages/server/migrations', 'packages/panel/dist', 'locales'],
+  ...['deploy/systemd', 'deploy/proxies'],
 ];
 const testOnly = /\.test\.ts$|packages\/(cli|server)\/src\/testing$/;
 const parquet = '@duckdb/node-api';

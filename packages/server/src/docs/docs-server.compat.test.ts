@@ -36,14 +36,17 @@ function urlOf(login: string): string {
   return url.href;
 }
 
+const etc = join(folder, 'etc');
+const keyFile = join(etc, 'signing-key.pem');
 const page = readFileSync(join(root, 'docs/operations/server.md'), 'utf8')
   .replaceAll('/opt/indelible', root)
-  .replaceAll('/etc/indelible', join(folder, 'etc'))
+  .replaceAll('/etc/indelible', etc)
+  .replaceAll('/run/indelible/signing-key.pem', keyFile) // where systemd puts a copy
   .replaceAll('/var/lib/indelible', join(folder, 'var'))
   // The embedded cluster has a login and a database of these names already.
   .replaceAll('indelible_app', 'recipe_app')
   .replace('CREATE DATABASE indelible', 'CREATE DATABASE recipe')
-  .replace(/postgres:\/\/(\w+:[\w-]+)@db\.example\.com\/indelible/g, (_, login) => urlOf(login));
+  .replace(/postgres:\/\/(\w+:\$\w+)@127\.0\.0\.1\/indelible/g, (_, login) => urlOf(login));
 const blocks = (language: string) =>
   [...page.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))].map(
     ([, code = '']) => code,
@@ -51,40 +54,51 @@ const blocks = (language: string) =>
 
 const replaced = `set -euo pipefail
 install() { mkdir -m 0700 "\${@: -1}"; }
-runuser() { shift 3; "$@"; }
+runuser() { case "$2" in postgres) cat > '${join(folder, 'roles.sql')}';; *) shift 3; "$@";; esac; }
 useradd() { :; }
 npm() { :; }
+cp() { :; }
 systemctl() { :; }
 `;
 const env = { PATH: process.env.PATH, HOME: folder };
 const bash = (script: string) =>
   run('bash', ['-c', replaced + script], { cwd: root, env, timeout: 60_000 });
 
-test('the recipe for a server ends in a service that the doctor finds sound', async () => {
+/** Runs what step 4 gives to psql. */
+async function makeLogins(): Promise<void> {
   const superuser = new pg.Client({ connectionString: postgres.ownerUrl });
   superuser.on('error', () => {}); // a failed test leaves it open when the cluster stops
   await superuser.connect();
-  for (const sql of blocks('sql').join('').split('\n').filter(Boolean)) await superuser.query(sql);
+  const sql = readFileSync(join(folder, 'roles.sql'), 'utf8');
+  for (const statement of sql.split('\n').filter(Boolean)) await superuser.query(statement);
   await superuser.end();
+}
+
+const unit = (name: string) =>
+  readFileSync(join(root, 'deploy/systemd', name), 'utf8').replaceAll('/opt/indelible', root);
+const execOf = (name: string) => /^ExecStart=(.*)$/m.exec(unit(name))?.[1] ?? '';
+
+test('the ten commands for a server end in a service that the doctor finds sound', async () => {
   const commands = blocks('sh');
+  expect(commands).toHaveLength(11);
   const check = commands.pop() ?? '';
-  const { stdout } = await bash(commands.join(''));
+  const migrate = commands.findIndex((command) => command.includes('main.ts migrate'));
+  await bash(commands.slice(0, migrate).join(''));
+  await makeLogins();
+  const { stdout } = await bash(commands.slice(migrate).join(''));
   expect(stdout).toMatch(/^applied 0001-/m);
 
-  const [unit = ''] = blocks('ini');
-  const [, start] = /^ExecStart=(.*)$/m.exec(unit) ?? [];
-  const [, file] = /^EnvironmentFile=(.*)$/m.exec(unit) ?? [];
-  const exec = `set -a; . ${file}; export PORT=0; exec ${start} --json`;
+  const load = `set -a; . ${etc}/environment; `;
+  const exec = `${load} export PORT=0; exec ${execOf('indelible.service')} --json`;
   service = spawn('bash', ['-c', exec], { cwd: root, env, stdio: ['ignore', 'pipe', 'ignore'] });
   if (service.stdout === null) throw new Error('the service has no standard output');
   const [line] = await once(createInterface({ input: service.stdout }), 'line');
   const { url } = JSON.parse(line);
 
-  const load = `set -a; . ${file}; set +a\n`;
-  const sound = await bash(load + check.replace('http://127.0.0.1:3000', url));
+  const sound = await bash(check.replace('http://127.0.0.1:3000', url));
   expect(sound.stdout).not.toMatch(/^(fail|warn)/m);
   expect(sound.stdout).toMatch(/^ok +service: /m);
-  const [cron = ''] = blocks('text');
-  const retention = await bash(cron.replace(/^[\d* ]+ root /, ''));
+  const job = execOf('indelible-owner@.service').replace('%i', 'retention');
+  const retention = await bash(`${load} . ${etc}/owner; ${job}`);
   expect(retention.stdout).not.toBe('');
 });

@@ -1,0 +1,41 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+
+/* The units as systemd reads them, with the program in this repository instead of /opt. */
+
+const root = join(import.meta.dirname, '../..');
+const folder = mkdtempSync(join(tmpdir(), 'indelible-units-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const instances: Record<string, string> = {
+  'indelible.service': 'indelible.service',
+  'indelible-owner@.service': 'indelible-owner@retention.service',
+  'indelible-owner@.timer': 'indelible-owner@retention.timer',
+};
+for (const [file, instance] of Object.entries(instances)) {
+  cpSync(join(import.meta.dirname, file), join(folder, instance));
+  const text = readFileSync(join(folder, instance), 'utf8');
+  writeFileSync(join(folder, instance), text.replaceAll('/opt/indelible', root));
+}
+const analyze = (...args: string[]) =>
+  execFileSync('systemd-analyze', args, { cwd: folder, encoding: 'utf8', stdio: 'pipe' });
+
+test('systemd finds nothing to complain of in the units', () => {
+  const units = readdirSync(import.meta.dirname).filter((file) => !file.endsWith('.ts'));
+  expect(units.sort()).toEqual(Object.keys(instances).sort());
+  const paths = Object.values(instances).map((file) => join(folder, file));
+  expect(analyze('verify', '--man=no', ...paths)).toBe('');
+});
+
+test.each(['indelible.service', 'indelible-owner@retention.service'])(
+  '%s has an exposure of at most 2 of 10 in systemd’s own rating',
+  (file) => {
+    const unit = join(folder, file);
+    expect(analyze('security', '--offline=true', '--threshold=20', '--no-pager', unit)).toContain(
+      'OK',
+    );
+  },
+);
