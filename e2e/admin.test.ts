@@ -1,45 +1,28 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import type { EventInput } from '@indelible/client';
-import { uuidFromEventId, uuidTimeMs } from '@indelible/protocol';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { languages } from '../locales/languages.ts';
 import { textsIn } from '../locales/texts.ts';
-import { demoHistory } from '../packages/cli/src/demo/history.ts';
-import { demoTenants, loadDemo } from '../packages/cli/src/demo/load-demo.ts';
 import { languageCodes } from '../packages/panel/src/i18n/languages.ts';
 import { restoringHost } from '../packages/server/src/testing/restoring-host.ts';
-import { eventOf, serviceOn } from '../packages/server/src/testing/service.ts';
+import { dayMs, demoIn, demoTenant, idsOf } from './demo-history.ts';
 import { type OpenPanel, openPanel } from './open-panel.ts';
 import { choose, command, detail, filters, listedIds, rows, see, seeListed } from './panel-page.ts';
-import { slowDatabase } from './slow-database.ts';
 
 /* A tenant's admin at work, in half a year of a contact centre's history. */
 
-const nowMs = Date.now();
-const [{ cast, seed, settings }] = demoTenants;
-const { tenantId } = cast;
-const history = demoHistory(cast, seed, nowMs).map((event) => ({
-  ...event,
-  id: event.id ?? '',
-  ms: uuidTimeMs(uuidFromEventId(event.id ?? '') ?? ''),
-}));
-const dayMs = 86_400_000;
-const lastMonth = history.filter(({ ms }) => ms >= nowMs - 30 * dayMs);
-
+const { tenantId, settings } = demoTenant;
 let panel: OpenPanel;
+let demo: Awaited<ReturnType<typeof demoIn>>;
 // A browser shares its machine with whatever else is tested.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 180_000 });
 
 beforeAll(async () => {
   panel = await openPanel({ WEBHOOK_ALLOW_PRIVATE: 'true' });
-  await loadDemo(panel.client, nowMs);
+  demo = await demoIn(panel);
 });
 afterAll(() => panel?.close());
 afterEach(() => expect(panel.troubles()).toEqual([]));
 
-const idsOf = (events: readonly { id: string }[]) => events.map(({ id }) => id);
 const enter = (path?: string): Promise<Page> =>
   panel.enter({ tenantId, ...(path === undefined ? {} : { path }) });
 
@@ -47,7 +30,9 @@ test('who deleted a queue, when, and what it held is found by choosing two filte
   const page = await enter();
   await choose(page, 'Action', 'Delete');
   await choose(page, 'Resource', 'Queue');
-  const deleted = lastMonth.filter((e) => e.action === 'delete' && e.resource.type === 'queue');
+  const deleted = demo.lastMonth.filter(
+    (e) => e.action === 'delete' && e.resource.type === 'queue',
+  );
   const [only] = deleted;
   if (!only || deleted.length > 1) throw new Error('the history is another one');
   await seeListed(page, [only.id]);
@@ -60,7 +45,7 @@ test('who deleted a queue, when, and what it held is found by choosing two filte
 });
 
 test('a name typed into the search field finds its events, whatever its case', async () => {
-  const only = lastMonth.find((e) => e.action === 'delete' && e.resource.type === 'queue');
+  const only = demo.lastMonth.find((e) => e.action === 'delete' && e.resource.type === 'queue');
   const page = await enter();
   const words = filters(page).getByRole('searchbox', { name: 'Words' });
   await words.fill(only?.resource.name?.toUpperCase() ?? '');
@@ -68,7 +53,7 @@ test('a name typed into the search field finds its events, whatever its case', a
   await choose(page, 'Action', 'Delete');
   await seeListed(page, [only?.id ?? '']);
   await filters(page).getByRole('button', { name: 'Remove the filter Words' }).click();
-  const deleted = lastMonth.filter(({ action }) => action === 'delete').reverse();
+  const deleted = demo.lastMonth.filter(({ action }) => action === 'delete').reverse();
   await seeListed(page, idsOf(deleted));
   await see(words).toHaveValue('');
   await page.context().close();
@@ -79,7 +64,7 @@ test('what an assistant did for a person, and was denied, is found and shown as 
   await filters(page).getByRole('combobox', { name: 'More filters' }).selectOption('Kind of actor');
   await page.getByRole('option', { name: /^Assistant/ }).click();
   await page.keyboard.press('Escape');
-  const acts = lastMonth.filter(({ actor }) => actor.type === 'agent').reverse();
+  const acts = demo.lastMonth.filter(({ actor }) => actor.type === 'agent').reverse();
   await seeListed(page, idsOf(acts));
   await choose(page, 'Outcome', 'Denied');
   const denied = acts.filter(({ outcome }) => outcome === 'denied');
@@ -109,9 +94,9 @@ test('a calendar month of policy changes lists exactly its changes, oldest first
   const monthOf = (ms: number) =>
     new Date(ms).toLocaleDateString('en-US', { timeZone: zone, month: 'long', year: 'numeric' });
   const [today = 1] = [
-    Number(new Date(nowMs).toLocaleDateString('en-US', { timeZone: zone, day: 'numeric' })),
+    Number(new Date(demo.nowMs).toLocaleDateString('en-US', { timeZone: zone, day: 'numeric' })),
   ];
-  const lastDayMs = nowMs - today * dayMs;
+  const lastDayMs = demo.nowMs - today * dayMs;
   const [month = '', year = ''] = monthOf(lastDayMs).split(' ');
   const lastDay = new Date(lastDayMs).toLocaleDateString('en-US', {
     timeZone: zone,
@@ -179,7 +164,7 @@ test('a calendar month of policy changes lists exactly its changes, oldest first
   await command(page, 'last month');
   await see(whole).toBeVisible();
   await page.getByRole('combobox', { name: 'Sort' }).selectOption('Oldest first');
-  const changes = history.filter(
+  const changes = demo.history.filter(
     ({ ms, resource }) =>
       resource.type === 'recording_policy' && monthOf(ms) === `${month} ${year}`,
   );
@@ -196,7 +181,7 @@ test('a calendar month of policy changes lists exactly its changes, oldest first
 test('two versions of a menu are compared, one is put back by the host product, another is refused', async () => {
   const host = await restoringHost(Date.now);
   host.answers = [{ status: 'applied' }, { status: 'refused', reason: 'Frozen until Monday' }];
-  const menus = history.filter(({ resource }) => resource.name === 'Main menu').reverse();
+  const menus = demo.history.filter(({ resource }) => resource.name === 'Main menu').reverse();
 
   const page = await enter('/settings/audit/events?resource=ivr&last=all');
   await page.getByRole('button', { name: 'Main menu' }).first().click();
@@ -331,7 +316,7 @@ test('dragging over the histogram leads to just the events of the bars that were
   if (from === undefined || to === undefined) throw new Error('there is no range');
   expect((to - from) / dayMs).toBeGreaterThan(5);
   expect((to - from) / dayMs).toBeLessThan(9);
-  const inside = history.filter(({ ms }) => ms >= from && ms < to);
+  const inside = demo.history.filter(({ ms }) => ms >= from && ms < to);
   await see(page.getByText(`${inside.length} events`, { exact: true })).toBeVisible();
   await seeListed(page, idsOf(inside.reverse().slice(0, 50)));
   await page.goto(`${page.url()}&action=update`);
@@ -351,136 +336,6 @@ test('dragging over the histogram leads to just the events of the bars that were
   await see(page.getByRole('button', { name: 'Action Update' })).toBeVisible();
   for (let step = 0; step < 7; step += 1) await page.goBack();
   await see(page).toHaveURL(before);
-  await page.context().close();
-});
-
-test('a list of more exports than a page holds goes on to the very first one', async () => {
-  const id = randomUUID();
-  await panel.client.tenants.put(id, { name: 'Busy', plan: 'Pro' });
-  const headers = { 'x-tenant-id': id, 'x-access-reason': 'fifty%20exports' };
-  const body = { filters: {}, format: 'csv' };
-  const call = { method: 'POST', url: '/api/audit-logs/exports', headers, body } as const;
-  // No more at a time than are sent at once: those that wait too long would become jobs.
-  for (let made = 0; made < 51; made += 3) {
-    const answers = await Promise.all([1, 2, 3].map(() => panel.service.call(call)));
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
-  }
-  const page = await panel.enter({ tenantId: id, path: '/settings/audit/exports' });
-  const listed = page.getByRole('main').getByRole('listitem');
-  await see(listed).toHaveCount(50);
-  await page.getByRole('button', { name: 'Older' }).click();
-  await see(listed).toHaveCount(51);
-  await see(page.getByRole('button', { name: 'Older' })).toHaveCount(0);
-  await page.context().close();
-});
-
-test('an export of more rows than are sent at once tells how far it is while it is made, and is whole', async () => {
-  const count = 10_400;
-  const id = randomUUID();
-  await panel.client.tenants.put(id, { name: 'Large', plan: 'Enterprise' });
-  const events = Array.from(
-    { length: count },
-    () => ({ tenantId: id, ...eventOf() }) as EventInput,
-  );
-  await panel.client.recordBatch(events);
-  // The worker is a process of its own, far from its database: what it does can be watched.
-  const database = await slowDatabase(panel.service.servingUrl, 300);
-  const env = { DATA_DIR: panel.service.dataDir };
-  const worker = await serviceOn(database.url, panel.service.clock, env);
-
-  const page = await panel.enter({ tenantId: id, path: '/settings/audit/exports?last=all' });
-  await page.getByRole('button', { name: 'Prepare the file' }).click();
-  const job = page.getByRole('main').getByRole('listitem').first();
-  await see(job).toContainText('Queued');
-  worker.app.jobs.start();
-  const progress = job.getByText(/^[\d,]+ of 10,4\d\d rows$/);
-  const doneRows = async () =>
-    Number((await progress.textContent())?.split(' ')[0]?.replace(',', ''));
-  await see(progress).not.toHaveText(/^0 of/);
-  const first = await doneRows();
-  expect(first).toBeLessThan(count);
-  await expect.poll(doneRows, { timeout: 15_000 }).toBeGreaterThan(first);
-  await see(job.getByRole('progressbar', { name: 'Running' })).toBeVisible();
-  database.hurry();
-  await see(job).toContainText('Ready');
-  const [download] = await Promise.all([
-    page.waitForEvent('download'),
-    job.getByRole('link', { name: 'Download now' }).click(),
-  ]);
-  const file = await readFile(await download.path());
-  await see(job).toContainText(createHash('sha256').update(file).digest('hex').slice(0, 16));
-  expect(file.toString().split('\r\n').length).toBeGreaterThan(count);
-
-  await page.context().close();
-  await worker.app.http.close();
-  await worker.db.close();
-  await database.close();
-});
-
-test('who listened to recordings is two clicks away, counted per person and day, with the odd night marked', async () => {
-  const page = await enter();
-  await page.getByRole('link', { name: 'Sensitive access' }).click();
-  const listened = lastMonth.filter(
-    ({ resource, action }) => resource.type === 'recording' && /access|download/.test(action),
-  );
-  const people = Map.groupBy(listened, ({ actor }) => actor.email ?? '');
-  expect(people.size).toBe(3);
-  for (const [email, events] of people) {
-    const row = page.getByRole('row').filter({ hasText: email });
-    await see(row.getByRole('cell').first()).toHaveText(String(events.length));
-  }
-  await see(
-    page.getByRole('link', { name: /rhea\.kapoor.*: \d+\. Unusually many/ }),
-  ).not.toHaveCount(0);
-
-  // Over a year and on a phone the odd night is still the first that is seen.
-  await page.setViewportSize({ width: 360, height: 740 });
-  await page.goto(`${panel.url}/settings/audit/sensitive-access?last=365d`);
-  const odd = page.getByRole('region', { name: /^\d+ unusual days?$/ });
-  await see(odd.getByRole('link').first()).toBeInViewport();
-  const first = page.getByRole('row').nth(1);
-  await see(first.getByRole('img', { name: /unusual day/ })).toBeInViewport();
-  await see(first.getByRole('cell').first()).toBeInViewport();
-  await odd
-    .getByRole('link', { name: /^rhea\.kapoor/ })
-    .first()
-    .click();
-  await see(page.getByRole('button', { name: /^User rhea\.kapoor/ })).toBeVisible();
-  await page.goBack();
-  await page.setViewportSize({ width: 1440, height: 900 });
-
-  await page.goto(`${panel.url}/settings/audit/sensitive-access`);
-  await page.getByRole('link', { name: 'Show the events, by person' }).click();
-  await see(page.getByText(`${listened.length} events`)).toBeVisible();
-  const order = await page.locator('tr.row td:nth-child(2) .value').allTextContents();
-  expect(order).toEqual([...order].sort());
-  await page.context().close();
-});
-
-test('each of 49 people who listened is reached, by one Tab stop and arrow keys', async () => {
-  const id = randomUUID();
-  await panel.client.tenants.put(id, { name: 'Listeners', plan: 'Pro' });
-  const actor = eventOf().actor as object;
-  const access = (email: string) => ({
-    ...{ tenantId: id, ...eventOf({ diff: {} }), action: 'access' },
-    ...{ actor: { ...actor, id: randomUUID(), email } },
-    resource: { type: 'recording', id: randomUUID(), name: null },
-  });
-  const people = Array.from({ length: 49 }, (_, n) => `p${String(n).padStart(2, '0')}@example.com`);
-  await panel.client.recordBatch(people.map((email) => access(email) as EventInput));
-  const page = await panel.enter({ tenantId: id, path: '/settings/audit/sensitive-access' });
-  const names = page.getByRole('rowheader');
-  await see(names).toHaveCount(40);
-  await page.getByRole('button', { name: 'Show 9 more' }).click();
-  await see(names).toHaveText(people);
-  const table = page.getByRole('table');
-  expect(await table.locator('[tabindex="0"]').count()).toBe(1);
-  await table.getByRole('link').first().focus();
-  await page.keyboard.press('ArrowDown');
-  await page.keyboard.press('ArrowDown');
-  await see(page.getByRole('link', { name: /^p02@/ })).toBeFocused();
-  await page.keyboard.press('ArrowLeft');
-  await see(page.getByRole('button', { name: 'p02@example.com' })).toBeFocused();
   await page.context().close();
 });
 

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { createClient, type IndelibleClient } from '@indelible/client';
+import { createClient, type EventInput, type IndelibleClient } from '@indelible/client';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import {
+  eventOf,
   platformKey,
   type TestService,
   testService,
@@ -41,6 +42,10 @@ export interface OpenPanel {
   browser: Browser;
   /** With the platform's key. */
   client: IndelibleClient;
+  /** Registers a tenant and gives back its id. */
+  newTenant(name: string): Promise<string>;
+  /** Records events with these members and gives back their ids. */
+  record(tenantId: string, changes: readonly Record<string, unknown>[]): Promise<string[]>;
   /** A link that opens the panel once. */
   link(visit: Visit): Promise<string>;
   /** A new browser profile: English, New York, nothing remembered. Its pages are watched. */
@@ -83,6 +88,18 @@ export async function openPanel(env: Record<string, string> = {}): Promise<OpenP
     service,
     browser,
     client,
+    newTenant: async (name) => {
+      const id = randomUUID();
+      await client.tenants.put(id, { name, plan: 'Enterprise' });
+      return id;
+    },
+    record: async (tenantId, changes) => {
+      const events = changes.map((change) => ({ tenantId, ...eventOf(change) }) as EventInput);
+      const results = await client.recordBatch(events);
+      const refused = results.filter(({ status }) => status !== 'created');
+      if (refused.length > 0) throw new Error(JSON.stringify(refused));
+      return results.map(({ id }) => id ?? '');
+    },
     link,
     context,
     enter: async (visit) => {

@@ -26,7 +26,10 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 180_000 });
 beforeAll(async () => {
   await new Promise<void>((resolve) => stranger.listen(0, '127.0.0.1', resolve));
   panel = await openPanel();
-  [ours, theirs] = await Promise.all([newTenant('Aurora Travel'), newTenant('Secret Clinic')]);
+  [ours, theirs] = await Promise.all([
+    panel.newTenant('Aurora Travel'),
+    panel.newTenant('Secret Clinic'),
+  ]);
 });
 afterAll(async () => {
   stranger.close().closeAllConnections();
@@ -34,22 +37,11 @@ afterAll(async () => {
 });
 afterEach(() => expect(panel.troubles()).toEqual([]));
 
-async function newTenant(name: string): Promise<string> {
-  const id = randomUUID();
-  await panel.client.tenants.put(id, { name, plan: 'Enterprise' });
-  return id;
-}
-
-async function record(tenantId: string, changes: Record<string, unknown>): Promise<string> {
-  const [result] = await panel.client.recordBatch([
-    { tenantId, ...eventOf(changes) } as EventInput,
-  ]);
-  expect(result?.status, JSON.stringify(result)).toBe('created');
-  return result?.id ?? '';
-}
+const record = async (tenantId: string, changes: Record<string, unknown>) =>
+  (await panel.record(tenantId, [changes]))[0] ?? '';
 
 test('a fresh tenant sees calls with its own ids, until a product has recorded; a lost reader finds back', async () => {
-  const tenantId = await newTenant('Fresh');
+  const tenantId = await panel.newTenant('Fresh');
   const page = await panel.enter({ tenantId });
   const steps = page.getByRole('region', { name: 'No product has recorded an event yet' });
   await see(steps.locator('pre')).toHaveText(
@@ -209,7 +201,7 @@ const nasty = {
 };
 
 test('script-looking, right-to-left, emoji and very long values are shown as the text they are', async () => {
-  const tenantId = await newTenant(nasty.script + nasty.rightToLeft);
+  const tenantId = await panel.newTenant(nasty.script + nasty.rightToLeft);
   const resource = { type: 'ivr', id: randomUUID(), name: nasty.script };
   const spoken = { actor: { ...(eventOf().actor as object), userAgent: nasty.rightToLeft } };
   await record(tenantId, { ...spoken, resource, diff: undefined, before: {}, after: nasty });
@@ -261,7 +253,7 @@ test('script-looking, right-to-left, emoji and very long values are shown as the
 });
 
 test('null, absent, the empty text and the text “null” are told apart', async () => {
-  const tenantId = await newTenant('Told Apart');
+  const tenantId = await panel.newTenant('Told Apart');
   const resource = { type: 'ivr', id: randomUUID(), name: 'Values' };
   const before = { given: null, kept: '', lost: 'null', was: '' };
   const after = { given: 'null', kept: '', was: null };

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { EventInput } from '@indelible/client';
 import { uuidFromEventId } from '@indelible/protocol';
 import { SignJWT } from 'jose';
 import type { FrameLocator, Locator, Page } from 'playwright-core';
@@ -39,26 +38,13 @@ beforeAll(async () => {
     FRAME_ANCESTORS: hostUrl,
     HOST_SIGN_IN_URL: `${hostUrl}/sign-in?from=audit`,
   });
-  tenantId = await newTenant('Aurora Travel');
+  tenantId = await panel.newTenant('Aurora Travel');
 });
 afterAll(async () => {
   host.close().closeAllConnections();
   await panel?.close();
 });
 afterEach(() => expect(panel.troubles()).toEqual([]));
-
-async function newTenant(name: string): Promise<string> {
-  const id = randomUUID();
-  await panel.client.tenants.put(id, { name, plan: 'Enterprise' });
-  return id;
-}
-
-async function recordInto(id: string, changes: Record<string, unknown>[]): Promise<string[]> {
-  const events = changes.map((change) => ({ tenantId: id, ...eventOf(change) }) as EventInput);
-  const results = await panel.client.recordBatch(events);
-  expect(results.map(({ status }) => status)).toEqual(changes.map(() => 'created'));
-  return results.map((result) => result.id ?? '');
-}
 
 const enter = (visit: Partial<Visit> = {}): Promise<Page> => panel.enter({ tenantId, ...visit });
 
@@ -74,7 +60,7 @@ test('an operator’s visit shows its reason to the operator all along, and to t
   // Refused for want of a reason, which the tenant sees as well.
   const refused = panel.client.viewerLinks.create({ tenantId, actor: operator });
   await expect(refused).rejects.toThrow(/reason/);
-  await recordInto(tenantId, [{ actor: { ...(eventOf().actor as object), role: 'superadmin' } }]);
+  await panel.record(tenantId, [{ actor: { ...(eventOf().actor as object), role: 'superadmin' } }]);
 
   const page = await enter();
   await page.getByRole('link', { name: 'Operator access' }).click();
@@ -164,7 +150,7 @@ test('a kept search tells whether its answer is the same, has grown since, or is
   const suspect = { ...(eventOf().actor as object), email: 'prado@example.com' };
   const recording = { type: 'recording', id: randomUUID(), name: 'Call 1' };
   const access = { actor: suspect, action: 'access', resource: recording, diff: {} };
-  const [first = ''] = await recordInto(tenantId, [access]);
+  const [first = ''] = await panel.record(tenantId, [access]);
   const search = '/settings/audit/events?user=prado%40example.com&resource=recording';
   const page = await enter({ path: search });
   await seeListed(page, [first]);
@@ -182,7 +168,7 @@ test('a kept search tells whether its answer is the same, has grown since, or is
 
   // Reported late, about a moment that the kept range holds.
   const timestamp = new Date(Date.now() - 3_600_000).toISOString();
-  await recordInto(tenantId, [{ ...access, timestamp }]);
+  await panel.record(tenantId, [{ ...access, timestamp }]);
   await page.goto(`${panel.url}/settings/audit/searches`);
   await page.getByRole('link', { name: 'Case 4711' }).click();
   await see(verdict).toContainText('recorded 1 more matching event');
@@ -217,10 +203,10 @@ async function scanned(page: Page): Promise<string> {
 }
 
 test('a recording and a person are chosen by name, of which the filter keeps the id', async () => {
-  const id = await newTenant('Named');
+  const id = await panel.newTenant('Named');
   const named = { type: 'recording', id: randomUUID(), name: 'Call of Ms Prado' };
   const actor = { ...(eventOf().actor as object), email: 'prado@example.com', name: 'Lucía Prado' };
-  await recordInto(id, [{ actor, action: 'play', resource: named, diff: {} }, {}]);
+  await panel.record(id, [{ actor, action: 'play', resource: named, diff: {} }, {}]);
   const page = await enter({ tenantId: id });
   const bar = filters(page);
   const pick = async (filter: string, typed: string, option: RegExp) => {
@@ -239,10 +225,10 @@ test('a recording and a person are chosen by name, of which the filter keeps the
 });
 
 test('evidence says what it could find, warns of an empty time, and prints whole on either side of paper', async () => {
-  const id = await newTenant('Borealis');
+  const id = await panel.newTenant('Borealis');
   const recording = { type: 'recording', id: randomUUID(), name: 'Call 2' };
   const source = (sequence: number) => ({ source: { id: 'billing', sequence } });
-  await recordInto(id, [source(0), { action: 'play', resource: recording, diff: {} }, source(1)]);
+  await panel.record(id, [source(0), { action: 'play', resource: recording, diff: {} }, source(1)]);
   const page = await enter({ tenantId: id });
   const saved = (filters: object) =>
     page.evaluate<string>(`fetch('/api/audit-logs/searches', {
@@ -281,7 +267,7 @@ test('evidence says what it could find, warns of an empty time, and prints whole
   await page.setViewportSize({ width: 1440, height: 900 });
 
   // Two lost numbers, and a time in which nothing was recorded at all.
-  await recordInto(id, [source(4)]);
+  await panel.record(id, [source(4)]);
   await page.reload();
   await see(noGaps).toHaveCount(0);
   await see(page.getByText(/What happened in the events 2–3 of the source billing/)).toBeVisible();
@@ -293,8 +279,8 @@ test('evidence says what it could find, warns of an empty time, and prints whole
 });
 
 test('a page of events verifies in the browser, and no longer once somebody changed one in the database', async () => {
-  const id = await newTenant('Verified');
-  const ids = await recordInto(id, [{}, {}, {}]);
+  const id = await panel.newTenant('Verified');
+  const ids = await panel.record(id, [{}, {}, {}]);
   const page = await panel.enter({ tenantId: id, path: '/settings/audit/integrity' });
   await page.getByRole('button', { name: /^Verify the latest/ }).click();
   await see(page.getByText(/^All \d+ events are in the signed log$/)).toBeVisible();
@@ -314,10 +300,10 @@ test('a page of events verifies in the browser, and no longer once somebody chan
 });
 
 test('what was erased of an event says so, in the list and in the detail, and the rest is still proven', async () => {
-  const id = await newTenant('Forgetful');
+  const id = await panel.newTenant('Forgetful');
   const states = { diff: undefined, before: { token: 'a' }, after: { token: 'b' } };
-  const [eventId = ''] = await recordInto(id, [states]);
-  await recordInto(id, [{ actor: { ...(eventOf().actor as object), role: 'superadmin' } }]);
+  const [eventId = ''] = await panel.record(id, [states]);
+  await panel.record(id, [{ actor: { ...(eventOf().actor as object), role: 'superadmin' } }]);
   await eraseNow(panel.service, { tenantId: id, actor: 'ana@example.com' });
   await eraseNow(panel.service, { tenantId: id, eventId, segment: 'state' });
   await eraseNow(panel.service, { tenantId: id, eventId, segment: 'change' });
@@ -344,8 +330,8 @@ test('what was erased of an event says so, in the list and in the detail, and th
 });
 
 test('the panel of a tenant that has left says so on every page, and what is left still verifies', async () => {
-  const id = await newTenant('Gone Travel');
-  await recordInto(id, [{}, {}]);
+  const id = await panel.newTenant('Gone Travel');
+  await panel.record(id, [{}, {}]);
   await panel.service.app.checkpoints.tick();
   const { rows: heads } = await panel.service.owner.query(
     'SELECT log_id, size::int FROM log_heads WHERE tenant_id = $1',
@@ -404,121 +390,5 @@ test('a permalink opened without a session leads through the sign-in of the host
   await page.getByRole('link', { name: 'Sign in', exact: true }).click();
   await see(page.getByRole('button', { name: /^User ana@example\.com/ })).toBeVisible();
   expect(page.url()).toBe(address);
-  await page.context().close();
-});
-
-test('without a network nothing old is shown as new, choices and counts say so, and each can be tried again', async () => {
-  panel.allow(/ERR_INTERNET_DISCONNECTED/);
-  await recordInto(tenantId, [{}]);
-  const page = await enter({ path: '/settings/audit/events?last=90d' });
-  await listedIds(page);
-  const offline = (is: boolean) => page.context().setOffline(is);
-  const again = page.getByRole('button', { name: 'Try again' });
-  const action = page.getByRole('button', { name: 'Action', exact: true });
-  await action.click();
-  const picker = page.getByRole('dialog', { name: 'Action' });
-  await see(picker.getByRole('option').first()).toBeVisible();
-  await page.keyboard.press('Escape');
-  await offline(true);
-  await page.getByRole('button', { name: 'Operator only' }).click();
-  await see(page.getByRole('alert')).toContainText('did not answer');
-  await see(rows(page)).toHaveCount(0);
-  await action.click();
-  await see(picker.getByRole('alert')).toContainText('did not answer');
-  await see(picker.getByText('No values in this time range')).toHaveCount(0);
-  await offline(false);
-  await picker.getByRole('button', { name: 'Try again' }).click();
-  await see(picker.getByRole('alert')).toHaveCount(0);
-  await page.keyboard.press('Escape');
-  await again.click();
-  await see(page.getByRole('alert')).toHaveCount(0);
-
-  await page.goto(`${panel.url}/settings/audit/exports?last=90d`);
-  await see(page.getByText(/^\d+ rows?$/)).toBeVisible();
-  await offline(true);
-  await page.getByRole('button', { name: 'Operator only' }).click();
-  await see(page.getByRole('alert')).toContainText('did not answer');
-  await offline(false);
-  await again.click();
-  await see(page.getByText(/^\d+ rows?$/)).toBeVisible();
-  await page.getByRole('button', { name: 'Download now' }).click();
-  await see(page.getByText(/^Downloaded: audit-log\.csv, [\d.]+ (byte|kB)/)).toBeVisible();
-  await see(page.getByRole('listitem').getByText('Operator access: Yes').first()).toBeVisible();
-  await page.context().close();
-});
-
-test('while the service is away the page says so and keeps the filters; once it is back, so are the events', async () => {
-  panel.allow(
-    /ERR_CONNECTION_REFUSED|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET|ERR_SOCKET_NOT_CONNECTED/,
-  );
-  const page = await enter({ path: '/settings/audit/events?action=update' });
-  await listedIds(page);
-  const back = await panel.goAway();
-  await page.getByRole('button', { name: 'Refresh' }).click();
-  await see(page.getByRole('alert')).toContainText(
-    'The service did not answer. Try again: your search stays the same.',
-    {
-      timeout: 10_000,
-    },
-  );
-  await see(page.getByRole('button', { name: 'Action Update' })).toBeVisible();
-  await back();
-  await page.getByRole('button', { name: 'Try again' }).click();
-  await listedIds(page);
-  expect(page.url()).toContain('action=update');
-  await page.context().close();
-});
-
-test('an export that broke on its way says so, and is made anew by its own button', async () => {
-  panel.allow(/^500 /);
-  const id = await newTenant('Breaking');
-  const [broken = ''] = await recordInto(id, [{}]);
-  const receivedAt = (value: string) =>
-    panel.service.owner.query(
-      'UPDATE audit_events SET received_at = $3 WHERE tenant_id = $1 AND id = $2',
-      [...[id, uuidFromEventId(broken), value]],
-    );
-  // NDJSON cannot say that moment.
-  await receivedAt('infinity');
-  const page = await enter({ tenantId: id, path: '/settings/audit/exports?last=all' });
-  await page.getByText(/^NDJSON/).click();
-  await page.getByRole('button', { name: 'Download now' }).click();
-  await see(page.getByRole('alert')).toContainText('The service is busy');
-  const jobs = page.getByRole('main').getByRole('listitem');
-  await page.reload();
-  await see(jobs).toHaveCount(1);
-  await see(jobs.first()).toContainText('Failed');
-  await receivedAt(new Date().toISOString());
-  await jobs.first().getByRole('button', { name: 'Try again' }).click();
-  await see(jobs).toHaveCount(2);
-  await see(jobs.first()).toContainText('Queued');
-  await see(jobs.last()).toContainText('Failed');
-  await page.context().close();
-});
-
-test('a page whose program does not load says so and can be tried again; one without an answer says that too', async () => {
-  panel.allow(/ERR_FAILED|Failed to fetch dynamically imported module/);
-  await recordInto(tenantId, [{}]);
-  const page = await enter({ path: '/settings/audit/events?action=update' });
-  await listedIds(page);
-  const program = '**/assets/IntegrityPage-*.js';
-  await page.route(program, (route) => route.abort());
-  await page.getByRole('link', { name: 'Integrity' }).click();
-  const again = page.getByRole('button', { name: 'Try again' });
-  await see(again).toBeVisible();
-  await see(page.getByRole('link', { name: 'Export' })).toBeVisible();
-  await page.unroute(program);
-  await again.click();
-  await see(page.getByRole('heading', { name: 'Latest checkpoint' })).toBeVisible();
-
-  // A service that takes the request and never answers.
-  let held = 0;
-  await page.route('**/api/audit-logs/searches', () => {
-    held += 1;
-  });
-  await page.getByRole('link', { name: 'Evidence' }).click();
-  await see(page.getByText('The service has not answered yet.')).toBeVisible();
-  expect(held).toBe(1);
-  await page.unrouteAll({ behavior: 'ignoreErrors' });
   await page.context().close();
 });

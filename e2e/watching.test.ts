@@ -1,43 +1,31 @@
 import { randomUUID } from 'node:crypto';
-import { uuidFromEventId, uuidTimeMs } from '@indelible/protocol';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { demoHistory } from '../packages/cli/src/demo/history.ts';
-import { demoTenants, loadDemo } from '../packages/cli/src/demo/load-demo.ts';
 import { eventOf } from '../packages/server/src/testing/service.ts';
+import { dayMs, demoIn, demoTenant, idsOf } from './demo-history.ts';
 import { type OpenPanel, openPanel } from './open-panel.ts';
 import { choose, detail, see, seeListed } from './panel-page.ts';
 
 /* What an admin keeps an eye on: views, alert rules and their alerts. */
 
-const nowMs = Date.now();
-const [{ cast, seed }] = demoTenants;
-const { tenantId } = cast;
-const history = demoHistory(cast, seed, nowMs).map((event) => ({
-  ...event,
-  id: event.id ?? '',
-  ms: uuidTimeMs(uuidFromEventId(event.id ?? '') ?? ''),
-}));
-const dayMs = 86_400_000;
-const lastMonth = history.filter(({ ms }) => ms >= nowMs - 30 * dayMs);
-
+const { tenantId } = demoTenant;
 let panel: OpenPanel;
+let demo: Awaited<ReturnType<typeof demoIn>>;
 // A browser shares its machine with whatever else is tested.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 180_000 });
 
 beforeAll(async () => {
   panel = await openPanel();
-  await loadDemo(panel.client, nowMs);
+  demo = await demoIn(panel);
 });
 afterAll(() => panel?.close());
 afterEach(() => expect(panel.troubles()).toEqual([]));
 
-const idsOf = (events: readonly { id: string }[]) => events.map(({ id }) => id);
 const enter = (path?: string): Promise<Page> =>
   panel.enter({ tenantId, ...(path === undefined ? {} : { path }) });
 
 test('a search kept as a view has its own link, also for others, and goes on with the time', async () => {
-  const deletions = () => lastMonth.filter(({ action }) => action === 'delete').reverse();
+  const deletions = () => demo.lastMonth.filter(({ action }) => action === 'delete').reverse();
   const page = await enter('/settings/audit/events?action=delete');
   await seeListed(page, idsOf(deletions()).slice(0, 50));
   await page.getByRole('button', { name: 'Save as a view' }).click();
@@ -99,9 +87,9 @@ test('a rule is tested on the past, rings when it happens again, and its alert i
   await page.getByRole('option', { name: /^Queue/ }).click();
   await page.keyboard.press('Escape');
   await form.getByRole('button', { name: 'Test on the last 90 days' }).click();
-  const deleted = history.filter(
+  const deleted = demo.history.filter(
     ({ action, resource, ms }) =>
-      action === 'delete' && resource.type === 'queue' && ms >= nowMs - 90 * dayMs,
+      action === 'delete' && resource.type === 'queue' && ms >= demo.nowMs - 90 * dayMs,
   );
   const alerts = `${deleted.length} alert${deleted.length === 1 ? '' : 's'}`;
   await see(form.getByRole('status')).toContainText(`${alerts} in the last 90 days`);
@@ -148,5 +136,70 @@ test('a built-in rule says why it matters and what to do, and is switched on wit
   await see(turn).toBeChecked();
   await rule.getByRole('button', { name: 'Test on the last 90 days' }).click();
   await see(rule.getByRole('status')).toContainText('in the last 90 days');
+  await page.context().close();
+});
+
+test('who listened to recordings is two clicks away, counted per person and day, with the odd night marked', async () => {
+  const page = await enter();
+  await page.getByRole('link', { name: 'Sensitive access' }).click();
+  const listened = demo.lastMonth.filter(
+    ({ resource, action }) => resource.type === 'recording' && /access|download/.test(action),
+  );
+  const people = Map.groupBy(listened, ({ actor }) => actor.email ?? '');
+  expect(people.size).toBe(3);
+  for (const [email, events] of people) {
+    const row = page.getByRole('row').filter({ hasText: email });
+    await see(row.getByRole('cell').first()).toHaveText(String(events.length));
+  }
+  await see(
+    page.getByRole('link', { name: /rhea\.kapoor.*: \d+\. Unusually many/ }),
+  ).not.toHaveCount(0);
+
+  // Over a year and on a phone the odd night is still the first that is seen.
+  await page.setViewportSize({ width: 360, height: 740 });
+  await page.goto(`${panel.url}/settings/audit/sensitive-access?last=365d`);
+  const odd = page.getByRole('region', { name: /^\d+ unusual days?$/ });
+  await see(odd.getByRole('link').first()).toBeInViewport();
+  const first = page.getByRole('row').nth(1);
+  await see(first.getByRole('img', { name: /unusual day/ })).toBeInViewport();
+  await see(first.getByRole('cell').first()).toBeInViewport();
+  await odd
+    .getByRole('link', { name: /^rhea\.kapoor/ })
+    .first()
+    .click();
+  await see(page.getByRole('button', { name: /^User rhea\.kapoor/ })).toBeVisible();
+  await page.goBack();
+  await page.setViewportSize({ width: 1440, height: 900 });
+
+  await page.goto(`${panel.url}/settings/audit/sensitive-access`);
+  await page.getByRole('link', { name: 'Show the events, by person' }).click();
+  await see(page.getByText(`${listened.length} events`)).toBeVisible();
+  const order = await page.locator('tr.row td:nth-child(2) .value').allTextContents();
+  expect(order).toEqual([...order].sort());
+  await page.context().close();
+});
+
+test('each of 49 people who listened is reached, by one Tab stop and arrow keys', async () => {
+  const id = await panel.newTenant('Listeners');
+  const actor = eventOf().actor as object;
+  const access = (email: string) => ({
+    ...{ diff: {}, action: 'access', actor: { ...actor, id: randomUUID(), email } },
+    resource: { type: 'recording', id: randomUUID(), name: null },
+  });
+  const people = Array.from({ length: 49 }, (_, n) => `p${String(n).padStart(2, '0')}@example.com`);
+  await panel.record(id, people.map(access));
+  const page = await panel.enter({ tenantId: id, path: '/settings/audit/sensitive-access' });
+  const names = page.getByRole('rowheader');
+  await see(names).toHaveCount(40);
+  await page.getByRole('button', { name: 'Show 9 more' }).click();
+  await see(names).toHaveText(people);
+  const table = page.getByRole('table');
+  expect(await table.locator('[tabindex="0"]').count()).toBe(1);
+  await table.getByRole('link').first().focus();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowDown');
+  await see(page.getByRole('link', { name: /^p02@/ })).toBeFocused();
+  await page.keyboard.press('ArrowLeft');
+  await see(page.getByRole('button', { name: 'p02@example.com' })).toBeFocused();
   await page.context().close();
 });

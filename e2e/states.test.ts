@@ -1,0 +1,202 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { uuidFromEventId } from '@indelible/protocol';
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { serviceOn } from '../packages/server/src/testing/service.ts';
+import { type OpenPanel, openPanel, type Visit } from './open-panel.ts';
+import { listedIds, rows, see } from './panel-page.ts';
+import { slowDatabase } from './slow-database.ts';
+
+/* What the panel says while something is made, is late, or fails. */
+
+let panel: OpenPanel;
+let tenantId: string;
+
+// A browser shares its machine with whatever else is tested.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 180_000 });
+
+beforeAll(async () => {
+  panel = await openPanel();
+  tenantId = await panel.newTenant('Aurora Travel');
+});
+afterAll(() => panel?.close());
+afterEach(() => expect(panel.troubles()).toEqual([]));
+
+const enter = (visit: Partial<Visit> = {}): Promise<Page> => panel.enter({ tenantId, ...visit });
+
+test('without a network nothing old is shown as new, choices and counts say so, and each can be tried again', async () => {
+  panel.allow(/ERR_INTERNET_DISCONNECTED/);
+  await panel.record(tenantId, [{}]);
+  const page = await enter({ path: '/settings/audit/events?last=90d' });
+  await listedIds(page);
+  const offline = (is: boolean) => page.context().setOffline(is);
+  const again = page.getByRole('button', { name: 'Try again' });
+  const action = page.getByRole('button', { name: 'Action', exact: true });
+  await action.click();
+  const picker = page.getByRole('dialog', { name: 'Action' });
+  await see(picker.getByRole('option').first()).toBeVisible();
+  await page.keyboard.press('Escape');
+  await offline(true);
+  await page.getByRole('button', { name: 'Operator only' }).click();
+  await see(page.getByRole('alert')).toContainText('did not answer');
+  await see(rows(page)).toHaveCount(0);
+  await action.click();
+  await see(picker.getByRole('alert')).toContainText('did not answer');
+  await see(picker.getByText('No values in this time range')).toHaveCount(0);
+  await offline(false);
+  await picker.getByRole('button', { name: 'Try again' }).click();
+  await see(picker.getByRole('alert')).toHaveCount(0);
+  await page.keyboard.press('Escape');
+  await again.click();
+  await see(page.getByRole('alert')).toHaveCount(0);
+
+  await page.goto(`${panel.url}/settings/audit/exports?last=90d`);
+  await see(page.getByText(/^\d+ rows?$/)).toBeVisible();
+  await offline(true);
+  await page.getByRole('button', { name: 'Operator only' }).click();
+  await see(page.getByRole('alert')).toContainText('did not answer');
+  await offline(false);
+  await again.click();
+  await see(page.getByText(/^\d+ rows?$/)).toBeVisible();
+  await page.getByRole('button', { name: 'Download now' }).click();
+  await see(page.getByText(/^Downloaded: audit-log\.csv, [\d.]+ (byte|kB)/)).toBeVisible();
+  await see(page.getByRole('listitem').getByText('Operator access: Yes').first()).toBeVisible();
+  await page.context().close();
+});
+
+test('while the service is away the page says so and keeps the filters; once it is back, so are the events', async () => {
+  panel.allow(
+    /ERR_CONNECTION_REFUSED|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET|ERR_SOCKET_NOT_CONNECTED/,
+  );
+  const page = await enter({ path: '/settings/audit/events?action=update' });
+  await listedIds(page);
+  const back = await panel.goAway();
+  await page.getByRole('button', { name: 'Refresh' }).click();
+  await see(page.getByRole('alert')).toContainText(
+    'The service did not answer. Try again: your search stays the same.',
+    {
+      timeout: 10_000,
+    },
+  );
+  await see(page.getByRole('button', { name: 'Action Update' })).toBeVisible();
+  await back();
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await listedIds(page);
+  expect(page.url()).toContain('action=update');
+  await page.context().close();
+});
+
+test('an export that broke on its way says so, and is made anew by its own button', async () => {
+  panel.allow(/^500 /);
+  const id = await panel.newTenant('Breaking');
+  const [broken = ''] = await panel.record(id, [{}]);
+  const receivedAt = (value: string) =>
+    panel.service.owner.query(
+      'UPDATE audit_events SET received_at = $3 WHERE tenant_id = $1 AND id = $2',
+      [...[id, uuidFromEventId(broken), value]],
+    );
+  // NDJSON cannot say that moment.
+  await receivedAt('infinity');
+  const page = await enter({ tenantId: id, path: '/settings/audit/exports?last=all' });
+  await page.getByText(/^NDJSON/).click();
+  await page.getByRole('button', { name: 'Download now' }).click();
+  await see(page.getByRole('alert')).toContainText('The service is busy');
+  const jobs = page.getByRole('main').getByRole('listitem');
+  await page.reload();
+  await see(jobs).toHaveCount(1);
+  await see(jobs.first()).toContainText('Failed');
+  await receivedAt(new Date().toISOString());
+  await jobs.first().getByRole('button', { name: 'Try again' }).click();
+  await see(jobs).toHaveCount(2);
+  await see(jobs.first()).toContainText('Queued');
+  await see(jobs.last()).toContainText('Failed');
+  await page.context().close();
+});
+
+test('a page whose program does not load says so and can be tried again; one without an answer says that too', async () => {
+  panel.allow(/ERR_FAILED|Failed to fetch dynamically imported module/);
+  await panel.record(tenantId, [{}]);
+  const page = await enter({ path: '/settings/audit/events?action=update' });
+  await listedIds(page);
+  const program = '**/assets/IntegrityPage-*.js';
+  await page.route(program, (route) => route.abort());
+  await page.getByRole('link', { name: 'Integrity' }).click();
+  const again = page.getByRole('button', { name: 'Try again' });
+  await see(again).toBeVisible();
+  await see(page.getByRole('link', { name: 'Export' })).toBeVisible();
+  await page.unroute(program);
+  await again.click();
+  await see(page.getByRole('heading', { name: 'Latest checkpoint' })).toBeVisible();
+
+  // A service that takes the request and never answers.
+  let held = 0;
+  await page.route('**/api/audit-logs/searches', () => {
+    held += 1;
+  });
+  await page.getByRole('link', { name: 'Evidence' }).click();
+  await see(page.getByText('The service has not answered yet.')).toBeVisible();
+  expect(held).toBe(1);
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+  await page.context().close();
+});
+
+test('a list of more exports than a page holds goes on to the very first one', async () => {
+  const id = await panel.newTenant('Busy');
+  const headers = { 'x-tenant-id': id, 'x-access-reason': 'fifty%20exports' };
+  const body = { filters: {}, format: 'csv' };
+  const call = { method: 'POST', url: '/api/audit-logs/exports', headers, body } as const;
+  // No more at a time than are sent at once: those that wait too long would become jobs.
+  for (let made = 0; made < 51; made += 3) {
+    const answers = await Promise.all([1, 2, 3].map(() => panel.service.call(call)));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+  }
+  const page = await panel.enter({ tenantId: id, path: '/settings/audit/exports' });
+  const listed = page.getByRole('main').getByRole('listitem');
+  await see(listed).toHaveCount(50);
+  await page.getByRole('button', { name: 'Older' }).click();
+  await see(listed).toHaveCount(51);
+  await see(page.getByRole('button', { name: 'Older' })).toHaveCount(0);
+  await page.context().close();
+});
+
+test('an export of more rows than are sent at once tells how far it is while it is made, and is whole', async () => {
+  const count = 10_400;
+  const id = await panel.newTenant('Large');
+  await panel.record(
+    id,
+    Array.from({ length: count }, () => ({})),
+  );
+  // The worker is a process of its own, far from its database: what it does can be watched.
+  const database = await slowDatabase(panel.service.servingUrl, 300);
+  const env = { DATA_DIR: panel.service.dataDir };
+  const worker = await serviceOn(database.url, panel.service.clock, env);
+
+  const page = await panel.enter({ tenantId: id, path: '/settings/audit/exports?last=all' });
+  await page.getByRole('button', { name: 'Prepare the file' }).click();
+  const job = page.getByRole('main').getByRole('listitem').first();
+  await see(job).toContainText('Queued');
+  worker.app.jobs.start();
+  const progress = job.getByText(/^[\d,]+ of 10,4\d\d rows$/);
+  const doneRows = async () =>
+    Number((await progress.textContent())?.split(' ')[0]?.replace(',', ''));
+  await see(progress).not.toHaveText(/^0 of/);
+  const first = await doneRows();
+  expect(first).toBeLessThan(count);
+  await expect.poll(doneRows, { timeout: 15_000 }).toBeGreaterThan(first);
+  await see(job.getByRole('progressbar', { name: 'Running' })).toBeVisible();
+  database.hurry();
+  await see(job).toContainText('Ready');
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    job.getByRole('link', { name: 'Download now' }).click(),
+  ]);
+  const file = await readFile(await download.path());
+  await see(job).toContainText(createHash('sha256').update(file).digest('hex').slice(0, 16));
+  expect(file.toString().split('\r\n').length).toBeGreaterThan(count);
+
+  await page.context().close();
+  await worker.app.http.close();
+  await worker.db.close();
+  await database.close();
+});
