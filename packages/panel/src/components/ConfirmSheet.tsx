@@ -6,8 +6,11 @@ import { ActionError } from './States.tsx';
 
 interface ConfirmSheetProps {
   title: string;
-  /** The consequence of confirming. */
+  /** The consequence of confirming, or what is filled in. */
   children: ReactNode;
+  /** Beside the buttons. */
+  note?: string | false;
+  width?: string;
   confirm: string;
   isBusy: boolean;
   error: unknown;
@@ -20,11 +23,13 @@ interface ConfirmSheetProps {
 
 /** A dialog that names the consequence, and acts when the reader confirms. */
 export default function ConfirmSheet(props: ConfirmSheetProps) {
-  const { title, children, confirm, isBusy, error, isDanger = false, isReady = true } = props;
+  const { title, children, note, confirm, isBusy, error, isReady = true } = props;
+  const { width = 'max-w-lg', isDanger = false } = props;
   const t = useTexts();
   return (
-    <Sheet title={title} close={props.close} dismissable={!isBusy}>
+    <Sheet title={title} close={props.close} dismissable={!isBusy} width={width}>
       <form
+        noValidate
         onSubmit={(event) => {
           event.preventDefault();
           props.go();
@@ -32,7 +37,8 @@ export default function ConfirmSheet(props: ConfirmSheetProps) {
       >
         {children}
         <ActionError error={error} />
-        <div className="mt-5 flex justify-end gap-2">
+        <div className="mt-5 flex flex-wrap items-center justify-end gap-2">
+          {note && <p className="mr-auto text-xs text-muted text-pretty">{note}</p>}
           <Button disabled={isBusy} onClick={props.close}>
             {t.buttons.cancel}
           </Button>

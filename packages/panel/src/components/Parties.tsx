@@ -40,9 +40,11 @@ export function PartyName({ event, party, facet, tabbable = true }: PartyNamePro
 export function OnBehalfOf({ event, tabbable }: Pick<PartyNameProps, 'event' | 'tabbable'>) {
   const t = useTexts();
   return event.onBehalfOf?.map((party) => (
-    <span key={party.id ?? nameOf(party, event, t)} className="block truncate leading-6">
-      <span className="text-faint">{t.actors.actsFor} </span>
-      <PartyName event={event} party={party} facet="onBehalfOf" tabbable={tabbable} />
+    <span key={party.id ?? nameOf(party, event, t)} className="flex gap-1.5 leading-6">
+      <span className="shrink-0 text-faint">{t.actors.actsFor} </span>
+      <span className="min-w-0 truncate">
+        <PartyName event={event} party={party} facet="onBehalfOf" tabbable={tabbable} />
+      </span>
     </span>
   ));
 }

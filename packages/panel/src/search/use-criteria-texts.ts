@@ -47,7 +47,9 @@ export function useCriteriaTexts(): CriteriaTexts {
 
 function rangeTextOf(range: TimeRange, t: Texts, formats: Formats): string {
   if (range.kind === 'last') return t.range[range.preset];
-  const { from, to } = range;
+  const { to } = range;
+  // A kept search without a beginning says 1970.
+  const from = range.from === 0 ? undefined : range.from;
   if (from !== undefined && to !== undefined) return formats.range(from, to);
   if (from !== undefined) return t.range.since({ from: formats.range(from, from) });
   return to === undefined ? t.range.all : t.range.until({ to: formats.range(to, to) });

@@ -56,10 +56,10 @@ function Rule({ rule, edit, remove }: RuleProps) {
           aria-checked={rule.enabled}
           aria-label={t.alerts.on({ name })}
           disabled={change.isPending}
-          className="mt-0.5 flex h-6 w-10 shrink-0 cursor-pointer items-center rounded-full border border-line bg-sunken px-0.5 aria-checked:justify-end aria-checked:border-accent aria-checked:bg-accent"
+          className="mt-0.5 group flex h-6 w-10 shrink-0 cursor-pointer items-center rounded-full border border-edge bg-sunken px-0.5 aria-checked:justify-end aria-checked:border-accent aria-checked:bg-accent"
           onClick={() => change.mutate(!rule.enabled)}
         >
-          <span className="size-4.5 rounded-full bg-raised shadow ring-1 ring-line" />
+          <span className="size-4.5 rounded-full bg-edge shadow group-aria-checked:bg-raised" />
         </button>
         <div className="min-w-0 grow">
           <button

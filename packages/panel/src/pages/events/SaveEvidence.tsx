@@ -3,6 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { client } from '../../api.ts';
 import ConfirmSheet from '../../components/ConfirmSheet.tsx';
+import { TextField } from '../../components/fields.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { CriteriaList } from '../../search/CriteriaList.tsx';
@@ -46,19 +47,17 @@ export default function SaveEvidence({ search, nowMs, close }: SaveEvidenceProps
     >
       <p className="text-muted text-pretty">{t.evidence.saveText}</p>
       <CriteriaList criteria={all(search.facets, range)} />
-      <label className="label mt-4 mb-1.5 block" htmlFor="evidence-note">
-        {t.evidence.note}
-      </label>
-      <input
-        id="evidence-note"
-        className="field"
-        ref={title}
-        required
-        maxLength={500}
-        placeholder={t.evidence.noteHint}
-        value={note}
-        onChange={(event) => setNote(event.target.value)}
-      />
+      <div className="mt-4">
+        <TextField
+          label={t.evidence.note}
+          ref={title}
+          required
+          maxLength={500}
+          placeholder={t.evidence.noteHint}
+          value={note}
+          change={setNote}
+        />
+      </div>
     </ConfirmSheet>
   );
 }

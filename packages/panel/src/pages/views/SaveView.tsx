@@ -3,6 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { client } from '../../api.ts';
 import ConfirmSheet from '../../components/ConfirmSheet.tsx';
+import { TextField } from '../../components/fields.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { CriteriaList } from '../../search/CriteriaList.tsx';
 import { type EventSearch, filterAt } from '../../search/event-search.ts';
@@ -53,21 +54,16 @@ export default function SaveView({ search, close }: SaveViewProps) {
     >
       <p className="text-muted text-pretty">{t.views.saveText}</p>
       <CriteriaList criteria={all(facets, range)} />
-      <label className="label mt-4 mb-1.5 block" htmlFor="view-name">
-        {t.views.name}
-      </label>
-      <input
-        id="view-name"
-        className="field"
-        maxLength={200}
-        autoComplete="off"
-        aria-describedby="view-below"
-        value={name}
-        onChange={(event) => setName(event.target.value)}
-      />
-      <p id="view-below" className="mt-1 text-xs text-muted">
-        {former ? t.views.replaceText : ''}
-      </p>
+      <div className="mt-4">
+        <TextField
+          label={t.views.name}
+          hint={former && t.views.replaceText}
+          maxLength={200}
+          autoComplete="off"
+          value={name}
+          change={setName}
+        />
+      </div>
       <label className="mt-2 flex items-center gap-2">
         <input
           type="checkbox"

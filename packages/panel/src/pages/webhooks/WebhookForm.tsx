@@ -1,18 +1,14 @@
 import type { NewWebhook, Webhook } from '@indelible/client';
 import { webhookFacets } from '@indelible/protocol';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { client } from '../../api.ts';
-import { Button } from '../../components/Button.tsx';
-import { FormField } from '../../components/FormField.tsx';
-import { Sheet } from '../../components/Sheet.tsx';
-import { ActionError } from '../../components/States.tsx';
+import ConfirmSheet from '../../components/ConfirmSheet.tsx';
+import { CheckList, SelectField, TextField } from '../../components/fields.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
-import { emptySearch } from '../../search/event-search.ts';
-import { FilterBar } from '../../search/FilterBar.tsx';
-import { serviceNow } from '../../service-clock.ts';
+import { FacetsField } from '../../search/FacetsField.tsx';
 import { type Draft, draftOf, emptyDraft, inFormat, inputOf, typesOf } from './draft.ts';
 import { formatFields, webhookFormats } from './formats.ts';
-import { type Problems, useProblems } from './use-problems.ts';
+import { useProblems } from './use-problems.ts';
 import { useWebhookChange } from './use-webhooks.ts';
 import { WebhookHeaders } from './WebhookHeaders.tsx';
 import { WebhookReceiverFields } from './WebhookReceiverFields.tsx';
@@ -38,167 +34,90 @@ export default function WebhookForm({ webhook, saved, close }: WebhookFormProps)
       : client.webhooks.update(webhook.id, input);
   });
   const problems = useProblems(save.error, draft.format);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    save.mutate(undefined, { onSuccess: saved });
-  };
+  const isNew = webhook === null;
   return (
-    <Sheet
-      title={webhook === null ? w.form.create : w.form.edit}
-      close={close}
+    <ConfirmSheet
+      title={isNew ? w.form.create : w.form.edit}
+      confirm={isNew ? w.form.createIt : t.buttons.save}
+      note={isNew && w.form.fromNow}
       width="max-w-xl"
-      dismissable={!save.isPending}
+      isBusy={save.isPending}
+      isReady={draft.url.trim() !== '' && draft.types.length > 0}
+      error={problems.isElsewhere ? save.error : null}
+      go={() => save.mutate(undefined, { onSuccess: saved })}
+      close={close}
     >
-      <form onSubmit={submit} className="space-y-4" noValidate>
-        <FormatChoice draft={draft} edit={edit} />
-        <Where draft={draft} edit={edit} problems={problems} />
+      <div className="space-y-4">
+        <SelectField
+          label={w.form.format}
+          hint={w.formatHints[draft.format]}
+          value={draft.format}
+          change={(value) =>
+            edit(inFormat(webhookFormats.find((each) => each === value) ?? 'webhook'))
+          }
+          options={webhookFormats.map((format) => ({ value: format, text: w.formats[format] }))}
+        />
+        <TextField
+          label={w.form.url}
+          hint={w.form.urlHint}
+          problem={problems.of('/url')}
+          type="url"
+          required
+          placeholder={formatFields[draft.format].urlExample}
+          value={draft.url}
+          change={(url) => edit({ url })}
+        />
+        <TextField
+          label={w.form.name}
+          hint={w.form.nameHint}
+          problem={problems.of('/name')}
+          maxLength={200}
+          value={draft.name}
+          change={(name) => edit({ name })}
+        />
         <WebhookReceiverFields draft={draft} edit={edit} stored={webhook} problems={problems} />
         <WebhookHeaders draft={draft} edit={edit} problem={problems.of('/headers')} />
         <Types draft={draft} edit={edit} problem={problems.of('/types')} />
         <Filters draft={draft} edit={edit} problem={problems.of('/filters')} />
-        {problems.isElsewhere && <ActionError error={save.error} className="" />}
-        <Buttons
-          isNew={webhook === null}
-          isBusy={save.isPending}
-          isComplete={draft.url.trim() !== '' && draft.types.length > 0}
-          close={close}
-        />
-      </form>
-    </Sheet>
+      </div>
+    </ConfirmSheet>
   );
 }
 
 interface PartProps {
   draft: Draft;
   edit: (change: Partial<Draft>) => void;
+  problem: string | undefined;
 }
 
-function Where({ draft, edit, problems }: PartProps & { problems: Problems }) {
-  const w = useTexts().webhooks;
-  return (
-    <>
-      <FormField label={w.form.url} hint={w.form.urlHint} problem={problems.of('/url')}>
-        {(ties) => (
-          <input
-            {...ties}
-            type="url"
-            required
-            className="field"
-            placeholder={formatFields[draft.format].urlExample}
-            value={draft.url}
-            onChange={({ target }) => edit({ url: target.value })}
-          />
-        )}
-      </FormField>
-      <FormField label={w.form.name} hint={w.form.nameHint} problem={problems.of('/name')}>
-        {(ties) => (
-          <input
-            {...ties}
-            className="field"
-            maxLength={200}
-            value={draft.name}
-            onChange={({ target }) => edit({ name: target.value })}
-          />
-        )}
-      </FormField>
-    </>
-  );
-}
-
-function FormatChoice({ draft, edit }: PartProps) {
-  const w = useTexts().webhooks;
-  return (
-    <FormField label={w.form.format} hint={w.formatHints[draft.format]}>
-      {(ties) => (
-        <select
-          {...ties}
-          className="field"
-          value={draft.format}
-          onChange={({ target }) => {
-            const format = webhookFormats.find((each) => each === target.value) ?? 'webhook';
-            edit(inFormat(format));
-          }}
-        >
-          {webhookFormats.map((format) => (
-            <option key={format} value={format}>
-              {w.formats[format]}
-            </option>
-          ))}
-        </select>
-      )}
-    </FormField>
-  );
-}
-
-function Types({ draft, edit, problem }: PartProps & { problem: string | undefined }) {
+function Types({ draft, edit, problem }: PartProps) {
   const w = useTexts().webhooks;
   const offered = typesOf(draft.format);
   if (offered.length === 1) return null;
-  const toggle = (type: string, on: boolean) =>
-    edit({ types: offered.filter((each) => (each === type ? on : draft.types.includes(each))) });
   return (
-    <fieldset>
-      <legend className="label mb-1.5">{w.form.types}</legend>
-      <div className="flex flex-wrap gap-x-5 gap-y-1">
-        {offered.map((type) => (
-          <label key={type} className="flex items-center gap-2 py-0.5">
-            <input
-              type="checkbox"
-              className="size-4 accent-accent"
-              checked={draft.types.includes(type)}
-              onChange={({ target }) => toggle(type, target.checked)}
-            />
-            {w.types[type]}
-          </label>
-        ))}
-      </div>
-      {(problem !== undefined || draft.types.length === 0) && (
-        <p className="mt-1 text-xs text-del">{problem ?? w.form.problems.types}</p>
-      )}
-    </fieldset>
+    <CheckList
+      label={w.form.types}
+      options={offered.map((type) => ({ value: type, text: w.types[type] }))}
+      chosen={draft.types}
+      change={(types) => edit({ types })}
+      below={
+        (problem !== undefined || draft.types.length === 0) && (
+          <p className="mt-1 text-xs text-del">{problem ?? w.form.problems.types}</p>
+        )
+      }
+    />
   );
 }
 
-interface ButtonsProps {
-  isNew: boolean;
-  isBusy: boolean;
-  isComplete: boolean;
-  close: () => void;
-}
-
-function Buttons({ isNew, isBusy, isComplete, close }: ButtonsProps) {
-  const t = useTexts();
-  const w = t.webhooks;
-  return (
-    <div className="flex flex-wrap items-center justify-end gap-2 border-t border-line pt-4">
-      {isNew && <p className="mr-auto text-xs text-muted text-pretty">{w.form.fromNow}</p>}
-      <Button disabled={isBusy} onClick={close}>
-        {t.buttons.cancel}
-      </Button>
-      <Button look="primary" type="submit" disabled={isBusy || !isComplete}>
-        {isNew ? w.form.createIt : t.buttons.save}
-      </Button>
-    </div>
-  );
-}
-
-/** Choices are counted over all retained events. */
-const everything = { ...emptySearch, range: { kind: 'last', preset: 'all' } as const };
-
-function Filters({ draft, edit, problem }: PartProps & { problem: string | undefined }) {
-  const t = useTexts();
-  const w = t.webhooks;
-  const [nowMs] = useState(serviceNow);
+function Filters({ draft, edit, problem }: PartProps) {
+  const w = useTexts().webhooks;
   if (!draft.types.includes('audit.events.recorded')) return null;
   return (
     <div>
-      <p className="label mb-1.5">{t.nav.events}</p>
-      <FilterBar
-        search={{ ...everything, facets: draft.facets }}
-        nowMs={nowMs}
-        change={({ facets }) => edit({ facets })}
-        facets={webhookFacets}
-        withRange={false}
+      <FacetsField
+        facets={draft.facets}
+        change={(facets) => edit({ facets })}
+        offered={webhookFacets}
       />
       <p className={`mt-1 text-xs ${problem === undefined ? 'text-faint' : 'text-del'}`}>
         {problem ?? w.form.allEvents}

@@ -1,5 +1,5 @@
 import type { Webhook } from '@indelible/client';
-import { FormField } from '../../components/FormField.tsx';
+import { SelectField, TextField } from '../../components/fields.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { type Draft, keepsCredential } from './draft.ts';
 import { formatFields, type OptionField } from './formats.ts';
@@ -51,24 +51,17 @@ function Credential({ draft, edit, stored, problems }: ReceiverFieldsProps) {
   const label = w.form.credential[draft.format];
   return (
     <div>
-      <FormField
+      <TextField
         label={needed ? label : `${label} (${w.form.optional})`}
         hint={isKept ? w.form.credentialKept : w.form.credentialHint}
         problem={problems.of('/credential')}
-      >
-        {(ties) => (
-          <input
-            {...ties}
-            type="password"
-            autoComplete="off"
-            required={needed && !isKept}
-            className="field"
-            placeholder={isKept ? '••••••••' : ''}
-            value={draft.credential}
-            onChange={({ target }) => edit({ credential: target.value })}
-          />
-        )}
-      </FormField>
+        type="password"
+        autoComplete="off"
+        required={needed && !isKept}
+        placeholder={isKept ? '••••••••' : ''}
+        value={draft.credential}
+        change={(credential) => edit({ credential })}
+      />
       {isKept && !needed && (
         <label className="mt-1.5 flex items-center gap-2 text-xs text-muted">
           <input
@@ -94,33 +87,14 @@ interface OptionProps {
 function Option({ field, value, problem, choose }: OptionProps) {
   const w = useTexts().webhooks;
   const { name, placeholder, choices } = field;
+  const shared = { label: textOf(w.options, name), problem, change: choose };
+  if (choices === undefined) return <TextField {...{ ...shared, placeholder, value }} />;
   return (
-    <FormField label={textOf(w.options, name)} problem={problem}>
-      {(ties) =>
-        choices === undefined ? (
-          <input
-            {...ties}
-            className="field"
-            placeholder={placeholder}
-            value={value}
-            onChange={({ target }) => choose(target.value)}
-          />
-        ) : (
-          <select
-            {...ties}
-            className="field"
-            value={value === '' ? placeholder : value}
-            onChange={({ target }) => choose(target.value)}
-          >
-            {choices.map((choice) => (
-              <option key={choice} value={choice}>
-                {textOf(w.choices, choice)}
-              </option>
-            ))}
-          </select>
-        )
-      }
-    </FormField>
+    <SelectField
+      {...shared}
+      value={value === '' ? placeholder : value}
+      options={choices.map((choice) => ({ value: choice, text: textOf(w.choices, choice) }))}
+    />
   );
 }
 
