@@ -35,6 +35,15 @@ test('what is installed takes at most 350 MB, with neither compiler, bundler nor
   expect(own.filter((path) => path.endsWith('.test.ts'))).toEqual([]);
 });
 
+test('with --parquet npm accepts the lock file, and installs DuckDB', async () => {
+  const cwd = join(folder, 'parquet');
+  buildServer(cwd, { withParquet: true });
+  const { stdout } = await run('npm', ['ci', '--dry-run', '--ignore-scripts', '--prefer-offline'], {
+    cwd,
+  });
+  expect(stdout).toContain('add @duckdb/node-api');
+});
+
 test('it starts by itself, serves the panel, and stops when it is told', async () => {
   const env = { ...process.env, DATA_DIR: join(folder, 'data'), PORT: '0', LOG_LEVEL: 'warn' };
   const command = join(installed, 'node_modules/.bin/indelible');

@@ -20,6 +20,7 @@ const parquet = '@duckdb/node-api';
 interface Manifest {
   dependencies?: Record<string, string>;
   devDependencies?: Record<string, string>;
+  optionalDependencies?: Record<string, string>;
   workspaces?: string[];
   scripts?: Record<string, string>;
 }
@@ -72,10 +73,18 @@ function productionLock({ dependencies = {} }: Manifest, withParquet: boolean): 
     const workspace = entry.link ? entry.resolved : /^(packages|examples)\/[^/]+$/.exec(path)?.[0];
     const isElsewhere = workspace !== undefined && !workspaces.includes(workspace);
     const isParquet = withParquet && /^node_modules\/(@duckdb\/|detect-libc$)/.test(path);
-    if (!isElsewhere && (!dev || isParquet)) packages[path] = production(entry);
+    if (isElsewhere || (dev && !isParquet)) continue;
+    packages[path] = production(entry);
+    // `npm ci` refuses a lock file that lacks DuckDB for a platform that its package names.
+    if (isParquet) packages[path].optionalDependencies = presentIn(lock, entry);
   }
   packages[''] = { ...packages[''], workspaces, dependencies };
   return { ...lock, packages };
+}
+
+function presentIn({ packages }: LockFile, { optionalDependencies = {} }: Manifest) {
+  const named = Object.entries(optionalDependencies);
+  return Object.fromEntries(named.filter(([name]) => `node_modules/${name}` in packages));
 }
 
 const readJson = (path: string): unknown => JSON.parse(readFileSync(join(root, path), 'utf8'));
