@@ -1,3 +1,4 @@
+import { candidatesMax, firstClaimed } from '../background/index.ts';
 import type { TenantTx, WriterTx } from '../postgres/index.ts';
 
 /*
@@ -29,20 +30,23 @@ export async function claimCursor(
   nowMs: number,
   untilMs: number,
 ): Promise<LeasedCursor | null> {
-  const { rows } = await tx.query<LeasedCursor>({
-    name: 'claim-alert-cursor',
-    text: `WITH due AS MATERIALIZED (SELECT c.tenant_id AS t FROM alert_cursors c
+  const due = tx.query<{ tenantId: string }>({
+    name: 'due-alert-cursors',
+    text: `SELECT c.tenant_id AS "tenantId" FROM alert_cursors c
         JOIN log_heads h ON h.tenant_id = c.tenant_id
-        WHERE (c.lease IS NULL OR c.lease_until <= $2) AND h.closed_at IS NULL
-          AND (c.next_sequence < h.size OR EXISTS (SELECT FROM alert_rules r WHERE r.tenant_id = c.tenant_id
-            AND (r.silent_at <= $2 OR r.tell_at <= $2)))
-          AND (SELECT halted IS NULL FROM log_rounds)
-        ORDER BY c.served_at, c.tenant_id LIMIT 1 FOR NO KEY UPDATE OF c SKIP LOCKED)
-      UPDATE alert_cursors SET lease = $1, lease_until = $3, served_at = $2 FROM due
-      WHERE tenant_id = t RETURNING tenant_id AS "tenantId", lease`,
-    values: [lease, new Date(nowMs), new Date(untilMs)],
+      WHERE (c.lease IS NULL OR c.lease_until <= $1) AND h.closed_at IS NULL
+        AND (c.next_sequence < h.size OR EXISTS (SELECT 1 FROM alert_rules r WHERE r.tenant_id = c.tenant_id
+          AND (r.silent_at <= $1 OR r.tell_at <= $1)))
+      ORDER BY c.served_at, c.tenant_id LIMIT ${candidatesMax}`,
+    values: [new Date(nowMs)],
   });
-  return rows[0] ?? null;
+  return firstClaimed(tx, due, ({ tenantId }) => ({
+    name: 'claim-alert-cursor',
+    text: `UPDATE alert_cursors SET lease = $2, lease_until = $4, served_at = $3
+      WHERE tenant_id = $1 AND (lease IS NULL OR lease_until <= $3)
+      RETURNING tenant_id AS "tenantId", lease`,
+    values: [tenantId, lease, new Date(nowMs), new Date(untilMs)],
+  }));
 }
 
 export async function releaseCursor(tx: Alone, { tenantId, lease }: LeasedCursor): Promise<void> {

@@ -131,7 +131,7 @@ export async function actorsSeen(
   ].map((array) => `${params.add(array)}::uuid[]`);
   const { rows } = await tx.query<{ isSeen: boolean }>(
     prepared(
-      `SELECT EXISTS (SELECT FROM audit_events WHERE ${conditions.join(' AND ')}) AS "isSeen"
+      `SELECT EXISTS (SELECT 1 FROM audit_events WHERE ${conditions.join(' AND ')}) AS "isSeen"
        FROM unnest(${arrays.join(', ')}) WITH ORDINALITY AS a (actor, low, high, nth) ORDER BY nth`,
       params,
     ),

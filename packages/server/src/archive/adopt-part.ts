@@ -77,7 +77,7 @@ async function requireSameLog(
     isNamed &&
     last < end &&
     (await owner((tx) =>
-      hasRoot(treeReader(tx, sha)(tenantId), sha, last + 1, Buffer.from(root, 'base64')),
+      hasRoot(treeReader(tx, sha, tenantId), sha, last + 1, Buffer.from(root, 'base64')),
     ));
   if (holds) return;
   throw new ArchiveConflict(

@@ -85,7 +85,7 @@ async function closedPart(
   const checkpoint = log?.checkpoint ?? null;
   if (checkpoint === null) return null;
   const { size, root } = checkpoint;
-  if (await hasRoot(treeReader(tx, sha)(tenantId), sha, size, root)) return checkpoint;
+  if (await hasRoot(treeReader(tx, sha, tenantId), sha, size, root)) return checkpoint;
   throw new ArchiveConflict('the log does not match its last signed checkpoint');
 }
 
@@ -95,7 +95,7 @@ async function requireContinuation(
   tenantId: string,
   { last, root }: { last: number; root: Buffer },
 ): Promise<void> {
-  const holds = await owner((tx) => hasRoot(treeReader(tx, sha)(tenantId), sha, last + 1, root));
+  const holds = await owner((tx) => hasRoot(treeReader(tx, sha, tenantId), sha, last + 1, root));
   if (holds) return;
   throw new ArchiveConflict(
     `the log does not continue its ${last + 1} archived entries: the database was ` +

@@ -187,7 +187,7 @@ async function manifestOf(
   const { note } = checkpoint;
   const { origin } = parseCheckpoint(parseNote(note).text);
   const { root, consistency, keys, erasures } = await owner(async (tx) => {
-    const nodes = treeReader(tx, sha)(id);
+    const nodes = treeReader(tx, sha, id);
     const isSame = last + 1 === checkpoint.size;
     // Both run together. Awaited together, because an unhandled rejection would end the process.
     const [root, consistency] = await Promise.all([

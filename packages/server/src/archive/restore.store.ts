@@ -13,7 +13,7 @@ import type { ArchiveManifest } from './manifest.ts';
 export async function holdEmpty(tx: WriterTx): Promise<boolean> {
   await tx.query('LOCK TABLE tenants, log_heads IN EXCLUSIVE MODE');
   const { rows } = await tx.query<{ empty: boolean }>(
-    'SELECT NOT EXISTS (SELECT FROM tenants) AND NOT EXISTS (SELECT FROM log_heads) AS empty',
+    'SELECT NOT EXISTS (SELECT 1 FROM tenants) AND NOT EXISTS (SELECT 1 FROM log_heads) AS empty',
   );
   // Downloads between two statements may take long.
   await tx.query('SET LOCAL idle_in_transaction_session_timeout = 0');
@@ -63,7 +63,8 @@ export async function insertRestored(
     }),
   );
   await makePartitions(tx, [...months.values()]);
-  await insertEvents(tx, inserted, false);
+  const added = await insertEvents(tx, inserted);
+  if (added < inserted.length) throw new Error('an event of the archive is stored already');
   const late = inserted.filter((row) => row.retentionClass === lateClass);
   if (late.length > 0) await keepLate(tx, [...new Set(late.map(({ event }) => event.tenantId))]);
 }

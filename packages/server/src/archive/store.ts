@@ -7,7 +7,13 @@ import {
   visibility,
 } from '../events/index.ts';
 import { readEntries } from '../log/index.ts';
-import { type OwnerSession, type TenantTx, uuidArray, type WriterTx } from '../postgres/index.ts';
+import {
+  type OwnerSession,
+  planOnce,
+  type TenantTx,
+  uuidArray,
+  type WriterTx,
+} from '../postgres/index.ts';
 import { listPartitions } from '../retention/index.ts';
 import type { ArchivedBody } from './archived-row.ts';
 import type { StatedErasure } from './manifest.ts';
@@ -33,7 +39,7 @@ export async function archivedTenants(
     `SELECT id, tenants.name, plan, locale, time_zone AS "timeZone", legal_hold AS "legalHold"
      FROM tenants JOIN plans ON plans.name = plan AND archive
      WHERE ($1::uuid IS NULL OR id = $1)
-       AND NOT EXISTS (SELECT FROM log_heads WHERE tenant_id = id AND closed_at IS NOT NULL) ORDER BY id`,
+       AND NOT EXISTS (SELECT 1 FROM log_heads WHERE tenant_id = id AND closed_at IS NOT NULL) ORDER BY id`,
     [tenantId],
   );
   return rows;
@@ -120,7 +126,7 @@ export async function hasNewerRemoval(
   size: number,
 ): Promise<boolean> {
   const { rows } = await tx.query<{ newer: boolean }>(
-    `SELECT EXISTS (SELECT FROM audit_events WHERE tenant_id = $1 AND action = 'delete'
+    `SELECT EXISTS (SELECT 1 FROM audit_events WHERE tenant_id = $1 AND action = 'delete'
        AND resource_type = 'retention' AND recorded_by_kind = 'service' AND sequence >= $2) AS newer`,
     [tenantId, size],
   );
@@ -167,7 +173,7 @@ export async function readLogPage(
   if (visible === null) throw new Error('the tenant has no log');
   const entries = await readEntries(tenantTx, range.start, range.end);
   // One plan for all pages: planning takes longer than reading a page.
-  await tx.query('SET LOCAL plan_cache_mode = force_generic_plan');
+  await planOnce(tx);
   const uuids = entries.map((entry) => uuidFromBytes(entry, 12));
   const { rows } = await tx.query<StoredEvent>({
     name: 'archive-events',

@@ -218,7 +218,7 @@ const personFacets = facetNames.filter((name) => facetOf(name).external === 'act
 /** Whether the tenant's notices go to one of these addresses; only the tenant can change that. */
 export async function notifiesAny(owner: Owner, person: Person): Promise<boolean> {
   const { rows } = await owner.query<{ told: boolean }>(
-    `SELECT EXISTS (SELECT FROM tenants, unnest(notify_emails) n
+    `SELECT EXISTS (SELECT 1 FROM tenants, unnest(notify_emails) n
        WHERE id = $1 AND $2::uuid[] IS NOT NULL AND ${isAddress('n')}) AS told`,
     values(person),
   );
@@ -228,7 +228,7 @@ export async function notifiesAny(owner: Owner, person: Person): Promise<boolean
 /** Whether a restore call of an event's states is still to be sent. */
 export async function isRestoring(owner: Owner, tenantId: string): Promise<boolean> {
   const { rows } = await owner.query<{ pending: boolean }>(
-    'SELECT EXISTS (SELECT FROM restores WHERE tenant_id = $1 AND body IS NOT NULL) AS pending',
+    'SELECT EXISTS (SELECT 1 FROM restores WHERE tenant_id = $1 AND body IS NOT NULL) AS pending',
     [tenantId],
   );
   return rows[0]?.pending === true;
@@ -267,7 +267,7 @@ export async function expireFiles(
     [tenantId, at],
   );
   const { rows } = await tx.query<ExportFile>(
-    `UPDATE exports SET status = CASE status WHEN 'ready' THEN 'expired' ELSE status END,
+    `UPDATE exports SET status = CASE WHEN status = 'ready' THEN 'expired' ELSE status END,
        expires_at = least(expires_at, $2)
      WHERE tenant_id = $1 AND stored RETURNING tenant_id AS "tenantId", id, format`,
     [tenantId, at],

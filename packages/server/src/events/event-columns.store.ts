@@ -9,6 +9,7 @@ import {
 import {
   boolArray,
   byteaArray,
+  callForTenants,
   int2Array,
   int8Array,
   jsonArray,
@@ -41,36 +42,28 @@ export interface InsertedRow {
   copies?: SearchCopies;
 }
 
-interface InsertedColumn {
-  column: string;
-  type: string;
-  /** Applied to each value. */
-  cast?: string;
-  arrayOf(rows: readonly InsertedRow[]): Buffer;
-}
+/** One parameter of the database function `insert_events`: a column of all rows. */
+type ArrayOf = (rows: readonly InsertedRow[]) => Buffer;
 
-function columnOf({ key, column, kind }: StoredField): InsertedColumn {
+function arrayOf({ key, kind }: StoredField): ArrayOf {
   const values = (rows: readonly InsertedRow[]) =>
     rows.map(({ event }) => event[key as keyof CommittedEvent]);
   switch (kind) {
     case 'sequence':
-      return { column, type: 'int8', arrayOf: (rows) => int8Array(rows.map((r) => r.sequence)) };
+      return (rows) => int8Array(rows.map(({ sequence }) => sequence));
     case 'time':
-      return {
-        ...{ column, type: 'timestamptz' },
-        arrayOf: (rows) => timeArray(rows.map(({ receivedAtUs }) => receivedAtUs)),
-      };
+      return (rows) => timeArray(rows.map(({ receivedAtUs }) => receivedAtUs));
     case 'eventId':
     case 'uuid':
-      return { column, type: 'uuid', arrayOf: (rows) => uuidArray(values(rows) as string[]) };
+      return (rows) => uuidArray(values(rows) as string[]);
     case 'boolean':
-      return { column, type: 'bool', arrayOf: (rows) => boolArray(values(rows) as boolean[]) };
+      return (rows) => boolArray(values(rows) as boolean[]);
     case 'diff':
     case 'state':
     case 'context':
-      return { column, type: 'json', arrayOf: (rows) => jsonArray(values(rows) as string[]) };
+      return (rows) => jsonArray(values(rows) as string[]);
     default:
-      return { column, type: 'text', arrayOf: (rows) => textArray(values(rows) as string[]) };
+      return (rows) => textArray(values(rows) as string[]);
   }
 }
 
@@ -108,38 +101,23 @@ export const copiesSelected = Object.entries(copyColumns)
 
 const isLater = ({ key }: StoredField) => key === 'context' || key === 'contextIdentity';
 
-/** The columns of an event of version 1. */
-const insertedColumns: readonly InsertedColumn[] = [
-  ...storedFields.filter((field) => !isLater(field)).map(columnOf),
-  {
-    ...{ column: 'actor_email_key', type: 'text' },
-    arrayOf: (rows) => textArray(rows.map(({ event }) => actorAddress(event))),
-  },
-  {
-    ...{ column: 'retention_class', type: 'int2' },
-    arrayOf: (rows) => int2Array(rows.map(({ retentionClass }) => retentionClass)),
-  },
-  {
-    ...{ column: 'salts', type: 'bytea' },
-    arrayOf: (rows) => byteaArray(rows.map(({ salts }) => salts)),
-  },
-  {
-    ...{ column: 'erased', type: 'json' },
-    arrayOf: (rows) => jsonArray(rows.map(({ erased }) => erased)),
-  },
+/** Those of an event of version 1. */
+const arrays: readonly ArrayOf[] = [
+  ...storedFields.filter((field) => !isLater(field)).map(arrayOf),
+  (rows) => textArray(rows.map(({ event }) => actorAddress(event))),
+  (rows) => int2Array(rows.map(({ retentionClass }) => retentionClass)),
+  (rows) => byteaArray(rows.map(({ salts }) => salts)),
+  (rows) => jsonArray(rows.map(({ erased }) => erased)),
 ];
 
-/** With those of version 2: a batch without such an event does not pay for them. */
-const allColumns: readonly InsertedColumn[] = [
-  ...insertedColumns,
-  ...storedFields.filter(isLater).map(columnOf),
-  ...(Object.keys(copyColumns) as (keyof SearchCopies)[]).map((key) => ({
-    column: copyColumns[key],
-    type: 'text',
-    ...(key === 'onBehalfOf' ? { cast: '::text[]' } : {}),
-    arrayOf: (rows: readonly InsertedRow[]) =>
-      textArray(rows.map(({ copies }) => literalOf(copies?.[key] ?? null))),
-  })),
+/** Those of version 2. A batch without such an event leaves them empty, which makes nulls. */
+const laterArrays: readonly ArrayOf[] = [
+  ...storedFields.filter(isLater).map(arrayOf),
+  ...(Object.keys(copyColumns) as (keyof SearchCopies)[]).map(
+    (key): ArrayOf =>
+      (rows) =>
+        textArray(rows.map(({ copies }) => literalOf(copies?.[key] ?? null))),
+  ),
 ];
 
 /** A list as the text of an array: PostgreSQL would flatten an array of arrays. */
@@ -148,32 +126,26 @@ function literalOf(value: string | readonly string[] | null): string | null {
   return `{${value.map((each) => `"${each.replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`;
 }
 
-const insertOf = (columns: readonly InsertedColumn[]) => {
-  const names = columns.map(({ column }) => column).join(', ');
-  const arrays = columns.map(({ type }, at) => `$${at + 1}::${type}[]`).join(', ');
-  const values = columns.map(({ column, cast = '' }) => `u.${column}${cast}`).join(', ');
-  return `INSERT INTO audit_events (${names}) SELECT ${values} FROM unnest(${arrays}) u (${names})`;
-};
+const parameters = [...arrays, ...laterArrays].map((_, at) => `$${at + 2}`).join(', ');
 
-const inserts = {
-  narrow: { columns: insertedColumns, text: insertOf(insertedColumns) },
-  wide: { columns: allColumns, text: insertOf(allColumns) },
-};
+/** Inserts all rows of a tenant, or none if one of its ids exists; returns how many of all. */
+export async function insertEvents(tx: WriterTx, rows: readonly InsertedRow[]): Promise<number> {
+  const tenantOf = ({ event }: InsertedRow) => event.tenantId;
+  const answers = await callForTenants<InsertedRow, { added: number }>(
+    tx,
+    rows,
+    tenantOf,
+    insertOf,
+  );
+  return answers.reduce((sum, { added }) => sum + added, 0);
+}
 
-/** Inserts rows of any tenants; returns how many were new, because ids may exist already. */
-export async function insertEvents(
-  tx: WriterTx,
-  rows: readonly InsertedRow[],
-  mayRepeat: boolean,
-): Promise<number> {
-  if (rows.length === 0) return 0;
+function insertOf(home: string, rows: readonly InsertedRow[]) {
   const isWide = rows.some(({ event }) => event.context !== null || event.contextIdentity !== null);
-  const { columns, text } = inserts[isWide ? 'wide' : 'narrow'];
-  const whole = isWide ? rows.map((row) => ({ ...row, copies: searchCopies(row.event) })) : rows;
-  const { rowCount } = await tx.query({
-    name: `${mayRepeat ? 'insert' : 'restore'}-events${isWide ? '-2' : ''}`,
-    text: mayRepeat ? `${text} ON CONFLICT DO NOTHING` : text,
-    values: columns.map(({ arrayOf }) => arrayOf(whole)),
-  });
-  return rowCount ?? 0;
+  const later = isWide ? rows.map((row) => ({ ...row, copies: searchCopies(row.event) })) : [];
+  return {
+    name: 'insert-events',
+    text: `SELECT added FROM insert_events($1, ${parameters}) AS added`,
+    values: [home, ...arrays.map((of) => of(rows)), ...laterArrays.map((of) => of(later))],
+  };
 }

@@ -311,7 +311,7 @@ async function countMatching(
   const conditions = allMatching(tx, filter, visible, params);
   const { rows } = await tx.query<{ count: number }>(
     prepared(
-      `SELECT count(*) AS count FROM (SELECT FROM audit_events
+      `SELECT count(*) AS count FROM (SELECT 1 FROM audit_events
          WHERE ${conditions.join(' AND ')} LIMIT ${params.add(max)}) e`,
       params,
     ),

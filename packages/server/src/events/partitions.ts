@@ -47,10 +47,17 @@ export function createPartitionKeeper(
   };
 }
 
-/** Whether an insert found no partition for its row; a failed check names a constraint instead. */
+/**
+ * Whether an insert found no partition for its row; a failed check names a constraint instead, on a
+ * node of a cluster in the message only.
+ */
 export function isMissingPartition(error: unknown): boolean {
   if (!(error instanceof Error) || !('code' in error)) return false;
-  return error.code === '23514' && !('constraint' in error && error.constraint);
+  return (
+    error.code === '23514' &&
+    !('constraint' in error && error.constraint) &&
+    !/check constraint/.test(error.message)
+  );
 }
 
 function missingOf(

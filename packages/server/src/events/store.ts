@@ -57,7 +57,7 @@ export async function appendEvents(
     }));
     const appends = fresh.map(({ head, events }) => planAppend(sha, head, events, nowMs));
     const rows = fresh.flatMap(({ head, events }, b) => rowsOf(head, events, nowMs, appends[b]));
-    const isNew = (await insertEvents(tx, rows, true)) === rows.length;
+    const isNew = (await insertEvents(tx, rows)) === rows.length;
     const moved = isNew ? await storedElsewhere(tx, fresh.filter(mayMove), nowMs) : null;
     if (moved?.size === 0) {
       await appendLogs(

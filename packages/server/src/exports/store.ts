@@ -63,8 +63,8 @@ export async function insertExport(tx: WriterTx, e: ExportRequest): Promise<Expo
     text: `INSERT INTO exports (tenant_id, id, mode, status, format, columns, filters, oldest_id, rows_total,
         created_at, requested_by_id, requested_by_email, requested_by_role, access_reason, mail_to,
         agents, before_sequence)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
-        (SELECT size - 1 FROM log_heads WHERE tenant_id = $1))
+      SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, size - 1
+        FROM log_heads WHERE tenant_id = $1
       RETURNING ${columns}`,
     values: [
       ...[e.tenantId, e.id, e.mode, e.mode === 'job' ? 'queued' : 'running', e.format, e.columns],
@@ -240,18 +240,22 @@ export async function expireExports(
   leftBeforeMs: number,
   max: number,
 ): Promise<(ExportKey & Pick<ExportRow, 'format'>)[]> {
-  const { rows } = await tx.query<ExportKey & Pick<ExportRow, 'format'>>({
-    name: 'expire-exports',
-    text: `UPDATE exports e SET status = CASE e.status WHEN 'ready' THEN 'expired' ELSE e.status END
-      FROM (SELECT tenant_id, id FROM exports
-        WHERE stored AND finished_at IS NOT NULL
-          AND CASE WHEN status IN ('failed', 'cancelled') THEN finished_at <= $2 ELSE expires_at <= $1 END
-        ORDER BY finished_at LIMIT $3 FOR UPDATE SKIP LOCKED) due
-      WHERE e.tenant_id = due.tenant_id AND e.id = due.id
-      RETURNING e.tenant_id AS "tenantId", e.id, e.format`,
+  const { rows: due } = await tx.query<ExportKey & Pick<ExportRow, 'format'>>({
+    name: 'due-exports',
+    text: `SELECT tenant_id AS "tenantId", id, format FROM exports
+      WHERE stored AND finished_at IS NOT NULL
+        AND CASE WHEN status IN ('failed', 'cancelled') THEN finished_at <= $2 ELSE expires_at <= $1 END
+      ORDER BY finished_at LIMIT $3`,
     values: [new Date(nowMs), new Date(leftBeforeMs), max],
   });
-  return rows;
+  for (const { tenantId, id } of due) {
+    await tx.query({
+      name: 'expire-export',
+      text: `UPDATE exports SET status = 'expired' WHERE tenant_id = $1 AND id = $2 AND status = 'ready'`,
+      values: [tenantId, id],
+    });
+  }
+  return due;
 }
 
 export async function objectRemoved(tx: WriterTx, key: ExportKey): Promise<void> {

@@ -69,7 +69,7 @@ export async function roundsNow(
 /** Whether a tile above the entries is not made of those below it, or covers none. */
 async function hasWrongTile(tx: WriterTx, tenantId: string, size: number): Promise<boolean> {
   const { rows } = await tx.query<{ wrong: boolean }>(
-    `SELECT EXISTS (SELECT FROM log_tiles t WHERE tenant_id = $1 AND level > 0
+    `SELECT EXISTS (SELECT 1 FROM log_tiles t WHERE tenant_id = $1 AND level > 0
        AND ((index + 1) * ${tileWidth}::numeric ^ (level + 1) > $2
          OR data IS DISTINCT FROM (SELECT string_agg(hash, '' ORDER BY index) FROM log_tiles b
            WHERE b.tenant_id = $1 AND b.level = t.level - 1

@@ -194,10 +194,11 @@ class RoundCheck {
       return tenant ? [{ logId, ...tenant, ...checkpoint }] : [];
     });
     const held = await write(db, async (tx: WriterTx) => {
-      const reader = treeReader(tx, sha);
       const holds = (nodes: GetNode, size: number, root: Uint8Array) =>
         hasRoot(nodes, sha, size, root);
-      return Promise.all(of.map((log) => holds(reader(log.tenantId), log.size, log.root)));
+      return Promise.all(
+        of.map((log) => holds(treeReader(tx, sha, log.tenantId), log.size, log.root)),
+      );
     });
     for (const [at, { logId, tenantId, isCurrent, size }] of of.entries()) {
       const named = `the checkpoint of ${size} entries of the log ${logId} in round ${round}`;

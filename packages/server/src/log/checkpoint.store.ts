@@ -100,13 +100,13 @@ export async function dirtyLogs(tx: WriterTx, limit: number): Promise<DirtyLog[]
           coalesce(h.size, 0) AS size, coalesce(h.frontier, '') AS frontier,
           c.size AS "signedSize", c.root AS "signedRoot",
           CASE WHEN coalesce(h.size, 0) = 0 THEN true
-            WHEN h.size % ${tileWidth} = 0 THEN EXISTS (SELECT FROM log_tiles t
+            WHEN h.size % ${tileWidth} = 0 THEN EXISTS (SELECT 1 FROM log_tiles t
               WHERE t.tenant_id = h.tenant_id AND t.level = 0 AND t.index = h.size / ${tileWidth} - 1)
-            ELSE EXISTS (SELECT FROM log_tail t
+            ELSE EXISTS (SELECT 1 FROM log_tail t
               WHERE t.tenant_id = h.tenant_id AND t.sequence = h.size - 1)
           END AS "isStored",
-          EXISTS (SELECT FROM log_tail t WHERE t.tenant_id = h.tenant_id AND t.sequence >= h.size)
-            OR EXISTS (SELECT FROM log_tiles t WHERE t.tenant_id = h.tenant_id AND t.level = 0
+          EXISTS (SELECT 1 FROM log_tail t WHERE t.tenant_id = h.tenant_id AND t.sequence >= h.size)
+            OR EXISTS (SELECT 1 FROM log_tiles t WHERE t.tenant_id = h.tenant_id AND t.level = 0
               AND t.index >= h.size / ${tileWidth}) AS "hasSurplus"
         FROM log_heads h FULL JOIN log_checkpoints c USING (tenant_id, log_id)
       ) logs
@@ -166,9 +166,7 @@ export async function publishRound(
 export async function releasedState(tx: WriterTx): Promise<Uint8Array> {
   const { rows } = await tx.query<{ state: Buffer }>({
     name: 'released-state',
-    text: `SELECT sha256(coalesce(string_agg(uuid_send(log_id) || int8send(size) || root
-        || sha256(convert_to(note, 'UTF8')), ''::bytea ORDER BY log_id), ''::bytea)) AS state
-      FROM log_checkpoints`,
+    text: 'SELECT released_state() AS state',
   });
   return rows[0]?.state ?? new Uint8Array();
 }

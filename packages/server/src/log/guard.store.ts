@@ -26,8 +26,9 @@ export function contradiction(
   logs: readonly DirtyLog[],
 ): Promise<string | null> {
   return firstFinding(logs, async (part) => {
-    const reader = treeReader(tx, sha);
-    return Promise.all(part.map((log) => contradictionOf(log, reader(log.tenantId), sha)));
+    return Promise.all(
+      part.map((log) => contradictionOf(log, treeReader(tx, sha, log.tenantId), sha)),
+    );
   });
 }
 
@@ -60,11 +61,10 @@ export async function damageOf(
   const heads = await headsOf(tx, tenantIds);
   if (heads.length < tenantIds.length) return 'the log of a tenant has lost its head';
   return firstFinding(heads, async (part) => {
-    const reader = treeReader(tx, sha);
     return Promise.all(
       part.map(async ({ tenantId, logId, ...head }) => {
         const root = createFrontier(head, sha).root();
-        const isWhole = await hasRoot(reader(tenantId), sha, head.size, root);
+        const isWhole = await hasRoot(treeReader(tx, sha, tenantId), sha, head.size, root);
         return isWhole ? null : `the ${head.size} entries of the log ${logId} are not all stored`;
       }),
     );
@@ -82,7 +82,6 @@ export async function disagreement(
     checkpoints.map(({ logId }) => logId),
   );
   return firstFinding(checkpoints, async (part) => {
-    const reader = treeReader(tx, sha);
     return Promise.all(
       part.map(async ({ logId, checkpoint }) => {
         const { size, root } = checkpoint;
@@ -91,7 +90,7 @@ export async function disagreement(
         if (head.size < size) {
           return `the log ${logId} has ${head.size} of the ${size} entries it promises`;
         }
-        if (await hasRoot(reader(head.tenantId), sha, size, root)) return null;
+        if (await hasRoot(treeReader(tx, sha, head.tenantId), sha, size, root)) return null;
         return `the first ${size} entries of the log ${logId} differ from those it was signed over`;
       }),
     );

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { heldClass, type LogState, tileWidth } from '@indelible/protocol';
 import type { WriterTx } from '../postgres/index.ts';
 import type { PublishedLog } from './published-logs.ts';
@@ -102,7 +103,13 @@ export async function keepCheckpoint(
 /** Restores the published id of a log, which only direct access to the tables can change. */
 export async function keepLogId(tx: WriterTx, tenantId: string, logId: string): Promise<void> {
   const text = 'UPDATE log_heads SET log_id = $2 WHERE tenant_id = $1 AND log_id <> $2';
-  await tx.query(text, [tenantId, logId]);
+  const { rowCount } = await tx.query(text, [tenantId, logId]);
+  if (rowCount === 1) await rewindReaders(tx, tenantId);
+}
+
+/** Webhooks and alerts continue at the end of the log if they were further. */
+async function rewindReaders(tx: WriterTx, tenantId: string): Promise<void> {
+  await tx.query('SELECT rewind_readers($1)', [tenantId]);
 }
 
 /**
@@ -111,13 +118,19 @@ export async function keepLogId(tx: WriterTx, tenantId: string, logId: string): 
  * milliseconds).
  */
 export async function openHead(tx: WriterTx, tenantId: string): Promise<LogState | null> {
-  const { rows } = await tx.query<LogState>(
-    `INSERT INTO log_heads (tenant_id, retention_class, other_classes, last_received_us)
-       SELECT id, c.class, array_remove((SELECT array_agg(class) FROM plans), c.class),
-         floor(extract(epoch FROM now()) * 1000) * 1000
-       FROM tenants JOIN plans c ON CASE WHEN legal_hold THEN c.class = ${heldClass} ELSE c.name = plan END
-       WHERE id = $1 RETURNING size, frontier`,
+  const found = await tx.query<{ own: number; others: string; nowUs: number }>(
+    `SELECT c.class AS own, array_remove(ARRAY(SELECT class FROM plans), c.class)::text AS others,
+       (floor(extract(epoch FROM now()) * 1000) * 1000)::bigint AS "nowUs"
+     FROM tenants JOIN plans c ON CASE WHEN legal_hold THEN c.class = ${heldClass} ELSE c.name = plan END
+     WHERE id = $1`,
     [tenantId],
+  );
+  const [tenant] = found.rows;
+  if (!tenant) return null;
+  const { rows } = await tx.query<LogState>(
+    `INSERT INTO log_heads (tenant_id, log_id, retention_class, other_classes, last_received_us)
+     VALUES ($1, $2, $3, $4, $5) RETURNING size, frontier`,
+    [tenantId, randomUUID(), tenant.own, tenant.others, tenant.nowUs],
   );
   return rows[0] ?? null;
 }
@@ -125,11 +138,12 @@ export async function openHead(tx: WriterTx, tenantId: string): Promise<LogState
 /** Gives the log a new id, and so a new origin; its entries stay. Returns the id. */
 export async function beginAnew(tx: WriterTx, tenantId: string): Promise<string> {
   const { rows } = await tx.query<{ logId: string }>(
-    'UPDATE log_heads SET log_id = gen_random_uuid() WHERE tenant_id = $1 RETURNING log_id AS "logId"',
-    [tenantId],
+    'UPDATE log_heads SET log_id = $2 WHERE tenant_id = $1 RETURNING log_id AS "logId"',
+    [tenantId, randomUUID()],
   );
   const [row] = rows;
   if (!row) throw new Error('the tenant has no log');
+  await rewindReaders(tx, tenantId);
   await forgetCheckpoint(tx, tenantId);
   return row.logId;
 }
@@ -146,12 +160,12 @@ export async function forgetCheckpoint(tx: WriterTx, tenantId: string): Promise<
 export async function dropForeign(tx: WriterTx, tenantId: string, size: number): Promise<void> {
   // An entry contains its event's id after twelve bytes.
   const hasEvent = (entry: string) =>
-    `EXISTS (SELECT FROM audit_events e WHERE e.tenant_id = $1 AND e.retention_class = ANY (ARRAY(SELECT class FROM plans))
+    `EXISTS (SELECT 1 FROM audit_events e WHERE e.tenant_id = $1 AND e.retention_class = ANY (ARRAY(SELECT class FROM plans))
        AND e.id = encode(substring(${entry} FROM 13 FOR 16), 'hex')::uuid)`;
   await tx.query(
     `DELETE FROM log_tiles t WHERE t.tenant_id = $1 AND t.level = 0
        AND t.index >= $2::bigint / ${tileWidth}
-       AND (NOT ${hasEvent('t.data')} OR EXISTS (SELECT FROM log_tail l WHERE l.tenant_id = $1
+       AND (NOT ${hasEvent('t.data')} OR EXISTS (SELECT 1 FROM log_tail l WHERE l.tenant_id = $1
          AND l.sequence >= t.index * ${tileWidth} AND l.sequence < (t.index + 1) * ${tileWidth}))`,
     [tenantId, size],
   );
@@ -164,8 +178,8 @@ export async function dropForeign(tx: WriterTx, tenantId: string, size: number):
 /** Whether entries are stored after the end of the log. */
 export async function hasSurplus(tx: WriterTx, tenantId: string, size: number): Promise<boolean> {
   const { rows } = await tx.query<{ surplus: boolean }>(
-    `SELECT EXISTS (SELECT FROM log_tail WHERE tenant_id = $1 AND sequence >= $2)
-       OR EXISTS (SELECT FROM log_tiles WHERE tenant_id = $1 AND level = 0
+    `SELECT EXISTS (SELECT 1 FROM log_tail WHERE tenant_id = $1 AND sequence >= $2)
+       OR EXISTS (SELECT 1 FROM log_tiles WHERE tenant_id = $1 AND level = 0
          AND index >= $2::bigint / ${tileWidth}) AS surplus`,
     [tenantId, size],
   );

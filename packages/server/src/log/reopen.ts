@@ -238,7 +238,7 @@ async function reopenIfNeeded(
     await dropForeign(tx, tenantId, Math.max(head.size, named?.size ?? 0));
   }
   const stored = await made(tx, deps.sha, tenantId, head);
-  const nodes = treeReader(tx, deps.sha)(tenantId);
+  const nodes = treeReader(tx, deps.sha, tenantId);
   const published = named ?? (await foundByRoot(deps.sha, nodes, stored.size, left));
   if (published !== null) await keepLogId(tx, tenantId, published.logId);
   if (published !== null && named === null) {
@@ -318,7 +318,7 @@ async function made(
   head: LogState,
 ): Promise<{ size: number }> {
   const root = createFrontier(head, sha).root();
-  const isWhole = await hasRoot(treeReader(tx, sha)(tenantId), sha, head.size, root);
+  const isWhole = await hasRoot(treeReader(tx, sha, tenantId), sha, head.size, root);
   if (isWhole && !(await hasSurplus(tx, tenantId, head.size))) return head;
   const parts: Buffer[][] = [];
   for await (const part of storedEntries(tx, tenantId)) parts.push(part);

@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { entryBytes, tileWidth } from '@indelible/protocol';
 import { AppError, unavailable } from '../http/index.ts';
 import {
   byteaArray,
+  callForTenants,
   int2Array,
   int8Array,
   type TenantTx,
@@ -67,18 +69,21 @@ export async function lockHeads(
   tenantIds: readonly string[],
   wait: boolean,
 ): Promise<LogHead[]> {
-  const query = {
+  const rounds = tx.query<{ halted: string | null }>({
+    name: 'is-halted',
+    text: 'SELECT halted FROM log_rounds',
+  });
+  const heads = callForTenants<string, LogHead>(tx, tenantIds, String, (home, own) => ({
     name: 'lock-heads',
     text: `SELECT tenant_id AS "tenantId", size, frontier, last_received_us AS "lastReceivedUs",
              retention_class AS "retentionClass", other_classes AS "otherClasses",
              closed_at IS NOT NULL AS "isClosed"
-           FROM lock_heads($1, $2)`,
-    values: [uuidArray(tenantIds), wait],
-  };
-  const { rows } = await tx.query<LogHead>(query).catch((error: unknown) => {
-    throw stateOf(error) === 'IND01' ? logIsHalted() : error;
-  });
-  return rows;
+           FROM lock_heads($1, $2, $3)`,
+    values: [home, uuidArray(own), wait],
+  }));
+  const [{ rows }, locked] = await Promise.all([rounds, heads]);
+  if (rows[0]?.halted != null) throw logIsHalted();
+  return locked;
 }
 
 /**
@@ -108,17 +113,24 @@ export async function openLog(
   tenantId: string,
   retentionClass: number,
 ): Promise<void> {
-  const text = 'SELECT open_log($1, $2::smallint)';
-  await tx.query(text, [tenantId, retentionClass]).catch((error: unknown) => {
-    throw stateOf(error) === 'IND02'
-      ? new LogDamaged('a log has lost its head', [tenantId])
-      : error;
-  });
+  await tx.query('SELECT hold_plans()');
+  const text = 'SELECT former FROM open_log($1, $2::smallint, $3) AS former';
+  const { rows } = await tx
+    .query<{ former: number | null }>(text, [tenantId, retentionClass, randomUUID()])
+    .catch((error: unknown) => {
+      throw stateOf(error) === 'IND02'
+        ? new LogDamaged('a log has lost its head', [tenantId])
+        : error;
+    });
+  await tx.query('SELECT attach_owed($1, $2)', [rows[0]?.former, retentionClass]);
 }
 
 /** From now on reads of these tenants include late events. Their heads are locked. */
 export async function keepLate(tx: WriterTx, tenantIds: readonly string[]): Promise<void> {
-  await tx.query('SELECT keep_late($1)', [uuidArray(tenantIds)]);
+  await callForTenants(tx, tenantIds, String, (home, own) => ({
+    text: 'SELECT keep_late($1, $2)',
+    values: [home, uuidArray(own)],
+  }));
 }
 
 /**
@@ -127,13 +139,23 @@ export async function keepLate(tx: WriterTx, tenantIds: readonly string[]): Prom
  * or key (SQLSTATE 22, 23) is never the event's fault.
  */
 export async function appendLogs(tx: WriterTx, appends: readonly LogAppend[]): Promise<void> {
+  const tenantOf = ({ head }: LogAppend) => head.tenantId;
+  await callForTenants(tx, appends, tenantOf, appendOf).catch((error: unknown) => {
+    if (!/^2[23]/.test(stateOf(error))) throw error;
+    const finding = 'a log has entries behind its end, or lacks entries of its tail';
+    throw new LogDamaged(finding, appends.map(tenantOf));
+  });
+}
+
+function appendOf(home: string, appends: readonly LogAppend[]) {
   const of = <T>(pick: (append: LogAppend) => T) => appends.map(pick);
   const tail = appends.flatMap((a) => a.tail.map((t) => ({ ...t, tenantId: a.head.tenantId })));
   const tiles = appends.flatMap((a) => a.tiles.map((t) => ({ ...t, tenantId: a.head.tenantId })));
-  const append = {
+  return {
     name: 'append-logs',
-    text: 'SELECT append_log($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)',
+    text: 'SELECT append_log($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)',
     values: [
+      home,
       uuidArray(of((a) => a.head.tenantId)),
       int8Array(of((a) => a.head.size)),
       int8Array(of((a) => a.newSize)),
@@ -149,14 +171,6 @@ export async function appendLogs(tx: WriterTx, appends: readonly LogAppend[]): P
       byteaArray(tiles.map((t) => t.rest)),
     ],
   };
-  await tx.query(append).catch((error: unknown) => {
-    if (!/^2[23]/.test(stateOf(error))) throw error;
-    const finding = 'a log has entries behind its end, or lacks entries of its tail';
-    throw new LogDamaged(
-      finding,
-      of(({ head }) => head.tenantId),
-    );
-  });
 }
 
 /** The SQLSTATE of a database error, '' for others. */

@@ -58,7 +58,7 @@ test('every complete subtree has the hash of its leaves, and no other subtree ha
   await expectTreeIntact(service, id);
 });
 
-test('whatever is asked for at once is read by one statement, of several logs too', async () => {
+test('whatever is asked of a log at once is read by one statement', async () => {
   const ids = [await logOf(300), await logOf(520)];
   const leaves = [await leavesOf(ids[0] ?? ''), await leavesOf(ids[1] ?? '')];
   let statements = 0;
@@ -69,15 +69,16 @@ test('whatever is asked for at once is read by one statement, of several logs to
       return writer.query(query);
     },
   };
-  const reader = treeReader(counted, sha);
-  const roots = ids.map((id, n) => rootAtSize(sha, reader(id), leaves[n]?.length ?? 0));
+  const readers = ids.map((id) => treeReader(counted, sha, id));
+  const roots = readers.map((reader, n) => rootAtSize(sha, reader, leaves[n]?.length ?? 0));
   expect(await Promise.all(roots)).toEqual(leaves.map(naiveRoot));
-  expect(statements).toBe(1);
+  expect(statements).toBe(2);
   // Of what was read nothing is read again.
-  expect(await rootAtSize(sha, reader(ids[0] ?? ''), 290)).toEqual(
+  const [first] = readers;
+  expect(first && (await rootAtSize(sha, first, 290))).toEqual(
     naiveRoot(leaves[0]?.slice(0, 290) ?? []),
   );
-  expect(statements).toBe(1);
+  expect(statements).toBe(2);
 });
 
 test('a reader that failed fails those who asked, and reads again for the next', async () => {
@@ -91,7 +92,7 @@ test('a reader that failed fails those who asked, and reads again for the next',
       return Promise.reject(new Error('gone'));
     },
   };
-  const nodes = treeReader(once, sha)(id);
+  const nodes = treeReader(once, sha, id);
   await expect(Promise.all([nodes(0, 1), nodes(0, 2)])).rejects.toThrow('gone');
   await expect(nodes(0, 300)).rejects.toThrow(RangeError);
 });
@@ -148,7 +149,7 @@ test('what is stored is read in order up to the first gap', async () => {
 test("another tenant's tiles cannot be read, though somebody asked for them", async () => {
   const [own, other] = [await logOf(10), await logOf(10)];
   await read(own, async (tx) => {
-    await expect(treeReader(tx, sha)(other)(0, 3)).rejects.toThrow(RangeError);
-    expect(await treeReader(tx, sha)(own)(0, 3)).toHaveLength(32);
+    await expect(treeReader(tx, sha, other)(0, 3)).rejects.toThrow(RangeError);
+    expect(await treeReader(tx, sha, own)(0, 3)).toHaveLength(32);
   });
 });

@@ -7,7 +7,7 @@ import {
   subtreeRoot,
   tileWidth,
 } from '@indelible/protocol';
-import { int2Array, int8Array, type TenantTx, uuidArray } from '../postgres/index.ts';
+import { int2Array, int8Array, type TenantTx } from '../postgres/index.ts';
 import { unreadable } from './store.ts';
 
 /** Levels of the tree in one tile. */
@@ -16,7 +16,6 @@ const tileHeight = 8;
 type Query = Pick<TenantTx, 'query'>;
 
 interface TilePlace {
-  tenantId: string;
   level: number;
   index: number;
 }
@@ -25,25 +24,29 @@ interface TilePlace {
  * The stored data of these tiles, in the given order: entries of 60 bytes at level 0, hashes above.
  * A tile with a gap counts as empty, so that no entry is taken for its neighbour.
  */
-async function readTiles(tx: Query, tiles: readonly TilePlace[]): Promise<Buffer[]> {
+async function readTiles(
+  tx: Query,
+  tenantId: string,
+  tiles: readonly TilePlace[],
+): Promise<Buffer[]> {
   const { rows } = await tx.query<{ data: Buffer | null }>({
     name: 'read-tiles',
     text: `SELECT CASE WHEN w.level = 0 THEN coalesce(
           (SELECT t.data FROM log_tiles t
-            WHERE t.tenant_id = w.tenant AND t.level = 0 AND t.index = w.index),
+            WHERE t.tenant_id = $1 AND t.level = 0 AND t.index = w.index),
           (SELECT string_agg(t.entry, '' ORDER BY t.sequence) FROM log_tail t
-            WHERE t.tenant_id = w.tenant AND t.sequence >= w.first AND t.sequence < w.first + ${tileWidth}
+            WHERE t.tenant_id = $1 AND t.sequence >= w.first AND t.sequence < w.first + ${tileWidth}
             HAVING min(t.sequence) = w.first AND max(t.sequence) = w.first + count(*) - 1))
         ELSE (SELECT string_agg(t.hash, '' ORDER BY t.index) FROM log_tiles t
-            WHERE t.tenant_id = w.tenant AND t.level = w.level - 1
+            WHERE t.tenant_id = $1 AND t.level = w.level - 1
               AND t.index >= w.first AND t.index < w.first + ${tileWidth}
             HAVING min(t.index) = w.first AND max(t.index) = w.first + count(*) - 1)
         END AS data
-      FROM (SELECT *, index * ${tileWidth} AS first FROM unnest($1::uuid[], $2::int2[], $3::int8[])
-        WITH ORDINALITY AS asked (tenant, level, index, place)) w
+      FROM (SELECT *, index * ${tileWidth} AS first FROM unnest($2::int2[], $3::int8[])
+        WITH ORDINALITY AS asked (level, index, place)) w
       ORDER BY place`,
     values: [
-      uuidArray(tiles.map(({ tenantId }) => tenantId)),
+      tenantId,
       int2Array(tiles.map(({ level }) => level)),
       int8Array(tiles.map(({ index }) => index)),
     ],
@@ -64,11 +67,11 @@ function tileHashes(sha: Sha256, level: number, data: Buffer): Uint8Array[] {
 }
 
 /**
- * Nodes of any logs, for proofs. Everything requested in one iteration of the event loop is read by
+ * Nodes of a log, for proofs. Everything requested in one iteration of the event loop is read by
  * one statement, and each tile once: one or many proofs take one round trip. Throws RangeError for
  * an incomplete subtree.
  */
-export function treeReader(tx: Query, sha: Sha256): (tenantId: string) => GetNode {
+export function treeReader(tx: Query, sha: Sha256, tenantId: string): GetNode {
   const tiles = new Map<string, Promise<Uint8Array[]>>();
   let asked: TilePlace[] = [];
   let reading: Promise<Buffer[]> | undefined;
@@ -77,7 +80,7 @@ export function treeReader(tx: Query, sha: Sha256): (tenantId: string) => GetNod
     const places = asked;
     asked = [];
     reading = undefined;
-    return readTiles(tx, places);
+    return readTiles(tx, tenantId, places);
   };
   const readTile = async (place: TilePlace) => {
     const at = asked.push(place) - 1;
@@ -85,15 +88,14 @@ export function treeReader(tx: Query, sha: Sha256): (tenantId: string) => GetNod
     const data = (await reading)[at];
     return tileHashes(sha, place.level, data ?? Buffer.alloc(0));
   };
-  return (tenantId) => async (level, index) => {
+  return async (level, index) => {
     const width = 2 ** (level % tileHeight);
     const first = index * width;
     const place = {
-      tenantId,
       level: Math.floor(level / tileHeight),
       index: Math.floor(first / tileWidth),
     };
-    const key = `${tenantId}/${place.level}/${place.index}`;
+    const key = `${place.level}/${place.index}`;
     const tile = tiles.get(key) ?? readTile(place);
     tiles.set(key, tile);
     const at = first % tileWidth;
@@ -105,7 +107,7 @@ export function treeReader(tx: Query, sha: Sha256): (tenantId: string) => GetNod
 
 /** Nodes of the tenant's tree that its log must have. Throws LogDamaged if it does not. */
 export function treeNodes(tx: TenantTx, sha: Sha256): GetNode {
-  const nodes = treeReader(tx, sha)(tx.tenantId);
+  const nodes = treeReader(tx, sha, tx.tenantId);
   return (level, index) =>
     Promise.resolve(nodes(level, index)).catch((error: unknown) => {
       if (!(error instanceof RangeError)) throw error;
@@ -116,8 +118,8 @@ export function treeNodes(tx: TenantTx, sha: Sha256): GetNode {
 /** Every stored entry up to the first gap, in parts of at most 64 tiles. */
 export async function* storedEntries(tx: Query, tenantId: string): AsyncGenerator<Buffer[]> {
   for (let first = 0; ; first += 64) {
-    const places = Array.from({ length: 64 }, (_, n) => ({ tenantId, level: 0, index: first + n }));
-    const tiles = await readTiles(tx, places);
+    const places = Array.from({ length: 64 }, (_, n) => ({ level: 0, index: first + n }));
+    const tiles = await readTiles(tx, tenantId, places);
     const full = tiles.findIndex((data) => data.length < tileWidth * entryBytes);
     const whole = Buffer.concat(full < 0 ? tiles : tiles.slice(0, full));
     if (whole.length > 0) yield parts(whole, entryBytes);
@@ -148,9 +150,9 @@ export async function tileBytes(
   size: number,
 ): Promise<Buffer | null> {
   const { level, index, width } = tile;
-  const place = { tenantId, level: level === 'entries' ? 0 : level, index };
+  const place = { level: level === 'entries' ? 0 : level, index };
   if ((index * tileWidth + width) * tileWidth ** place.level > size) return null;
-  const [data = Buffer.alloc(0)] = await readTiles({ query }, [place]);
+  const [data = Buffer.alloc(0)] = await readTiles({ query }, tenantId, [place]);
   const pieces = level === 'entries' ? parts(data, entryBytes) : tileHashes(sha, level, data);
   if (pieces.length < width) throw unreadable('a log lacks a tile that it counts', tenantId);
   const wanted = pieces.slice(0, width);

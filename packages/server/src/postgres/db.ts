@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { createClock } from './clock.ts';
+import { prepareSession } from './engine.ts';
 
 /**
  * Pools of two roles: no connection that serves requests can change or delete an event. The login
@@ -64,8 +65,6 @@ function openPool(
       'jit=off',
       // A question takes one processor, however many are idle: other callers ask too.
       'max_parallel_workers_per_gather=0',
-      // With 150 partitions planning takes ten times as long as reading.
-      'plan_cache_mode=force_generic_plan',
     ]),
     max: size,
     types,
@@ -75,25 +74,13 @@ function openPool(
     // Later than the server's own limit: for a server that stopped or is unreachable.
     query_timeout: 12_000,
     keepAlive: true,
-    onConnect: commitDurably,
+    onConnect: prepareSession,
     ...changes,
   });
   pool.on('error', onIdleError); // a lost idle connection is replaced on the next use
   // A lost connection fails its query; without a listener it would also end the process.
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
-}
-
-/**
- * A commit is on disk before it is answered, whatever server, database, role or URL configure: 201
- * means durable. remote_apply, which waits for more, stays. Set in the session, so that a
- * configuration reload changes nothing.
- */
-async function commitDurably(client: pg.ClientBase): Promise<void> {
-  await client.query(
-    `SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit')
-       WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)`,
-  );
 }
 
 /**
@@ -187,21 +174,25 @@ async function cancelStatement(db: Database, client: pg.PoolClient): Promise<voi
   );
 }
 
-// One round trip for both: the id is checked here, because a simple query takes no parameters.
-function beginTenant(tenantId: string): string {
+// The id is checked here, because a simple query takes no parameters.
+function beginTenant(tenantId: string): string[] {
   if (!/^[0-9a-f-]{36}$/.test(tenantId)) throw new Error('tenant id is not a UUID');
   // One snapshot: a page takes several statements, and rows may change class between them.
-  return `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL app.tenant_id = '${tenantId}'`;
+  return [
+    'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
+    // Alone, because Citus hands on the whole string.
+    `SET LOCAL app.tenant_id = '${tenantId}'`,
+  ];
 }
 
 /** Runs `work` in a transaction of the writer role; an error rolls it back. */
 export function write<T>(db: Database, work: (tx: WriterTx) => Promise<T>): Promise<T> {
-  return transaction(db.writer, 'BEGIN', work);
+  return transaction(db.writer, work);
 }
 
 /** The same on recording's connections, at most `recordingConnections` at once. */
 export function record<T>(db: Database, work: (tx: WriterTx) => Promise<T>): Promise<T> {
-  return transaction(db.recording, 'BEGIN', work);
+  return transaction(db.recording, work);
 }
 
 /** The same on connections that are independent of load. */
@@ -209,12 +200,12 @@ export function writeForOperations<T>(
   db: Database,
   work: (tx: WriterTx) => Promise<T>,
 ): Promise<T> {
-  return transaction(db.operations, 'BEGIN', work);
+  return transaction(db.operations, work);
 }
 
 /** The same on the connections of jobs and deliveries. */
 export function writeInBackground<T>(db: Database, work: (tx: WriterTx) => Promise<T>): Promise<T> {
-  return transaction(db.background, 'BEGIN', work);
+  return transaction(db.background, work);
 }
 
 /** One connection of the owner, also for steps that cannot run in a transaction. */
@@ -252,7 +243,7 @@ export async function withOwnerSession<T>(
     return await work({
       now: clock.now,
       query: client.query.bind(client) as pg.PoolClient['query'],
-      transaction: (work) => transactionOn(client, 'BEGIN', work, {}),
+      transaction: (work) => transactionOn(client, ['BEGIN'], work, {}),
     });
   } finally {
     // Released here, because the server ends a session after its connection: the next command would
@@ -265,25 +256,24 @@ export async function withOwnerSession<T>(
 
 async function transaction<T>(
   pool: pg.Pool,
-  begin: string,
   work: (client: pg.PoolClient) => Promise<T>,
 ): Promise<T> {
   const client = await pool.connect();
   const state: { broken?: Error | undefined } = {};
-  return transactionOn(client, begin, work, state).finally(() => client.release(state.broken));
+  return transactionOn(client, ['BEGIN'], work, state).finally(() => client.release(state.broken));
 }
 
 /** Afterwards `state.broken` tells why the connection is unusable, if so. */
 async function transactionOn<T>(
   client: pg.PoolClient,
-  begin: string,
+  begin: readonly string[],
   work: (client: pg.PoolClient) => Promise<T>,
   state: { broken?: Error | undefined },
 ): Promise<T> {
   try {
     // Not awaited yet: its answer comes with that of the first query, and is checked before the
     // result is used.
-    const begun = client.query(begin);
+    const begun = Promise.all(begin.map((text) => client.query(text)));
     begun.catch(() => {}); // told below, or by the queries behind it
     const result = await work(client);
     await begun;

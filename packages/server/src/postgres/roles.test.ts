@@ -98,8 +98,8 @@ test.each(roles)(
       'CREATE SCHEMA mine',
       'CREATE VIEW mine AS SELECT 1',
       "CREATE FUNCTION mine() RETURNS int LANGUAGE sql AS 'SELECT 1'",
-      'DROP FUNCTION lock_heads',
-      'ALTER FUNCTION lock_heads SECURITY INVOKER',
+      'DROP FUNCTION lock_heads(uuid[], boolean)',
+      'ALTER FUNCTION lock_heads(uuid[], boolean) SECURITY INVOKER',
       'DROP SCHEMA indelible CASCADE',
       'DROP POLICY tenant_only ON audit_events',
       'ALTER ROLE indelible_reader BYPASSRLS',
@@ -182,7 +182,7 @@ test.each(roles)('the role %s cannot delete a tenant', async (role) => {
 
 test('the reader sees no API keys, runs none of the functions that write, and cannot turn off row-level security', async () => {
   const functions = await service.owner.query<{ call: string }>(
-    `SELECT format('SELECT %I(%s)', proname, (SELECT string_agg('NULL', ', ') FROM generate_series(1, pronargs - pronargdefaults))) AS call
+    `SELECT format('SELECT %I(%s)', proname, (SELECT string_agg(format('(SELECT NULL::%s)', type::regtype), ', ') FROM unnest(proargtypes) type)) AS call
      FROM pg_proc WHERE pronamespace = 'indelible'::regnamespace`,
   );
   const calls = functions.rows.map(({ call }) => call);
@@ -405,8 +405,9 @@ async function append(
     Array.isArray(given.tenants) ? given.tenants.map(() => value) : value;
   return attempt(
     'indelible_writer',
-    'SELECT append_log($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)',
+    'SELECT append_log($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)',
     [
+      tenant.id,
       given.tenants,
       repeat(given.old),
       repeat(given.next),
@@ -451,15 +452,17 @@ test('append_log takes what follows the head, and nothing else', async () => {
   expect(await append(() => ({ frontier: Buffer.alloc(31) })), 'half a hash').toBe('23514');
   expect(await append(() => ({ frontier: frontierOf(2 ** 20 - 1) })), 'another tree').toBe('23514');
   expect(await append(() => ({ old: null })), 'nothing for a size').toBe(moved);
-  expect(await append(() => ({ tenants: null })), 'nothing at all').not.toBe('done');
+  const before = await head();
+  await append(() => ({ tenants: null }));
+  expect(await head(), 'nothing at all').toEqual(before);
 });
 
 test('a tile that exists cannot be written again, nor one made of fewer entries', async () => {
   const tile = async (level: number, index: number, rest: Buffer) =>
     attempt(
       'indelible_writer',
-      "SELECT append_log('{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', $1, $2, $3, $4, $5)",
-      [[tenant.id], [level], [index], [Buffer.alloc(32)], [rest]],
+      "SELECT append_log($1, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', $2, $3, $4, $5, $6)",
+      [tenant.id, [tenant.id], [level], [index], [Buffer.alloc(32)], [rest]],
     );
   expect(await tile(0, 0, Buffer.alloc(256 * 60))).toMatch(refused);
   expect(await tile(0, 1, Buffer.alloc(60))).toMatch(refused);
@@ -469,13 +472,16 @@ test('a tile that exists cannot be written again, nor one made of fewer entries'
 
 test('open_log opens no class that does not exist, and changes no log that has another', async () => {
   const open = (id: string | null, retentionClass: number | null) =>
-    attempt('indelible_writer', 'SELECT open_log($1, $2)', [id, retentionClass]);
+    attempt('indelible_writer', 'SELECT open_log($1, $2, gen_random_uuid())', [id, retentionClass]);
   for (const retentionClass of [-1, 4, 32_767])
     expect(await open(tenant.id, retentionClass)).toBe('23503');
-  expect(await open(null, 1)).toBe('23502');
-  expect(await open(tenant.id, null)).toBe('23502');
   const before = await head();
-  await service.db.writer.query('SELECT open_log($1, 2::smallint)', [tenant.id]);
+  for (const [id, retentionClass] of [
+    [null, 1],
+    [tenant.id, null],
+  ] as const)
+    await open(id, retentionClass);
+  await service.db.writer.query('SELECT open_log($1, 2::smallint, gen_random_uuid())', [tenant.id]);
   expect(await head()).toEqual(before);
   await expectLogIntact(service, tenant.id);
 });
@@ -521,12 +527,23 @@ test('append_log takes exactly what the log grows by: no hole, no tile before it
   expect(await append(() => ({ next: size + 2 })), 'a hole at the end').toBe(moved);
   expect(await append(() => ({ next: size + 2, sequence: size + 1 })), 'a hole').toBe(moved);
   expect(await append(() => ({ next: (size >> 8) * 256 + 256 })), 'a tile left out').toBe(moved);
-  const text = 'SELECT append_log($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)';
+  const text = 'SELECT append_log($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)';
   const none = [[], [], [], [], []];
-  const entryOnly = [...none, [tenant.id], [size], [entry], ...none];
+  const entryOnly = [tenant.id, ...none, [tenant.id], [size], [entry], ...none];
   expect(await attempt('indelible_writer', text, entryOnly), 'an entry without a head').toBe(moved);
   const rest = Buffer.alloc((256 - (size % 256)) * 60);
-  const tileOnly = [...none, [], [], [], [tenant.id], [0], [size >> 8], [Buffer.alloc(32)], [rest]];
+  const tileOnly = [
+    tenant.id,
+    ...none,
+    [],
+    [],
+    [],
+    [tenant.id],
+    [0],
+    [size >> 8],
+    [Buffer.alloc(32)],
+    [rest],
+  ];
   expect(await attempt('indelible_writer', text, tileOnly), 'a tile without a head').toBe(moved);
 });
 

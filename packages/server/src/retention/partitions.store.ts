@@ -1,4 +1,4 @@
-import type { WriterTx } from '../postgres/index.ts';
+import { isCluster, type WriterTx } from '../postgres/index.ts';
 import { type Partition, partitionOf } from './schedule.ts';
 import type { Owner } from './terms.store.ts';
 
@@ -41,15 +41,16 @@ export async function listPartitions(owner: Owner): Promise<StoredPartition[]> {
 
 /** The tenants with events in it: one step in the primary key for each. */
 export async function tenantsIn(owner: Owner, { name }: Partition): Promise<string[]> {
-  const { rows } = await owner.query<{ id: string }>(
-    `WITH RECURSIVE found AS (
-       (SELECT tenant_id AS id FROM ${name} ORDER BY tenant_id LIMIT 1)
-       UNION ALL
-       SELECT (SELECT tenant_id FROM ${name} WHERE tenant_id > found.id ORDER BY tenant_id LIMIT 1)
-       FROM found WHERE found.id IS NOT NULL
-     ) SELECT id FROM found WHERE id IS NOT NULL`,
-  );
-  return rows.map(({ id }) => id);
+  const found: string[] = [];
+  for (;;) {
+    const { rows } = await owner.query<{ id: string }>(
+      `SELECT tenant_id AS id FROM ${name} WHERE $1::uuid IS NULL OR tenant_id > $1
+       ORDER BY tenant_id LIMIT 1`,
+      [found.at(-1)],
+    );
+    if (!rows[0]) return found;
+    found.push(rows[0].id);
+  }
 }
 
 /** Each tenant's number of events in it. */
@@ -87,7 +88,8 @@ export async function eventReaders(
  * the lock timeout (55P03), it stays `detach_pending`. Cannot run in a transaction.
  */
 export async function detachPartition(owner: Owner, { name }: Partition): Promise<void> {
-  await owner.query(`ALTER TABLE audit_events DETACH PARTITION ${name} CONCURRENTLY`);
+  const how = (await isCluster(owner)) ? '' : 'CONCURRENTLY'; // Citus has no such detachment
+  await owner.query(`ALTER TABLE audit_events DETACH PARTITION ${name} ${how}`);
 }
 
 /** Completes an interrupted detachment. */

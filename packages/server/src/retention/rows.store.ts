@@ -1,5 +1,6 @@
 import { firstUuidAt } from '@indelible/protocol';
-import { textArray, type WriterTx } from '../postgres/index.ts';
+import { uuidArray, type WriterTx } from '../postgres/index.ts';
+import { partitionOf } from './schedule.ts';
 import type { Owner } from './terms.store.ts';
 
 /* Statements of the owner role on single tenants' events, a limited number at a time. */
@@ -17,10 +18,19 @@ export async function countPiece(
   { tenantId, retentionClass, beforeMs }: Piece,
   except: readonly string[] = [],
 ): Promise<number> {
+  const parts = except
+    .flatMap((name) => partitionOf(name) ?? [])
+    .filter((part) => part.retentionClass === retentionClass);
   const { rows } = await owner.query<{ count: number }>(
     `SELECT count(*) AS count FROM audit_events WHERE tenant_id = $1 AND retention_class = $2
-       AND id < $3 AND received_at < $4 AND tableoid <> ALL ($5::text[]::regclass[]::oid[])`,
-    [tenantId, retentionClass, firstUuidAt(beforeMs), new Date(beforeMs), textArray(except)],
+       AND id < $3 AND received_at < $4
+       AND NOT EXISTS (SELECT FROM unnest($5::uuid[], $6::uuid[]) AS part (low, high)
+         WHERE id >= low AND id < high)`,
+    [
+      ...[tenantId, retentionClass, firstUuidAt(beforeMs), new Date(beforeMs)],
+      uuidArray(parts.map(({ fromMs }) => firstUuidAt(fromMs))),
+      uuidArray(parts.map(({ toMs }) => firstUuidAt(toMs))),
+    ],
   );
   return rows[0]?.count ?? 0;
 }

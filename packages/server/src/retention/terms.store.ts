@@ -51,7 +51,7 @@ interface Length {
 
 /** The tenant's terms, locked until the transaction ends. */
 export async function lockTerms(tx: WriterTx, tenantId: string): Promise<TenantTerms | null> {
-  await tx.query('SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
+  await tx.query('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
   return (await readTerms(tx, [tenantId])).get(tenantId) ?? null;
 }
 
@@ -79,7 +79,7 @@ export async function unsettledTenants(
 
 /** Locks the tenant's head until the transaction ends, also while recording is stopped. */
 export async function lockHead(tx: WriterTx, tenantId: string): Promise<void> {
-  await tx.query('SELECT FROM log_heads WHERE tenant_id = $1 FOR NO KEY UPDATE', [tenantId]);
+  await tx.query('SELECT 1 FROM log_heads WHERE tenant_id = $1 FOR NO KEY UPDATE', [tenantId]);
 }
 
 /** Removes these classes from the row of the tenant, whose head is locked. */

@@ -38,7 +38,7 @@ const session = `id, ${visitor}, agents, signed_in_by AS "signedInBy",
   idle_expires_at AS "idleExpiresAtMs", expires_at AS "expiresAtMs"`;
 
 // Judged at each use: a link spent while its key is being revoked opens no session either.
-const ofValidKey = `NOT EXISTS (SELECT FROM api_keys
+const ofValidKey = `NOT EXISTS (SELECT 1 FROM api_keys
   WHERE api_keys.id = (opened_by->>'id')::uuid AND revoked_at IS NOT NULL)`;
 
 function visitorValues(visitor: Visitor): unknown[] {

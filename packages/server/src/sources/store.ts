@@ -1,4 +1,5 @@
 import {
+  callForTenants,
   int8Array,
   type TenantTx,
   textArray,
@@ -18,16 +19,18 @@ export async function noteSources(
   stamps: readonly Stamp[],
   nowMs: number,
 ): Promise<void> {
-  await tx.query({
+  const tenantOf = ({ tenantId }: Stamp) => tenantId;
+  await callForTenants(tx, stamps, tenantOf, (home, own) => ({
     name: 'note-sources',
-    text: 'SELECT note_sources($1, $2, $3, $4)',
+    text: 'SELECT note_sources($1, $2, $3, $4, $5)',
     values: [
-      uuidArray(stamps.map(({ tenantId }) => tenantId)),
-      textArray(stamps.map(({ source }) => source.id)),
-      int8Array(stamps.map(({ source }) => source.sequence)),
+      home,
+      uuidArray(own.map(tenantOf)),
+      textArray(own.map(({ source }) => source.id)),
+      int8Array(own.map(({ source }) => source.sequence)),
       new Date(nowMs),
     ],
-  });
+  }));
 }
 
 /** A source as the tenant sees it. */
@@ -134,7 +137,7 @@ export async function takeSilentSources(
         AND last_received_at + 2 * longest_pause <= $3
       RETURNING id AS "sourceId", last_sequence AS "lastSequence",
         last_received_at AS "lastReceivedMs",
-        EXISTS (SELECT FROM sources AS o WHERE o.tenant_id = s.tenant_id
+        EXISTS (SELECT 1 FROM sources AS o WHERE o.tenant_id = s.tenant_id
           AND split_part(o.id, '/', 1) = split_part(s.id, '/', 1)
           AND o.last_received_at > s.last_received_at) AS "isReplaced"`,
     values: [tenantId, new Date(receivedBeforeMs), new Date(nowMs)],
@@ -152,7 +155,7 @@ export async function countSources(tx: Pick<WriterTx, 'query'>): Promise<SourceC
   const { rows } = await tx.query<SourceCounts>({
     name: 'count-sources',
     text: `SELECT (SELECT count(*) FROM source_gaps WHERE told_at IS NOT NULL) AS gaps,
-      (SELECT count(*) FROM (SELECT FROM sources GROUP BY tenant_id, split_part(id, '/', 1)
+      (SELECT count(*) FROM (SELECT 1 FROM sources GROUP BY tenant_id, split_part(id, '/', 1)
         HAVING bool_and(silent_since IS NOT NULL)) AS quiet) AS silent`,
   });
   return rows[0] ?? { gaps: 0, silent: 0 };

@@ -26,18 +26,19 @@ export async function readPlans(queries: Queries): Promise<StoredPlan[]> {
 
 /** Plans with their numbers of tenants, and whether their class may contain events. */
 async function readPlansInUse(queries: Queries): Promise<PlanInUse[]> {
-  const { rows } = await queries.query<{ class: number; tenants: number; holdsEvents: boolean }>(
-    `SELECT class, (SELECT count(*) FROM tenants WHERE plan = plans.name) AS tenants,
-       EXISTS (SELECT FROM log_heads WHERE plans.class = retention_class
-         OR plans.class = ANY (other_classes))
-       OR EXISTS (SELECT FROM grace WHERE class = plans.class AND until > now()) AS "holdsEvents"
-     FROM plans`,
+  const counted = await queries.query<{ plan: string; tenants: number }>(
+    'SELECT plan, count(*)::int AS tenants FROM tenants GROUP BY plan',
   );
-  const uses = new Map(rows.map((row) => [row.class, row]));
+  const used = await queries.query<{ class: number }>(
+    `SELECT DISTINCT class FROM (SELECT unnest(retention_class || other_classes) AS class FROM log_heads
+       UNION ALL SELECT class FROM grace WHERE until > now()) AS used`,
+  );
+  const tenants = new Map(counted.rows.map((row) => [row.plan, row.tenants]));
+  const classes = new Set(used.rows.map((row) => row.class));
   return (await readPlans(queries)).map((plan) => ({
     ...plan,
-    tenants: uses.get(plan.class)?.tenants ?? 0,
-    holdsEvents: uses.get(plan.class)?.holdsEvents === true,
+    tenants: tenants.get(plan.name) ?? 0,
+    holdsEvents: classes.has(plan.class),
   }));
 }
 

@@ -13,13 +13,15 @@ export interface TenantRow extends TenantSettings {
 const columns = `id, name, plan, locale, time_zone AS "timeZone", notify_emails AS "notifyEmails",
   digest, restore_url AS "restoreUrl", legal_hold AS "legalHold",
   created_at AS "createdAtMs", updated_at AS "updatedAtMs",
-  (SELECT closed_at FROM log_heads WHERE tenant_id = tenants.id) AS "closedAtMs"`;
+  closed_at AS "closedAtMs"`;
+
+const tenants = 'tenants LEFT JOIN log_heads ON tenant_id = id';
 
 /** The tenant of this transaction, or null. */
 export async function getTenant(tx: TenantTx): Promise<TenantRow | null> {
   const { rows } = await tx.query<TenantRow>({
     name: 'get-tenant',
-    text: `SELECT ${columns} FROM tenants WHERE id = $1`,
+    text: `SELECT ${columns} FROM ${tenants} WHERE id = $1`,
     values: [tx.tenantId],
   });
   return rows[0] ?? null;
@@ -29,7 +31,7 @@ export async function getTenant(tx: TenantTx): Promise<TenantRow | null> {
 export async function listTenants(tx: WriterTx, from: string, count: number): Promise<TenantRow[]> {
   const { rows } = await tx.query<TenantRow>({
     name: 'list-tenants',
-    text: `SELECT ${columns} FROM tenants WHERE id >= $1 ORDER BY id LIMIT $2`,
+    text: `SELECT ${columns} FROM ${tenants} WHERE id >= $1 ORDER BY id LIMIT $2`,
     values: [from, count],
   });
   return rows;
@@ -39,7 +41,7 @@ export async function listTenants(tx: WriterTx, from: string, count: number): Pr
 export async function tenantExists(tx: WriterTx, id: string): Promise<boolean> {
   const { rowCount } = await tx.query({
     name: 'tenant-exists',
-    text: 'SELECT FROM tenants WHERE id = $1',
+    text: 'SELECT 1 FROM tenants WHERE id = $1',
     values: [id],
   });
   return rowCount === 1;
@@ -49,8 +51,7 @@ export async function tenantExists(tx: WriterTx, id: string): Promise<boolean> {
 export async function lockTenant(tx: WriterTx, id: string): Promise<TenantRow | null> {
   const { rows } = await tx.query<TenantRow>({
     name: 'lock-tenant',
-    // Not FOR UPDATE: new API keys that reference the row need not wait.
-    text: `SELECT ${columns} FROM tenants WHERE id = $1 FOR NO KEY UPDATE`,
+    text: `SELECT ${columns} FROM ${tenants} WHERE id = $1 FOR NO KEY UPDATE OF tenants`,
     values: [id],
   });
   return rows[0] ?? null;

@@ -102,10 +102,14 @@ export async function lastDeliveries(
 
 /** Deletes expired ones, a limited number at once. Spans tenants. */
 export async function forgetDeliveries(tx: WriterTx, beforeMs: number): Promise<void> {
+  const { rows } = await tx.query<{ atMs: number }>({
+    name: 'last-expired-delivery',
+    text: `SELECT at AS "atMs" FROM webhook_deliveries WHERE at <= $1 ORDER BY at OFFSET 9999 LIMIT 1`,
+    values: [new Date(beforeMs)],
+  });
   await tx.query({
     name: 'forget-deliveries',
-    text: `DELETE FROM webhook_deliveries WHERE ctid IN (SELECT ctid FROM webhook_deliveries
-      WHERE at <= $1 LIMIT 10000)`,
-    values: [new Date(beforeMs)],
+    text: 'DELETE FROM webhook_deliveries WHERE at <= $1',
+    values: [new Date(rows[0]?.atMs ?? beforeMs)],
   });
 }

@@ -1,3 +1,4 @@
+import { candidatesMax, firstClaimed } from '../background/index.ts';
 import type { TenantTx, WriterTx } from '../postgres/index.ts';
 import { type PendingMessage, type WebhookKey, type WebhookRow, webhookColumns } from './store.ts';
 
@@ -25,19 +26,23 @@ export async function claimWebhook(
   nowMs: number,
   untilMs: number,
 ): Promise<LeasedWebhook | null> {
-  const { rows } = await tx.query<LeasedWebhook>({
-    name: 'claim-webhook',
-    text: `WITH due AS MATERIALIZED (SELECT w.tenant_id AS t, w.id AS i FROM webhooks w
+  const due = tx.query<WebhookKey>({
+    name: 'due-webhooks',
+    text: `SELECT w.tenant_id AS "tenantId", w.id FROM webhooks w
         JOIN log_heads h ON h.tenant_id = w.tenant_id
-        WHERE w.status = 'active' AND w.due_at <= $3 AND (w.lease IS NULL OR w.lease_until <= $3)
-          AND w.next_sequence < h.size AND h.closed_at IS NULL AND w.tenant_id <> ALL ($2::uuid[])
-          AND (SELECT halted IS NULL FROM log_rounds)
-        ORDER BY w.served_at, w.id LIMIT 1 FOR NO KEY UPDATE OF w SKIP LOCKED)
-      UPDATE webhooks SET lease = $1, lease_until = $4, served_at = $3 FROM due
-      WHERE tenant_id = t AND id = i RETURNING tenant_id AS "tenantId", id, lease`,
-    values: [lease, busyTenants, new Date(nowMs), new Date(untilMs)],
+      WHERE w.status = 'active' AND w.due_at <= $2 AND (w.lease IS NULL OR w.lease_until <= $2)
+        AND w.next_sequence < h.size AND h.closed_at IS NULL AND w.tenant_id <> ALL ($1::uuid[])
+      ORDER BY w.served_at, w.id LIMIT ${candidatesMax}`,
+    values: [busyTenants, new Date(nowMs)],
   });
-  return rows[0] ?? null;
+  return firstClaimed(tx, due, ({ tenantId, id }) => ({
+    name: 'claim-webhook',
+    text: `UPDATE webhooks SET lease = $3, lease_until = $5, served_at = $4
+      WHERE tenant_id = $1 AND id = $2 AND status = 'active' AND due_at <= $4
+        AND (lease IS NULL OR lease_until <= $4)
+      RETURNING tenant_id AS "tenantId", id, lease`,
+    values: [tenantId, id, lease, new Date(nowMs), new Date(untilMs)],
+  }));
 }
 
 /**

@@ -96,7 +96,7 @@ export async function wordedEvents(tx: TenantTx, uuids: readonly string[]): Prom
   return rows.map((row) => ({ uuid: row.uuid, words: blockWords(row) }));
 }
 
-/** Adds blocks. */
+/** Adds blocks; their lock is held. Citus knows the node by the row of `word_heads`. */
 export async function insertBlocks(
   tx: WriterTx,
   tenantId: string,
@@ -106,7 +106,9 @@ export async function insertBlocks(
   await tx.query({
     name: 'insert-word-blocks',
     text: `INSERT INTO word_blocks (tenant_id, first, entries, ids, oldest, newest)
-      SELECT $1, * FROM unnest($2::int8[], $3::int8[], $4::bytea[], $5::uuid[], $6::uuid[])`,
+      SELECT tenant_id, u.* FROM word_heads
+        CROSS JOIN unnest($2::int8[], $3::int8[], $4::bytea[], $5::uuid[], $6::uuid[]) AS u
+      WHERE tenant_id = $1`,
     values: [
       tenantId,
       int8Array(stored.map(({ first }) => first)),
@@ -120,7 +122,8 @@ export async function insertBlocks(
   await tx.query({
     name: 'insert-word-lists',
     text: `INSERT INTO word_lists (tenant_id, first, list, words)
-      SELECT $1, * FROM unnest($2::int8[], $3::int2[], $4::bytea[])`,
+      SELECT tenant_id, u.* FROM word_heads
+        CROSS JOIN unnest($2::int8[], $3::int2[], $4::bytea[]) AS u WHERE tenant_id = $1`,
     values: [
       tenantId,
       int8Array(rows.map(({ first }) => first)),
@@ -294,8 +297,8 @@ export async function blocksWithGoneEvents(
     `SELECT b.tenant_id AS "tenantId", b.first FROM word_blocks b
        JOIN tenants t ON t.id = b.tenant_id JOIN plans p ON p.name = t.plan
      WHERE b.oldest < first_id_at($1::timestamptz - make_interval(years => p.years, days => p.days))
-       AND NOT EXISTS (SELECT FROM log_heads h, unnest(h.retention_class || h.other_classes) AS class,
-         LATERAL (SELECT FROM audit_events WHERE tenant_id = b.tenant_id
+       AND NOT EXISTS (SELECT 1 FROM log_heads h, unnest(h.retention_class || h.other_classes) AS class,
+         LATERAL (SELECT 1 FROM audit_events WHERE tenant_id = b.tenant_id
            AND retention_class = class AND id = b.oldest) e
          WHERE h.tenant_id = b.tenant_id)
      ORDER BY 1, 2`,

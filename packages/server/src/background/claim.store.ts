@@ -1,0 +1,30 @@
+import type pg from 'pg';
+
+/*
+ * Claiming leased rows of any tenant: candidates first, without a lock, then each by its key, if it
+ * is still due. A statement that locks rows of several nodes does not exist.
+ */
+
+type Session = Pick<pg.ClientBase, 'query'>;
+
+/** Another process may claim as many before; the next look, a second later, finds the others. */
+export const candidatesMax = 8;
+
+/** The first of the due rows that `claim` still finds due; null while recording is stopped. */
+export async function firstClaimed<Due extends pg.QueryResultRow, Row extends pg.QueryResultRow>(
+  session: Session,
+  due: Promise<pg.QueryResult<Due>>,
+  claim: (due: Due) => pg.QueryConfig,
+): Promise<Row | null> {
+  const halted = session.query<{ halted: string | null }>({
+    name: 'is-halted',
+    text: 'SELECT halted FROM log_rounds',
+  });
+  const [candidates, rounds] = await Promise.all([due, halted]);
+  if (rounds.rows[0]?.halted != null) return null;
+  for (const candidate of candidates.rows) {
+    const { rows } = await session.query<Row>(claim(candidate));
+    if (rows[0]) return rows[0];
+  }
+  return null;
+}

@@ -1,0 +1,57 @@
+import type pg from 'pg';
+
+/*
+ * What differs on PostgreSQL that Citus shards by tenant, the coordinator of a cluster: there, what
+ * writes to logs is called for each tenant alone, and runs on the node of that tenant.
+ */
+
+const onCluster = new WeakSet<pg.ClientBase>();
+
+/**
+ * A commit is on disk before it is answered, whatever server, database, role or URL configure: 201
+ * means durable. remote_apply, which waits for more, stays. Set in the session, so that a
+ * configuration reload changes nothing.
+ *
+ * With 150 partitions planning takes ten times as long as reading; only Citus, which must know the
+ * tenant to find its node, plans every call. Citus hands on SET LOCAL, and so row-level security.
+ */
+export async function prepareSession(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ cluster: boolean }>(
+    `SELECT e.cluster,
+       set_config('plan_cache_mode', 'force_' || CASE WHEN e.cluster THEN 'custom' ELSE 'generic' END || '_plan', false),
+       set_config('citus.propagate_set_commands', 'local', false),
+       set_config('synchronous_commit', CASE current_setting('synchronous_commit')
+         WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)
+     FROM (SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS cluster) AS e`,
+  );
+  if (rows[0]?.cluster) onCluster.add(client);
+}
+
+export async function isCluster(session: Pick<pg.ClientBase, 'query'>): Promise<boolean> {
+  const { rows } = await session.query<{ cluster: boolean }>(
+    "SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS cluster",
+  );
+  return rows[0]?.cluster === true;
+}
+
+/** One plan for all calls of the transaction's statements, except on a cluster. */
+export async function planOnce(tx: Pick<pg.ClientBase, 'query'>): Promise<void> {
+  if (!(await isCluster(tx))) await tx.query('SET LOCAL plan_cache_mode = force_generic_plan');
+}
+
+/**
+ * Calls a function that takes a tenant first: once for all `items`, or for those of each tenant,
+ * in order of tenants, so that locks are taken in one order. The calls travel together.
+ */
+export async function callForTenants<Item, Row extends pg.QueryResultRow>(
+  tx: pg.ClientBase,
+  items: readonly Item[],
+  tenantOf: (item: Item) => string,
+  call: (home: string, items: readonly Item[]) => pg.QueryConfig,
+): Promise<Row[]> {
+  const groups = onCluster.has(tx)
+    ? [...Map.groupBy(items, tenantOf).entries()].sort(([one], [other]) => (one < other ? -1 : 1))
+    : items.slice(0, 1).map((first) => [tenantOf(first), items] as const);
+  const answers = await Promise.all(groups.map(([home, part]) => tx.query<Row>(call(home, part))));
+  return answers.flatMap(({ rows }) => rows);
+}
