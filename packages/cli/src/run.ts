@@ -3,6 +3,7 @@ import { IndelibleError, UnreachableError } from '@indelible/client';
 import { Command, CommanderError } from 'commander';
 import { archiveCommand } from './commands/archive.ts';
 import { backupCommand } from './commands/backup.ts';
+import { distributeCommand } from './commands/distribute.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { eraseCommand } from './commands/erase.ts';
 import { exportCommand } from './commands/export.ts';
@@ -24,6 +25,7 @@ import { visible } from './text.ts';
 const commands = [
   serveCommand,
   migrateCommand,
+  distributeCommand,
   keygenCommand,
   logCommand,
   retentionCommand,

@@ -31,6 +31,7 @@ export type { ReopenedLog } from './log/reopen.ts';
 export { migrateDatabase, type Role, type Service, startService } from './main.ts';
 export { backUp } from './operations/backup.command.ts';
 export type { BackupFacts } from './operations/backup-folder.ts';
+export { distributeDatabase } from './operations/distribute.command.ts';
 export { diagnose } from './operations/doctor.ts';
 export type { Finding } from './operations/finding.ts';
 export { type OwnService, withOwnService } from './operations/own-service.ts';

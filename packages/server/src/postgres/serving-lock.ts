@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { connectionProblem, type WriterTx } from './db.ts';
+import { connectionProblem, type OwnerSession, type WriterTx } from './db.ts';
 
 // Any fixed number. Serving processes hold it shared, `log reopen` exclusively.
 const servingLock = 7_204_118_553;
@@ -61,8 +61,17 @@ async function lock(url: string): Promise<pg.Client> {
 }
 
 /** Keeps services from starting until the transaction ends; throws while one serves. */
-export async function requireNoneServing(tx: WriterTx): Promise<void> {
-  await tx.query('SELECT pg_advisory_xact_lock($1)', [servingLock]).catch((cause: unknown) => {
+export function requireNoneServing(tx: WriterTx): Promise<void> {
+  return lockOut(tx, 'pg_advisory_xact_lock');
+}
+
+/** The same until the session ends. */
+export function forbidServing(session: OwnerSession): Promise<void> {
+  return lockOut(session, 'pg_advisory_lock');
+}
+
+async function lockOut(session: Pick<WriterTx, 'query'>, lock: string): Promise<void> {
+  await session.query(`SELECT ${lock}($1)`, [servingLock]).catch((cause: unknown) => {
     if (!isLockTimeout(cause)) throw cause;
     throw new Error('a service is running on this database: stop every process of it first', {
       cause,

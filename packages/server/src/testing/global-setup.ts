@@ -8,6 +8,7 @@ import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { startEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
 import { migrate } from '../postgres/migrate.ts';
+import { clusterNodes, setUpCluster } from './cluster.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -24,6 +25,8 @@ declare module 'vitest' {
  * a server start their own.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const [coordinator] = clusterNodes();
+  if (coordinator !== undefined) return setUpCluster(project, coordinator);
   const folder = await mkdtemp(join(memoryFolder() ?? tmpdir(), 'indelible-test-'));
   // As root PostgreSQL runs under another account, which must be able to enter.
   await chmod(folder, 0o711);

@@ -14,6 +14,7 @@ import { openObjectStore } from '../objects/open-store.ts';
 import { type Clock, createClock } from '../postgres/clock.ts';
 import { type Database, openDatabase, withOwnerSession } from '../postgres/db.ts';
 import { storePlans } from '../tenants/plans.store.ts';
+import { clusterNodes } from './cluster.ts';
 import { expectAnswerAsDocumented, shareDocument } from './documented.ts';
 import { databaseUrl } from './global-setup.ts';
 
@@ -225,12 +226,23 @@ async function clone(ownerUrl: string, from: string, name: string): Promise<void
   await asOwner(ownerUrl, async (client) => {
     // Concurrent clones would see each other's connection to the template.
     await client.query('SELECT pg_advisory_lock(1)');
-    await client.query(`CREATE DATABASE ${name} TEMPLATE ${from} STRATEGY file_copy`);
+    await onNodes(ownerUrl, async (node) => {
+      // On a cluster, a process of the extension is connected to each database.
+      const ended = 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1';
+      if (clusterNodes().length > 0) await node.query(ended, [from]);
+      await node.query(`CREATE DATABASE ${name} TEMPLATE ${from} STRATEGY file_copy`);
+    });
   });
 }
 
+/** On the shared PostgreSQL, or on every node of the cluster. */
+async function onNodes(ownerUrl: string, work: (node: pg.Client) => Promise<unknown>) {
+  const nodes = clusterNodes();
+  await Promise.all((nodes.length > 0 ? nodes : [ownerUrl]).map((url) => asOwner(url, work)));
+}
+
 async function drop(ownerUrl: string, name: string): Promise<void> {
-  await asOwner(ownerUrl, (client) => client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
+  await onNodes(ownerUrl, (node) => node.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
 }
 
 async function asOwner(

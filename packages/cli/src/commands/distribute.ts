@@ -1,0 +1,29 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { FindingError, type Io } from '../io.ts';
+import { asFinding, loadServer } from '../server.ts';
+
+const help = `
+Runs as the owner of the database (DATABASE_OWNER_URL), on the coordinator of a Citus cluster, while no
+service runs. A table with all its rows is one step; after an interruption, run it again. Run it also
+after "indelible migrate" on a cluster. Afterwards the entries of each log are checked.`;
+
+export function distributeCommand(program: Command, io: Io): void {
+  program
+    .command('distribute')
+    .description('shard the database by tenant over the nodes of a Citus cluster')
+    .addHelpText('after', help)
+    .option('--shards <count>', 'shards of each table: 2 to 4 for each planned node', count, 32)
+    .action(async ({ shards }: { shards: number }) => {
+      const { distributeDatabase } = await loadServer(io.env);
+      const say = (line: string) => io.stdout.write(`${line}\n`);
+      const { logs, damage } = await distributeDatabase(io.env, shards, say).catch(asFinding);
+      if (damage.length > 0) throw new FindingError(damage.join('\n'));
+      say(`${logs} ${logs === 1 ? 'log' : 'logs'} checked: all entries are stored`);
+    });
+}
+
+function count(text: string): number {
+  const shards = Number(text);
+  if (Number.isInteger(shards) && shards >= 1 && shards <= 1_024) return shards;
+  throw new InvalidArgumentError('give a number from 1 to 1024.');
+}

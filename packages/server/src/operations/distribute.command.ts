@@ -1,0 +1,32 @@
+import { type Environment, readConfig } from '../config.ts';
+import { sha } from '../crypto/index.ts';
+import { logsToCheck, storedDamage } from '../log/index.ts';
+import { distribute, openDatabase, runAsOwner, withMigratedSession } from '../postgres/index.ts';
+
+/**
+ * `indelible distribute`: shards the database by tenant, see `distribute`. Runs as the owner. Then
+ * checks each log; returns how many there are, and what is wrong with any. Throws an Error with a
+ * sentence for the operator.
+ */
+export function distributeDatabase(
+  env: Environment,
+  shards: number,
+  say: (line: string) => void,
+): Promise<{ logs: number; damage: string[] }> {
+  const config = readConfig(env);
+  return runAsOwner(config, 'the database cannot be distributed', async (ownerUrl) => {
+    await withMigratedSession(ownerUrl, (owner) => distribute(owner, shards, say));
+    const db = openDatabase(config.databaseUrl ?? ownerUrl, { poolSize: 2, onIdleError: () => {} });
+    try {
+      const logs = await logsToCheck(db);
+      const damage: string[] = [];
+      for (const { tenantId, problem } of logs) {
+        const found = problem ?? (await storedDamage(db, sha, tenantId));
+        if (found !== null) damage.push(found);
+      }
+      return { logs: logs.length, damage };
+    } finally {
+      await db.close();
+    }
+  });
+}

@@ -1,0 +1,115 @@
+import { connectionProblem, type OwnerSession, type WriterTx } from './db.ts';
+import { forbidServing } from './serving-lock.ts';
+
+/*
+ * PostgreSQL sharded by tenant with Citus. Every table with a tenant_id is distributed by it, so
+ * that a tenant's rows lie on one node; `plans` is on every node. The coordinator keeps the rest.
+ */
+
+/** Tables that are looked into before the tenant is known, or for all tenants. */
+const kept = ['api_keys', 'jobs', 'sessions', 'viewer_links'];
+
+/**
+ * Distributes the tables of a migrated database that are not distributed yet, also with their rows;
+ * `say` hears of each. Each table is a transaction of its own: after an interruption the next call
+ * continues. No service may run. Throws a sentence for the operator.
+ */
+export async function distribute(
+  owner: OwnerSession,
+  shards: number,
+  say: (line: string) => void,
+): Promise<void> {
+  await requireCluster(owner);
+  await forbidServing(owner);
+  await owner.query('SET statement_timeout = 0; SET client_min_messages = warning');
+  const left = await undistributed(owner);
+  if (left.includes('plans')) await owner.query("SELECT create_reference_table('plans')");
+  for (const table of left.filter((each) => each !== 'plans')) {
+    await owner
+      .transaction((tx) => distributeTable(tx, table, shards))
+      .catch((cause: unknown) => {
+        throw new Error(`${table} cannot be distributed: ${connectionProblem(cause)}`, { cause });
+      });
+    say(`distributed ${table}`);
+  }
+  await distributeFunctions(owner);
+  for (const table of left) {
+    await owner.query('SELECT truncate_local_data_after_distributing_table($1)', [table]);
+  }
+}
+
+async function requireCluster(owner: OwnerSession): Promise<void> {
+  const { rows } = await owner.query<{ version: string }>(
+    "SELECT extversion AS version FROM pg_extension WHERE extname = 'citus'",
+  );
+  const [major = 0, minor = 0] = rows[0]?.version.split(/\D/).map(Number) ?? [];
+  if (major === 0) throw new Error('the database has no extension citus: it stays one PostgreSQL');
+  if (major < 13 || (major === 13 && minor < 1))
+    throw new Error(`Citus 13.1 or later is needed; this one is ${rows[0]?.version}`);
+  const nodes = await owner.query<{ name: string; prepared: string }>(
+    `SELECT nodename || ':' || nodeport AS name, result AS prepared
+     FROM run_command_on_workers('SHOW max_prepared_transactions')
+     UNION ALL SELECT 'the coordinator', current_setting('max_prepared_transactions')`,
+  );
+  if (nodes.rows.length < 2)
+    throw new Error('the cluster has no worker: add one with citus_add_node');
+  for (const { name, prepared } of nodes.rows) {
+    if (!(Number(prepared) > 0))
+      throw new Error(`max_prepared_transactions of ${name} is ${prepared}: set it above 0`);
+  }
+}
+
+/** Tables to distribute, `plans` and `tenants` first; those that others reference before them. */
+async function undistributed(owner: OwnerSession): Promise<string[]> {
+  const { rows } = await owner.query<{ name: string }>(
+    `SELECT relname AS name FROM pg_class c
+     WHERE relnamespace = 'indelible'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
+       AND relname <> ALL ($1)
+       AND (relname IN ('plans', 'tenants') OR EXISTS (SELECT FROM pg_attribute
+         WHERE attrelid = c.oid AND attname = 'tenant_id'))
+       AND c.oid NOT IN (SELECT logicalrelid FROM pg_dist_partition WHERE partmethod = 'h'
+         OR relname = 'plans' AND partmethod = 'n' AND repmodel = 't')
+     ORDER BY relname <> 'plans', relname <> 'tenants',
+       NOT EXISTS (SELECT FROM pg_constraint WHERE confrelid = c.oid), relname`,
+    [kept],
+  );
+  return rows.map(({ name }) => name);
+}
+
+async function distributeTable(tx: WriterTx, table: string, shards: number): Promise<void> {
+  // A foreign key needs both of its tables distributed: the tables that have one follow at once.
+  const { rows: keys } = await tx.query<{ child: string; name: string; text: string }>(
+    `SELECT conrelid::regclass::text AS child, quote_ident(conname) AS name,
+       pg_get_constraintdef(oid) AS text
+     FROM pg_constraint WHERE contype = 'f' AND confrelid = $1::regclass`,
+    [table],
+  );
+  for (const { child, name } of keys) {
+    await tx.query(`ALTER TABLE ${child} DROP CONSTRAINT ${name}`);
+  }
+  for (const name of [table, ...new Set(keys.map(({ child }) => child))]) {
+    if (name === 'tenants')
+      await tx.query("SELECT create_distributed_table('tenants', 'id', shard_count => $1)", [
+        shards,
+      ]);
+    else
+      await tx.query(
+        `SELECT create_distributed_table($1::regclass, 'tenant_id', colocate_with => 'tenants')
+         WHERE $1::regclass NOT IN (SELECT logicalrelid FROM pg_dist_partition WHERE partmethod = 'h')`,
+        [name],
+      );
+  }
+  for (const { child, name, text } of keys) {
+    await tx.query(`ALTER TABLE ${child} ADD CONSTRAINT ${name} ${text}`);
+  }
+}
+
+/** What takes a tenant first and is STRICT runs on the node of that tenant. */
+async function distributeFunctions(owner: OwnerSession): Promise<void> {
+  await owner.query(
+    `SELECT create_distributed_function(oid::regprocedure, proargnames[1],
+       colocate_with := 'log_heads', force_delegation := true)
+     FROM pg_proc WHERE pronamespace = 'indelible'::regnamespace AND proisstrict
+       AND proargnames[1] IN ('home', 'tenant') AND proname <> 'rewind_readers'`,
+  );
+}
