@@ -9,7 +9,13 @@ import {
   tenantsWithLog,
 } from '../log/index.ts';
 import type { Parts } from '../parts.ts';
-import { record, recordingConnections, unavailability, type WriterTx } from '../postgres/index.ts';
+import {
+  createNodeGroups,
+  record,
+  recordingConnections,
+  unavailability,
+  type WriterTx,
+} from '../postgres/index.ts';
 import { isMissingPartition, type PartitionKeeper } from './partitions.ts';
 import type { PreparedEvent } from './prepared-event.ts';
 import {
@@ -54,6 +60,7 @@ const waitingMax = 1_000;
  */
 export class GroupCommit {
   readonly #deps: FlushDeps;
+  readonly #byNode: ReturnType<typeof createNodeGroups>;
   readonly #queue = new RecordQueue();
   readonly #idle: (() => void)[] = [];
   #flushes = 0;
@@ -64,6 +71,7 @@ export class GroupCommit {
 
   constructor(deps: FlushDeps) {
     this.#deps = deps;
+    this.#byNode = createNodeGroups(deps.db.operations);
     const { queueBytesMax: max, waitMs } = deps;
     this.#room = new FairQueue({ max, waitingPerCaller: waitingMax, waitMs }, () =>
       unavailable('the recording queue is full; retry with the same ids'),
@@ -148,8 +156,9 @@ export class GroupCommit {
   }
 
   async #run(items: QueuedEvent[], wait: boolean): Promise<void> {
-    const skipped = await this.#flush(items, wait);
-    this.#queue.release(items, skipped, performance.now());
+    const groups = await this.#byNode(items, tenantOf, performance.now()).catch(() => [items]);
+    const skipped = await Promise.all(groups.map((group) => this.#flush(group, wait)));
+    this.#queue.release(items, skipped.flat(), performance.now());
   }
 
   /** Writes the events and settles them; returns those whose head another process has locked. */
@@ -241,6 +250,8 @@ function parts(items: QueuedEvent[]): QueuedEvent[][] {
   const middle = Math.ceil(items.length / 2);
   return [items.slice(0, middle), items.slice(middle)];
 }
+
+const tenantOf = ({ event }: QueuedEvent) => event.tenantId;
 
 const rejected = (code: ErrorCode, detail: string): Outcome => ({
   status: 'rejected',

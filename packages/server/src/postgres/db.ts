@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { createClock } from './clock.ts';
-import { prepareSession } from './engine.ts';
+import { nodeGroupsMax, prepareSession } from './engine.ts';
 
 /**
  * Pools of two roles: no connection that serves requests can change or delete an event. The login
@@ -108,7 +108,8 @@ export function openDatabase(
   const { flushes, waiters, partitions } = recordingConnections;
   const reader = openPool(url, 'indelible_reader', poolSize, onIdleError);
   const writer = openPool(url, 'indelible_writer', poolSize, onIdleError);
-  const connections = flushes + waiters + partitions;
+  // On a cluster a flush has a transaction for each node; connections are opened when needed.
+  const connections = flushes * nodeGroupsMax + waiters + partitions;
   const recording = openPool(url, 'indelible_writer', connections, onIdleError);
   const background = openPool(url, 'indelible_writer', 5, onIdleError);
   const operations = openPool(url, 'indelible_writer', 2, onIdleError);

@@ -34,6 +34,41 @@ export async function isCluster(session: Pick<pg.ClientBase, 'query'>): Promise<
   return rows[0]?.cluster === true;
 }
 
+/** Of one flush; nodes beyond it share groups. */
+export const nodeGroupsMax = 16;
+const placesLastMs = 60_000;
+
+/**
+ * Groups what is written by the node of its tenant: a node that is down fails its own tenants only,
+ * and a group is one commit. One group on PostgreSQL. A tenant that moves is in the wrong group for
+ * up to a minute, which is still correct.
+ */
+export function createNodeGroups(db: Pick<pg.Pool, 'query'>) {
+  let cluster: boolean | undefined;
+  let askedMs = 0;
+  const places = new Map<string, number>();
+  return async <Item>(
+    items: readonly Item[],
+    tenantOf: (item: Item) => string,
+    nowMs: number,
+  ): Promise<Item[][]> => {
+    cluster ??= await isCluster(db);
+    if (!cluster) return [[...items]];
+    if (nowMs > askedMs + placesLastMs) places.clear();
+    const unknown = new Set(items.map(tenantOf).filter((id) => !places.has(id)));
+    if (unknown.size > 0) {
+      if (places.size === 0) askedMs = nowMs;
+      const { rows } = await db.query<{ id: string; place: number }>(
+        `SELECT id, groupid % ${nodeGroupsMax} AS place FROM unnest($1::uuid[]) AS id JOIN pg_dist_placement
+           ON shardid = get_shard_id_for_distribution_column('indelible.log_heads', id)`,
+        [[...unknown]],
+      );
+      for (const { id, place } of rows) places.set(id, place);
+    }
+    return [...Map.groupBy(items, (item) => places.get(tenantOf(item)) ?? 0).values()];
+  };
+}
+
 /** One plan for all calls of the transaction's statements, except on a cluster. */
 export async function planOnce(tx: Pick<pg.ClientBase, 'query'>): Promise<void> {
   if (!(await isCluster(tx))) await tx.query('SET LOCAL plan_cache_mode = force_generic_plan');

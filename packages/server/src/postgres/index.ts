@@ -26,7 +26,7 @@ export { isPostmaster, readPostmasterPid } from './embedded/postmaster-pid.ts';
 export { embeddedFolder, runningServerUrl } from './embedded/running-server.ts';
 export { readOrCreateSecretFile, readSecretFile, syncFolder } from './embedded/secret-file.ts';
 export { startEmbeddedPostgres } from './embedded-postgres.ts';
-export { callForTenants, isCluster, planOnce } from './engine.ts';
+export { callForTenants, createNodeGroups, isCluster, planOnce } from './engine.ts';
 export { pendingMigrations } from './migrate.ts';
 export {
   boolArray,

@@ -35,6 +35,8 @@ export async function migrate(
     });
     await client.query('SET ROLE indelible_owner');
     await client.query('SET search_path = indelible');
+    // Citus: reading and changing tables in one transaction.
+    await client.query("SET citus.multi_shard_modify_mode = 'sequential'");
     const applied = await applyPending(client);
     await client.query('GRANT SELECT ON migrations TO indelible_reader');
     await inTransaction(client, () => afterwards(client));
