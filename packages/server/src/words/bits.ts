@@ -33,6 +33,10 @@ export function subtract(bits: Bits, others: Bits): void {
   for (let at = 0; at < to.length; at++) to[at] = (to[at] ?? 0) & ~(from[at] ?? 0);
 }
 
+export function isEmpty(bits: Bits): boolean {
+  return in32(bits).every((some) => some === 0);
+}
+
 /** The offsets, ascending. */
 export function offsetsOf(bits: Bits): number[] {
   const offsets: number[] = [];

@@ -2,7 +2,7 @@ import { decodeEntry, type EventFilter, matchesWords, type ValueFilter } from '@
 import { unavailable } from '../http/index.ts';
 import { readEntries } from '../log/index.ts';
 import type { TenantTx } from '../postgres/index.ts';
-import { type Bits, firstBits, intersect, offsetsOf, subtract, unite } from './bits.ts';
+import { type Bits, firstBits, intersect, isEmpty, offsetsOf, subtract, unite } from './bits.ts';
 import { type WantedWords, wantedWords } from './block-words.ts';
 import {
   type BlockRange,
@@ -157,8 +157,9 @@ async function* queuesOf(
     const eventsOf = await readWords(tx, wanted, some);
     for (const block of some) {
       const found = matchesIn(block, wanted, (word) => eventsOf(block, word));
+      if (found === null) continue;
       const edge = range.descending ? block.newest : block.oldest;
-      if (found.length > 0) yield { queue: queueOf(tx, block, found, range), edge };
+      yield { queue: queueOf(tx, block, offsetsOf(found), range), edge };
     }
   }
 }
@@ -191,7 +192,7 @@ async function readWords(
   };
   await read(blocks.flatMap(listsIn), shortListBytes);
   const open = blocks.filter(
-    (block) => matchesIn(block, { groups, none: [] }, (word) => eventsOf(block, word)).length > 0,
+    (block) => matchesIn(block, { groups, none: [] }, (word) => eventsOf(block, word)) !== null,
   );
   const long = open
     .flatMap(listsIn)
@@ -200,17 +201,17 @@ async function readWords(
   return eventsOf;
 }
 
-/** Ascending offsets of the events of a block that have what is wanted. */
+/** The events of a block that have what is wanted; null if none has. */
 function matchesIn(
   { entries, events }: BlockRange,
   { groups, none }: WantedWords,
   eventsOf: (word: string) => Bits | null,
-): number[] {
+): Bits | null {
   const found = firstBits(entries, events);
   for (const alternatives of groups) {
     const any = alternatives.flatMap((words) => withAll(words, eventsOf) ?? []);
     const [first, ...others] = any;
-    if (first === undefined) return [];
+    if (first === undefined) return null;
     for (const other of others) unite(first, other);
     intersect(found, first);
   }
@@ -218,7 +219,7 @@ function matchesIn(
     const gone = withAll(words, eventsOf);
     if (gone) subtract(found, gone);
   }
-  return offsetsOf(found);
+  return isEmpty(found) ? null : found;
 }
 
 function withAll(words: readonly string[], eventsOf: (word: string) => Bits | null): Bits | null {
