@@ -136,6 +136,26 @@ export function shownIn(
 }
 
 /**
+ * The same for one class, as alternatives: almost every event matches the first, which reads no
+ * column that indexes lack.
+ */
+export function shownParts(
+  each: number,
+  { from = 0 }: EventFilter,
+  { oldest }: Visibility,
+  params: Params,
+): string[][] {
+  if (firstUuidAt(from) >= oldest) return [[inClasses([each])]];
+  const bound = params.add(oldest);
+  const lowest = params.add(lowestShown({ classes: [each], oldest }));
+  const since = params.add(shownSince({ oldest }));
+  return [
+    [inClasses([each]), `id >= ${bound}`],
+    [inClasses([each]), `id >= ${lowest}`, `id < ${bound}`, `received_at >= ${since}`],
+  ];
+}
+
+/**
  * `retention_class is one of these`, as constants: with them the planner skips the partitions of
  * other classes, in a tenth of the time and a quarter of the memory that a parameter takes.
  */
