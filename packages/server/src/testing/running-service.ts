@@ -63,12 +63,13 @@ export class RunningService {
   readonly #outcome: Promise<void>;
 
   /**
-   * `env` is the whole environment, but for a free port and a quiet log; `script` is the
-   * `service-process.ts` of another release.
+   * `env` is the whole environment, but for a free port, a quiet log and Node's cache; `script` is
+   * the `service-process.ts` of another release.
    */
   constructor(env: Environment, script = ownScript) {
+    const { NODE_COMPILE_CACHE } = process.env;
     this.process = spawn(process.execPath, [script], {
-      env: { PORT: '0', LOG_LEVEL: 'warn', ...env },
+      env: { PORT: '0', LOG_LEVEL: 'warn', NODE_COMPILE_CACHE, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.#exited = once(this.process, 'exit');
