@@ -10,6 +10,7 @@ import { basename, join } from 'node:path';
 /** The programs of each test, by its file; `root` stands for its rights. */
 const needs: Record<string, readonly string[]> = {
   'image.deploy.test.ts': ['root', 'podman', 'runc', 'mmdebstrap'],
+  'pgbouncer.deploy.test.ts': ['pgbouncer'],
   'prometheus.deploy.test.ts': ['prometheus', 'promtool'],
   'proxies.deploy.test.ts': ['nginx', 'caddy'],
   'units.deploy.test.ts': ['systemd-analyze'],

@@ -74,7 +74,7 @@ function openPool(
     // Later than the server's own limit: for a server that stopped or is unreachable.
     query_timeout: 12_000,
     keepAlive: true,
-    onConnect: prepareSession,
+    onConnect: (client) => prepareSession(client, role),
     ...changes,
   });
   pool.on('error', onIdleError); // a lost idle connection is replaced on the next use

@@ -14,17 +14,23 @@ const onCluster = new WeakSet<pg.ClientBase>();
  *
  * With 150 partitions planning takes ten times as long as reading; only Citus, which must know the
  * tenant to find its node, plans every call. Citus hands on SET LOCAL, and so row-level security.
+ *
+ * Throws if the connection lacks its role, which a pooler may have dropped: it must not serve.
  */
-export async function prepareSession(client: pg.ClientBase): Promise<void> {
-  const { rows } = await client.query<{ cluster: boolean }>(
-    `SELECT e.cluster,
+export async function prepareSession(client: pg.ClientBase, role: string): Promise<void> {
+  const { rows } = await client.query<{ role: string; cluster: boolean }>(
+    `SELECT current_user AS role, e.cluster,
        set_config('plan_cache_mode', 'force_' || CASE WHEN e.cluster THEN 'custom' ELSE 'generic' END || '_plan', false),
        set_config('citus.propagate_set_commands', 'local', false),
        set_config('synchronous_commit', CASE current_setting('synchronous_commit')
          WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)
      FROM (SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS cluster) AS e`,
   );
-  if (rows[0]?.cluster) onCluster.add(client);
+  if (rows[0]?.role !== role) {
+    const sentence = `a connection has no role ${role}: connect to PostgreSQL itself, not to a pooler`;
+    throw new Error(sentence);
+  }
+  if (rows[0].cluster) onCluster.add(client);
 }
 
 export async function isCluster(session: Pick<pg.ClientBase, 'query'>): Promise<boolean> {
