@@ -7,7 +7,16 @@ import type { Candidate } from './evaluate.ts';
 const notAboutAlerts = `NOT (recorded_by_kind = 'service' AND (resource_type = 'alert'
   OR (action = 'send' AND resource_type = 'webhook')))`;
 
-/** The next matching events in the order of their times; `after` is the id of the last one. */
+const columns = ['id', 'sequence', 'actor_id', 'actor_ip', 'resource_type', 'resource_id'] as const;
+
+/** All values of each column; no value has a line break. */
+type Page = Record<(typeof columns)[number], string | null>;
+const joined = columns.map((name) => `string_agg(coalesce(${name}::text, ''), E'\\n') AS ${name}`);
+
+/**
+ * The next matching events in the order of their times; `after` is the id of the last one. A page
+ * is one row of six long texts: a row for each event takes twice the processor time.
+ */
 export async function candidatesAfter(
   tx: TenantTx,
   filter: EventFilter,
@@ -21,16 +30,34 @@ export async function candidatesAfter(
     const conditions = [`id > ${params.add(after)}::uuid`, notAboutAlerts];
     const limit = params.add(max - found.length);
     const source = inOrder('id', tx, part, visible, conditions, limit, params);
-    const { rows } = await tx.query<Omit<Candidate, 'atMs'>>(
+    const { rows } = await tx.query<Page>(
       prepared(
-        `SELECT id AS uuid, sequence, actor_id AS "actorId", actor_ip AS "actorIp",
-           resource_type AS "resourceType", resource_id AS "resourceId"
-         FROM (${source}) e ORDER BY id LIMIT ${limit}`,
+        `SELECT ${joined.join()} FROM (SELECT * FROM (${source}) e ORDER BY id LIMIT ${limit}) page`,
         params,
       ),
     );
-    found.push(...rows.map((row) => ({ ...row, atMs: uuidTimeMs(row.uuid) })));
+    for (const page of rows) for (const each of candidatesIn(page)) found.push(each);
     if (found.length === max) break;
   }
   return found;
+}
+
+function candidatesIn(page: Page): Candidate[] {
+  if (page.id === null) return [];
+  const valuesOf = (name: (typeof columns)[number]) => (page[name] ?? '').split('\n');
+  const [sequences, actors, ips] = [
+    valuesOf('sequence'),
+    valuesOf('actor_id'),
+    valuesOf('actor_ip'),
+  ];
+  const [types, resources] = [valuesOf('resource_type'), valuesOf('resource_id')];
+  return valuesOf('id').map((uuid, n) => ({
+    uuid,
+    sequence: Number(sequences[n]),
+    atMs: uuidTimeMs(uuid),
+    actorId: actors[n] ?? '',
+    actorIp: ips[n] || null,
+    resourceType: types[n] ?? '',
+    resourceId: resources[n] ?? '',
+  }));
 }

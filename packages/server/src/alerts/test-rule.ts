@@ -1,10 +1,5 @@
-import {
-  type AlertRuleSettings,
-  type EventFilter,
-  eventIdFromUuid,
-  formatTimestamp,
-} from '@indelible/protocol';
-import { visibility } from '../events/index.ts';
+import { type AlertRuleSettings, eventIdFromUuid, formatTimestamp } from '@indelible/protocol';
+import { type Visibility, visibility } from '../events/index.ts';
 import { AppError } from '../http/index.ts';
 import { type Database, readTenant, type TenantTx } from '../postgres/index.ts';
 import { groupShown } from './alert-event.ts';
@@ -15,6 +10,7 @@ import {
   dayMs,
   type Evaluator,
   type Finding,
+  hourMs,
   minuteMs,
   SilenceEvaluator,
 } from './evaluate.ts';
@@ -33,8 +29,8 @@ export interface TestRange {
 }
 
 const pageEvents = 20_000;
-/** The range is read in parts, which grow while one takes less than this. */
-const partMs = 500;
+/** A page's time span grows while one takes less than this. */
+const pageMs = 500;
 const spanMsMax = 64 * dayMs;
 /** The newest of the alerts, and the events of each, that an answer shows. */
 const alertsShownMax = 500;
@@ -58,45 +54,64 @@ export async function testRule(
 ) {
   const filter = ruleFilter(settings, tenantId);
   const memoryMs = (settings.lookbackDays ?? 0) * dayMs + (settings.windowMinutes ?? 0) * minuteMs;
-  const fromMs = Math.max(0, sinceMs - memoryMs);
   const isSilence = settings.kind === 'silence';
   const evaluator = isSilence ? new SilenceEvaluator(settings, sinceMs) : newEvaluator(settings);
   const tally = new Tally(settings, sinceMs, untilMs);
-  let spanMs = dayMs;
-  for (let at = fromMs; at < untilMs; ) {
-    const part = { ...filter, from: at, to: Math.min(at + spanMs, untilMs) };
-    const began = performance.now();
-    let after: string | null = beforeAll;
-    while (after !== null) {
-      gone?.throwIfAborted();
-      const from: string = after;
-      after = await readTenant(db, tenantId, (tx) => testPage(tx, settings, part, from), gone);
-    }
-    at = part.to;
-    // Rare matches: a statement must neither read years, nor each day need one.
-    const isQuick = performance.now() - began < partMs;
-    spanMs = isQuick ? Math.min(2 * spanMs, spanMsMax) : Math.max(dayMs, spanMs / 2);
+  const inTenant = <T>(work: (tx: TenantTx, visible: Visibility) => Promise<T[]>) =>
+    readTenant(
+      db,
+      tenantId,
+      async (tx) => {
+        const visible = await visibility(tx, now());
+        return visible ? work(tx, visible) : [];
+      },
+      gone,
+    );
+  const read: ReadPage = (range, after) =>
+    inTenant((tx, visible) =>
+      candidatesAfter(tx, { ...filter, ...range }, visible, after, pageEvents),
+    );
+  for await (const events of ahead(pagesOf(read, Math.max(0, sinceMs - memoryMs), untilMs))) {
+    gone?.throwIfAborted();
+    const found = takeAll(evaluator, events);
+    tally.matched += events.filter(({ atMs }) => atMs >= sinceMs).length;
+    const isFirstSeen = found.some(({ ofActor }) => ofActor !== undefined);
+    const known = () => inTenant((tx, visible) => ofKnownActors(tx, visible, settings, found));
+    tally.add(isFirstSeen ? await known() : found);
   }
   if (evaluator instanceof SilenceEvaluator) {
     const last = evaluator.until(Math.min(untilMs, now()));
     tally.add(last ? [last] : []);
   }
   return tally.answer();
+}
 
-  /** The id of the page's last event, null after the last page of the part. */
-  async function testPage(
-    tx: TenantTx,
-    rule: AlertRuleSettings,
-    part: EventFilter,
-    after: string,
-  ): Promise<string | null> {
-    const visible = await visibility(tx, now());
-    if (!visible) return null;
-    const events = await candidatesAfter(tx, part, visible, after, pageEvents);
-    const found = takeAll(evaluator, events);
-    tally.matched += events.filter(({ atMs }) => atMs >= sinceMs).length;
-    tally.add(await ofKnownActors(tx, visible, rule, found));
-    return events.length < pageEvents ? null : (events.at(-1)?.uuid ?? null);
+type ReadPage = (range: { from: number; to: number }, after: string) => Promise<Candidate[]>;
+
+/** The matching events by time. A statement reads a span of time in which few match, not years. */
+async function* pagesOf(read: ReadPage, fromMs: number, untilMs: number) {
+  let after = beforeAll;
+  let spanMs = hourMs;
+  for (let at = fromMs; at < untilMs; ) {
+    const began = performance.now();
+    const to = Math.min(at + spanMs, untilMs);
+    const page = await read({ from: at, to }, after);
+    const last = page.length === pageEvents ? page.at(-1) : undefined;
+    at = last?.atMs ?? to;
+    after = last?.uuid ?? after;
+    const isQuick = performance.now() - began < pageMs;
+    spanMs = isQuick ? Math.min(2 * spanMs, spanMsMax) : Math.max(hourMs, spanMs / 2);
+    yield page;
+  }
+}
+
+/** PostgreSQL reads the next page while this process evaluates one. */
+async function* ahead<T>(pages: AsyncGenerator<T>) {
+  let next = pages.next();
+  for (let page = await next; page.done !== true; page = await next) {
+    next = pages.next();
+    next.catch(() => {}); // thrown when it is awaited
+    yield page.value;
   }
 }
 
