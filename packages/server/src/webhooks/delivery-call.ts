@@ -63,21 +63,21 @@ export function messageCall(
   const id = typeId(messageIdPrefix, message.messageId);
   const { content, atMs } = message;
   const { tenantId, url, format } = webhook;
-  if (format !== 'webhook' && content.kind === 'alert') {
-    const { ruleId, ruleName, alertIds } = content.alert;
-    const told = { tenantId, ruleId, ruleName, count: alertIds.length, atMs };
-    const news = { ...told, url: alertsUrl(panelUrl, ruleId) };
-    const call = streamFormats[format].alert?.(targetOf(webhook, opened), news);
-    if (call) return signedIfSo(webhook, opened, id, call, nowMs);
-  }
-  if (format === 'webhook' || content.kind !== 'events') {
+  if (format === 'webhook' || content.kind === 'export') {
     const body = bodyOf(tenantId, content, atMs, panelUrl);
     return signedPost(url, { id, body }, opened.secrets, nowMs);
   }
-  const events = content.events.map(({ text }) => text);
+  const [stream, target] = [streamFormats[format], targetOf(webhook, opened)];
+  if (content.kind === 'alert' && stream.alert) {
+    const { ruleId, ruleName, alertIds } = content.alert;
+    const told = { tenantId, ruleId, ruleName, count: alertIds.length, atMs };
+    const call = stream.alert(target, { ...told, url: alertsUrl(panelUrl, ruleId) });
+    return signedIfSo(webhook, opened, id, call, nowMs);
+  }
+  const told = content.kind === 'alert' ? [content.alert] : content.events;
+  const events = told.map(({ text }) => text);
   const batch = { messageId: id, tenantId, events, panelUrl, nowMs };
-  const call = streamFormats[format].deliver(targetOf(webhook, opened), batch);
-  return signedIfSo(webhook, opened, id, call, nowMs);
+  return signedIfSo(webhook, opened, id, stream.deliver(target, batch), nowMs);
 }
 
 /** The body of a message of the format `webhook`. */

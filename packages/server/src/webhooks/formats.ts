@@ -10,6 +10,10 @@ import { teams } from './format/teams.ts';
 
 export type StreamFormatName = Exclude<WebhookFormat, 'webhook'>;
 
+/** Whether people read the messages: they are told of an alert once. */
+export const isForPeople = (format: WebhookFormat) =>
+  format !== 'webhook' && streamFormats[format].alert !== undefined;
+
 /** The formats of streams; `webhook`, the service's own, is not one of them. */
 export const streamFormats: Record<StreamFormatName, StreamFormat> = {
   splunk_hec: splunkHec,

@@ -31,6 +31,8 @@ export interface ToldAlerts {
   ruleName: string | null;
   /** Ids of their events, oldest first. */
   alertIds: string[];
+  /** The record of the message, as an event. */
+  text: string;
 }
 
 /** The page that lists the alerts of a rule; it needs sign-in. */

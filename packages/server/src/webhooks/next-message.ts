@@ -9,6 +9,7 @@ import { type CutPage, eventJson, eventsById, type Visibility } from '../events/
 import { type ExportRow, getExport } from '../exports/index.ts';
 import { readEntries } from '../log/index.ts';
 import type { TenantTx } from '../postgres/index.ts';
+import { isForPeople } from './formats.ts';
 import { type ToldAlerts, webhookIdPrefix } from './message-body.ts';
 import type { WebhookRow } from './store.ts';
 
@@ -40,7 +41,7 @@ const chunksMax = 20;
 
 type DueWebhook = Pick<
   WebhookRow,
-  'id' | 'types' | 'filters' | 'nextSequence' | 'announcedSequence'
+  'id' | 'format' | 'types' | 'filters' | 'nextSequence' | 'announcedSequence'
 >;
 
 /**
@@ -56,15 +57,14 @@ export async function readNext(
   until: number,
   bytesMax: number,
 ): Promise<Next> {
-  const wantsEvents = webhook.types.includes('audit.events.recorded');
-  const events = new Batch(bytesMax);
+  const events = new Batch(bytesMax, wantsAlerts(webhook) && isForPeople(webhook.format));
   let at = webhook.nextSequence;
   for (let chunk = 0; chunk < chunksMax && at < until; chunk++) {
     const end = Math.min(at + (chunk === 0 ? firstChunkEntries : chunkEntries), until);
     const uuids = (await readEntries(tx, at, end)).map((entry) => decodeEntry(entry).eventUuid);
     const news = await firstNews(tx, webhook, uuids, visible);
     const stop = news?.sequence ?? end;
-    if (wantsEvents) {
+    if (wantsEvents(webhook)) {
       const query = { ...asInLog, filter: storedFilter(webhook.filters), limit: events.room };
       const found = await eventsById(tx, uuids.slice(0, stop - at), query, visible, bytesMax);
       const cut = events.add(found);
@@ -83,14 +83,20 @@ const asInLog: Omit<ListQuery, 'filter' | 'limit'> = {
   include: { total: false, state: false },
 };
 
+const wantsEvents = ({ types }: DueWebhook) => types.includes('audit.events.recorded');
+const wantsAlerts = ({ types }: DueWebhook) => types.includes('audit.alert.raised');
+
 /** The events of a message so far. */
 class Batch {
   readonly #list: MessageEvent[] = [];
   readonly #bytesMax: number;
+  /** Messages of their own tell of alerts. */
+  readonly #withoutAlerts: boolean;
   #bytes = 0;
 
-  constructor(bytesMax: number) {
+  constructor(bytesMax: number, withoutAlerts: boolean) {
     this.#bytesMax = bytesMax;
+    this.#withoutAlerts = withoutAlerts;
   }
 
   get room(): number {
@@ -109,6 +115,7 @@ class Batch {
   add({ rows, more }: CutPage): number | null {
     for (const row of rows) {
       if (row.action === 'send' && row.resourceType === 'webhook') continue;
+      if (this.#withoutAlerts && isAboutAlert(row)) continue;
       const text = eventJson(row, false, row.hasState);
       this.#bytes += Buffer.byteLength(text);
       if (this.#bytes > this.#bytesMax && this.#list.length > 0) return row.sequence;
@@ -118,6 +125,11 @@ class Batch {
     if (last && (more || this.room === 0)) return last.sequence + 1;
     return null;
   }
+}
+
+function isAboutAlert({ recordedByKind, resourceType, action }: CutPage['rows'][number]): boolean {
+  if (recordedByKind !== 'service' || resourceType !== 'alert') return false;
+  return action === 'raise' || action === 'notify';
 }
 
 /** The first of both kinds. */
@@ -135,19 +147,24 @@ const alertsTold: EventFilter = {
 /** The first of these events that tells this webhook of alerts. */
 async function toldAlerts(
   tx: TenantTx,
-  { id, types }: DueWebhook,
+  webhook: DueWebhook,
   uuids: readonly string[],
   visible: Visibility,
 ): Promise<News | null> {
-  if (!types.includes('audit.alert.raised')) return null;
+  const { id, format } = webhook;
+  // The record is among the events of a log platform.
+  const isEvent = wantsEvents(webhook) && format !== 'webhook' && !isForPeople(format);
+  if (!wantsAlerts(webhook) || isEvent) return null;
   const include = { total: false, state: true };
   const query = { ...asInLog, include, filter: alertsTold, limit: chunkEntries };
   const { rows } = await eventsById(tx, uuids, query, visible, Number.MAX_SAFE_INTEGER);
-  for (const { sequence, recordedByKind, resourceId, resourceName, after } of rows) {
+  for (const row of rows) {
+    const { sequence, recordedByKind, resourceId, resourceName, after } = row;
     if (recordedByKind !== 'service' || after === null) continue;
     const told = JSON.parse(after) as { alerts: string[]; webhookIds?: string[] };
     if (told.webhookIds?.includes(typeId(webhookIdPrefix, id)) === false) continue;
-    const alert = { ruleId: resourceId, ruleName: resourceName, alertIds: told.alerts };
+    const text = eventJson(row, true, row.hasState);
+    const alert = { ruleId: resourceId, ruleName: resourceName, alertIds: told.alerts, text };
     return { kind: 'alert', sequence, alert };
   }
   return null;

@@ -1,5 +1,5 @@
 import type { MessageType, WebhookFormat } from '@indelible/protocol';
-import type { TenantTx, WriterTx } from '../postgres/index.ts';
+import { type TenantTx, uuidArray, type WriterTx } from '../postgres/index.ts';
 
 /** A due message; it begins at the webhook's `nextSequence`. */
 export interface PendingMessage {
@@ -142,6 +142,21 @@ export async function getWebhook(tx: TenantTx, id: string): Promise<WebhookRow |
     values: [tx.tenantId, id],
   });
   return rows[0] ?? null;
+}
+
+/** Those of the tenant that have one of these ids and are sent messages of this type. */
+export async function webhooksTaking(
+  tx: WriterTx,
+  tenantId: string,
+  type: MessageType,
+  ids: readonly string[],
+): Promise<string[]> {
+  const { rows } = await tx.query<{ id: string }>({
+    name: 'webhooks-taking',
+    text: 'SELECT id FROM webhooks WHERE tenant_id = $1 AND $2 = ANY (types) AND id = ANY ($3)',
+    values: [tenantId, type, uuidArray(ids)],
+  });
+  return rows.map(({ id }) => id);
 }
 
 /** Newest first, from this id on. */

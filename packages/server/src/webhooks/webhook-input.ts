@@ -88,13 +88,11 @@ function urlProblems(url: string, format: Format, allowPrivate: boolean): FieldP
 }
 
 function typeProblems(types: readonly string[], format: Format): FieldProblem[] {
-  const stream = streamOf(format);
-  if (stream === null) return [];
-  const taken = ['audit.events.recorded', ...(stream.alert ? ['audit.alert.raised'] : [])];
+  if (format === 'webhook') return [];
   return types.flatMap((type, at) =>
-    taken.includes(type)
-      ? []
-      : [problem(pointerOf('types', at), `is not a message of the format ${format}`)],
+    type === 'audit.export.ready'
+      ? [problem(pointerOf('types', at), `is not a message of the format ${format}`)]
+      : [],
   );
 }
 

@@ -9,11 +9,9 @@ const messageTypes = [
   ...(['audit.events.recorded', 'audit.export.ready', 'audit.alert.raised'] as const),
 ] as const;
 
-/** The messages of a format: chats get no exports, log platforms events only. */
+/** The messages of a format: streams get no exports. */
 export function typesOf(format: WebhookFormat): readonly WebhookType[] {
-  if (format === 'webhook') return messageTypes;
-  const { takesAlerts } = formatFields[format];
-  return takesAlerts ? ['audit.events.recorded', 'audit.alert.raised'] : ['audit.events.recorded'];
+  return messageTypes.filter((type) => format === 'webhook' || type !== 'audit.export.ready');
 }
 
 /** An own header in the form. */

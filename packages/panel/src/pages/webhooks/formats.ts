@@ -14,8 +14,6 @@ interface FormatFields {
   /** Whether messages are signed with a secret of ours. */
   isSigned: boolean;
   options: readonly OptionField[];
-  /** Messages that tell of alerts, at most one a rule and ten minutes. */
-  takesAlerts?: true;
 }
 
 /** The fields of each format, in the order of the form; the service validates them. */
@@ -68,21 +66,18 @@ export const formatFields: Readonly<Record<WebhookFormat, FormatFields>> = {
     urlExample: 'https://hooks.slack.com',
     credential: 'required',
     isSigned: false,
-    takesAlerts: true,
     options: [],
   },
   teams: {
     urlExample: 'https://….api.powerplatform.com/powerautomate/automations/direct/workflows/…',
     credential: 'required',
     isSigned: false,
-    takesAlerts: true,
     options: [],
   },
   pagerduty: {
     urlExample: 'https://events.pagerduty.com',
     credential: 'required',
     isSigned: false,
-    takesAlerts: true,
     options: [
       {
         ...{ name: 'severity', placeholder: 'error' },

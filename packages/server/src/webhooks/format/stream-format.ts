@@ -63,7 +63,7 @@ export interface StreamFormat {
   urlProblem: ValueCheck;
   /** Throws RangeError for a credential that `credentialProblem` refuses. */
   deliver(target: StreamTarget, batch: StreamBatch): FormatRequest;
-  /** A message about alerts; formats without it take no messages of that type. Throws alike. */
+  /** A message for people about alerts; others get the record of it as an event. Throws alike. */
   alert?(target: StreamTarget, news: AlertNews): FormatRequest;
   judge(status: number, text: string): FormatVerdict;
   /** Throws like `deliver`. */
