@@ -114,6 +114,9 @@ test('a rule is tested on the past, rings when it happens again, and its alert i
   await alert.getByRole('button', { name: 'Acknowledge' }).click();
   await see(alert).toContainText('Acknowledged by ana@example.com');
   await page.getByRole('button', { name: /^Send no messages about Queues deleted/ }).click();
+  const muting = page.getByRole('dialog', { name: 'Send no messages about Queues deleted' });
+  await muting.getByLabel('Messages again').selectOption({ label: 'tomorrow' });
+  await muting.getByRole('button', { name: 'Mute', exact: true }).click();
   await see(page.getByText(/no messages until/)).toBeVisible();
   await rule.click();
   await see(rule).not.toBeChecked();
@@ -128,7 +131,7 @@ test('a built-in rule says why it matters and what to do, and is switched on wit
   const page = await enter('/settings/audit/alerts');
   const rule = page.getByRole('listitem').filter({ hasText: 'API key made' });
   await see(rule).toContainText('A key works without a person');
-  await rule.getByRole('button', { name: 'API key made' }).click();
+  await rule.getByRole('button', { name: 'API key made', exact: true }).click();
   await see(rule).toContainText('What to do: Check that the key has an owner');
   const turn = rule.getByRole('switch');
   await see(turn).not.toBeChecked();
@@ -136,6 +139,13 @@ test('a built-in rule says why it matters and what to do, and is switched on wit
   await see(turn).toBeChecked();
   await rule.getByRole('button', { name: 'Test on the last 90 days' }).click();
   await see(rule.getByRole('status')).toContainText('in the last 90 days');
+  await rule.getByRole('button', { name: 'Edit the rule API key made' }).click();
+  const form = page.getByRole('dialog', { name: 'Edit the rule' });
+  await form.getByLabel('Mail to').fill('sec@example.com');
+  await form.getByRole('button', { name: 'Save', exact: true }).click();
+  await see(form).toHaveCount(0);
+  await rule.getByRole('button', { name: 'Edit the rule API key made' }).click();
+  await see(form.getByLabel('Mail to')).toHaveValue('sec@example.com');
   await page.context().close();
 });
 

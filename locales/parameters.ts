@@ -87,6 +87,7 @@ export interface Parameters {
   'panel.alerts.mutedUntil': { when: string };
   'panel.alerts.tested': { count: number };
   'panel.alerts.matched': { count: number };
+  'panel.alerts.dropped': { count: number };
   'panel.alerts.perDay': { n: number };
   'mail.export.ready.lead': { tenant: string };
   'mail.export.failed.lead': { tenant: string };

@@ -83,11 +83,13 @@ function ruleLine({
   enabled,
   recommended,
   mutedUntil,
+  dropped,
 }: AlertRule): string {
   const state = enabled ? 'on ' : 'off';
   const notes = [kind, builtIn ?? [], recommended ? 'recommended' : []].flat();
-  const muted = mutedUntil === null ? '' : `, muted until ${mutedUntil}`;
-  return `${id}  ${state}  ${visible(name)} (${notes.join(', ')}${muted})\n`;
+  const muted = mutedUntil === null ? [] : `muted until ${mutedUntil}`;
+  const more = dropped === 0 ? [] : `${grouped(dropped)} above 60 in an hour raised no alert`;
+  return `${id}  ${state}  ${visible(name)} (${[...notes, muted, more].flat().join(', ')})\n`;
 }
 
 async function addRule(file: string, options: ConnectionOptions, io: Io): Promise<void> {

@@ -10,6 +10,8 @@ export interface AlertRuleInput {
   count?: number;
   windowMinutes?: number;
   groupBy?: AlertGroup;
+  /** Of `threshold`: such an event must follow, of the same group and within the window. */
+  followedBy?: AlertRuleInput['filters'];
   lookbackDays?: number;
   /** Default: true. */
   enabled?: boolean;
@@ -17,13 +19,14 @@ export interface AlertRuleInput {
 }
 
 /** A rule; `id` is also the `resource.id` of its alerts. */
-export interface AlertRule extends Omit<AlertRuleInput, 'filters'> {
+export interface AlertRule extends Omit<AlertRuleInput, 'filters' | 'followedBy'> {
   id: string;
   /** Its name among the built-in rules; null for a rule of the tenant. */
   builtIn: string | null;
   /** A built-in rule that ordinary traffic rarely sets off. */
   recommended: boolean;
   filters: FilterJson;
+  followedBy?: FilterJson;
   enabled: boolean;
   notify: AlertNotify;
   /** Alerts name it; 0 for a built-in rule that was never changed. */

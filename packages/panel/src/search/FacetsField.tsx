@@ -9,18 +9,20 @@ import { FilterBar } from './FilterBar.tsx';
 const always = { ...emptySearch, range: { kind: 'last', preset: 'all' } } as const;
 
 interface FacetsFieldProps {
+  /** Otherwise: events. */
+  label?: string;
   facets: Facets;
   change: (facets: Facets) => void;
   offered?: readonly FacetName[];
 }
 
 /** Filters of a form, without a time range. */
-export function FacetsField({ facets, change, offered }: FacetsFieldProps) {
+export function FacetsField({ label, facets, change, offered }: FacetsFieldProps) {
   const t = useTexts();
   const [nowMs] = useState(serviceNow);
   return (
     <>
-      <p className="label mb-1.5">{t.nav.events}</p>
+      <p className="label mb-1.5">{label ?? t.nav.events}</p>
       <FilterBar
         search={{ ...always, facets }}
         nowMs={nowMs}

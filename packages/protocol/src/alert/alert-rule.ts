@@ -28,6 +28,11 @@ export interface AlertRuleSettings {
   windowMinutes?: number;
   /** Of `threshold`, where absent means all events together, and of `first_seen`. */
   groupBy?: AlertGroup;
+  /**
+   * Of `threshold`: the alert needs such an event after the others, of the same group and within
+   * the window.
+   */
+  followedBy?: FilterJson;
   /** Of `first_seen` and `unusual_rate`. */
   lookbackDays?: number;
   notify: AlertNotify;

@@ -1,13 +1,9 @@
 import type { AlertRuleSettings } from './alert-rule.ts';
 
-/** A rule that every tenant can switch on. */
-export interface BuiltInRule extends Omit<AlertRuleSettings, 'notify'> {
-  /** Its name in stored rules and in the panel's dictionaries. */
+/** A rule that every tenant can switch on. The dictionaries have its name, why, and what to do. */
+export interface BuiltInRule extends Omit<AlertRuleSettings, 'name' | 'notify'> {
+  /** Its name in stored rules and in the dictionaries. */
   id: string;
-  /** Why it matters. */
-  why: string;
-  /** What to do when it rings. */
-  act: string;
   /** Ordinary traffic rarely sets it off; docs/alerts.md has the figures. */
   recommended: boolean;
 }
@@ -17,27 +13,18 @@ const changes = ['create', 'update', 'delete', 'publish', 'restore'];
 export const builtInRules: readonly BuiltInRule[] = [
   {
     id: 'operator_without_reason',
-    name: 'Operator without a reason',
-    why: 'A person of the operator team acted on your data and declared no reason.',
-    act: 'Ask the operator of the service who it was, and why.',
     kind: 'match',
     filters: { crossTenant: ['true'], hasReason: ['false'] },
     recommended: true,
   },
   {
     id: 'operator_changed_data',
-    name: 'Operator changed something',
-    why: 'Operators mostly look; a change of your configuration by one should be known to you.',
-    act: 'Compare the declared reason with your support requests.',
     kind: 'match',
     filters: { crossTenant: ['true'], action: changes },
     recommended: true,
   },
   {
     id: 'role_granted',
-    name: 'Role given or changed',
-    why: 'More rights for an account are the first step of many attacks.',
-    act: 'Check with the person who did it that the account needs the role.',
     kind: 'match',
     filters: {
       action: ['create', 'update', 'grant', 'grant_role', 'role_granted', 'role_changed'],
@@ -47,27 +34,18 @@ export const builtInRules: readonly BuiltInRule[] = [
   },
   {
     id: 'mfa_removed',
-    name: 'Second factor removed',
-    why: 'Without a second factor a stolen password is enough.',
-    act: 'Ask the person whether they did it; if not, lock the account and end its sessions.',
     kind: 'match',
     filters: { action: ['mfa_removed', 'mfa_disabled', 'mfa_reset', 'mfa_deleted'] },
     recommended: true,
   },
   {
     id: 'api_key_made',
-    name: 'API key made',
-    why: 'A key works without a person, and outlives their password.',
-    act: 'Check that the key has an owner and no more scopes than it needs; else revoke it.',
     kind: 'match',
     filters: { action: ['create'], resource: ['api_key'] },
     recommended: true,
   },
   {
     id: 'bulk_export',
-    name: 'Many exports by one person',
-    why: 'Data that leaves the service in a short time may be on its way elsewhere.',
-    act: 'Ask what the files are for, and where they are.',
     kind: 'threshold',
     filters: { action: ['export', 'access', 'create'], resource: ['export'] },
     ...{ count: 5, windowMinutes: 60, groupBy: 'actor' },
@@ -75,9 +53,6 @@ export const builtInRules: readonly BuiltInRule[] = [
   },
   {
     id: 'bulk_delete',
-    name: 'Many deletions by one person',
-    why: 'Deleting in bulk is sabotage, or a mistake that should be found soon.',
-    act: 'Look at what was deleted; restore it where the events have the former state.',
     kind: 'threshold',
     filters: { action: ['delete'] },
     ...{ count: 20, windowMinutes: 10, groupBy: 'actor' },
@@ -85,9 +60,6 @@ export const builtInRules: readonly BuiltInRule[] = [
   },
   {
     id: 'impersonation',
-    name: 'Acting as another person',
-    why: 'Who acts as another person has their rights, and their name on the screen.',
-    act: 'Check that the person agreed, and what was done meanwhile.',
     kind: 'match',
     filters: {
       action: ['impersonate', 'impersonation_started', 'act_as', 'login_as', 'assume_role'],
@@ -96,45 +68,30 @@ export const builtInRules: readonly BuiltInRule[] = [
   },
   {
     id: 'retention_changed',
-    name: 'Plan, retention or legal hold changed',
-    why: 'A shorter retention removes what an investigation would need.',
-    act: 'Check who asked for it; export what you still need before the grace ends.',
     kind: 'match',
     filters: { action: ['update', 'delete'], resource: ['tenant', 'retention'] },
     recommended: true,
   },
   {
     id: 'recording_policy_changed',
-    name: 'Recording policy changed',
-    why: 'It decides what is recorded and for how long; laws often ask for it.',
-    act: 'Compare the change with what was agreed; restore the former state if it was not.',
     kind: 'match',
     filters: { action: [...changes], resource: ['recording_policy'] },
     recommended: true,
   },
   {
     id: 'webhook_changed',
-    name: 'Webhook made or re-aimed',
-    why: 'A webhook sends events to an address; another address gets them all.',
-    act: 'Check that the receiver is yours.',
     kind: 'match',
     filters: { action: ['create', 'update', 'rotate'], resource: ['webhook'] },
     recommended: true,
   },
   {
     id: 'webhook_stopped',
-    name: 'Webhook paused or removed',
-    why: 'What the webhook feeds, such as your own monitoring, hears nothing any more.',
-    act: 'Mend the receiver and resume the webhook; it continues where it stopped.',
     kind: 'match',
     filters: { action: ['pause', 'delete'], resource: ['webhook'] },
     recommended: true,
   },
   {
     id: 'failed_logins_of_account',
-    name: 'Many failed sign-ins of one account',
-    why: 'An attacker may be guessing the password of this account.',
-    act: 'Look whether a sign-in succeeded afterwards; if so, lock the account.',
     kind: 'threshold',
     filters: { action: ['login_failed'] },
     ...{ count: 10, windowMinutes: 10, groupBy: 'resource' },
@@ -142,19 +99,21 @@ export const builtInRules: readonly BuiltInRule[] = [
   },
   {
     id: 'failed_logins_from_address',
-    name: 'Many failed sign-ins from one address',
-    why: 'One address that tries many passwords, or one password on many accounts.',
-    act: 'Block the address, and look which accounts it signed in to.',
     kind: 'threshold',
     filters: { action: ['login_failed'] },
     ...{ count: 20, windowMinutes: 10, groupBy: 'ip' },
     recommended: true,
   },
   {
+    id: 'failed_logins_then_success',
+    kind: 'threshold',
+    filters: { action: ['login_failed'] },
+    followedBy: { action: ['login'] },
+    ...{ count: 10, windowMinutes: 10, groupBy: 'ip' },
+    recommended: true,
+  },
+  {
     id: 'many_refusals',
-    name: 'Many refused or failed actions by one person',
-    why: 'Who looks around with a stolen account is refused often.',
-    act: 'Look at what was tried, and whether it succeeded elsewhere.',
     kind: 'threshold',
     filters: { outcome: ['failure', 'denied'], action: ['!login_failed', '!send'] },
     ...{ count: 20, windowMinutes: 10, groupBy: 'actor' },
@@ -162,9 +121,6 @@ export const builtInRules: readonly BuiltInRule[] = [
   },
   {
     id: 'recordings_in_bulk',
-    name: 'Recordings in bulk by one person',
-    why: 'Recordings hold what customers said; no person listens to this many in an hour.',
-    act: 'Ask what they were for; look whether they were exported.',
     kind: 'threshold',
     filters: {
       action: ['access', 'play', 'download', 'export'],
@@ -175,9 +131,6 @@ export const builtInRules: readonly BuiltInRule[] = [
   },
   {
     id: 'unusual_access',
-    name: 'Unusual number of looks at recordings',
-    why: 'Far more than this person looks at in the same hour of other weeks.',
-    act: 'Ask what they were for; look whether they were exported.',
     kind: 'unusual_rate',
     filters: {
       action: ['access', 'play', 'download', 'export'],
@@ -188,9 +141,6 @@ export const builtInRules: readonly BuiltInRule[] = [
   },
   {
     id: 'passwords_changed_in_bulk',
-    name: 'Many passwords changed by one person',
-    why: 'Who takes over accounts changes their passwords.',
-    act: 'Ask the person, and the owners of the accounts.',
     kind: 'threshold',
     filters: { action: ['password_changed', 'password_reset'] },
     ...{ count: 10, windowMinutes: 60, groupBy: 'actor' },
@@ -198,27 +148,18 @@ export const builtInRules: readonly BuiltInRule[] = [
   },
   {
     id: 'connection_added',
-    name: 'Other software connected',
-    why: 'A connection gives other software access to your data, often for years.',
-    act: 'Check what it may read, and who has approved it.',
     kind: 'match',
     filters: { action: ['connect'] },
     recommended: true,
   },
   {
     id: 'source_gap',
-    name: 'Events are missing',
-    why: 'A source of events has numbers that never arrived, or sends no more.',
-    act: 'Look at the recorder or outbox of that source.',
     kind: 'match',
     filters: { action: ['report_gap', 'report_silence'], resource: ['source'] },
     recommended: true,
   },
   {
     id: 'sign_in_from_new_network',
-    name: 'Sign-in from a new network',
-    why: 'The person has not signed in from there for 30 days.',
-    act: 'Ask the person; people who travel or work at home set this off often.',
     kind: 'first_seen',
     filters: { action: ['login'] },
     ...{ groupBy: 'ip', lookbackDays: 30 },
@@ -226,9 +167,6 @@ export const builtInRules: readonly BuiltInRule[] = [
   },
   {
     id: 'first_change_of_kind',
-    name: 'First change of this kind by a person',
-    why: 'This person has not touched such a thing for 30 days.',
-    act: 'Look at the change; people with a new task set this off too.',
     kind: 'first_seen',
     filters: { category: ['configuration'] },
     ...{ groupBy: 'actor', lookbackDays: 30 },
@@ -236,9 +174,6 @@ export const builtInRules: readonly BuiltInRule[] = [
   },
   {
     id: 'nothing_recorded',
-    name: 'No events for a day',
-    why: 'A product that is used records something; silence may be a broken recorder.',
-    act: 'Look at the recorder or outbox. Nights and weekends set this off in small tenants.',
     kind: 'silence',
     filters: {},
     windowMinutes: 1_440,

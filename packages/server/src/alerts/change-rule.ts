@@ -1,7 +1,15 @@
+import {
+  type AlertNotify,
+  nilUuid,
+  pointerOf,
+  problemsText,
+  uuidFromTypeId,
+} from '@indelible/protocol';
 import { AppError } from '../http/index.ts';
 import { lockHeads } from '../log/index.ts';
 import type { RecordOwn, Who } from '../own-event.ts';
 import { type Database, type WriterTx, write } from '../postgres/index.ts';
+import { webhookIdPrefix, webhooksTaking } from '../webhooks/index.ts';
 import { changedEvent, mutedEvent } from './alert-event.ts';
 import { closeCursor, openCursor } from './cursor.store.ts';
 import { dayMs, minuteMs } from './evaluate.ts';
@@ -41,6 +49,7 @@ export async function createRule(
     if (rules.filter(({ builtIn }) => builtIn === null).length >= rulesMax) {
       throw new AppError('conflict', `a tenant has at most ${rulesMax} alert rules of its own`);
     }
+    await refuseUnknownWebhooks(tx, tenantId, settings.notify);
     await deps.recordOwn(tx, tenantId, changedEvent(who, null, rule));
     return saveVersion(tx, deps.now(), null, rule);
   });
@@ -59,12 +68,33 @@ export function changeRule(
     const settings = JSON.stringify(readRule(settingsOf(row), patch));
     const changed = { ...row, settings, enabled: enabled ?? row.enabled };
     if (changed.settings === row.settings && changed.enabled === row.enabled) return row;
+    await refuseUnknownWebhooks(tx, key.tenantId, patch.notify ?? {}, settingsOf(row).notify);
     await deps.recordOwn(tx, key.tenantId, changedEvent(who, row, changed));
     return saveVersion(tx, deps.now(), row, changed);
   });
 }
 
-const fixed = ['name', 'kind', 'filters', 'groupBy'] as const;
+/** One that was named before may be gone meanwhile: the rule can be changed nevertheless. */
+async function refuseUnknownWebhooks(
+  tx: WriterTx,
+  tenantId: string,
+  { webhookIds = [] }: AlertNotify,
+  { webhookIds: former = [] }: AlertNotify = {},
+): Promise<void> {
+  const added = webhookIds.filter((id) => !former.includes(id));
+  if (added.length === 0) return;
+  const uuids = added.map((id) => uuidFromTypeId(webhookIdPrefix, id) ?? nilUuid);
+  const known = await webhooksTaking(tx, tenantId, 'audit.alert.raised', uuids);
+  const errors = added.flatMap((id, n) => {
+    if (known.includes(uuids[n] ?? '')) return [];
+    const path = pointerOf('notify', 'webhookIds', webhookIds.indexOf(id));
+    const message = 'is no webhook of this tenant with the type audit.alert.raised';
+    return [{ path, code: 'invalid_value' as const, message }];
+  });
+  if (errors.length > 0) throw new AppError('validation_failed', problemsText(errors), { errors });
+}
+
+const fixed = ['name', 'kind', 'filters', 'groupBy', 'followedBy'] as const;
 
 function refuseFixed({ builtIn }: RuleRow, patch: RulePatch): void {
   const given = builtIn === null ? [] : fixed.filter((member) => patch[member] !== undefined);

@@ -108,10 +108,23 @@ export class RuleMemory {
 /** Equal as long as a rule evaluates alike. */
 const keyOf = (rule: RuleRow) => `${watchOf(rule)} ${rule.fromSequence}`;
 
-/** A rule with its filter as events are compared with it. */
+/** A rule with its filters as events are compared with them. */
 interface Compared {
   rule: RuleRow;
   filter: EventFilter;
+  following: EventFilter | null;
+}
+
+function comparedOf(rule: RuleRow, tenantId: string): Compared {
+  const { filters, followedBy } = settingsOf(rule);
+  const following = followedBy === undefined ? null : ruleFilter(followedBy, tenantId);
+  return { rule, filter: ruleFilter(filters, tenantId), following };
+}
+
+/** The actions of all events that it has to see; none: any action. */
+function actionsOf({ filter, following }: Compared): string[] {
+  const named = [filter, ...(following ? [following] : [])].map(({ action }) => action?.any ?? []);
+  return named.every(({ length }) => length > 0) ? named.flat() : [];
 }
 
 /** Reads and evaluates the next events of the log, all rules in one reading. */
@@ -123,19 +136,19 @@ export async function evaluateBatch(
   memory: RuleMemory,
   nowMs: number,
 ): Promise<Batch> {
-  const compared = rules.map((rule) => ({
-    rule,
-    filter: ruleFilter(settingsOf(rule), tx.tenantId),
-  }));
+  const compared = rules.map((rule) => comparedOf(rule, tx.tenantId));
   const { events, end } = await readBatch(tx, nextSequence, compared, visible);
   const inTime = events.filter((event) => !isLate(event) && !isAboutAlerts(event));
   const matches = matchesOf(inTime, compared);
   const outcomes: RuleOutcome[] = [];
-  for (const { rule, filter } of compared) {
-    const matched = (matches.get(rule) ?? []).filter((each) => each.sequence >= rule.fromSequence);
+  for (const each of compared) {
+    const { rule, filter } = each;
+    const matched = (matches.get(rule) ?? []).filter(
+      ({ sequence }) => sequence >= rule.fromSequence,
+    );
     if (settingsOf(rule).kind === 'silence') {
       const isAtEnd = end === visible.size;
-      outcomes.push(await lookForSilence(tx, { rule, filter }, matched, visible, isAtEnd, nowMs));
+      outcomes.push(await lookForSilence(tx, each, matched, visible, isAtEnd, nowMs));
     } else if (matched.length > 0 && !memory.isResting(rule, nowMs)) {
       const before = { filter, visible, sequence: nextSequence };
       const watch = await memory.watchOf(tx, rule, visible, nowMs);
@@ -143,11 +156,11 @@ export async function evaluateBatch(
         memory.rest(rule, nowMs);
         continue;
       }
-      const found = matched.flatMap((each) => watch.evaluator.take(each) ?? []);
+      const found = matched.flatMap((event) => watch.evaluator.take(event) ?? []);
       const known = await ofKnownActors(tx, visible, settingsOf(rule), found);
       const outcome: RuleOutcome = { rule, findings: [], dropped: [] };
-      for (const each of known) {
-        (watch.limit.allows(each) ? outcome.findings : outcome.dropped).push(each);
+      for (const finding of known) {
+        (watch.limit.allows(finding) ? outcome.findings : outcome.dropped).push(finding);
       }
       outcomes.push(outcome);
     }
@@ -206,8 +219,8 @@ async function readBatch(
   const end = Math.min(from + batchEntries, visible.size);
   if (end <= from) return { events: [], end: from };
   const uuids = (await readEntries(tx, from, end)).map((entry) => decodeEntry(entry).eventUuid);
-  const wanted = new Set(compared.flatMap(({ filter }) => filter.action?.any ?? []));
-  const areNamed = compared.every(({ filter }) => (filter.action?.any.length ?? 0) > 0);
+  const wanted = new Set(compared.flatMap(actionsOf));
+  const areNamed = compared.every((each) => actionsOf(each).length > 0);
   const filter = areNamed ? { action: { any: [...wanted], none: [] } } : {};
   const { rows, more } = await eventsById(tx, uuids, { ...asInLog, filter }, visible, batchBytes);
   const events = rows.map((row): BatchEvent => {
@@ -232,17 +245,20 @@ function matchesOf(
   const byAction = new Map<string, Compared[]>();
   const ofAny: Compared[] = [];
   for (const each of compared) {
-    const actions = each.filter.action?.any ?? [];
-    if (actions.length === 0) ofAny.push(each);
+    const actions = new Set(actionsOf(each));
+    if (actions.size === 0) ofAny.push(each);
     for (const action of actions) byAction.set(action, [...(byAction.get(action) ?? []), each]);
   }
   const matches = new Map<RuleRow, BatchEvent[]>();
   for (const event of events) {
-    for (const { rule, filter } of [...ofAny, ...(byAction.get(event.shown.action) ?? [])]) {
-      if (!eventMatches(event.shown, filter)) continue;
+    for (const each of [...ofAny, ...(byAction.get(event.shown.action) ?? [])]) {
+      const { rule, filter, following } = each;
+      const follows = !eventMatches(event.shown, filter);
+      if (follows && (following === null || !eventMatches(event.shown, following))) continue;
       const known = matches.get(rule);
-      if (known) known.push(event);
-      else matches.set(rule, [event]);
+      const match = follows ? { ...event, follows } : event;
+      if (known) known.push(match);
+      else matches.set(rule, [match]);
     }
   }
   return matches;

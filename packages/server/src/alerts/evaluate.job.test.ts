@@ -231,6 +231,32 @@ test('a test of a rule finds what was raised, and raises nothing', async () => {
   expect((await alerts.call('POST', '/test', body)).body.total).toBe(16);
 });
 
+test('failures that a success follows ring once, in another process and in a test too', async () => {
+  const since = new Date(service.clock.now).toISOString();
+  const { data } = (await alerts.call('GET', '')).body;
+  const named = ({ builtIn }: { builtIn: string }) => builtIn === 'failed_logins_then_success';
+  const { id } = data.find(named);
+  await alerts.call('PUT', `/${id}`, { enabled: true, count: 3 });
+  const failed = { action: 'login_failed', actor: ben };
+  const login = { action: 'login', actor: ben };
+  await alerts.record(login, failed, failed, { ...login, actor: { ...ben, ip: '192.0.2.9' } });
+  await evaluateElsewhere();
+  const [third] = await alerts.record(failed, { ...failed, actor: { ...ben, ip: '192.0.2.9' } });
+  await alerts.evaluate();
+  const [success] = await alerts.record(login, login);
+  await evaluateElsewhere();
+  const [sequences, ...more] = await raised(id);
+  expect(more).toEqual([]);
+  expect(sequences).toHaveLength(4);
+  expect(sequences?.slice(-2)).toEqual([third?.sequence, success?.sequence]);
+  service.clock.now += 1;
+  const tested = (await alerts.call('POST', `/${id}/test`, { since })).body;
+  const seen = tested.alerts.map((each: { events: { sequence: number }[] }) =>
+    each.events.map(({ sequence }) => sequence),
+  );
+  expect([seen, tested.matched]).toEqual([[sequences], 4]);
+});
+
 test('in a test over many days an actor is new on the first one only', async () => {
   const { now } = service.clock;
   const type = (name: string) => ({ type: name, id: '33333333-3333-4333-8333-333333333333' });

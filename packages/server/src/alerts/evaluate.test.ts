@@ -58,6 +58,28 @@ test('a threshold is reached by events of one group within the window, and then 
   expect(findings(byIp, [at(0, { actorIp: null }), at(1, { actorIp: null })])).toEqual([]);
 });
 
+test('a threshold that must be followed is reached by the event that follows, of the same group in time', () => {
+  const rule = () =>
+    new ThresholdEvaluator(
+      settings({ count: 2, windowMinutes: 1, groupBy: 'ip', followedBy: { action: ['login'] } }),
+    );
+  const follows = (ms: number, more: Partial<Candidate> = {}) => at(ms, { follows: true, ...more });
+  const two = () => [at(0), at(30_000)];
+  expect(findings(rule(), [...two(), follows(59_999), follows(59_999)])).toEqual([59_999]);
+  expect(findings(rule(), [...two(), follows(60_000)]), 'one is too old').toEqual([]);
+  expect(findings(rule(), [...two(), follows(40_000, { actorIp: '192.0.2.8' })])).toEqual([]);
+  expect(findings(rule(), [at(0), follows(1), at(2), at(3), at(4)])).toEqual([]);
+  const [first, second, third] = [...two(), follows(40_000)];
+  const found = [first, second, third].map((event) => event && rule().take(event));
+  expect(found).toEqual([null, null, null]);
+  const whole = rule();
+  const [, , finding] = [first, second, third].map((event) => event && whole.take(event));
+  expect(finding).toMatchObject({ count: 3, group: '192.0.2.7' });
+  expect(finding?.events.map(({ uuid }) => uuid)).toEqual(
+    [first, second, third].map((e) => e?.uuid),
+  );
+});
+
 test('events that overtake each other within the window count together', () => {
   const rule = new ThresholdEvaluator(settings({ count: 3, windowMinutes: 1 }));
   expect(findings(rule, [at(30_000), at(10_000), at(20_000)])).toEqual([20_000]);

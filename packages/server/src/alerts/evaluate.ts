@@ -15,6 +15,8 @@ export interface Candidate {
   actorIp: string | null;
   resourceType: string;
   resourceId: string;
+  /** Matches what a threshold's events must be followed by, and does not count itself. */
+  follows?: boolean;
 }
 
 export type Seen = Pick<Candidate, 'uuid' | 'sequence'>;
@@ -76,18 +78,21 @@ interface Timed extends Seen {
 }
 
 /**
- * `count` events of a group within the window. After a finding the group is quiet for a window:
- * these events count neither for it nor for the next one.
+ * `count` events of a group within the window, then the event that must follow, if one must. After
+ * a finding the group is quiet for a window: these events count neither for it nor for the next
+ * one.
  */
 export class ThresholdEvaluator implements Evaluator {
   readonly #count: number;
   readonly #windowMs: number;
   readonly #groupBy: AlertGroup | undefined;
+  readonly #isFollowed: boolean;
   readonly #groups = new Map<string, Timed[]>();
   readonly #quietUntil = new Map<string, number>();
 
-  constructor({ count = 2, windowMinutes = 1, groupBy }: AlertRuleSettings) {
+  constructor({ count = 2, windowMinutes = 1, groupBy, followedBy }: AlertRuleSettings) {
     this.#count = count;
+    this.#isFollowed = followedBy !== undefined;
     this.#windowMs = windowMinutes * minuteMs;
     this.#groupBy = groupBy;
   }
@@ -107,9 +112,11 @@ export class ThresholdEvaluator implements Evaluator {
   take(event: Candidate): Finding | null {
     const group = groupOf(event, this.#groupBy);
     if (group === null) return null;
-    const { atMs } = event;
-    const within = this.#add(group, { ...seen(event), atMs });
-    if (within.length < this.#count) return null;
+    const { atMs, follows = false } = event;
+    const timed = { ...seen(event), atMs };
+    const within = follows ? [...this.#within(group, atMs), timed] : this.#add(group, timed);
+    const needed = this.#isFollowed ? this.#count + 1 : this.#count;
+    if (within.length < needed || follows !== this.#isFollowed) return null;
     this.#groups.set(group, []);
     this.#quietUntil.set(group, atMs + this.#windowMs);
     const events = within.slice(-eventsNamedMax).map(({ uuid, sequence }) => ({ uuid, sequence }));
@@ -123,11 +130,19 @@ export class ThresholdEvaluator implements Evaluator {
   /** The events that count together with this one. */
   #add(group: string, event: Timed): Timed[] {
     if (event.atMs < (this.#quietUntil.get(group) ?? Number.NEGATIVE_INFINITY)) return [];
-    const since = event.atMs - this.#windowMs;
-    const within = (this.#groups.get(group) ?? []).filter(({ atMs }) => atMs > since);
-    within.push(event);
+    const known = this.#groups.get(group) ?? [];
+    known.push(event);
+    this.#groups.set(group, known);
+    // Fewer are no finding, however old: looking for old ones each time would take long.
+    if (known.length < this.#count) return known;
+    const within = this.#within(group, event.atMs).slice(-this.#count);
     this.#groups.set(group, within);
     return within;
+  }
+
+  #within(group: string, untilMs: number): Timed[] {
+    const since = untilMs - this.#windowMs;
+    return (this.#groups.get(group) ?? []).filter(({ atMs }) => atMs > since);
   }
 }
 

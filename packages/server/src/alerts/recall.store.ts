@@ -33,18 +33,17 @@ export interface Earlier extends Seen {
   atMs: number;
 }
 
-const earlierMax = 200_000;
-
 /**
- * The events of these groups from `fromSequence` and `sinceMs` on, by sequence, in one reading: a
- * statement for each group would read the window as often where the planner has no statistics.
+ * The last `count` events of each of these groups from `fromSequence` and `sinceMs` on, by
+ * sequence, in one reading: a statement for each group would read the window as often where the
+ * planner has no statistics.
  */
 export async function earlierOf(
   tx: TenantTx,
   { filter, visible, sequence }: Before,
   column: GroupColumn,
   groups: readonly string[],
-  { fromSequence, sinceMs }: { fromSequence: number; sinceMs: number },
+  { fromSequence, sinceMs, count }: { fromSequence: number; sinceMs: number; count: number },
 ): Promise<Earlier[]> {
   const params = new Params();
   const since = { ...filter, from: Math.max(0, sinceMs) };
@@ -54,14 +53,18 @@ export async function earlierOf(
     ...[`sequence >= ${params.add(fromSequence)}`, `sequence < ${params.add(sequence)}`, onTime],
     ...ofGroups(column, groups, params),
   ];
+  const group = column ?? `''::text`;
   const { rows } = await tx.query<{ group: string; uuid: string; sequence: number }>(
     prepared(
-      `SELECT ${column ?? `''`} AS "group", id AS uuid, sequence FROM audit_events
-       WHERE ${conditions.join(' AND ')} ORDER BY sequence DESC LIMIT ${params.add(earlierMax)}`,
+      `SELECT "group", uuid, sequence FROM (
+         SELECT ${group} AS "group", id AS uuid, sequence,
+           row_number() OVER (PARTITION BY ${group} ORDER BY sequence DESC) AS nth
+         FROM audit_events WHERE ${conditions.join(' AND ')}) e
+       WHERE nth <= ${params.add(count)} ORDER BY sequence`,
       params,
     ),
   );
-  return rows.reverse().map((row) => ({ ...row, atMs: uuidTimeMs(row.uuid) }));
+  return rows.map((row) => ({ ...row, atMs: uuidTimeMs(row.uuid) }));
 }
 
 function ofGroups(column: GroupColumn, groups: readonly string[], params: Params): string[] {

@@ -77,9 +77,58 @@ test('a wrong rule is refused with all its problems at once', async () => {
   expect(await post({ ...rule, kind: 'first_seen', lookbackDays: 91 })).toEqual([
     ...['/groupBy', '/lookbackDays'],
   ]);
+  expect(await post({ ...rule, followedBy: { action: 'login' } })).toEqual(['/followedBy']);
+  const threshold = { ...rule, kind: 'threshold', count: 3, windowMinutes: 5 };
+  expect(await post({ ...threshold, followedBy: { action: 'A b', to: '2026-01-01' } })).toEqual([
+    ...['/followedBy/action', '/followedBy/to'],
+  ]);
   expect(await post({ ...rule, kind: 'rate', name: ' ', notify: { emails: ['x'] } })).toEqual([
     ...['/kind', '/name', '/notify/emails/0'],
   ]);
+});
+
+test('a rule names only webhooks of its tenant that take alerts; one that goes later stays named', async () => {
+  const [mine, other] = await Promise.all(
+    [tenant.id, (await watchedTenant(service)).id].map(async (id) => {
+      const key = await keyOf(service, id, ['events:read', 'webhooks:write']);
+      const make = async (types: string[]) => {
+        const body = { url: 'https://hooks.example.com', types };
+        return (await service.call({ method: 'POST', url: '/api/webhooks', key, body })).body.id;
+      };
+      const remove = (hook: string) =>
+        service.call({ method: 'DELETE', url: `/api/webhooks/${hook}`, key });
+      const types = ['audit.alert.raised', 'audit.events.recorded'];
+      return { alerts: await make(types), events: await make(types.slice(1)), remove };
+    }),
+  );
+  if (!mine || !other) throw new Error('there are two tenants');
+  const named = (...webhookIds: string[]) => ({ ...rule, notify: { webhookIds } });
+  const refused = await alerts.call('POST', '', named(mine.alerts, mine.events, other.alerts));
+  const paths = refused.body.errors.map(({ path }: { path: string }) => path);
+  expect([refused.status, paths]).toEqual([
+    ...[422, ['/notify/webhookIds/1', '/notify/webhookIds/2']],
+  ]);
+  const { id } = await alerts.create(named(mine.alerts));
+  await mine.remove(mine.alerts);
+  const changes = { name: 'Renamed', notify: { emails: [], webhookIds: [mine.alerts] } };
+  expect((await alerts.call('PUT', `/${id}`, changes)).status).toBe(200);
+  const more = { notify: { webhookIds: [mine.alerts, other.alerts] } };
+  expect((await alerts.call('PUT', `/${id}`, more)).status).toBe(422);
+});
+
+test('a key that may change rules may acknowledge, without seeing an event', async () => {
+  const { id } = await alerts.create();
+  await alerts.record({});
+  await alerts.evaluate();
+  const [alert] = await alerts.log();
+  const key = await keyOf(service, tenant.id, ['alerts:write']);
+  const url = `${rulesUrl}/${id}`;
+  const body = { alertId: alert.id };
+  const seen = await service.call({ method: 'POST', url: `${url}/acknowledge`, key, body });
+  expect(seen.status, seen.text).toBe(200);
+  expect(Object.keys(seen.body).sort()).toEqual(['acknowledgedAt', 'alertId']);
+  const test = { method: 'POST', url: `${url}/test`, key, body: { since: '2026-01-01' } } as const;
+  expect((await service.call(test)).status).toBe(403);
 });
 
 test('a tenant has at most a hundred rules of its own', async () => {

@@ -29,9 +29,14 @@ export function readRule(former: AlertRuleSettings | null, patch: RulePatch): Al
   // A member that the former kind had, and the new one does not, goes with it.
   const kept = former?.kind === kind ? former : null;
   const settings: AlertRuleSettings = {
-    ...{ name, kind, filters: readFilters(patch.filters ?? former?.filters ?? {}, problems) },
+    ...{
+      name,
+      kind,
+      filters: readFilters(patch.filters ?? former?.filters ?? {}, '/filters', problems),
+    },
     ...readLimits(kind, patch, kept, problems),
     ...readGroup(kind, patch, kept, problems),
+    ...readFollowing(kind, patch, kept, problems),
     notify: patch.notify ?? former?.notify ?? {},
   };
   if (problems.length === 0) return settings;
@@ -43,11 +48,27 @@ function required<T>(member: string, problems: FieldProblem[], instead: T): T {
   return instead;
 }
 
-function readFilters(json: unknown, problems: FieldProblem[]): FilterJson {
-  const parsed = parseFilterBody(json, '/filters', ruleFilters);
+function readFilters(json: unknown, path: string, problems: FieldProblem[]): FilterJson {
+  const parsed = parseFilterBody(json, path, ruleFilters);
   if ('filter' in parsed) return filterToJson(parsed.filter);
   problems.push(...parsed.problems);
   return {};
+}
+
+/** Of a threshold; with `{}` no event has to follow. */
+function readFollowing(
+  kind: AlertRuleSettings['kind'],
+  patch: RulePatch,
+  kept: AlertRuleSettings | null,
+  problems: FieldProblem[],
+): Pick<AlertRuleSettings, 'followedBy'> {
+  const path = pointerOf('followedBy');
+  if (kind !== 'threshold' && patch.followedBy !== undefined) {
+    problems.push({ path, code: 'unknown_field', message: `is no member of a ${kind} rule` });
+    return {};
+  }
+  const followedBy = readFilters(patch.followedBy ?? kept?.followedBy ?? {}, path, problems);
+  return Object.keys(followedBy).length === 0 ? {} : { followedBy };
 }
 
 function readLimits(

@@ -4,11 +4,14 @@ import {
   boundNames,
   builtInRules,
   externalUuid,
+  type FilterJson,
   filterNames,
   formatTimestamp,
   parseFilterBody,
   resolvedFilter,
 } from '@indelible/protocol';
+import { languages } from '../../../../locales/languages.ts';
+import { textsIn } from '../../../../locales/texts.ts';
 import type { RuleRow } from './store.ts';
 
 /** Rules are about events as they are recorded: no filter by time. */
@@ -43,13 +46,17 @@ export function builtInRule(tenantId: string, id: string, nowMs: number): RuleRo
 }
 
 function unchanged(tenantId: string, rule: BuiltInRule, nowMs: number): RuleRow {
-  const { id, why, act, recommended, ...settings } = rule;
-  const stored = { ...settings, notify: {} };
+  const { id, recommended, ...settings } = rule;
+  const stored = { name: builtInNames[id]?.name ?? id, ...settings, notify: {} };
   return {
     ...newRule(tenantId, builtInId(tenantId, rule), stored, false, nowMs),
     builtIn: id,
   };
 }
+
+/** The API and mail name them in English; the panel in the reader's language. */
+const builtInNames: Record<string, { name: string }> = textsIn('en', await languages.en.load())
+  .panel.alerts.builtIn;
 
 const builtInId = (tenantId: string, { id }: BuiltInRule) =>
   externalUuid(tenantId, 'alert_rule', id);
@@ -88,7 +95,7 @@ export function watchOf(row: Pick<RuleRow, 'settings'>): string {
 }
 
 /** The filter that events are compared with: own ids of the host are UUIDs there. */
-export function ruleFilter({ filters }: AlertRuleSettings, tenantId: string) {
+export function ruleFilter(filters: FilterJson, tenantId: string) {
   const parsed = parseFilterBody(filters, '/filters', ruleFilters);
   if ('filter' in parsed) return resolvedFilter(parsed.filter, tenantId);
   throw new Error('the filters of a stored alert rule cannot be read');

@@ -65,7 +65,8 @@ const needed = {
   kind,
   filters: filterSchema('AlertFilters', ruleFilters),
 };
-const others = { ...limits, enabled, notify };
+const followedBy = filterSchema('AlertFollowedBy', ruleFilters);
+const others = { ...limits, followedBy, enabled, notify };
 
 export const RuleInput = Type.Object(
   { ...needed, ...Type.Partial(Type.Object(others)).properties },
@@ -85,7 +86,7 @@ const rule = {
     description: 'A built-in rule that ordinary traffic rarely sets off.',
   }),
   ...{ name: needed.name, kind, filters: storedFilters() },
-  ...Type.Partial(Type.Object(limits)).properties,
+  ...Type.Partial(Type.Object({ ...limits, followedBy: storedFilters() })).properties,
   ...{ enabled, notify },
   version: Type.Integer({ minimum: 0, description: 'Counts its changes; alerts name it.' }),
   dropped: Type.Integer({

@@ -10,6 +10,7 @@ import { type TestService, testService } from '../testing/service.ts';
 import { startSmtpServer } from '../testing/smtp-server.ts';
 import { webhookReceiver } from '../testing/webhook-receiver.ts';
 import { webhookCalls } from '../testing/webhook-setup.ts';
+import { genericReceiver } from '../webhooks/format/testing/generic-receiver.ts';
 import { pagerdutyReceiver } from '../webhooks/format/testing/pagerduty-receiver.ts';
 import { slackReceiver } from '../webhooks/format/testing/slack-receiver.ts';
 import { teamsReceiver } from '../webhooks/format/testing/teams-receiver.ts';
@@ -118,4 +119,42 @@ test('chats and PagerDuty get one message about all alerts of a rule, in which a
   expect([...duty.incidents.values()]).toMatchObject([
     { summary: text, link, status: 'triggered', details: { alerts: '2' } },
   ]);
+});
+
+test('a chat that takes events too is told of an alert once; a collector gets the record as an event', async () => {
+  const slack = await slackReceiver();
+  const collectors = [await genericReceiver(), await genericReceiver()] as const;
+  onTestFinished(() =>
+    Promise.all([slack, ...collectors].map((each) => each.close())).then(() => {}),
+  );
+  const key = await keyOf(service, tenant.id, ['events:read', 'webhooks:write']);
+  const both = ['audit.events.recorded', 'audit.alert.raised'];
+  const make = async (body: object) => {
+    const made = await service.call({ method: 'POST', url: '/api/webhooks', key, body });
+    expect(made.status, made.text).toBe(201);
+  };
+  const url = slack.url;
+  await make({
+    types: both,
+    filters: { resource: 'alert' },
+    format: 'slack',
+    url,
+    credential: slack.path,
+  });
+  const [alone, also] = collectors;
+  Object.assign(alone, { authorization: null });
+  Object.assign(also, { authorization: null });
+  await make({ types: both.slice(1), format: 'generic', url: alone.url });
+  await make({ types: both, filters: { resource: 'alert' }, format: 'generic', url: also.url });
+  const { id } = await alerts.create();
+  await alerts.record({}, {});
+  await alerts.evaluate();
+  await service.app.webhooks.tick();
+  expect(slack.messages.map(({ title }) => title)).toEqual(['2 alerts in the audit log']);
+  const raised = (await alerts.log()).map((each: { id: string }) => each.id);
+  const [told] = await alerts.log('notify');
+  expect(alone.events).toMatchObject([
+    { id: told.id, action: 'notify', resource: { type: 'alert', id }, after: { alerts: raised } },
+  ]);
+  expect(also.events).toMatchObject([...raised, told.id].map((each) => ({ id: each })));
 });

@@ -1,4 +1,9 @@
-import { type AlertRuleSettings, eventIdFromUuid, formatTimestamp } from '@indelible/protocol';
+import {
+  type AlertRuleSettings,
+  type EventFilter,
+  eventIdFromUuid,
+  formatTimestamp,
+} from '@indelible/protocol';
 import { type Visibility, visibility } from '../events/index.ts';
 import { AppError } from '../http/index.ts';
 import { type Database, readTenant, type TenantTx } from '../postgres/index.ts';
@@ -52,7 +57,8 @@ export async function testRule(
   { sinceMs, untilMs }: TestRange,
   gone?: AbortSignal,
 ) {
-  const filter = ruleFilter(settings, tenantId);
+  const filter = ruleFilter(settings.filters, tenantId);
+  const following = settings.followedBy && ruleFilter(settings.followedBy, tenantId);
   const memoryMs = (settings.lookbackDays ?? 0) * dayMs + (settings.windowMinutes ?? 0) * minuteMs;
   const isSilence = settings.kind === 'silence';
   const evaluator = isSilence ? new SilenceEvaluator(settings, sinceMs) : newEvaluator(settings);
@@ -68,13 +74,16 @@ export async function testRule(
       gone,
     );
   const read: ReadPage = (range, after) =>
-    inTenant((tx, visible) =>
-      candidatesAfter(tx, { ...filter, ...range }, visible, after, pageEvents),
-    );
+    inTenant(async (tx, visible) => {
+      const pageOf = (each: EventFilter) =>
+        candidatesAfter(tx, { ...each, ...range }, visible, after, pageEvents);
+      const counting = await pageOf(filter);
+      return following ? together(counting, await pageOf(following)) : counting;
+    });
   for await (const events of ahead(pagesOf(read, Math.max(0, sinceMs - memoryMs), untilMs))) {
     gone?.throwIfAborted();
     const found = takeAll(evaluator, events);
-    tally.matched += events.filter(({ atMs }) => atMs >= sinceMs).length;
+    tally.matched += events.filter(({ atMs, follows }) => atMs >= sinceMs && !follows).length;
     const isFirstSeen = found.some(({ ofActor }) => ofActor !== undefined);
     const known = () => inTenant((tx, visible) => ofKnownActors(tx, visible, settings, found));
     tally.add(isFirstSeen ? await known() : found);
@@ -84,6 +93,13 @@ export async function testRule(
     tally.add(last ? [last] : []);
   }
   return tally.answer();
+}
+
+/** The first page of both; an event that counts is not one that follows. */
+function together(counting: readonly Candidate[], following: readonly Candidate[]): Candidate[] {
+  const all = new Map(following.map((each) => [each.uuid, { ...each, follows: true }]));
+  for (const each of counting) all.set(each.uuid, { ...each, follows: false });
+  return [...all.values()].sort((a, b) => (a.uuid < b.uuid ? -1 : 1)).slice(0, pageEvents);
 }
 
 type ReadPage = (range: { from: number; to: number }, after: string) => Promise<Candidate[]>;

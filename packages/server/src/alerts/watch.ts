@@ -104,7 +104,7 @@ function recallEarlier(
   opened: Opened,
   foundMs: ReadonlyMap<string, number>,
 ): Watch['recall'] {
-  const { groupBy, windowMinutes = 1 } = settings;
+  const { groupBy, windowMinutes = 1, count = 2 } = settings;
   const column = groupBy ? columns[groupBy] : null;
   return async (tx, before, events) => {
     const unknown = [...unknownIn(evaluator, events).keys()];
@@ -113,7 +113,7 @@ function recallEarlier(
     const sinceMs = oldest - lateMs - windowMinutes * minuteMs;
     // Of a group that this process would have seen, there is nothing to read.
     const hasSeenAll = fromSequence >= opened.sequence || sinceMs >= opened.nowMs + aheadMsMax;
-    const limits = { fromSequence, sinceMs };
+    const limits = { fromSequence, sinceMs, count };
     const earlier = hasSeenAll ? [] : await earlierOf(tx, before, column, unknown, limits);
     const byGroup = Map.groupBy(earlier, ({ group }) => group);
     for (const group of unknown) {

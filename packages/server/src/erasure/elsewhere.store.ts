@@ -162,7 +162,8 @@ async function replaceInFilters(
 async function replaceInRules(tx: WriterTx, person: Person, ids: readonly string[]): Promise<void> {
   const { rows } = await tx.query<{ id: string; settings: string }>(
     `SELECT id, settings FROM alert_rules WHERE ${inTenant}
-       AND (${containsAddress('settings')} OR settings->'filters'->'q' IS NOT NULL)`,
+       AND (${containsAddress('settings')} OR settings->'filters'->'q' IS NOT NULL
+         OR settings->'followedBy'->'q' IS NOT NULL)`,
     values(person),
   );
   const { addresses } = person;
@@ -175,6 +176,9 @@ async function replaceInRules(tx: WriterTx, person: Person, ids: readonly string
       ...rule,
       name: namesThem ? 'Alert rule' : rule.name,
       filters: withoutAddresses({ ...rule.filters }, addresses, ids),
+      ...(rule.followedBy && {
+        followedBy: withoutAddresses({ ...rule.followedBy }, addresses, ids),
+      }),
       notify: emails.length > 0 ? { ...notify, emails } : notify,
     };
     await tx.query('UPDATE alert_rules SET settings = $3 WHERE tenant_id = $1 AND id = $2', [

@@ -39,7 +39,7 @@ export function Backtest({ rule, isReady }: { rule: string | AlertRuleInput; isR
 const height = 48;
 
 /** Alerts a day as bars, and the last alerts with the events that set them off. */
-function Tested({ tested: { perDay, total, alerts, matched } }: { tested: TestedRule }) {
+function Tested({ tested: { perDay, total, alerts, matched, dropped } }: { tested: TestedRule }) {
   const t = useTexts();
   const formats = useFormats();
   const highest = Math.max(1, ...perDay.map((day) => day.alerts));
@@ -48,7 +48,10 @@ function Tested({ tested: { perDay, total, alerts, matched } }: { tested: Tested
     <div className="mt-3 rounded-lg border border-line p-3">
       <p role="status" className="font-medium">
         {t.alerts.tested({ count: total })}
-        <span className="font-normal text-muted"> · {t.alerts.matched({ count: matched })}</span>
+        <span className="font-normal text-muted">
+          {` · ${t.alerts.matched({ count: matched })}`}
+          {dropped > 0 && ` · ${t.alerts.dropped({ count: dropped })}`}
+        </span>
       </p>
       <svg
         viewBox={`0 0 ${Math.max(1, perDay.length) * 10} ${height}`}

@@ -9,7 +9,15 @@ import { FacetsField } from '../../search/FacetsField.tsx';
 import { useMay } from '../../session/session-context.tsx';
 import { useWebhookList } from '../webhooks/use-webhooks.ts';
 import { Backtest } from './Backtest.tsx';
-import { draftOf, inputOf, isComplete, limitNames, newRule, type RuleDraft } from './rule-draft.ts';
+import {
+  builtInInputOf,
+  draftOf,
+  inputOf,
+  isComplete,
+  limitNames,
+  newRule,
+  type RuleDraft,
+} from './rule-draft.ts';
 import { useAlertChange } from './use-alerts.ts';
 
 interface RuleFormProps {
@@ -26,9 +34,13 @@ export default function RuleForm({ rule, close }: RuleFormProps) {
   const mayChoose = useMay('webhooks:write');
   const input = inputOf(draft);
   const isReady = isComplete(draft);
+  const isBuiltIn = rule !== null && rule.builtIn !== null;
+  const change = isBuiltIn ? builtInInputOf(draft) : input;
   const save = useAlertChange(() =>
-    rule === null ? client.alerts.create(input) : client.alerts.update(rule.id, input),
+    rule === null ? client.alerts.create(input) : client.alerts.update(rule.id, change),
   );
+  // Half-typed addresses do not matter to a test.
+  const { notify, ...tested } = { ...input, name: input.name || '–' };
   return (
     <ConfirmSheet
       title={rule === null ? t.alerts.create : t.alerts.edit}
@@ -41,16 +53,9 @@ export default function RuleForm({ rule, close }: RuleFormProps) {
       close={close}
     >
       <div className="space-y-4">
-        <TextField
-          label={t.alerts.name}
-          maxLength={200}
-          value={draft.name}
-          change={(name) => edit({ name })}
-        />
-        <KindFields draft={draft} edit={edit} />
-        <div>
-          <FacetsField facets={draft.facets} change={(facets) => edit({ facets })} />
-        </div>
+        {!isBuiltIn && <NameAndKind draft={draft} edit={edit} />}
+        <Limits draft={draft} edit={edit} />
+        {!isBuiltIn && <Events draft={draft} edit={edit} />}
         <TextField
           label={t.alerts.emails}
           hint={t.alerts.emailsHint}
@@ -58,7 +63,7 @@ export default function RuleForm({ rule, close }: RuleFormProps) {
           change={(emails) => edit({ emails, mailsNobody: false })}
         />
         {mayChoose && <ToldWebhooks draft={draft} edit={edit} />}
-        <Backtest rule={{ ...input, name: input.name || '–' }} isReady={isReady} />
+        <Backtest rule={tested} isReady={isReady} />
       </div>
     </ConfirmSheet>
   );
@@ -69,13 +74,16 @@ interface DraftProps {
   edit: (change: Partial<RuleDraft>) => void;
 }
 
-/** The kind, and the numbers and the group that it has. */
-function KindFields({ draft, edit }: DraftProps) {
+function NameAndKind({ draft: { name, kind }, edit }: DraftProps) {
   const t = useTexts();
-  const { kind, limits, groupBy } = draft;
-  const grouping = alertGrouping[kind];
   return (
     <>
+      <TextField
+        label={t.alerts.name}
+        maxLength={200}
+        value={name}
+        change={(typed) => edit({ name: typed })}
+      />
       <SelectField
         label={t.alerts.kind}
         hint={t.alerts.kindHints[kind]}
@@ -83,21 +91,36 @@ function KindFields({ draft, edit }: DraftProps) {
         change={(value) => edit({ kind: alertKinds.find((each) => each === value) ?? 'match' })}
         options={alertKinds.map((each) => ({ value: each, text: t.alerts.kinds[each] }))}
       />
-      {limitNames.map((limit) => {
-        const range = alertLimits[kind][limit];
-        return (
-          range && (
-            <TextField
-              key={limit}
-              label={t.alerts.limits[limit]}
-              {...{ type: 'number', min: range.min, max: range.max }}
-              placeholder={range.preset === undefined ? '' : String(range.preset)}
-              value={limits[limit]}
-              change={(value) => edit({ limits: { ...limits, [limit]: value } })}
-            />
-          )
-        );
-      })}
+    </>
+  );
+}
+
+/** The numbers that the kind has. */
+function Limits({ draft: { kind, limits }, edit }: DraftProps) {
+  const t = useTexts();
+  return limitNames.map((limit) => {
+    const range = alertLimits[kind][limit];
+    return (
+      range && (
+        <TextField
+          key={limit}
+          label={t.alerts.limits[limit]}
+          {...{ type: 'number', min: range.min, max: range.max }}
+          placeholder={range.preset === undefined ? '' : String(range.preset)}
+          value={limits[limit]}
+          change={(value) => edit({ limits: { ...limits, [limit]: value } })}
+        />
+      )
+    );
+  });
+}
+
+/** The events that count, what they have in common, and what must follow. */
+function Events({ draft: { kind, groupBy, facets, following }, edit }: DraftProps) {
+  const t = useTexts();
+  const grouping = alertGrouping[kind];
+  return (
+    <>
       {grouping !== 'none' && (
         <SelectField
           label={t.alerts.groupBy}
@@ -111,6 +134,17 @@ function KindFields({ draft, edit }: DraftProps) {
             })),
           ]}
         />
+      )}
+      <FacetsField facets={facets} change={(chosen) => edit({ facets: chosen })} />
+      {kind === 'threshold' && (
+        <section aria-label={t.alerts.followedBy}>
+          <FacetsField
+            label={t.alerts.followedBy}
+            facets={following}
+            change={(chosen) => edit({ following: chosen })}
+          />
+          <p className="mt-1 text-xs text-faint">{t.alerts.followedByHint}</p>
+        </section>
       )}
     </>
   );

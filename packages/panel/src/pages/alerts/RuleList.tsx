@@ -10,6 +10,7 @@ import { searchOfCriteria } from '../../search/criteria.ts';
 import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
 import { serviceNow } from '../../service-clock.ts';
 import { Backtest } from './Backtest.tsx';
+import { MuteSheet } from './MuteSheet.tsx';
 import { limitNames } from './rule-draft.ts';
 import { isMuted, useAlertChange } from './use-alerts.ts';
 import { useRuleText } from './use-rule-text.ts';
@@ -93,8 +94,11 @@ function RuleFacts({ rule }: { rule: AlertRule }) {
   const formats = useFormats();
   const { all } = useCriteriaTexts();
   const [nowMs] = useState(serviceNow);
-  const { facets, range } = searchOfCriteria(rule.filters);
-  const criteria = all(facets, range).filter(({ name }) => name !== t.filters.time);
+  const criteriaOf = (filters: AlertRule['filters']) => {
+    const { facets, range } = searchOfCriteria(filters);
+    const shown = all(facets, range).filter(({ name }) => name !== t.filters.time);
+    return shown.map(({ name, text }) => `${name}: ${text}`);
+  };
   const muted = isMuted(rule, nowMs) && rule.mutedUntil;
   return (
     <p className="mt-0.5 text-xs text-muted wrap-anywhere">
@@ -104,39 +108,37 @@ function RuleFacts({ rule }: { rule: AlertRule }) {
         ...limitNames.flatMap((limit) =>
           rule[limit] === undefined ? [] : [`${t.alerts.limits[limit]}: ${rule[limit]}`],
         ),
-        ...criteria.map(({ name, text }) => `${name}: ${text}`),
+        ...criteriaOf(rule.filters),
+        ...criteriaOf(rule.followedBy ?? {}).map((text) => `${t.alerts.followedBy} ${text}`),
+        ...(rule.dropped > 0 ? [t.alerts.dropped({ count: rule.dropped })] : []),
         ...(rule.builtIn !== null && !rule.recommended ? [t.alerts.ringsOften] : []),
       ].join(' · ')}
     </p>
   );
 }
 
-const muteMs = 7 * 86_400_000;
-
 function Actions({ rule, edit, remove }: RuleProps) {
   const t = useTexts();
   const { name } = useRuleText(rule);
   const [nowMs] = useState(serviceNow);
+  const [isMuting, setMuting] = useState(false);
   const muted = isMuted(rule, nowMs);
-  const mute = useAlertChange(() =>
-    client.alerts.mute(rule.id, muted ? null : new Date(serviceNow() + muteMs).toISOString()),
-  );
+  const unmute = useAlertChange(() => client.alerts.mute(rule.id, null));
   return (
     <div className="no-print flex shrink-0">
       {rule.enabled && (
         <IconButton
           Icon={muted ? Bell : BellOff}
           label={muted ? t.alerts.unmute({ name }) : t.alerts.mute({ name })}
-          disabled={mute.isPending}
-          onClick={() => mute.mutate(undefined)}
+          disabled={unmute.isPending}
+          onClick={() => (muted ? unmute.mutate(undefined) : setMuting(true))}
         />
       )}
+      <IconButton Icon={Pencil} label={t.alerts.change({ name })} onClick={edit} />
       {rule.builtIn === null && (
-        <>
-          <IconButton Icon={Pencil} label={t.alerts.change({ name })} onClick={edit} />
-          <IconButton Icon={Trash2} label={t.alerts.remove({ name })} onClick={remove} />
-        </>
+        <IconButton Icon={Trash2} label={t.alerts.remove({ name })} onClick={remove} />
       )}
+      {isMuting && <MuteSheet id={rule.id} name={name} close={() => setMuting(false)} />}
     </div>
   );
 }

@@ -1,6 +1,6 @@
 import type { AlertRule } from '@indelible/client';
 import { expect, test } from 'vitest';
-import { draftOf, inputOf, isComplete, newRule } from './rule-draft.ts';
+import { builtInInputOf, draftOf, inputOf, isComplete, newRule } from './rule-draft.ts';
 
 const rule: AlertRule = {
   ...{
@@ -20,7 +20,11 @@ const rule: AlertRule = {
 test('a rule that is only looked at is sent as it was', () => {
   const { name, kind, filters, count, windowMinutes, groupBy, notify } = rule;
   const draft = draftOf(rule);
-  expect(inputOf(draft)).toEqual({ name, kind, filters, count, windowMinutes, groupBy, notify });
+  const same = { name, kind, filters, count, windowMinutes, groupBy, notify };
+  expect(inputOf(draft)).toEqual({ ...same, followedBy: {} });
+  const followedBy = { action: ['login'] };
+  expect(inputOf(draftOf({ ...rule, followedBy }))).toEqual({ ...same, followedBy });
+  expect(builtInInputOf(draft)).toEqual({ count, windowMinutes, notify });
   for (const told of [{ emails: [] }, { emails: ['a@b.example'], webhookIds: ['whk_1'] }]) {
     expect(inputOf(draftOf({ ...rule, notify: told })).notify).toEqual(told);
   }

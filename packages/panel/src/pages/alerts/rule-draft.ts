@@ -18,6 +18,8 @@ export interface RuleDraft {
   name: string;
   kind: AlertKind;
   facets: Facets;
+  /** Of a threshold: what must follow. */
+  following: Facets;
   limits: Record<LimitName, string>;
   groupBy: AlertGroup | '';
   /** Addresses as typed; without one the tenant's, or none if the rule said so. */
@@ -28,13 +30,13 @@ export interface RuleDraft {
 }
 
 export const newRule: RuleDraft = {
-  ...{ name: '', kind: 'match', facets: {}, groupBy: '' },
+  ...{ name: '', kind: 'match', facets: {}, following: {}, groupBy: '' },
   limits: { count: '', windowMinutes: '', lookbackDays: '' },
   ...{ emails: '', mailsNobody: false, webhookIds: null },
 };
 
 export function draftOf(rule: AlertRule): RuleDraft {
-  const { name, kind, filters, notify, groupBy = '' } = rule;
+  const { name, kind, filters, followedBy = {}, notify, groupBy = '' } = rule;
   const text = (limit: LimitName) => String(rule[limit] ?? '');
   const limits = {
     count: text('count'),
@@ -46,19 +48,28 @@ export function draftOf(rule: AlertRule): RuleDraft {
     mailsNobody: notify.emails?.length === 0,
     webhookIds: notify.webhookIds ?? null,
   };
-  return { name, kind, groupBy, limits, facets: searchOfCriteria(filters).facets, ...told };
+  const { facets } = searchOfCriteria(filters);
+  const following = searchOfCriteria(followedBy).facets;
+  return { name, kind, groupBy, limits, facets, following, ...told };
 }
 
 /** What is sent: only members that the kind has; the service checks their values. */
 export function inputOf(draft: RuleDraft): AlertRuleInput {
-  const { name, kind, facets, limits, groupBy } = draft;
+  const { name, kind, facets, following, limits, groupBy } = draft;
   const known = limitNames.filter((limit) => alertLimits[kind][limit] && limits[limit].trim());
   return {
     ...{ name: name.trim(), kind, filters: filterToJson(facets) },
     ...Object.fromEntries(known.map((limit) => [limit, Number(limits[limit])])),
     ...(alertGrouping[kind] !== 'none' && groupBy !== '' ? { groupBy } : {}),
+    ...(kind === 'threshold' ? { followedBy: filterToJson(following) } : {}),
     notify: notifyOf(draft),
   };
+}
+
+/** Of a built-in rule only these members may change. */
+export function builtInInputOf(draft: RuleDraft): Partial<AlertRuleInput> {
+  const { name, kind, filters, groupBy, followedBy, ...changes } = inputOf(draft);
+  return changes;
 }
 
 function notifyOf({ emails, mailsNobody, webhookIds }: RuleDraft): AlertNotify {

@@ -1,0 +1,42 @@
+import { useState } from 'react';
+import { client } from '../../api.ts';
+import ConfirmSheet from '../../components/ConfirmSheet.tsx';
+import { SelectField } from '../../components/fields.tsx';
+import { useTexts } from '../../i18n/texts.tsx';
+import { useFormats } from '../../i18n/use-formats.ts';
+import { serviceNow } from '../../service-clock.ts';
+import { useAlertChange } from './use-alerts.ts';
+
+const hours = [1, 24, 7 * 24, 29 * 24, 89 * 24];
+const later = (fromMs: number, count: number) => fromMs + count * 3_600_000;
+
+/** Asks how long no message tells of a rule's alerts. */
+export function MuteSheet({ id, name, close }: { id: string; name: string; close: () => void }) {
+  const t = useTexts();
+  const formats = useFormats();
+  const [chosen, setChosen] = useState(String(7 * 24));
+  const mute = useAlertChange(() =>
+    client.alerts.mute(id, new Date(later(serviceNow(), Number(chosen))).toISOString()),
+  );
+  return (
+    <ConfirmSheet
+      title={t.alerts.mute({ name })}
+      confirm={t.alerts.muteIt}
+      isBusy={mute.isPending}
+      error={mute.error}
+      go={() => mute.mutate(undefined, { onSuccess: close })}
+      close={close}
+    >
+      <SelectField
+        label={t.alerts.muteFor}
+        hint={t.alerts.muteText}
+        value={chosen}
+        change={setChosen}
+        options={hours.map((each) => ({
+          value: String(each),
+          text: formats.relative(later(0, each), 0),
+        }))}
+      />
+    </ConfirmSheet>
+  );
+}
