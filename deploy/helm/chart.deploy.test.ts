@@ -113,17 +113,6 @@ test('values that are wrong, secret or unknown are refused', () => {
   }
 });
 
-test('the values may name each documented variable but secrets, and those that the chart sets', () => {
-  const schema = JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8'));
-  const secret = [
-    ...['DATABASE_URL', 'DATABASE_OWNER_URL', 'PLATFORM_API_KEY', 'SESSION_SECRET'],
-    ...['METRICS_TOKEN', 'AUTH_JWT_SECRET', 'SMTP_URL'],
-  ];
-  const set = ['HOST', 'PORT', 'DATA_DIR', 'SIGNING_KEY_FILE', 'CATALOGUE_FILE'];
-  const plain = documentedVariables().filter((name) => ![...secret, ...set].includes(name));
-  expect(schema.properties.env.propertyNames.enum.toSorted()).toEqual(plain.toSorted());
-});
-
 test('secrets come by reference, and only the jobs get the login of the owner', () => {
   expect(kind('Secret')).toEqual([]);
   expect([...pods.keys()].sort()).toEqual(['api', 'archive', 'migrate', 'retention', 'worker']);
