@@ -80,8 +80,8 @@ async function judgeRule(
   since: string,
   days: number,
 ): Promise<void> {
-  const { name, kind, filters, count, windowMinutes, groupBy, lookbackDays } = rule;
-  const limits = { count, windowMinutes, groupBy, lookbackDays };
+  const { name, kind, filters, count, windowMinutes, groupBy, lookbackDays, followedBy } = rule;
+  const limits = { count, windowMinutes, groupBy, lookbackDays, followedBy };
   const given = Object.entries(limits).filter(([, value]) => value !== undefined);
   const tested = { name, kind, filters, ...Object.fromEntries(given) };
   const all: (Tested & { tenantId: string })[] = [];
