@@ -16,13 +16,15 @@ const nemesis = ['{packages,nemesis}/**/*.nemesis.test.ts'];
 const deploy = ['deploy/**/*.deploy.test.ts'];
 
 /**
- * Browsers, processes of their own, S3, long histories, load and large bodies: not in `test:fast`.
+ * Browsers, processes of their own, S3, long histories, jobs with many services, load and large
+ * bodies: not in `test:fast`.
  */
 const slow = [
   '{examples,e2e}/**',
   'packages/{cli,panel/build}/**',
   'packages/server/src/{docs,postgres,retention,archive,log,exports,objects}/**',
   'packages/server/src/**/{main,worker-role,interruptions,delivery,bounded-bodies}.test.ts',
+  'packages/server/src/**/{evaluate.job,restore.job,erase,elsewhere}.test.ts',
   'packages/server/src/events/{flush,list,sequence-list}.test.ts',
 ];
 
