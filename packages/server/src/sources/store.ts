@@ -122,7 +122,7 @@ export interface Silence {
 
 /**
  * Marks the tenant's sources that have sent nothing since then, nor for twice their longest pause
- * so far, as silent; returns them.
+ * so far, as silent; returns them. The head of its log is locked.
  */
 export async function takeSilentSources(
   tx: WriterTx,
@@ -131,16 +131,20 @@ export async function takeSilentSources(
   nowMs: number,
 ): Promise<Silence[]> {
   const { rows } = await tx.query<Silence>({
-    name: 'take-silent-sources',
-    text: `UPDATE sources AS s SET silent_since = $3
-      WHERE tenant_id = $1 AND silent_since IS NULL AND last_received_at <= $2
-        AND last_received_at + 2 * longest_pause <= $3
-      RETURNING id AS "sourceId", last_sequence AS "lastSequence",
+    name: 'silent-sources',
+    text: `SELECT id AS "sourceId", last_sequence AS "lastSequence",
         last_received_at AS "lastReceivedMs",
         EXISTS (SELECT 1 FROM sources AS o WHERE o.tenant_id = s.tenant_id
           AND split_part(o.id, '/', 1) = split_part(s.id, '/', 1)
-          AND o.last_received_at > s.last_received_at) AS "isReplaced"`,
+          AND o.last_received_at > s.last_received_at) AS "isReplaced"
+      FROM sources AS s WHERE tenant_id = $1 AND silent_since IS NULL AND last_received_at <= $2
+        AND last_received_at + 2 * longest_pause <= $3`,
     values: [tenantId, new Date(receivedBeforeMs), new Date(nowMs)],
+  });
+  await tx.query({
+    name: 'mark-silent-sources',
+    text: 'UPDATE sources SET silent_since = $3 WHERE tenant_id = $1 AND id = ANY ($2)',
+    values: [tenantId, rows.map(({ sourceId }) => sourceId), new Date(nowMs)],
   });
   return rows;
 }
