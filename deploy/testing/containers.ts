@@ -67,6 +67,8 @@ export class Containers {
 
   async close(): Promise<void> {
     await this.podman('rm', '--all', '--force', '--volumes').catch(() => {});
-    rmSync(this.folder, { recursive: true, force: true });
+    // Podman mounts its store on itself, and leaves it so when a container has just ended.
+    await run('umount', ['--lazy', join(this.folder, 'root/overlay')]).catch(() => {});
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 10 });
   }
 }
