@@ -100,6 +100,14 @@ test('a body announced too large is refused before it is sent', async () => {
   expect(problemIn(answer)).toMatchObject({ status: 413, code: 'payload_too_large' });
 });
 
+test('a body a little too large is read to its end, and its sender gets the answer', async () => {
+  const bytes = 700 * 1_024;
+  const tooLarge = head(`content-length: ${bytes}`) + ' '.repeat(bytes);
+  const answer = await exchange(`${tooLarge}GET /healthz HTTP/1.0\r\n\r\n`, { end: false });
+  expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+  expect(answer).toContain('HTTP/1.1 200 OK');
+});
+
 test('a chunked body is measured as it comes', async () => {
   const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`;
   const answer = await exchange(head('transfer-encoding: chunked') + chunk.repeat(11), {

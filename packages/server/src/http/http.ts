@@ -188,6 +188,7 @@ export function sendProblem(
   if (!known) request.log.error({ err: error, route }, 'unexpected error');
   if (isHangUp(error)) request.log.info({ route }, hungUp);
   if (known?.finding !== undefined) request.log.error(known.finding);
+  if (known?.code === 'payload_too_large' && isReadAway(request)) reply.removeHeader('connection');
   const problem = problemOf(known ?? new AppError('internal_error'), request.id);
   return reply
     .code(problem.status)
@@ -195,6 +196,17 @@ export function sendProblem(
     .headers(known?.headers ?? {})
     .type('application/problem+json')
     .send(JSON.stringify(problem));
+}
+
+/** The largest body that is read to its end although it is refused. */
+const readAwayBytesMax = 16 * 2 ** 20;
+
+/**
+ * Closing a connection on which a body still arrives resets it: the sender, often a proxy, would
+ * see that instead of the answer.
+ */
+function isReadAway({ headers }: FastifyRequest): boolean {
+  return Number(headers['content-length'] ?? Number.POSITIVE_INFINITY) <= readAwayBytesMax;
 }
 
 const brokenRequests: Record<string, [code: ErrorCode, detail: string]> = {
