@@ -156,6 +156,7 @@ export class GroupCommit {
   }
 
   async #run(items: QueuedEvent[], wait: boolean): Promise<void> {
+    // Without an answer all are one group: its flush meets the same error, and tells it.
     const groups = await this.#byNode(items, tenantOf, performance.now()).catch(() => [items]);
     const skipped = await Promise.all(groups.map((group) => this.#flush(group, wait)));
     this.#queue.release(items, skipped.flat(), performance.now());
