@@ -3,8 +3,7 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Checkpoint, parseCheckpoint, parseNote } from '@indelible/protocol';
-import type { Environment } from '../io.ts';
-import { FindingError, UsageError } from '../io.ts';
+import { type Environment, FindingError, UsageError } from '../io.ts';
 
 /** A checkpoint with which this machine has compared a whole log. */
 export interface SeenCheckpoint {

@@ -1,7 +1,16 @@
-import { type CapsuleContent, facetNames, parseFilterBody, revealed } from '@indelible/protocol';
+import {
+  type CapsuleContent,
+  type CapsuleVerdict,
+  facetNames,
+  formatTimestamp,
+  parseFilterBody,
+  revealed,
+  type ShownEvent,
+  uuidTimeMs,
+} from '@indelible/protocol';
+import type { Texts } from '../../../../locales/texts.ts';
+import type { Formats } from '../i18n/formats.ts';
 import { el, factList, section } from './elements.ts';
-import { eventTable } from './event-table.ts';
-import type { View } from './view.ts';
 
 /** All that a verified capsule says, in the order in which a reader asks for it. */
 export function contentOf(view: View, content: CapsuleContent): HTMLElement[] {
@@ -118,3 +127,79 @@ function technical(
     ]),
   );
 }
+
+/** Whether the file can be believed, in one sentence, and what contradicts it. */
+export function verdictBox({ texts }: View, { code, problems }: Outcome): HTMLElement {
+  const { title, text } = texts[code];
+  const lines = problems.map((problem) => el('li', {}, revealed(problem)));
+  return el(
+    'div',
+    { class: `verdict ${code}`, role: 'status' },
+    el('h1', {}, title),
+    el('p', {}, text),
+    problems.length === 0 ? null : el('ul', {}, lines),
+  );
+}
+
+/** More rows at once would stop the page for seconds. */
+const rowsAtOnce = 200;
+
+/** The events; each opens to all that was recorded. */
+function eventTable({ texts }: View, events: readonly ShownEvent[]): HTMLElement {
+  const list = el('ol', { class: 'events' });
+  const more = el('button', { type: 'button' });
+  let shown = 0;
+  const showMore = () => {
+    list.append(...events.slice(shown, shown + rowsAtOnce).map(eventRow));
+    shown = list.children.length;
+    more.textContent = texts.more({ count: events.length - shown });
+    more.hidden = shown === events.length;
+  };
+  more.addEventListener('click', showMore);
+  showMore();
+  return el('div', {}, list, more);
+}
+
+function eventRow(event: ShownEvent): HTMLElement {
+  const { actorEmail, actorId, action, resourceType, resourceName, resourceId, sequence } = event;
+  const moment = formatTimestamp(uuidTimeMs(event.uuid));
+  const what = `${action} ${resourceType} ${resourceName ?? resourceId}`;
+  return el(
+    'li',
+    {},
+    el(
+      'details',
+      {},
+      el(
+        'summary',
+        {},
+        el('time', {}, moment),
+        ` ${revealed(actorEmail ?? actorId)} · ${revealed(what)} `,
+        el('small', {}, `#${sequence}`),
+      ),
+      el('pre', {}, jsonOf(event)),
+    ),
+  );
+}
+
+/** All members as JSON; the texts that the log hashes are JSON themselves. */
+function jsonOf(event: ShownEvent): string {
+  const parsed = (text: string | null): unknown => (text === null ? null : JSON.parse(text));
+  const { diff, before, after, context, contextIdentity, ...rest } = event;
+  const states = { diff: parsed(diff), before: parsed(before), after: parsed(after) };
+  const more = { context: parsed(context), contextIdentity: parsed(contextIdentity) };
+  const lines = JSON.stringify({ ...rest, ...states, ...more }, null, 2).split('\n');
+  return lines.map(revealed).join('\n');
+}
+
+/** What every part of the page writes with. */
+export interface View {
+  texts: Texts['capsule'];
+  filters: Texts['panel']['filters'];
+  /** The texts that the panel's page has too. */
+  same: Texts['panel']['evidence'];
+  formats: Formats;
+}
+
+/** `unchecked`: this browser could not check. */
+type Outcome = CapsuleVerdict | { code: 'unchecked'; problems: readonly string[]; content: null };

@@ -2,10 +2,8 @@ import { portableSha256, verifyCapsule } from '@indelible/protocol';
 import { type Dictionary, textsIn } from '../../../../locales/texts.ts';
 import { bestLanguage } from '../i18n/best-language.ts';
 import { createFormats } from '../i18n/formats.ts';
-import { contentOf } from './content.ts';
+import { contentOf, type View, verdictBox } from './content.ts';
 import { el } from './elements.ts';
-import { verdictBox } from './verdict-box.ts';
-import type { View } from './view.ts';
 
 /*
  * The program in an evidence capsule. It checks the data beside it without a network, and shows

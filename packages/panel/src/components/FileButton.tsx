@@ -1,8 +1,11 @@
+import type { ExportInput } from '@indelible/client';
 import { useMutation } from '@tanstack/react-query';
 import { Download } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { useTexts } from '../i18n/texts.tsx';
-import { useFormats } from '../i18n/use-formats.ts';
+import { api } from '../api.ts';
+import { useReader } from '../i18n/texts.tsx';
+import { paths } from '../paths.ts';
+import { useGo } from '../use-location.ts';
 import { Button } from './Button.tsx';
 import { ActionError } from './States.tsx';
 
@@ -16,8 +19,7 @@ interface FileButtonProps {
 
 /** Saves a file that the service makes, and says what was saved. */
 export function FileButton({ load, done, children, ...rest }: FileButtonProps) {
-  const t = useTexts();
-  const formats = useFormats();
+  const { t, formats } = useReader();
   const download = useMutation({
     mutationFn: load,
     onSuccess: (saved) => {
@@ -53,4 +55,26 @@ function saveFile(file: Blob, name: string): void {
   link.download = name;
   link.click();
   URL.revokeObjectURL(url);
+}
+
+interface DownloadButtonProps {
+  input: ExportInput;
+  /** The file's name without its extension. */
+  name: string;
+  look?: 'primary';
+  done?: () => void;
+  children: ReactNode;
+}
+
+/** Downloads the matching events; too many become a job on the exports page. */
+export function DownloadButton(props: DownloadButtonProps) {
+  const { input, name, ...rest } = props;
+  const go = useGo();
+  const load = async () => {
+    const result = await api.exports.now(input);
+    if ('file' in result) return { file: result.file, name: `${name}.${input.format}` };
+    go(paths.exports());
+    return null;
+  };
+  return <FileButton load={load} {...rest} />;
 }

@@ -1,8 +1,7 @@
 import { formatTimestamp } from '@indelible/protocol';
 import { type RefObject, useEffect, useLayoutEffect, useRef } from 'react';
 import { createFormats } from '../i18n/formats.ts';
-import { useLanguage, useTexts } from '../i18n/texts.tsx';
-import { useFormats } from '../i18n/use-formats.ts';
+import { useFormats, useLanguage, useTexts } from '../i18n/texts.tsx';
 import { serviceNow } from '../service-clock.ts';
 import { CopyButton } from './CopyButton.tsx';
 

@@ -5,7 +5,7 @@ import { useTexts } from '../i18n/texts.tsx';
 import { paths } from '../paths.ts';
 import { changed, type EventSearch, onlyValue, withValue } from '../search/event-search.ts';
 import { useEventSearch, useGo, usePath } from '../use-location.ts';
-import type { FacetValue } from './facet-value.ts';
+import type { FacetValue } from './Value.tsx';
 
 interface ValueMenuProps {
   anchor: RefObject<HTMLElement | null>;

@@ -1,8 +1,13 @@
 import { type Locale, revealed } from '@indelible/protocol';
-import { createContext, type ReactNode, useContext, useEffect, useState } from 'react';
+import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
 import en from '../../../../locales/en.json' with { type: 'json' };
 import { languages } from '../../../../locales/languages.ts';
 import { type Texts as AllTexts, textsIn } from '../../../../locales/texts.ts';
+import { usePreferences } from '../preferences.ts';
+import { type ZoneChoice, zoneChoices } from '../search/event-search.ts';
+import { useSession } from '../session/session-context.tsx';
+import { useSearchPairs } from '../use-location.ts';
+import { createFormats, type Formats } from './formats.ts';
 
 export type Texts = AllTexts['panel'];
 
@@ -46,4 +51,29 @@ export function wordOf(words: Readonly<Record<string, string>>, word: string): s
   return Object.hasOwn(words, word)
     ? (words[word] ?? word)
     : spoken.charAt(0).toUpperCase() + spoken.slice(1);
+}
+
+/** The time zone: the address decides, else the reader's preference. */
+export function useZoneChoice(): ZoneChoice {
+  const { zone } = usePreferences();
+  const named = useSearchPairs().find(([name]) => name === 'zone')?.[1];
+  return zoneChoices.find((choice) => choice === named) ?? zone;
+}
+
+export function zoneName(choice: ZoneChoice, tenantZone: string): string {
+  if (choice === 'utc') return 'UTC';
+  return choice === 'tenant' ? tenantZone : Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
+/** Formats in the reader's language and the zone of this page. */
+export function useFormats(): Formats {
+  const language = useLanguage();
+  const { tenant } = useSession();
+  const timeZone = zoneName(useZoneChoice(), tenant.timeZone);
+  return useMemo(() => createFormats(language, timeZone), [language, timeZone]);
+}
+
+/** What a page writes with: texts and formats of its reader. */
+export function useReader(): { t: Texts; formats: Formats } {
+  return { t: useTexts(), formats: useFormats() };
 }

@@ -16,8 +16,7 @@ import {
 import { Button } from '../components/Button.tsx';
 import { ScrollRegion } from '../components/ScrollRegion.tsx';
 import { ActionError, isTooMany } from '../components/States.tsx';
-import { useTexts } from '../i18n/texts.tsx';
-import { useFormats } from '../i18n/use-formats.ts';
+import { useFormats, useTexts } from '../i18n/texts.tsx';
 import { changed, type EventSearch, withoutFacet } from './event-search.ts';
 import { finds } from './folding.ts';
 import { type Choice, useChoices } from './use-choices.ts';

@@ -1,13 +1,13 @@
 import { type FacetName, facetNames, facetOf } from '@indelible/protocol';
-import { CalendarRange, ChevronDown, ShieldAlert, X } from 'lucide-react';
+import { CalendarRange, ChevronDown, Search, ShieldAlert, X } from 'lucide-react';
 import { lazy, type ReactNode, type RefObject, Suspense, useRef, useState } from 'react';
+import { Button as ClearButton, Input, SearchField } from 'react-aria-components';
 import { Button } from '../components/Button.tsx';
 import { QuietSelect } from '../components/QuietSelect.tsx';
 import { useTexts } from '../i18n/texts.tsx';
 import { changed, type EventSearch, onlyValue, stateOf, withoutFacet } from './event-search.ts';
 import { useCriteriaTexts } from './use-criteria-texts.ts';
 import { useNamesOf } from './use-named.ts';
-import { WordsField, wordsIn } from './WordsField.tsx';
 
 const FacetPicker = lazy(() => import('./FacetPicker.tsx'));
 const RangePicker = lazy(() => import('./RangePicker.tsx'));
@@ -230,5 +230,52 @@ function Chip({ label, text, icon, startsOpen = false, clear, picker }: ChipProp
       )}
       {isOpen && <Suspense>{picker(anchor, () => setOpen(false))}</Suspense>}
     </div>
+  );
+}
+
+/** The one text that events are searched for; null if the search excludes or combines several. */
+function wordsIn({ facets: { q } }: EventSearch): string | null {
+  if (q === undefined) return '';
+  return q.any.length === 1 && q.none.length === 0 ? (q.any[0] ?? '') : null;
+}
+
+/** Words to search for; Enter searches. */
+function WordsField({
+  search,
+  words,
+  change,
+}: {
+  search: EventSearch;
+  words: string;
+  change: (next: EventSearch) => void;
+}) {
+  const t = useTexts();
+  const apply = (text: string) => {
+    const value = facetOf('q').normalise(text);
+    const rest = withoutFacet(search.facets, 'q');
+    if (value !== null) change(changed(search, { facets: onlyValue(rest, 'q', value) }));
+    else if (text.trim() === '') change(changed(search, { facets: rest }));
+  };
+  return (
+    <SearchField
+      key={words} // the field follows the address
+      defaultValue={words}
+      onSubmit={apply}
+      onClear={() => apply('')}
+      aria-label={t.filters.q}
+      className="group relative min-w-52 grow basis-52 sm:max-w-80"
+    >
+      <Search aria-hidden className="absolute top-2 left-2.5 size-3.5 text-faint" />
+      <Input
+        className="field h-8 px-8 text-[0.8125rem] [&::-webkit-search-cancel-button]:hidden"
+        placeholder={t.filters.typed.q}
+      />
+      <ClearButton
+        aria-label={t.filters.remove({ what: t.filters.q })}
+        className="absolute top-1.5 right-1.5 cursor-pointer p-0.5 text-faint group-data-[empty]:hidden"
+      >
+        <X aria-hidden className="size-3.5" />
+      </ClearButton>
+    </SearchField>
   );
 }

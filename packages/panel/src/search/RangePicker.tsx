@@ -24,8 +24,7 @@ import {
   TimeField,
 } from 'react-aria-components';
 import { Button } from '../components/Button.tsx';
-import { useLanguage, useTexts } from '../i18n/texts.tsx';
-import { useFormats } from '../i18n/use-formats.ts';
+import { useFormats, useLanguage, useTexts } from '../i18n/texts.tsx';
 import { serviceNow } from '../service-clock.ts';
 import { type DayRange, dayRange } from './day-range.ts';
 import { changed, type EventSearch } from './event-search.ts';

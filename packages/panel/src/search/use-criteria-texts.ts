@@ -1,8 +1,7 @@
 import { type FacetName, facetNames, facetOf, revealed } from '@indelible/protocol';
 import { useMemo } from 'react';
 import type { Formats } from '../i18n/formats.ts';
-import { type Texts, useTexts, wordOf } from '../i18n/texts.tsx';
-import { useFormats } from '../i18n/use-formats.ts';
+import { type Texts, useReader, wordOf } from '../i18n/texts.tsx';
 import type { Facets } from './event-search.ts';
 import type { TimeRange } from './time-range.ts';
 
@@ -22,8 +21,7 @@ export interface CriteriaTexts {
 }
 
 export function useCriteriaTexts(): CriteriaTexts {
-  const t = useTexts();
-  const formats = useFormats();
+  const { t, formats } = useReader();
   return useMemo(() => {
     const rangeText = (range: TimeRange) => rangeTextOf(range, t, formats);
     const facetText: CriteriaTexts['facetText'] = (facets, facet, names) =>

@@ -1,15 +1,15 @@
 import { IndelibleError } from '@indelible/client';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { KeyRound } from 'lucide-react';
-import { type ReactNode, useEffect, useMemo, useState } from 'react';
+import { reasonLengthMax } from '@indelible/protocol';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { KeyRound, ShieldAlert } from 'lucide-react';
+import { type FormEvent, type ReactNode, useEffect, useMemo, useState } from 'react';
 import { api, isSignedOut, type Session } from '../api.ts';
 import { Button } from '../components/Button.tsx';
-import { errorText, LoadError, Notice } from '../components/States.tsx';
+import { ActionError, errorText, LoadError, Notice } from '../components/States.tsx';
 import { languageFor } from '../i18n/languages.ts';
 import { TextsProvider, useTexts } from '../i18n/texts.tsx';
 import { usePreferences } from '../preferences.ts';
 import { hearHost, isEmbedded, tellHost } from './host.ts';
-import { ReasonForm } from './ReasonForm.tsx';
 import { keepReturnPath, signInHref } from './return-path.ts';
 import { SessionProvider } from './session-context.tsx';
 
@@ -154,5 +154,47 @@ function HostSignIn() {
     <a href={signInHref(data.signInUrl, here)} className="btn btn-primary">
       {t.signIn.atHost}
     </a>
+  );
+}
+
+/** Asks an operator for a reason, which the tenant's log records. */
+function ReasonForm({ submit }: { submit: (reason: string) => Promise<unknown> }) {
+  const t = useTexts();
+  const [reason, setReason] = useState('');
+  const enter = useMutation({ mutationFn: () => submit(reason.trim()) });
+  const send = (event: FormEvent) => {
+    event.preventDefault();
+    enter.mutate();
+  };
+  return (
+    <form onSubmit={send} className="card w-full max-w-lg p-6">
+      <ShieldAlert className="mb-3 size-6 text-warn" aria-hidden />
+      <h1 className="text-lg font-semibold text-balance">{t.operator.formTitle}</h1>
+      <p className="mt-2 text-muted text-pretty">{t.operator.formText}</p>
+      <label className="label mt-5 mb-1.5 block" htmlFor="reason">
+        {t.operator.formLabel}
+      </label>
+      <textarea
+        id="reason"
+        className="field h-24 py-2"
+        required
+        maxLength={reasonLengthMax}
+        value={reason}
+        aria-describedby="reason-hint"
+        onChange={(event) => setReason(event.target.value)}
+      />
+      <p id="reason-hint" className="mt-1 text-xs text-faint">
+        {t.operator.formHint}
+      </p>
+      <ActionError error={enter.error} />
+      <Button
+        look="primary"
+        className="mt-5 w-full"
+        type="submit"
+        disabled={reason.trim() === '' || enter.isPending || enter.isSuccess}
+      >
+        {t.operator.enter}
+      </Button>
+    </form>
   );
 }

@@ -1,8 +1,7 @@
 import { Clock, Languages, SunMoon } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { languageCodes, languages } from '../i18n/languages.ts';
-import { useLanguage, useTexts } from '../i18n/texts.tsx';
-import { useZoneChoice, zoneName } from '../i18n/use-formats.ts';
+import { useLanguage, useTexts, useZoneChoice, zoneName } from '../i18n/texts.tsx';
 import { prefer, usePreferences } from '../preferences.ts';
 import { zoneChoices } from '../search/event-search.ts';
 import { useSession } from '../session/session-context.tsx';

@@ -1,7 +1,6 @@
 import { revealed } from '@indelible/protocol';
 import { useQuery } from '@tanstack/react-query';
-import { useTexts } from '../i18n/texts.tsx';
-import { useFormats } from '../i18n/use-formats.ts';
+import { useFormats, useTexts } from '../i18n/texts.tsx';
 import { checkpointQuery } from '../proof/use-checkpoint.ts';
 import { serviceNow } from '../service-clock.ts';
 import { useSession } from '../session/session-context.tsx';

@@ -3,15 +3,13 @@ import { DoorClosed, LogOut, Menu, Search, ShieldAlert, X } from 'lucide-react';
 import { lazy, type ReactNode, Suspense, useEffect, useMemo, useRef, useState } from 'react';
 import { api } from '../api.ts';
 import { Button, IconButton } from '../components/Button.tsx';
-import { useTexts, wordOf } from '../i18n/texts.tsx';
-import { useFormats } from '../i18n/use-formats.ts';
+import { useReader, useTexts, wordOf } from '../i18n/texts.tsx';
 import { navigationFor } from '../pages/registry.ts';
 import { usePreferences } from '../preferences.ts';
 import { useSession } from '../session/session-context.tsx';
 import { useGo, usePath } from '../use-location.ts';
 import { DisplaySettings } from './DisplaySettings.tsx';
-import { Navigation } from './Navigation.tsx';
-import { PageTitle } from './PageTitle.tsx';
+import { Navigation, PageTitle } from './Navigation.tsx';
 import { PrintHeader } from './PrintHeader.tsx';
 import { usePrint } from './use-printing.ts';
 import { useShortcuts } from './use-shortcuts.ts';
@@ -188,8 +186,7 @@ function OperatorBanner() {
 
 /** Explains on every page of an offboarded tenant why its events are missing. */
 function TenantClosed() {
-  const t = useTexts();
-  const formats = useFormats();
+  const { t, formats } = useReader();
   const { tenant } = useSession();
   if (tenant.closedAt === undefined) return null;
   const when = formats.dateTime(tenant.closedAt);

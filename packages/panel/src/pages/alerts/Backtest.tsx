@@ -5,8 +5,7 @@ import { client } from '../../api.ts';
 import { AppLink } from '../../components/AppLink.tsx';
 import { Button } from '../../components/Button.tsx';
 import { ActionError } from '../../components/States.tsx';
-import { useTexts } from '../../i18n/texts.tsx';
-import { useFormats } from '../../i18n/use-formats.ts';
+import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 
 const daysBack = 90;
@@ -40,8 +39,7 @@ const height = 48;
 
 /** Alerts a day as bars, and the last alerts with the events that set them off. */
 function Tested({ tested: { perDay, total, alerts, matched, dropped } }: { tested: TestedRule }) {
-  const t = useTexts();
-  const formats = useFormats();
+  const { t, formats } = useReader();
   const highest = Math.max(1, ...perDay.map((day) => day.alerts));
   const day = (text = '') => formats.day(`${text}T12:00:00Z`);
   return (

@@ -2,8 +2,7 @@ import { useState } from 'react';
 import { client } from '../../api.ts';
 import ConfirmSheet from '../../components/ConfirmSheet.tsx';
 import { SelectField } from '../../components/fields.tsx';
-import { useTexts } from '../../i18n/texts.tsx';
-import { useFormats } from '../../i18n/use-formats.ts';
+import { useReader } from '../../i18n/texts.tsx';
 import { serviceNow } from '../../service-clock.ts';
 import { useAlertChange } from './use-alerts.ts';
 
@@ -12,8 +11,7 @@ const later = (fromMs: number, count: number) => fromMs + count * 3_600_000;
 
 /** Asks how long no message tells of a rule's alerts. */
 export function MuteSheet({ id, name, close }: { id: string; name: string; close: () => void }) {
-  const t = useTexts();
-  const formats = useFormats();
+  const { t, formats } = useReader();
   const [chosen, setChosen] = useState(String(7 * 24));
   const mute = useAlertChange(() =>
     client.alerts.mute(id, new Date(later(serviceNow(), Number(chosen))).toISOString()),

@@ -4,8 +4,7 @@ import { client } from '../../api.ts';
 import { AppLink } from '../../components/AppLink.tsx';
 import { Button } from '../../components/Button.tsx';
 import { ActionError, LoadError, Skeleton } from '../../components/States.tsx';
-import { useTexts } from '../../i18n/texts.tsx';
-import { useFormats } from '../../i18n/use-formats.ts';
+import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { useEvent } from '../../search/use-events.ts';
 import { EventLinks } from './Backtest.tsx';
@@ -33,8 +32,7 @@ export function RaisedAlerts() {
 }
 
 function Alert({ alert: { event, acknowledged } }: { alert: RaisedAlert }) {
-  const t = useTexts();
-  const formats = useFormats();
+  const { t, formats } = useReader();
   const [isOpen, setOpen] = useState(false);
   const { id, timestamp, resource } = event;
   const acknowledge = useAlertChange(() => client.alerts.acknowledge(resource.id, id));

@@ -4,8 +4,7 @@ import { useState } from 'react';
 import { client } from '../../api.ts';
 import { IconButton } from '../../components/Button.tsx';
 import { ActionError } from '../../components/States.tsx';
-import { useTexts } from '../../i18n/texts.tsx';
-import { useFormats } from '../../i18n/use-formats.ts';
+import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { searchOfCriteria } from '../../search/criteria.ts';
 import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
 import { serviceNow } from '../../service-clock.ts';
@@ -90,8 +89,7 @@ function Rule({ rule, edit, remove }: RuleProps) {
 
 /** Kind, limits and filters in words, and whether it is muted. */
 function RuleFacts({ rule }: { rule: AlertRule }) {
-  const t = useTexts();
-  const formats = useFormats();
+  const { t, formats } = useReader();
   const { all } = useCriteriaTexts();
   const [nowMs] = useState(serviceNow);
   const criteriaOf = (filters: AlertRule['filters']) => {

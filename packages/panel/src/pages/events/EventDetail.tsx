@@ -15,8 +15,7 @@ import { outcomeIn } from '../../components/outcome-in.ts';
 import { ScrollRegion } from '../../components/ScrollRegion.tsx';
 import { LoadError, Notice, Skeleton } from '../../components/States.tsx';
 import { Value } from '../../components/Value.tsx';
-import { useTexts, wordOf } from '../../i18n/texts.tsx';
-import { useFormats } from '../../i18n/use-formats.ts';
+import { useReader, useTexts, wordOf } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { useEvent } from '../../search/use-events.ts';
 import { serviceNow } from '../../service-clock.ts';
@@ -114,8 +113,7 @@ function Detail({ event }: { event: AuditEvent }) {
 }
 
 function Headline({ event }: { event: AuditEvent }) {
-  const t = useTexts();
-  const formats = useFormats();
+  const { t, formats } = useReader();
   const { action, resource } = event;
   const name = resource.name && revealed(resource.name);
   const actorText = useActorText();

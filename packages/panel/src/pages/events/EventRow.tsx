@@ -12,8 +12,7 @@ import { outcomeIn } from '../../components/outcome-in.ts';
 import { OnBehalfOf, PartyName } from '../../components/Parties.tsx';
 import { Value } from '../../components/Value.tsx';
 import { useMenus } from '../../components/ValueMenuProvider.tsx';
-import { useTexts, wordOf } from '../../i18n/texts.tsx';
-import { useFormats } from '../../i18n/use-formats.ts';
+import { useReader, useTexts, wordOf } from '../../i18n/texts.tsx';
 import type { ListColumn } from '../../search/list-view.ts';
 import { diffPreview, scalarText } from './diff-preview.ts';
 
@@ -141,8 +140,7 @@ export function Reason({ reason }: { reason: string | null }) {
 const hoverMs = 450;
 
 function Time({ event, href, withDate }: { event: AuditEvent; href: string; withDate: boolean }) {
-  const t = useTexts();
-  const formats = useFormats();
+  const { t, formats } = useReader();
   const { openMoment } = useMenus();
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const ms = parseTimestamp(event.timestamp) ?? 0;

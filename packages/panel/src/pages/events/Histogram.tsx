@@ -3,8 +3,7 @@ import { ZoomOut } from 'lucide-react';
 import { type KeyboardEvent, type PointerEvent, useMemo, useState } from 'react';
 import { Button } from '../../components/Button.tsx';
 import { errorText } from '../../components/States.tsx';
-import { useTexts } from '../../i18n/texts.tsx';
-import { useFormats } from '../../i18n/use-formats.ts';
+import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { changed, type EventSearch } from '../../search/event-search.ts';
 import { zoomedOut } from '../../search/time-range.ts';
 import { type Bar, barsOf, type Mark } from './buckets.ts';
@@ -18,8 +17,7 @@ interface HistogramProps {
 
 /** Counts of events over time, from the service; dragging zooms in. */
 export function Histogram({ search, nowMs, change }: HistogramProps) {
-  const t = useTexts();
-  const formats = useFormats();
+  const { t, formats } = useReader();
   const [mark, setMark] = useState<Mark>('category');
   const { data, error } = useQuery(histogramQuery(search, nowMs, formats.timeZone, mark));
   const bars = useMemo(
@@ -187,8 +185,7 @@ function choiceAfter(
 
 /** The time of bars that stand side by side, and what they count. */
 function useBarText(mark: Mark): (bars: readonly Bar[]) => string {
-  const t = useTexts();
-  const formats = useFormats();
+  const { t, formats } = useReader();
   return (bars) => {
     const sum = (of: 'count' | 'marked') => bars.reduce((total, bar) => total + bar[of], 0);
     const time = formats.range(bars[0]?.from ?? 0, bars.at(-1)?.to ?? 0);
@@ -231,8 +228,7 @@ function OneBar({ bar, index, highest, mark }: OneBarProps) {
 
 /** The same counts for screen readers. */
 function HiddenTable({ bars, mark }: { bars: readonly Bar[]; mark: Mark }) {
-  const t = useTexts();
-  const formats = useFormats();
+  const { t, formats } = useReader();
   return (
     <div className="sr-only">
       <table>

@@ -6,8 +6,7 @@ import { AppLink } from '../../components/AppLink.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
 import { OlderButton, usePages } from '../../components/paged-list.tsx';
 import { LoadError, Notice, Skeleton } from '../../components/States.tsx';
-import { useTexts } from '../../i18n/texts.tsx';
-import { useFormats } from '../../i18n/use-formats.ts';
+import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { searchOfCriteria } from '../../search/criteria.ts';
 import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
@@ -41,8 +40,7 @@ export default function EvidenceListPage() {
 }
 
 function Kept({ evidence }: { evidence: SavedSearch }) {
-  const t = useTexts();
-  const formats = useFormats();
+  const { t, formats } = useReader();
   const { all } = useCriteriaTexts();
   const { facets, range } = searchOfCriteria(evidence.filters);
   const criteria = all(facets, range);

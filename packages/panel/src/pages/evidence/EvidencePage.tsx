@@ -12,8 +12,7 @@ import { FileButton } from '../../components/FileButton.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
 import { LoadError, Missing, Skeleton } from '../../components/States.tsx';
 import { Verdict } from '../../components/Verdict.tsx';
-import { useTexts } from '../../i18n/texts.tsx';
-import { useFormats } from '../../i18n/use-formats.ts';
+import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { CriteriaList } from '../../search/CriteriaList.tsx';
 import { searchOfCriteria } from '../../search/criteria.ts';
@@ -22,8 +21,7 @@ import type { TimeRange } from '../../search/time-range.ts';
 import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
 import { usePrint } from '../../shell/use-printing.ts';
 import SaveView from '../views/SaveView.tsx';
-import { CoverageFacts } from './CoverageFacts.tsx';
-import { EvidenceIdentity } from './EvidenceIdentity.tsx';
+import { CoverageFacts, EvidenceIdentity } from './EvidenceFacts.tsx';
 
 /** A saved search, run again when it is opened: both results, and what they show. */
 export default function EvidencePage() {
@@ -51,8 +49,7 @@ export default function EvidencePage() {
 }
 
 function EvidenceSheet({ evidence }: { evidence: OpenedSearch }) {
-  const t = useTexts();
-  const formats = useFormats();
+  const { t, formats } = useReader();
   const print = usePrint();
   const { all } = useCriteriaTexts();
   const { facets, range } = searchOfCriteria(evidence.filters);
@@ -135,8 +132,7 @@ function Agreement({ evidence }: { evidence: OpenedSearch }) {
 }
 
 function ThenAndNow({ evidence }: { evidence: OpenedSearch }) {
-  const t = useTexts();
-  const formats = useFormats();
+  const { t, formats } = useReader();
   const sides = [evidence, evidence.now];
   const rows = [
     {
@@ -191,8 +187,7 @@ function ThenAndNow({ evidence }: { evidence: OpenedSearch }) {
 
 /** What a saved search proves, and what it does not. */
 function EvidenceStatement({ evidence, range }: { evidence: OpenedSearch; range: TimeRange }) {
-  const t = useTexts();
-  const formats = useFormats();
+  const { t, formats } = useReader();
   const { rangeText } = useCriteriaTexts();
   const { value } = evidence.matched;
   const when = rangeText(range);

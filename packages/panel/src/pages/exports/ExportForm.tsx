@@ -6,7 +6,7 @@ import { useState } from 'react';
 import { api, client, type ExportFormat } from '../../api.ts';
 import { AppLink } from '../../components/AppLink.tsx';
 import { Button } from '../../components/Button.tsx';
-import { DownloadButton } from '../../components/DownloadButton.tsx';
+import { DownloadButton } from '../../components/FileButton.tsx';
 import { ActionError } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';

@@ -1,12 +1,18 @@
-import { api } from '../../api.ts';
+import { useMutation } from '@tanstack/react-query';
+import { Download } from 'lucide-react';
+import { api, type ExportJob } from '../../api.ts';
+import { Button } from '../../components/Button.tsx';
+import { CopyButton } from '../../components/CopyButton.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
 import { OlderButton, usePages } from '../../components/paged-list.tsx';
-import { LoadError, Skeleton } from '../../components/States.tsx';
-import { useTexts } from '../../i18n/texts.tsx';
+import { ActionError, LoadError, Skeleton } from '../../components/States.tsx';
+import { useReader, useTexts } from '../../i18n/texts.tsx';
+import { searchOfCriteria } from '../../search/criteria.ts';
 import { KnownSearch } from '../../search/KnownSearch.tsx';
+import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
+import { serviceNow } from '../../service-clock.ts';
 import { useMay } from '../../session/session-context.tsx';
 import { ExportForm } from './ExportForm.tsx';
-import { ExportList } from './ExportList.tsx';
 
 const pollMs = 1_500;
 
@@ -44,4 +50,130 @@ export default function ExportsPage() {
 
 function isMoving(status: string): boolean {
   return status === 'queued' || status === 'running';
+}
+
+interface ExportListProps {
+  exports: readonly ExportJob[];
+  changed: () => void;
+}
+
+/** Past exports: progress, size and expiry. */
+function ExportList({ exports, changed }: ExportListProps) {
+  const t = useTexts();
+  if (exports.length === 0) return <p className="text-muted">{t.exports.none}</p>;
+  return (
+    <ul className="divide-y divide-line rounded-xl border border-line">
+      {exports.map((job) => (
+        <ExportItem key={job.id} job={job} changed={changed} />
+      ))}
+    </ul>
+  );
+}
+
+function ExportItem({ job, changed }: { job: ExportJob; changed: () => void }) {
+  const { t, formats } = useReader();
+  const { all } = useCriteriaTexts();
+  const created = formats.dateTime(job.createdAt);
+  const search = searchOfCriteria(job.filters);
+  const criteria = all(search.facets, search.range);
+  const moving = job.status === 'queued' || job.status === 'running';
+  return (
+    <li className="flex flex-wrap items-start gap-x-6 gap-y-2 px-4 py-3 text-[0.8125rem]">
+      <div className="min-w-56 flex-1">
+        <p className="font-medium tabular-nums">{created}</p>
+        <p className="text-xs text-muted">
+          {job.requestedBy.email ?? job.requestedBy.id} · {job.format.toUpperCase()} ·{' '}
+          {criteria.map(({ name, text }) => `${name}: ${text}`).join(' · ')}
+        </p>
+        {job.sha256 !== null && <Digest sha256={job.sha256} />}
+      </div>
+      <div className="w-56">
+        <ExportState job={job} />
+      </div>
+      <div className="flex min-w-28 justify-end">
+        {job.status === 'ready' && job.mode === 'job' && (
+          <a href={api.exports.downloadPath(job.id)} className="btn" download>
+            <Download aria-hidden />
+            {t.exports.download}
+          </a>
+        )}
+        {job.status === 'failed' && <AgainButton job={job} changed={changed} />}
+        {moving && (
+          <Button look="quiet" onClick={() => void api.exports.cancel(job.id).finally(changed)}>
+            {t.buttons.cancel}
+          </Button>
+        )}
+      </div>
+    </li>
+  );
+}
+
+/** Makes the same file anew; the failed export stays in the list. */
+function AgainButton({ job, changed }: { job: ExportJob; changed: () => void }) {
+  const t = useTexts();
+  const { filters, format, columns } = job;
+  const again = useMutation({
+    mutationFn: () => api.exports.start({ filters, format, ...(columns && { columns }) }),
+    onSuccess: changed,
+  });
+  if (!useMay('exports:write')) return null;
+  return (
+    <div>
+      <Button disabled={again.isPending} onClick={() => again.mutate()}>
+        {t.error.retry}
+      </Button>
+      <ActionError error={again.error} className="mt-1 text-xs" />
+    </div>
+  );
+}
+
+function Digest({ sha256 }: { sha256: string }) {
+  const t = useTexts();
+  return (
+    <p className="mt-0.5 flex items-center gap-1 text-2xs text-faint">
+      SHA-256 <span className="font-mono">{sha256.slice(0, 16)}…</span>
+      <CopyButton text={sha256} label={`${t.buttons.copy}: SHA-256`} />
+    </p>
+  );
+}
+
+const tones: Readonly<Record<string, string>> = {
+  ready: 'badge-add',
+  failed: 'badge-del',
+  queued: 'badge-accent',
+  running: 'badge-accent',
+};
+
+function ExportState({ job }: { job: ExportJob }) {
+  const { t, formats } = useReader();
+  const { rowsDone, rowsTotal, bytes, expiresAt, status } = job;
+  const facts = [
+    rowsTotal !== null && status === 'ready' && t.exports.rows({ count: rowsTotal }),
+    bytes !== null && formats.bytes(bytes),
+  ].filter((fact) => fact !== false);
+  return (
+    <>
+      <span className={`badge ${tones[status] ?? 'badge-plain'}`}>{t.exports.status[status]}</span>
+      {status === 'running' && rowsTotal !== null && (
+        <div className="mt-1.5">
+          <progress
+            className="h-1.5 w-full accent-accent"
+            max={Math.max(1, rowsTotal)}
+            value={rowsDone ?? 0}
+            aria-label={t.exports.status.running}
+          />
+          <p className="text-2xs text-faint tabular-nums">
+            {t.exports.progress({ count: rowsTotal, done: rowsDone ?? 0 })}
+          </p>
+        </div>
+      )}
+      <p className="text-xs text-muted tabular-nums">{facts.join(' · ')}</p>
+      {job.error !== null && <p className="text-xs text-del">{job.error}</p>}
+      {status === 'ready' && expiresAt !== null && (
+        <p className="text-2xs text-faint">
+          {t.exports.expires} {formats.relative(expiresAt, serviceNow())}
+        </p>
+      )}
+    </>
+  );
 }

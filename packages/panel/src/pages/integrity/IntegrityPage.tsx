@@ -1,16 +1,26 @@
+import type { AuditEvent } from '@indelible/client';
 import { useQuery } from '@tanstack/react-query';
-import { BadgeCheck, CircleX, GitCommitVertical, ShieldAlert } from 'lucide-react';
-import type { ReactNode } from 'react';
+import {
+  BadgeCheck,
+  CircleCheck,
+  CircleX,
+  GitCommitVertical,
+  ShieldAlert,
+  ShieldCheck,
+} from 'lucide-react';
+import { type ReactNode, useState } from 'react';
 import { client } from '../../api.ts';
+import { AppLink } from '../../components/AppLink.tsx';
 import { CopyButton } from '../../components/CopyButton.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
 import { LoadError, Skeleton } from '../../components/States.tsx';
-import { useTexts } from '../../i18n/texts.tsx';
-import { useFormats } from '../../i18n/use-formats.ts';
+import { useReader, useTexts, wordOf } from '../../i18n/texts.tsx';
+import { paths } from '../../paths.ts';
 import type { CheckedCheckpoint } from '../../proof/check-checkpoint.ts';
+import { checkEvent, type ProofResult } from '../../proof/check-event.ts';
 import { useCheckpoint } from '../../proof/use-checkpoint.ts';
+import { pageSize } from '../../search/use-events.ts';
 import { useSession } from '../../session/session-context.tsx';
-import { VerifyLatest } from './VerifyLatest.tsx';
 
 /** The signed head of the log, checked by this browser, and proofs of its latest events. */
 export default function IntegrityPage() {
@@ -57,8 +67,7 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
 }
 
 function SignedHead({ checked }: { checked: CheckedCheckpoint }) {
-  const t = useTexts();
-  const formats = useFormats();
+  const { t, formats } = useReader();
   const { checkpoint, isValid, rootHex, vkey } = checked;
   return (
     <Card title={t.integrity.checkpoint}>
@@ -126,8 +135,7 @@ function SinceLastVisit({ checked }: { checked: CheckedCheckpoint }) {
 }
 
 function Retained() {
-  const t = useTexts();
-  const formats = useFormats();
+  const { t, formats } = useReader();
   const { tenant } = useSession();
   const oldest = useQuery({
     queryKey: ['oldest'],
@@ -167,5 +175,114 @@ function WholeLog({ checked }: { checked: CheckedCheckpoint }) {
         </div>
       </div>
     </details>
+  );
+}
+
+type Verdicts = ReadonlyMap<string, ProofResult['code'] | 'unreachable'>;
+
+/** The latest events, each proven by this browser when it is asked to. */
+function VerifyLatest() {
+  const t = useTexts();
+  const page = useQuery({
+    queryKey: ['latest'],
+    queryFn: () => client.page({ limit: pageSize }),
+  });
+  const events = page.data?.data ?? [];
+  const [verdicts, setVerdicts] = useState<Verdicts>(new Map());
+  const [running, setRunning] = useState(false);
+  const verify = async () => {
+    setRunning(true);
+    setVerdicts(new Map());
+    // One after another, so that a page of proofs does not slow down recording.
+    for (const event of events) {
+      const code = await checkEvent(event).then(
+        ({ code }) => code,
+        () => 'unreachable' as const,
+      );
+      setVerdicts((known) => new Map(known).set(event.id, code));
+    }
+    setRunning(false);
+  };
+  return (
+    <section className="card p-5">
+      <div className="flex flex-wrap items-center gap-3">
+        <div>
+          <h2 className="font-semibold">{t.integrity.verify}</h2>
+          <Outcome count={events.length} verdicts={verdicts} running={running} />
+        </div>
+        <button
+          type="button"
+          className="no-print btn btn-primary ml-auto"
+          disabled={running || events.length === 0}
+          onClick={() => void verify()}
+        >
+          <ShieldCheck aria-hidden />
+          {t.integrity.verifyLatest({ count: events.length })}
+        </button>
+      </div>
+      {verdicts.size > 0 && <Checked events={events} verdicts={verdicts} />}
+    </section>
+  );
+}
+
+function Outcome(props: { count: number; verdicts: Verdicts; running: boolean }) {
+  const { count, verdicts, running } = props;
+  const t = useTexts();
+  if (verdicts.size === 0 && !running) return null;
+  const broken = [...verdicts.values()].filter((code) => code !== 'valid').length;
+  if (running) {
+    return (
+      <div className="mt-1">
+        <progress
+          className="h-1.5 w-64 accent-accent"
+          max={count}
+          value={verdicts.size}
+          aria-label={t.integrity.verify}
+        />
+        <p className="text-xs text-muted tabular-nums">
+          {t.integrity.verifying({ count, done: verdicts.size })}
+        </p>
+      </div>
+    );
+  }
+  return (
+    <p
+      role="status"
+      className={`mt-1 flex items-center gap-1.5 font-medium ${broken === 0 ? 'text-add' : 'text-del'}`}
+    >
+      {broken === 0 ? (
+        <CircleCheck aria-hidden className="size-4" />
+      ) : (
+        <CircleX aria-hidden className="size-4" />
+      )}
+      {broken === 0 ? t.integrity.verified({ count }) : t.integrity.broken({ count: broken })}
+    </p>
+  );
+}
+
+function Checked({ events, verdicts }: { events: readonly AuditEvent[]; verdicts: Verdicts }) {
+  const { t, formats } = useReader();
+  return (
+    <ol className="mt-4 grid gap-x-8 border-t border-line pt-2 text-xs md:grid-cols-2">
+      {events.map((event) => {
+        const code = verdicts.get(event.id);
+        const name = event.resource.name ?? wordOf(t.resources, event.resource.type);
+        return (
+          <li key={event.id} className="flex min-h-7 items-center gap-2 border-b border-line">
+            {code === undefined && <span aria-hidden className="skeleton size-3.5 rounded-full" />}
+            {code === 'valid' && <CircleCheck aria-hidden className="size-3.5 shrink-0 text-add" />}
+            {code !== undefined && code !== 'valid' && (
+              <CircleX aria-hidden className="size-3.5 shrink-0 text-del" />
+            )}
+            <AppLink href={paths.event(event.id)} className="min-w-0 truncate hover:underline">
+              {wordOf(t.actions, event.action)} · {name}
+            </AppLink>
+            <span className="ml-auto shrink-0 text-faint tabular-nums">
+              {code === undefined || code === 'valid' ? formats.dateTime(event.timestamp) : code}
+            </span>
+          </li>
+        );
+      })}
+    </ol>
   );
 }

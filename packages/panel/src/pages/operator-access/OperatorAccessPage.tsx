@@ -4,18 +4,17 @@ import { useQuery } from '@tanstack/react-query';
 import { UserRoundCheck } from 'lucide-react';
 import { useMemo } from 'react';
 import { client } from '../../api.ts';
-import { DownloadButton } from '../../components/DownloadButton.tsx';
+import { DownloadButton } from '../../components/FileButton.tsx';
 import { useListKeys } from '../../components/list-keys.ts';
 import { PageHead } from '../../components/PageHead.tsx';
 import { LoadError, Notice, Skeleton } from '../../components/States.tsx';
 import { ValueMenuProvider } from '../../components/ValueMenuProvider.tsx';
-import { useTexts } from '../../i18n/texts.tsx';
-import { useFormats } from '../../i18n/use-formats.ts';
+import { useReader, useTexts } from '../../i18n/texts.tsx';
+import { PrintCriteria } from '../../search/CriteriaList.tsx';
 import { type EventSearch, filterAt, onlyValue } from '../../search/event-search.ts';
 import { FilterBar } from '../../search/FilterBar.tsx';
 import { KnownSearch } from '../../search/KnownSearch.tsx';
 import { Pager } from '../../search/Pager.tsx';
-import { PrintCriteria } from '../../search/PrintCriteria.tsx';
 import { useEventPage, useMoment } from '../../search/use-events.ts';
 import { useMay } from '../../session/session-context.tsx';
 import { useEventSearch } from '../../use-location.ts';
@@ -96,8 +95,7 @@ function operatorSearch(search: EventSearch): EventSearch {
 
 /** Counted by the service, over all pages. */
 function Summary({ search, nowMs }: { search: EventSearch; nowMs: number }) {
-  const t = useTexts();
-  const formats = useFormats();
+  const { t, formats } = useReader();
   const filter = filterAt(search, nowMs);
   // Without a beginning the service would count the last 30 days only.
   const criteria = filterToJson({ ...filter, from: filter.from ?? 0 });

@@ -1,16 +1,23 @@
+import type { AuditEvent, EventCriteria } from '@indelible/client';
 import { partyName, revealed } from '@indelible/protocol';
+import { useQuery } from '@tanstack/react-query';
 import { ChevronDown, ChevronRight, TriangleAlert } from 'lucide-react';
 import { useState } from 'react';
+import { client } from '../../api.ts';
+import { AppLink } from '../../components/AppLink.tsx';
 import { useActorText } from '../../components/actor-name.ts';
 import { ErasedBadge, isErased } from '../../components/Erased.tsx';
 import { HeadRow } from '../../components/HeadRow.tsx';
 import { OnBehalfOf, PartyName } from '../../components/Parties.tsx';
 import { RecordedBy } from '../../components/RecordedBy.tsx';
-import { useTexts, wordOf } from '../../i18n/texts.tsx';
-import { useFormats } from '../../i18n/use-formats.ts';
+import { LoadError } from '../../components/States.tsx';
+import { useReader, useTexts, wordOf } from '../../i18n/texts.tsx';
+import { paths } from '../../paths.ts';
+import { searchOfCriteria } from '../../search/criteria.ts';
 import type { EventSearch } from '../../search/event-search.ts';
-import { VisitLooks } from './VisitLooks.tsx';
-import { isUnexplained, type Visit } from './visits.ts';
+import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
+import { useSession } from '../../session/session-context.tsx';
+import { isLook, isUnexplained, type Visit } from './visits.ts';
 
 /** One row a visit; opened, it says what was looked at. */
 export function VisitTable({ visits, search }: { visits: readonly Visit[]; search: EventSearch }) {
@@ -33,8 +40,7 @@ export function VisitTable({ visits, search }: { visits: readonly Visit[]; searc
 }
 
 function VisitRows({ visit, search }: { visit: Visit; search: EventSearch }) {
-  const t = useTexts();
-  const formats = useFormats();
+  const { t, formats } = useReader();
   const [isOpen, setOpen] = useState(false);
   const [event] = visit.events;
   const { actor } = event;
@@ -103,4 +109,79 @@ function Reason({ visit: { events } }: { visit: Visit }) {
       <ErasedBadge event={event} />
     </>
   );
+}
+
+/** Each record of a visit, in words; a list of events has no states, so they are loaded here. */
+function VisitLooks({ visit, search }: { visit: Visit; search: EventSearch }) {
+  const { t, formats } = useReader();
+  const states = useStates(visit);
+  return (
+    <>
+      {states.isError && <LoadError error={states.error} retry={states.refetch} />}
+      <ul aria-label={t.access.seen} className="space-y-1 py-1 pl-5 max-lg:px-4">
+        {visit.events.map((event) => (
+          <li key={event.id} className="flex flex-wrap gap-x-4">
+            <AppLink href={paths.event(event.id, search)} className="link tabular-nums">
+              {formats.time(event.timestamp)}
+            </AppLink>
+            <span dir="auto" className="min-w-0 wrap-anywhere">
+              <What event={states.data?.get(event.id) ?? event} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function What({ event }: { event: AuditEvent }) {
+  const t = useTexts();
+  const look = useLookText()(event);
+  if (look !== null) return look;
+  const { action, resource } = event;
+  const name = resource.name === null ? '' : ` · ${revealed(resource.name)}`;
+  return `${wordOf(t.actions, action)} · ${wordOf(t.resources, resource.type)}${name}`;
+}
+
+/** The records of what was looked at in this visit, with their states, by id. */
+function useStates({ key, fromMs, toMs, events }: Visit) {
+  const { tenant } = useSession();
+  const [{ actor }] = events;
+  const query = {
+    ...{ from: new Date(fromMs).toISOString(), to: new Date(toMs + 1).toISOString() },
+    ...{ user: actor.id, action: 'access', resource: 'audit_log', resourceId: tenant.id },
+    ...{ includeState: true, limit: 500 },
+  };
+  return useQuery({
+    queryKey: ['looks', key, query],
+    enabled: events.some(isLook),
+    queryFn: async () => {
+      const { data } = await client.page(query);
+      return new Map(data.map((event) => [event.id, event]));
+    },
+  });
+}
+
+/** What an operator looked at, in words; null for other events, and for one without its state. */
+function useLookText(): (event: AuditEvent) => string | null {
+  const t = useTexts();
+  const { all } = useCriteriaTexts();
+  const known = (thing: unknown): thing is keyof typeof t.access.looked =>
+    typeof thing === 'string' && Object.hasOwn(t.access.looked, thing);
+  const criteriaOf = (filters: EventCriteria) => {
+    const { facets, range } = searchOfCriteria(filters);
+    return all(facets, range).map(({ name, text }) => `${name}: ${revealed(text)}`);
+  };
+  return (event) => {
+    const { lookedAt, filters, id, outcome, withStates } = event.after ?? {};
+    if (!isLook(event) || !known(lookedAt)) return null;
+    const parts = [
+      t.access.looked[lookedAt],
+      ...(typeof id === 'string' ? [revealed(id)] : []),
+      ...(filters ? criteriaOf(filters as EventCriteria) : []),
+      ...(withStates === true ? [t.access.withStates] : []),
+      ...(outcome === 'refused' ? [t.access.refused] : []),
+    ];
+    return parts.join(' · ');
+  };
 }

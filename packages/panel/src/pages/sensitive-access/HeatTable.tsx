@@ -1,12 +1,11 @@
 import { TriangleAlert } from 'lucide-react';
+import { type FocusEvent, type KeyboardEvent, useState } from 'react';
 import { AppLink } from '../../components/AppLink.tsx';
 import { MoreButton, useShown } from '../../components/more.tsx';
 import { ScrollRegion } from '../../components/ScrollRegion.tsx';
 import { Value } from '../../components/Value.tsx';
-import { useTexts } from '../../i18n/texts.tsx';
-import { useFormats } from '../../i18n/use-formats.ts';
+import { useFormats, useReader, useTexts } from '../../i18n/texts.tsx';
 import { countIn, type HeatColumn, heatStep, type PersonDays } from './access-days.ts';
-import { useHeatKeys } from './heat-keys.ts';
 
 interface HeatTableProps {
   people: readonly PersonDays[];
@@ -87,8 +86,7 @@ interface RowProps extends Omit<HeatTableProps, 'people'> {
 }
 
 function PersonRow({ person, row, columns, highest, keys, hrefOf }: RowProps) {
-  const t = useTexts();
-  const formats = useFormats();
+  const { t, formats } = useReader();
   const { unusual, user, label } = person;
   return (
     <tr>
@@ -128,8 +126,7 @@ interface CellProps extends Pick<RowProps, 'person' | 'highest' | 'hrefOf'> {
 }
 
 function HeatCell({ person, column, highest, hrefOf, tabbable }: CellProps) {
-  const t = useTexts();
-  const formats = useFormats();
+  const { t, formats } = useReader();
   const count = countIn(column, person);
   const step = heatStep(count, highest);
   if (count === 0) {
@@ -164,8 +161,7 @@ function HeatCell({ person, column, highest, hrefOf, tabbable }: CellProps) {
 }
 
 function Legend({ highest, isWeekly }: { highest: number; isWeekly: boolean }) {
-  const t = useTexts();
-  const formats = useFormats();
+  const { t, formats } = useReader();
   return (
     <p className="mb-2 flex flex-wrap items-center gap-x-4 gap-y-1 text-2xs text-faint">
       <span className="flex items-center gap-1">
@@ -182,4 +178,53 @@ function Legend({ highest, isWeekly }: { highest: number; isWeekly: boolean }) {
       </span>
     </p>
   );
+}
+
+/**
+ * One Tab stop for a whole table of links: arrow keys move from one to the next, and between rows
+ * to the nearest column.
+ */
+function useHeatKeys() {
+  const [stop, setStop] = useState({ row: 0, column: 0 });
+  return {
+    isStop: (row: number, column: number) => stop.row === row && stop.column === column,
+    table: {
+      onFocus: ({ target }: FocusEvent<HTMLTableElement>) => {
+        const row = target.closest('tr')?.sectionRowIndex ?? 0;
+        setStop({ row, column: columnOf(target) });
+      },
+      onKeyDown: (event: KeyboardEvent<HTMLTableElement>) => {
+        const next = neighbour(event.target, event.key);
+        if (next === null) return;
+        event.preventDefault();
+        next.focus();
+      },
+    },
+  };
+}
+
+const stops = (row: Element | null | undefined) => [
+  ...(row?.querySelectorAll<HTMLElement>('a, button') ?? []),
+];
+
+function neighbour(target: EventTarget, key: string): HTMLElement | null {
+  const stop = target instanceof Element ? target.closest<HTMLElement>('a, button') : null;
+  const row = stop?.closest('tr');
+  if (!stop || !row) return null;
+  const beside = stops(row);
+  const at = beside.indexOf(stop);
+  if (key === 'ArrowLeft') return beside[at - 1] ?? null;
+  if (key === 'ArrowRight') return beside[at + 1] ?? null;
+  if (key === 'Home') return beside[0] ?? null;
+  if (key === 'End') return beside.at(-1) ?? null;
+  if (key === 'ArrowUp') return nearest(stops(row.previousElementSibling), columnOf(stop));
+  if (key === 'ArrowDown') return nearest(stops(row.nextElementSibling), columnOf(stop));
+  return null;
+}
+
+const columnOf = (stop: Element) => stop.closest('td')?.cellIndex ?? 0;
+
+function nearest(among: readonly HTMLElement[], column: number): HTMLElement | null {
+  const away = (stop: HTMLElement) => Math.abs(columnOf(stop) - column);
+  return among.toSorted((a, b) => away(a) - away(b))[0] ?? null;
 }

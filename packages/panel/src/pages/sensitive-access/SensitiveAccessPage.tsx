@@ -1,26 +1,25 @@
 import { IndelibleError } from '@indelible/client';
 import { bucketStarts, filterToJson, formatTimestamp, parseTimestamp } from '@indelible/protocol';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { Eye, List } from 'lucide-react';
+import { Eye, List, TriangleAlert } from 'lucide-react';
 import { useMemo } from 'react';
 import { client, type Session } from '../../api.ts';
 import { AppLink } from '../../components/AppLink.tsx';
+import { MoreButton, useShown } from '../../components/more.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
 import { LoadError, Missing, Notice, Skeleton } from '../../components/States.tsx';
 import { ValueMenuProvider } from '../../components/ValueMenuProvider.tsx';
-import { useTexts, wordOf } from '../../i18n/texts.tsx';
-import { useFormats } from '../../i18n/use-formats.ts';
+import { useFormats, useReader, useTexts, wordOf } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
+import { PrintCriteria } from '../../search/CriteriaList.tsx';
 import { changed, type EventSearch, filterAt, onlyValue } from '../../search/event-search.ts';
 import { FilterBar } from '../../search/FilterBar.tsx';
 import { KnownSearch } from '../../search/KnownSearch.tsx';
-import { PrintCriteria } from '../../search/PrintCriteria.tsx';
 import { useMoment } from '../../search/use-events.ts';
 import { useSession } from '../../session/session-context.tsx';
 import { useEventSearch } from '../../use-location.ts';
-import { columnsOf, peopleOf } from './access-days.ts';
+import { columnsOf, type PersonDays, peopleOf, timesUsual } from './access-days.ts';
 import { HeatTable } from './HeatTable.tsx';
-import { UnusualDays } from './UnusualDays.tsx';
 
 const day = 86_400_000;
 const yearMs = 366 * day;
@@ -99,8 +98,7 @@ function AccessMap({ people, days, to, search }: Access & { search: EventSearch 
 
 /** The part of a longer range that fits into the table. */
 function Clipped({ from, to, days }: Pick<Access, 'from' | 'to' | 'days'>) {
-  const t = useTexts();
-  const formats = useFormats();
+  const { t, formats } = useReader();
   return (
     <p role="note" className="px-4 pb-3 text-muted lg:px-6">
       {t.sensitiveAccess.clipped({ days: days.length, range: formats.range(from, to) })}
@@ -150,4 +148,44 @@ function rowOf(row: Readonly<Record<string, unknown>> & { count: number }) {
     day: parseTimestamp(String(row.day)) ?? 0,
     count: row.count,
   };
+}
+
+interface UnusualDaysProps {
+  people: readonly PersonDays[];
+  /** The address of the person's events from the start of a day to its end. */
+  hrefOf: (person: PersonDays, day: number) => string;
+}
+
+/** The days that stand out, above the map: who, when, how many, and the way to the events. */
+function UnusualDays({ people, hrefOf }: UnusualDaysProps) {
+  const { t, formats } = useReader();
+  const all = people
+    .flatMap((person) => person.unusual.map((unusual) => ({ person, ...unusual })))
+    .sort((a, b) => timesUsual(b) - timesUsual(a));
+  const { shown, more } = useShown(all, 5);
+  if (all.length === 0) return null;
+  const title = t.sensitiveAccess.unusualDays({ count: all.length });
+  return (
+    <section
+      aria-label={title}
+      className="mx-4 mb-4 rounded-lg border border-warn/30 bg-warn-soft px-4 py-3 lg:mx-6"
+    >
+      <h2 className="flex items-center gap-2 font-semibold text-warn">
+        <TriangleAlert aria-hidden className="size-4 shrink-0" />
+        {title}
+      </h2>
+      <ul className="mt-1.5 space-y-1">
+        {shown.map(({ person, day, count, usual }) => (
+          <li key={`${person.user} ${day}`} className="wrap-anywhere">
+            <AppLink href={hrefOf(person, day)} className="link font-medium">
+              {person.label}, {formats.day(day)}
+            </AppLink>
+            : {t.sensitiveAccess.accesses({ count })}
+            {usual > 0 && `, ${t.sensitiveAccess.usually({ count: usual })}`}
+          </li>
+        ))}
+      </ul>
+      <MoreButton {...more} />
+    </section>
+  );
 }

@@ -3,8 +3,7 @@ import { ChevronRight } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { ChangedText } from '../../components/ChangedText.tsx';
 import { isNoText } from '../../components/NoText.tsx';
-import { useTexts } from '../../i18n/texts.tsx';
-import { useFormats } from '../../i18n/use-formats.ts';
+import { useFormats, useTexts } from '../../i18n/texts.tsx';
 import { type StateNode, visibleNodes } from './state-tree.ts';
 
 interface StateTableProps {

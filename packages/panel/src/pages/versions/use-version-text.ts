@@ -1,6 +1,5 @@
 import { useActorText } from '../../components/actor-name.ts';
-import { useTexts } from '../../i18n/texts.tsx';
-import { useFormats } from '../../i18n/use-formats.ts';
+import { useReader } from '../../i18n/texts.tsx';
 import type { Version } from './versions.ts';
 
 interface VersionText {
@@ -13,8 +12,7 @@ interface VersionText {
 
 /** A version in words. */
 export function useVersionText(): VersionText {
-  const t = useTexts();
-  const formats = useFormats();
+  const { t, formats } = useReader();
   const actorText = useActorText();
   const when = ({ event, of }: Version) =>
     of === 'before' ? t.versions.beforeFirst : formats.dateTime(event.timestamp);

@@ -3,8 +3,7 @@ import { ChevronRight, CircleCheck, CircleX } from 'lucide-react';
 import { AppLink } from '../../components/AppLink.tsx';
 import { Fact } from '../../components/Fact.tsx';
 import { LoadError, Skeleton } from '../../components/States.tsx';
-import { useTexts } from '../../i18n/texts.tsx';
-import { useFormats } from '../../i18n/use-formats.ts';
+import { useFormats, useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { useDeliveries } from './use-webhooks.ts';
 

@@ -2,8 +2,7 @@ import { KeyRound } from 'lucide-react';
 import { Button } from '../../components/Button.tsx';
 import { CopyButton } from '../../components/CopyButton.tsx';
 import { Sheet } from '../../components/Sheet.tsx';
-import { useTexts } from '../../i18n/texts.tsx';
-import { useFormats } from '../../i18n/use-formats.ts';
+import { useFormats, useTexts } from '../../i18n/texts.tsx';
 
 interface SecretSheetProps {
   secret: string;

@@ -1,7 +1,6 @@
 import type { Webhook } from '@indelible/client';
 import { CircleCheck, CirclePause, CircleX, Hourglass, Send } from 'lucide-react';
-import { useTexts } from '../../i18n/texts.tsx';
-import { useFormats } from '../../i18n/use-formats.ts';
+import { useFormats, useTexts } from '../../i18n/texts.tsx';
 import { serviceNow } from '../../service-clock.ts';
 import { type Condition, conditionOf } from './condition.ts';
 

@@ -10,8 +10,7 @@ import { type Draft, draftOf, emptyDraft, inFormat, inputOf, typesOf } from './d
 import { formatFields, webhookFormats } from './formats.ts';
 import { useProblems } from './use-problems.ts';
 import { useWebhookChange } from './use-webhooks.ts';
-import { WebhookHeaders } from './WebhookHeaders.tsx';
-import { WebhookReceiverFields } from './WebhookReceiverFields.tsx';
+import { WebhookHeaders, WebhookReceiverFields } from './WebhookReceiverFields.tsx';
 
 interface WebhookFormProps {
   /** The edited webhook; null for a new one. */
