@@ -1,13 +1,8 @@
+import { auditOf, originOf } from './audit-of.ts';
 import { plainIp } from './client-address.ts';
-import { type AuditOptions, auditOf, originOf, type RequestAudit } from './request-audit.ts';
+import type { AuditOptions, RequestAudit } from './request-audit.ts';
 
-export {
-  type ActingAs,
-  type Actor,
-  type AuditInput,
-  NotRecordedError,
-  RequestAudit,
-} from './request-audit.ts';
+export * from './request-audit.ts';
 
 declare global {
   namespace Express {

@@ -1,21 +1,9 @@
+import { auditOf, originOf } from './audit-of.ts';
 import { addressFinder, type HeaderOf, type ProxyOptions } from './client-address.ts';
-import {
-  type AuditOptions,
-  auditOf,
-  type Origin,
-  originOf,
-  type RequestAudit,
-} from './request-audit.ts';
+import type { AuditOptions, Origin, RequestAudit } from './request-audit.ts';
 
 export type { ProxyOptions } from './client-address.ts';
-export {
-  type ActingAs,
-  type Actor,
-  type AuditInput,
-  type AuditOptions,
-  NotRecordedError,
-  RequestAudit,
-} from './request-audit.ts';
+export * from './request-audit.ts';
 
 /** Any request of the Fetch standard, or only its headers: `{ headers: await headers() }`. */
 export interface FetchRequestLike {

@@ -1,15 +1,10 @@
+import { auditOf } from './audit-of.ts';
 import type { ProxyOptions } from './client-address.ts';
 import { originFinder } from './fetch.ts';
-import { type AuditOptions, auditOf, type RequestAudit } from './request-audit.ts';
+import type { AuditOptions, RequestAudit } from './request-audit.ts';
 
 export type { ProxyOptions } from './client-address.ts';
-export {
-  type ActingAs,
-  type Actor,
-  type AuditInput,
-  NotRecordedError,
-  RequestAudit,
-} from './request-audit.ts';
+export * from './request-audit.ts';
 
 /** For `new Hono<{ Variables: AuditVariables }>()`. */
 export interface AuditVariables {

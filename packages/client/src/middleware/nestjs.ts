@@ -1,13 +1,7 @@
 import { attachAudit, type ExpressRequestLike } from './express.ts';
 import { type AuditOptions, RequestAudit } from './request-audit.ts';
 
-export {
-  type ActingAs,
-  type Actor,
-  type AuditInput,
-  NotRecordedError,
-  RequestAudit,
-} from './request-audit.ts';
+export * from './request-audit.ts';
 
 /** Injects the options of `AuditModule`. */
 export const AUDIT_OPTIONS: unique symbol = Symbol('AUDIT_OPTIONS');

@@ -10,8 +10,7 @@ import type { AuditSink } from '../audit-sink.ts';
 import { newEventId } from '../event/outgoing-event.ts';
 import { plainJson } from '../event/plain-json.ts';
 import { IndelibleError } from '../http/errors.ts';
-import { delegationOf, mcpOf } from './agents.ts';
-import type { HeaderOf } from './client-address.ts';
+import { delegationOf } from './agents.ts';
 
 /** The actor of requests without a signed-in user. */
 const nilId = '00000000-0000-0000-0000-000000000000';
@@ -64,16 +63,6 @@ export interface Origin {
   requestId: string;
   /** Of a request of the Model Context Protocol. */
   via?: EventInput['via'] | null;
-}
-
-/** `ownId`: a request id of the framework. */
-export function originOf(header: HeaderOf, ip: string | null, ownId?: string | null): Origin {
-  return {
-    ip,
-    userAgent: header('user-agent') ?? null,
-    requestId: requestIdOf(ownId, header('x-request-id')),
-    via: mcpOf(header),
-  };
 }
 
 interface Source {
@@ -207,25 +196,4 @@ function reasonOf({ actingAs, reason }: Actor = anonymous): string | null {
 /** From the text that will be sent: at run time it may be a Date. */
 function timeOf({ timestamp }: AuditInput): number {
   return parseTimestamp(String(plainJson(timestamp))) ?? Date.now();
-}
-
-/** The first of these that the service accepts as a request id; else a new UUID. */
-function requestIdOf(...given: (string | readonly string[] | null | undefined)[]): string {
-  const fits = given.find((id) => typeof id === 'string' && /^[\w-]{8,64}$/.test(id));
-  return typeof fits === 'string' ? fits : crypto.randomUUID();
-}
-
-/** The audit of `request`; calls `options` whenever an event is made. */
-export function auditOf<Request>(
-  { sink, ...options }: AuditOptions<Request>,
-  request: Request,
-  origin: Origin,
-): RequestAudit {
-  const source = {
-    sink,
-    actor: () => options.actorOf(request),
-    tenantId: () => options.tenantOf?.(request),
-    claims: () => options.claimsOf?.(request),
-  };
-  return new RequestAudit(source, origin);
 }
