@@ -13,7 +13,7 @@ import {
   vkeys,
 } from '../testing/recorded-log.ts';
 import { anyInput, parsedOrRefused, withOneByteChanged } from '../testing/tampering.ts';
-import { parseEventProof, tlogProofOf, verifyEventProof } from './event-proof.ts';
+import { parseEventProof, verifyEventProof } from './event-proof.ts';
 
 const events = Array.from({ length: 13 }, (_, index) => plainEvent(index));
 events[5] = plainEvent(5, {
@@ -123,12 +123,4 @@ test('no input throws, and none is valid but one that says the same', async () =
       if (verdict.code === 'valid') expect(parsed).toEqual(original);
     }),
   );
-});
-
-test('as a tlog-proof it is the same leaf, path and checkpoint', () => {
-  const { sequence, path, checkpoint } = JSON.parse(proof);
-  const read = tlogProofOf(parseEventProof(proof));
-  expect(read.index).toBe(sequence);
-  expect(read.checkpoint).toBe(checkpoint);
-  expect(read.path.map((hash) => Buffer.from(hash).toString('hex'))).toEqual(path);
 });

@@ -16,8 +16,7 @@ import { type Checkpoint, openCheckpoint, sizedCheckpoint } from '../log/checkpo
 import { encodeEntry } from '../log/entry.ts';
 import { hashBytes, leafHash, type Sha256 } from '../log/merkle.ts';
 import { verifyInclusion } from '../log/merkle-proofs.ts';
-import { pathHashesMax, type TlogProof } from '../log/tlog-proof.ts';
-import { inclusionVerdict, type ProofVerdict } from './proof-verdict.ts';
+import type { ProofVerdict } from './proof-verdict.ts';
 
 /** `GET /api/audit-logs/{id}/proof`, decoded. */
 export interface EventProof {
@@ -33,6 +32,8 @@ export interface EventProof {
   path: Uint8Array[];
 }
 
+/** The height of a tree of 2^63 leaves. */
+const pathHashesMax = 63;
 const proofMembers = [
   'event',
   'receivedAt',
@@ -104,9 +105,12 @@ export async function verifyEventProof(
   if (opened.code !== 'valid') return opened;
   const { size, root } = opened.checkpoint;
   const { sequence: index, path } = proof;
-  const isIncluded = verifyInclusion(sha, { leafHash: proof.leafHash, index, size, path, root });
-  const verdict = inclusionVerdict(isIncluded, index, opened.checkpoint);
-  return isIncluded ? { ...verdict, message: validMessage(proof, opened.checkpoint) } : verdict;
+  if (verifyInclusion(sha, { leafHash: proof.leafHash, index, size, path, root })) {
+    return { code: 'valid', message: validMessage(proof, opened.checkpoint) };
+  }
+  const against = `Against ${sizedCheckpoint(opened.checkpoint)}`;
+  const message = `${against}: this is not proven to be entry ${index} of that log.`;
+  return { code: 'not_included', message };
 }
 
 function readProof(source: string | Uint8Array): EventProof | ProofVerdict {
@@ -152,9 +156,4 @@ function validMessage({ body, sequence, receivedAtUs }: EventProof, checkpoint: 
     `Against ${sizedCheckpoint(checkpoint)}: event ${body.event.id} is entry ${sequence} of that log, with the content it was ` +
     `recorded with at ${formatReceivedAt(receivedAtUs)}.${rest}`
   );
-}
-
-/** The same proof as C2SP tlog-proof: of the leaf, without the event. */
-export function tlogProofOf({ sequence, path, checkpoint }: EventProof): TlogProof {
-  return { index: sequence, path, checkpoint };
 }

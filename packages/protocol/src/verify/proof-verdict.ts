@@ -1,4 +1,4 @@
-import { type Checkpoint, type OpenedCheckpoint, sizedCheckpoint } from '../log/checkpoint.ts';
+import type { OpenedCheckpoint } from '../log/checkpoint.ts';
 
 /**
  * The outcome of checking a proof. Codes are stable; only `valid` means success.
@@ -28,17 +28,3 @@ export const proofLimits =
   'Not proven that the event tells the truth, that no other event is missing, ' +
   'or that the service shows the same log to others. For that, verify the whole log ' +
   'and compare checkpoints.';
-
-/** The verdict for entry `index`, after the checkpoint's signature was verified. */
-export function inclusionVerdict(
-  isIncluded: boolean,
-  index: number,
-  checkpoint: Checkpoint,
-): ProofVerdict {
-  const against = `Against ${sizedCheckpoint(checkpoint)}`;
-  if (!isIncluded) {
-    const message = `${against}: this is not proven to be entry ${index} of that log.`;
-    return { code: 'not_included', message };
-  }
-  return { code: 'valid', message: `${against}: this is entry ${index} of that log.` };
-}
