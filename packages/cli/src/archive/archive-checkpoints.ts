@@ -3,18 +3,14 @@ import {
   type ErasureRecord,
   equalBytes,
   type Findings,
-  type HiddenSegments,
   openCheckpoint,
   parseBase64,
-  type ServiceRecords,
   verifyConsistency,
-  withholdableSegments,
 } from '@indelible/protocol';
 import type { ArchiveManifest } from '@indelible/server';
 import { grouped } from '../text.ts';
 import { addDamage } from '../verify/damage.ts';
 import { sha } from '../verify/hashing.ts';
-import { requireExplained } from '../verify/log-bodies.ts';
 import {
   keyWindowsOf,
   type SignedCheckpoint,
@@ -108,26 +104,4 @@ export function statedErasures(parts: readonly NamedPart[], size: number): Erasu
       ...{ sequence: size, segment, size },
       ...{ actors: new Set(actors), events: new Set(events) },
     }));
-}
-
-/**
- * Compares erased values with the log's records. An erasure that only a manifest explains is
- * unproven until the archive contains the record (a sentence each). An unexplained one is damage.
- */
-export function judgeErased(
-  hidden: HiddenSegments,
-  { erasures }: ServiceRecords,
-  stated: readonly ErasureRecord[],
-  findings: Findings,
-): string[] {
-  const all = [...erasures, ...stated];
-  requireExplained(hidden, { withheld: [], erasures: all }, findings);
-  return withholdableSegments.flatMap((name) => {
-    const count = hidden.unexplained(name, erasures) - hidden.unexplained(name, all);
-    if (count === 0) return [];
-    return [
-      `${count} event(s) lack their ${name}: the archive states the erasure, but ends ` +
-        "before the log's record of it. The next archive run adds the record.",
-    ];
-  });
 }

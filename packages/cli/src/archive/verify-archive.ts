@@ -1,34 +1,30 @@
 import {
-  BodyPass,
   type Checkpoint,
-  createBodyCover,
   createFrontier,
   EntryPass,
   emptyLogState,
   equalBytes,
+  type Findings,
   FormatError,
-  HiddenSegments,
   leafHash,
   type Plans,
   parseBase64,
   parseTimestamp,
-  provenCover,
   ServiceRecords,
 } from '@indelible/protocol';
 import type { Archive, FoundPart } from '@indelible/server';
 import { UsageError } from '../io.ts';
-import { type AllFindings, addDamage, createAllFindings } from '../verify/damage.ts';
-import { EntryFile } from '../verify/entry-file.ts';
+import { addDamage } from '../verify/damage.ts';
+import type { EntryFile } from '../verify/entry-file.ts';
 import { sha } from '../verify/hashing.ts';
-import { countErased } from '../verify/log-bodies.ts';
+import { LogBodies } from '../verify/log-bodies.ts';
 import type { Span } from '../verify/log-entries.ts';
 import type { Progress } from '../verify/log-source.ts';
-import { eventIdAt, type Outcome, type Report, reportOf } from '../verify/report.ts';
+import { type Outcome, type Report, Verification } from '../verify/report.ts';
 import { compareWithWindows, type SignedCheckpoint } from '../verify/trusted-checkpoint.ts';
 import {
   continuedBy,
   earlierCheckpoints,
-  judgeErased,
   lastCheckpoint,
   statedErasures,
 } from './archive-checkpoints.ts';
@@ -69,25 +65,23 @@ async function verifyTenantArchive(
   archive: Archive,
   options: ArchiveOptions,
 ): Promise<Report> {
-  const startedAt = performance.now();
-  const findings = createAllFindings();
   const [tenantId, found] = tenantOf(subject, archive, options.tenantId);
-  const about = { what: 'archive', subject, findings, startedAt } as const;
-  const parts = await readManifests(archive, tenantId, found, findings);
-  const manifests = parts.map(({ manifest }) => manifest);
-  const signed = await lastCheckpoint(manifests, options.vkeys, findings);
-  if (signed === null) return reportOf({ ...about, signed, checked: {} });
-  const file = new EntryFile();
+  const verification = new Verification('archive', subject);
+  const { findings, file } = verification;
   try {
+    const parts = await readManifests(archive, tenantId, found, findings);
+    const manifests = parts.map(({ manifest }) => manifest);
+    const signed = await lastCheckpoint(manifests, options.vkeys, findings);
+    if (signed === null) return verification.report({ signed, checked: {} });
     const earlier = await earlierCheckpoints(manifests, options.vkeys, signed.end, findings);
     const { progress, plans } = options;
     const run = { archive, tenantId, parts, findings, signed, earlier, file, progress, plans };
     const outcome = await verifyParts(run);
     const left = archive.leftovers.get(tenantId)?.length ?? 0;
     const doesNotFollow = left === 0 ? [] : [leftoverSentence(left)];
-    return reportOf({ ...about, ...outcome, doesNotFollow, signed: atEnd(signed) });
+    return verification.report({ ...outcome, doesNotFollow, signed: atEnd(signed) });
   } finally {
-    file.close();
+    verification.close();
   }
 }
 
@@ -121,7 +115,7 @@ interface Run {
   archive: Archive;
   tenantId: string;
   parts: readonly NamedPart[];
-  findings: AllFindings;
+  findings: Findings;
   signed: SignedCheckpoint & { end: Checkpoint };
   earlier: readonly Checkpoint[];
   file: EntryFile;
@@ -129,32 +123,12 @@ interface Run {
   plans: Plans | undefined;
 }
 
-type Verified = Pick<
-  Outcome,
-  'checked' | 'latestCutoffMs' | 'plan' | 'differs' | 'eventIdAt' | 'follows' | 'unproven'
->;
-
-async function verifyParts(run: Run): Promise<Verified> {
-  const { parts, findings, signed, earlier, file, tenantId, progress } = run;
+async function verifyParts(run: Run): Promise<Outcome> {
+  const { parts, findings, signed, earlier, file, tenantId, progress, plans } = run;
   const { end: checkpoint } = signed;
   const records = new ServiceRecords();
-  const hidden = new HiddenSegments();
-  const judged = { cover: createBodyCover({}) };
   const entries = new EntryPass({ sha, findings, checkpoint, earlier });
-  const bodies = new BodyPass({
-    ...{ sha, findings, checkpoint, tenantId },
-    // Unreadable parts have a finding already, and no entry.
-    entryAt: (sequence) => (sequence < file.size ? file.at(sequence) : noEntry),
-    cover: {
-      latestCutoffMs: null,
-      absenceOf: (sequence, ...times) =>
-        sequence < file.size ? judged.cover.absenceOf(sequence, ...times) : 'unjudged',
-    },
-    onIntact: (body) => {
-      records.take(body.event);
-      hidden.take(body);
-    },
-  });
+  const bodies = new LogBodies({ checkpoint, file, findings, tenantId, records });
   progress.stage('events', checkpoint.size);
   let files = 0;
   for (const part of parts) {
@@ -164,24 +138,13 @@ async function verifyParts(run: Run): Promise<Verified> {
   entries.finish();
   const differs = isRootWrong(findings) ? firstWrong(parts, file) : null;
   compareWithWindows(signed, file, findings);
-  const { plans } = run;
-  const claims = { plans, records, lastAbsentOwn: bodies.lastAbsentOwn(), ...statedBy(parts) };
-  const { cover, plan } = provenCover(claims, findings);
-  judged.cover = cover;
-  const erased = judgeErased(hidden, records, statedErasures(parts, checkpoint.size), findings);
-  const { erasures } = records;
-  const counts = countErased(bodies.finish(), hidden, { withheld: [], erasures });
+  const erasures = statedErasures(parts, checkpoint.size);
+  const claims = { plans, ...statedBy(parts), statedErasures: erasures };
+  const { counts, ...judged } = bodies.finish(claims);
   const { size } = signed.checkpoint;
   const follows = size > checkpoint.size ? [continuedBy(checkpoint.size, size)] : [];
-  return {
-    checked: { files, entries: file.size, bodies: counts },
-    latestCutoffMs: cover.latestCutoffMs,
-    plan,
-    differs,
-    eventIdAt: (sequence) => eventIdAt(file, sequence),
-    follows,
-    unproven: erased,
-  };
+  const checked = { files, entries: file.size, bodies: counts };
+  return { signed, checked, ...judged, differs, follows };
 }
 
 /** What the manifests state as hidden; the log's own records must confirm it. */
@@ -201,7 +164,7 @@ function statedBy(parts: readonly NamedPart[]) {
 
 const rootCodes = ['root_mismatch', 'earlier_root_mismatch'] as const;
 
-function isRootWrong(findings: AllFindings): boolean {
+function isRootWrong(findings: Findings): boolean {
   const counts = findings.countByCode();
   return rootCodes.some((code) => counts[code] !== undefined);
 }
@@ -218,8 +181,6 @@ function firstWrong(parts: readonly NamedPart[], file: EntryFile): Span | null {
   }
   return null;
 }
-
-const noEntry = new Uint8Array(60);
 
 async function checkFiles(
   { archive, findings }: Run,
@@ -244,7 +205,7 @@ async function readRows(
   { archive, findings, file, progress }: Run,
   { part, manifest }: NamedPart,
   entries: EntryPass,
-  bodies: BodyPass,
+  bodies: LogBodies,
 ): Promise<boolean> {
   const { archivedBodyLine, archivedEntryOf } = await import('@indelible/server');
   try {

@@ -9,12 +9,12 @@ import {
   parseTimestamp,
   ServiceRecords,
 } from '@indelible/protocol';
-import { type AllFindings, addDamage, createAllFindings } from '../verify/damage.ts';
-import { EntryFile } from '../verify/entry-file.ts';
+import { addDamage } from '../verify/damage.ts';
+import type { EntryFile } from '../verify/entry-file.ts';
 import { readBodies } from '../verify/log-bodies.ts';
 import { readEntries } from '../verify/log-entries.ts';
 import type { Progress } from '../verify/log-source.ts';
-import { eventIdAt, type Outcome, type Report, reportOf } from '../verify/report.ts';
+import { type Outcome, type Report, Verification } from '../verify/report.ts';
 import {
   compareWithWindows,
   type SignedCheckpoint,
@@ -66,48 +66,47 @@ export interface BundleOptions {
  * the report.
  */
 export async function verifyBundle(folder: string, options: BundleOptions): Promise<Report> {
-  return verifyFolder(folder, options).finally(() => options.check?.close());
+  const { what = 'bundle', subject = folder } = options.check ?? {};
+  const verification = new Verification(what, subject);
+  try {
+    return verification.report(await verifyFolder(folder, options, verification));
+  } finally {
+    verification.close();
+    options.check?.close();
+  }
 }
 
-async function verifyFolder(folder: string, options: BundleOptions): Promise<Report> {
-  const startedAt = performance.now();
-  const findings = createAllFindings();
+async function verifyFolder(
+  folder: string,
+  options: BundleOptions,
+  { findings, file }: Verification,
+): Promise<Outcome> {
   const bundle = new BundleFiles(folder);
-  const { what = 'bundle', subject = folder } = options.check ?? {};
-  const about = { what, subject, findings, startedAt } as const;
-  const manifest = readManifest(bundle, findings);
-  if (manifest === null) return reportOf({ ...about, signed: null, checked: {} });
+  const manifest = orFinding(findings, () => parseManifest(bundle.manifest()));
+  if (manifest === null) return { signed: null, checked: {} };
   options.check?.begin?.(manifest);
   const { count: files, unlisted } = await checkFiles(
     ...([bundle, manifest, findings, options.progress] as const),
   );
   const signed = await checkpointOf(bundle, options.vkeys, findings);
-  if (signed === null) return reportOf({ ...about, signed, checked: { files } });
+  if (signed === null) return { signed, checked: { files } };
   compareWithManifest(signed, manifest, findings);
-  const file = new EntryFile();
-  try {
-    const run = { bundle, manifest, findings, signed, file, options };
-    const outcome = await verifyFiles(run);
-    const checked = { files, ...outcome.checked };
-    const doesNotFollow = [...(outcome.doesNotFollow ?? []), ...unlistedSentence(unlisted)];
-    return reportOf({ ...about, ...outcome, doesNotFollow, signed, checked });
-  } finally {
-    file.close();
-  }
+  const outcome = await verifyFiles({ bundle, manifest, findings, signed, file, options });
+  const checked = { files, ...outcome.checked };
+  const doesNotFollow = [...(outcome.doesNotFollow ?? []), ...unlistedSentence(unlisted)];
+  return { ...outcome, doesNotFollow, checked };
 }
 
 interface Run {
   bundle: BundleFiles;
   manifest: Manifest;
-  findings: AllFindings;
+  findings: Findings;
   signed: SignedCheckpoint;
   file: EntryFile;
   options: BundleOptions;
 }
 
-type Verified = Omit<Outcome, 'what' | 'subject' | 'signed' | 'findings' | 'startedAt'>;
-
-async function verifyFiles(run: Run): Promise<Verified> {
+async function verifyFiles(run: Run): Promise<Outcome> {
   const { bundle, manifest, findings, signed, file, options } = run;
   const { progress, check } = options;
   const records = new ServiceRecords();
@@ -138,11 +137,11 @@ async function verifyFiles(run: Run): Promise<Verified> {
   compareCounts(manifest, counts, findings);
   const more = await check?.finish({ manifest, file, findings, progress, counts });
   return {
+    signed,
     ...bodies,
     ...more,
     checked: { entries: file.size, tiles, bodies: counts, ...more?.checked },
     differs,
-    eventIdAt: (sequence) => eventIdAt(file, sequence),
   };
 }
 
@@ -186,10 +185,6 @@ function unlistedSentence(names: readonly string[]): string[] {
   return [
     `Anything about ${names.length} file(s) that are not part of the bundle: ${shown}${more}.`,
   ];
-}
-
-function readManifest(bundle: BundleFiles, findings: Findings): Manifest | null {
-  return orFinding(findings, () => parseManifest(bundle.manifest()));
 }
 
 async function checkpointOf(

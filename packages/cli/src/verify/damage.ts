@@ -1,4 +1,4 @@
-import { createFindings, type Finding, type FindingCode, type Findings } from '@indelible/protocol';
+import type { Finding, FindingCode, Findings } from '@indelible/protocol';
 
 /**
  * Problems besides those of `FindingCode`. Codes are stable:
@@ -48,29 +48,6 @@ export type DamageCode =
 /** A finding of any kind in a report. */
 export interface ReportFinding extends Omit<Finding, 'code'> {
   code: FindingCode | DamageCode;
-}
-
-/** All findings, and the position of the first damage. */
-export interface AllFindings extends Findings {
-  /** The smallest sequence of all findings, and the event named for it. */
-  position(): { sequence: number; eventId: string | null } | null;
-}
-
-export function createAllFindings(): AllFindings {
-  const findings = createFindings();
-  let position: { sequence: number; eventId: string | null } | null = null;
-  return {
-    ...findings,
-    add(finding) {
-      findings.add(finding);
-      const { sequence, eventId } = finding;
-      if (sequence === null) return;
-      if (position === null || sequence < position.sequence) position = { sequence, eventId };
-      // Of several findings for one sequence, any may name the event.
-      else if (sequence === position.sequence) position.eventId ??= eventId;
-    },
-    position: () => position,
-  };
 }
 
 /** Adds a finding to those of the passes, so that all are counted and sorted together. */

@@ -1,7 +1,7 @@
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { entryBytes } from '@indelible/protocol';
+import { entryBytes, eventIdFromUuid, uuidFromBytes } from '@indelible/protocol';
 
 const blockEntries = 1_024;
 
@@ -9,7 +9,7 @@ const blockEntries = 1_024;
  * The entries of a log in a temporary file, by sequence, so that memory does not grow with the log.
  */
 export class EntryFile {
-  readonly #fd = openUnnamed();
+  #fd: number | null = null;
   readonly #block = Buffer.alloc(blockEntries * entryBytes);
   #blockIndex = -1;
   #size = 0;
@@ -20,6 +20,7 @@ export class EntryFile {
 
   /** Appends the next entries, 60 bytes each. */
   append(entries: Uint8Array): void {
+    this.#fd ??= openUnnamed();
     writeSync(this.#fd, entries, 0, entries.length, this.#size * entryBytes);
     this.#size += entries.length / entryBytes;
     this.#blockIndex = -1;
@@ -27,7 +28,8 @@ export class EntryFile {
 
   /** The entry at `sequence`, below `size`; the bytes are valid until the next call. */
   at(sequence: number): Uint8Array {
-    if (!Number.isInteger(sequence) || sequence < 0 || sequence >= this.#size) {
+    const isKept = Number.isInteger(sequence) && sequence >= 0 && sequence < this.#size;
+    if (this.#fd === null || !isKept) {
       throw new RangeError(`entry ${sequence} has not been kept`);
     }
     // Bodies come nearly in the order of the log, so one block serves many of them.
@@ -40,8 +42,15 @@ export class EntryFile {
     return this.#block.subarray(at, at + entryBytes);
   }
 
+  /** The id of the event at `sequence`; null beyond the entries. */
+  eventIdAt(sequence: number): string | null {
+    if (sequence >= this.#size) return null;
+    return eventIdFromUuid(uuidFromBytes(this.at(sequence), 12));
+  }
+
   close(): void {
-    closeSync(this.#fd);
+    if (this.#fd !== null) closeSync(this.#fd);
+    this.#fd = null;
   }
 }
 

@@ -6,6 +6,7 @@ import {
   type CoverClaims,
   createBodyCover,
   type ErasureRecord,
+  entryBytes,
   type Findings,
   HiddenSegments,
   type Plan,
@@ -27,17 +28,20 @@ export interface BodyChunk {
   cutoffMs: number | null;
 }
 
-export interface BodiesWanted {
-  chunks: AsyncIterable<BodyChunk>;
+export interface BodiesOptions {
   checkpoint: Checkpoint;
   file: EntryFile;
   findings: Findings;
   tenantId: string | null;
   /** Takes the service's records in the log. */
   records: ServiceRecords;
+  beyondCheckpoint?: NonNullable<BodyPassOptions['beyondCheckpoint']>;
+}
+
+export interface BodiesWanted extends BodiesOptions {
+  chunks: AsyncIterable<BodyChunk>;
   /** From `readEntries`: then events without an entry do not show the first damage. */
   isGap?: boolean;
-  beyondCheckpoint: NonNullable<BodyPassOptions['beyondCheckpoint']>;
   /** Called for each line before it is checked. */
   onLine?: (line: Uint8Array) => void;
   progress: Progress;
@@ -51,14 +55,10 @@ export interface RetentionClaims extends Pick<CoverClaims, 'plans'> {
   knownPlan: Plan | null;
   /** Segments declared as withheld in every event. */
   withheld?: readonly WithholdableSegment[];
+  /** Erasures that are stated, and not yet recorded in the log. */
+  statedErasures?: readonly ErasureRecord[];
   /** A cutoff stated for all bodies, besides those of each chunk. */
   statedCutoffMs?: number | null;
-}
-
-/** Bodies compared with their entries; missing ones are not yet decided. */
-export interface BodiesRead {
-  /** Call it once, after all records of the log were taken, also those after the checkpoint. */
-  finish(claims: RetentionClaims): BodiesJudged;
 }
 
 export interface BodiesJudged {
@@ -66,72 +66,127 @@ export interface BodiesJudged {
   /** The latest time before which bodies may be missing, for any reason. */
   latestCutoffMs: number | null;
   plan: ProvenCover['plan'];
+  /** Erasures that are only stated, a sentence for each segment. */
+  unproven: string[];
 }
 
 /** Longer than the line of any event that the service accepts, including computed fields. */
 export const bodyLineBytesMax = 8 * 2 ** 20;
 
+/** Compares bodies with their entries; missing ones are decided at the end. */
+export class LogBodies {
+  readonly #options: BodiesOptions;
+  readonly #hidden = new HiddenSegments();
+  readonly #pass: BodyPass;
+  #cover = createBodyCover({});
+  #statedCutoffMs: number | null = null;
+
+  constructor(options: BodiesOptions) {
+    this.#options = options;
+    const { file, records } = options;
+    this.#pass = new BodyPass({
+      ...options,
+      sha,
+      // An entry that could not be read has a finding already.
+      entryAt: (sequence) => (sequence < file.size ? file.at(sequence) : noEntry),
+      // Decided at the end, when all cutoffs are known.
+      cover: {
+        latestCutoffMs: null,
+        absenceOf: (sequence, ...times) =>
+          sequence < file.size ? this.#cover.absenceOf(sequence, ...times) : 'unjudged',
+      },
+      onIntact: (body) => {
+        records.take(body.event);
+        this.#hidden.take(body);
+      },
+    });
+  }
+
+  add(line: string | Uint8Array): void {
+    this.#pass.add(line);
+  }
+
+  /** Time passes while pages are read, and moves the cutoff that is stated with them. */
+  addCutoff(cutoffMs: number | null): void {
+    this.#statedCutoffMs = later(this.#statedCutoffMs, cutoffMs);
+  }
+
+  /**
+   * A withheld segment must be declared, or erased according to the log; otherwise withholding
+   * could hide content. `which` names the events in the error text.
+   */
+  requireExplained({ withheld, erasures }: Explained, which = 'events'): void {
+    for (const name of withholdableSegments) {
+      const count = withheld.includes(name) ? 0 : this.#hidden.unexplained(name, erasures);
+      if (count === 0) continue;
+      const message =
+        `${count} ${which} lack their ${name}, and neither the bundle nor a record of the ` +
+        'log explains it.';
+      addDamage(this.#options.findings, 'undeclared_withholding', message);
+    }
+  }
+
+  /** Call it once, after all records of the log were taken, also those after the checkpoint. */
+  finish(judging: RetentionClaims): BodiesJudged {
+    const { statedCutoffMs = null, withheld = [], statedErasures = [], ...claims } = judging;
+    const { records, findings } = this.#options;
+    const { erasures } = records;
+    this.requireExplained({ withheld, erasures: [...erasures, ...statedErasures] });
+    this.addCutoff(statedCutoffMs);
+    const stated = { records, statedCutoffMs: this.#statedCutoffMs };
+    const lastAbsentOwn = this.#pass.lastAbsentOwn();
+    const { cover, plan } = provenCover({ ...claims, ...stated, lastAbsentOwn }, findings);
+    this.#cover = cover;
+    const counts = countErased(this.#pass.finish(), this.#hidden, { withheld, erasures });
+    const { latestCutoffMs } = cover;
+    return { counts, latestCutoffMs, plan, unproven: this.#unproven(statedErasures) };
+  }
+
+  /** An erasure that is only stated is unproven until the log contains its record. */
+  #unproven(stated: readonly ErasureRecord[]): string[] {
+    const { erasures } = this.#options.records;
+    return withholdableSegments.flatMap((name) => {
+      const open = this.#hidden.unexplained(name, erasures);
+      const count = open - this.#hidden.unexplained(name, [...erasures, ...stated]);
+      if (count === 0) return [];
+      return [
+        `${count} event(s) lack their ${name}: the archive states the erasure, but ends ` +
+          "before the log's record of it. The next archive run adds the record.",
+      ];
+    });
+  }
+}
+
+const noEntry = new Uint8Array(entryBytes);
+
 /** Compares every body with its entry; `finish` of the result finds entries without a body. */
-export async function readBodies(wanted: BodiesWanted): Promise<BodiesRead> {
-  const { chunks, file, checkpoint, findings, tenantId, beyondCheckpoint, onLine } = wanted;
-  let pageCutoffMs: number | null = null;
-  const hidden = new HiddenSegments();
-  const judged = { cover: createBodyCover({}) };
+export async function readBodies(wanted: BodiesWanted): Promise<LogBodies> {
+  const { chunks, file, checkpoint, findings, onLine, progress, isGap = false } = wanted;
   // A missing end of the entries is reported already: later bodies have no entry.
   const size = Math.min(checkpoint.size, file.size);
   const isShort = size < checkpoint.size;
-  const pass = new BodyPass({
-    sha,
-    findings: isShort ? endingAt(size, findings, wanted.isGap ?? false) : findings,
+  const bodies = new LogBodies({
+    ...wanted,
     checkpoint: { ...checkpoint, size },
-    entryAt: (sequence) => file.at(sequence),
-    // Decided at the end, when all cutoffs are known.
-    cover: { latestCutoffMs: null, absenceOf: (...entry) => judged.cover.absenceOf(...entry) },
-    tenantId,
-    beyondCheckpoint: isShort ? 'finding' : beyondCheckpoint,
-    onIntact: (body) => {
-      wanted.records.take(body.event);
-      hidden.take(body);
-    },
+    ...(isShort && { findings: endingAt(size, findings, isGap), beyondCheckpoint: 'finding' }),
   });
-  wanted.progress.stage('events', size);
+  progress.stage('events', size);
   const lines = new LineSplitter(bodyLineBytesMax);
   const take = (line: { bytes: Uint8Array }) => {
     onLine?.(line.bytes);
-    pass.add(line.bytes);
+    bodies.add(line.bytes);
   };
   for await (const { bytes, cutoffMs } of chunks) {
-    // Time passes while pages are read, and moves the cutoff.
-    pageCutoffMs = later(pageCutoffMs, cutoffMs);
+    bodies.addCutoff(cutoffMs);
     let count = 0;
     for (const line of lines.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length))) {
       take(line);
       count += 1;
     }
-    wanted.progress.advance(count);
+    progress.advance(count);
   }
   for (const line of lines.end()) take(line);
-  return {
-    finish({ statedCutoffMs = null, withheld = [], ...claims }) {
-      const { erasures } = wanted.records;
-      requireExplained(hidden, { withheld, erasures }, findings);
-      const { cover, plan } = provenCover(
-        {
-          ...claims,
-          records: wanted.records,
-          lastAbsentOwn: pass.lastAbsentOwn(),
-          statedCutoffMs: later(statedCutoffMs, pageCutoffMs),
-        },
-        findings,
-      );
-      judged.cover = cover;
-      return {
-        counts: countErased(pass.finish(), hidden, { withheld, erasures }),
-        latestCutoffMs: cover.latestCutoffMs,
-        plan,
-      };
-    },
-  };
+  return bodies;
 }
 
 function later(one: number | null, other: number | null): number | null {
@@ -155,28 +210,8 @@ interface Explained {
   erasures: readonly ErasureRecord[];
 }
 
-/**
- * A withheld segment must be declared, or erased according to the log; otherwise withholding could
- * hide content. `which` names the events in the error text.
- */
-export function requireExplained(
-  hidden: HiddenSegments,
-  { withheld, erasures }: Explained,
-  findings: Findings,
-  which = 'events',
-): void {
-  for (const name of withholdableSegments) {
-    const count = withheld.includes(name) ? 0 : hidden.unexplained(name, erasures);
-    if (count === 0) continue;
-    const message =
-      `${count} ${which} lack their ${name}, and neither the bundle nor a record of the ` +
-      'log explains it.';
-    addDamage(findings, 'undeclared_withholding', message);
-  }
-}
-
 /** The same counts, with undeclared withheld segments counted as erased. */
-export function countErased(
+function countErased(
   counts: BodyCounts,
   hidden: HiddenSegments,
   { withheld, erasures }: Explained,

@@ -1,10 +1,7 @@
 import type { IndelibleClient } from '@indelible/client';
 import {
-  BodyPass,
   type Checkpoint,
-  createBodyCover,
   type Findings,
-  HiddenSegments,
   parseEntryTile,
   type ServiceRecords,
   sizedCheckpoint,
@@ -14,8 +11,7 @@ import {
 import { LineSplitter } from '../import/line-splitter.ts';
 import { changing } from './damage.ts';
 import { type EntryFile, LineFile } from './entry-file.ts';
-import { sha } from './hashing.ts';
-import { bodyLineBytesMax, requireExplained } from './log-bodies.ts';
+import { bodyLineBytesMax, LogBodies } from './log-bodies.ts';
 import { inOrder, type TileSource } from './log-source.ts';
 import { nullWhenFailed } from './service-log.ts';
 
@@ -91,26 +87,18 @@ export async function judgeNewer(wanted: NewerWanted): Promise<number> {
   }
   const reached = { ...checkpoint, size: file.size };
   const prefix = `Against ${sizedCheckpoint(reached)}: `;
-  const hidden = new HiddenSegments();
-  const pass = new BodyPass({
-    sha,
-    checkpoint: reached,
-    entryAt: (sequence) => file.at(sequence),
-    cover: createBodyCover({}),
-    tenantId,
-    onIntact: (body) => {
-      wanted.records.take(body.event);
-      hidden.take(body);
-    },
+  const { records } = wanted;
+  const bodies = new LogBodies({
+    ...{ checkpoint: reached, file, tenantId, records },
     findings: changing(findings, (finding) => {
       const message = finding.message.replace(prefix, 'Recorded since the checkpoint: ');
       return { ...finding, message };
     }),
   });
   // Without its end: missing bodies were checked up to the checkpoint.
-  for (const line of lines.lines()) pass.add(line);
-  const { erasures } = wanted.records;
-  requireExplained(hidden, { withheld: [], erasures }, findings, 'events since the checkpoint');
+  for (const line of lines.lines()) bodies.add(line);
+  const { erasures } = records;
+  bodies.requireExplained({ withheld: [], erasures }, 'events since the checkpoint');
   return file.size;
 }
 

@@ -1,18 +1,18 @@
 import {
   type BodyCounts,
   type Checkpoint,
-  eventIdFromUuid,
+  createFindings,
+  type Findings,
   formatAnyTimestamp,
   formatBase64,
   logVerdict,
   type ProvenCover,
   sizedCheckpoint,
-  uuidFromBytes,
   uuidFromEventId,
   uuidTimeMs,
 } from '@indelible/protocol';
-import type { AllFindings, ReportFinding } from './damage.ts';
-import type { EntryFile } from './entry-file.ts';
+import type { ReportFinding } from './damage.ts';
+import { EntryFile } from './entry-file.ts';
 import type { Span } from './log-entries.ts';
 import type { KeySource, SignedCheckpoint } from './trusted-checkpoint.ts';
 
@@ -72,8 +72,6 @@ export interface Checked {
 }
 
 export interface Outcome {
-  what: Report['what'];
-  subject: string;
   signed: SignedCheckpoint | null;
   seen?: { checkpoint: Checkpoint; seenAt: string } | null;
   earlierSizes?: readonly number[];
@@ -81,69 +79,86 @@ export interface Outcome {
   latestCutoffMs?: number | null;
   /** The plan that explains absent events, and its source. */
   plan?: ProvenCover['plan'];
-  findings: AllFindings;
   /** Where entries start to differ from the signed ones, if nothing more precise is known. */
   differs?: Span | null;
-  /** The id of the event at a sequence, if its entry is known. */
-  eventIdAt?: (sequence: number) => string | null;
   /** Additional conclusions, besides those of the passes. */
   unproven?: readonly string[];
   follows?: readonly string[];
   doesNotFollow?: readonly string[];
-  startedAt: number;
 }
 
-export function reportOf(outcome: Outcome): Report {
-  const { what, subject, signed, checked, findings, latestCutoffMs = null } = outcome;
-  const isDamaged = findings.count() > 0;
-  const verdict = verdictOf(outcome);
-  const { summary, follows, doesNotFollow } = verdict;
-  const unproven = [...verdict.unproven, ...(outcome.unproven ?? [])];
-  return {
-    what,
-    subject,
-    result: isDamaged ? 'damaged' : unproven.length > 0 ? 'unproven' : 'intact',
-    summary,
-    unproven,
-    checkpoint: signed && checkpointOf(signed),
-    seenBefore: outcome.seen
-      ? { size: outcome.seen.checkpoint.size, seenAt: outcome.seen.seenAt }
-      : null,
-    checked,
-    cutoff: latestCutoffMs === null ? null : formatAnyTimestamp(latestCutoffMs),
-    follows: isDamaged ? [] : [...follows, ...(outcome.follows ?? [])],
-    doesNotFollow: [...doesNotFollow, ...(outcome.doesNotFollow ?? [])],
-    firstDamage: firstDamageOf(outcome),
-    findings: {
-      count: findings.count(),
-      byCode: findings.countByCode(),
-      kept: [...findings.kept()].sort(bySequence),
-    },
-    seconds: (performance.now() - outcome.startedAt) / 1_000,
-  };
+/** One verification: its subject, what it has found, and the entries that it has read. */
+export class Verification {
+  readonly findings = createFindings();
+  readonly file = new EntryFile();
+  readonly #what: Report['what'];
+  readonly #subject: string;
+  readonly #startedAt = performance.now();
+
+  constructor(what: Report['what'], subject: string) {
+    this.#what = what;
+    this.#subject = subject;
+  }
+
+  close(): void {
+    this.file.close();
+  }
+
+  report(outcome: Outcome): Report {
+    const { findings } = this;
+    const { signed, checked, latestCutoffMs = null, seen } = outcome;
+    const isDamaged = findings.count() > 0;
+    const { summary, ...verdict } = verdictOf(outcome, findings);
+    const unproven = [...verdict.unproven, ...(outcome.unproven ?? [])];
+    return {
+      what: this.#what,
+      subject: this.#subject,
+      result: isDamaged ? 'damaged' : unproven.length > 0 ? 'unproven' : 'intact',
+      summary,
+      unproven,
+      checkpoint: signed && checkpointOf(signed),
+      seenBefore: seen ? { size: seen.checkpoint.size, seenAt: seen.seenAt } : null,
+      checked,
+      cutoff: latestCutoffMs === null ? null : formatAnyTimestamp(latestCutoffMs),
+      follows: isDamaged ? [] : [...verdict.follows, ...(outcome.follows ?? [])],
+      doesNotFollow: [...verdict.doesNotFollow, ...(outcome.doesNotFollow ?? [])],
+      firstDamage: this.#firstDamage(outcome.differs),
+      findings: {
+        count: findings.count(),
+        byCode: findings.countByCode(),
+        kept: [...findings.kept()].sort(bySequence),
+      },
+      seconds: (performance.now() - this.#startedAt) / 1_000,
+    };
+  }
+
+  #firstDamage(differs: Span | null | undefined): FirstDamage | null {
+    const first = this.findings.first();
+    // A range that ends before the first exact sequence contains earlier damage.
+    if (differs && (first === null || first.sequence > differs.to)) {
+      return positionOf(differs, null, this.file);
+    }
+    const { sequence = 0, eventId = null } = first ?? {};
+    return first && positionOf({ from: sequence, to: sequence }, eventId, this.file);
+  }
 }
 
 /** The conclusions of the passes; none if they were not run. */
-function verdictOf({ signed, findings, checked, ...outcome }: Outcome) {
+function verdictOf({ signed, checked, ...outcome }: Outcome, findings: Findings) {
   const none = { unproven: [], follows: [], doesNotFollow: [] };
   if (signed === null) {
     const summary = 'There is no valid checkpoint, so nothing can be verified.';
     return { summary, ...none };
   }
   const { checkpoint } = signed;
-  const against = `Against ${sizedCheckpoint(checkpoint)}`;
   const count = findings.count();
-  const summary = `${against}: ${count === 0 ? 'no damage in what was checked' : `${count} finding(s)`}.`;
+  const result = count === 0 ? 'no damage in what was checked' : `${count} finding(s)`;
+  const summary = `Against ${sizedCheckpoint(checkpoint)}: ${result}.`;
   if (checked.entries === undefined) return { summary, ...none };
-  const { unproven, follows, doesNotFollow } = logVerdict({
-    checkpoint,
-    findings,
-    counts: checked.bodies ?? null,
-    latestCutoffMs: outcome.latestCutoffMs ?? null,
-    plan: outcome.plan ?? null,
-    earlierSizes: outcome.earlierSizes ?? [],
-  });
-  return { summary, unproven, follows, doesNotFollow };
+  const { latestCutoffMs = null, plan = null, earlierSizes = [] } = outcome;
+  const counts = checked.bodies ?? null;
+  const input = { checkpoint, findings, counts, latestCutoffMs, plan, earlierSizes };
+  return { summary, ...logVerdict(input) };
 }
 
 /** Findings of the whole log come first. */
@@ -156,33 +171,11 @@ function checkpointOf({ checkpoint, signedBy, keys, note }: SignedCheckpoint) {
   return { origin, size, root: formatBase64(root), signedBy, keysFrom: keys.source, note };
 }
 
-function firstDamageOf({ findings, differs, eventIdAt = () => null }: Outcome): FirstDamage | null {
-  const position = findings.position();
-  // A range that ends before the first exact sequence contains earlier damage.
-  if (differs && (position === null || position.sequence > differs.to)) {
-    return positionOf(differs, null, eventIdAt);
-  }
-  if (position === null) return null;
-  return positionOf(
-    { from: position.sequence, to: position.sequence },
-    position.eventId,
-    eventIdAt,
-  );
-}
-
-function positionOf(
-  { from, to }: Span,
-  shown: string | null,
-  eventIdAt: (sequence: number) => string | null,
-): FirstDamage {
-  const logged = from === to ? eventIdAt(from) : null;
+function positionOf({ from, to }: Span, shown: string | null, file: EntryFile): FirstDamage {
+  const logged = from === to ? file.eventIdAt(from) : null;
   const eventId = shown ?? logged;
   const uuid = eventId === null ? null : uuidFromEventId(eventId);
   const timestamp = uuid && formatAnyTimestamp(uuidTimeMs(uuid));
   const loggedEventId = logged === eventId ? null : logged;
   return { sequence: from, lastSequence: to, eventId, timestamp, loggedEventId };
-}
-
-export function eventIdAt(file: EntryFile, sequence: number): string | null {
-  return sequence < file.size ? eventIdFromUuid(uuidFromBytes(file.at(sequence), 12)) : null;
 }

@@ -1,22 +1,26 @@
 import { readFileSync } from 'node:fs';
-import { type CapsuleContent, capsuleParts, verifyCapsule } from '@indelible/protocol';
+import {
+  type CapsuleContent,
+  capsuleParts,
+  createFindings,
+  verifyCapsule,
+} from '@indelible/protocol';
 import { UsageError } from '../io.ts';
-import { addDamage, createAllFindings } from './damage.ts';
+import { addDamage } from './damage.ts';
 import { sha } from './hashing.ts';
-import { type Report, reportOf } from './report.ts';
+import { type Report, Verification } from './report.ts';
 import { type KeySource, trustedCheckpoint } from './trusted-checkpoint.ts';
 
 /** Verifies an evidence capsule as its own page does, but with a program from elsewhere. */
 export async function verifyCapsuleFile(path: string, vkeys: readonly string[]): Promise<Report> {
-  const startedAt = performance.now();
   const parts = capsuleParts(readFileSync(path, 'utf8'));
   if (parts === null) throw new UsageError(`${path} is not an evidence capsule`);
-  const findings = createAllFindings();
+  const verification = new Verification('capsule', path);
   const pinned = vkeys.length > 0 ? vkeys : undefined;
   const { content, problems } = await verifyCapsule(sha, parts, pinned);
-  for (const problem of problems) addDamage(findings, 'malformed_file', problem);
+  for (const problem of problems) addDamage(verification.findings, 'malformed_file', problem);
   const rest = content === null ? { signed: null } : await concluded(content, pinned);
-  return reportOf({ what: 'capsule', subject: path, checked: {}, findings, startedAt, ...rest });
+  return verification.report({ checked: {}, ...rest });
 }
 
 async function concluded(content: CapsuleContent, pinned: readonly string[] | undefined) {
@@ -24,7 +28,7 @@ async function concluded(content: CapsuleContent, pinned: readonly string[] | un
   const source: KeySource = pinned === undefined ? 'capsule' : 'pinned';
   const keys = { source, vkeys: [...(pinned ?? data.vkeys)] };
   const note = new TextEncoder().encode(data.checkpoint);
-  const signed = await trustedCheckpoint(note, keys, createAllFindings());
+  const signed = await trustedCheckpoint(note, keys, createFindings());
   const { from, to } = data.search.filters;
   return {
     signed,

@@ -17,10 +17,10 @@ import {
 } from '@indelible/protocol';
 import type { BundleCheck } from '../bundle/verify-bundle.ts';
 import { UsageError } from '../io.ts';
-import { addDamage, createAllFindings } from './damage.ts';
+import { addDamage } from './damage.ts';
 import { sha } from './hashing.ts';
 import { type TileSource, tileNodes } from './log-source.ts';
-import { type Report, reportOf } from './report.ts';
+import { type Report, Verification } from './report.ts';
 import { checkpointOf, keysFor, logIdOf, nullWhenFailed, serviceTiles } from './service-log.ts';
 import { type SignedCheckpoint, trustedCheckpoint } from './trusted-checkpoint.ts';
 
@@ -44,22 +44,14 @@ export async function verifyReceipt(
   client: IndelibleClient,
   { path, vkeys }: ReceiptOptions,
 ): Promise<Report> {
-  const startedAt = performance.now();
   const receipt = readReceipt(path);
-  const findings = createAllFindings();
+  const verification = new Verification('receipt', path);
+  const { findings } = verification;
   if (receipt.tenantId !== null) requireSameTenant(receipt, await tenantOf(client));
   const proof = await client.log.proof(receipt.id).catch(nullWhenFailed);
   const run = { client, receipt, vkeys, findings };
   const judged = proof === null ? await judgeByEntry(run) : await judgeByProof(run, proof);
-  return reportOf({
-    what: 'receipt',
-    subject: path,
-    checked: {},
-    findings,
-    startedAt,
-    doesNotFollow: [proofLimits],
-    ...judged,
-  });
+  return verification.report({ checked: {}, doesNotFollow: [proofLimits], ...judged });
 }
 
 /** The tenant of the key, from any of its events; null if there are none. */

@@ -2,6 +2,7 @@ import { type IndelibleClient, IndelibleError } from '@indelible/client';
 import {
   type Checkpoint,
   equalBytes,
+  type Findings,
   FormatError,
   leafHash,
   type Plan,
@@ -10,15 +11,15 @@ import {
   ServiceRecords,
   tileWidth,
 } from '@indelible/protocol';
-import { type AllFindings, addDamage, createAllFindings } from './damage.ts';
-import { EntryFile } from './entry-file.ts';
+import { addDamage } from './damage.ts';
+import type { EntryFile } from './entry-file.ts';
 import { sha } from './hashing.ts';
 import { readBodies } from './log-bodies.ts';
 import { readEntries, type Span } from './log-entries.ts';
 import { inOrder, type Progress } from './log-source.ts';
 import { judgeNewer, NewerLines } from './newer-events.ts';
 import { requireProven } from './reopened-log.ts';
-import { eventIdAt, type Outcome, type Report, reportOf } from './report.ts';
+import { type Outcome, type Report, Verification } from './report.ts';
 import type { SeenCheckpoint, SeenCheckpoints } from './seen-checkpoints.ts';
 import { compareWithSeen, type SeenComparison } from './seen-comparison.ts';
 import {
@@ -61,21 +62,19 @@ export async function verifyTenant(
   client: IndelibleClient,
   options: TenantOptions,
 ): Promise<Report> {
-  const startedAt = performance.now();
-  const findings = createAllFindings();
-  const about = { what: 'log', subject: options.tenantId, findings, startedAt } as const;
+  const verification = new Verification('log', options.tenantId);
+  const { findings, file } = verification;
   const signed = await checkpointToVerify(client, options, findings);
-  if (signed === null) return reportOf({ ...about, signed, checked: {} });
-  const file = new EntryFile();
+  if (signed === null) return verification.report({ signed, checked: {} });
   const newer = new NewerLines(signed.checkpoint.size);
   try {
-    const outcome = await verifyAgainst({ client, options, findings, signed, file, newer });
-    const report = reportOf({ ...about, ...outcome, signed });
+    const run = { client, options, findings, signed, file, newer };
+    const report = verification.report(await verifyAgainst(run));
     // Unproven absences do not affect the entries: the log must continue from them.
     if (report.result !== 'damaged') options.seen.add(signed.note, new Date());
     return report;
   } finally {
-    file.close();
+    verification.close();
     newer.close();
   }
 }
@@ -84,7 +83,7 @@ export async function verifyTenant(
 async function checkpointToVerify(
   client: IndelibleClient,
   { vkeys, seen, refusal = null, isPassive = false }: TenantOptions,
-  findings: AllFindings,
+  findings: Findings,
 ): Promise<SignedCheckpoint | null> {
   try {
     const canSign = refusal === null && !isPassive;
@@ -110,15 +109,13 @@ async function checkpointToVerify(
 interface Run {
   client: IndelibleClient;
   options: TenantOptions;
-  findings: AllFindings;
+  findings: Findings;
   signed: SignedCheckpoint;
   file: EntryFile;
   newer: NewerLines;
 }
 
-type Verified = Omit<Outcome, 'what' | 'subject' | 'signed' | 'findings' | 'startedAt'>;
-
-async function verifyAgainst(run: Run): Promise<Verified> {
+async function verifyAgainst(run: Run): Promise<Outcome> {
   const { client, options, findings, signed, file, newer } = run;
   const { checkpoint } = signed;
   const { tenantId, progress, reopened, vkeys, refusal = null, now = Date.now } = options;
@@ -150,6 +147,7 @@ async function verifyAgainst(run: Run): Promise<Verified> {
   if (known.reopened !== null) requireProven(known.reopened, records, findings);
   const span = differs ?? rolledBackSpan(known, checkpoint.size);
   return {
+    signed,
     checked: {
       ...{ entries, tiles, bodies: counts },
       ...(newer.count > 0 ? { newer: { events: newer.count, size } } : {}),
@@ -159,7 +157,6 @@ async function verifyAgainst(run: Run): Promise<Verified> {
     earlierSizes: earlier.map((each) => each.size),
     differs: await exactly(run, span),
     doesNotFollow: [...known.doesNotFollow, ...elsewhere(all, seen)],
-    eventIdAt: (sequence) => eventIdAt(file, sequence),
   };
 }
 
@@ -171,7 +168,7 @@ function rolledBackSpan({ isRolledBack, earlier }: SeenComparison, size: number)
 /** As precise as proofs of the events can show, if nothing else was exact. */
 async function exactly(run: Run, span: Span | null): Promise<Span | null> {
   const { client, findings, file, signed, options } = run;
-  const isKnown = span === null || span.from === span.to || findings.position() !== null;
+  const isKnown = span === null || span.from === span.to || findings.first() !== null;
   // Avoids a record in the log for each proof.
   const isDone = isKnown || file.size < signed.checkpoint.size || options.isRecorded;
   return isDone ? span : narrowed(client, span, file, signed.checkpoint);
@@ -216,7 +213,7 @@ async function fitsProof(
   file: EntryFile,
   sequence: number,
 ): Promise<boolean> {
-  const id = eventIdAt(file, sequence);
+  const id = file.eventIdAt(sequence);
   const leaf = leafHash(sha, file.at(sequence));
   if (id === null) return true;
   try {

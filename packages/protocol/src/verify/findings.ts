@@ -55,23 +55,25 @@ export interface Findings {
   countByCode(): Partial<Record<FindingCode, number>>;
   /** The first 100, in the order in which they were found. */
   kept(): readonly Finding[];
-  /** The finding with the smallest sequence; null if none has a sequence. */
-  first(): Finding | null;
+  /** The smallest sequence of all findings, and the event named for it; null without one. */
+  first(): { sequence: number; eventId: string | null } | null;
 }
 
 export function createFindings(): Findings {
   const counts: Partial<Record<FindingCode, number>> = {};
   const kept: Finding[] = [];
-  let first: Finding | null = null;
+  let first: { sequence: number; eventId: string | null } | null = null;
   let count = 0;
   return {
     add(finding) {
       count += 1;
       counts[finding.code] = (counts[finding.code] ?? 0) + 1;
       if (kept.length < findingsKeptMax) kept.push(finding);
-      const { sequence } = finding;
+      const { sequence, eventId } = finding;
       if (sequence === null) return;
-      if (first === null || first.sequence === null || sequence < first.sequence) first = finding;
+      if (first === null || sequence < first.sequence) first = { sequence, eventId };
+      // Of several findings for one sequence, any may name the event.
+      else if (sequence === first.sequence) first.eventId ??= eventId;
     },
     count: () => count,
     countByCode: () => ({ ...counts }),

@@ -26,10 +26,8 @@ function verdictOf(counts: Partial<BodyCounts> | null, earlierSizes: number[] = 
   });
 }
 
-test('an undamaged log is called intact against its checkpoint, and no more is claimed', () => {
-  const { code, summary, follows, doesNotFollow } = verdictOf({}, [120]);
-  expect(code).toBe('intact');
-  expect(summary).toBe(`Against checkpoint ${origin} of size 300: no damage in what was checked.`);
+test('of an undamaged log no more is claimed than was checked', () => {
+  const { follows, doesNotFollow } = verdictOf({}, [120]);
   expect(follows).toEqual([
     'The 300 entries match the signed checkpoint, in order: none was changed, removed, ' +
       'inserted or moved.',
@@ -65,8 +63,7 @@ test('with bodies absent it is not said that every entry has its event', () => {
 });
 
 test('absences that somebody merely states keep a log from being called intact', () => {
-  const { code, unproven, follows } = verdictOf({ intact: 297, stated: 3 });
-  expect(code).toBe('unproven');
+  const { unproven, follows } = verdictOf({ intact: 297, stated: 3 });
   expect(unproven.join()).toMatch(
     /^3 events are absent. The only explanation is the stated cutoff/,
   );
@@ -74,16 +71,23 @@ test('absences that somebody merely states keep a log from being called intact',
   expect(verdictOf({}).unproven).toEqual([]);
 });
 
-test('a damaged log is called so, with the first place that is known, and nothing follows', () => {
+test('of a damaged log nothing follows', () => {
   const findings = createFindings();
-  const input = { checkpoint, counts: allIntact, latestCutoffMs: null, earlierSizes: [] };
   findings.add({ code: 'root_mismatch', sequence: null, eventId: null, message: 'x' });
-  const unknown = logVerdict({ ...input, findings });
-  expect(unknown).toMatchObject({ code: 'damaged', follows: [] });
-  expect(unknown.summary).toContain('The first damaged entry is unknown');
-  findings.add({ code: 'missing_body', sequence: 9, eventId: 'evt_audit_x', message: 'x' });
-  findings.add({ code: 'missing_body', sequence: 5, eventId: null, message: 'x' });
-  expect(logVerdict({ ...input, findings }).summary).toBe(
-    `Against checkpoint ${origin} of size 300: 3 finding(s). The first damaged entry found is 5.`,
-  );
+  const { follows } = logVerdict({
+    ...{ checkpoint, findings, counts: allIntact, latestCutoffMs: null, earlierSizes: [] },
+  });
+  expect(follows).toEqual([]);
+});
+
+test('the first damage is the smallest sequence, with the event that any finding names', () => {
+  const findings = createFindings();
+  const add = (sequence: number | null, eventId: string | null) =>
+    findings.add({ code: 'missing_body', sequence, eventId, message: 'x' });
+  add(null, null);
+  expect(findings.first()).toBeNull();
+  add(9, 'evt_audit_x');
+  add(5, null);
+  add(5, 'evt_audit_y');
+  expect(findings.first()).toEqual({ sequence: 5, eventId: 'evt_audit_y' });
 });

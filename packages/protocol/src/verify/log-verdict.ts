@@ -1,22 +1,16 @@
 import { withholdableSegments } from '../event/event-body.ts';
 import { formatTimestamp } from '../event/timestamp.ts';
-import { type Checkpoint, sizedCheckpoint } from '../log/checkpoint.ts';
+import type { Checkpoint } from '../log/checkpoint.ts';
 import type { BodyCounts } from './body-pass.ts';
 import type { Findings } from './findings.ts';
 import type { ProvenCover } from './proven-cover.ts';
 
-/**
- * The outcome of verifying a log. `intact` refers to what was checked; `follows` lists it.
- * `unproven`: there is no damage, but only an unproven statement explains missing parts.
- */
+/** What the passes over a log show, a sentence each. */
 export interface LogVerdict {
-  code: 'intact' | 'unproven' | 'damaged';
-  summary: string;
-  /** Why an undamaged log is not `intact`, a sentence each. */
+  /** Why an undamaged log is not intact. */
   unproven: string[];
-  /** What was proven, a sentence each; empty if damaged. */
+  /** What was proven; nothing if the log is damaged. */
   follows: string[];
-  /** What was not proven, a sentence each. */
   doesNotFollow: string[];
 }
 
@@ -35,22 +29,9 @@ export interface LogVerdictInput {
 
 /** Describes the outcome of both passes; claims only what was checked. */
 export function logVerdict(input: LogVerdictInput): LogVerdict {
-  const { findings } = input;
-  const against = `Against ${sizedCheckpoint(input.checkpoint)}`;
-  const doesNotFollow = limitsOf(input);
-  const unproven = unprovenIn(input);
-  if (findings.count() === 0) {
-    const code = unproven.length === 0 ? 'intact' : 'unproven';
-    const summary = `${against}: no damage in what was checked.`;
-    return { code, summary, unproven, follows: shownBy(input), doesNotFollow };
-  }
-  const first = findings.first();
-  const where =
-    first === null
-      ? 'The first damaged entry is unknown.'
-      : `The first damaged entry found is ${first.sequence}${first.eventId ? ` (${first.eventId})` : ''}.`;
-  const summary = `${against}: ${findings.count()} finding(s). ${where}`;
-  return { code: 'damaged', summary, unproven, follows: [], doesNotFollow };
+  const isDamaged = input.findings.count() > 0;
+  const follows = isDamaged ? [] : shownBy(input);
+  return { unproven: unprovenIn(input), follows, doesNotFollow: limitsOf(input) };
 }
 
 function unprovenIn({ counts, latestCutoffMs }: LogVerdictInput): string[] {
