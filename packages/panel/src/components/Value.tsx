@@ -1,5 +1,5 @@
-import type { FacetName } from '@indelible/protocol';
 import type { ReactNode } from 'react';
+import type { FacetValue } from './ValueMenu.tsx';
 import { useMenus } from './ValueMenuProvider.tsx';
 
 interface ValueProps extends FacetValue {
@@ -23,14 +23,4 @@ export function Value({ children, className = '', tabbable = true, ...value }: V
       {children}
     </button>
   );
-}
-
-/** A value that can be filtered by: its menu offers "only this" and "not this". */
-export interface FacetValue {
-  facet: FacetName;
-  value: string;
-  /** Its display text. */
-  label: string;
-  /** The resource whose versions the menu links to. */
-  resourceId?: string;
 }

@@ -1,3 +1,4 @@
+import type { FacetName } from '@indelible/protocol';
 import { Copy, Filter, FilterX, History } from 'lucide-react';
 import type { RefObject } from 'react';
 import { Menu, MenuItem, Popover } from 'react-aria-components';
@@ -5,7 +6,16 @@ import { useTexts } from '../i18n/texts.tsx';
 import { paths } from '../paths.ts';
 import { changed, type EventSearch, onlyValue, withValue } from '../search/event-search.ts';
 import { useEventSearch, useGo, usePath } from '../use-location.ts';
-import type { FacetValue } from './Value.tsx';
+
+/** A value that can be filtered by: its menu offers "only this" and "not this". */
+export interface FacetValue {
+  facet: FacetName;
+  value: string;
+  /** Its display text. */
+  label: string;
+  /** The resource whose versions the menu links to. */
+  resourceId?: string;
+}
 
 interface ValueMenuProps {
   anchor: RefObject<HTMLElement | null>;

@@ -9,7 +9,7 @@ import {
   useRef,
   useState,
 } from 'react';
-import type { FacetValue } from './Value.tsx';
+import type { FacetValue } from './ValueMenu.tsx';
 
 const ValueMenu = lazy(() => import('./ValueMenu.tsx'));
 const MomentCard = lazy(() => import('./MomentCard.tsx'));
