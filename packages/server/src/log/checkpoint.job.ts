@@ -61,6 +61,9 @@ interface RoundResult {
   halted: string | null;
 }
 
+/** Returns the number of released checkpoints, or what they would contradict. */
+type RoundWork = (tx: WriterTx, round: number, taken: TakenRound) => Promise<number | string>;
+
 const logsPerRound = 20_000;
 const signaturesAtOnce = 25;
 const demandWaitMsMax = 8_000;
@@ -204,23 +207,29 @@ export class CheckpointJob {
   }
 
   /** Runs `work` with the first free round; null if another process is in a round. */
-  async #inRound(
-    wait: boolean,
-    work: (tx: WriterTx, round: number, taken: TakenRound) => Promise<number | string>,
-  ): Promise<RoundResult | null> {
+  async #inRound(wait: boolean, work: RoundWork): Promise<RoundResult | null> {
     await this.requireOwnStore();
-    const result = await write(this.#deps.db, async (tx): Promise<RoundResult | null> => {
+    for (;;) {
+      const result = await this.#tryRound(wait, work).finally(() => this.#tellAlarms());
+      if (result === 'found') continue;
+      if (result) this.#look(result.halted);
+      return result;
+    }
+  }
+
+  /** 'found': a round that was in the object store alone is released now. */
+  #tryRound(wait: boolean, work: RoundWork): Promise<RoundResult | 'found' | null> {
+    return write(this.#deps.db, async (tx) => {
       const taken = await takeRound(tx, wait);
       if (!taken || taken.halted !== null) return taken && { published: 0, halted: taken.halted };
       const round = await this.#guard.firstFree(tx, taken);
+      if (round === null) return 'found';
       const done = typeof round === 'string' ? round : await work(tx, round, taken);
       if (typeof done === 'number') return { published: done, halted: null };
       const halted = haltSentence(done);
       await haltLog(tx, halted);
       return { published: 0, halted };
-    }).finally(() => this.#tellAlarms());
-    if (result) this.#look(result.halted);
-    return result;
+    });
   }
 
   /** In its own transaction: a failing round rolls back everything else. */
@@ -238,7 +247,6 @@ export class CheckpointJob {
     this.#halted = halted;
   }
 
-  /** Returns the number of released checkpoints, or what they would contradict. */
   async #publish(
     tx: WriterTx,
     round: number,

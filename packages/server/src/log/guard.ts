@@ -69,14 +69,14 @@ export class RoundGuard {
 
   /**
    * The first free number after the database's `last` round, or what shows that the database was
-   * rewound or changed. Releases rounds that are in the store but not in the database, if the
-   * service signed them and the logs match. Throws if the last round is not in the store: then
-   * nothing can be compared, and nothing must be signed.
+   * rewound or changed. Null: it has released a round that is in the store but not in the database,
+   * which the service signed and the logs match; commit, and ask again. Throws if the last round is
+   * not in the store: then nothing can be compared, and nothing must be signed.
    */
   async firstFree(
     tx: WriterTx,
     { round: last, seed }: Pick<TakenRound, 'round' | 'seed'>,
-  ): Promise<number | string> {
+  ): Promise<number | string | null> {
     const keys = { known: await this.#keys(tx), own: [await seedSigner(seed).publicKey()] };
     const state = await this.#stateAt(last, keys.known);
     if (Buffer.compare(await releasedState(tx), state) !== 0) {
@@ -88,6 +88,7 @@ export class RoundGuard {
       if (body === null) return (await this.#publishedBehind(round, keys)) ?? round;
       const finding = await this.#take(tx, round, body, keys);
       if (finding) return `checkpoint round ${round} is already published, and ${finding}`;
+      if (!this.#foreign.has(round)) return null;
     }
   }
 

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { codeOf } from '../postgres/embedded/error-code.ts';
+import { onNodes } from './cluster.ts';
 import { databaseUrl } from './global-setup.ts';
 import { storedHistories } from './intact.ts';
 import type { History } from './one-history.ts';
@@ -32,10 +33,7 @@ export class Backups {
   /** Replaces the database by a copy, while services are connected. */
   async restore(name: string): Promise<void> {
     const future = `${this.#live}_future_${this.#made.length}`;
-    await this.#alone(this.#live, async (admin) => {
-      await admin.query(`ALTER DATABASE ${this.#live} RENAME TO ${future}`);
-      return future;
-    });
+    await this.#alone(this.#live, future, `ALTER DATABASE ${this.#live} RENAME TO ${future}`);
     this.#made.push(future);
     await this.#copy(name, this.#live);
   }
@@ -65,46 +63,38 @@ export class Backups {
   }
 
   async drop(): Promise<void> {
-    await this.#asAdmin(async (admin) => {
-      for (const name of this.#made) await admin.query(`DROP DATABASE ${name} WITH (FORCE)`);
+    await this.#onNodes(async (node) => {
+      for (const name of this.#made) await ended(node, name, `DROP DATABASE ${name} WITH (FORCE)`);
     });
   }
 
   async #copy(from: string, to: string): Promise<void> {
-    await this.#alone(from, async (admin) => {
-      await admin.query(`CREATE DATABASE ${to} TEMPLATE ${from} STRATEGY file_copy`);
-      return from;
-    });
+    await this.#alone(from, from, `CREATE DATABASE ${to} TEMPLATE ${from} STRATEGY file_copy`);
   }
 
-  /** No client may be connected meanwhile; `work` returns the name that the database has then. */
-  async #alone(database: string, work: (admin: pg.Client) => Promise<string>): Promise<void> {
-    await this.#asAdmin(async (admin) => {
-      await admin.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS false`);
-      const name = await this.#ended(admin, database, work);
-      await admin.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
-    });
+  /** No client may be connected to any node meanwhile. `name`: the database's after `sql`. */
+  async #alone(database: string, name: string, sql: string): Promise<void> {
+    await this.#onNodes((node) => allowConnections(node, database, false));
+    await this.#onNodes((node) => ended(node, database, sql));
+    await this.#onNodes((node) => allowConnections(node, name, true));
   }
 
-  async #ended(
-    admin: pg.Client,
-    database: string,
-    work: (admin: pg.Client) => Promise<string>,
-  ): Promise<string> {
-    const all = 'SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = $1';
-    await admin.query(all, [database]);
-    try {
-      return await work(admin);
-    } catch (error) {
-      // A connection that was being made is not listed yet.
-      if (codeOf(error) === objectInUse) return this.#ended(admin, database, work);
-      throw error;
-    }
+  #onNodes(work: (node: pg.Client) => Promise<unknown>): Promise<void> {
+    return onNodes(databaseUrl(this.#ownerUrl, 'postgres'), work);
   }
+}
 
-  async #asAdmin(work: (admin: pg.Client) => Promise<void>): Promise<void> {
-    const admin = new pg.Client({ connectionString: databaseUrl(this.#ownerUrl, 'postgres') });
-    await admin.connect();
-    await work(admin).finally(() => admin.end());
+const allowConnections = (node: pg.Client, database: string, allowed: boolean) =>
+  node.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS ${allowed}`);
+
+async function ended(node: pg.Client, database: string, sql: string): Promise<void> {
+  const all = 'SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = $1';
+  await node.query(all, [database]);
+  try {
+    await node.query(sql);
+  } catch (error) {
+    // A connection that was being made is not listed yet.
+    if (codeOf(error) === objectInUse) return ended(node, database, sql);
+    throw error;
   }
 }

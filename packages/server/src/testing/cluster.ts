@@ -47,7 +47,16 @@ export async function setUpCluster(
 
 const template = (url: string) => Object.assign(new URL(url), { pathname: '/template' }).href;
 
-async function on(url: string, work: (node: pg.Client) => Promise<unknown>): Promise<void> {
+/** On every node of the cluster; without one, on the server of `url`. */
+export async function onNodes(
+  url: string,
+  work: (node: pg.Client) => Promise<unknown>,
+): Promise<void> {
+  const nodes = clusterNodes();
+  await Promise.all((nodes.length > 0 ? nodes : [url]).map((node) => on(node, work)));
+}
+
+export async function on(url: string, work: (node: pg.Client) => Promise<unknown>): Promise<void> {
   const node = new pg.Client({ connectionString: url });
   await node.connect();
   try {

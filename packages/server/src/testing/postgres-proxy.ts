@@ -1,6 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createConnection, createServer, type Server, type Socket } from 'node:net';
+import {
+  createConnection,
+  createServer,
+  type NetConnectOpts,
+  type Server,
+  type Socket,
+} from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -11,28 +17,34 @@ import { join } from 'node:path';
 export type CommitFault = 'commit lost' | 'answer lost' | 'silence';
 
 /**
- * A proxy between a service and PostgreSQL on a Unix socket; forwards everything until it is told
+ * A proxy on a Unix socket between a service and PostgreSQL; forwards everything until it is told
  * to disturb the next COMMIT. A protocol message is a letter and a length.
  */
 export class PostgresProxy {
   readonly #server: Server;
   readonly #folder: string;
-  readonly #upstream: string;
+  readonly #upstream: NetConnectOpts;
+  readonly #file: string;
   readonly #sockets = new Set<Socket>();
   #fault: CommitFault | undefined;
   #broken = 0;
   #isCut = false;
 
-  /** `url` names the server's socket folder (`host`). */
+  /** `url` names the server's socket folder (`host`), or its address. */
   constructor(url: string) {
-    this.#upstream = join(new URL(url).searchParams.get('host') ?? '', '.s.PGSQL.5432');
+    const { hostname, port, searchParams } = new URL(url);
+    const folder = searchParams.get('host');
+    this.#file = `.s.PGSQL.${port || '5432'}`;
+    this.#upstream = folder
+      ? { path: join(folder, this.#file) }
+      : { host: hostname, port: Number(port) };
     this.#folder = mkdtempSync(join(tmpdir(), `indelible-proxy-${randomBytes(2).toString('hex')}`));
     this.#server = createServer((client) => this.#serve(client));
   }
 
   /** Listens and returns the URL of the proxy. */
   async open(url: string): Promise<string> {
-    const path = join(this.#folder, '.s.PGSQL.5432');
+    const path = join(this.#folder, this.#file);
     await new Promise<void>((resolve) => this.#server.listen(path, resolve));
     const through = new URL(url);
     through.searchParams.set('host', this.#folder);

@@ -14,7 +14,7 @@ import { openObjectStore } from '../objects/open-store.ts';
 import { type Clock, createClock } from '../postgres/clock.ts';
 import { type Database, openDatabase, withOwnerSession } from '../postgres/db.ts';
 import { storePlans } from '../tenants/plans.store.ts';
-import { clusterNodes } from './cluster.ts';
+import { clusterNodes, on, onNodes } from './cluster.ts';
 import { expectAnswerAsDocumented, shareDocument } from './documented.ts';
 import { databaseUrl } from './global-setup.ts';
 
@@ -223,7 +223,7 @@ async function makeTenant(
 }
 
 async function clone(ownerUrl: string, from: string, name: string): Promise<void> {
-  await asOwner(ownerUrl, async (client) => {
+  await on(ownerUrl, async (client) => {
     // Concurrent clones would see each other's connection to the template.
     await client.query('SELECT pg_advisory_lock(1)');
     await onNodes(ownerUrl, async (node) => {
@@ -235,25 +235,6 @@ async function clone(ownerUrl: string, from: string, name: string): Promise<void
   });
 }
 
-/** On the shared PostgreSQL, or on every node of the cluster. */
-async function onNodes(ownerUrl: string, work: (node: pg.Client) => Promise<unknown>) {
-  const nodes = clusterNodes();
-  await Promise.all((nodes.length > 0 ? nodes : [ownerUrl]).map((url) => asOwner(url, work)));
-}
-
 async function drop(ownerUrl: string, name: string): Promise<void> {
   await onNodes(ownerUrl, (node) => node.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
-}
-
-async function asOwner(
-  ownerUrl: string,
-  work: (client: pg.Client) => Promise<unknown>,
-): Promise<void> {
-  const client = new pg.Client({ connectionString: ownerUrl });
-  await client.connect();
-  try {
-    await work(client);
-  } finally {
-    await client.end();
-  }
 }
