@@ -14,6 +14,7 @@ test.each([
   ['会议室 Queue', '会 议 室 queue'],
   ['Привет, мир', 'привет мир'],
   ['ﬁle ①', 'file 1'],
+  ['re\u00admo\u200dved \u202emenu, محـمد, one\u200btwo', 'removed menu محمد one two'],
   ['…!?', ''],
 ])('%s has the words %s', (text, words) => {
   expect(wordsOf(text).join(' ')).toBe(words);
@@ -72,9 +73,23 @@ test('a text matches a query exactly if each word is there or begins one', () =>
   );
 });
 
+test('the words of a very long text of colons or groups are found in linear time', () => {
+  const processorMs = (text: string) => {
+    const before = process.cpuUsage();
+    wordsOf(text);
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / 1_000;
+  };
+  for (const part of [':', 'a:', '1.', ': :', ':a', 'é:']) {
+    expect(processorMs(part.repeat(60_000))).toBeLessThan(1_000);
+  }
+});
+
 test('very long words are cut in events and queries alike', () => {
   const long = 'x'.repeat(wordCharactersMax + 10);
   expect(wordsOf(long)).toEqual([long.slice(0, wordCharactersMax)]);
   expect(matchesWords(wordsOf(long), `${long}y`)).toBe(true);
   expect(wordMatches('xx', 'xxx')).toBe(false);
+  const half = `${'x'.repeat(wordCharactersMax - 1)}𐐨`;
+  expect(wordsOf(half)).toEqual([half.slice(0, wordCharactersMax - 1)]);
 });

@@ -3,7 +3,7 @@
  * query use the same rules, so they agree on every event.
  */
 
-/** A longer word is cut, in events and in queries. */
+/** Of UTF-16. A longer word is cut, in events and in queries. */
 export const wordCharactersMax = 64;
 /** In one query. */
 export const queryWordsMax = 20;
@@ -11,8 +11,9 @@ export const queryCharactersMax = 1_000;
 /** A shorter word of a query must be a whole word of the event. */
 export const prefixCharactersMin = 3;
 
-// Numbers keep their dots and hexadecimal groups their colons: an IP address is one word.
-const ipv6 = '(?=:*[0-9a-f])[0-9a-f]*:(?:[0-9a-f]*:)+[0-9a-f]*';
+// Numbers keep their dots and hexadecimal groups their colons: an IP address is one word. None
+// begins within colons: looking ahead from each of many would take quadratic time.
+const ipv6 = '(?<!:)(?=:*[0-9a-f])[0-9a-f]*:(?:[0-9a-f]*:)+[0-9a-f]*';
 const numbers = '[0-9]+(?:\\.[0-9]+)+';
 const asciiPattern = new RegExp(`(?<![0-9a-z])(?:${ipv6}|${numbers})(?![0-9a-z])|[0-9a-z]+`, 'g');
 // In scripts without spaces each character is a word.
@@ -26,10 +27,13 @@ const wordPattern = new RegExp(
 // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII
 const ascii = /^[\x00-\x7f]*$/;
 
+/** Accents, and what is not seen in a word (UAX #29): soft hyphens, joiners, the Arabic tatweel. */
+const ignored = /(?!\u200b)[\p{M}\p{Cf}\u0640]/gu;
+
 /** The text without case, accents and compatibility forms: `Straße` and `STRASSE` are equal. */
 export function folded(text: string): string {
   if (ascii.test(text)) return text.toLowerCase();
-  const plain = text.normalize('NFKD').replace(/\p{M}/gu, '');
+  const plain = text.normalize('NFKD').replace(ignored, '');
   // Upper case first: it unites ß with ss. Lower case writes a final Σ in another way.
   return plain.toUpperCase().toLowerCase().replaceAll('ς', 'σ').normalize('NFKD');
 }
@@ -38,9 +42,13 @@ export function folded(text: string): string {
 export function wordsOf(text: string): string[] {
   const plain = folded(text);
   const words = plain.match(ascii.test(plain) ? asciiPattern : wordPattern) ?? [];
-  return words.map((word) =>
-    word.length > wordCharactersMax ? word.slice(0, wordCharactersMax) : word,
-  );
+  return words.map((word) => (word.length > wordCharactersMax ? cut(word) : word));
+}
+
+/** Never within a character: half of one is no UTF-8, and an erasure would not find it again. */
+function cut(word: string): string {
+  const isHalf = (word.codePointAt(wordCharactersMax - 1) ?? 0) > 0xffff;
+  return word.slice(0, isHalf ? wordCharactersMax - 1 : wordCharactersMax);
 }
 
 /** Whether `word` of a query stands for this word of an event: a prefix, or the whole if short. */

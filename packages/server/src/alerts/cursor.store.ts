@@ -19,6 +19,9 @@ export interface AlertCursor {
   lateSkipped: number;
 }
 
+/** No message is due later than this, no silence later than this after its window. */
+const aheadMsMax = 600_000;
+
 /**
  * Claims the tenant with events to evaluate, or a due silence or message, that has waited longest.
  * Nothing is due while recording is stopped, because no alert could be recorded, nor for an
@@ -36,9 +39,10 @@ export async function claimCursor(
         JOIN log_heads h ON h.tenant_id = c.tenant_id
       WHERE (c.lease IS NULL OR c.lease_until <= $1) AND h.closed_at IS NULL
         AND (c.next_sequence < h.size OR EXISTS (SELECT 1 FROM alert_rules r WHERE r.tenant_id = c.tenant_id
-          AND (r.silent_at <= $1 OR r.tell_at <= $1)))
+          AND (r.silent_at <= $1 OR r.tell_at <= $1 OR r.tell_at > $2 OR r.silent_at > $2
+            + make_interval(mins => (r.settings->>'windowMinutes')::int))))
       ORDER BY c.served_at, c.tenant_id LIMIT ${candidatesMax}`,
-    values: [new Date(nowMs)],
+    values: [new Date(nowMs), new Date(nowMs + aheadMsMax)],
   });
   return firstClaimed(tx, due, ({ tenantId }) => ({
     name: 'claim-alert-cursor',

@@ -4,6 +4,7 @@ import {
   eventIdFromUuid,
   eventMatches,
   formatTimestamp,
+  futureMsMax,
   type ListQuery,
   type ShownEvent,
   uuidTimeMs,
@@ -17,6 +18,7 @@ import { type Candidate, type Finding, minuteMs } from './evaluate.ts';
 import { lateMs } from './recall.store.ts';
 import { ruleFilter, settingsOf, watchOf } from './rule.ts';
 import type { RuleRow } from './store.ts';
+import { isDue } from './tell.ts';
 import { type Opened, ofKnownActors, openWatch, rememberedMax, type Watch } from './watch.ts';
 
 /** What a rule makes of a batch: findings to raise, and when a rule of silence looks next. */
@@ -138,6 +140,7 @@ export async function evaluateBatch(
 ): Promise<Batch> {
   const compared = rules.map((rule) => comparedOf(rule, tx.tenantId));
   const { events, end } = await readBatch(tx, nextSequence, compared, visible);
+  const isLate = (event: BatchEvent) => latenessOf(event, nowMs) > lateMs;
   const inTime = events.filter((event) => !isLate(event) && !isAboutAlerts(event));
   const matches = matchesOf(inTime, compared);
   const outcomes: RuleOutcome[] = [];
@@ -195,7 +198,9 @@ type RecallOf = Parameters<Watch['recall']> extends [TenantTx, ...infer Rest] ? 
 const isCancelled = (error: unknown) =>
   error instanceof Error && 'code' in error && ['57014', '55P03'].includes(String(error.code));
 
-const isLate = ({ atMs, receivedMs }: BatchEvent) => receivedMs - atMs > lateMs;
+/** After a clock that was ahead, times of receipt stay ahead until it is that time. */
+const latenessOf = ({ atMs, receivedMs }: BatchEvent, nowMs: number) =>
+  Math.min(receivedMs, nowMs) - atMs;
 
 /** Alerts, and messages that tell of them: rules that these set off would never end. */
 function isAboutAlerts({ shown }: BatchEvent): boolean {
@@ -281,8 +286,8 @@ async function lookForSilence(
   const unchanged = { rule, findings: [], dropped: [] };
   const last = matched.at(-1);
   if (silentAtMs === null) return last ? { ...unchanged, silentAtMs: nowMs + windowMs } : unchanged;
-  if (silentAtMs > nowMs || !isAtEnd) return unchanged;
-  const since = { ...filter, from: nowMs - windowMs + 1 };
+  if (!isDue(silentAtMs, nowMs, windowMs + futureMsMax) || !isAtEnd) return unchanged;
+  const since = { ...filter, from: nowMs - windowMs + 1, to: nowMs + futureMsMax };
   const newest: ListQuery = {
     ...asInLog,
     sort: 'timestamp',

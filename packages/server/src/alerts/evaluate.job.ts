@@ -11,11 +11,10 @@ import {
   moveCursor,
   releaseCursor,
 } from './cursor.store.ts';
-import { minuteMs } from './evaluate.ts';
 import { type Batch, evaluateBatch, RuleMemory, shortened } from './evaluate-batch.ts';
 import { watchOf } from './rule.ts';
 import { listRules, type RuleRow, rulesToChange, saveRule } from './store.ts';
-import { type TellDeps, tellDue } from './tell.ts';
+import { type TellDeps, tellDue, tellEveryMs } from './tell.ts';
 
 export interface EvaluateDeps extends TellDeps {
   db: Database;
@@ -31,8 +30,6 @@ const leaseMs = 30_000;
 const timeSliceMs = 1_000;
 /** Tenants whose rules a process remembers. */
 const memoriesMax = 500;
-/** At most one message about a rule in this time. */
-const tellEveryMs = 10 * minuteMs;
 
 /** Evaluates the rules of all tenants: several at once, each by one process at a time. */
 export function createAlertWorker(deps: EvaluateDeps): LeasedWorker<LeasedCursor> {
@@ -144,6 +141,7 @@ function isUnchanged(now: RuleRow, read: RuleRow): boolean {
 function withUntold(row: RuleRow, raised: readonly string[], nowMs: number): RuleRow {
   const isMuted = row.mutedUntilMs !== null && row.mutedUntilMs > nowMs;
   if (raised.length === 0 || isMuted) return row;
-  const earliestMs = row.toldAtMs === null ? nowMs : Math.max(nowMs, row.toldAtMs + tellEveryMs);
+  const toldMs = Math.min(row.toldAtMs ?? 0, nowMs); // by a clock that was ahead
+  const earliestMs = Math.max(nowMs, toldMs + tellEveryMs);
   return { ...row, untold: [...row.untold, ...raised], tellAtMs: row.tellAtMs ?? earliestMs };
 }

@@ -58,6 +58,19 @@ test('a threshold is reached by events of one group within the window, and then 
   expect(findings(byIp, [at(0, { actorIp: null }), at(1, { actorIp: null })])).toEqual([]);
 });
 
+test('a late event counts with those of its own time, and keeps those of another from counting', () => {
+  const rule = () => new ThresholdEvaluator(settings({ count: 3, windowMinutes: 10 }));
+  const taken = (...minutes: number[]) =>
+    findings(
+      rule(),
+      minutes.map((minute) => at(minute * minuteMs)),
+    ).map((ms) => ms / minuteMs);
+  expect(taken(50, 0, 1), 'two that are fifty minutes late').toEqual([]);
+  expect(taken(50, 0, 1, 51, 52)).toEqual([52]);
+  expect(taken(50, 0, 51, 1, 2, 52)).toEqual([2, 52]);
+  expect(taken(50, 58, 54), 'between the others').toEqual([54]);
+});
+
 test('a threshold that must be followed is reached by the event that follows, of the same group in time', () => {
   const rule = () =>
     new ThresholdEvaluator(

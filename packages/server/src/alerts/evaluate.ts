@@ -117,7 +117,9 @@ export class ThresholdEvaluator implements Evaluator {
     const within = follows ? [...this.#within(group, atMs), timed] : this.#add(group, timed);
     const needed = this.#isFollowed ? this.#count + 1 : this.#count;
     if (within.length < needed || follows !== this.#isFollowed) return null;
-    this.#groups.set(group, []);
+    const known = this.#groups.get(group) ?? [];
+    const apart = known.filter((each) => !this.#isNear(each, atMs));
+    this.#groups.set(group, apart);
     this.#quietUntil.set(group, atMs + this.#windowMs);
     const events = within.slice(-eventsNamedMax).map(({ uuid, sequence }) => ({ uuid, sequence }));
     return { atMs, group: group || null, count: within.length, events };
@@ -135,14 +137,20 @@ export class ThresholdEvaluator implements Evaluator {
     this.#groups.set(group, known);
     // Fewer are no finding, however old: looking for old ones each time would take long.
     if (known.length < this.#count) return known;
-    const within = this.#within(group, event.atMs).slice(-this.#count);
-    this.#groups.set(group, within);
-    return within;
+    // Those of an hour before may count together with an event that comes late.
+    const sinceMs = event.atMs - this.#windowMs - hourMs;
+    const kept = known.filter(({ atMs }) => atMs > sinceMs).slice(-2 * this.#count);
+    this.#groups.set(group, kept);
+    return this.#within(group, event.atMs).slice(-this.#count);
   }
 
-  #within(group: string, untilMs: number): Timed[] {
-    const since = untilMs - this.#windowMs;
-    return (this.#groups.get(group) ?? []).filter(({ atMs }) => atMs > since);
+  #within(group: string, atMs: number): Timed[] {
+    return (this.#groups.get(group) ?? []).filter((each) => this.#isNear(each, atMs));
+  }
+
+  /** Also if it is later, for an event that comes late. */
+  #isNear(event: Timed, atMs: number): boolean {
+    return Math.abs(event.atMs - atMs) < this.#windowMs;
   }
 }
 

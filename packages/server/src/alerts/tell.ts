@@ -4,6 +4,7 @@ import { lockHeads } from '../log/index.ts';
 import type { RecordOwn } from '../own-event.ts';
 import { type Database, writeInBackground } from '../postgres/index.ts';
 import { toldEvent } from './alert-event.ts';
+import { minuteMs } from './evaluate.ts';
 import { type RuleRow, rulesToChange, saveRule } from './store.ts';
 
 export interface TellDeps {
@@ -21,6 +22,13 @@ export interface AlertMailJob {
   atMs: number;
 }
 
+/** At most one message about a rule in this time. */
+export const tellEveryMs = 10 * minuteMs;
+
+/** A moment further ahead than ever is stored comes from a clock that was wrong: it is due too. */
+export const isDue = (dueMs: number | null, nowMs: number, aheadMsMax: number) =>
+  dueMs !== null && (dueMs <= nowMs || dueMs > nowMs + aheadMsMax);
+
 /**
  * Tells of the alerts of the rules whose message is due: the record of the message, which webhooks
  * are told by, and the mail's job are stored with the mark that they are told. True if any was.
@@ -31,11 +39,11 @@ export async function tellDue(
   rules: readonly RuleRow[],
 ): Promise<boolean> {
   const { db, now, jobs, recordOwn } = deps;
-  const isDue = ({ tellAtMs }: RuleRow) => tellAtMs !== null && tellAtMs <= now();
-  if (!rules.some(isDue)) return false;
+  const isToldNow = ({ tellAtMs }: RuleRow) => isDue(tellAtMs, now(), tellEveryMs);
+  if (!rules.some(isToldNow)) return false;
   await writeInBackground(db, async (tx) => {
     await lockHeads(tx, [tenantId], true);
-    const due = (await rulesToChange(tx, tenantId)).filter(isDue);
+    const due = (await rulesToChange(tx, tenantId)).filter(isToldNow);
     const marked = due.map(async (row) => {
       const data: AlertMailJob = { tenantId, ruleId: row.id, alerts: row.untold, atMs: now() };
       await saveRule(tx, { ...row, untold: [], tellAtMs: null, toldAtMs: now() });

@@ -1,4 +1,4 @@
-import type { AlertRuleSettings } from '@indelible/protocol';
+import { type AlertRuleSettings, futureMsMax } from '@indelible/protocol';
 import type { TenantTx } from '../postgres/index.ts';
 import {
   AlertLimit,
@@ -49,9 +49,6 @@ export interface Opened {
   sequence: number;
   nowMs: number;
 }
-
-/** How far an event's time may be ahead of its receipt. */
-const aheadMsMax = 5 * minuteMs;
 
 /** Continues a rule's evaluation at any sequence of the log. */
 export async function openWatch(
@@ -112,7 +109,7 @@ function recallEarlier(
     const oldest = Math.min(...events.map(({ atMs }) => atMs));
     const sinceMs = oldest - lateMs - windowMinutes * minuteMs;
     // Of a group that this process would have seen, there is nothing to read.
-    const hasSeenAll = fromSequence >= opened.sequence || sinceMs >= opened.nowMs + aheadMsMax;
+    const hasSeenAll = fromSequence >= opened.sequence || sinceMs >= opened.nowMs + futureMsMax;
     const limits = { fromSequence, sinceMs, count };
     const earlier = hasSeenAll ? [] : await earlierOf(tx, before, column, unknown, limits);
     const byGroup = Map.groupBy(earlier, ({ group }) => group);

@@ -145,6 +145,9 @@ export async function amongWithWords(
   return found.map(({ uuid }) => uuid);
 }
 
+/** Of 4 KiB and a few microseconds each: up to 400 words stand in a query. */
+const listsAtOnce = 2_048;
+
 /** The queues of the blocks that have matches, each with its first possible id. */
 async function* queuesOf(
   tx: TenantTx,
@@ -152,7 +155,10 @@ async function* queuesOf(
   range: FindRange,
   blocks: readonly BlockRange[],
 ): AsyncGenerator<{ queue: IdQueue; edge: string }> {
-  for (let at = 0, count = 2; at < blocks.length; at += count, count = Math.min(4 * count, 128)) {
+  const words = [...wanted.groups.flat(), ...wanted.none].flat().length;
+  const countMax = Math.max(1, Math.min(128, Math.floor(listsAtOnce / words)));
+  for (let at = 0, count = 2; at < blocks.length; at += count, count = 4 * count) {
+    count = Math.min(count, countMax);
     const some = blocks.slice(at, at + count);
     const eventsOf = await readWords(tx, wanted, some);
     for (const block of some) {

@@ -119,18 +119,29 @@ test("another tenant's words find nothing, also not by the database", async () =
   client.release();
 });
 
-test.each([[''], ['…'], [Array(21).fill('a').join(' ')]])('"%s" is no query', async (q) => {
+const noQueries = ['', '…', '🎧', 'a\0b', Array(21).fill('a').join(' '), 'x'.repeat(1_001)];
+test.each(noQueries.map((q) => [q]))('"%s" is no query, nor is it stored', async (q) => {
   const url = `/api/audit-logs?${new URLSearchParams({ q })}`;
   const { status, body } = await service.call({ url, key: tenant.key });
   expect([status, body.code, body.errors[0].path]).toEqual([400, 'invalid_parameter', 'q']);
+  const stored = {
+    url: '/api/audit-logs/searches',
+    body: { filters: { q: ['menu', q] }, note: '' },
+  };
+  const saved = await service.call({ method: 'POST', ...stored, key: tenant.key });
+  expect([saved.status, saved.body.errors[0].path]).toEqual([422, '/filters/q/1']);
 });
 
 test('erased words are found no more, in a block or not; all others are', async () => {
   const ana = randomUUID();
   const secret = (name: string) => named(name, { actor: actorOf(ana, 'quetzal@example.com') });
-  await inBlock([secret('Main menu'), named('quetzal')]);
+  const long = 'x'.repeat(63);
+  await inBlock([secret('Main menu'), named('quetzal'), secret(`${long}𐐨`)]);
+  expect((await wordsInBlocks()).has(long)).toBe(true);
   await recordAll(service, tenant.key, [secret('Side menu')]);
-  expect((await found('quetz')).sort()).toEqual(['Main menu', 'Side menu', 'quetzal']);
+  expect((await found('quetz')).sort()).toEqual([
+    ...['Main menu', 'Side menu', 'quetzal', `${long}𐐨`],
+  ]);
   const marks = async () => [...(await wordsInBlocks())].filter((word) => word.startsWith('='));
   const before = await marks();
   await eraseNow(service, { tenantId: tenant.id, actor: ana });
@@ -142,11 +153,8 @@ test('erased words are found no more, in a block or not; all others are', async 
   await inBlock([]);
   expect(await found('quetz')).toEqual(['quetzal']);
   const words = await wordsInBlocks();
-  expect([words.has('menu'), words.has('side'), words.has('quetzal')]).toEqual([
-    false,
-    false,
-    true,
-  ]);
+  const left = ['menu', 'side', 'quetzal', long].filter((word) => words.has(word));
+  expect(left).toEqual(['quetzal']);
 });
 
 test('removed events take their words with them, and late ones keep theirs', async () => {
@@ -251,6 +259,31 @@ test('operators and marks in a query only separate words', async () => {
     ...['🙂 menu', 'me\u0301nu', '\u202emenu', '=menu', '\u200bmenu'],
   ];
   for (const q of queries) expect([q, await found(q)]).toEqual([q, ['Menu nord east 1 or']]);
+});
+
+test('words of any script are found whole and by their beginning, in a block or not', async () => {
+  const names: Record<string, string[]> = {
+    'مكتب الريـاض': ['الرِّيَاض', 'مكت الري'],
+    'שֵׁרוּת לקוחות': ['שרות', 'לקו'],
+    会議室の予約: ['会議', '予'],
+    ห้องประชุมใหญ่: ['ห้องประชุม', 'หอง'],
+    '한국어 대기열': ['대기', '한국'],
+    'Ἀθῆναι – Cafe\u0301 ﬁve': ['αθηναι five', 'CAFÉ'],
+    're\u00admo\u200dved': ['removed'],
+    '🎧 𐐨𐐩𐐪 Kopfhörer': ['🎧 KOPFHORER', '𐐀𐐁'],
+    ['x'.repeat(63) + '𐐨'.repeat(9)]: [`${'X'.repeat(63)}𐐨𐐨`, 'x'.repeat(40)],
+  };
+  await recordAll(
+    service,
+    tenant.key,
+    Object.keys(names).map((name) => named(name)),
+  );
+  for (const isInBlock of [false, true]) {
+    if (isInBlock) await inBlock([]);
+    for (const [name, queries] of Object.entries(names)) {
+      for (const q of queries) expect([q, await found(q)]).toEqual([q, [name]]);
+    }
+  }
 });
 
 test('256 blocks become one, and too many entries without a block are refused, not left out', async () => {

@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import {
+  type AlertCalls,
+  alertCalls,
+  type WatchedTenant,
+  watchedTenant,
+} from '../testing/alert-setup.ts';
+import { bundleOf, offboardNow } from '../testing/erasure-setup.ts';
+import { expectLogIntact, expectTreeIntact } from '../testing/intact.ts';
+import { runTwice } from '../testing/retention-setup.ts';
+import { type TestService, testService } from '../testing/service.ts';
+import { dayMs, minuteMs } from './evaluate.ts';
+
+/* What else happens while rules are evaluated: changes, removals, and clocks that were wrong. */
+
+let service: TestService;
+let tenant: WatchedTenant;
+let alerts: AlertCalls;
+
+beforeAll(async () => {
+  service = await testService();
+});
+beforeEach(async () => {
+  service.clock.now += dayMs;
+  await watch('Pro');
+});
+afterAll(() => service.close());
+
+async function watch(plan: string) {
+  tenant = await watchedTenant(service, plan);
+  alerts = alertCalls(service, tenant);
+}
+
+const raised = async () =>
+  (await alerts.log()).map(({ resource }: { resource: { id: string } }) => resource.id);
+
+/** Evaluates, and changes a rule after its events are read, before alerts are stored. */
+async function evaluateAround(change: string, rule: string): Promise<void> {
+  const { owner } = service;
+  await owner.query('BEGIN');
+  await owner.query('SELECT FROM log_heads WHERE tenant_id = $1 FOR UPDATE', [tenant.id]);
+  const evaluating = alerts.evaluate();
+  const waiting = `SELECT FROM pg_locks WHERE NOT granted
+    AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database())`;
+  const count = async () => {
+    await owner.query('SELECT pg_stat_clear_snapshot()');
+    return (await owner.query(waiting)).rowCount;
+  };
+  // Before PostgreSQL's lock_timeout of five seconds.
+  await expect.poll(count, { timeout: 4_000 }).toBeGreaterThan(0);
+  await owner.query(change, [rule]);
+  await owner.query('COMMIT');
+  await evaluating;
+}
+
+test('a rule that is removed, changed or switched off while events are evaluated raises nothing', async () => {
+  const changes = [
+    'DELETE FROM alert_rules WHERE id = $1',
+    'UPDATE alert_rules SET enabled = false WHERE id = $1',
+    `UPDATE alert_rules SET settings = settings::jsonb || '{"filters": {"action": ["delete"]}}' WHERE id = $1`,
+  ];
+  const kept = await alerts.create({ name: 'Kept' });
+  for (const change of changes) {
+    const { id } = await alerts.create();
+    await alerts.record({});
+    await evaluateAround(change, id);
+  }
+  expect(await raised()).toEqual(changes.map(() => kept.id));
+  await expectLogIntact(service, tenant.id);
+});
+
+test('events that retention has removed before they are evaluated set nothing off, and hold nothing up', async () => {
+  await watch('Starter');
+  await alerts.create();
+  await alerts.create({ kind: 'threshold', count: 2, windowMinutes: 5 });
+  await alerts.record({}, {});
+  service.clock.now += 32 * dayMs;
+  await runTwice(service);
+  await alerts.evaluate();
+  expect((await alerts.call('GET', '')).body).toMatchObject({ behind: 0, lateSkipped: 0 });
+  await alerts.record({});
+  await alerts.evaluate();
+  expect(await raised()).toHaveLength(1);
+  await expectTreeIntact(service, tenant.id);
+});
+
+test('an offboarded tenant has no rules, and none of its events is evaluated', async () => {
+  await alerts.create({ kind: 'silence', windowMinutes: 5 });
+  await alerts.create();
+  await alerts.record({});
+  await service.app.checkpoints.tick();
+  const { rows } = await service.owner.query(
+    'SELECT log_id, size::int FROM log_heads WHERE tenant_id = $1',
+    [tenant.id],
+  );
+  const [{ log_id, size }] = rows;
+  await offboardNow(service, tenant.id, bundleOf(log_id, size, size));
+  service.clock.now += dayMs;
+  await alerts.evaluate();
+  const left = await service.owner.query(
+    `SELECT FROM alert_rules WHERE tenant_id = $1 UNION ALL
+     SELECT FROM alert_cursors WHERE tenant_id = $1 UNION ALL
+     SELECT FROM audit_events WHERE tenant_id = $1 AND resource_type = 'alert'`,
+    [tenant.id],
+  );
+  expect(left.rowCount).toBe(0);
+});
+
+test('after a clock that was a day ahead, silences and messages are as prompt as before', async () => {
+  const rule = await alerts.create({ name: 'Published', filters: { action: 'publish' } });
+  const quiet = await alerts.create({ name: 'Quiet', kind: 'silence', windowMinutes: 30 });
+  service.clock.now += dayMs;
+  for (const _each of ['told', 'to be told in ten minutes']) {
+    await alerts.record({});
+    await alerts.evaluate();
+  }
+  service.clock.now -= dayMs;
+  await alerts.evaluate();
+  const messages = async (id: string) =>
+    (await alerts.log('notify')).filter(({ resource }) => resource.id === id).length;
+  expect([await messages(rule.id), await messages(quiet.id)]).toEqual([2, 1]);
+  await alerts.record({});
+  await alerts.evaluate();
+  service.clock.now += 31 * minuteMs;
+  await alerts.evaluate();
+  expect([await messages(rule.id), await messages(quiet.id)]).toEqual([3, 2]);
+});
