@@ -3,7 +3,8 @@ import type { FacetValue } from './ValueMenu.tsx';
 import { useMenus } from './ValueMenuProvider.tsx';
 
 interface ValueProps extends FacetValue {
-  children: ReactNode;
+  /** Default: its label. */
+  children?: ReactNode;
   className?: string;
   /** Whether Tab stops here; in a list only the current row's values do. */
   tabbable?: boolean;
@@ -20,7 +21,7 @@ export function Value({ children, className = '', tabbable = true, ...value }: V
       tabIndex={tabbable ? 0 : -1}
       onClick={(event) => openMenu(event.currentTarget, value)}
     >
-      {children}
+      {children ?? value.label}
     </button>
   );
 }

@@ -13,11 +13,9 @@ import {
   ModalOverlay,
   SearchField,
 } from 'react-aria-components';
-import type { Session } from '../api.ts';
 import { ScrollRegion } from '../components/ScrollRegion.tsx';
-import type { Formats } from '../i18n/formats.ts';
 import { languageCodes, languages } from '../i18n/languages.ts';
-import { type Texts, useFormats, useLanguage, useTexts } from '../i18n/texts.tsx';
+import { type Texts, useLanguage, useReader, useTexts } from '../i18n/texts.tsx';
 import { navigationFor } from '../pages/registry.ts';
 import { paths } from '../paths.ts';
 import { prefer } from '../preferences.ts';
@@ -25,9 +23,9 @@ import { type DayRange, dayRange } from '../search/day-range.ts';
 import { changed, type EventSearch, onlyValue } from '../search/event-search.ts';
 import { finds } from '../search/folding.ts';
 import { dayAt, latestMonths, periodDays, periods, rangeOfDays } from '../search/periods.ts';
-import { presets } from '../search/time-range.ts';
+import { presets, type TimeRange } from '../search/time-range.ts';
 import { typedRange } from '../search/typed-range.ts';
-import { type Choice, useChoices } from '../search/use-choices.ts';
+import { useChoices } from '../search/use-choices.ts';
 import { serviceNow } from '../service-clock.ts';
 import { useSession } from '../session/session-context.tsx';
 import { useEventSearch, useGo } from '../use-location.ts';
@@ -48,31 +46,8 @@ const shownMax = 40;
 /** Opens any page and filters by any value; finds "Ação" from "acao". */
 export default function Palette({ close }: { close: () => void }) {
   const t = useTexts();
-  const go = useGo();
-  const print = usePrint();
-  const language = useLanguage();
-  const formats = useFormats();
-  const session = useSession();
   const [text, setText] = useState('');
-  const [search] = useEventSearch();
-  const [nowMs] = useState(serviceNow);
-  const choices = {
-    user: useChoices('user', search, nowMs).data ?? [],
-    action: useChoices('action', search, nowMs).data ?? [],
-    resource: useChoices('resource', search, nowMs).data ?? [],
-    category: useChoices('category', search, nowMs).data ?? [],
-    outcome: useChoices('outcome', search, nowMs).data ?? [],
-  };
-  const commands = [
-    ...typedCommands(text.trim(), search, t, go),
-    ...typedRangeCommands(text.trim(), search, t, language, formats, go),
-    ...pageCommands(session, t, go),
-    ...facets.flatMap((facet) => facetCommands(facet, choices[facet], search, t, go)),
-    ...rangeCommands(search, t, go),
-    ...calendarCommands(text.trim(), search, t, language, formats, go),
-    ...displayCommands(t),
-    { id: 'print', section: t.palette.display, text: t.print.print, run: print },
-  ];
+  const commands = useCommands(text.trim());
   const found = commands
     .filter(({ text: name, section, hint = '' }) => finds(text, `${section} ${name} ${hint}`))
     .slice(0, shownMax);
@@ -143,99 +118,77 @@ function Results({ found, run }: { found: Command[]; run: (key: React.Key) => vo
   );
 }
 
-type Go = (href: string) => void;
+/** All that can be done from here. What is typed may be an id, days, or the name of a month. */
+function useCommands(text: string): Command[] {
+  const { t, formats } = useReader();
+  const language = useLanguage();
+  const session = useSession();
+  const go = useGo();
+  const print = usePrint();
+  const [search] = useEventSearch();
+  const [nowMs] = useState(serviceNow);
+  const choices = {
+    user: useChoices('user', search, nowMs).data ?? [],
+    action: useChoices('action', search, nowMs).data ?? [],
+    resource: useChoices('resource', search, nowMs).data ?? [],
+    category: useChoices('category', search, nowMs).data ?? [],
+    outcome: useChoices('outcome', search, nowMs).data ?? [],
+  };
+  const { timeZone } = formats;
+  const today = dayAt(serviceNow(), timeZone);
+  const show = (change: Partial<EventSearch>) => () => go(paths.events(changed(search, change)));
+  const inTime = (id: string, name: string, range: TimeRange): Command => {
+    return { id, section: t.filters.time, text: name, run: show({ range }) };
+  };
+  const inDays = (name: string, days: DayRange) =>
+    inTime(`days:${name}`, name, rangeOfDays(days, timeZone));
+  const nameOf = ({ start }: DayRange) => formats.month(start.toDate(timeZone).getTime());
+  const days = typedRange(text, today, language);
+  const { from = 0, to = 0 } = days === null ? {} : dayRange(days, timeZone);
+  const typed = inTime('typed', formats.range(from, to), { kind: 'between', from, to });
+  return [
+    ...idCommands(text, t, go, (facet) =>
+      show({ facets: onlyValue({}, facet, text.toLowerCase()) }),
+    ),
+    ...(from < to ? [{ ...typed, hint: text }] : []),
+    ...navigationFor(session).map(({ path, title }) => {
+      return { id: path, section: t.palette.pages, text: title(t), run: () => go(path) };
+    }),
+    ...facets.flatMap((facet) =>
+      choices[facet].map(({ value, label }) => ({
+        ...{ id: `${facet}:${value}`, section: t.filters[facet], text: label, hint: value },
+        run: show({ facets: onlyValue(search.facets, facet, value) }),
+      })),
+    ),
+    ...presets.map((preset) =>
+      inTime(`range:${preset}`, t.range[preset], { kind: 'last', preset }),
+    ),
+    ...periods.map((period) => inDays(t.range[period], periodDays(period, today, language))),
+    // Once something is typed, also the months of three years by name.
+    ...(text === '' ? [] : latestMonths(today, 36)).map((month) => inDays(nameOf(month), month)),
+    ...displayCommands(t),
+    { id: 'print', section: t.palette.display, text: t.print.print, run: print },
+  ];
+}
 
 /** The possible meanings of a pasted id. */
-function typedCommands(text: string, search: EventSearch, t: Texts, go: Go): Command[] {
+function idCommands(
+  text: string,
+  t: Texts,
+  go: (href: string) => void,
+  filter: (facet: FacetName) => () => void,
+): Command[] {
   const section = t.palette.filter;
   if (text.startsWith(eventIdPrefix)) {
     const run = () => go(paths.event(text));
     return [{ id: 'open', section, text: t.palette.openEvent({ id: text }), run }];
   }
   if (!isUuid(text)) return [];
-  const filter = (facet: FacetName) => () =>
-    go(paths.events(changed(search, { facets: onlyValue({}, facet, text.toLowerCase()) })));
   return [
     { id: 'id', section, text: t.palette.byResourceId({ value: text }), run: filter('resourceId') },
     { id: 'uid', section, text: t.palette.byUser({ value: text }), run: filter('user') },
     { id: 'person', section, text: t.palette.byPerson({ value: text }), run: filter('onBehalfOf') },
   ];
-}
-
-function pageCommands(session: Session, t: Texts, go: Go): Command[] {
-  return navigationFor(session).map(({ path, title }) => ({
-    id: path,
-    section: t.palette.pages,
-    text: title(t),
-    run: () => go(path),
-  }));
-}
-
-function facetCommands(
-  facet: FacetName,
-  choices: readonly Choice[],
-  search: EventSearch,
-  t: Texts,
-  go: Go,
-): Command[] {
-  return choices.map(({ value, label }) => ({
-    id: `${facet}:${value}`,
-    section: t.filters[facet],
-    text: label,
-    hint: value,
-    run: () =>
-      go(paths.events(changed(search, { facets: onlyValue(search.facets, facet, value) }))),
-  }));
-}
-
-function rangeCommands(search: EventSearch, t: Texts, go: Go): Command[] {
-  return presets.map((preset) => ({
-    id: `range:${preset}`,
-    section: t.filters.time,
-    text: t.range[preset],
-    run: () => go(paths.events(changed(search, { range: { kind: 'last', preset } }))),
-  }));
-}
-
-/** The days and times that are typed. */
-function typedRangeCommands(
-  text: string,
-  search: EventSearch,
-  t: Texts,
-  language: string,
-  { timeZone, range: rangeText }: Formats,
-  go: Go,
-): Command[] {
-  const days = typedRange(text, dayAt(serviceNow(), timeZone), language);
-  if (days === null) return [];
-  const { from, to } = dayRange(days, timeZone);
-  if (from >= to) return [];
-  const run = () => go(paths.events(changed(search, { range: { kind: 'between', from, to } })));
-  return [{ id: 'typed', section: t.filters.time, text: rangeText(from, to), hint: text, run }];
-}
-
-/** Today to last month; once something is typed, also the months of three years by name. */
-function calendarCommands(
-  text: string,
-  search: EventSearch,
-  t: Texts,
-  language: string,
-  { timeZone, month }: Formats,
-  go: Go,
-): Command[] {
-  const today = dayAt(serviceNow(), timeZone);
-  const command = (name: string, days: DayRange): Command => ({
-    id: `days:${name}`,
-    section: t.filters.time,
-    text: name,
-    run: () => go(paths.events(changed(search, { range: rangeOfDays(days, timeZone) }))),
-  });
-  const named = periods.map((period) =>
-    command(t.range[period], periodDays(period, today, language)),
-  );
-  const months = text === '' ? [] : latestMonths(today, 36);
-  const nameOf = ({ start }: DayRange) => month(start.toDate(timeZone).getTime());
-  return [...named, ...months.map((days) => command(nameOf(days), days))];
 }
 
 function displayCommands(t: Texts): Command[] {

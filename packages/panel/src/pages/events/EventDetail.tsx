@@ -125,9 +125,7 @@ function Headline({ event }: { event: AuditEvent }) {
           <ActionLabel action={action} outcome={outcomeIn(event)} />
         </Value>
         <span aria-hidden>·</span>
-        <Value facet="resource" value={resource.type} label={wordOf(t.resources, resource.type)}>
-          {wordOf(t.resources, resource.type)}
-        </Value>
+        <Value facet="resource" value={resource.type} label={wordOf(t.resources, resource.type)} />
         <OutcomeBadge event={event} />
       </p>
       <h2

@@ -18,7 +18,6 @@ export function EventFacts({ event }: { event: AuditEvent }) {
   const { t, formats } = useReader();
   const { actor, resource, category } = event;
   const mayReplay = useMay('webhooks:write');
-  const categoryName = wordOf(t.categories, category);
   const gone = isErased(event, 'identity');
   const none = gone ? <ErasedValue /> : '—';
   return (
@@ -31,9 +30,7 @@ export function EventFacts({ event }: { event: AuditEvent }) {
         <Fact name={t.detail.role}>{wordOf(t.actors.roles, actor.role)}</Fact>
         <ContextFacts event={event} />
         <Fact name={t.detail.actorId} copy={actor.id}>
-          <Value facet="user" value={actor.id} label={actor.id} className="font-mono text-xs">
-            {actor.id}
-          </Value>
+          <Value facet="user" value={actor.id} label={actor.id} className="font-mono text-xs" />
         </Fact>
         <Fact name={t.filters.resourceId} copy={resource.id}>
           <Value
@@ -42,20 +39,18 @@ export function EventFacts({ event }: { event: AuditEvent }) {
             label={resource.id}
             resourceId={resource.id}
             className="font-mono text-xs"
-          >
-            {resource.id}
-          </Value>
+          />
         </Fact>
-        <Fact name={t.events.origin}>{actor.ip === null ? none : <Address ip={actor.ip} />}</Fact>
+        <Fact name={t.events.origin}>
+          {actor.ip === null ? none : <Value facet="ip" value={actor.ip} label={actor.ip} />}
+        </Fact>
         <Fact name={t.detail.userAgent}>
           <span className="text-xs wrap-anywhere text-muted">
             {actor.userAgent === null ? none : revealed(actor.userAgent)}
           </span>
         </Fact>
         <Fact name={t.filters.category}>
-          <Value facet="category" value={category} label={categoryName}>
-            {categoryName}
-          </Value>
+          <Value facet="category" value={category} label={wordOf(t.categories, category)} />
         </Fact>
         <Fact name={t.detail.recordedBy}>
           <RecordedBy by={event.recordedBy} />
@@ -92,14 +87,6 @@ function Makers({ event }: { event: AuditEvent }) {
   ));
 }
 
-function Address({ ip }: { ip: string }) {
-  return (
-    <Value facet="ip" value={ip} label={ip}>
-      {ip}
-    </Value>
-  );
-}
-
 /** For whom and how it was done, and what else the product recorded; only what the event has. */
 function ContextFacts({ event }: { event: AuditEvent }) {
   const { t, formats } = useReader();
@@ -108,9 +95,7 @@ function ContextFacts({ event }: { event: AuditEvent }) {
     <>
       {actor.type !== undefined && (
         <Fact name={t.filters.actorType}>
-          <Value facet="actorType" value={actor.type} label={t.actors.kinds[actor.type]}>
-            {t.actors.kinds[actor.type]}
-          </Value>
+          <Value facet="actorType" value={actor.type} label={t.actors.kinds[actor.type]} />
         </Fact>
       )}
       {onBehalfOf.map((party, at) => (

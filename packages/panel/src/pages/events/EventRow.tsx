@@ -114,9 +114,7 @@ function ResourceName({ event, tabbable }: CellProps) {
       label={typeName}
       tabbable={tabbable}
       className={name === null ? '' : 'text-xs text-faint'}
-    >
-      {typeName}
-    </Value>
+    />
   );
   return (
     <>

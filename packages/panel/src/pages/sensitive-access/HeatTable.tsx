@@ -92,9 +92,7 @@ function PersonRow({ person, row, columns, highest, keys, hrefOf }: RowProps) {
     <tr>
       <th scope="row" className={`${personColumn} font-normal`}>
         <span className="flex items-center gap-1">
-          <Value facet="user" value={user} label={label} tabbable={keys.isStop(row, 0)}>
-            {label}
-          </Value>
+          <Value facet="user" value={user} label={label} tabbable={keys.isStop(row, 0)} />
           {unusual.length > 0 && (
             <TriangleAlert
               role="img"

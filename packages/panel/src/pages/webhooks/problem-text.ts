@@ -19,36 +19,32 @@ export function fieldOf({ path }: Problem): string | null {
 /** The problem of a field in the reader's language; '' if the form has no such field. */
 export function problemText(w: Texts['webhooks'], format: WebhookFormat, problem: Problem): string {
   const { problems } = w.form;
-  const field = fieldOf(problem);
-  if (field === '/url') return `${problems.url} ${textOf(problems.urlOf, format)}`.trim();
-  if (field === '/credential') return credentialText(problems, format, problem);
-  if (field === '/headers') return headersText(problems, problem);
-  if (field === '/name' || field === '/types' || field === '/filters') {
-    return problems[field === '/name' ? 'name' : field === '/types' ? 'types' : 'filters'];
+  const [, field, ...rest] = problem.path.split('/');
+  const name = rest.join('/');
+  const isMissing = problem.code === 'required';
+  switch (fieldOf(problem) === null ? undefined : field) {
+    case undefined:
+      return '';
+    case 'url':
+      return `${problems.url} ${textOf(problems.urlOf, format)}`.trim();
+    case 'name':
+    case 'types':
+    case 'filters':
+      return problems[field as 'name'];
+    case 'credential': {
+      if (isMissing) return problems.credential;
+      const mayHaveSpaces = format === 'generic' || format === 'elastic';
+      return mayHaveSpaces ? problems.credentialLine : problems.credentialAlone;
+    }
+    case 'headers':
+      // The header's name, if one is wrong, before what is wrong.
+      if (name === '') return problems.headersMany;
+      return `${name}: ${isMissing ? problems.headerAgain : problems.header}`;
+    default: {
+      const ofFormat: Readonly<Record<string, object>> = problems.optionOf;
+      return textOf(ofFormat[format] ?? {}, name) || problems.option;
+    }
   }
-  if (field === null) return '';
-  const ofFormat: Readonly<Record<string, object>> = problems.optionOf;
-  return textOf(ofFormat[format] ?? {}, field.slice('/options/'.length)) || problems.option;
-}
-
-/** The header's name, if one is wrong, before what is wrong. */
-function headersText(
-  problems: Texts['webhooks']['form']['problems'],
-  { path, code }: Problem,
-): string {
-  const name = path.slice('/headers/'.length);
-  if (name === '') return problems.headersMany;
-  return `${name}: ${code === 'required' ? problems.headerAgain : problems.header}`;
-}
-
-function credentialText(
-  problems: Texts['webhooks']['form']['problems'],
-  format: WebhookFormat,
-  { code }: Problem,
-): string {
-  if (code === 'required') return problems.credential;
-  const mayHaveSpaces = format === 'generic' || format === 'elastic';
-  return mayHaveSpaces ? problems.credentialLine : problems.credentialAlone;
 }
 
 /** Own properties only: names come from requests and may be `constructor` or the like. */
