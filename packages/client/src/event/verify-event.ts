@@ -29,6 +29,8 @@ export interface EventVerdict {
   keys: 'given' | 'stated';
   /** The proven event with its states; null unless valid. */
   event: AuditEvent | null;
+  /** RFC 6962 hash of its log entry, hexadecimal; null unless valid. */
+  leafHash: string | null;
   /** The signed state of the log that it was checked against; null if none can be trusted. */
   checkpoint: { origin: string; size: number } | null;
 }
@@ -55,28 +57,31 @@ export async function verifyEvent(
   const vkeys = options.vkeys === undefined ? undefined : [options.vkeys].flat();
   const id = typeof shown === 'string' ? shown : shown.id;
   const keys = vkeys === undefined ? 'stated' : 'given';
+  const common = { limits: proofLimits, keys } as const;
   const failed = (code: EventVerdict['code'], message: string): EventVerdict => {
-    return {
-      valid: false,
-      code,
-      message,
-      limits: proofLimits,
-      keys,
-      event: null,
-      checkpoint: null,
-    };
+    const nothing = { event: null, leafHash: null, checkpoint: null };
+    return { valid: false, code, message, ...common, ...nothing };
   };
   const proof = await client.log.proof(id);
   if (proof === null) return failed('no_proof', `The service has no proof of an event ${id}.`);
   const trusted = vkeys ?? (await statedKeys(client.log, proof));
   const verdict = await verifyEventProof(portableSha256, proof, trusted);
   if (verdict.code !== 'valid') return failed(verdict.code, verdict.message);
-  const event = (parseProvenJson(proof) as { event: AuditEvent }).event;
-  const other = differenceOf(event, shown);
+  const proven = parseProvenJson(proof) as Proven;
+  const other = differenceOf(proven, shown);
   if (other !== null) return failed('content_mismatch', other);
   const message = vkeys === undefined ? `${verdict.message} ${ownKeys}` : verdict.message;
   const checkpoint = await checkpointOf(proof, trusted);
-  return { valid: true, code: 'valid', message, limits: proofLimits, keys, event, checkpoint };
+  const { event, leafHash } = proven;
+  return { valid: true, code: 'valid', message, ...common, event, leafHash, checkpoint };
+}
+
+/** The used members of a proof. */
+interface Proven {
+  event: AuditEvent;
+  leafHash: string;
+  /** Of erased segments, by name. */
+  hashes?: Record<string, string>;
 }
 
 const ownKeys = 'The verifier key comes from the service itself.';
@@ -106,10 +111,13 @@ function isVerifierKey(vkey: unknown): vkey is string {
 }
 
 /** Why the proof is not of the requested event, or null. */
-function differenceOf(proven: AuditEvent, shown: string | AuditEvent): string | null {
+function differenceOf({ event, hashes = {} }: Proven, shown: string | AuditEvent): string | null {
   const id = typeof shown === 'string' ? shown : shown.id;
-  if (proven.id !== id) return `The proof is of another event, ${proven.id}.`;
-  if (typeof shown === 'string' || textOf(proven, shown) === textOf(shown, shown)) return null;
+  if (event.id !== id) return `The proof is of another event, ${event.id}.`;
+  if (typeof shown === 'string') return null;
+  // What the proof has only as a hash must be marked as erased.
+  const isMarked = Object.keys(hashes).sort().join() === [...(shown.erased ?? [])].sort().join();
+  if (isMarked && textOf(event, shown) === textOf(shown, shown)) return null;
   return 'The proven event differs from the one that was shown.';
 }
 

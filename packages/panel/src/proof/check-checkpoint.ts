@@ -33,7 +33,8 @@ interface Seen {
 export async function checkpointNow(): Promise<CheckedCheckpoint> {
   const bytes = await client.log.checkpoint();
   const note = new TextDecoder().decode(bytes);
-  const vkeys = await keysOf(note.split('\n')[0] ?? '');
+  const { keys } = await keysOf(note.split('\n')[0] ?? '');
+  const vkeys = keys.map(({ vkey }) => vkey);
   const opened = await openCheckpoint(portableSha256, bytes, vkeys);
   const checkpoint = opened.code === 'valid' ? opened.checkpoint : null;
   const rootHex = checkpoint === null ? '' : formatHex(checkpoint.root);
@@ -68,10 +69,8 @@ async function continues(first: Seen, second: Seen): Promise<boolean> {
   const roots = { ...sizes, firstRoot, secondRoot };
   if (first.size === second.size) return verifyConsistency(portableSha256, { ...roots, path: [] });
   const proof = await client.log.consistency(first.size, second.size);
-  const path = (proof?.path ?? []).map(parseHex);
-  if (proof === null || path.some((hash) => hash === null)) return false;
-  const hashes = path.filter((hash) => hash !== null);
-  return verifyConsistency(portableSha256, { ...roots, path: hashes });
+  const path = (proof?.path ?? []).map((hash) => parseHex(hash) ?? new Uint8Array());
+  return proof !== null && verifyConsistency(portableSha256, { ...roots, path });
 }
 
 function remembered(key: string): Seen | null {

@@ -1,8 +1,7 @@
-import type { AuditEvent } from '@indelible/client';
+import type { AuditEvent, EventVerdict } from '@indelible/client';
 import { useQuery } from '@tanstack/react-query';
 import { ShieldAlert, ShieldCheck, ShieldQuestion } from 'lucide-react';
 import { useTexts } from '../../i18n/texts.tsx';
-import type { ProofResult } from '../../proof/check-event.ts';
 
 /** The result of this browser's check that the event is in the signed log. */
 export function ProofBadge({ event }: { event: AuditEvent }) {
@@ -20,8 +19,8 @@ export function ProofBadge({ event }: { event: AuditEvent }) {
       </p>
     );
   }
-  if (data?.code === 'valid') return <Proven result={data} erased={event.erased !== undefined} />;
-  const unavailable = data === undefined || data.code === 'missing';
+  if (data?.valid) return <Proven verdict={data} erased={event.erased !== undefined} />;
+  const unavailable = data === undefined || data.code === 'no_proof';
   return (
     <div
       role="alert"
@@ -41,12 +40,12 @@ export function ProofBadge({ event }: { event: AuditEvent }) {
   );
 }
 
-function Proven({ result, erased }: { result: ProofResult; erased: boolean }) {
+function Proven({ verdict, erased }: { verdict: EventVerdict; erased: boolean }) {
   const t = useTexts();
-  const { sequence, size, leafHash, origin } = result;
+  const { event, leafHash, checkpoint } = verdict;
   const facts = [
     [t.proof.leaf, leafHash],
-    [t.proof.key, origin],
+    [t.proof.key, checkpoint?.origin],
   ] as const;
   return (
     <details className="group keep rounded-lg bg-add-soft text-add">
@@ -59,7 +58,7 @@ function Proven({ result, erased }: { result: ProofResult; erased: boolean }) {
       </summary>
       <div className="space-y-2 px-3 pb-3 pl-10 text-xs">
         <p className="text-pretty">
-          {t.proof.validText({ position: sequence ?? 0, size: size ?? 0 })}
+          {t.proof.validText({ position: event?.sequence ?? 0, size: checkpoint?.size ?? 0 })}
         </p>
         {erased && <p className="text-pretty">{t.proof.withoutErased}</p>}
         <p className="text-pretty">{t.proof.limits}</p>

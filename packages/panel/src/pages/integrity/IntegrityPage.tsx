@@ -1,4 +1,4 @@
-import type { AuditEvent } from '@indelible/client';
+import type { AuditEvent, EventVerdict } from '@indelible/client';
 import { useQuery } from '@tanstack/react-query';
 import {
   BadgeCheck,
@@ -17,7 +17,7 @@ import { LoadError, Skeleton } from '../../components/States.tsx';
 import { useReader, useTexts, wordOf } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import type { CheckedCheckpoint } from '../../proof/check-checkpoint.ts';
-import { checkEvent, type ProofResult } from '../../proof/check-event.ts';
+import { checkEvent } from '../../proof/check-event.ts';
 import { useCheckpoint } from '../../proof/use-checkpoint.ts';
 import { pageSize } from '../../search/use-events.ts';
 import { useSession } from '../../session/session-context.tsx';
@@ -178,7 +178,7 @@ function WholeLog({ checked }: { checked: CheckedCheckpoint }) {
   );
 }
 
-type Verdicts = ReadonlyMap<string, ProofResult['code'] | 'unreachable'>;
+type Verdicts = ReadonlyMap<string, EventVerdict['code'] | 'unreachable'>;
 
 /** The latest events, each proven by this browser when it is asked to. */
 function VerifyLatest() {
