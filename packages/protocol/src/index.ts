@@ -34,7 +34,7 @@ export * from './filter/list-query.ts';
 export { unknownNameMessage } from './filter/nearest-name.ts';
 export * from './filter/query-params.ts';
 export { paramOf } from './filter/query-params.ts';
-export { parseFilterBody, storedFilter } from './filter/read-filter.ts';
+export { parseFilterBody, readFilterParams, storedFilter } from './filter/read-filter.ts';
 export * from './filter/stats-query.ts';
 export * from './filter/time-buckets.ts';
 export * from './filter/words.ts';

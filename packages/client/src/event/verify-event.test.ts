@@ -41,6 +41,7 @@ test('an event is proven by its content, its place and the signature, and the ve
   expect(verdict.message).toContain(`event ${id} is entry ${sequence} of that log`);
   expect(verdict.limits).toContain('tells the truth');
   expect(verdict.event).toEqual(await client.get(id));
+  expect(verdict.leafHash).toMatch(/^[0-9a-f]{64}$/);
 });
 
 test('keys that only the service states are named as such', async () => {
@@ -58,6 +59,7 @@ test('what was shown is compared with what is proven, states only where they wer
   for (const forged of [
     { ...listed, actor: { ...listed.actor, email: 'someone@example.com' } },
     { ...whole, after: { seconds: 61 } },
+    { ...listed, erased: ['change'] as const },
     { ...listed, sequence: 1 },
   ]) {
     const verdict = await verifyEvent(client, forged as AuditEvent);

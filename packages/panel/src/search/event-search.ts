@@ -8,11 +8,14 @@ import {
   filterToParams,
   formatTimestamp,
   type ListOrder,
-  parseListQuery,
+  oneOf,
   parseTimestamp,
+  readFilterParams,
+  readOrder,
+  readParams,
 } from '@indelible/protocol';
 import { densities, type ListView, listColumns, parseColumns } from './list-view.ts';
-import { absoluteRange, isPreset, presetDefault, presets, type TimeRange } from './time-range.ts';
+import { absoluteRange, presetDefault, presets, type TimeRange } from './time-range.ts';
 
 export const zoneChoices = ['tenant', 'local', 'utc'] as const;
 export type ZoneChoice = (typeof zoneChoices)[number];
@@ -36,9 +39,6 @@ export interface EventSearch {
 
 export type Pairs = readonly (readonly [string, string])[];
 
-const ownNames = ['last', 'at', 'n', 'zone', 'columns', 'density'];
-const listNames = [...filterParamNames, 'sort', 'order', 'cursor'];
-
 export const emptySearch: EventSearch = {
   facets: {},
   range: { kind: 'last', preset: presetDefault },
@@ -54,63 +54,44 @@ export const emptySearch: EventSearch = {
 export function parseEventSearch(
   params: Pairs,
 ): { search: EventSearch } | { problems: FieldProblem[] } {
-  const own = new Map(params.filter(([name]) => ownNames.includes(name)));
-  const parsed = parseListQuery(params.filter(([name]) => !ownNames.includes(name)));
-  const problems = 'problems' in parsed ? [...parsed.problems] : [];
-  const zone = zoneChoices.find((choice) => choice === own.get('zone'));
-  if (own.has('zone') && zone === undefined)
-    problems.push(wrong('zone', `is not one of ${zoneChoices.join(', ')}`));
-  const preset = own.get('last');
-  if (preset !== undefined && !isPreset(preset))
-    problems.push(wrong('last', `is not one of ${presets.join(', ')}`));
-  const density = densities.find((choice) => choice === own.get('density'));
-  if (own.has('density') && density === undefined)
-    problems.push(wrong('density', `is not one of ${densities.join(', ')}`));
-  const columns = own.has('columns') ? parseColumns(own.get('columns') ?? '') : undefined;
-  if (columns === null) problems.push(wrong('columns', `are not of ${listColumns.join(', ')}`));
-  const at = own.has('at') ? parseTimestamp(own.get('at') ?? '') : undefined;
-  if (at === null) problems.push(wrong('at', 'is not a time as in 2026-05-31T12:00:00Z'));
-  for (const [name] of params) {
-    const known = ownNames.includes(name) || listNames.includes(name);
-    if (!known && !problems.some(({ path }) => path === name))
-      problems.push(wrong(name, 'is an unknown parameter'));
-  }
-  if (problems.length > 0 || 'problems' in parsed) return { problems };
-  const { filter, sort, order, cursor } = parsed.query;
-  const { from, to, ...facets } = filter;
+  const reader = readParams(params, paramNames);
+  const word = <Word extends string>(name: string, words: readonly Word[]) =>
+    reader.one(name, `one of ${words.join(', ')}`, oneOf(words));
+  const { from, to, ...facets } = readFilterParams(reader);
+  const { sort, order } = readOrder(reader);
+  const preset = word('last', presets) ?? presetDefault;
+  const at = reader.one('at', 'a time as in 2026-05-31T12:00:00Z', parseTimestamp);
+  const isAbsolute = from !== undefined || to !== undefined;
+  const between = { kind: 'between', ...given({ from, to }) } as const;
+  const view = given({
+    columns: reader.one('columns', `some of ${listColumns.join(', ')}`, parseColumns),
+    density: word('density', densities),
+  });
   const search: EventSearch = {
     facets,
-    range: rangeOf(from, to, preset, at),
+    range: isAbsolute ? between : { kind: 'last', preset, ...given({ at }) },
     sort: sort === 'user' ? 'user' : 'timestamp',
     order,
-    page: Math.max(1, Math.trunc(Number(own.get('n') ?? 1)) || 1),
+    page: reader.one('n', 'a page', (text) => Math.max(1, Math.trunc(Number(text)) || 1)) ?? 1,
+    ...given({
+      cursor: reader.one('cursor', 'a cursor', (text) => text),
+      zone: word('zone', zoneChoices),
+    }),
+    ...(Object.keys(view).length > 0 && { view }),
   };
-  if (cursor !== undefined) search.cursor = cursor;
-  if (zone !== undefined) search.zone = zone;
-  if (columns || density)
-    search.view = { ...(columns && { columns }), ...(density && { density }) };
-  return { search };
+  const refusal = reader.refusal();
+  return refusal ?? { search };
 }
 
-function rangeOf(
-  from: number | undefined,
-  to: number | undefined,
-  preset: string | undefined,
-  at: number | null | undefined,
-): TimeRange {
-  if (from !== undefined || to !== undefined) {
-    return {
-      kind: 'between',
-      ...(from === undefined ? {} : { from }),
-      ...(to === undefined ? {} : { to }),
-    };
-  }
-  const last = preset !== undefined && isPreset(preset) ? preset : presetDefault;
-  return { kind: 'last', preset: last, ...(typeof at === 'number' ? { at } : {}) };
-}
+const paramNames = [
+  ...[...filterParamNames, 'sort', 'order', 'cursor'],
+  ...['last', 'at', 'n', 'zone', 'columns', 'density'],
+];
 
-function wrong(path: string, message: string): FieldProblem {
-  return { path, code: 'invalid_parameter', message };
+/** The members that have a value. */
+function given<Members extends object>(members: Members) {
+  const entries = Object.entries(members).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [name in keyof Members]?: NonNullable<Members[name]> };
 }
 
 /** The parameters of a search, defaults left out; `parseEventSearch` reads them back. */

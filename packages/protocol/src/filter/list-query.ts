@@ -54,18 +54,23 @@ export function parseListQuery(
   params: Iterable<readonly [string, string]>,
 ): { query: ListQuery } | QueryRefusal {
   const reader = readParams(params, listParamNames);
-  const sort = reader.one('sort', `one of ${listSorts.join(', ')}`, oneOf(listSorts));
-  const order = reader.one('order', 'asc or desc', oneOf(listOrders));
   const include = reader.list('include', ['total', 'state'] as const);
   const query: ListQuery = {
     filter: readFilterParams(reader),
-    sort: sort ?? 'timestamp',
-    order: order ?? ((sort ?? 'timestamp') === 'timestamp' ? 'desc' : 'asc'),
+    ...readOrder(reader),
     ...readPosition(reader),
     include: { total: include.includes('total'), state: include.includes('state') },
   };
   refuseContradictions(query, reader);
   return reader.refusal() ?? { query };
+}
+
+/** Times are listed backwards unless said otherwise. */
+export function readOrder(reader: ParamReader): Pick<ListQuery, 'sort' | 'order'> {
+  const sort = reader.one('sort', `one of ${listSorts.join(', ')}`, oneOf(listSorts));
+  const order = reader.one('order', 'asc or desc', oneOf(listOrders));
+  const isByTime = (sort ?? 'timestamp') === 'timestamp';
+  return { sort: sort ?? 'timestamp', order: order ?? (isByTime ? 'desc' : 'asc') };
 }
 
 type Position = Pick<ListQuery, 'limit' | 'page' | 'cursor' | 'afterSequence'>;
