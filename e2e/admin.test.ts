@@ -93,10 +93,10 @@ test('a calendar month of policy changes lists exactly its changes, oldest first
   const zone = settings.timeZone ?? '';
   const monthOf = (ms: number) =>
     new Date(ms).toLocaleDateString('en-US', { timeZone: zone, month: 'long', year: 'numeric' });
-  const [today = 1] = [
-    Number(new Date(demo.nowMs).toLocaleDateString('en-US', { timeZone: zone, day: 'numeric' })),
-  ];
-  const lastDayMs = demo.nowMs - today * dayMs;
+  const today = new Date(demo.nowMs).toLocaleDateString('en-CA', { timeZone: zone });
+  const [thisYear = 0, thisMonth = 0] = today.split('-').map(Number);
+  // At noon: a change of the clock between then and now does not move the day.
+  const lastDayMs = Date.UTC(thisYear, thisMonth - 1, 0, 12);
   const [month = '', year = ''] = monthOf(lastDayMs).split(' ');
   const lastDay = new Date(lastDayMs).toLocaleDateString('en-US', {
     timeZone: zone,
