@@ -12,6 +12,7 @@ import type { Ended } from './background/every.ts';
 import { createJobs, type Jobs } from './background/jobs.ts';
 import type { LeasedWorker } from './background/leased-worker.ts';
 import { type Background, createBackground } from './background.ts';
+import { coldSettings } from './cold/duckdb-reader.ts';
 import type { Config } from './config.ts';
 import { createSealer } from './crypto/sealed.ts';
 import { sha } from './crypto/sha256.ts';
@@ -247,7 +248,8 @@ function wireExports(
 ) {
   const onError = reporter(logger, 'an export has to wait, or failed');
   const { objectStoreUrl } = config;
-  const files = new FileThread({ databaseUrl: parts.db.url, objectStoreUrl }, onError);
+  const settings = { databaseUrl: parts.db.url, objectStoreUrl, cold: coldSettings(config) };
+  const files = new FileThread(settings, onError);
   const links = createDownloadLinks(sessionSecret);
   const quota = {
     unfinishedMax: config.exportsUnfinishedMax,

@@ -56,6 +56,10 @@ export interface Config {
   readonly webhookAllowPrivate: boolean;
   /** How often the service archives; null = never by itself. */
   readonly archiveIntervalMs: number | null;
+  /** Archived events leave PostgreSQL after so many months; null = with the plan's retention. */
+  readonly hotMonths: number | null;
+  /** Of the local copies of archived files. */
+  readonly coldCacheBytesMax: number;
   readonly queueBytesMax: number;
   /** Of all bodies that arrive or are worked on, as announced. */
   readonly bodyBytesMax: number;
@@ -140,6 +144,8 @@ export function readConfig(env: Environment): Config {
     webhookAllowPrivate:
       read.choice('WEBHOOK_ALLOW_PRIVATE', 'false', ['true', 'false']) === 'true',
     archiveIntervalMs: readInterval(read.text('ARCHIVE_INTERVAL') ?? '24h'),
+    hotMonths: read.integer('HOT_MONTHS', 0, 0, 1_200) || null,
+    coldCacheBytesMax: read.integer('COLD_CACHE_MIB_MAX', 4_096, 256, 16_777_216) * 2 ** 20,
     queueBytesMax: 64 * 2 ** 20,
     bodyBytesMax: read.integer('BODIES_MIB_MAX', 64, 32, 65_536) * 2 ** 20,
     roomWaitMs: 10_000,
@@ -277,6 +283,9 @@ function readLogOrigin(value: string | null): string | null {
   throw new Error('LOG_ORIGIN must be a host name, such as audit.example.com');
 }
 
+/** Alerts compare with events of up to 90 days before; the archive runs later. */
+const hotMonthsMin = 4;
+
 const loopback = ['127.0.0.1', '::1', '[::1]', 'localhost'];
 
 function isLoopback(url: string | null): boolean {
@@ -301,6 +310,10 @@ function requireConsistent(config: Config): void {
     'AUTH_JWT_SECRET must have at least 32 bytes',
   );
   need(!(auth.jwtSecret && auth.jwksUrl), 'set either AUTH_JWKS_URL or AUTH_JWT_SECRET, not both');
+  need(
+    config.hotMonths === null || config.hotMonths >= hotMonthsMin,
+    `HOT_MONTHS must be at least ${hotMonthsMin}: alerts look back 90 days`,
+  );
   need(
     !auth.jwksUrl || (auth.issuer !== null && auth.audience !== null),
     'AUTH_JWKS_URL needs AUTH_ISSUER and AUTH_AUDIENCE too',

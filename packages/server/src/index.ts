@@ -1,4 +1,3 @@
-export { type ArchivedRow, entryOf as archivedEntryOf } from './archive/archived-row.ts';
 export { bodyLine as archivedBodyLine } from './archive/body-line.ts';
 export {
   archiveLog,
@@ -11,6 +10,7 @@ export {
 } from './archive/command.ts';
 export { type ArchiveManifest, parseManifest as parseArchiveManifest } from './archive/manifest.ts';
 export { type Archive, type FoundPart, openArchive } from './archive/open-archive.ts';
+export { type ArchivedRow, entryOf as archivedEntryOf } from './cold/archived-row.ts';
 export { type Environment, readConfig } from './config.ts';
 export { newSigningKey, openSigner } from './crypto/signer.ts';
 export {

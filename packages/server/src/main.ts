@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Plans } from '@indelible/protocol';
 import pino, { type Logger } from 'pino';
 import { type App, buildApp } from './app.ts';
+import { coldSettings, openColdSource } from './cold/index.ts';
 import { type Config, type Environment, readConfig } from './config.ts';
 import { openSigner, type Signer } from './crypto/signer.ts';
 import { answerOperationsOnly } from './http/http-hooks.ts';
@@ -183,6 +184,7 @@ async function connect(config: Config, logger: Logger): Promise<Database> {
   const db = openDatabase(databaseUrl, {
     poolSize: config.databasePoolSize,
     onIdleError: (err) => logger.warn({ err }, 'a database connection was lost'),
+    cold: openColdSource(openObjectStore(config.objectStoreUrl), coldSettings(config)),
   });
   const pending = await pendingMigrations(db.reader).catch(async (cause: Error) => {
     await db.close();

@@ -1,8 +1,8 @@
 import { decodeEntry, FormatError } from '@indelible/protocol';
+import { monthFolder, namesOfStem, parseArchiveName } from '../cold/index.ts';
 import { hasRoot, readEntries, treeReader } from '../log/index.ts';
 import { archiveEvent } from './archive-event.ts';
 import type { ArchiveDeps, ArchivedPart } from './archived-part.ts';
-import { monthFolder, namesOfStem, parseArchiveName } from './layout.ts';
 import { type ArchiveManifest, parseManifest } from './manifest.ts';
 import { ArchiveConflict, sha256Hex } from './objects-once.ts';
 import { insertPart } from './store.ts';

@@ -11,6 +11,7 @@ import { adoptPart } from './adopt-part.ts';
 import { isArchiveRecord } from './archive-event.ts';
 import type { ArchiveDeps, ArchivedPart } from './archived-part.ts';
 import { makePart } from './make-part.ts';
+import { moveCold } from './move-cold.ts';
 import { ArchiveConflict } from './objects-once.ts';
 import { type ArchivedTenant, archivedTenants, lastPart, readLogPage } from './store.ts';
 
@@ -42,7 +43,11 @@ export async function archiveTenants(
     if (deps.stopping?.aborted) break;
     const outcome: TenantArchive = { tenantId: tenant.id, ...untouched, parts: [] };
     outcomes.push(outcome);
-    await archiveTenant(deps, tenant, outcome).catch((error: unknown) => {
+    const work = async () => {
+      await archiveTenant(deps, tenant, outcome);
+      if (deps.hotMonths !== null) await moveCold(deps, tenant.id, deps.hotMonths);
+    };
+    await work().catch((error: unknown) => {
       outcome.problem = error instanceof Error ? error.message : String(error);
     });
   }

@@ -1,3 +1,4 @@
+import type { PartLimits } from '../cold/index.ts';
 import type { Parts } from '../parts.ts';
 import type { WriterTx } from '../postgres/index.ts';
 
@@ -7,18 +8,11 @@ export interface ArchiveDeps extends Pick<Parts, 'sha' | 'now' | 'objects' | 're
   /** An existing folder for temporary files. */
   tmpDir: string;
   limits: PartLimits;
+  /** Older events leave PostgreSQL; null: none. */
+  hotMonths: number | null;
   /** When aborted, the run ends after its current part. */
   stopping?: AbortSignal;
 }
-
-/** The largest part; the end of a month of receipt ends it earlier. */
-export interface PartLimits {
-  entries: number;
-  /** Characters of diffs and states; limits memory and temporary files. */
-  characters: number;
-}
-
-export const partLimits: PartLimits = { entries: 100_000, characters: 32 * 2 ** 20 };
 
 /** A part in the archive, with its bookmark. */
 export interface ArchivedPart {

@@ -2,6 +2,7 @@ import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseVerifierKey } from '@indelible/protocol';
 import type { Logger } from 'pino';
+import { partLimits, tenantFolder } from '../cold/index.ts';
 import { type Config, type Environment, readConfig } from '../config.ts';
 import { sha } from '../crypto/index.ts';
 import { recordOwnIn } from '../events/index.ts';
@@ -9,8 +10,7 @@ import { type ReopenedLog, reopeningSigner, reopenLogs } from '../log/index.ts';
 import { openObjectStore } from '../objects/index.ts';
 import { runAsOwner, type WriterTx, withMigratedSession } from '../postgres/index.ts';
 import { archiveTenants, type TenantArchive } from './archive.job.ts';
-import { type ArchiveDeps, partLimits } from './archived-part.ts';
-import { tenantFolder } from './layout.ts';
+import type { ArchiveDeps } from './archived-part.ts';
 import { openArchive } from './open-archive.ts';
 import {
   beginRestored,
@@ -207,6 +207,7 @@ export function runArchive(
       recordOwn: await recordOwnIn(owner, config.catalogue, now),
       tmpDir: await archiveTmpDir(config.dataDir),
       limits: partLimits,
+      hotMonths: config.hotMonths,
     };
     return archiveTenants({ ...deps, ...changes }, tenantId);
   });

@@ -9,13 +9,13 @@ import {
   uuidFromEventId,
 } from '@indelible/protocol';
 import { afterAll, expect, test } from 'vitest';
+import { entryOf } from '../cold/index.ts';
 import { sha } from '../crypto/sha256.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import { openObjectStore } from '../objects/open-store.ts';
 import { archiveOf, configOf, duckDb, envOf } from '../testing/archived.ts';
 import { recordAll } from '../testing/event-pool.ts';
 import { eventOf, testService } from '../testing/service.ts';
-import { entryOf } from './archived-row.ts';
 import { restoreArchive } from './command.ts';
 import { type ArchiveErasure, eraseArchived } from './erase-archived.ts';
 import { parseManifest } from './manifest.ts';

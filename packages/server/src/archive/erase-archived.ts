@@ -1,9 +1,8 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import {
   emptiedSegment,
   eventIdFromUuid,
-  FormatError,
   personIds,
   type Sha256,
   segmentHash,
@@ -11,18 +10,13 @@ import {
   segmentTexts,
   type WithholdableSegment,
 } from '@indelible/protocol';
+import type { ArchivedBody, ArchivedRow } from '../cold/index.ts';
+import { parseArchiveName, readPart, tenantFolder } from '../cold/index.ts';
 import type { ObjectStore } from '../objects/index.ts';
 import type { Parts } from '../parts.ts';
-import type { ArchivedBody, ArchivedRow } from './archived-row.ts';
-import { parseArchiveName, tenantFolder } from './layout.ts';
-import {
-  type ArchiveManifest,
-  formatManifest,
-  parseManifest,
-  type StatedErasure,
-} from './manifest.ts';
+import { type ArchiveManifest, formatManifest, type StatedErasure } from './manifest.ts';
 import { ArchiveConflict, putOnce, sha256Hex } from './objects-once.ts';
-import { readPart } from './read-part.store.ts';
+import { fetchFiles, readManifest } from './part-files.ts';
 import { writePart } from './write-part.ts';
 
 /** What leaves the archive: the segment of these events, and of each event by these actors. */
@@ -63,15 +57,6 @@ export async function eraseArchived(
     if (manifest.first < erasure.size) count += await eraseInSegment(deps, erasure, name, manifest);
   }
   return count;
-}
-
-async function readManifest(objects: ObjectStore, name: string): Promise<ArchiveManifest> {
-  try {
-    return parseManifest((await objects.get(name)) ?? new Uint8Array());
-  } catch (error) {
-    if (!(error instanceof FormatError)) throw error;
-    throw new ArchiveConflict(`${name} cannot be read: ${error.message}`);
-  }
 }
 
 /** Files without a manifest are left from interrupted runs, and may contain erased values. */
@@ -128,27 +113,6 @@ function statementOf({ segment, actors, events, size }: ArchiveErasure): StatedE
 
 async function* one(bytes: Uint8Array) {
   yield bytes;
-}
-
-async function fetchFiles(
-  objects: ObjectStore,
-  folder: string,
-  manifestName: string,
-  { files }: ArchiveManifest,
-) {
-  const paths = {
-    events: join(folder, 'former-events'),
-    identity: join(folder, 'former-identity'),
-  };
-  for (const kind of ['events', 'identity'] as const) {
-    const name = `${dirname(manifestName)}/${files[kind].name}`;
-    const bytes = await objects.get(name);
-    if (bytes === null || sha256Hex(bytes) !== files[kind].sha256) {
-      throw new ArchiveConflict(`${name} is not the file that ${basename(manifestName)} names`);
-    }
-    await writeFile(paths[kind], bytes, { mode: 0o600 });
-  }
-  return paths;
 }
 
 async function* erased(

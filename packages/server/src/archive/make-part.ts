@@ -10,11 +10,17 @@ import {
   rootAtSize,
   uuidTimeMs,
 } from '@indelible/protocol';
+import {
+  type ArchivedRow,
+  monthFolder,
+  monthOf,
+  parseArchiveName,
+  partNames,
+  rowOf,
+} from '../cold/index.ts';
 import { type PublishedCheckpoint, signingKeys, treeReader } from '../log/index.ts';
 import { archiveEvent } from './archive-event.ts';
 import type { ArchiveDeps, ArchivedPart } from './archived-part.ts';
-import { type ArchivedRow, rowOf } from './archived-row.ts';
-import { monthFolder, monthOf, parseArchiveName, partNames } from './layout.ts';
 import { type ArchiveManifest, archiveFormat, formatManifest } from './manifest.ts';
 import { putOnce, sha256Hex } from './objects-once.ts';
 import {

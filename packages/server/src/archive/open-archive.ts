@@ -7,11 +7,10 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { FormatError } from '@indelible/protocol';
+import type { ArchivedRow } from '../cold/index.ts';
+import { archiveFolder, namesOfStem, parseArchiveName, readPart } from '../cold/index.ts';
 import { filesBelow, InsideFolder, openObjectStore } from '../objects/index.ts';
-import type { ArchivedRow } from './archived-row.ts';
-import { archiveFolder, namesOfStem, parseArchiveName } from './layout.ts';
 import type { ArchivedFile, ArchiveManifest } from './manifest.ts';
-import { readPart } from './read-part.store.ts';
 
 /** A part as its names describe it. */
 export interface FoundPart {

@@ -1,8 +1,8 @@
 import { isLate, lateClass, uuidTimeMs } from '@indelible/protocol';
+import type { ArchivedRow } from '../cold/index.ts';
 import { insertEvents, makePartitions, storedOpeners } from '../events/index.ts';
 import { keepLate } from '../log/index.ts';
 import type { WriterTx } from '../postgres/index.ts';
-import type { ArchivedRow } from './archived-row.ts';
 import type { ArchiveManifest } from './manifest.ts';
 
 /* Statements of the owner role: no serving role may run them. */

@@ -1,4 +1,5 @@
 import { eventIdFromUuid, type Plan, uuidFromBytes } from '@indelible/protocol';
+import type { ArchivedBody } from '../cold/index.ts';
 import {
   openersOf,
   type StoredEvent,
@@ -15,7 +16,6 @@ import {
   type WriterTx,
 } from '../postgres/index.ts';
 import { listPartitions } from '../retention/index.ts';
-import type { ArchivedBody } from './archived-row.ts';
 import type { StatedErasure } from './manifest.ts';
 
 /* Statements of the owner role: no serving role may run them. */

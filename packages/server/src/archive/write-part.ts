@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import type { DuckDBAppender, DuckDBConnection, DuckDBTimestampValue } from '@duckdb/node-api';
-import type { ArchivedRow } from './archived-row.ts';
-import { type Column, eventColumns, identityColumns } from './columns.ts';
-import { openDuckDb, quoted } from './duckdb.ts';
-
-/** Paths of a part's two files. */
-export interface PartPaths {
-  events: string;
-  identity: string;
-}
+import {
+  type ArchivedRow,
+  type Column,
+  eventColumns,
+  identityColumns,
+  openDuckDb,
+  type PartPaths,
+  quoted,
+} from '../cold/index.ts';
 
 /**
  * Writes rows, in order, as the two Parquet files of a part into `folder`. The same rows give the

@@ -1,12 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { WithholdableSegment } from '@indelible/protocol';
-import {
-  archiveTmpDir,
-  eraseArchived,
-  forgetParts,
-  takeArchiveLock,
-  tenantFolder,
-} from '../archive/index.ts';
+import { archiveTmpDir, eraseArchived, forgetParts, takeArchiveLock } from '../archive/index.ts';
+import { tenantFolder } from '../cold/index.ts';
 import { type Config, type Environment, readConfig } from '../config.ts';
 import { createRandom, sha } from '../crypto/index.ts';
 import { createUuidSource, recordOwnIn } from '../events/index.ts';

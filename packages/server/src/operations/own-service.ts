@@ -3,6 +3,7 @@ import { nilUuid } from '@indelible/protocol';
 import { SignJWT } from 'jose';
 import pino from 'pino';
 import { type App, buildApp } from '../app.ts';
+import { coldSettings, openColdSource } from '../cold/index.ts';
 import { type AuthConfig, type Config, type Environment, readConfig } from '../config.ts';
 import { sha } from '../crypto/index.ts';
 import {
@@ -47,11 +48,12 @@ export async function withOwnService<T>(
 ): Promise<T> {
   const config = readConfig(env);
   const outcome = await runAsOwner(config, 'the log cannot be read', async (ownerUrl) => {
-    const db = openDatabase(ownerUrl, { poolSize: 4, onIdleError: () => {} });
+    const objects = openObjectStore(config.objectStoreUrl);
+    const cold = openColdSource(objects, coldSettings(config));
+    const db = openDatabase(ownerUrl, { poolSize: 4, onIdleError: () => {}, cold });
     try {
       const own = ownConfig(config);
       const [key = ''] = own.platformApiKeys;
-      const objects = openObjectStore(config.objectStoreUrl);
       const signer = openConfiguredSigner(config);
       const clock = createClock();
       await clock.compare(() => databaseTime(db.reader));

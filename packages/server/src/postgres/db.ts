@@ -7,6 +7,8 @@ import { nodeGroupsMax, prepareSession } from './engine.ts';
  * itself needs only membership in both roles.
  */
 export interface Database {
+  /** Reads events that have left PostgreSQL. */
+  readonly cold: ColdSource | undefined;
   /** Its URL with password: the export thread opens it again. */
   readonly url: string;
   readonly reader: pg.Pool;
@@ -29,7 +31,22 @@ export const recordingConnections = { flushes: 2, waiters: 4, partitions: 1 } as
  */
 export interface TenantTx {
   readonly tenantId: string;
+  readonly cold?: ColdSource | undefined;
   query<R extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<R>>;
+}
+
+/** Reads archived events with DuckDB; see the folder `cold`. */
+export interface ColdSource {
+  /**
+   * The rows of a statement over local copies of these objects. Throws `unavailable` while the
+   * object store cannot be read, and after ten seconds.
+   */
+  read(
+    files: readonly { name: string; bytes: number; sha256: string }[],
+    statement: (paths: readonly string[]) => string,
+    values: readonly unknown[],
+  ): Promise<unknown[][]>;
+  close(): void;
 }
 
 /** A transaction of the writer role: a flush, or an administrative change with its record. */
@@ -97,9 +114,9 @@ function withSettings(url: string, settings: readonly string[]): string {
 
 export function openDatabase(
   url: string,
-  options: { poolSize: number; onIdleError: (e: Error) => void },
+  options: { poolSize: number; onIdleError: (e: Error) => void; cold?: ColdSource },
 ): Database {
-  const { poolSize } = options;
+  const { poolSize, cold } = options;
   let isClosing = false;
   // A connection that ends on request is not lost.
   const onIdleError = (error: Error) => {
@@ -115,6 +132,7 @@ export function openDatabase(
   const operations = openPool(url, 'indelible_writer', 2, onIdleError);
   return {
     url,
+    cold,
     reader,
     writer,
     recording,
@@ -124,6 +142,7 @@ export function openDatabase(
       isClosing = true;
       const pools = [reader, writer, recording, background, operations];
       await Promise.all(pools.map((pool) => pool.end()));
+      cold?.close();
     },
   };
 }
@@ -157,7 +176,7 @@ export async function readTenant<T>(
   try {
     gone?.throwIfAborted();
     const read = (client: pg.PoolClient) =>
-      work({ tenantId, query: (query) => client.query(query) });
+      work({ tenantId, cold: db.cold, query: (query) => client.query(query) });
     return await transactionOn(client, beginTenant(tenantId), read, state);
   } finally {
     gone?.removeEventListener('abort', cancel);

@@ -1,5 +1,6 @@
 export { type Clock, createClock } from './clock.ts';
 export {
+  type ColdSource,
   type Database,
   databaseTime,
   type OwnerSession,

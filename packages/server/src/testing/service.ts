@@ -8,6 +8,7 @@ import pino from 'pino';
 import { inject as provided } from 'vitest';
 import { type App, buildApp } from '../app.ts';
 import type { AppDeps } from '../app-log.ts';
+import { coldSettings, openColdSource } from '../cold/index.ts';
 import { type Config, type Environment, readConfig } from '../config.ts';
 import { openSigner } from '../crypto/signer.ts';
 import { openObjectStore } from '../objects/open-store.ts';
@@ -146,9 +147,10 @@ export async function serviceOn(
     ...env,
   });
   const config = { ...fromEnv, ...changes };
-  const db = openDatabase(servingUrl, { poolSize, onIdleError: () => {} });
-  const logger = pino({ level: env.LOG_LEVEL ?? 'silent' });
   const objects = openObjectStore(config.objectStoreUrl);
+  const cold = openColdSource(objects, coldSettings(config));
+  const db = openDatabase(servingUrl, { poolSize, onIdleError: () => {}, cold });
+  const logger = pino({ level: env.LOG_LEVEL ?? 'silent' });
   const { signingKeyFile } = config;
   const signer = openSigner(
     signingKeyFile ?? join(config.dataDir, 'signing-key.pem'),

@@ -20,7 +20,9 @@ beforeAll(async () => {
   const job = uuidFromTypeId('exp_', (await askForJob(service, key)).id) ?? '';
   row = (await readTenant(service.db, id, (tx) => getExport(tx, job))) as ExportRow;
   const databaseUrl = service.servingUrl;
-  files = new FileThread({ databaseUrl, objectStoreUrl: storeUrl() }, (e) => errors.push(e));
+  const cold = { folder: `${service.dataDir}/cold`, bytesMax: 2 ** 28 };
+  const settings = { databaseUrl, objectStoreUrl: storeUrl(), cold };
+  files = new FileThread(settings, (e) => errors.push(e));
 });
 afterAll(async () => {
   await files.close();

@@ -1,4 +1,5 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { type ColdSettings, openColdSource } from '../../cold/duckdb-reader.ts';
 import { openObjectStore } from '../../objects/open-store.ts';
 import { openDatabase } from '../../postgres/db.ts';
 import type { ExportRow, Failure, FinishedFile } from '../store.ts';
@@ -11,6 +12,7 @@ import { stepBackFrom } from './step-back.ts';
 export interface ThreadSettings {
   databaseUrl: string;
   objectStoreUrl: string;
+  cold: ColdSettings;
   /** The number of requests to the process, shared. */
   requests: Int32Array<SharedArrayBuffer>;
 }
@@ -30,10 +32,14 @@ export type FileNews =
 const poolSize = 6;
 const newsEveryMs = 250;
 
-const { databaseUrl, objectStoreUrl, requests } = workerData as ThreadSettings;
+const { databaseUrl, objectStoreUrl, cold, requests } = workerData as ThreadSettings;
 const objects = openObjectStore(objectStoreUrl);
 // A connection lost while idle is replaced at the next use.
-const db = openDatabase(databaseUrl, { poolSize, onIdleError: () => {} });
+const db = openDatabase(databaseUrl, {
+  poolSize,
+  onIdleError: () => {},
+  cold: openColdSource(objects, cold),
+});
 
 parentPort?.on('message', ({ row, port }: FileRequest) => {
   const tell = (news: FileNews) => port.postMessage(news);

@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 
-type Library = typeof import('@duckdb/node-api');
+export type Library = typeof import('@duckdb/node-api');
 
 const settings = {
   // One thread gives the same bytes each time, and leaves the other cores to recording.
@@ -26,9 +26,7 @@ export interface DuckDb {
  * archive loads it; an installation may lack it.
  */
 export async function openDuckDb(folder: string): Promise<DuckDb> {
-  const library = await import('@duckdb/node-api').catch((error: unknown) => {
-    throw new Error(missing, { cause: error });
-  });
+  const library = await loadDuckDb();
   const instance = await library.DuckDBInstance.create(':memory:', {
     ...settings,
     temp_directory: folder,
@@ -39,6 +37,13 @@ export async function openDuckDb(folder: string): Promise<DuckDb> {
     instance.closeSync();
   };
   return { db, library, close };
+}
+
+/** Throws a sentence for the operator if the package is not installed. */
+export function loadDuckDb(): Promise<Library> {
+  return import('@duckdb/node-api').catch((error: unknown) => {
+    throw new Error(missing, { cause: error });
+  });
 }
 
 /** A string literal in SQL: COPY takes no parameters for file names. */

@@ -6,18 +6,17 @@ import {
   storedFields,
   uuidFromEventId,
 } from '@indelible/protocol';
-import { partLimits } from './archived-part.ts';
 import type { ArchivedBody, ArchivedRow } from './archived-row.ts';
 import { type Column, eventColumns, identityColumns, isLaterColumn } from './columns.ts';
 import { openDuckDb, quoted } from './duckdb.ts';
-import type { PartPaths } from './write-part.ts';
+import { type PartPaths, partLimits } from './part.ts';
 
 /** The fields of an event with columns in the files. */
 const fields = storedFields.filter(
   ({ key, segment, kind }) => segment && kind !== 'eventId' && key !== 'tenantId',
 );
 
-/** What is read, by its name here; the files have the types of `columns.ts`. */
+/** What is read of two files `e` and `i`, by its name here; they have the types of `columns.ts`. */
 const columns: Readonly<Record<string, string>> = {
   sequence: 'e.sequence',
   identitySequence: 'i.sequence',
@@ -54,11 +53,8 @@ export async function* readPart(
       ...(await requirePartFile(db, events, eventColumns)),
       ...(await requirePartFile(db, identity, identityColumns)),
     ]);
-    const list = Object.entries(columns).map(([name, sql]) =>
-      isLaterColumn(sql) && !present.has(sql) ? `NULL AS "${name}"` : `${sql} AS "${name}"`,
-    );
     // Both files have a row for every sequence, in order: a join without a table in memory.
-    const sql = `SELECT ${list.join(', ')} FROM ${tableOf(events)} e
+    const sql = `SELECT ${columnsOf((name) => present.has(name))} FROM ${tableOf(events)} e
       POSITIONAL JOIN ${tableOf(identity)} i`;
     const result = await db.stream(sql);
     for await (const chunk of result) {
@@ -73,6 +69,17 @@ export async function* readPart(
   }
 }
 
+/** The columns of `rowOf`; null in place of those that files of a former version lack. */
+function columnsOf(isPresent: (column: string) => boolean): string {
+  const list = Object.entries(columns).map(([name, sql]) =>
+    isLaterColumn(sql) && !isPresent(sql) ? `NULL AS "${name}"` : `${sql} AS "${name}"`,
+  );
+  return list.join(', ');
+}
+
+/** The columns of `rowOf`, of files that have them all. */
+export const rowColumns = columnsOf(() => true);
+
 const tableOf = (path: string) => `read_parquet(${quoted(path)}, hive_partitioning = false)`;
 
 // Limits the rows held in JavaScript in addition to DuckDB's memory.
@@ -83,9 +90,7 @@ const names = Object.keys(columns);
 function rowsOf(chunk: DuckDBDataChunk, start: number, tenantId: string): ArchivedRow[] {
   const rows: ArchivedRow[] = [];
   for (let at = start; at < Math.min(start + rowsAtOnce, chunk.rowCount); at += 1) {
-    const values = chunk.getRowValues(at);
-    const row = Object.fromEntries(names.map((name, index) => [name, values[index] ?? null]));
-    rows.push(readRow(row, tenantId));
+    rows.push(rowOf(chunk.getRowValues(at), tenantId));
   }
   return rows;
 }
@@ -132,6 +137,14 @@ async function pairsOf(db: DuckDBConnection, sql: string): Promise<[string, stri
 
 function firstLine(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] ?? '';
+}
+
+/** A row of `rowColumns`. Throws FormatError if no part has such a row. */
+export function rowOf(values: readonly DuckDBValue[], tenantId: string): ArchivedRow {
+  return readRow(
+    Object.fromEntries(names.map((name, index) => [name, values[index] ?? null])),
+    tenantId,
+  );
 }
 
 type Row = { [name in string]?: DuckDBValue };

@@ -1,0 +1,175 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  decodeEntry,
+  equalBytes,
+  eventIdFromUuid,
+  firstUuidAt,
+  formatTimestamp,
+  isLate,
+  lateAfterMs,
+  type Sha256,
+  uuidTimeMs,
+} from '@indelible/protocol';
+import {
+  type ArchivedRow,
+  entryOf,
+  KeyFilter,
+  namesOfStem,
+  putColdPart,
+  readPart,
+  type VerifiedPart,
+} from '../cold/index.ts';
+import { hasState } from '../events/index.ts';
+import type { WriterTx } from '../postgres/index.ts';
+import type { ArchiveDeps } from './archived-part.ts';
+import {
+  coldState,
+  deleteCold,
+  entriesOf,
+  partAt,
+  setColdBefore,
+  storedAmongEntries,
+} from './cold.store.ts';
+import type { ArchiveManifest } from './manifest.ts';
+import { ArchiveConflict } from './objects-once.ts';
+import { fetchFiles, readManifest } from './part-files.ts';
+import { isHeldBack } from './store.ts';
+
+/**
+ * Lets events of a tenant leave PostgreSQL that are older than `hotMonths` and whose archive is
+ * complete. Each step is a transaction, in this order:
+ *
+ * 1. Rows below the mark of a former run are deleted. Readers look at the mark, not at the rows;
+ *    and what began before the mark moved has ended long ago.
+ * 2. Further parts of the archive are read back, compared with the log, and listed in
+ *    `cold_parts`.
+ * 3. The mark moves. From this commit on, older events are read from these parts only.
+ *
+ * A crash anywhere leaves rows that nothing reads, or parts that nothing reads yet; the next run
+ * continues. Late events stay in PostgreSQL. Throws ArchiveConflict if the archive is not complete.
+ */
+export async function moveCold(
+  deps: ArchiveDeps,
+  tenantId: string,
+  hotMonths: number,
+): Promise<void> {
+  const { owner, now, stopping } = deps;
+  const state = await owner((tx) => coldState(tx, tenantId));
+  // While retention detaches a partition, the check for missing events would not see its rows.
+  if (state === null || (await owner(isHeldBack))) return;
+  const { coldBefore } = state;
+  if (coldBefore !== null) {
+    while (await owner((tx) => deleteCold(tx, tenantId, coldBefore))) {
+      if (stopping?.aborted) return;
+    }
+  }
+  const wantedMs = monthsBefore(now(), hotMonths);
+  let verified = state.verified;
+  for (;;) {
+    if (stopping?.aborted) return;
+    const endMs = await receivedMs(deps, tenantId, verified);
+    if (endMs === null || endMs >= wantedMs + lateAfterMs) break;
+    const part = await owner((tx) => partAt(tx, tenantId, verified));
+    if (part === null) break;
+    verified = await verifyPart(deps, tenantId, part.stem);
+  }
+  const complete = Math.min(verified, state.indexed);
+  const endMs = (await receivedMs(deps, tenantId, complete)) ?? now();
+  // An event that is not late was received at most a day after its time.
+  const mark = firstUuidAt(monthOfMs(Math.min(wantedMs, endMs - lateAfterMs)));
+  if (complete > 0 && mark > (coldBefore ?? ''))
+    await owner((tx) => setColdBefore(tx, tenantId, mark));
+}
+
+/** The start of a month, so many months ago. */
+function monthsBefore(nowMs: number, months: number): number {
+  const now = new Date(nowMs);
+  return Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - months);
+}
+
+function monthOfMs(ms: number): number {
+  return monthsBefore(Math.max(0, ms), 0);
+}
+
+async function receivedMs({ owner }: ArchiveDeps, tenantId: string, sequence: number) {
+  const [entry] = await owner((tx) => entriesOf(tx, tenantId, sequence, sequence + 1));
+  return entry ? decodeEntry(entry).receivedAtUs / 1_000 : null;
+}
+
+/** Reads a part back, compares each row with the log, and lists it; returns the next sequence. */
+async function verifyPart(deps: ArchiveDeps, tenantId: string, stem: string): Promise<number> {
+  const { owner, objects, tmpDir } = deps;
+  const { manifest: name } = namesOfStem(stem);
+  const manifest = await readManifest(objects, name);
+  const folder = await mkdtemp(join(tmpDir, 'archive-'));
+  try {
+    const paths = await fetchFiles(objects, folder, name, manifest);
+    const index = new PartIndex();
+    let next = manifest.first;
+    for await (const rows of readPart(folder, paths, tenantId)) {
+      await owner((tx) => requireSame(tx, deps.sha, tenantId, stem, next, rows));
+      for (const row of rows) index.add(row);
+      next += rows.length;
+    }
+    if (next !== manifest.last + 1) throw incomplete(stem, 'it lacks rows');
+    const part = index.partOf(tenantId, stem, manifest);
+    await owner((tx) => putColdPart(tx, part));
+    return next;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The rows are the entries of the log from `first` on, each with its event if that is stored. */
+async function requireSame(
+  tx: WriterTx,
+  sha: Sha256,
+  tenantId: string,
+  stem: string,
+  first: number,
+  rows: readonly ArchivedRow[],
+): Promise<void> {
+  const entries = await entriesOf(tx, tenantId, first, first + rows.length);
+  rows.forEach((row, at) => {
+    const entry = entries[at];
+    const isWhole = row.body === null || row.commitment === null;
+    const isSame = row.sequence === first + at && entry && equalBytes(entryOf(sha, row), entry);
+    if (!isWhole || !isSame) throw incomplete(stem, `its row ${first + at} differs from the log`);
+  });
+  const without = entries.filter((_, at) => rows[at]?.body === null);
+  const stored = await storedAmongEntries(tx, tenantId, without);
+  if (stored !== null) throw incomplete(stem, `it lacks the event ${eventIdFromUuid(stored)}`);
+}
+
+function incomplete(stem: string, why: string): ArchiveConflict {
+  return new ArchiveConflict(
+    `events stay in PostgreSQL, because the archive part ${stem} is not complete: ${why}`,
+  );
+}
+
+/** What searches need to know of a part. */
+export class PartIndex {
+  readonly #keys = new KeyFilter();
+  #lowest: string | null = null;
+  #highest: string | null = null;
+
+  add({ uuid, sequence, receivedAtUs, body }: ArchivedRow): void {
+    const receivedAtMs = Math.floor(receivedAtUs / 1_000);
+    if (body === null || isLate(uuidTimeMs(uuid), receivedAtMs)) return;
+    if (this.#lowest === null || uuid < this.#lowest) this.#lowest = uuid;
+    if (this.#highest === null || uuid > this.#highest) this.#highest = uuid;
+    const { event } = body;
+    this.#keys.add({
+      ...event,
+      ...{ sequence, id: eventIdFromUuid(uuid), timestamp: formatTimestamp(uuidTimeMs(uuid)) },
+      ...{ receivedAt: formatTimestamp(receivedAtMs), hasState: hasState(event) },
+    });
+  }
+
+  partOf(tenantId: string, stem: string, { first, last, files }: ArchiveManifest): VerifiedPart {
+    const folder = stem.slice(0, stem.lastIndexOf('/'));
+    const [lowest, highest] = [this.#lowest, this.#highest];
+    return { tenantId, first, last, lowest, highest, folder, files, keys: this.#keys.bytes() };
+  }
+}

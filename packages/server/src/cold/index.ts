@@ -1,0 +1,29 @@
+export {
+  type ArchivedBody,
+  type ArchivedRow,
+  decodedEntryOf,
+  entryOf,
+  rowOf,
+} from './archived-row.ts';
+export { type Column, eventColumns, identityColumns } from './columns.ts';
+export { openDuckDb, quoted } from './duckdb.ts';
+export { type ColdSettings, coldSettings, openColdSource } from './duckdb-reader.ts';
+export { KeyFilter } from './key-filter.ts';
+export {
+  archiveFolder,
+  monthFolder,
+  monthOf,
+  namesOfStem,
+  parseArchiveName,
+  partNames,
+  tenantFolder,
+} from './layout.ts';
+export { type PartLimits, type PartPaths, partLimits } from './part.ts';
+export { readPart, rowColumns, rowOf as archivedRowOf } from './read-part.store.ts';
+export {
+  type ColdPart,
+  type ColdRange,
+  partsHolding,
+  putColdPart,
+  type VerifiedPart,
+} from './store.ts';
