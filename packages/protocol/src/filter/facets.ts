@@ -30,7 +30,10 @@ interface Facet {
   expected: string;
   /** The canonical form of a valid value, or null. */
   normalise(text: string): string | null;
-  /** Columns of `audit_events`, or a condition. Of two, `uuid` is compared with UUIDs. */
+  /**
+   * Columns of `audit_events`, or a condition that PostgreSQL and DuckDB understand. Of two, `uuid`
+   * is compared with UUIDs.
+   */
   columns: { uuid?: string; text?: string; boolean?: string; list?: string };
   /**
    * The host's own ids are values too: those of actors, or of the one resource type that the filter
@@ -159,7 +162,9 @@ export const facets = {
     about: `outcome: ${outcomes.join(', ')}; an action that ends in \`failed\` is a failure`,
     ...oneOf(outcomes),
     // As `outcomeOf`.
-    columns: { text: "coalesce(outcome, CASE WHEN action ~ '[._]failed$' THEN 'failure' END)" },
+    columns: {
+      text: "coalesce(outcome, CASE WHEN right(action, 7) IN ('_failed', '.failed') THEN 'failure' END)",
+    },
     nullable: true,
     of: (event) => [outcomeOf(event)],
     heldIn: () => ['context'],

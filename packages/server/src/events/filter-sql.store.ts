@@ -9,15 +9,28 @@ import {
   lateClass,
   uuidTimeMs,
 } from '@indelible/protocol';
-import { textArray, uuidArray } from '../postgres/index.ts';
+import { type TenantTx, textArray, uuidArray } from '../postgres/index.ts';
 
-/** Parameters of a statement; `add` returns the placeholder. */
+/** Parameters of a statement; each member returns the placeholder. */
 export class Params {
   readonly values: unknown[] = [];
 
   add(value: unknown): string {
     this.values.push(value);
     return `$${this.values.length}`;
+  }
+
+  texts(values: readonly string[]): string {
+    return `${this.add(textArray(values))}::text[]`;
+  }
+
+  uuids(values: readonly string[]): string {
+    return `${this.add(uuidArray(values))}::uuid[]`;
+  }
+
+  /** Ids of events, as UUIDs. */
+  eventIds(values: readonly string[]): string {
+    return this.uuids(values);
   }
 }
 
@@ -29,6 +42,10 @@ export interface Visibility {
   oldest: string;
   /** Size of the log. */
   size: number;
+  /**
+   * Events with a lower id, except late ones, are read from the archive; null: none.
+   */
+  coldBefore: string | null;
 }
 
 /** A filter in whose stead SQL compares ids, if it has words: see `portions`. */
@@ -46,7 +63,7 @@ export function filterConditions(filter: SqlFilter, params: Params, except?: Fac
   if (q !== undefined) {
     if (among === undefined) throw new Error('the events with these words are not known');
     // As a subquery each id is looked up in its own partition only.
-    conditions.push(`id IN (SELECT unnest(${params.add(uuidArray(among))}::uuid[]))`);
+    conditions.push(`id IN (SELECT unnest(${params.eventIds(among)}))`);
   }
   for (const facet of facetNames) {
     const values = filter[facet];
@@ -60,7 +77,7 @@ export function filterConditions(filter: SqlFilter, params: Params, except?: Fac
 /** `facet is any of these values`, in parentheses if needed. */
 export function anyOf(facet: FacetName, values: readonly string[], params: Params): string {
   const { boolean, list } = facetOf(facet).columns;
-  if (list !== undefined) return `(${list} && ${params.add(textArray(values))}::text[])`;
+  if (list !== undefined) return `(${list} && ${params.texts(values)})`;
   if (boolean !== undefined) {
     if (values.length > 1) return 'true';
     return values[0] === 'true' ? boolean : `(NOT ${boolean})`;
@@ -93,8 +110,7 @@ export function byColumn(facet: FacetName, values: readonly string[]): ColumnVal
 
 /** The values as the array parameter of a statement. */
 export function arrayOf({ type, values }: ColumnValues, params: Params): string {
-  const array = type === 'uuid' ? uuidArray(values) : textArray(values);
-  return `${params.add(array)}::${type}[]`;
+  return type === 'uuid' ? params.uuids(values) : params.texts(values);
 }
 
 function equals(part: ColumnValues, params: Params): string {
@@ -109,30 +125,37 @@ export function shownSince({ oldest }: Pick<Visibility, 'oldest'>): Date {
 }
 
 /** No event with a lower id is shown. Late events may have any timestamp. */
-export function lowestShown({ classes, oldest }: Omit<Visibility, 'size'>): string {
+export function lowestShown({ classes, oldest }: Pick<Visibility, 'classes' | 'oldest'>): string {
   const fromMs = classes.includes(lateClass) ? 0 : uuidTimeMs(oldest) - lateAfterMs;
   return firstUuidAt(Math.max(0, fromMs));
 }
 
 /**
- * The conditions for events of these classes that the plan shows. The lowest id excludes the
- * expired partitions of other classes than the late one.
+ * The conditions for events of these classes in PostgreSQL that the plan shows. The lowest id
+ * excludes the expired partitions of other classes than the late one, and what is read from the
+ * archive.
  */
 export function shownIn(
   classes: readonly number[],
   { from = 0 }: EventFilter,
-  { oldest }: Visibility,
+  visible: Visibility,
   params: Params,
 ): string[] {
-  if (firstUuidAt(from) >= oldest) return [inClasses(classes)];
+  const { oldest } = visible;
+  if (firstUuidAt(from) >= lowestHot(visible, oldest)) return [inClasses(classes)];
   const ordinary = classes.filter((each) => each !== lateClass);
   const since = params.add(shownSince({ oldest }));
   const shown = `(id >= ${params.add(oldest)} OR received_at >= ${since})`;
   if (ordinary.length === 0) return [inClasses(classes), shown];
-  const lowest = params.add(lowestShown({ classes: ordinary, oldest }));
+  const lowest = params.add(lowestHot(visible, lowestShown({ classes: ordinary, oldest })));
   const within = `${inClasses(ordinary)} AND id >= ${lowest}`;
   const isAll = ordinary.length === classes.length;
   return [isAll ? within : `(${inClasses([lateClass])} OR ${within})`, shown];
+}
+
+/** The lowest id in PostgreSQL of an event that is not late, if `shown` is the lowest shown one. */
+function lowestHot({ coldBefore }: Visibility, shown: string): string {
+  return coldBefore !== null && coldBefore > shown ? coldBefore : shown;
 }
 
 /**
@@ -142,12 +165,16 @@ export function shownIn(
 export function shownParts(
   each: number,
   { from = 0 }: EventFilter,
-  { oldest }: Visibility,
+  visible: Visibility,
   params: Params,
 ): string[][] {
-  if (firstUuidAt(from) >= oldest) return [[inClasses([each])]];
+  const { oldest } = visible;
+  const hot = each === lateClass ? oldest : lowestHot(visible, oldest);
+  if (firstUuidAt(from) >= hot) return [[inClasses([each])]];
+  if (hot > oldest) return [[inClasses([each]), `id >= ${params.add(hot)}`]];
   const bound = params.add(oldest);
-  const lowest = params.add(lowestShown({ classes: [each], oldest }));
+  const lowestOfClass = lowestShown({ classes: [each], oldest });
+  const lowest = params.add(each === lateClass ? lowestOfClass : lowestHot(visible, lowestOfClass));
   const since = params.add(shownSince({ oldest }));
   return [
     [inClasses([each]), `id >= ${bound}`],
@@ -163,4 +190,28 @@ function inClasses(classes: readonly number[]): string {
   const [only] = classes;
   if (classes.length === 1) return `retention_class = ${Number(only)}`;
   return `retention_class IN (${classes.map(Number).sort().join(', ')})`;
+}
+
+/** Conditions except those of `shownIn`; the caller adds that of `except`. */
+export function matching(
+  { tenantId }: TenantTx,
+  filter: SqlFilter,
+  params: Params,
+  except?: FacetName,
+): string[] {
+  const { from, to } = filter;
+  const conditions = [`tenant_id = ${params.add(tenantId)}`];
+  if (from !== undefined) conditions.push(`id >= ${params.add(firstUuidAt(from))}`);
+  if (to !== undefined) conditions.push(`id < ${params.add(firstUuidAt(to))}`);
+  return [...conditions, ...filterConditions(filter, params, except)];
+}
+
+/** The conditions for every match that the plan shows. */
+export function allMatching(
+  tx: TenantTx,
+  filter: SqlFilter,
+  visible: Visibility,
+  params: Params,
+): string[] {
+  return [...matching(tx, filter, params), ...shownIn(visible.classes, filter, visible, params)];
 }

@@ -1,27 +1,22 @@
+export { coldCount, coldEventsById, coldKeys, coldRange, coldRows } from './cold.store.ts';
+export { countEvents, countOrMore } from './count.store.ts';
 export {
+  allMatching,
   filterConditions,
   lowestShown,
+  matching,
   Params,
   shownIn,
   shownSince,
   type Visibility,
 } from './filter-sql.store.ts';
 export type { FlushObserver } from './flush.ts';
-export {
-  allMatching,
-  type CutPage,
-  countEvents,
-  countOrMore,
-  eventsById,
-  inOrder,
-  type ListedPage,
-  listEvents,
-  matching,
-  prepared,
-} from './list.store.ts';
+export { eventsById, inOrder, listEvents } from './list.store.ts';
+export type { CutPage, ListedPage } from './listed-row.ts';
 export { recordOwnIn } from './own-events.store.ts';
 export { isMissingPartition } from './partitions.ts';
 export { inOneStatement, portions } from './portions.ts';
+export { prepared } from './prepared-statement.ts';
 export { bodyLine, type ProofDeps, proofJson, proveEvent, readBodies } from './proof.ts';
 export { FieldError, ListedEvent } from './schemas.ts';
 export { listBySequence } from './sequence-list.store.ts';

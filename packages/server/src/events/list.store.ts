@@ -1,20 +1,20 @@
-import { createHash } from 'node:crypto';
 import {
-  type CountOrMore,
   type EventFilter,
   type FacetName,
   facetNames,
   facetOf,
-  firstUuidAt,
   type ListQuery,
 } from '@indelible/protocol';
 import { type TenantTx, uuidArray } from '../postgres/index.ts';
 import { amongWithWords } from '../words/index.ts';
-import { copiesSelected, type SearchCopies, storedColumns } from './event-columns.store.ts';
+import { coldEventsById } from './cold.store.ts';
+import { countMatching } from './count.store.ts';
+import { copiesSelected, storedColumns } from './event-columns.store.ts';
 import {
+  allMatching,
   arrayOf,
   byColumn,
-  filterConditions,
+  matching,
   noneOf,
   Params,
   type SqlFilter,
@@ -23,26 +23,17 @@ import {
   type Visibility,
 } from './filter-sql.store.ts';
 import type { ListPosition } from './list-cursor.ts';
+import { type CutPage, type ListedPage, type ListedRow, pageBytesMax } from './listed-row.ts';
+import {
+  coldRangeOf,
+  isBeforeCold,
+  positionBehind,
+  type WantedPage,
+  withCold,
+  withColdById,
+} from './merge-cold.store.ts';
 import { inOneStatement, portions } from './portions.ts';
-import type { StoredEvent } from './prepared-event.ts';
-
-/**
- * A row of a list; states are null unless requested, `hasState` shows whether they exist. The
- * copies that searches compare come with the states.
- */
-export type ListedRow = StoredEvent & {
-  hasState: boolean;
-  emailKey: string;
-} & Partial<SearchCopies>;
-
-export interface ListedPage {
-  rows: ListedRow[];
-  /** Whether there are more events in this direction. */
-  more: boolean;
-}
-
-/** A page ends at this size, whatever its limit. */
-export const pageBytesMax = 8 * 2 ** 20;
+import { prepared } from './prepared-statement.ts';
 
 /**
  * One page in list order, by one keyset statement. Each retention class, and each value of the
@@ -101,28 +92,85 @@ interface PartOfOrder {
   bytesMax: number;
 }
 
-/** A page of one statement. */
-function nextInOrder(
+type PartOfList = ListQuery & { filter: SqlFilter };
+
+/** A page of one statement, and of the archive if it reaches that far back. */
+async function nextInOrder(
   tx: TenantTx,
-  query: ListQuery & { filter: SqlFilter },
+  query: PartOfList,
+  visible: Visibility,
+  order: PartOfOrder,
+): Promise<CutPage> {
+  const { skip, ...place } = order;
+  let wanted: WantedPage = { query, ...place };
+  const hot = await hotPage(tx, query, visible, order);
+  const range = coldRangeOf(visible, wanted);
+  if (range === null || isBeforeCold(hot, wanted, range)) return hot;
+  if (skip === 0) return withCold(tx, visible, wanted, range, hot);
+  const hotKeys = await keysInOrder(tx, { ...query, limit: skip }, visible, order);
+  const position = await positionBehind(tx, visible, wanted, range, hotKeys, skip);
+  if (position === null) return { rows: [], more: false, bytes: 0 };
+  wanted = { ...wanted, position };
+  const rest = coldRangeOf(visible, wanted);
+  const behind = await hotPage(tx, query, visible, { ...order, position, skip: 0 });
+  return rest === null ? behind : withCold(tx, visible, wanted, rest, behind);
+}
+
+/** A page of one statement. */
+function hotPage(
+  tx: TenantTx,
+  query: PartOfList,
   visible: Visibility,
   { position, descending, skip, bytesMax }: PartOfOrder,
 ): Promise<CutPage> {
   const params = new Params();
   const order = orderBy(query.sort, descending);
+  // Indexes have the columns of keys: what is skipped is not read.
+  const columns = skip > 0 ? keyColumns(query) : '*';
+  const page = pageOf(tx, query, visible, { position, descending, skip }, columns, params);
+  const rows = skip > 0 ? rowsOfKeys(page, params.add(tx.tenantId)) : page;
+  return cutPage(tx, query, rows, order, params, bytesMax);
+}
+
+const keyColumns = ({ sort }: ListQuery) =>
+  `${sort === 'user' ? 'actor_email_key, ' : ''}id, retention_class`;
+
+function pageOf(
+  tx: TenantTx,
+  query: PartOfList,
+  visible: Visibility,
+  { position, descending, skip }: Omit<PartOfOrder, 'bytesMax'>,
+  columns: string,
+  params: Params,
+): string {
+  const order = orderBy(query.sort, descending);
   const conditions = matching(tx, query.filter, params, leadFacet(query.filter));
   if (position) conditions.push(behind(position, query.sort, descending, params));
-  const keys = `${query.sort === 'user' ? 'actor_email_key, ' : ''}id, retention_class`;
-  // Indexes have these columns: what is skipped is not read.
-  const columns = skip > 0 ? keys : '*';
   const branch = (where: readonly string[]) =>
     `(SELECT ${columns} FROM audit_events WHERE ${where.join(' AND ')} ORDER BY ${order} LIMIT ${reach})`;
   const reach = params.add(skip + query.limit + 1);
   const source = branches(query.filter, visible, conditions, branch, params, skip > 0);
-  const page = `SELECT * FROM (${source}) e ORDER BY ${order}
+  return `SELECT * FROM (${source}) e ORDER BY ${order}
     OFFSET ${params.add(skip)} LIMIT ${params.add(query.limit + 1)}`;
-  const rows = skip > 0 ? rowsOfKeys(page, params.add(tx.tenantId)) : page;
-  return cutPage(tx, query, rows, order, params, bytesMax);
+}
+
+/** The keys of the first events in PostgreSQL. */
+async function keysInOrder(
+  tx: TenantTx,
+  query: PartOfList,
+  visible: Visibility,
+  { descending }: PartOfOrder,
+): Promise<{ uuid: string; emailKey: string }[]> {
+  const params = new Params();
+  const first = { position: null, descending, skip: 0 };
+  const page = pageOf(tx, query, visible, first, keyColumns(query), params);
+  const emailKey = query.sort === 'user' ? 'actor_email_key' : `''`;
+  const text = `SELECT id AS uuid, ${emailKey} AS "emailKey" FROM (${page}) p`;
+  const { rows } = await tx.query<{ uuid: string; emailKey: string }>({
+    text,
+    values: params.values,
+  });
+  return rows;
 }
 
 /** `OFFSET 0` keeps the planner from reading all rows for the few of the page. */
@@ -153,30 +201,6 @@ export function inOrder(
   const branch = (where: readonly string[]) =>
     `(SELECT * FROM audit_events WHERE ${where.join(' AND ')} ORDER BY ${order} LIMIT ${limit})`;
   return branches(filter, visible, all, branch, params);
-}
-
-/** Conditions except those of `shownIn`; the caller adds that of `except`. */
-export function matching(
-  { tenantId }: TenantTx,
-  filter: SqlFilter,
-  params: Params,
-  except?: FacetName,
-): string[] {
-  const { from, to } = filter;
-  const conditions = [`tenant_id = ${params.add(tenantId)}`];
-  if (from !== undefined) conditions.push(`id >= ${params.add(firstUuidAt(from))}`);
-  if (to !== undefined) conditions.push(`id < ${params.add(firstUuidAt(to))}`);
-  return [...conditions, ...filterConditions(filter, params, except)];
-}
-
-/** The conditions for every match that the plan shows. */
-export function allMatching(
-  tx: TenantTx,
-  filter: SqlFilter,
-  visible: Visibility,
-  params: Params,
-): string[] {
-  return [...matching(tx, filter, params), ...shownIn(visible.classes, filter, visible, params)];
 }
 
 function behind(
@@ -239,11 +263,6 @@ function wantedValues(lead: FacetName, any: readonly string[], params: Params) {
   return wanted;
 }
 
-export interface CutPage extends ListedPage {
-  /** Approximate size of the rows as JSON. */
-  bytes: number;
-}
-
 /**
  * The rows of `page` (a statement with one row more than the limit) in this order, as many as fit
  * into `bytesMax`, but at least one: a larger event must not block the list.
@@ -295,84 +314,7 @@ export async function eventsById(
   const order = query.order === 'asc' ? 'sequence' : 'sequence DESC';
   const page = `SELECT * FROM audit_events WHERE ${conditions.join(' AND ')}
     ORDER BY ${order} LIMIT ${params.add(query.limit + 1)}`;
-  return cutPage(tx, query, page, order, params, bytesMax);
-}
-
-/** The number of matches, counted up to `max` + 1. */
-export async function countEvents(
-  tx: TenantTx,
-  filter: EventFilter,
-  visible: Visibility,
-  max: number,
-): Promise<number> {
-  let count = 0;
-  for await (const part of portions(tx, filter, visible)) {
-    count += await countMatching(tx, part, visible, max + 1 - count);
-    if (count > max) break;
-  }
-  return count;
-}
-
-/** The same of one portion, up to `max`. */
-async function countMatching(
-  tx: TenantTx,
-  filter: SqlFilter,
-  visible: Visibility,
-  max: number,
-): Promise<number> {
-  const params = new Params();
-  const conditions = allMatching(tx, filter, visible, params);
-  const { rows } = await tx.query<{ count: number }>(
-    prepared(
-      `SELECT count(*) AS count FROM (SELECT 1 FROM audit_events
-         WHERE ${conditions.join(' AND ')} LIMIT ${params.add(max)}) e`,
-      params,
-    ),
-  );
-  return rows[0]?.count ?? 0;
-}
-
-const countedMax = 10_000;
-
-/** The number of matches, or that there are at least so many. */
-export async function countOrMore(
-  tx: TenantTx,
-  filter: EventFilter,
-  visible: Visibility,
-): Promise<CountOrMore> {
-  const count = await countEvents(tx, filter, visible, countedMax);
-  if (count > countedMax) return { value: countedMax, relation: 'gte' };
-  return { value: count, relation: 'eq' };
-}
-
-// Planning 100 partitions takes longer than reading them, so frequent statements are prepared once
-// for each connection. Each plan takes megabytes in each connection, so the number of names is
-// limited; one-off queries must not use them up.
-const namedShapesMax = 40;
-const usesBeforeName = 3;
-const countedShapesMax = 1_000;
-const names = new Map<string, string>();
-const uses = new Map<string, number>();
-
-/** A named statement if it is frequent. */
-export function prepared(
-  text: string,
-  params: Params,
-): { name?: string; text: string; values: unknown[] } {
-  const name = names.get(text) ?? newName(text);
-  return { ...(name === undefined ? {} : { name }), text, values: params.values };
-}
-
-function newName(text: string): string | undefined {
-  if (names.size >= namedShapesMax) return undefined;
-  const count = (uses.get(text) ?? 0) + 1;
-  if (count < usesBeforeName) {
-    if (uses.size >= countedShapesMax) uses.clear();
-    uses.set(text, count);
-    return undefined;
-  }
-  uses.delete(text);
-  const name = createHash('sha256').update(text).digest('base64url').slice(0, 24);
-  names.set(text, name);
-  return name;
+  const hot = await cutPage(tx, query, page, order, params, bytesMax);
+  const cold = await coldEventsById(tx, uuids, visible, query.filter);
+  return cold.length === 0 ? hot : withColdById({ query, bytesMax }, hot, cold);
 }

@@ -20,7 +20,7 @@ const afterAll = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 export async function* portions(
   tx: TenantTx,
   filter: EventFilter,
-  visible: Omit<Visibility, 'size'>,
+  visible: Pick<Visibility, 'classes' | 'oldest'>,
   bounds: IdBounds = {},
 ): AsyncGenerator<SqlFilter> {
   const { q } = filter;
@@ -46,7 +46,7 @@ export const foundMax = 200_000;
 export async function inOneStatement(
   tx: TenantTx,
   filter: EventFilter,
-  visible: Omit<Visibility, 'size'>,
+  visible: Pick<Visibility, 'classes' | 'oldest'>,
 ): Promise<SqlFilter> {
   const among: string[] = [];
   for await (const portion of portions(tx, filter, visible)) {

@@ -18,7 +18,8 @@ import type { Parts } from '../parts.ts';
 import { readTenant, type TenantTx } from '../postgres/index.ts';
 import { searchCopies } from './event-columns.store.ts';
 import type { Visibility } from './filter-sql.store.ts';
-import { type ListedPage, type ListedRow, listEvents } from './list.store.ts';
+import { listEvents } from './list.store.ts';
+import type { ListedPage, ListedRow } from './listed-row.ts';
 import { eventJson, hasState, openersOf, type StoredEvent, storedEntry } from './prepared-event.ts';
 import { getEvent, visibility } from './store.ts';
 

@@ -14,9 +14,11 @@ import { type Look, lookAt, lookAtEvents, readAsTenant } from '../access/index.t
 import { AppError, accepted, searchParams } from '../http/index.ts';
 import type { Parts } from '../parts.ts';
 import { readTenant, type TenantTx } from '../postgres/index.ts';
+import { countOrMore } from './count.store.ts';
 import { lowestShown, type Visibility } from './filter-sql.store.ts';
-import { countOrMore, type ListedRow, listEvents } from './list.store.ts';
+import { listEvents } from './list.store.ts';
 import type { CursorSeal, ListPosition } from './list-cursor.ts';
+import type { ListedRow } from './listed-row.ts';
 import { eventJson, hasState } from './prepared-event.ts';
 import { eventSchema, listSchema, statsSchema } from './read-schemas.ts';
 import { listBySequence } from './sequence-list.store.ts';

@@ -2,7 +2,8 @@ import { decodeEntry, type ListQuery } from '@indelible/protocol';
 import { readEntries } from '../log/index.ts';
 import type { TenantTx } from '../postgres/index.ts';
 import type { Visibility } from './filter-sql.store.ts';
-import { eventsById, type ListedRow, pageBytesMax } from './list.store.ts';
+import { eventsById } from './list.store.ts';
+import { type ListedRow, pageBytesMax } from './listed-row.ts';
 
 export interface SequencePage {
   rows: ListedRow[];

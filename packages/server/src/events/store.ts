@@ -10,6 +10,7 @@ import { int2Array, type TenantTx, uuidArray, type WriterTx } from '../postgres/
 import { noteSources } from '../sources/index.ts';
 import { shownFrom } from '../tenants/index.ts';
 import { classOf } from './class-of.ts';
+import { coldEventsById } from './cold.store.ts';
 import { type InsertedRow, insertEvents, storedColumns } from './event-columns.store.ts';
 import { shownSince, type Visibility } from './filter-sql.store.ts';
 import { type PreparedEvent, type StoredEvent, sameContent } from './prepared-event.ts';
@@ -252,8 +253,9 @@ export async function ensurePartition(
 export async function getEvent(
   tx: TenantTx,
   uuid: string,
-  { classes, oldest }: Pick<Visibility, 'classes' | 'oldest'>,
+  visible: Pick<Visibility, 'classes' | 'oldest' | 'coldBefore'>,
 ): Promise<StoredEvent | null> {
+  const { classes, oldest } = visible;
   // Class by class, usually one: `= ANY` on the class prunes no partitions, and reading a few
   // hundred takes 5 ms.
   for (const retentionClass of classes) {
@@ -266,7 +268,7 @@ export async function getEvent(
     });
     if (rows[0]) return rows[0];
   }
-  return null;
+  return (await coldEventsById(tx, [uuid], visible))[0] ?? null;
 }
 
 /** What the tenant's current plan shows; null for an unknown tenant. */
@@ -278,17 +280,23 @@ export async function visibility(tx: TenantTx, nowMs: number): Promise<Visibilit
     current: number;
     others: number[];
     size: number;
+    coldBefore: string | null;
   }>({
     name: 'visibility',
     text: `SELECT days, years, legal_hold AS "legalHold", retention_class AS current, other_classes AS others,
-        size
+        size, cold_before AS "coldBefore"
       FROM tenants JOIN plans ON plans.name = plan JOIN log_heads ON tenant_id = id WHERE id = $1`,
     values: [tx.tenantId],
   });
   const [row] = rows;
   if (!row) return null;
   const oldest = firstUuidAt(shownFrom(row, nowMs) ?? 0);
-  return { classes: [row.current, ...row.others], oldest, size: row.size };
+  return {
+    classes: [row.current, ...row.others],
+    oldest,
+    size: row.size,
+    coldBefore: row.coldBefore,
+  };
 }
 
 /** Id of this installation, the recorder of the service's own events. */

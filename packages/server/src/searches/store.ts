@@ -1,5 +1,14 @@
 import { type EventFilter, lateClass, uuidTimeMs } from '@indelible/protocol';
-import { matching, Params, portions, prepared, shownIn, type Visibility } from '../events/index.ts';
+import {
+  coldKeys,
+  coldRange,
+  matching,
+  Params,
+  portions,
+  prepared,
+  shownIn,
+  type Visibility,
+} from '../events/index.ts';
 import type { TenantTx, WriterTx } from '../postgres/index.ts';
 
 /** A saved search: query, checkpoint and answer. */
@@ -98,7 +107,16 @@ export async function nextMatches(
     );
     const text = `SELECT * FROM (${branches.join(' UNION ALL ')}) m ORDER BY uuid DESC LIMIT ${limit}`;
     const { rows } = await tx.query<Match>(prepared(text, params));
-    matches.push(...rows);
+    const left = count - matches.length;
+    const range = coldRange(visible, part, { before });
+    const last = rows.length === left ? rows.at(-1) : undefined;
+    if (range === null || (last !== undefined && last.uuid >= range.before)) matches.push(...rows);
+    else {
+      const cold = { filter: part, range, descending: true, beforeSequence: size };
+      const both = [...rows, ...(await coldKeys(tx, visible, cold, left))];
+      both.sort((a, b) => (a.uuid < b.uuid ? 1 : -1));
+      matches.push(...both.slice(0, left));
+    }
     if (matches.length === count) break;
   }
   return matches;
@@ -125,5 +143,11 @@ export async function countedFrom(
   const times = rows.map(({ uuid, received }) =>
     uuid === null ? (received ?? 0) : uuidTimeMs(uuid),
   );
+  const coldIds = coldRange(visible, range);
+  if (coldIds) {
+    const query = { filter: range, range: coldIds, descending: false };
+    const [oldest] = await coldKeys(tx, visible, query, 1);
+    if (oldest) times.push(uuidTimeMs(oldest.uuid));
+  }
   return times.length === 0 ? null : Math.min(...times);
 }

@@ -10,7 +10,13 @@ import {
 import { eventJson, hasState } from '../../events/store.ts';
 import { csvLineWriter } from './csv-lines.ts';
 import type { WriteLine } from './line-buffer.ts';
-import { csvFieldsOf, type ExportedEvent, unpackEvent, wholeFields } from './packed-event.ts';
+import {
+  csvFieldsOf,
+  type ExportedEvent,
+  type PackedField,
+  unpackEvent,
+  wholeFields,
+} from './packed-event.ts';
 
 export const exportFormats = ['csv', 'ndjson'] as const;
 export type ExportFormat = (typeof exportFormats)[number];
@@ -22,8 +28,8 @@ export const mediaTypes: Record<ExportFormat, string> = {
 
 /** How events become lines, and the fields needed for that. */
 export interface FileShape {
-  /** SQL of the packed fields of a row. */
-  fields: readonly string[];
+  /** The packed fields of a row. */
+  fields: readonly PackedField[];
   /** Whether the lines contain states. */
   withStates: boolean;
   header: string;

@@ -131,8 +131,8 @@ async function readPage(
 }
 
 async function readAlone(db: Database, row: ExportRow, uuid: string): Promise<ExportedEvent> {
-  const event = await readVisible(db, row, (tx, { classes }) =>
-    getEvent(tx, uuid, { classes, oldest: row.oldestId }),
+  const event = await readVisible(db, row, (tx, visible) =>
+    getEvent(tx, uuid, { ...visible, oldest: row.oldestId }),
   );
   if (!event) throw new Error('an event went while it was exported');
   return event;

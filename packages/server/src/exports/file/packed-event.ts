@@ -5,6 +5,7 @@ import {
   type StoredField,
   storedFields,
 } from '@indelible/protocol';
+import type { StoredEvent } from '../../events/prepared-event.ts';
 
 /*
  * The database sends each row as one text: its id and fields, separated by U+001F, because for a
@@ -22,6 +23,20 @@ export interface ExportedEvent extends CsvEvent {
 export const fieldEnd = 0x1f;
 export const uuidBytes = 36;
 
+/** A field, as PostgreSQL packs it and of an event that was read from the archive. */
+export interface PackedField {
+  sql: string;
+  of(event: StoredEvent): string;
+}
+
+/** A row of these fields, of an event from the archive. */
+export function packedEvent(event: StoredEvent, fields: readonly PackedField[]): string {
+  return [event.uuid, ...fields.map(({ of }) => of(event))].join('\u001f');
+}
+
+const textOf = (key: string) => (event: StoredEvent) =>
+  String((event as unknown as Record<string, unknown>)[key] ?? '');
+
 // Empty text and NULL are equal, as when events are taken; NULL itself would be skipped.
 const orEmpty = (column: string) => `coalesce(${column}, '')`;
 
@@ -36,32 +51,47 @@ const packedColumn = ({
   return nullable ? orEmpty(column) : column;
 };
 
-const cellFields = new Map<CsvColumn, string>([
-  ...eventFields.flatMap((field) =>
-    field.key && field.column
-      ? [[field.path as CsvColumn, packedColumn({ ...field, column: field.column })] as const]
-      : [],
-  ),
-  ['receivedAt', `to_char(received_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`],
-  ['recordedBy', `concat('{"id":"', recorded_by_id, '","kind":', to_json(recorded_by_kind), '}')`],
+const cellFields = new Map<CsvColumn, PackedField>([
+  ...eventFields.flatMap((field) => {
+    const { key, column, path } = field;
+    if (!key || !column) return [];
+    const packed = { sql: packedColumn({ ...field, column }), of: textOf(key) };
+    return [[path as CsvColumn, packed] as const];
+  }),
+  [
+    'receivedAt',
+    {
+      sql: `to_char(received_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
+      of: ({ receivedAtMs }) => new Date(receivedAtMs).toISOString(),
+    },
+  ],
+  [
+    'recordedBy',
+    {
+      sql: `concat('{"id":"', recorded_by_id, '","kind":', to_json(recorded_by_kind), '}')`,
+      of: ({ recordedById: id, recordedByKind: kind }) => JSON.stringify({ id, kind }),
+    },
+  ],
 ]);
 
-/** SQL of the packed fields of these columns; `id` and `timestamp` come from the id. */
-export function csvFieldsOf(columns: readonly CsvColumn[]): string[] {
+/** The packed fields of these columns; `id` and `timestamp` come from the id. */
+export function csvFieldsOf(columns: readonly CsvColumn[]): PackedField[] {
   return columns.flatMap((name) => (name === 'id' ? [] : (cellFields.get(name) ?? [])));
 }
 
 /** The fields of a whole event after its id, in packed order. */
 const wholeEvent = storedFields.filter(({ kind }) => kind !== 'eventId');
 
-/** SQL of the packed fields of a whole event, in the order of `unpackEvent`. */
-export const wholeFields: readonly string[] = [
-  ...wholeEvent.map((field) =>
-    field.kind === 'time'
-      ? `floor(extract(epoch FROM ${field.column}) * 1000)`
-      : packedColumn(field),
-  ),
-  orEmpty('erased::text'),
+/** The packed fields of a whole event, in the order of `unpackEvent`. */
+export const wholeFields: readonly PackedField[] = [
+  ...wholeEvent.map((field) => ({
+    sql:
+      field.kind === 'time'
+        ? `floor(extract(epoch FROM ${field.column}) * 1000)`
+        : packedColumn(field),
+    of: textOf(field.key),
+  })),
+  { sql: orEmpty('erased::text'), of: textOf('erased') },
 ];
 
 const readers = wholeEvent.map(({ key, kind, nullable }) => {

@@ -1,9 +1,17 @@
 import type { EventFilter } from '@indelible/protocol';
-import { Params, type Visibility } from '../../events/filter-sql.store.ts';
-import { allMatching, inOrder, prepared } from '../../events/list.store.ts';
+import {
+  type ColdQuery,
+  coldCount,
+  coldKeys,
+  coldRange,
+  coldRows,
+} from '../../events/cold.store.ts';
+import { allMatching, Params, type Visibility } from '../../events/filter-sql.store.ts';
+import { inOrder } from '../../events/list.store.ts';
 import { portions } from '../../events/portions.ts';
+import { prepared } from '../../events/prepared-statement.ts';
 import type { TenantTx } from '../../postgres/db.ts';
-import { uuidBytes } from './packed-event.ts';
+import { type PackedField, packedEvent, uuidBytes } from './packed-event.ts';
 import type { PageSize } from './page-size.ts';
 
 /** The rows of a file, and their fields. */
@@ -13,8 +21,8 @@ export interface FileRows {
   beforeSequence: number;
   /** Only from this id on, whatever the plan shows now. */
   oldestId: string;
-  /** SQL of the packed fields of a row. */
-  fields: readonly string[];
+  /** The packed fields of a row. */
+  fields: readonly PackedField[];
   /** Whether they include the states. */
   withStates: boolean;
 }
@@ -36,11 +44,11 @@ export interface PackedPage {
 export async function nextRows(
   tx: TenantTx,
   { filter, beforeSequence, oldestId, fields, withStates }: FileRows,
-  { classes, size }: Visibility,
+  shown: Visibility,
   { from, before }: IdRange,
   page: PageSize,
 ): Promise<PackedPage> {
-  const visible = { classes, size, oldest: oldestId };
+  const visible = { ...shown, oldest: oldestId };
   const texts: string[] = [];
   for await (const part of portions(tx, filter, visible, { from, before })) {
     const params = new Params();
@@ -48,11 +56,34 @@ export async function nextRows(
     if (before !== null) conditions.push(`id < ${params.add(before)}`);
     const limit = params.add(page.rows - texts.length);
     const source = inOrder('id DESC', tx, part, visible, conditions, limit, params);
-    texts.push(...(await packedRows(tx, source, limit, params, { fields, withStates, page })));
+    const hot = await packedRows(tx, source, limit, params, { fields, withStates, page });
+    const range = coldRange(visible, part, { from, before });
+    const cold = range ? { filter: part, range, descending: true, beforeSequence } : null;
+    const left = page.rows - texts.length;
+    texts.push(...(cold ? await withCold(tx, visible, cold, hot, fields, left) : hot));
     if (texts.length === page.rows) break;
   }
   const isAlone = (text: string) => fields.length > 0 && text.length === uuidBytes;
   return { rows: texts, alone: texts.filter(isAlone).length };
+}
+
+/** The first rows of both, newest first. */
+async function withCold(
+  tx: TenantTx,
+  visible: Visibility,
+  wanted: ColdQuery,
+  hot: readonly string[],
+  fields: readonly PackedField[],
+  count: number,
+): Promise<string[]> {
+  const last = hot.length === count ? hot.at(-1)?.slice(0, uuidBytes) : undefined;
+  if (last !== undefined && last >= wanted.range.before) return [...hot];
+  const keys = await coldKeys(tx, visible, wanted, count);
+  const rows = await coldRows(tx, keys);
+  const cold = rows.map((row) => packedEvent(row, fields));
+  const idOf = (row: string) => row.slice(0, uuidBytes);
+  const all = [...hot, ...cold].sort((a, b) => (idOf(a) < idOf(b) ? 1 : -1));
+  return all.slice(0, count);
 }
 
 async function packedRows(
@@ -65,7 +96,7 @@ async function packedRows(
   const states = `+ coalesce(octet_length(before::text), 0) + coalesce(octet_length(after::text), 0)`;
   const bytes = `octet_length(diff::text) ${withStates ? states : ''}`;
   const fits = `${bytes} <= ${params.add(page.eventBytesMax)}`;
-  const packed = ['id', ...fields].join(', ');
+  const packed = ['id', ...fields.map(({ sql }) => sql)].join(', ');
   const { rows } = await tx.query<{ row: string }>(
     prepared(
       `SELECT CASE WHEN ${fits} THEN concat_ws(E'\\x1f', ${packed}) ELSE id::text END AS row
@@ -80,9 +111,9 @@ async function packedRows(
 export async function countRows(
   tx: TenantTx,
   { filter, beforeSequence, oldestId }: Omit<FileRows, 'fields' | 'withStates'>,
-  { classes, size }: Visibility,
+  shown: Visibility,
 ): Promise<number> {
-  const visible = { classes, size, oldest: oldestId };
+  const visible = { ...shown, oldest: oldestId };
   let count = 0;
   for await (const part of portions(tx, filter, visible)) {
     const params = new Params();
@@ -97,6 +128,9 @@ export async function countRows(
       ),
     );
     count += rows[0]?.count ?? 0;
+    const range = coldRange(visible, part);
+    const cold = range && { filter: part, range, beforeSequence };
+    if (cold) count += await coldCount(tx, visible, cold, Number.MAX_SAFE_INTEGER);
   }
   return count;
 }

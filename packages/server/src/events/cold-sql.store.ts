@@ -1,0 +1,131 @@
+import {
+  type EventFilter,
+  eventIdFromUuid,
+  facetNames,
+  facetOf,
+  lateAfterMs,
+} from '@indelible/protocol';
+import { type ColdPart, type ColdRange, quoted } from '../cold/index.ts';
+import type { TenantTx } from '../postgres/index.ts';
+import {
+  filterConditions,
+  Params,
+  type SqlFilter,
+  shownSince,
+  type Visibility,
+} from './filter-sql.store.ts';
+
+/* Parts of the archive as DuckDB sees them: as if their rows were in `audit_events`. */
+
+/** Which archived events match. */
+export interface ColdMatches {
+  filter: SqlFilter;
+  range: ColdRange;
+  /** Only events recorded before this sequence. */
+  beforeSequence?: number;
+}
+
+/** DuckDB compares texts: ids are TypeIDs, which sort like their UUIDs. */
+export class ColdParams extends Params {
+  override texts(values: readonly string[]): string {
+    return `${this.add(values)}::VARCHAR[]`;
+  }
+
+  override uuids(values: readonly string[]): string {
+    return this.texts(values);
+  }
+
+  override eventIds(values: readonly string[]): string {
+    return this.texts(values.map(eventIdFromUuid));
+  }
+}
+
+/** Throws for a transaction that only PostgreSQL is read in. */
+export function coldSource({ cold }: TenantTx) {
+  if (cold === undefined) throw new Error('this connection does not read the archive');
+  return cold;
+}
+
+/** Rows of the files of these parts, as if they were rows of `audit_events`. */
+export function readParts(
+  tx: TenantTx,
+  parts: readonly ColdPart[],
+  isPersonal: boolean,
+  params: Params,
+  statement: (from: string) => string,
+): Promise<unknown[][]> {
+  const personal = isPersonal ? parts.map(({ identity }) => identity) : [];
+  const events = parts.map((part) => part.events);
+  const from = (paths: readonly string[]) => {
+    const joined = isPersonal
+      ? `JOIN ${filesOf(paths.slice(events.length))} i USING (sequence)`
+      : '';
+    const more = isPersonal ? personalColumns : [`${behalfIds} AS on_behalf_of`];
+    const columns = [...eventColumns, ...more];
+    return `(SELECT ${columns.join(', ')} FROM ${filesOf(paths.slice(0, events.length))} e ${joined}
+      WHERE action IS NOT NULL AND ${notLate}) AS audit_events`;
+  };
+  const all = [...events, ...personal];
+  return coldSource(tx).read(all, (paths) => statement(from(paths)), params.values);
+}
+
+export const filesOf = (paths: readonly string[]) =>
+  `read_parquet([${paths.map(quoted).join(', ')}], hive_partitioning = false)`;
+
+/** Late events stay in PostgreSQL. */
+export const notLate = `epoch_us(received_at) // 1000 - epoch_ms("timestamp") <= ${lateAfterMs}`;
+
+/** As `addressKey` of the protocol. */
+const address = (email: string, externalId: string) =>
+  `lower(coalesce(${email}, CASE WHEN contains(${externalId}, '@') THEN ${externalId} END))`;
+
+/** The columns of `audit_events` that filters compare. */
+const eventColumns = [
+  ...['sequence', 'id', '"timestamp"', 'received_at', 'actor_id', 'action', 'resource_type'],
+  ...['resource_id', 'category', 'cross_tenant', 'reason'],
+  `context->>'outcome' AS outcome`,
+  `context->'actor'->>'type' AS actor_type`,
+  `context->>'correlationId' AS correlation_id`,
+];
+const behalfIds = `json_extract_string(context, '$.onBehalfOf[*].id')`;
+const behalfAddresses = `list_transform(json_extract(context_identity, '$.onBehalfOf[*]'),
+  lambda person: ${address(`(person->>'email')`, `(person->>'externalId')`)})`;
+const personalColumns = [
+  `list_concat(${behalfIds}, ${behalfAddresses}) AS on_behalf_of`,
+  'actor_email',
+  'actor_ip',
+  `coalesce(${address('actor_email', `(context_identity->'actor'->>'externalId')`)}, '') AS actor_email_key`,
+];
+
+/** Whether a condition needs the file of identities. */
+export function needsIdentity(filter: EventFilter): boolean {
+  return facetNames.some((facet) => {
+    const { any, none } = filter[facet] ?? { any: [], none: [] };
+    return (
+      facet !== 'q' &&
+      [...any, ...none].some((value) => facetOf(facet).heldIn(value).includes('identity'))
+    );
+  });
+}
+
+/** Also those of what the plan shows. */
+export function conditionsOf(
+  visible: Visibility,
+  { filter, range, beforeSequence }: ColdMatches,
+  params: Params,
+): string[] {
+  const { oldest } = visible;
+  const isWhollyShown = range.from >= oldest;
+  const shown = isWhollyShown
+    ? []
+    : [
+        `(id >= ${params.add(eventIdFromUuid(oldest))} OR received_at >= ${params.add(shownSince(visible))})`,
+      ];
+  return [
+    `id >= ${params.add(eventIdFromUuid(range.from))}`,
+    `id < ${params.add(eventIdFromUuid(range.before))}`,
+    ...(beforeSequence === undefined ? [] : [`sequence < ${params.add(beforeSequence)}`]),
+    ...shown,
+    ...filterConditions(filter, params),
+  ];
+}

@@ -1,0 +1,312 @@
+import {
+  actorAddress,
+  type EventFilter,
+  eventIdFromUuid,
+  eventMatches,
+  firstUuidAt,
+  type ShownEvent,
+  uuidFromEventId,
+  uuidTimeMs,
+} from '@indelible/protocol';
+import {
+  type ArchivedRow,
+  archivedRowOf,
+  type ColdPart,
+  type ColdRange,
+  partsHolding,
+  rowColumns,
+} from '../cold/index.ts';
+import type { TenantTx } from '../postgres/index.ts';
+import {
+  type ColdMatches,
+  ColdParams,
+  coldSource,
+  conditionsOf,
+  filesOf,
+  needsIdentity,
+  notLate,
+  readParts,
+} from './cold-sql.store.ts';
+import { searchCopies } from './event-columns.store.ts';
+import { lowestShown, shownSince, type Visibility } from './filter-sql.store.ts';
+import type { ListedRow } from './listed-row.ts';
+import { hasState, storedOpeners } from './prepared-event.ts';
+
+/* Events that have left PostgreSQL, as DuckDB reads them from verified parts of the archive. */
+
+/** Which events are wanted, in which order. */
+export interface ColdQuery extends ColdMatches {
+  descending: boolean;
+  /** In the order of addresses, from behind this event on. */
+  byUser?: { behind: { emailKey: string; uuid: string } | null };
+}
+
+export interface ColdKey {
+  uuid: string;
+  /** In lower case; only in the order of addresses. */
+  emailKey: string;
+  sequence: number;
+  part: ColdPart;
+}
+
+/** The ids that are read from the archive and shown; null: none of them match. */
+export function coldRange(
+  visible: Pick<Visibility, 'classes' | 'oldest' | 'coldBefore'>,
+  { from = 0, to }: EventFilter = {},
+  bounds: { from?: string; before?: string | null } = {},
+): ColdRange | null {
+  const { oldest, coldBefore } = visible;
+  if (coldBefore === null) return null;
+  const lowest = lowestShown({ classes: [], oldest });
+  const range = {
+    from: [lowest, firstUuidAt(from), bounds.from ?? ''].sort().at(-1) ?? lowest,
+    before:
+      [coldBefore, to === undefined ? coldBefore : firstUuidAt(to), bounds.before ?? coldBefore]
+        .sort()
+        .at(0) ?? coldBefore,
+  };
+  return range.from < range.before ? range : null;
+}
+
+/** The keys of the first `limit` matches. */
+export async function coldKeys(
+  tx: TenantTx,
+  visible: Visibility,
+  query: ColdQuery,
+  limit: number,
+): Promise<ColdKey[]> {
+  const { filter, range, descending, byUser } = query;
+  const sign = descending ? -1 : 1;
+  const orderOf = ({ emailKey, uuid }: ColdKey) => (byUser ? `${emailKey}\u0000${uuid}` : uuid);
+  const parts = await partsHolding(tx, range, filter);
+  if (descending) parts.sort((a, b) => (a.highest > b.highest ? -1 : 1));
+  else parts.sort((a, b) => (a.lowest < b.lowest ? -1 : 1));
+  let keys: ColdKey[] = [];
+  for (const part of parts) {
+    const last = keys.length === limit ? keys.at(-1) : undefined;
+    const isBehind = (uuid: string) => (descending ? part.highest < uuid : part.lowest > uuid);
+    if (last !== undefined && !byUser && isBehind(last.uuid)) break;
+    keys.push(...(await keysOf(tx, visible, query, part, limit)));
+    keys.sort((a, b) => (orderOf(a) < orderOf(b) ? -sign : sign));
+    keys = keys.slice(0, limit);
+  }
+  return keys;
+}
+
+async function keysOf(
+  tx: TenantTx,
+  visible: Visibility,
+  query: ColdQuery,
+  part: ColdPart,
+  limit: number,
+): Promise<ColdKey[]> {
+  const { descending, byUser } = query;
+  const way = descending ? 'DESC' : 'ASC';
+  const params = new ColdParams();
+  const conditions = conditionsOf(visible, query, params);
+  if (byUser?.behind) {
+    const { emailKey, uuid } = byUser.behind;
+    const sign = descending ? '<' : '>';
+    const id = params.add(eventIdFromUuid(uuid));
+    const email = params.add(emailKey);
+    conditions.push(
+      `(actor_email_key ${sign} ${email} OR actor_email_key = ${email} AND id ${sign} ${id})`,
+    );
+  }
+  const columns = byUser ? 'actor_email_key' : `''`;
+  const rows = await readParts(
+    tx,
+    [part],
+    needsIdentity(query.filter) || byUser !== undefined,
+    params,
+    (from) =>
+      `SELECT id, sequence, ${columns} FROM ${from} WHERE ${conditions.join(' AND ')}
+     ORDER BY ${byUser ? `actor_email_key ${way}, ` : ''}id ${way} LIMIT ${Number(limit)}`,
+  );
+  return rows.map(([id, sequence, emailKey]) => ({
+    uuid: uuidOf(id),
+    sequence: Number(sequence),
+    emailKey: String(emailKey),
+    part,
+  }));
+}
+
+/** The number of matches, counted to about `max`. */
+export async function coldCount(
+  tx: TenantTx,
+  visible: Visibility,
+  query: ColdMatches,
+  max: number,
+): Promise<number> {
+  const parts = await partsHolding(tx, query.range, query.filter);
+  let count = 0;
+  for (let at = 0; at < parts.length && count < max; at += partsAtOnce) {
+    const params = new ColdParams();
+    const conditions = conditionsOf(visible, query, params);
+    const some = parts.slice(at, at + partsAtOnce);
+    const [[found] = []] = await readParts(
+      tx,
+      some,
+      needsIdentity(query.filter),
+      params,
+      (from) => `SELECT count(*) FROM ${from} WHERE ${conditions.join(' AND ')}`,
+    );
+    count += Number(found);
+  }
+  return Math.min(count, max);
+}
+
+const partsAtOnce = 8;
+
+/** A group of `countGroups`; times as milliseconds. */
+export interface ColdGroup {
+  keys: unknown[];
+  /** Id and address of the last event with an address, joined. */
+  lastEmail: string | null;
+  count: number;
+}
+
+/** Counts by these columns; a null column stands for the start of a slot of `slotMs`. */
+export async function* coldGroups(
+  tx: TenantTx,
+  visible: Visibility,
+  {
+    filter,
+    range,
+    columns,
+    withEmail,
+    slotMs,
+  }: ColdMatches & {
+    columns: readonly (string | null)[];
+    withEmail: boolean;
+    slotMs: number;
+  },
+): AsyncGenerator<ColdGroup> {
+  const isPersonal = withEmail || needsIdentity(filter);
+  const keys = columns.map(
+    (column) => column ?? `epoch_ms("timestamp") // ${Number(slotMs)} * ${Number(slotMs)}`,
+  );
+  const email = withEmail ? 'max(id || actor_email)' : 'NULL';
+  for (const part of await partsHolding(tx, range, filter)) {
+    const params = new ColdParams();
+    const conditions = conditionsOf(visible, { filter, range }, params);
+    const rows = await readParts(
+      tx,
+      [part],
+      isPersonal,
+      params,
+      (from) =>
+        `SELECT ${keys[0]}, ${keys[1] ?? 'NULL'}, ${email}, count(*) FROM ${from}
+       WHERE ${conditions.join(' AND ')} GROUP BY 1, 2`,
+    );
+    for (const [k1, k2, last, count] of rows) {
+      const text = typeof last === 'string' ? last : null;
+      const lastEmail = text && uuidOf(text.slice(0, idLength)) + text.slice(idLength);
+      yield { keys: [k1, k2].slice(0, columns.length), lastEmail, count: Number(count) };
+    }
+  }
+}
+
+const idLength = eventIdFromUuid('00000000-0000-0000-0000-000000000000').length;
+
+/** The events of these keys, in their order. */
+export async function coldRows(tx: TenantTx, keys: readonly ColdKey[]): Promise<ListedRow[]> {
+  const rows = new Map<number, ListedRow>();
+  for (const [part, some] of Map.groupBy(keys, ({ part }) => part)) {
+    const sequences = some.map(({ sequence }) => Number(sequence));
+    const found = await readWhole(
+      tx,
+      part,
+      'sequence',
+      `IN (${sequences.join(', ')})`,
+      [],
+      sequences,
+    );
+    for (const row of found) rows.set(row.sequence, row);
+  }
+  return keys.flatMap(({ sequence }) => rows.get(sequence) ?? []);
+}
+
+/** The events of these ids that are read from the archive and shown, by sequence. */
+export async function coldEventsById(
+  tx: TenantTx,
+  uuids: readonly string[],
+  visible: Pick<Visibility, 'classes' | 'oldest' | 'coldBefore'>,
+  filter: EventFilter = {},
+): Promise<ListedRow[]> {
+  const range = coldRange(visible);
+  const wanted = range ? uuids.filter((each) => each >= range.from && each < range.before) : [];
+  const sorted = wanted.toSorted();
+  const [lowest, highest] = [sorted[0], sorted.at(-1)];
+  if (lowest === undefined || highest === undefined) return [];
+  const found: ListedRow[] = [];
+  for (const part of await partsHolding(tx, { from: lowest, before: range?.before ?? lowest })) {
+    if (part.lowest > highest) continue;
+    const inside = sorted.filter((each) => each >= part.lowest && each <= part.highest);
+    if (inside.length === 0) continue;
+    const ids = inside.map(eventIdFromUuid);
+    const rows = await readWhole(tx, part, 'id', 'IN (SELECT unnest($1::VARCHAR[]))', [ids]);
+    found.push(
+      ...rows.filter((row) => isShown(row, visible) && eventMatches(shownOf(row), filter)),
+    );
+  }
+  return found.sort((a, b) => a.sequence - b.sequence);
+}
+
+const shownOf = (row: ListedRow): ShownEvent => ({
+  ...row,
+  id: eventIdFromUuid(row.uuid),
+  timestamp: new Date(uuidTimeMs(row.uuid)).toISOString(),
+  receivedAt: new Date(row.receivedAtMs).toISOString(),
+});
+
+function isShown(
+  { uuid, receivedAtMs }: ListedRow,
+  { oldest }: Pick<Visibility, 'oldest'>,
+): boolean {
+  return uuid >= oldest || receivedAtMs >= shownSince({ oldest }).getTime();
+}
+
+async function readWhole(
+  tx: TenantTx,
+  part: ColdPart,
+  column: 'id' | 'sequence',
+  condition: string,
+  values: readonly unknown[],
+  sequences: readonly number[] = [],
+): Promise<ListedRow[]> {
+  // Skips the row groups of the second file.
+  const near =
+    sequences.length === 0
+      ? ''
+      : ` AND i.sequence BETWEEN ${Math.min(...sequences)} AND ${Math.max(...sequences)}`;
+  const rows = await coldSource(tx).read(
+    [part.events, part.identity],
+    ([events = '', identity = '']) =>
+      `SELECT ${rowColumns} FROM ${filesOf([events])} e JOIN ${filesOf([identity])} i ON i.sequence = e.sequence${near}
+       WHERE e.${column} ${condition} AND action IS NOT NULL AND ${notLate}`,
+    values,
+  );
+  return rows.map((row) =>
+    listedRow(archivedRowOf(row as Parameters<typeof archivedRowOf>[0], tx.tenantId)),
+  );
+}
+
+/** An event as PostgreSQL lists it, with its states. */
+export function listedRow({ sequence, receivedAtUs, body }: ArchivedRow): ListedRow {
+  if (body === null) throw new Error('a row of the archive has no event');
+  const { event, salts, hashes } = body;
+  const stored = {
+    ...event,
+    ...{ sequence, receivedAtMs: Math.floor(receivedAtUs / 1_000) },
+    ...storedOpeners({ salts, hashes }),
+  };
+  const emailKey = actorAddress(event);
+  return { ...stored, hasState: hasState(stored), emailKey, ...searchCopies(event) };
+}
+
+function uuidOf(id: unknown): string {
+  const uuid = uuidFromEventId(String(id));
+  if (uuid === null) throw new Error('a row of the archive has no event id');
+  return uuid;
+}

@@ -1,0 +1,55 @@
+import type { CountOrMore, EventFilter } from '@indelible/protocol';
+import type { TenantTx } from '../postgres/index.ts';
+import { coldCount, coldRange } from './cold.store.ts';
+import { allMatching, Params, type SqlFilter, type Visibility } from './filter-sql.store.ts';
+import { portions } from './portions.ts';
+import { prepared } from './prepared-statement.ts';
+
+/** The number of matches, counted up to `max` + 1. */
+export async function countEvents(
+  tx: TenantTx,
+  filter: EventFilter,
+  visible: Visibility,
+  max: number,
+): Promise<number> {
+  let count = 0;
+  for await (const part of portions(tx, filter, visible)) {
+    count += await countMatching(tx, part, visible, max + 1 - count);
+    if (count > max) break;
+  }
+  return count;
+}
+
+/** The same of one portion, up to `max`. */
+export async function countMatching(
+  tx: TenantTx,
+  filter: SqlFilter,
+  visible: Visibility,
+  max: number,
+): Promise<number> {
+  const params = new Params();
+  const conditions = allMatching(tx, filter, visible, params);
+  const { rows } = await tx.query<{ count: number }>(
+    prepared(
+      `SELECT count(*) AS count FROM (SELECT 1 FROM audit_events
+         WHERE ${conditions.join(' AND ')} LIMIT ${params.add(max)}) e`,
+      params,
+    ),
+  );
+  const hot = rows[0]?.count ?? 0;
+  const range = hot < max ? coldRange(visible, filter) : null;
+  return hot + (range ? await coldCount(tx, visible, { filter, range }, max - hot) : 0);
+}
+
+const countedMax = 10_000;
+
+/** The number of matches, or that there are at least so many. */
+export async function countOrMore(
+  tx: TenantTx,
+  filter: EventFilter,
+  visible: Visibility,
+): Promise<CountOrMore> {
+  const count = await countEvents(tx, filter, visible, countedMax);
+  if (count > countedMax) return { value: countedMax, relation: 'gte' };
+  return { value: count, relation: 'eq' };
+}

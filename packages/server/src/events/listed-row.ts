@@ -1,0 +1,25 @@
+import type { SearchCopies } from './event-columns.store.ts';
+import type { StoredEvent } from './prepared-event.ts';
+
+/**
+ * A row of a list; states are null unless requested, `hasState` shows whether they exist. The
+ * copies that searches compare come with the states.
+ */
+export type ListedRow = StoredEvent & {
+  hasState: boolean;
+  emailKey: string;
+} & Partial<SearchCopies>;
+
+export interface ListedPage {
+  rows: ListedRow[];
+  /** Whether there are more events in this direction. */
+  more: boolean;
+}
+
+export interface CutPage extends ListedPage {
+  /** Approximate size of the rows as JSON. */
+  bytes: number;
+}
+
+/** A page ends at this size, whatever its limit. */
+export const pageBytesMax = 8 * 2 ** 20;

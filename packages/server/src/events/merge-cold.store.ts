@@ -1,0 +1,153 @@
+import { type ListQuery, uuidBytes, uuidFromBytes } from '@indelible/protocol';
+import type { ColdRange } from '../cold/index.ts';
+import type { TenantTx } from '../postgres/index.ts';
+import { type ColdKey, coldKeys, coldRange, coldRows } from './cold.store.ts';
+import type { SqlFilter, Visibility } from './filter-sql.store.ts';
+import type { ListPosition } from './list-cursor.ts';
+import type { CutPage, ListedRow } from './listed-row.ts';
+
+/** A page of a list, as PostgreSQL and the archive are asked for it. */
+export interface WantedPage {
+  query: ListQuery & { filter: SqlFilter };
+  descending: boolean;
+  position: ListPosition | null;
+  bytesMax: number;
+}
+
+type Key = Pick<ColdKey, 'uuid' | 'emailKey'>;
+
+/** The archived ids that may be on the page; null: PostgreSQL has the whole page. */
+export function coldRangeOf(
+  visible: Visibility,
+  { query: { filter, sort }, descending, position }: WantedPage,
+): ColdRange | null {
+  if (position === null || sort === 'user') return coldRange(visible, filter);
+  const bounds = descending ? { before: position.uuid } : { from: nextUuid(position.uuid) };
+  return coldRange(visible, filter, bounds);
+}
+
+function nextUuid(uuid: string): string {
+  const bytes = uuidBytes(uuid);
+  for (let at = bytes.length - 1; at >= 0; at -= 1) {
+    bytes[at] = ((bytes[at] ?? 0) + 1) & 255;
+    if (bytes[at] !== 0) break;
+  }
+  return uuidFromBytes(bytes);
+}
+
+/** Whether all of these come before every archived event. */
+export function isBeforeCold(
+  { rows, more }: CutPage,
+  { query: { sort, limit }, descending }: WantedPage,
+  { before }: ColdRange,
+): boolean {
+  const last = rows.at(-1);
+  if (sort === 'user' || !descending || last === undefined) return false;
+  return (more || rows.length === limit) && last.uuid >= before;
+}
+
+/** The page of both: PostgreSQL's part of it and the archive's are in the same order. */
+export async function withCold(
+  tx: TenantTx,
+  visible: Visibility,
+  wanted: WantedPage,
+  range: ColdRange,
+  hot: CutPage,
+): Promise<CutPage> {
+  const cold = await coldPage(tx, visible, wanted, range);
+  const ahead = aheadIn(wanted);
+  // What comes behind the end of a part that has more may come behind events that are not read.
+  const ends = [hot, cold].flatMap(({ rows, more }) => (more ? (rows.at(-1) ?? []) : []));
+  const [end] = ends.toSorted(ahead);
+  const merged = [...hot.rows, ...cold.rows].sort(ahead);
+  const inside = merged.filter((row) => end === undefined || ahead(row, end) <= 0);
+  const { rows, bytes } = cut(inside, wanted);
+  return { rows, bytes, more: end !== undefined || rows.length < merged.length };
+}
+
+async function coldPage(
+  tx: TenantTx,
+  visible: Visibility,
+  wanted: WantedPage,
+  range: ColdRange,
+): Promise<Omit<CutPage, 'bytes'>> {
+  const { limit } = wanted.query;
+  const keys = await keysOf(tx, visible, wanted, range, limit + 1);
+  const rows: ListedRow[] = [];
+  for (let at = 0; at < Math.min(limit, keys.length); at += rowsAtOnce) {
+    rows.push(...(await coldRows(tx, keys.slice(at, Math.min(at + rowsAtOnce, limit)))));
+    if (cut(rows, wanted).rows.length < rows.length) break;
+  }
+  return { rows, more: rows.length < keys.length };
+}
+
+/** Events may have 600 KiB each. */
+const rowsAtOnce = 100;
+
+function keysOf(
+  tx: TenantTx,
+  visible: Visibility,
+  { query: { filter, sort }, descending, position }: WantedPage,
+  range: ColdRange,
+  limit: number,
+): Promise<ColdKey[]> {
+  const byUser = sort === 'user' ? { byUser: { behind: position } } : {};
+  return coldKeys(tx, visible, { filter, range, descending, ...byUser }, limit);
+}
+
+/** The position behind the first `skip` events of both, of which these are PostgreSQL's. */
+export async function positionBehind(
+  tx: TenantTx,
+  visible: Visibility,
+  wanted: WantedPage,
+  range: ColdRange,
+  hot: readonly Key[],
+  skip: number,
+): Promise<ListPosition | null> {
+  const cold = await keysOf(tx, visible, wanted, range, skip);
+  const last = [...hot, ...cold].sort(aheadIn(wanted))[skip - 1];
+  return last ? { direction: 'next', uuid: last.uuid, emailKey: last.emailKey, sequence: 0 } : null;
+}
+
+function aheadIn({ query: { sort }, descending }: WantedPage): (a: Key, b: Key) => number {
+  const orderOf = ({ emailKey, uuid }: Key) =>
+    sort === 'user' ? `${emailKey}\u0000${uuid}` : uuid;
+  const sign = descending ? -1 : 1;
+  return (a, b) => {
+    const [one, other] = [orderOf(a), orderOf(b)];
+    return one === other ? 0 : one < other ? -sign : sign;
+  };
+}
+
+/** A page of rows by sequence: PostgreSQL's, and all of the archive. */
+export function withColdById(
+  wanted: Pick<WantedPage, 'query' | 'bytesMax'>,
+  hot: CutPage,
+  cold: readonly ListedRow[],
+): CutPage {
+  const sign = wanted.query.order === 'asc' ? 1 : -1;
+  const bySequence = (a: ListedRow, b: ListedRow) => sign * (a.sequence - b.sequence);
+  const end = hot.more ? hot.rows.at(-1) : undefined;
+  const merged = [...hot.rows, ...cold].sort(bySequence);
+  const inside = merged.filter((row) => end === undefined || bySequence(row, end) <= 0);
+  const { rows, bytes } = cut(inside, wanted);
+  return { rows, bytes, more: end !== undefined || rows.length < merged.length };
+}
+
+/** As many rows as fit, as `cutPage` counts their bytes; at least one. */
+function cut(
+  rows: readonly ListedRow[],
+  { query: { limit, include }, bytesMax }: Pick<WantedPage, 'query' | 'bytesMax'>,
+): { rows: ListedRow[]; bytes: number } {
+  let bytes = 0;
+  const fitting: ListedRow[] = [];
+  for (const row of rows.slice(0, limit)) {
+    const states = include.state ? [row.before, row.after] : [];
+    const texts = [row.diff, row.reason, row.actorUserAgent, row.resourceName, ...states];
+    const size = 1024 + texts.reduce((sum, text) => sum + Buffer.byteLength(text ?? ''), 0);
+    if (fitting.length > 0 && bytes + size > bytesMax) break;
+    fitting.push(row);
+    bytes += size;
+  }
+  return { rows: fitting, bytes };
+}
