@@ -148,6 +148,7 @@ const tableNames: Record<string, string> = {
   views: 'views that name the person',
   restores: 'restores that name the person',
   exports: 'exports that name the person',
+  webhooks: 'names of webhooks that name the person',
   deliveries: 'answers of webhook receivers that name the person',
   sessions: 'sessions',
   viewerLinks: 'links to the panel',

@@ -10,6 +10,7 @@ import {
   withOperator,
 } from '../connection.ts';
 import { type Io, print, UsageError } from '../io.ts';
+import { showWork } from '../progress.ts';
 import { grouped, jsonLine, visible } from '../text.ts';
 
 const dayMs = 86_400_000;
@@ -142,8 +143,14 @@ async function testRule(named: string, options: TestOptions, io: Io): Promise<vo
   const rule = isFile ? ruleIn(named) : await found(client, named);
   const tested = isFile ? (rule as AlertRuleInput) : (rule as AlertRule).id;
   const since = new Date(options.since).toISOString();
+  const began = performance.now();
+  const counts = () => `testing for ${Math.round((performance.now() - began) / 1_000)} s`;
+  // Lines, no bar: the service does not say how far it is.
+  const work = { counts, done: () => 0, total: () => null };
+  const progress = await showWork(io.stderr, work, false);
   // In one call: a silence, and the limit of alerts in an hour, span any parts.
-  const whole = await client.alerts.test(tested, { since });
+  const testing = client.alerts.test(tested, { since });
+  const whole = await testing.finally(() => progress.stop());
   await print(io, options.json ? jsonLine(whole) : resultText(whole));
 }
 

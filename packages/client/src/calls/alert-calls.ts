@@ -9,7 +9,8 @@ export interface AlertRuleInput {
   /** Of `threshold`: how many events. Of `unusual_rate`: fewer in an hour are never unusual. */
   count?: number;
   windowMinutes?: number;
-  groupBy?: AlertGroup;
+  /** Null, as without it in a new rule: all events together. */
+  groupBy?: AlertGroup | null;
   /** Of `threshold`: such an event must follow, of the same group and within the window. */
   followedBy?: AlertRuleInput['filters'];
   lookbackDays?: number;
@@ -19,7 +20,7 @@ export interface AlertRuleInput {
 }
 
 /** A rule; `id` is also the `resource.id` of its alerts. */
-export interface AlertRule extends Omit<AlertRuleInput, 'filters' | 'followedBy'> {
+export interface AlertRule extends Omit<AlertRuleInput, 'filters' | 'followedBy' | 'groupBy'> {
   id: string;
   /** Its name among the built-in rules; null for a rule of the tenant. */
   builtIn: string | null;
@@ -27,6 +28,7 @@ export interface AlertRule extends Omit<AlertRuleInput, 'filters' | 'followedBy'
   recommended: boolean;
   filters: FilterJson;
   followedBy?: FilterJson;
+  groupBy?: AlertGroup;
   enabled: boolean;
   notify: AlertNotify;
   /** Alerts name it; 0 for a built-in rule that was never changed. */

@@ -37,6 +37,8 @@ test('a rule is made, shown, changed and removed, and the log tells of it', asyn
   });
   expect(changed.body).toMatchObject({ name: 'Published', count: 5, version: 2, enabled: false });
   expect((await alerts.call('PUT', `/${made.id}`, { enabled: false })).body.version).toBe(2);
+  const together = await alerts.call('PUT', `/${made.id}`, { groupBy: null });
+  expect(together.body).not.toHaveProperty('groupBy');
   expect((await alerts.call('PUT', `/${made.id}`, { kind: 'match' })).body).not.toHaveProperty(
     'count',
   );
@@ -45,7 +47,7 @@ test('a rule is made, shown, changed and removed, and the log tells of it', asyn
   const url = '/api/audit-logs?resource=alert_rule&sort=sequence';
   const { body } = await service.call({ url, key: tenant.key });
   const actions = body.data.map(({ action }: { action: string }) => action);
-  expect(actions).toEqual(['create', 'update', 'update', 'delete']);
+  expect(actions).toEqual(['create', 'update', 'update', 'update', 'delete']);
 });
 
 test('a built-in rule is there, off, is switched on, and becomes as it was when it is removed', async () => {
@@ -77,6 +79,7 @@ test('a wrong rule is refused with all its problems at once', async () => {
   expect(await post({ ...rule, kind: 'first_seen', lookbackDays: 91 })).toEqual([
     ...['/groupBy', '/lookbackDays'],
   ]);
+  expect(await post({ ...rule, kind: 'first_seen', groupBy: null })).toEqual(['/groupBy']);
   expect(await post({ ...rule, followedBy: { action: 'login' } })).toEqual(['/followedBy']);
   const threshold = { ...rule, kind: 'threshold', count: 3, windowMinutes: 5 };
   expect(await post({ ...threshold, followedBy: { action: 'A b', to: '2026-01-01' } })).toEqual([

@@ -96,6 +96,7 @@ function readLimits(
   );
 }
 
+/** Null is no group. */
 function readGroup(
   kind: AlertRuleSettings['kind'],
   patch: RulePatch,
@@ -103,9 +104,10 @@ function readGroup(
   problems: FieldProblem[],
 ): Pick<AlertRuleSettings, 'groupBy'> {
   const grouping = alertGrouping[kind];
-  const groupBy = patch.groupBy ?? kept?.groupBy;
+  const given = patch.groupBy === undefined ? kept?.groupBy : patch.groupBy;
+  const groupBy = given ?? undefined;
   const path = pointerOf('groupBy');
-  if (grouping === 'none' && patch.groupBy !== undefined) {
+  if (grouping === 'none' && patch.groupBy) {
     problems.push({ path, code: 'unknown_field', message: `is no member of a ${kind} rule` });
   }
   if (grouping === 'required' && groupBy === undefined) {

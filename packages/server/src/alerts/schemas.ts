@@ -1,4 +1,4 @@
-import { alertGroups, alertKinds } from '@indelible/protocol';
+import { type AlertGroup, alertGroups, alertKinds } from '@indelible/protocol';
 import { Type } from 'typebox';
 import { operatorHeaders } from '../access/index.ts';
 import {
@@ -15,6 +15,11 @@ import { ruleFilters } from './rule.ts';
 
 const whole = (description: string) => Type.Integer({ minimum: 1, maximum: 100_000, description });
 
+const aboutGroup =
+  'Of `threshold`: what is counted together; without it all events. Of `first_seen`, required: what ' +
+  "is new for the actor: `actor` the resource type, `resource` the resource, `ip` the network (the address's " +
+  'first 24 bits, or 48 of IPv6).';
+
 const limits = {
   count: whole(
     'Of `threshold`: how many events, 2 to 1,000. Of `unusual_rate`: fewer events in an hour are never ' +
@@ -24,17 +29,17 @@ const limits = {
     'Of `threshold`: within how many minutes, 1 to 1,440. Of `silence`: after how many minutes without a ' +
       'matching event, 5 to 43,200.',
   ),
-  groupBy: Type.Enum([...alertGroups], {
-    description:
-      'Of `threshold`: what is counted together; without it all events. Of `first_seen`, required: what ' +
-      "is new for the actor: `actor` the resource type, `resource` the resource, `ip` the network (the address's " +
-      'first 24 bits, or 48 of IPv6).',
-  }),
+  groupBy: Type.Enum([...alertGroups], { description: aboutGroup }),
   lookbackDays: whole(
     'Of `first_seen`: for how many days the actor has not done so, 1 to 90, 30 unless said. Of ' +
       '`unusual_rate`: how far back the usual rate is looked for, 14 to 90, 28 unless said.',
   ),
 };
+
+const noGroup = Type.Unsafe<AlertGroup | null>({
+  ...{ type: ['string', 'null'], enum: [...alertGroups, null] },
+  description: `${aboutGroup} Null: without it.`,
+});
 
 const notify = Type.Object(
   {
@@ -66,7 +71,7 @@ const needed = {
   filters: filterSchema('AlertFilters', ruleFilters),
 };
 const followedBy = filterSchema('AlertFollowedBy', ruleFilters);
-const others = { ...limits, followedBy, enabled, notify };
+const others = { ...limits, groupBy: noGroup, followedBy, enabled, notify };
 
 export const RuleInput = Type.Object(
   { ...needed, ...Type.Partial(Type.Object(others)).properties },

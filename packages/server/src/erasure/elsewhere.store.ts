@@ -72,6 +72,7 @@ const personalTables = {
       mail_to = CASE WHEN ${isAddress('mail_to')} THEN NULL ELSE mail_to END,
       notified = (SELECT array_agg(n) FILTER (WHERE NOT ${isAddress('n')}) FROM unnest(notified) n)`,
   },
+  webhooks: { table: 'webhooks', rows: containsAddress('name'), change: 'name = NULL' },
   deliveries: {
     table: 'webhook_deliveries',
     rows: containsAddress('response'),

@@ -59,8 +59,9 @@ test('a saved search for what was done on behalf of the person no longer names t
 test('an alert rule goes on without the address, for the person and for the others it tells', async () => {
   const key = await keyOf(service, tenant.id, ['alerts:write', 'events:read']);
   const rule = {
-    ...{ name: 'Logins of Ana@example.com', kind: 'match', enabled: true },
+    ...{ name: 'Logins of Ana@example.com', kind: 'threshold', count: 2, windowMinutes: 5 },
     filters: { user: ['ana@example.com'], action: ['login'] },
+    followedBy: { user: ['!ANA@example.com'], q: ['ana@example.com'] },
     notify: { emails: ['Ana@example.com', 'ben@example.com'] },
   };
   const url = '/api/alert-rules';
@@ -70,6 +71,7 @@ test('an alert rule goes on without the address, for the person and for the othe
   const { body: left } = await service.call({ url: `${url}/${body.id}`, key });
   expect(left).toMatchObject({
     filters: { user: [ana], action: ['login'] },
+    followedBy: { user: [`!${ana}`], q: [ana] },
     notify: { emails: ['ben@example.com'] },
   });
   expect(JSON.stringify(left)).not.toMatch(/ana@/i);
@@ -91,10 +93,10 @@ test('what searches for words of the address searches for the id, wherever it is
   ];
   const filters = { q: [...q, 'x.ana@example.com', 'menu'] };
   const match = { name: 'Words', kind: 'match', enabled: true };
-  const hook = { url: 'https://receiver.example.com/hook' };
+  const hook = { url: 'https://receiver.example.com/hook', name: 'to ana@example.com' };
   const paths = [
     `${searchesUrl}/${await post(searchesUrl, { filters, note: '' })}`,
-    `/api/views/${await post('/api/views', { name: 'Words', filters, shared: true })}`,
+    `/api/views/${await post('/api/views', { name: 'Words of ana@example.com', filters, shared: true })}`,
     `/api/alert-rules/${await post('/api/alert-rules', { ...match, filters })}`,
     `/api/webhooks/${await post('/api/webhooks', { ...hook, filters })}`,
   ];
@@ -103,6 +105,7 @@ test('what searches for words of the address searches for the id, wherever it is
   for (const url of paths) {
     const { body } = await service.call({ url, key });
     expect([url, body.filters.q?.toSorted()]).toEqual([url, left.toSorted()]);
+    expect(body.name ?? '').not.toContain('ana@example.com');
   }
 });
 

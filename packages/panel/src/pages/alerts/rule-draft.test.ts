@@ -28,6 +28,7 @@ test('a rule that is only looked at is sent as it was', () => {
   for (const told of [{ emails: [] }, { emails: ['a@b.example'], webhookIds: ['whk_1'] }]) {
     expect(inputOf(draftOf({ ...rule, notify: told })).notify).toEqual(told);
   }
+  expect(inputOf({ ...draft, groupBy: '' }).groupBy).toBeNull();
   expect(isComplete(draft)).toBe(true);
 });
 

@@ -60,7 +60,7 @@ export function inputOf(draft: RuleDraft): AlertRuleInput {
   return {
     ...{ name: name.trim(), kind, filters: filterToJson(facets) },
     ...Object.fromEntries(known.map((limit) => [limit, Number(limits[limit])])),
-    ...(alertGrouping[kind] !== 'none' && groupBy !== '' ? { groupBy } : {}),
+    ...(alertGrouping[kind] === 'none' ? {} : { groupBy: groupBy || null }),
     ...(kind === 'threshold' ? { followedBy: filterToJson(following) } : {}),
     notify: notifyOf(draft),
   };
