@@ -8,8 +8,8 @@ test('the values may name each documented variable but secrets, and those that t
     readFileSync(join(import.meta.dirname, 'indelible/values.schema.json'), 'utf8'),
   );
   const secret = [
-    ...['DATABASE_URL', 'DATABASE_OWNER_URL', 'PLATFORM_API_KEY', 'SESSION_SECRET'],
-    ...['METRICS_TOKEN', 'AUTH_JWT_SECRET', 'SMTP_URL'],
+    ...['DATABASE_URL', 'DATABASE_POOLER_URL', 'DATABASE_OWNER_URL'],
+    ...['PLATFORM_API_KEY', 'SESSION_SECRET', 'METRICS_TOKEN', 'AUTH_JWT_SECRET', 'SMTP_URL'],
   ];
   const set = ['HOST', 'PORT', 'DATA_DIR', 'SIGNING_KEY_FILE', 'CATALOGUE_FILE'];
   const plain = documentedVariables().filter((name) => ![...secret, ...set].includes(name));

@@ -248,7 +248,8 @@ function wireExports(
 ) {
   const onError = reporter(logger, 'an export has to wait, or failed');
   const { objectStoreUrl } = config;
-  const settings = { databaseUrl: parts.db.url, objectStoreUrl, cold: coldSettings(config) };
+  const { url: databaseUrl, poolerUrl } = parts.db;
+  const settings = { databaseUrl, poolerUrl, objectStoreUrl, cold: coldSettings(config) };
   const files = new FileThread(settings, onError);
   const links = createDownloadLinks(sessionSecret);
   const quota = {

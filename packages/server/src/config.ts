@@ -21,6 +21,8 @@ export interface Config {
   readonly publicUrl: string | null;
   /** Serving login; null = the embedded PostgreSQL under `dataDir`. */
   readonly databaseUrl: string | null;
+  /** PgBouncer in transaction mode, before the database of `databaseUrl`; null = none. */
+  readonly databasePoolerUrl: string | null;
   readonly databaseOwnerUrl: string | null;
   readonly databasePoolSize: number;
   readonly dataDir: string;
@@ -110,6 +112,7 @@ export function readConfig(env: Environment): Config {
     port: read.integer('PORT', 3000, 0, 65_535),
     publicUrl: read.url('PUBLIC_URL', ['http:', 'https:']),
     databaseUrl: read.url('DATABASE_URL', ['postgres:', 'postgresql:']),
+    databasePoolerUrl: read.url('DATABASE_POOLER_URL', ['postgres:', 'postgresql:']),
     databaseOwnerUrl: read.url('DATABASE_OWNER_URL', ['postgres:', 'postgresql:']),
     databasePoolSize: read.integer('DATABASE_POOL_SIZE', 10, 2, 500),
     dataDir: resolve(read.text('DATA_DIR') ?? './data'),
@@ -325,6 +328,10 @@ function requireConsistent(config: Config): void {
   need(
     !config.databaseOwnerUrl || config.databaseUrl !== null,
     'DATABASE_OWNER_URL needs DATABASE_URL too',
+  );
+  need(
+    !config.databasePoolerUrl || config.databaseUrl !== null,
+    'DATABASE_POOLER_URL needs DATABASE_URL too: PostgreSQL itself',
   );
   need(
     config.databaseUrl === null || config.platformApiKeys.length > 0,

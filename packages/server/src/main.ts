@@ -20,6 +20,7 @@ import {
   databaseTime,
   isReadOnly,
   openDatabase,
+  requireOneDatabase,
   unavailability,
 } from './postgres/db.ts';
 import { randomPassword, readOrCreateSecretFile } from './postgres/embedded/secret-file.ts';
@@ -178,42 +179,42 @@ function startEmbedded(
 }
 
 async function connect(config: Config, logger: Logger): Promise<Database> {
-  const { databaseUrl } = config;
+  const { databaseUrl, databasePoolerUrl } = config;
   if (databaseUrl === null) throw new Error('there is no database to serve from');
   const { plans } = config.catalogue;
   const db = openDatabase(databaseUrl, {
     poolSize: config.databasePoolSize,
+    poolerUrl: databasePoolerUrl,
     onIdleError: (err) => logger.warn({ err }, 'a database connection was lost'),
     cold: openColdSource(openObjectStore(config.objectStoreUrl), coldSettings(config)),
   });
-  const pending = await pendingMigrations(db.reader).catch(async (cause: Error) => {
+  return requireUsable(db, plans).catch(async (error: unknown) => {
     await db.close();
-    throw new Error(unusable(cause), { cause });
+    throw error;
   });
-  if (pending.length === 0) return withPlans(db, plans);
-  await db.close();
-  throw new Error(`the database lacks ${pending.join(', ')}; run \`indelible migrate\``);
+}
+
+/** Returns the database after a check that it has this release's schema, and these plans. */
+async function requireUsable(db: Database, plans: Plans): Promise<Database> {
+  const pending = await pendingMigrations(db.reader).catch((cause: Error) => {
+    throw new Error(unusable(cause, db.poolerUrl), { cause });
+  });
+  if (pending.length > 0)
+    throw new Error(`the database lacks ${pending.join(', ')}; run \`indelible migrate\``);
+  await requireOneDatabase(db);
+  await requirePlans(db.writer, plans);
+  return db;
 }
 
 function migrateWith(plans: Plans, ownerUrl: string, servingUrl: string): Promise<string[]> {
   return migrate(ownerUrl, servingUrl, { afterwards: (client) => storePlans(client, plans) });
 }
 
-/** The database, after a check that it has these plans. */
-async function withPlans(db: Database, plans: Plans): Promise<Database> {
-  try {
-    await requirePlans(db.writer, plans);
-    return db;
-  } catch (error) {
-    await db.close();
-    throw error;
-  }
-}
-
-function unusable(cause: Error): string {
+function unusable(cause: Error, poolerUrl: string | null): string {
   const reason = connectionProblem(cause);
+  const variable = poolerUrl === null ? 'DATABASE_URL' : 'DATABASE_POOLER_URL';
   if (unavailability(cause) !== null)
-    return `the database of DATABASE_URL cannot be reached: ${reason}`;
+    return `the database of ${variable} cannot be reached: ${reason}`;
   return `the database cannot be used: ${reason}; has \`indelible migrate\` been run?`;
 }
 

@@ -77,6 +77,34 @@ test.each([
   await db.close();
 });
 
+test('through a pooler every transaction has role and settings, and leaves neither them nor its tenant', async () => {
+  const db = openDatabase(service.servingUrl, {
+    poolSize: 1,
+    poolerUrl: service.servingUrl,
+    onIdleError: () => {},
+  });
+  const asked = `SELECT current_user AS role, current_setting('search_path') AS path,
+    current_setting('lock_timeout') AS lock, current_setting('synchronous_commit') AS commit,
+    current_setting('app.tenant_id', true) AS tenant, pg_backend_pid() AS pid`;
+  const settled = { path: 'indelible', lock: '5s', commit: 'on' };
+  expect((await db.writer.query(asked)).rows).toMatchObject([
+    { ...settled, role: 'indelible_writer' },
+  ]);
+  const tenant = randomUUID();
+  const named = { name: 'asked', text: asked };
+  const bound = (await readTenant(db, tenant, (tx) => tx.query(named))).rows[0];
+  expect(bound).toMatchObject({ ...settled, role: 'indelible_reader', tenant });
+  const failed = readTenant(db, tenant, (tx) => tx.query({ text: 'SELECT 1 / 0' }));
+  await expect(failed).rejects.toThrow('division by zero');
+
+  const client = await db.reader.connect();
+  const left = (await client.query(asked)).rows[0];
+  expect(left).toMatchObject({ role: 'indelible_app', lock: '0', tenant: '', pid: bound?.pid });
+  expect((await client.query('SELECT name FROM pg_prepared_statements')).rows).toEqual([]);
+  client.release();
+  await db.close();
+});
+
 test('administration that waits for locks takes no connection from recording', async () => {
   const db = openDatabase(service.servingUrl, { poolSize: 2, onIdleError: () => {} });
   const done = Promise.withResolvers<void>();
@@ -115,6 +143,27 @@ test('an attempt at several addresses says what each of them answered', () => {
   expect(connectionProblem(new AggregateError(attempts))).toBe(
     'connect ECONNREFUSED ::1:1; connect ECONNREFUSED 127.0.0.1:1',
   );
+});
+
+test('the statement of a caller that has gone ends, and its connection serves no other', async () => {
+  const gone = new AbortController();
+  const pid = Promise.withResolvers<number>();
+  const asking = readTenant(
+    service.db,
+    randomUUID(),
+    async (tx) => {
+      pid.resolve((await tx.query({ text: 'SELECT pg_backend_pid() AS pid' })).rows[0]?.pid);
+      await tx.query({ text: 'SET LOCAL statement_timeout = 0' });
+      await tx.query({ text: 'SELECT pg_sleep(600)' });
+    },
+    gone.signal,
+  );
+  const asleep = `SELECT FROM pg_stat_activity WHERE pid = $1 AND wait_event = 'PgSleep'`;
+  const sleepers = async () => (await service.owner.query(asleep, [await pid.promise])).rowCount;
+  await expect.poll(sleepers).toBe(1);
+  gone.abort();
+  await expect(asking).rejects.toThrow('Connection terminated');
+  await expect.poll(sleepers).toBe(0);
 });
 
 test('a statement that takes too long says so, and how to ask for less', async () => {

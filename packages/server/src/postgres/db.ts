@@ -1,6 +1,9 @@
-import pg from 'pg';
+import { isDeepStrictEqual } from 'node:util';
+import type pg from 'pg';
 import { createClock } from './clock.ts';
-import { nodeGroupsMax, prepareSession } from './engine.ts';
+import { nodeGroupsMax } from './engine.ts';
+import { openPool, openPoolerPool } from './pools.ts';
+import { queryTimeout, transaction, transactionOn } from './transaction.ts';
 
 /**
  * Pools of two roles: no connection that serves requests can change or delete an event. The login
@@ -9,8 +12,10 @@ import { nodeGroupsMax, prepareSession } from './engine.ts';
 export interface Database {
   /** Reads events that have left PostgreSQL. */
   readonly cold: ColdSource | undefined;
-  /** Its URL with password: the export thread opens it again. */
+  /** With password: the export thread opens it again. */
   readonly url: string;
+  /** Of PgBouncer in transaction mode, which gets reads, administration and jobs; null: none. */
+  readonly poolerUrl: string | null;
   readonly reader: pg.Pool;
   /** For credentials, and administration, which may wait for a lock. */
   readonly writer: pg.Pool;
@@ -18,7 +23,7 @@ export interface Database {
   readonly recording: pg.Pool;
   /** The writer role for jobs and deliveries, so that they cannot take the callers' connections. */
   readonly background: pg.Pool;
-  /** The writer role for readiness checks and cancelling statements, independent of load. */
+  /** The writer role for readiness checks, independent of load. */
   readonly operations: pg.Pool;
   close(): Promise<void>;
 }
@@ -52,86 +57,37 @@ export interface ColdSource {
 /** A transaction of the writer role: a flush, or an administrative change with its record. */
 export type WriterTx = pg.PoolClient;
 
-const oid = { int8: 20, json: 114, timestamptz: 1184 };
-
-/** JSON stays the hashed text; counts are safe integers; times are epoch milliseconds. */
-const types: pg.CustomTypesConfig = {
-  getTypeParser(id: number, format?: 'text' | 'binary') {
-    if (id === oid.json) return (text: string) => text;
-    if (id === oid.int8) return Number;
-    if (id === oid.timestamptz) return (text: string) => Date.parse(`${text.replace(' ', 'T')}:00`);
-    return pg.types.getTypeParser(id, format as 'text');
-  },
-};
-
-function openPool(
-  url: string,
-  role: string,
-  size: number,
-  onIdleError: (e: Error) => void,
-  changes: pg.PoolConfig = {},
-) {
-  const pool = new pg.Pool({
-    connectionString: withSettings(url, [
-      `role=${role}`,
-      'search_path=indelible',
-      'timezone=UTC',
-      'statement_timeout=10000',
-      'idle_in_transaction_session_timeout=15000',
-      'lock_timeout=5000',
-      'jit=off',
-      // A question takes one processor, however many are idle: other callers ask too.
-      'max_parallel_workers_per_gather=0',
-    ]),
-    max: size,
-    types,
-    // Independent queries are sent together: BEGIN with the first one.
-    pipeline: true,
-    connectionTimeoutMillis: 5_000,
-    // Later than the server's own limit: for a server that stopped or is unreachable.
-    query_timeout: 12_000,
-    keepAlive: true,
-    onConnect: (client) => prepareSession(client, role),
-    ...changes,
-  });
-  pool.on('error', onIdleError); // a lost idle connection is replaced on the next use
-  // A lost connection fails its query; without a listener it would also end the process.
-  pool.on('connect', (client) => client.on('error', () => {}));
-  return pool;
-}
-
-/**
- * Settings are in the connection's first packet, so no connection is ever without its role. They
- * are merged into the URL's own `options`, because `pg` would drop ours otherwise.
- */
-function withSettings(url: string, settings: readonly string[]): string {
-  const [base = '', query = ''] = url.split('?', 2);
-  const params = new URLSearchParams(query);
-  const ours = settings.map((setting) => `-c ${setting}`); // of two values the last one holds
-  params.set('options', [params.get('options') ?? '', ...ours].join(' ').trim());
-  return `${base}?${params}`;
-}
-
 export function openDatabase(
   url: string,
-  options: { poolSize: number; onIdleError: (e: Error) => void; cold?: ColdSource },
+  options: {
+    poolSize: number;
+    poolerUrl?: string | null;
+    onIdleError: (e: Error) => void;
+    cold?: ColdSource;
+  },
 ): Database {
-  const { poolSize, cold } = options;
+  const { poolSize, poolerUrl = null, cold } = options;
   let isClosing = false;
   // A connection that ends on request is not lost.
   const onIdleError = (error: Error) => {
     if (!isClosing) options.onIdleError(error);
   };
   const { flushes, waiters, partitions } = recordingConnections;
-  const reader = openPool(url, 'indelible_reader', poolSize, onIdleError);
-  const writer = openPool(url, 'indelible_writer', poolSize, onIdleError);
+  const open = (role: string, size: number) =>
+    poolerUrl !== null
+      ? openPoolerPool(poolerUrl, role, size, onIdleError)
+      : openPool(url, role, size, onIdleError);
+  const reader = open('indelible_reader', poolSize);
+  const writer = open('indelible_writer', poolSize);
   // On a cluster a flush has a transaction for each node; connections are opened when needed.
   const connections = flushes * nodeGroupsMax + waiters + partitions;
+  // Never through a pooler: no reader, of any process, can take its connections.
   const recording = openPool(url, 'indelible_writer', connections, onIdleError);
-  const background = openPool(url, 'indelible_writer', 5, onIdleError);
+  const background = open('indelible_writer', 5);
   const operations = openPool(url, 'indelible_writer', 2, onIdleError);
   return {
     url,
+    poolerUrl,
     cold,
     reader,
     writer,
@@ -147,6 +103,16 @@ export function openDatabase(
   };
 }
 
+/** Throws a sentence if the pooler leads elsewhere: a replica would lack the newest events. */
+export async function requireOneDatabase(db: Database): Promise<void> {
+  if (db.poolerUrl === null) return;
+  const asked = 'SELECT current_database(), pg_postmaster_start_time()::text';
+  const direct = await db.operations.query(asked);
+  const pooled = await db.reader.query(asked);
+  if (!isDeepStrictEqual(pooled.rows, direct.rows))
+    throw new Error('DATABASE_POOLER_URL leads to another database than DATABASE_URL');
+}
+
 /** PostgreSQL's clock, in milliseconds since 1970. */
 export async function databaseTime(db: Pick<pg.ClientBase, 'query'>): Promise<number> {
   const { rows } = await db.query<{ ms: number }>(
@@ -157,8 +123,8 @@ export async function databaseTime(db: Pick<pg.ClientBase, 'query'>): Promise<nu
 }
 
 /**
- * Runs `work` in a read-only snapshot that sees only this tenant. If `gone` is aborted, its
- * statement is cancelled and the call throws.
+ * Runs `work` in a read-only snapshot that sees only this tenant. If `gone` is aborted, PostgreSQL
+ * ends its statement and the call throws.
  */
 export async function readTenant<T>(
   db: Database,
@@ -168,30 +134,17 @@ export async function readTenant<T>(
 ): Promise<T> {
   const client = await db.reader.connect();
   const state: { broken?: Error | undefined } = {};
-  let cancelled: Promise<unknown> | undefined;
-  const cancel = () => {
-    cancelled = cancelStatement(db, client).catch(() => {});
-  };
-  gone?.addEventListener('abort', cancel);
+  const disconnect = () => client.connection.stream.destroy();
+  gone?.addEventListener('abort', disconnect);
   try {
     gone?.throwIfAborted();
     const read = (client: pg.PoolClient) =>
       work({ tenantId, cold: db.cold, query: (query) => client.query(query) });
     return await transactionOn(client, beginTenant(tenantId), read, state);
   } finally {
-    gone?.removeEventListener('abort', cancel);
-    await cancelled;
-    // The cancellation may arrive late, and must not hit the next caller's statement.
-    client.release(cancelled ? new Error('the caller has gone') : state.broken);
+    gone?.removeEventListener('abort', disconnect);
+    client.release(gone?.aborted ? new Error('the caller has gone') : state.broken);
   }
-}
-
-/** As the login, which may cancel statements of its sessions in any role. */
-async function cancelStatement(db: Database, client: pg.PoolClient): Promise<void> {
-  const { processID } = client as pg.PoolClient & { processID: number };
-  await db.operations.query(
-    `SET ROLE NONE; SELECT pg_cancel_backend(${Number(processID)}); RESET ROLE`,
-  );
 }
 
 // The id is checked here, because a simple query takes no parameters.
@@ -273,51 +226,6 @@ export async function withOwnerSession<T>(
     await pool.end();
   }
 }
-
-async function transaction<T>(
-  pool: pg.Pool,
-  work: (client: pg.PoolClient) => Promise<T>,
-): Promise<T> {
-  const client = await pool.connect();
-  const state: { broken?: Error | undefined } = {};
-  return transactionOn(client, ['BEGIN'], work, state).finally(() => client.release(state.broken));
-}
-
-/** Afterwards `state.broken` tells why the connection is unusable, if so. */
-async function transactionOn<T>(
-  client: pg.PoolClient,
-  begin: readonly string[],
-  work: (client: pg.PoolClient) => Promise<T>,
-  state: { broken?: Error | undefined },
-): Promise<T> {
-  try {
-    // Not awaited yet: its answer comes with that of the first query, and is checked before the
-    // result is used.
-    const begun = Promise.all(begin.map((text) => client.query(text)));
-    begun.catch(() => {}); // told below, or by the queries behind it
-    const result = await work(client);
-    await begun;
-    const { command } = await client.query('COMMIT');
-    // After an unnoticed error COMMIT becomes a rollback without an error.
-    if (command !== 'COMMIT') throw new Error(`the transaction ended with ${command}`);
-    return result;
-  } catch (error) {
-    state.broken = await rollBack(client, error);
-    throw error;
-  }
-}
-
-/** Returns why the connection is unusable, if so: the pool must not reuse it. */
-async function rollBack(client: pg.PoolClient, cause: unknown): Promise<Error | undefined> {
-  // The server is still busy with the slow statement and would not process the ROLLBACK.
-  if (cause instanceof Error && cause.message === queryTimeout) return cause;
-  return client.query('ROLLBACK').then(
-    () => undefined,
-    (error: Error) => error,
-  );
-}
-
-const queryTimeout = 'Query read timeout';
 
 const connectionFaults = new RegExp(
   [

@@ -9,9 +9,14 @@ const onCluster = new WeakSet<pg.ClientBase>();
 
 /**
  * A commit is on disk before it is answered, whatever server, database, role or URL configure: 201
- * means durable. remote_apply, which waits for more, stays. Set in the session, so that a
- * configuration reload changes nothing.
- *
+ * means durable. remote_apply, which waits for more, stays. Set in the session or the transaction,
+ * so that a configuration reload changes nothing.
+ */
+const durably = (isLocal: boolean) =>
+  `set_config('synchronous_commit', CASE current_setting('synchronous_commit')
+     WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, ${isLocal})`;
+
+/**
  * With 150 partitions planning takes ten times as long as reading; only Citus, which must know the
  * tenant to find its node, plans every call. Citus hands on SET LOCAL, and so row-level security.
  *
@@ -21,16 +26,41 @@ export async function prepareSession(client: pg.ClientBase, role: string): Promi
   const { rows } = await client.query<{ role: string; cluster: boolean }>(
     `SELECT current_user AS role, e.cluster,
        set_config('plan_cache_mode', 'force_' || CASE WHEN e.cluster THEN 'custom' ELSE 'generic' END || '_plan', false),
-       set_config('citus.propagate_set_commands', 'local', false),
-       set_config('synchronous_commit', CASE current_setting('synchronous_commit')
-         WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)
+       set_config('citus.propagate_set_commands', 'local', false), ${durably(false)}
      FROM (SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS cluster) AS e`,
   );
   if (rows[0]?.role !== role) {
-    const sentence = `a connection has no role ${role}: connect to PostgreSQL itself, not to a pooler`;
+    const sentence = `a connection has no role ${role}: name PostgreSQL itself in DATABASE_URL, and a pooler in DATABASE_POOLER_URL`;
     throw new Error(sentence);
   }
   if (rows[0].cluster) onCluster.add(client);
+}
+
+/**
+ * For a connection whose every transaction may get another session: its transactions begin with
+ * these settings. Statements lose their names, which another session does not know; without one a
+ * statement is planned each time, and then for the values given.
+ */
+export async function prepareTransactions(
+  client: pg.ClientBase,
+  settings: Record<string, string>,
+): Promise<void> {
+  if (await isCluster(client)) onCluster.add(client);
+  const further = {
+    plan_cache_mode: 'force_custom_plan',
+    'citus.propagate_set_commands': 'local',
+  };
+  const set = Object.entries({ ...settings, ...further }).map(
+    ([name, value]) => `set_config('${name}', '${value}', true)`,
+  );
+  const settle = `SELECT ${[...set, durably(true)].join(', ')}`;
+  const send = client.query.bind(client);
+  client.query = ((query: string | pg.QueryConfig, values?: unknown[]) => {
+    const asked = typeof query === 'string' ? { text: query, ...(values && { values }) } : query;
+    const { name: _, ...unnamed } = asked;
+    const begins = unnamed.text.startsWith('BEGIN');
+    return send(begins ? { text: `${unnamed.text}; ${settle}` } : unnamed);
+  }) as typeof client.query;
 }
 
 export async function isCluster(session: Pick<pg.ClientBase, 'query'>): Promise<boolean> {

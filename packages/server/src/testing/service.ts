@@ -149,7 +149,8 @@ export async function serviceOn(
   const config = { ...fromEnv, ...changes };
   const objects = openObjectStore(config.objectStoreUrl);
   const cold = openColdSource(objects, coldSettings(config));
-  const db = openDatabase(servingUrl, { poolSize, onIdleError: () => {}, cold });
+  const { databasePoolerUrl: poolerUrl } = config;
+  const db = openDatabase(servingUrl, { poolSize, poolerUrl, onIdleError: () => {}, cold });
   const logger = pino({ level: env.LOG_LEVEL ?? 'silent' });
   const { signingKeyFile } = config;
   const signer = openSigner(

@@ -19,9 +19,9 @@ beforeAll(async () => {
   await recordAll(service, key, poolEvents(400, service.clock.now, 20));
   const job = uuidFromTypeId('exp_', (await askForJob(service, key)).id) ?? '';
   row = (await readTenant(service.db, id, (tx) => getExport(tx, job))) as ExportRow;
-  const databaseUrl = service.servingUrl;
+  const database = { databaseUrl: service.servingUrl, poolerUrl: null };
   const cold = { folder: `${service.dataDir}/cold`, bytesMax: 2 ** 28 };
-  const settings = { databaseUrl, objectStoreUrl: storeUrl(), cold };
+  const settings = { ...database, objectStoreUrl: storeUrl(), cold };
   files = new FileThread(settings, (e) => errors.push(e));
 });
 afterAll(async () => {

@@ -11,6 +11,7 @@ import { stepBackFrom } from './step-back.ts';
 
 export interface ThreadSettings {
   databaseUrl: string;
+  poolerUrl: string | null;
   objectStoreUrl: string;
   cold: ColdSettings;
   /** The number of requests to the process, shared. */
@@ -32,11 +33,12 @@ export type FileNews =
 const poolSize = 6;
 const newsEveryMs = 250;
 
-const { databaseUrl, objectStoreUrl, cold, requests } = workerData as ThreadSettings;
+const { databaseUrl, poolerUrl, objectStoreUrl, cold, requests } = workerData as ThreadSettings;
 const objects = openObjectStore(objectStoreUrl);
 // A connection lost while idle is replaced at the next use.
 const db = openDatabase(databaseUrl, {
   poolSize,
+  poolerUrl,
   onIdleError: () => {},
   cold: openColdSource(objects, cold),
 });
