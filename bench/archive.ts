@@ -1,11 +1,10 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { BenchService } from './bench-service.ts';
 import { benchEvent } from './events.ts';
-import type { Report } from './report.ts';
+import type { Report, Size } from './report.ts';
 
 interface Measured {
   events: number;
@@ -23,7 +22,7 @@ interface Measured {
 export async function benchArchive(
   service: BenchService,
   report: Report,
-  events: number,
+  { count: events }: Size,
 ): Promise<void> {
   const plain = await recorded(service, events, () => ({}));
   const run = await measure(service, 'run', plain);
@@ -52,30 +51,16 @@ async function recorded(
   events: number,
   more: () => object,
 ): Promise<string> {
-  const tenantId = randomUUID();
-  await call(service, 'PUT', `/api/tenants/${tenantId}`, { name: 'Archive', plan: 'Enterprise' });
+  const tenant = await service.tenant('events:read');
+  const { id: tenantId } = tenant;
   const batch = 250;
   for (let done = 0; done < events; done += batch) {
     const body = Array.from({ length: batch }, () => ({ ...benchEvent(tenantId), ...more() }));
-    await call(service, 'POST', '/api/audit-logs/batch', { events: body });
+    await service.call('POST', '/api/audit-logs/batch', { events: body });
   }
-  for (let size = 0; size < events; await pause(500)) {
-    const { rows } = await service.owner.query(
-      'SELECT size::int FROM log_checkpoints WHERE tenant_id = $1',
-      [tenantId],
-    );
-    size = rows[0]?.size ?? 0;
-  }
+  const now = { 'cache-control': 'no-cache' };
+  await tenant.call('GET', '/api/audit-logs/checkpoint', undefined, now);
   return tenantId;
-}
-
-async function call({ url, key }: BenchService, method: string, path: string, body: object) {
-  const answer = await fetch(`${url}${path}`, {
-    method,
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`);
 }
 
 async function measure(

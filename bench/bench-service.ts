@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
@@ -22,7 +22,23 @@ export interface BenchService {
   connect(): Promise<pg.Client>;
   /** Resident memory of the service's process (PostgreSQL is not in it), bytes. */
   memory(): { now: number; peak: number };
+  /** The JSON of a successful answer, or null. Default credential: the platform key. */
+  call<Answer = unknown>(
+    method: string,
+    path: string,
+    body?: object,
+    headers?: Record<string, string>,
+  ): Promise<Answer>;
+  /** A new tenant with a key of these scopes. */
+  tenant(...scopes: string[]): Promise<BenchTenant>;
   stop(): Promise<void>;
+}
+
+export interface BenchTenant {
+  id: string;
+  key: string;
+  /** With its key. */
+  call: BenchService['call'];
 }
 
 export async function startBenchService(): Promise<BenchService> {
@@ -51,7 +67,23 @@ export async function startBenchService(): Promise<BenchService> {
     return client;
   };
   const owner = await connect();
+  const callAs = (credential: string): BenchService['call'] => {
+    const authorization = `Bearer ${credential}`;
+    return (...request) => call(url, authorization, ...request);
+  };
   return {
+    call: callAs(key),
+    async tenant(...scopes) {
+      const id = randomUUID();
+      await callAs(key)('PUT', `/api/tenants/${id}`, { name: 'Bench', plan: 'Enterprise' });
+      const wanted = { name: 'bench', scopes };
+      const made = await callAs(key)<{ key: string }>(
+        'POST',
+        `/api/tenants/${id}/api-keys`,
+        wanted,
+      );
+      return { id, key: made.key, call: callAs(made.key) };
+    },
     url,
     key,
     servingUrl: postgres.servingUrl,
@@ -68,6 +100,26 @@ export async function startBenchService(): Promise<BenchService> {
       await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+async function call<Answer>(
+  url: string,
+  authorization: string,
+  method: string,
+  path: string,
+  body?: object,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const type = body ? { 'content-type': 'application/json' } : {};
+  const answer = await fetch(url + path, {
+    method,
+    headers: { authorization, ...type, ...headers },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  });
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${text}`);
+  const isJson = answer.headers.get('content-type')?.includes('json');
+  return JSON.parse(isJson ? text : 'null');
 }
 
 async function firstLine(child: ChildProcess): Promise<string> {

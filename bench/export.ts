@@ -1,96 +1,84 @@
-import { execFile } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
-import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import { promisify } from 'node:util';
-import type { BenchService } from './bench-service.ts';
+import type { BenchService, BenchTenant } from './bench-service.ts';
 import { benchEvent } from './events.ts';
-import { type LoadResult, load, percentile } from './load.ts';
-import type { Report } from './report.ts';
+import { load, percentile } from './load.ts';
+import type { Report, Size } from './report.ts';
 
 const yearMs = 365 * 86_400_000;
-const loadSeconds = 8;
 
 /**
- * How often each is measured, alternating with what it is
- * held against: the machine is not always the same.
- */
-const rounds = 3;
-
-/**
- * A CSV of every event of a large log, beside `psql
- * \copy` of the same rows; then beside other work.
+ * A CSV of every event of a large log, beside PostgreSQL's
+ * COPY of the same rows; then beside other work.
  */
 export async function benchExport(
   service: BenchService,
   report: Report,
-  rows: number,
+  { count: rows, seconds, rounds }: Size,
 ): Promise<void> {
-  const tenantId = randomUUID();
-  const key = await makeTenant(service, tenantId);
-  await recordMany(service, tenantId, rows);
+  const tenant = await service.tenant('events:read', 'events:write', 'exports:write');
+  await recordMany(service, tenant.id, rows);
   await service.owner.query('VACUUM (ANALYZE) audit_events');
-  await delay(12_000); // the checkpoint of all this, and the collector, are not the export's
-  await alone(service, report, key, tenantId, rows);
-  await besideOthers(service, report, key, tenantId);
+  // The checkpoint of all this, and the collector, are not the export's.
+  await delay(1_500 * seconds);
+  await alone(service, report, tenant, rows, rounds);
+  await besideOthers(service, report, tenant, seconds, rounds);
 }
 
 async function alone(
   service: BenchService,
   report: Report,
-  key: string,
-  tenantId: string,
+  tenant: BenchTenant,
   rows: number,
+  rounds: number,
 ) {
   const idle = service.memory().now;
   report.memory('idle, before an export', idle);
-  const copies: number[] = [];
-  const exports: number[] = [];
   let peak = 0;
-  for (let round = 0; round < rounds; round++) {
-    copies.push(rows / (await copySeconds(service, tenantId)));
-    const made = await exportSeconds(service, key);
-    exports.push(rows / made.seconds);
+  const exporting = async () => {
+    const made = await exportSeconds(service, tenant);
     peak = Math.max(peak, made.peak);
-  }
-  const perSecond = (rates: number[]) =>
-    `${rates.map((rate) => Math.round(rate)).join(', ')} rows/s`;
-  report.add(`psql \\copy of ${rows} rows, 16 columns as they are`, perSecond(copies));
-  report.add(`export of ${rows} rows as CSV, 17 columns`, perSecond(exports));
-  report.ratio('export / psql \\copy, medians', median(exports) / median(copies), 0.5);
-  const extra = peak - idle;
-  report.add(
-    'memory over idle during an export, peak',
-    `${Math.round(extra / 2 ** 20)} MiB`,
-    '≤ 64 MiB',
-    extra <= 64 * 2 ** 20 ? 'yes' : 'no',
+    return rows / made.seconds;
+  };
+  const copying = async () => rows / (await copySeconds(service, tenant.id));
+  await report.compare(
+    {
+      what: `export of ${rows} rows as CSV, 17 columns`,
+      ...{ unit: 'rows/s', measure: exporting, ratioMin: 0.5 },
+      limit: { what: 'COPY of 16 columns as they are', measure: copying },
+    },
+    rounds,
   );
+  const extra = Math.round((peak - idle) / 2 ** 20);
+  const met = extra <= 64 ? 'yes' : 'no';
+  report.add('memory over idle during an export, peak', `${extra} MiB`, '≤ 64 MiB', met, [extra]);
 }
 
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
-}
-
-async function besideOthers(service: BenchService, report: Report, key: string, tenantId: string) {
-  const quiet: number[] = [];
-  const busy: number[] = [];
-  const rateOf = ({ requests, seconds }: LoadResult) => requests / seconds;
-  for (let round = 0; round < rounds; round++) {
-    quiet.push(rateOf(await postLoad(service, tenantId)));
-    busy.push(rateOf(await whileExporting(service, key, () => postLoad(service, tenantId))));
-  }
-  const lists = await whileExporting(service, key, () => listLoad(service, key));
-  const perSecond = (rates: number[]) => `${rates.map((rate) => Math.round(rate)).join(', ')} /s`;
-  report.add('single POSTs, 16 connections', perSecond(quiet));
-  report.add('single POSTs during an export', perSecond(busy));
-  report.ratio('the second / the first, medians', median(busy) / median(quiet), 0.7);
+async function besideOthers(
+  service: BenchService,
+  report: Report,
+  tenant: BenchTenant,
+  seconds: number,
+  rounds: number,
+) {
+  const posting = async () => {
+    const { requests, seconds: took } = await postLoad(service, tenant.id, seconds);
+    return requests / took;
+  };
+  await report.compare(
+    {
+      what: 'single POSTs during an export',
+      ...{ unit: '/s', measure: () => whileExporting(service, tenant, posting), ratioMin: 0.7 },
+      limit: { what: 'single POSTs, 16 connections', measure: posting },
+    },
+    rounds,
+  );
+  const listing = () => listLoad(service, tenant.key, seconds);
+  const { latencies } = await whileExporting(service, tenant, listing);
   report.latency(
     'first page of a list during an export, 2 connections',
-    percentile(lists.latencies, 0.5),
-    percentile(lists.latencies, 0.99),
+    percentile(latencies, 0.5),
+    percentile(latencies, 0.99),
     50,
   );
 }
@@ -98,50 +86,18 @@ async function besideOthers(service: BenchService, report: Report, key: string, 
 /** The work, beside one export after the other; the last one is waited for too. */
 async function whileExporting<T>(
   service: BenchService,
-  key: string,
+  tenant: BenchTenant,
   work: () => Promise<T>,
 ): Promise<T> {
   let working = true;
   const exporting = (async () => {
-    while (working) await exportSeconds(service, key);
+    while (working) await exportSeconds(service, tenant);
   })();
-  await delay(1_000);
   const result = await work().finally(() => {
     working = false;
   });
   await exporting;
   return result;
-}
-
-async function call(
-  service: BenchService,
-  method: string,
-  path: string,
-  key: string,
-  body?: object,
-) {
-  const answer = await fetch(service.url + path, {
-    method,
-    headers: {
-      authorization: `Bearer ${key}`,
-      'content-type': 'application/json',
-      prefer: 'respond-async',
-    },
-    ...(body ? { body: JSON.stringify(body) } : {}),
-  });
-  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
-  return answer.json();
-}
-
-async function makeTenant(service: BenchService, tenantId: string): Promise<string> {
-  const settings = { name: 'Large', plan: 'Enterprise' };
-  await call(service, 'PUT', `/api/tenants/${tenantId}`, service.key, settings);
-  const scopes = ['events:read', 'events:write', 'exports:write'];
-  const made = (await call(service, 'POST', `/api/tenants/${tenantId}/api-keys`, service.key, {
-    name: 'bench',
-    scopes,
-  })) as { key: string };
-  return made.key;
 }
 
 /**
@@ -160,7 +116,7 @@ async function recordMany(service: BenchService, tenantId: string, rows: number)
         ...benchEvent(tenantId),
         timestamp,
       }));
-      await call(service, 'POST', '/api/audit-logs/batch', service.key, { events });
+      await service.call('POST', '/api/audit-logs/batch', { events });
       process.stderr.write(`\rrecording: ${Math.round((100 * sent) / rows)} %`);
     }
   };
@@ -168,31 +124,27 @@ async function recordMany(service: BenchService, tenantId: string, rows: number)
   process.stderr.write('\n');
 }
 
-async function copySeconds(service: BenchService, tenantId: string): Promise<number> {
-  const file = join(tmpdir(), `indelible-bench-${randomUUID()}.csv`);
+/** PostgreSQL's own CSV, to a program that keeps nothing. */
+async function copySeconds({ owner }: BenchService, tenantId: string): Promise<number> {
   const columns =
     'id, tenant_id, actor_id, actor_email, actor_role, actor_ip, actor_user_agent, action, ' +
     'resource_type, resource_id, resource_name, diff, cross_tenant, reason, category, sequence';
-  const query = `SELECT ${columns} FROM indelible.audit_events WHERE tenant_id = '${tenantId}' ORDER BY id DESC`;
+  const query = `SELECT ${columns} FROM audit_events WHERE tenant_id = '${tenantId}' ORDER BY id DESC`;
   const started = performance.now();
-  try {
-    const copy = `\\copy (${query}) TO '${file}' WITH (FORMAT csv, HEADER)`;
-    await promisify(execFile)('psql', [service.ownerUrl, '-qc', copy]);
-    return (performance.now() - started) / 1_000;
-  } finally {
-    await rm(file, { force: true });
-  }
+  await owner.query(`COPY (${query}) TO PROGRAM 'cat > /dev/null' WITH (FORMAT csv, HEADER)`);
+  return (performance.now() - started) / 1_000;
 }
 
-async function exportSeconds(service: BenchService, key: string) {
+async function exportSeconds(service: BenchService, { call }: BenchTenant) {
   const started = performance.now();
   const body = { filters: {}, format: 'csv' };
-  let job = (await call(service, 'POST', '/api/audit-logs/exports', key, body)) as Job;
+  const later = { prefer: 'respond-async' };
+  let job = await call<Job>('POST', '/api/audit-logs/exports', body, later);
   let peak = 0;
   while (job.status === 'queued' || job.status === 'running') {
     await delay(100);
     peak = Math.max(peak, service.memory().now);
-    job = (await call(service, 'GET', `/api/audit-logs/exports/${job.id}`, key)) as Job;
+    job = await call<Job>('GET', `/api/audit-logs/exports/${job.id}`);
   }
   if (job.status !== 'ready') throw new Error(`the export is ${job.status}: ${job.error}`);
   return { seconds: (performance.now() - started) / 1_000, peak };
@@ -204,7 +156,7 @@ interface Job {
   error: string | null;
 }
 
-function postLoad(service: BenchService, tenantId: string) {
+function postLoad(service: BenchService, tenantId: string, seconds: number) {
   const bodies = Array.from({ length: 500 }, () =>
     Buffer.from(JSON.stringify(benchEvent(tenantId))),
   );
@@ -212,7 +164,7 @@ function postLoad(service: BenchService, tenantId: string) {
   return load({
     url: service.url,
     connections: 16,
-    seconds: loadSeconds,
+    seconds,
     next: () => ({
       method: 'POST',
       path: '/api/audit-logs',
@@ -222,11 +174,11 @@ function postLoad(service: BenchService, tenantId: string) {
   });
 }
 
-function listLoad(service: BenchService, key: string) {
+function listLoad(service: BenchService, key: string, seconds: number) {
   return load({
     url: service.url,
     connections: 2,
-    seconds: loadSeconds,
+    seconds,
     next: () => ({
       method: 'GET',
       path: '/api/audit-logs?limit=50',

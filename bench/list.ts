@@ -1,11 +1,7 @@
-import { randomUUID } from 'node:crypto';
-import { performance } from 'node:perf_hooks';
 import type { BenchService } from './bench-service.ts';
-import { percentile } from './load.ts';
-import type { Report } from './report.ts';
+import { latenciesOf, percentile } from './load.ts';
+import type { Report, Size } from './report.ts';
 import { seedEvents } from './seed.ts';
-
-const rounds = 200;
 
 /**
  * Lists and statistics over many events in many partitions: every filter, first and 1,000th page.
@@ -13,16 +9,18 @@ const rounds = 200;
 export async function benchList(
   service: BenchService,
   report: Report,
-  events: number,
+  { count: events }: Size,
 ): Promise<void> {
-  const tenantId = randomUUID();
-  const get = await reader(service, tenantId);
+  const times = Math.min(200, events / 1_000);
+  const depth = Math.min(50_000, events / 5);
+  const { id: tenantId, call } = await service.tenant('events:read');
+  const get: Get = (path) => call('GET', path);
   const seconds = await seedEvents(service, tenantId, events);
   report.add(
     `${events} events of one tenant in ${84} monthly partitions`,
     `made in ${Math.round(seconds)} s`,
   );
-  const sample = (await get('/api/audit-logs?limit=1&page=50000')).data[0];
+  const sample = (await get(`/api/audit-logs?limit=1&page=${depth}`)).data[0];
   if (!sample) throw new Error('nothing was seeded');
   const filters: Record<string, string> = {
     'no filter': '',
@@ -42,23 +40,17 @@ export async function benchList(
   };
   for (const [name, filter] of Object.entries(filters)) {
     const first = `/api/audit-logs?limit=50&${filter}`;
-    await measure(report, `list, ${name}, first page`, () => get(first));
-    const deep = await thousandth(get, first);
-    if (deep) await measure(report, `list, ${name}, 1,000th page by cursor`, () => get(deep));
-    if (deep)
-      await measure(
-        report,
-        `list, ${name}, 1,000th page by number`,
-        () => get(`${first}&page=1000`),
-        30,
-      );
+    await measure(report, `list, ${name}, first page`, times, () => get(first));
+    const deep = await behind(get, first, depth);
+    if (deep === null) continue;
+    const page = Math.floor(depth / 50);
+    await measure(report, `list, ${name}, page ${page} by cursor`, times, () => get(deep));
+    const numbered = () => get(`${first}&page=${page}`);
+    await measure(report, `list, ${name}, page ${page} by number`, Math.min(times, 30), numbered);
   }
   for (const query of ['group_by=day', 'group_by=user', 'group_by=action,resource']) {
-    await measure(
-      report,
-      `stats, ${query}, last 30 days`,
-      () => get(`/api/audit-logs/stats?${query}`),
-      30,
+    await measure(report, `stats, ${query}, last 30 days`, Math.min(times, 30), () =>
+      get(`/api/audit-logs/stats?${query}`),
     );
   }
   report.memory('peak under reading load', service.memory().peak);
@@ -69,35 +61,11 @@ type Get = (path: string) => Promise<{
   pagination: { nextCursor: string | null };
 }>;
 
-async function reader(service: BenchService, tenantId: string): Promise<Get> {
-  const call = async (method: string, path: string, key: string, body?: object) => {
-    const init = {
-      method,
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    };
-    const answer = await fetch(
-      service.url + path,
-      body ? { ...init, body: JSON.stringify(body) } : init,
-    );
-    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
-    return JSON.parse(await answer.text());
-  };
-  await call('PUT', `/api/tenants/${tenantId}`, service.key, { name: 'Large', plan: 'Enterprise' });
-  const made = await call('POST', `/api/tenants/${tenantId}/api-keys`, service.key, {
-    name: 'bench',
-    scopes: ['events:read'],
-  });
-  return (path) => call('GET', path, made.key);
-}
-
-/**
- * The address of the page behind 50,000 events: reached
- * in steps of 500, as cursors go with any limit.
- */
-async function thousandth(get: Get, first: string): Promise<string | null> {
+/** The address of the page behind so many events: cursors go with any limit. */
+async function behind(get: Get, first: string, depth: number): Promise<string | null> {
   const wide = first.replace('limit=50', 'limit=500');
   let path = wide;
-  for (let seen = 0; seen < 50_000; seen += 500) {
+  for (let seen = 0; seen < depth; seen += 500) {
     const { pagination } = await get(path);
     if (pagination.nextCursor === null) return null;
     path = `${wide}&cursor=${pagination.nextCursor}`;
@@ -108,17 +76,10 @@ async function thousandth(get: Get, first: string): Promise<string | null> {
 async function measure(
   report: Report,
   what: string,
+  times: number,
   run: () => Promise<unknown>,
-  times = rounds,
 ): Promise<void> {
-  for (let warm = 0; warm < 10; warm++) await run();
-  const latencies = new Float64Array(times);
-  for (let i = 0; i < times; i++) {
-    const started = performance.now();
-    await run();
-    latencies[i] = performance.now() - started;
-  }
-  latencies.sort();
+  const latencies = await latenciesOf(times, run);
   const [p50, p99] = [percentile(latencies, 0.5), percentile(latencies, 0.99)];
   if (what.startsWith('list')) report.latency(what, p50, p99, 25, 5);
   else report.add(what, `p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`);

@@ -72,6 +72,21 @@ function exchanger(socket: Socket): (head: string, body: Buffer | null) => Promi
     });
 }
 
+/** Sorted milliseconds of runs, one after the other; the first ones are not counted. */
+export async function latenciesOf(
+  times: number,
+  run: (n: number) => Promise<unknown>,
+): Promise<Float64Array> {
+  for (let n = 0; n < Math.min(times, 10); n++) await run(n);
+  const latencies = new Float64Array(times);
+  for (let n = 0; n < times; n++) {
+    const started = performance.now();
+    await run(n);
+    latencies[n] = performance.now() - started;
+  }
+  return latencies.sort();
+}
+
 /** The value below which this share of the sorted latencies lies. */
 export function percentile(sorted: Float64Array, share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;

@@ -6,17 +6,21 @@ import pg from 'pg';
 import type { BenchService } from './bench-service.ts';
 import { benchEvent } from './events.ts';
 import { percentile } from './load.ts';
-import type { Report } from './report.ts';
+import type { Report, Size } from './report.ts';
 
-const backlog = 100_000;
-const commits = 5_000;
+/** Each becomes this number of rows in the backlog. */
+const copies = 20;
 const tenants = Array.from({ length: 20 }, () => randomUUID());
 
 /**
  * The outbox in a database of its own, on the same
  * PostgreSQL as the service: as few machines have it.
  */
-export async function benchOutbox(service: BenchService, report: Report): Promise<void> {
+export async function benchOutbox(
+  service: BenchService,
+  report: Report,
+  { count }: Size,
+): Promise<void> {
   const client = createClient({ url: service.url, key: service.key });
   for (const id of tenants)
     await client.tenants.put(id, { name: `Tenant ${id}`, plan: 'Enterprise' });
@@ -25,7 +29,7 @@ export async function benchOutbox(service: BenchService, report: Report): Promis
   const pool = new pg.Pool({ connectionString, max: 4 });
   const outbox = createOutbox();
   await pool.query(outbox.migration);
-  await measureInsert(pool, report);
+  await measureInsert(pool, report, count / copies);
   await fill(pool);
   const { rows } = await pool.query('SELECT count(*)::int AS count FROM audit_outbox');
   const before = process.memoryUsage().rss;
@@ -46,7 +50,7 @@ export async function benchOutbox(service: BenchService, report: Report): Promis
 }
 
 /** What `inTransaction` adds to a transaction of the host. */
-async function measureInsert(pool: pg.Pool, report: Report): Promise<void> {
+async function measureInsert(pool: pg.Pool, report: Report, commits: number): Promise<void> {
   const audit = createOutbox().with(fromPg);
   const tx = await pool.connect();
   const costs = new Float64Array(commits);
@@ -73,6 +77,6 @@ async function fill(pool: pg.Pool): Promise<void> {
     `INSERT INTO audit_outbox (event_id, tenant_id, event)
      SELECT '', tenant_id, (event::jsonb - 'id')::text
      FROM audit_outbox, generate_series(1, $1::int) ORDER BY random()`,
-    [backlog / commits],
+    [copies],
   );
 }

@@ -2,10 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { openChromium } from '../e2e/chromium.ts';
 import type { BenchService } from './bench-service.ts';
-import type { Report } from './report.ts';
+import type { Report, Size } from './report.ts';
 import { seedEvents } from './seed.ts';
-
-const rounds = 5;
 
 /**
  * From the click on a viewer link to the first events
@@ -14,11 +12,9 @@ const rounds = 5;
 export async function benchPanel(
   service: BenchService,
   report: Report,
-  events: number,
+  { count: events, rounds }: Size,
 ): Promise<void> {
-  const tenantId = randomUUID();
-  const settings = { name: 'Large', plan: 'Enterprise' };
-  await call(service, 'PUT', `/api/tenants/${tenantId}`, settings);
+  const { id: tenantId } = await service.tenant('events:read');
   await seedEvents(service, tenantId, events);
   const browser = await openChromium();
   try {
@@ -45,16 +41,6 @@ export async function benchPanel(
 
 async function viewerLink(service: BenchService, tenantId: string): Promise<string> {
   const actor = { id: randomUUID(), email: 'ana@example.com', role: 'admin' };
-  const { url } = await call(service, 'POST', '/api/viewer-links', { tenantId, actor });
-  return url;
-}
-
-async function call(service: BenchService, method: string, path: string, body: object) {
-  const answer = await fetch(service.url + path, {
-    method,
-    headers: { authorization: `Bearer ${service.key}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
-  return (await answer.json()) as { url: string };
+  const body = { tenantId, actor };
+  return (await service.call<{ url: string }>('POST', '/api/viewer-links', body)).url;
 }

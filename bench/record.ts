@@ -1,61 +1,67 @@
-import { randomUUID } from 'node:crypto';
 import type { BenchService } from './bench-service.ts';
 import { benchEvent } from './events.ts';
 import { type LoadResult, load, percentile } from './load.ts';
 import { rawInsert } from './raw-insert.ts';
-import type { Report } from './report.ts';
+import { median, type Report, type Size } from './report.ts';
 
-const tenants = Array.from({ length: 50 }, () => randomUUID());
 const batchSize = 500;
 
-/** Recording: the raw limit first, then batches, then single events, all on the same tables. */
+/** Recording in batches and one by one, each beside raw inserts into the same tables. */
 export async function benchRecord(
   service: BenchService,
   report: Report,
-  seconds: number,
+  { count, seconds, rounds }: Size,
 ): Promise<void> {
-  await makeTenants(service);
+  const made = Array.from({ length: count }, () => service.tenant('events:write'));
+  const tenants = (await Promise.all(made)).map(({ id }) => id);
   report.memory('at rest', service.memory().now);
-  const raw = await rawInsert(service, tenants, seconds);
-  report.add('raw multi-row insert, 500 a statement, 2 connections', `${Math.round(raw)} events/s`);
-
+  const limit = {
+    what: 'raw multi-row insert, 500 a statement, 2 connections',
+    measure: () => rawInsert(service, tenants, seconds),
+  };
+  let failures = 0;
   // Bodies are made beforehand: what is measured is the service, not JSON.stringify.
   const plain = tenants.map((tenantId) => batchOf(tenantId));
-  const batches = await batchLoad(service, seconds, plain);
-  const batchRate = rateOf(batches);
-  report.target(
-    'batch ingest over HTTP, 500 a batch, 4 connections',
-    batchRate,
-    18_000,
-    'events/s',
-    batches.failures,
+  const batches = async (bodies: Buffer[]) => {
+    const result = await batchLoad(service, seconds, bodies);
+    failures += result.failures;
+    return rateOf(result);
+  };
+  await report.compare(
+    {
+      what: 'batch ingest over HTTP, 500 a batch, 4 connections',
+      ...{ unit: 'events/s', measure: () => batches(plain), limit, ratioMin: 0.4 },
+    },
+    rounds,
   );
-  report.ratio('batch ingest / raw insert', batchRate / raw, 0.4);
-
-  const singles = await singleLoad(service, seconds);
-  report.target(
-    'single POSTs, 64 connections',
-    singles.requests / singles.seconds,
-    6_000,
-    '/s',
-    singles.failures,
+  const latencies: number[][] = [];
+  const singles = async () => {
+    const result = await singleLoad(service, seconds, tenants);
+    failures += result.failures;
+    latencies.push([percentile(result.latencies, 0.5), percentile(result.latencies, 0.99)]);
+    return result.requests / result.seconds;
+  };
+  await report.compare(
+    {
+      what: 'single POSTs, 64 connections',
+      ...{ unit: 'events/s', measure: singles, limit, ratioMin: 0.15 },
+    },
+    rounds,
   );
-  report.latency(
-    'single POSTs, 64 connections',
-    percentile(singles.latencies, 0.5),
-    percentile(singles.latencies, 0.99),
-    50,
-  );
+  const medianOf = (at: number) => median(latencies.map((each) => each[at] ?? Number.NaN));
+  report.latency('single POSTs, 64 connections, medians', medianOf(0), medianOf(1), 50);
   report.memory('peak under recording load', service.memory().peak);
-
-  for (const round of [1, 2]) {
-    const without = rateOf(await batchLoad(service, seconds, plain));
-    const numbered = rateOf(await batchLoad(service, seconds, numberedBatches(round, seconds)));
-    report.add(
-      `batches with a source's numbers / without, round ${round}`,
-      `${Math.round(numbered)} / ${Math.round(without)} = ${(numbered / without).toFixed(2)}`,
-    );
-  }
+  let round = 0;
+  await report.compare(
+    {
+      what: "batches with a source's numbers",
+      ...{ unit: 'events/s', ratioMin: 0.9 },
+      measure: () => batches(numberedBatches(tenants, `round-${round++}`, seconds)),
+      limit: { what: 'batches without', measure: () => batches(plain) },
+    },
+    rounds,
+  );
+  report.add('refused of all of these', String(failures), '0', failures === 0 ? 'yes' : 'no');
 }
 
 const rateOf = ({ requests, seconds }: LoadResult) => (requests * batchSize) / seconds;
@@ -69,24 +75,12 @@ function batchOf(tenantId: string, more: (at: number) => object = () => ({})): B
 }
 
 /** More than are sent, in the order of a tenant's numbers; each round is a source of its own. */
-function numberedBatches(round: number, seconds: number): Buffer[] {
+function numberedBatches(tenants: readonly string[], source: string, seconds: number): Buffer[] {
   return Array.from({ length: 60 * seconds }, (_, n) => {
     const first = Math.floor(n / tenants.length) * batchSize;
-    const sourceOf = (at: number) => ({ source: { id: `round-${round}`, sequence: first + at } });
+    const sourceOf = (at: number) => ({ source: { id: source, sequence: first + at } });
     return batchOf(tenants[n % tenants.length] ?? '', sourceOf);
   });
-}
-
-async function makeTenants(service: BenchService): Promise<void> {
-  for (const id of tenants) {
-    const answer = await fetch(`${service.url}/api/tenants/${id}`, {
-      method: 'PUT',
-      headers: { authorization: `Bearer ${service.key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ name: `Tenant ${id}`, plan: 'Enterprise' }),
-    });
-    if (answer.status !== 201)
-      throw new Error(`a tenant could not be made: ${await answer.text()}`);
-  }
 }
 
 const headersOf = (service: BenchService) =>
@@ -111,7 +105,11 @@ function batchLoad(
   });
 }
 
-function singleLoad(service: BenchService, seconds: number): Promise<LoadResult> {
+function singleLoad(
+  service: BenchService,
+  seconds: number,
+  tenants: readonly string[],
+): Promise<LoadResult> {
   const bodies = Array.from({ length: 2_000 }, (_, i) =>
     Buffer.from(JSON.stringify(benchEvent(tenants[i % tenants.length] ?? ''))),
   );

@@ -9,9 +9,8 @@ import { createRecorder, type RecorderOptions } from '@indelible/client/recorder
 import type { BenchService } from './bench-service.ts';
 import { benchEvent } from './events.ts';
 import { percentile } from './load.ts';
-import type { Report } from './report.ts';
+import type { Report, Size } from './report.ts';
 
-const events = 100_000;
 const eventsPerYield = 20;
 const tenants = Array.from({ length: 20 }, () => randomUUID());
 
@@ -19,20 +18,30 @@ const tenants = Array.from({ length: 20 }, () => randomUUID());
  * What a call of `record` costs the caller, while the same thread sends batches: the
  * event loop is given up after every few calls, as it is between a host's requests.
  */
-export async function benchRecorder(service: BenchService, report: Report): Promise<void> {
+export async function benchRecorder(
+  service: BenchService,
+  report: Report,
+  { count }: Size,
+): Promise<void> {
   const admin = createClient({ url: service.url, key: service.key });
   for (const id of tenants)
     await admin.tenants.put(id, { name: `Tenant ${id}`, plan: 'Enterprise' });
   const spoolFolder = await mkdtemp(join(tmpdir(), 'indelible-bench-spool-'));
   const away = createClient({ url: 'http://127.0.0.1:9', key: service.key, attempts: 1 });
-  await measure('record, the service there', { client: admin, spoolFolder }, report);
-  await measure('record, durable', { client: admin, spoolFolder, durable: true }, report);
-  await measure('record, the service away', { client: away, spoolFolder }, report);
+  const there = { client: admin, spoolFolder };
+  await measure('record, the service there', there, report, count);
+  await measure('record, durable', { ...there, durable: true }, report, count);
+  await measure('record, the service away', { ...there, client: away }, report, count);
   await drainSpool({ client: admin, spoolFolder }, report);
   await rm(spoolFolder, { recursive: true });
 }
 
-async function measure(what: string, options: RecorderOptions, report: Report): Promise<void> {
+async function measure(
+  what: string,
+  options: RecorderOptions,
+  report: Report,
+  events: number,
+): Promise<void> {
   const recorder = createRecorder({ ...options, onWarning: () => {} });
   const inputs = tenants.map((tenantId) => benchEvent(tenantId) as EventInput);
   const costs = new Float64Array(events);

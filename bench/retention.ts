@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { type OwnerSession, withOwnerSession } from '../packages/server/src/postgres/db.ts';
 import { detachAll } from '../packages/server/src/retention/detach.ts';
@@ -12,9 +11,7 @@ import {
 import type { BenchService } from './bench-service.ts';
 import { benchEvent } from './events.ts';
 import { load, percentile } from './load.ts';
-import type { Report } from './report.ts';
-
-const readerSeconds = 3;
+import type { Report, Size } from './report.ts';
 
 /**
  * Retention: removes a partition with this number of rows while events are recorded; then another
@@ -24,12 +21,12 @@ const readerSeconds = 3;
 export async function benchRetention(
   service: BenchService,
   report: Report,
-  rows: number,
+  { count: rows, seconds: readerSeconds }: Size,
 ): Promise<void> {
-  const tenantId = await newTenant(service);
+  const { id: tenantId } = await service.tenant('events:read');
   const inMillions = `${rows / 1_000_000} M events`;
   const free = await partitionOf(service, tenantId, rows, 14);
-  const calm = recording(service, tenantId, 5);
+  const calm = recording(service, tenantId, 2 * readerSeconds);
   const { countMs, removeMs, steps } = await remove(service, free);
   report.add(`retention: counting ${inMillions} that go`, `${Math.round(countMs)} ms`);
   atMost(report, `retention: removing a partition of ${inMillions}`, removeMs, 1_000);
@@ -38,7 +35,7 @@ export async function benchRetention(
   report.add(`the longest of its ${steps.length} steps`, `${Math.round(Math.max(...steps))} ms`);
   atMost(report, 'slowest single POST meanwhile', (await calm).slowestMs, 1_000);
   const read = await partitionOf(service, tenantId, rows, 15);
-  const busy = recording(service, tenantId, readerSeconds + 4);
+  const busy = recording(service, tenantId, 2 * readerSeconds);
   const reader = await openReader(service, read);
   const ends = new Promise((resolve) => setTimeout(resolve, readerSeconds * 1_000)).then(reader);
   const { removeMs: withReaderMs } = await remove(service, read);
@@ -51,17 +48,6 @@ export async function benchRetention(
 
 function atMost(report: Report, what: string, ms: number, limitMs: number): void {
   report.add(what, `${Math.round(ms)} ms`, `≤ ${limitMs} ms`, ms <= limitMs ? 'yes' : 'no');
-}
-
-async function newTenant({ url, key }: BenchService): Promise<string> {
-  const tenantId = randomUUID();
-  const answer = await fetch(`${url}/api/tenants/${tenantId}`, {
-    method: 'PUT',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ name: 'Retention', plan: 'Pro' }),
-  });
-  if (answer.status !== 201) throw new Error(`a tenant could not be made: ${await answer.text()}`);
-  return tenantId;
 }
 
 /** Fills the month so long ago; returns the name of its partition. */
@@ -84,7 +70,9 @@ async function partitionOf(
   const chunk = 250_000;
   for (let from = 0; from < rows; from += chunk) {
     await owner.query(insert(name), [tenantId, from, Math.min(from + chunk, rows), rows, first]);
-    process.stderr.write(`\rmaking events: ${Math.round((100 * (from + chunk)) / rows)} %`);
+    process.stderr.write(
+      `\rmaking events: ${Math.min(100, Math.round((100 * (from + chunk)) / rows))} %`,
+    );
   }
   process.stderr.write('\n');
   await owner.query('SELECT place_partition(1::smallint, $1::timestamptz)', [first]);

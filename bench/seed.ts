@@ -17,7 +17,9 @@ export async function seedEvents(
   const chunk = 250_000;
   for (let from = 0; from < events; from += chunk) {
     await service.owner.query(insert, [tenantId, from, Math.min(from + chunk, events), events]);
-    process.stderr.write(`\rmaking events: ${Math.round((100 * (from + chunk)) / events)} %`);
+    process.stderr.write(
+      `\rmaking events: ${Math.min(100, Math.round((100 * (from + chunk)) / events))} %`,
+    );
   }
   process.stderr.write('\n');
   await service.owner.query('VACUUM (ANALYZE) audit_events');

@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Report } from './report.ts';
+import type { BenchService } from './bench-service.ts';
+import type { Report, Size } from './report.ts';
 import { writeSyntheticBundle } from './synthetic-bundle.ts';
 
 const program = join(import.meta.dirname, 'verify-process.ts');
@@ -10,7 +11,11 @@ const program = join(import.meta.dirname, 'verify-process.ts');
 /**
  * Offline verification: events a second of one core, and memory at a small and at a large bundle.
  */
-export function benchVerify(report: Report, events: number): void {
+export async function benchVerify(
+  _service: BenchService,
+  report: Report,
+  { count: events }: Size,
+): Promise<void> {
   for (const count of [Math.ceil(events / 10), events]) {
     const folder = mkdtempSync(join(tmpdir(), 'indelible-bench-'));
     try {

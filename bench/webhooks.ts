@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,10 +5,9 @@ import { performance } from 'node:perf_hooks';
 import type { BenchService } from './bench-service.ts';
 import { benchEvent } from './events.ts';
 import { percentile } from './load.ts';
-import type { Report } from './report.ts';
+import type { Report, Size } from './report.ts';
 
 const batchSize = 500;
-const lone = 50;
 
 /**
  * Delivery to one endpoint on loopback: a backlog as
@@ -18,14 +16,16 @@ const lone = 50;
 export async function benchWebhooks(
   service: BenchService,
   report: Report,
-  events: number,
+  { count: events }: Size,
 ): Promise<void> {
   const receiver = await countingReceiver();
-  const tenant = await makeTenant(service);
-  const { id } = await tenant('POST', '/api/webhooks', { url: receiver.url });
+  const made = await service.tenant('events:write', 'events:read', 'webhooks:write');
+  const tenant = Object.assign(made.call, { id: made.id });
+  const { id } = await tenant<{ id: string }>('POST', '/api/webhooks', { url: receiver.url });
   await tenant('POST', `/api/webhooks/${id}/pause`);
   for (let sent = 0; sent < events; sent += batchSize) {
-    const batch = Array.from({ length: batchSize }, () => benchEvent(tenant.id));
+    const length = Math.min(batchSize, events - sent);
+    const batch = Array.from({ length }, () => benchEvent(tenant.id));
     await tenant('POST', '/api/audit-logs/batch', { events: batch });
   }
   const before = service.memory().now;
@@ -36,14 +36,19 @@ export async function benchWebhooks(
   const what = `webhook delivery, ${events} events to one endpoint on loopback`;
   report.target(what, events / seconds, 2_000, 'events/s', receiver.repeated());
   report.add('memory it took of the service', `${mib(service.memory().now - before)} MiB`);
-  await benchArrival(tenant, report, receiver);
+  await benchArrival(tenant, report, receiver, Math.min(50, events / 100));
   await receiver.close();
 }
 
 const mib = (bytes: number) => Math.round(bytes / 2 ** 20);
 
 /** From the call that records an event to its arrival at the receiver. */
-async function benchArrival(tenant: Tenant, report: Report, receiver: Receiver): Promise<void> {
+async function benchArrival(
+  tenant: Tenant,
+  report: Report,
+  receiver: Receiver,
+  lone: number,
+): Promise<void> {
   const latencies = new Float64Array(lone);
   for (let at = 0; at < lone; at++) {
     const expected = receiver.count() + 1;
@@ -93,27 +98,4 @@ async function countingReceiver() {
   };
 }
 
-type Tenant = Awaited<ReturnType<typeof makeTenant>>;
-
-async function makeTenant(service: BenchService) {
-  const id = randomUUID();
-  const call = async (key: string, method: string, path: string, body?: object) => {
-    const headers = {
-      authorization: `Bearer ${key}`,
-      ...(body ? { 'content-type': 'application/json' } : {}),
-    };
-    const init = { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) };
-    const answer = await fetch(service.url + path, init);
-    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
-    return JSON.parse(await answer.text());
-  };
-  const tenant = { name: 'Hooked', plan: 'Enterprise' };
-  await call(service.key, 'PUT', `/api/tenants/${id}`, tenant);
-  const scopes = ['events:write', 'events:read', 'webhooks:write'];
-  const made = await call(service.key, 'POST', `/api/tenants/${id}/api-keys`, {
-    ...{ name: 'bench', scopes },
-  });
-  const asTenant = (method: string, path: string, body?: object) =>
-    call(made.key, method, path, body);
-  return Object.assign(asTenant, { id });
-}
+type Tenant = BenchService['call'] & { id: string };
