@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { configDefaults, defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 // Tests start dozens of processes: each finds there what the ones before have compiled, which
 // halves what a start costs.
@@ -31,6 +32,15 @@ const slow = [
 /** What `npm test` leaves to a command of its own, by the mode of that. */
 const tiers: Record<string, string[]> = { compat, nemesis, deploy };
 
+/** Browser journeys last longest, and wait much: they begin, and short files fill what is left. */
+class JourneysFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isJourney = ({ moduleId }: TestSpecification) => /\/(e2e|examples)\//.test(moduleId);
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isJourney), ...sorted.filter((file) => !isJourney(file))];
+  }
+}
+
 export default defineConfig(({ mode }) => ({
   test: {
     include: tiers[mode] ?? ['{packages,examples,e2e,locales,deploy}/**/*.test.ts', '*.test.ts'],
@@ -44,9 +54,10 @@ export default defineConfig(({ mode }) => ({
     // A worker runs many files and loads the service once: loading it is most of the time of a
     // short file.
     isolate: false,
-    // Tests wait for the database and for processes of their own; one worker fewer than cores, the
-    // default, leaves half a small machine idle.
-    maxWorkers: Math.max(3, availableParallelism()),
+    sequence: { sequencer: JourneysFirst },
+    // Tests wait for the database and for processes of their own: as many workers as cores leave
+    // some of these idle.
+    maxWorkers: availableParallelism() + 2,
     // One second, the default, is over on a loaded machine before what is waited for has happened.
     expect: { poll: { timeout: 20_000 } },
     testTimeout: 60_000,

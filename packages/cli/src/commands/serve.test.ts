@@ -1,12 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { afterAll, afterEach, expect, inject, test, vi } from 'vitest';
-import { openFolder } from '../../../server/src/testing/data-dir.ts';
+import { expect, inject, test, vi } from 'vitest';
 import { databaseUrl } from '../../../server/src/testing/global-setup.ts';
 import { databaseBefore } from '../../../server/src/testing/old-database.ts';
 import { platformKey } from '../../../server/src/testing/service.ts';
 import { RunningCli, runCli } from '../testing/run-cli.ts';
+import { servedFolder } from '../testing/served-folder.ts';
 
 /*
  * The command as a process of its own: what it prints, how it is told to stop, and what the next
@@ -16,31 +16,7 @@ import { RunningCli, runCli } from '../testing/run-cli.ts';
 // A process takes its time on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });
 
-const folder = openFolder('serve');
-const dataDir = join(folder, 'data');
-const env = { DATA_DIR: dataDir, PORT: '0', LOG_LEVEL: 'warn' };
-const running: RunningCli[] = [];
-
-afterEach(async () => {
-  for (const cli of running.splice(0)) {
-    cli.process.kill('SIGTERM');
-    await cli.ended();
-  }
-});
-afterAll(() => rmSync(folder, { recursive: true }));
-
-/** A service that is ready, and where. */
-async function serving(...args: string[]) {
-  const cli = new RunningCli(['serve', ...args], { env, cwd: folder });
-  running.push(cli);
-  const ready = /http:\/\/127\.0\.0\.1:\d+/;
-  await expect
-    .poll(() => ready.test(cli.stdout) || cli.process.exitCode !== null, { timeout: 60_000 })
-    .toBe(true);
-  const [url = ''] = ready.exec(cli.stdout) ?? [];
-  expect(url, cli.stderr).not.toBe('');
-  return { cli, url };
-}
+const { folder, dataDir, env, serving } = servedFolder();
 
 /** A stand-in for curl, so that the commands are tried by a shell on every machine. */
 function shellWithCurl(): Record<string, string> {
@@ -151,61 +127,6 @@ async function openedBy(link: string): Promise<[number, string]> {
   const { tenant } = (await answer.json()) as { tenant?: { name: string } };
   return [answer.status, tenant?.name ?? ''];
 }
-
-test('several processes share a port: their metrics are summed, one that is killed is replaced, and no acknowledged event is lost', async () => {
-  const { cli, url } = await serving('--processes', '2');
-  const example = '5f0c6a52-3f0e-4b8e-9d5c-0a1b2c3d4e5f';
-  const key = readFileSync(join(dataDir, 'platform-api-key'), 'utf8').trim();
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-  const record = async (n: number) => {
-    const id = `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
-    const actor = { id, email: 'ana@example.com', role: 'admin' };
-    const resource = { type: 'queue', id, name: `Processes ${n}` };
-    const body = JSON.stringify({ tenantId: example, actor, action: 'update', resource });
-    // A connection of its own: each goes to the next process.
-    const more = { ...headers, connection: 'close' };
-    const answer = await fetch(`${url}/api/audit-logs`, { method: 'POST', headers: more, body });
-    return ((await answer.json()) as { id: string }).id;
-  };
-  const recorded = await Promise.all(Array.from({ length: 20 }, (_, n) => record(n)));
-  const metrics = await (await fetch(`${url}/metrics`)).text();
-  expect(metrics).toMatch(/^indelible_events_total{category="configuration"} 20$/m);
-
-  const pids = () =>
-    spawnSync('pgrep', ['-P', String(cli.process.pid), '-f', 'main.ts serve'], {
-      encoding: 'utf8',
-    })
-      .stdout.split('\n')
-      .filter(Boolean);
-  const before = pids();
-  expect(before.length).toBe(2);
-  const during = Array.from({ length: 60 }, (_, n) => record(100 + n).catch(() => null));
-  process.kill(Number(before[0]), 'SIGKILL');
-  recorded.push(...(await Promise.all(during)).filter((id) => id !== null));
-  expect(recorded.length).toBeGreaterThan(20);
-  await expect.poll(() => pids().filter((pid) => !before.includes(pid)).length).toBe(1);
-  const reading = { ...headers, 'x-tenant-id': example, 'x-access-reason': 'counting' };
-  const answer = await fetch(`${url}/api/audit-logs?action=update&limit=100`, { headers: reading });
-  const { data } = (await answer.json()) as { data: { id: string }[] };
-  expect(data.map(({ id }) => id)).toEqual(expect.arrayContaining(recorded));
-
-  cli.process.kill('SIGTERM');
-  expect((await cli.ended()).status).toBe(0);
-  expect(pids()).toEqual([]);
-  expect(existsSync(join(dataDir, 'postgresql', 'data', 'postmaster.pid'))).toBe(false);
-});
-
-test('a signal during the start, also that of a closed terminal, is obeyed once the start is over, and leaves no database behind', async () => {
-  const fresh = { ...env, DATA_DIR: join(folder, 'cut-off'), LOG_LEVEL: 'info' };
-  const cli = new RunningCli(['serve'], { env: fresh, cwd: folder });
-  running.push(cli);
-  await expect.poll(() => cli.stderr, { timeout: 60_000 }).toContain('making a database');
-  cli.process.kill('SIGHUP');
-  expect((await cli.ended()).status).toBe(0);
-  const data = join(folder, 'cut-off', 'postgresql', 'data');
-  expect(existsSync(join(data, 'PG_VERSION'))).toBe(true);
-  expect(existsSync(join(data, 'postmaster.pid'))).toBe(false);
-});
 
 test('a wrong setting is wrong usage and names its variable', async () => {
   for (const command of ['serve', 'migrate']) {
