@@ -38,6 +38,19 @@ export async function partAt(
   return rows[0] ?? null;
 }
 
+/** The files that readers use of a part, as JSON; null if it is not read. */
+export async function coldFiles(
+  tx: WriterTx,
+  tenantId: string,
+  first: number,
+): Promise<string | null> {
+  const { rows } = await tx.query<{ files: string }>(
+    'SELECT files FROM cold_parts WHERE tenant_id = $1 AND first_sequence = $2',
+    [tenantId, first],
+  );
+  return rows[0]?.files ?? null;
+}
+
 /** Log entries in the owner's session. */
 export function entriesOf(tx: WriterTx, tenantId: string, start: number, end: number) {
   const tenantTx: TenantTx = { tenantId, query: (query) => tx.query(query) };

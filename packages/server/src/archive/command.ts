@@ -21,6 +21,7 @@ import {
 import {
   beginDueRun,
   forgetParts,
+  hasColdEvents,
   keepWholeRun,
   listParts,
   type PartRow,
@@ -71,6 +72,10 @@ export function forgetArchive(env: Environment, tenantId: string): Promise<void>
     await withMigratedSession(ownerUrl, async (owner) => {
       if (!(await takeArchiveLock(owner)))
         throw new Error('another process is archiving; retry when it has finished');
+      if (await owner.transaction((tx) => hasColdEvents(tx, tenantId)))
+        throw new Error(
+          'events of this tenant have left PostgreSQL: they are in its archive alone',
+        );
       const forgotten = await owner.transaction((tx) => forgetParts(tx, tenantId));
       if (forgotten === 0) throw new Error(`nothing of the tenant ${tenantId} was archived`);
     });

@@ -13,11 +13,12 @@ import { entryOf } from '../cold/index.ts';
 import { sha } from '../crypto/sha256.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import { openObjectStore } from '../objects/open-store.ts';
+import { withOwnerSession } from '../postgres/db.ts';
 import { archiveOf, configOf, duckDb, envOf } from '../testing/archived.ts';
 import { recordAll } from '../testing/event-pool.ts';
 import { eventOf, testService } from '../testing/service.ts';
 import { restoreArchive } from './command.ts';
-import { type ArchiveErasure, eraseArchived } from './erase-archived.ts';
+import { type ArchiveErasure, type EraseArchivedDeps, eraseArchived } from './erase-archived.ts';
 import { parseManifest } from './manifest.ts';
 import { openArchive } from './open-archive.ts';
 
@@ -93,6 +94,9 @@ async function expectRestorable(id: string, events: number): Promise<void> {
   }
 }
 
+const owner: EraseArchivedDeps['owner'] = (work) =>
+  withOwnerSession(service.ownerUrl, (session) => session.transaction(work));
+
 /** The files are those that the manifests name, and their rows give the roots. */
 async function expectSameRoots(id: string): Promise<void> {
   const archive = await openArchive(join(service.dataDir, 'objects/archive', `tenant=${id}`));
@@ -114,7 +118,7 @@ async function expectSameRoots(id: string): Promise<void> {
 test('an identity leaves the file of identities alone, and the archive still gives the same log', async () => {
   const { id, erasure } = await archived();
   expect(await emails(id)).toEqual([operatorEmail, colleagueEmail, operatorEmail, operatorEmail]);
-  expect(await eraseArchived({ sha, objects, tmpDir }, erasure)).toBe(2);
+  expect(await eraseArchived({ sha, objects, owner, tmpDir }, erasure)).toBe(2);
   expect(await emails(id)).toEqual([null, colleagueEmail, operatorEmail, null]);
   expect(filesOf(id)).toEqual([
     '000000000000-000000000002-r2-identity.parquet',
@@ -124,7 +128,7 @@ test('an identity leaves the file of identities alone, and the archive still giv
     '_000000000000-000000000002.json',
     '_000000000003-000000000005.json',
   ]);
-  expect(await eraseArchived({ sha, objects, tmpDir }, erasure)).toBe(0);
+  expect(await eraseArchived({ sha, objects, owner, tmpDir }, erasure)).toBe(0);
   await expectRestorable(id, 2);
 });
 
@@ -135,7 +139,7 @@ test('a leaked state leaves the file of events, and nothing else of the event do
   expect(row?.before).toBe('{"n":1}');
   const events = [uuidFromEventId(String(row?.id)) ?? ''];
   const named = { ...erasure, segment: 'state', actors: [], events } as const;
-  expect(await eraseArchived({ sha, objects, tmpDir }, named)).toBe(1);
+  expect(await eraseArchived({ sha, objects, owner, tmpDir }, named)).toBe(1);
   const left = await duckDb(
     `SELECT action, diff, before, after, salt_state, octet_length(hash_state)::INT AS hash FROM '${path}' WHERE id = '${row?.id}'`,
   );
@@ -148,7 +152,7 @@ test('a leaked state leaves the file of events, and nothing else of the event do
 
 test('an archive that lacks what nothing says to be erased is not restored', async () => {
   const { id, erasure } = await archived();
-  await eraseArchived({ sha, objects, tmpDir }, erasure);
+  await eraseArchived({ sha, objects, owner, tmpDir }, erasure);
   const folder = join(service.dataDir, 'objects/archive', `tenant=${id}`);
   for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
     if (!name.endsWith('.json')) continue;
@@ -195,8 +199,10 @@ test.each(steps)(
   async (step) => {
     const { id, erasure } = await archived();
     const store = failingAt(step.n, step.persisted);
-    await expect(eraseArchived({ sha, objects: store, tmpDir }, erasure)).rejects.toThrow(broken);
-    await eraseArchived({ sha, objects, tmpDir }, erasure);
+    await expect(eraseArchived({ sha, objects: store, owner, tmpDir }, erasure)).rejects.toThrow(
+      broken,
+    );
+    await eraseArchived({ sha, objects, owner, tmpDir }, erasure);
     expect(await emails(id)).toEqual([null, colleagueEmail, operatorEmail, null]);
     expect(filesOf(id)).toHaveLength(6);
     await expectSameRoots(id);
@@ -208,6 +214,6 @@ test('what an interrupted run left in the archive goes with an erasure', async (
   await recordAll(service, key, [eventOf({ actor: actor(person) })]);
   await archiveOf(service, id, { objects: failingAt(3, false) });
   expect(filesOf(id).length).toBe(8);
-  await eraseArchived({ sha, objects, tmpDir }, erasure);
+  await eraseArchived({ sha, objects, owner, tmpDir }, erasure);
   expect(filesOf(id)).toHaveLength(6);
 });

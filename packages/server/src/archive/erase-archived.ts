@@ -13,10 +13,11 @@ import {
 import type { ArchivedBody, ArchivedRow } from '../cold/index.ts';
 import { parseArchiveName, readPart, tenantFolder } from '../cold/index.ts';
 import type { ObjectStore } from '../objects/index.ts';
-import type { Parts } from '../parts.ts';
+import type { ArchiveDeps } from './archived-part.ts';
 import { type ArchiveManifest, formatManifest, type StatedErasure } from './manifest.ts';
 import { ArchiveConflict, putOnce, sha256Hex } from './objects-once.ts';
 import { fetchFiles, readManifest } from './part-files.ts';
+import { relistPart } from './part-index.ts';
 import { writePart } from './write-part.ts';
 
 /** What leaves the archive: the segment of these events, and of each event by these actors. */
@@ -29,10 +30,7 @@ export interface ArchiveErasure {
   size: number;
 }
 
-export interface EraseArchivedDeps extends Pick<Parts, 'sha' | 'objects'> {
-  /** An existing folder for temporary files. */
-  tmpDir: string;
-}
+export type EraseArchivedDeps = Pick<ArchiveDeps, 'sha' | 'objects' | 'owner' | 'tmpDir'>;
 
 /**
  * Removes a segment of events from a tenant's archive; nothing else ever replaces archived files.
@@ -49,7 +47,9 @@ export async function eraseArchived(
   const names = await objects.list(tenantFolder(erasure.tenantId));
   const manifests = new Map<string, ArchiveManifest>();
   for (const name of names.filter((each) => parseArchiveName(each)?.isManifest)) {
-    manifests.set(name, await readManifest(objects, name));
+    const manifest = await readManifest(objects, name);
+    manifests.set(name, manifest);
+    await relistPart(deps, name, manifest);
   }
   await removeUnnamed(objects, names, manifests);
   let count = 0;
@@ -97,8 +97,9 @@ async function eraseInSegment(
     const files = { ...manifest.files, [kind]: { ...file, sha256: sha256Hex(bytes) } };
     await putOnce(objects, `${dirname(manifestName)}/${file.name}`, bytes);
     const erasures = [...(manifest.erasures ?? []), statementOf(erasure)];
-    const replaced = formatManifest({ ...manifest, files, erasures });
-    await objects.putStream(manifestName, one(replaced));
+    const replaced = { ...manifest, files, erasures };
+    await objects.putStream(manifestName, one(formatManifest(replaced)));
+    await relistPart(deps, manifestName, replaced);
     await objects.remove(`${dirname(manifestName)}/${manifest.files[kind].name}`);
     return count;
   } finally {

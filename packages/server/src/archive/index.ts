@@ -1,4 +1,4 @@
 export { archiveTmpDir } from './command.ts';
 export { eraseArchived } from './erase-archived.ts';
 
-export { forgetParts, takeArchiveLock } from './store.ts';
+export { forgetParts, hasColdEvents, takeArchiveLock } from './store.ts';

@@ -1,40 +1,147 @@
-import { afterAll, expect, test } from 'vitest';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { withOwnerSession } from '../postgres/db.ts';
 import { archiveOf } from '../testing/archived.ts';
-import { recordAll } from '../testing/event-pool.ts';
-import { day, recordAt, tenantOf } from '../testing/retention-setup.ts';
-import { eventOf, testService } from '../testing/service.ts';
+import { moveToArchive, rowsOf, tenantOfMonths } from '../testing/cold.ts';
+import { askForJob, download, exportsUrl, exportUntil, hasEnded } from '../testing/exports.ts';
+import { day, type Tenant } from '../testing/retention-setup.ts';
+import { startS3Server } from '../testing/s3-server.ts';
+import { type TestService, testService } from '../testing/service.ts';
 
-const service = await testService();
-afterAll(() => service.close());
+const s3 = await startS3Server();
+let objectStoreUrl: string;
+let service: TestService;
+let tenant: Tenant;
+let all: number;
+beforeAll(async () => {
+  objectStoreUrl = await s3.newUrl();
+  service = await testService({ OBJECT_STORE_URL: objectStoreUrl });
+  service.app.jobs.start();
+  tenant = await tenantOfMonths(service, 60);
+  await archiveOf(service, tenant.id, {}, objectStoreUrl);
+  all = await rowsOf(service, tenant);
+});
+afterEach(() => s3.fault(null));
+afterAll(async () => {
+  await service.close();
+  await s3.close();
+});
 
-test('an event that left PostgreSQL is found by its id, and in lists across the boundary', async () => {
-  const tenant = await tenantOf(service, 'Enterprise', 300);
-  const ids: string[] = [];
-  for (const daysAgo of [290, 200, 100, 1]) {
-    ids.push(await recordAt(service, tenant, service.clock.now - daysAgo * day));
+const get = (url: string, key = tenant.key) => service.call({ url, key });
+const oldOnes = () =>
+  `/api/audit-logs?limit=200&to=${new Date(service.clock.now - 150 * day).toISOString()}`;
+const idsOf = async (url: string): Promise<string[]> =>
+  (await get(url)).body.data.map(({ id }: { id: string }) => id);
+const post = (url: string, body: unknown) =>
+  service.call({ method: 'POST', url, key: tenant.key, body });
+const filters = { action: ['update', 'create', 'login', 'publish'] };
+const forgetCopies = () => rm(join(service.dataDir, 'cold'), { recursive: true, force: true });
+
+/** A run whose connection is lost at the nth transaction, before or after its commit. */
+async function lostAt(step: number, isCommitted: boolean): Promise<string | null> {
+  return withOwnerSession(service.ownerUrl, async (session) => {
+    let left = step;
+    const owner: typeof session.transaction = async (work) => {
+      left -= 1;
+      if (left === 0 && !isCommitted) throw new Error('the connection was lost');
+      const result = await session.transaction(work);
+      if (left === 0) throw new Error('the connection was lost');
+      return result;
+    };
+    const changes = { owner, hotMonths: 4 };
+    return (await archiveOf(service, tenant.id, changes, objectStoreUrl)).problem;
+  });
+}
+
+test('a crash at any step loses no event and shows none twice', async () => {
+  const ids = await idsOf(oldOnes());
+  expect(ids.length).toBeGreaterThan(20);
+  let problem: string | null = '';
+  for (let step = 3; problem !== null; step += 3) {
+    for (const isCommitted of [false, true]) {
+      problem = await lostAt(step, isCommitted);
+      expect([null, 'the connection was lost']).toContain(problem);
+      expect(await idsOf(oldOnes())).toEqual(ids);
+    }
   }
-  // The newest 256 entries, whose words are in no block, stay in PostgreSQL.
-  const recent = Array.from({ length: 300 }, () => eventOf({ action: 'access' }));
-  await recordAll(service, tenant.key, recent);
-  await service.app.background.run('words');
-  const read = (url: string) => service.call({ url, key: tenant.key });
-  const before = await read('/api/audit-logs?action=publish&limit=3');
-  const single = await read(`/api/audit-logs/${ids[0]}`);
-  for (let run = 0; run < 2; run += 1) {
-    const { problem } = await archiveOf(service, tenant.id, { hotMonths: 4 });
-    expect(problem).toBe(null);
-  }
-  const { rows } = await service.owner.query(
-    `SELECT count(*)::int AS count FROM audit_events WHERE tenant_id = $1 AND action = 'publish'`,
-    [tenant.id],
+  await moveToArchive(service, tenant, objectStoreUrl);
+  expect(await rowsOf(service, tenant)).toBeLessThan(all - 20);
+  expect(await idsOf(oldOnes())).toEqual(ids);
+});
+
+test('exports, made at once and as jobs, hold the events of both', async () => {
+  const listed = await idsOf(
+    `/api/audit-logs?limit=500&${filters.action.map((each) => `action=${each}`).join('&')}`,
   );
-  expect(rows[0].count).toBe(2);
-  const after = await read('/api/audit-logs?action=publish&limit=3');
-  expect(after.body.data.map(({ id }: { id: string }) => id)).toEqual(ids.slice(1).reverse());
-  expect(after.text).toBe(before.text);
-  expect((await read(`/api/audit-logs/${ids[0]}`)).body).toEqual(single.body);
-  const next = await read(
-    `/api/audit-logs?action=publish&limit=3&cursor=${after.body.pagination.nextCursor}`,
+  const file = (await post(exportsUrl, { filters, format: 'csv' })).text;
+  const idsIn = (text: string) => text.match(/^evt_audit_\w+/gm) ?? [];
+  expect(idsIn(file)).toEqual(listed);
+  const job = await askForJob(service, tenant.key, { filters, format: 'csv' });
+  const ready = await exportUntil(service, tenant.key, job.id, hasEnded);
+  expect(ready.status).toBe('ready');
+  expect((await download(service, tenant.key, job.id)).text).toBe(file);
+  const lines = (await post(exportsUrl, { filters, format: 'ndjson' })).text.trim().split('\n');
+  const [oldest] = listed.slice(-1);
+  expect(JSON.parse(lines.at(-1) ?? '')).toEqual((await get(`/api/audit-logs/${oldest}`)).body);
+});
+
+test('a saved search counts and digests the events of both', async () => {
+  const { body } = await post('/api/audit-logs/searches', { filters });
+  const listed = await idsOf(
+    `/api/audit-logs?limit=500&${filters.action.map((each) => `action=${each}`).join('&')}`,
   );
-  expect(next.body.data.map(({ id }: { id: string }) => id)).toEqual(ids.slice(0, 1));
+  expect(body.matched.value).toBe(listed.length);
+  const again = await get(`/api/audit-logs/searches/${body.id}`);
+  expect(again.body).toMatchObject({ matched: body.matched, digest: body.digest });
+});
+
+test('an event of the archive is proven as before', async () => {
+  const [newest = ''] = await idsOf(oldOnes());
+  const { status, body } = await get(`/api/audit-logs/${newest}/proof`);
+  expect([status, body.event.id]).toEqual([200, newest]);
+});
+
+test('an event of the archive that is sent again is a duplicate, or a conflict', async () => {
+  const ids = await idsOf(oldOnes());
+  const shown = await Promise.all(ids.slice(0, 10).map((id) => get(`/api/audit-logs/${id}`)));
+  const sent = shown
+    .map(({ body }) => body)
+    .find(({ recordedBy }) => recordedBy.kind === 'api_key');
+  const { id, actor, action, resource, diff } = sent;
+  const again = { id, actor, action, resource, diff };
+  expect((await post('/api/audit-logs', again)).status).toBe(200);
+  const other = { ...again, diff: { n: { from: 0, to: 'other' } } };
+  expect((await post('/api/audit-logs', other)).status).toBe(409);
+  expect(await idsOf(oldOnes())).toEqual(ids);
+});
+
+test('another tenant reads none of them, also with a row that names a foreign folder', async () => {
+  const other = await service.tenant();
+  const [id = ''] = await idsOf(oldOnes());
+  const foreign = (url: string) => get(url, other.key);
+  await service.owner.query(
+    'UPDATE tenants SET cold_before = (SELECT cold_before FROM tenants WHERE id = $1) WHERE id = $2',
+    [tenant.id, other.id],
+  );
+  expect((await foreign(`/api/audit-logs/${id}`)).status).toBe(404);
+  await service.owner.query(
+    `INSERT INTO cold_parts SELECT $2, first_sequence, last_sequence, lowest, highest, folder, files, keys
+     FROM cold_parts WHERE tenant_id = $1`,
+    [tenant.id, other.id],
+  );
+  expect((await foreign(`/api/audit-logs/${id}`)).status).toBe(500);
+  await service.owner.query('DELETE FROM cold_parts WHERE tenant_id = $1', [other.id]);
+});
+
+test('without the object store newer events are answered, and older ones are 503 with a sentence', async () => {
+  await forgetCopies();
+  s3.fault(() => 500);
+  expect((await get('/api/audit-logs?limit=50')).status).toBe(200);
+  const answer = await get(oldOnes());
+  expect(answer.status).toBe(503);
+  expect(answer.body.detail).toContain('older events are in the object store');
+  expect(answer.headers['retry-after']).toBe('5');
+  s3.fault(null);
+  expect((await get(oldOnes())).status).toBe(200);
 });

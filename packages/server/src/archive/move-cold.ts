@@ -5,22 +5,10 @@ import {
   equalBytes,
   eventIdFromUuid,
   firstUuidAt,
-  formatTimestamp,
-  isLate,
   lateAfterMs,
   type Sha256,
-  uuidTimeMs,
 } from '@indelible/protocol';
-import {
-  type ArchivedRow,
-  entryOf,
-  KeyFilter,
-  namesOfStem,
-  putColdPart,
-  readPart,
-  type VerifiedPart,
-} from '../cold/index.ts';
-import { hasState } from '../events/index.ts';
+import { type ArchivedRow, entryOf, namesOfStem, putColdPart, readPart } from '../cold/index.ts';
 import type { WriterTx } from '../postgres/index.ts';
 import type { ArchiveDeps } from './archived-part.ts';
 import {
@@ -31,9 +19,9 @@ import {
   setColdBefore,
   storedAmongEntries,
 } from './cold.store.ts';
-import type { ArchiveManifest } from './manifest.ts';
 import { ArchiveConflict } from './objects-once.ts';
 import { fetchFiles, readManifest } from './part-files.ts';
+import { PartIndex } from './part-index.ts';
 import { isHeldBack } from './store.ts';
 
 /**
@@ -146,30 +134,4 @@ function incomplete(stem: string, why: string): ArchiveConflict {
   return new ArchiveConflict(
     `events stay in PostgreSQL, because the archive part ${stem} is not complete: ${why}`,
   );
-}
-
-/** What searches need to know of a part. */
-export class PartIndex {
-  readonly #keys = new KeyFilter();
-  #lowest: string | null = null;
-  #highest: string | null = null;
-
-  add({ uuid, sequence, receivedAtUs, body }: ArchivedRow): void {
-    const receivedAtMs = Math.floor(receivedAtUs / 1_000);
-    if (body === null || isLate(uuidTimeMs(uuid), receivedAtMs)) return;
-    if (this.#lowest === null || uuid < this.#lowest) this.#lowest = uuid;
-    if (this.#highest === null || uuid > this.#highest) this.#highest = uuid;
-    const { event } = body;
-    this.#keys.add({
-      ...event,
-      ...{ sequence, id: eventIdFromUuid(uuid), timestamp: formatTimestamp(uuidTimeMs(uuid)) },
-      ...{ receivedAt: formatTimestamp(receivedAtMs), hasState: hasState(event) },
-    });
-  }
-
-  partOf(tenantId: string, stem: string, { first, last, files }: ArchiveManifest): VerifiedPart {
-    const folder = stem.slice(0, stem.lastIndexOf('/'));
-    const [lowest, highest] = [this.#lowest, this.#highest];
-    return { tenantId, first, last, lowest, highest, folder, files, keys: this.#keys.bytes() };
-  }
 }

@@ -90,8 +90,22 @@ export async function insertPart(
   ]);
 }
 
+/** Whether events of the tenant are in the archive alone. */
+export async function hasColdEvents(
+  tx: Pick<WriterTx, 'query'>,
+  tenantId: string,
+): Promise<boolean> {
+  const { rows } = await tx.query<{ cold: boolean }>(
+    'SELECT cold_before IS NOT NULL AS cold FROM tenants WHERE id = $1',
+    [tenantId],
+  );
+  return rows[0]?.cold === true;
+}
+
 /** The next run begins with the first entry again. Returns the number of parts. */
 export async function forgetParts(tx: WriterTx, tenantId: string): Promise<number> {
+  await tx.query('DELETE FROM cold_parts WHERE tenant_id = $1', [tenantId]);
+  await tx.query('UPDATE tenants SET cold_before = NULL WHERE id = $1', [tenantId]);
   const text = 'DELETE FROM archive_segments WHERE tenant_id = $1';
   return (await tx.query(text, [tenantId])).rowCount ?? 0;
 }

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { DuckDBInstance, DuckDBValue } from '@duckdb/node-api';
+import type { DuckDBInstance, DuckDBType, DuckDBValue } from '@duckdb/node-api';
 import type { Config } from '../config.ts';
 import { unavailable } from '../http/index.ts';
 import type { ObjectStore } from '../objects/index.ts';
@@ -60,6 +60,7 @@ async function run(
   values: readonly unknown[],
 ): Promise<DuckDBValue[][]> {
   const db = await instance.connect();
+  const texts = library.LIST(library.VARCHAR);
   let isLate = false;
   const timer = setTimeout(() => {
     isLate = true;
@@ -69,6 +70,8 @@ async function run(
     const reader = await db.runAndReadAll(
       text,
       values.map((value) => asDuckValue(library, value)),
+      // An empty list would have no type.
+      values.map((value) => (Array.isArray(value) ? texts : undefined)) as DuckDBType[],
     );
     return reader.getRows();
   } catch (error) {

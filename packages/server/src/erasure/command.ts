@@ -1,21 +1,27 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { WithholdableSegment } from '@indelible/protocol';
+import { uuidFromEventId, type WithholdableSegment } from '@indelible/protocol';
 import { archiveTmpDir, eraseArchived, forgetParts, takeArchiveLock } from '../archive/index.ts';
-import { tenantFolder } from '../cold/index.ts';
+import { coldSettings, openColdSource, tenantFolder } from '../cold/index.ts';
 import { type Config, type Environment, readConfig } from '../config.ts';
 import { createRandom, sha } from '../crypto/index.ts';
 import { createUuidSource, recordOwnIn } from '../events/index.ts';
 import { objectName } from '../exports/index.ts';
 import { publishedCheckpoint } from '../log/index.ts';
 import { type ObjectStore, openObjectStore } from '../objects/index.ts';
-import { type OwnerSession, runAsOwner, withMigratedSession } from '../postgres/index.ts';
+import {
+  type ColdSource,
+  type OwnerSession,
+  runAsOwner,
+  withMigratedSession,
+} from '../postgres/index.ts';
 import { readTerms } from '../retention/index.ts';
 import { certificateOf, type OffboardingCertificate } from './certificate.ts';
 import { type Erased, type ErasureDeps, type ErasurePlan, ErasureRefused, erase } from './erase.ts';
 import type { BundleFacts, Requester } from './erasure-event.ts';
 import { readOffboarding } from './offboard.store.ts';
 import { type OffboardDeps, type Offboarding, offboard } from './offboard.ts';
-import { planActor, planEvent } from './plan.ts';
+import { personKey, planActor, planEvent } from './plan.ts';
+import { recallEvents, recallPerson } from './recall.ts';
 
 export { certificateText, type OffboardingCertificate } from './certificate.ts';
 export { type Erased, type ErasurePlan, ErasureRefused } from './erase.ts';
@@ -32,9 +38,11 @@ export type ErasureTarget =
  * operator, like the calls below.
  */
 export function erasurePlan(env: Environment, target: ErasureTarget): Promise<ErasurePlan> {
-  return runEraser(readConfig(env), (ownerUrl) =>
-    withMigratedSession(ownerUrl, (owner) => planOf(owner, target)),
-  );
+  const config = readConfig(env);
+  const cold = openColdSource(openObjectStore(config.objectStoreUrl), coldSettings(config));
+  return runEraser(config, (ownerUrl) =>
+    withMigratedSession(ownerUrl, (owner) => planOf(owner, cold, target)),
+  ).finally(() => cold.close());
 }
 
 /** `indelible erase --actor|--event`: erases what the plan names, see `erase`. */
@@ -57,13 +65,23 @@ export function eraseAs(
 ): Promise<Erased> {
   return withMigratedSession(ownerUrl, async (owner) => {
     const deps = { ...(await erasureDeps(owner, config, changes.now)), ...changes };
-    return erase(owner, deps, await planOf(owner, target), requester);
+    const plan = await planOf(owner, deps.cold, target);
+    return erase(owner, deps, plan, requester).finally(() => deps.cold.close());
   });
 }
 
-function planOf(owner: OwnerSession, target: ErasureTarget): Promise<ErasurePlan> {
+async function planOf(
+  owner: OwnerSession,
+  cold: ColdSource,
+  target: ErasureTarget,
+): Promise<ErasurePlan> {
   const { tenantId } = target;
-  if ('actor' in target) return planActor(owner, tenantId, target.actor);
+  if ('actor' in target) {
+    await recallPerson(owner, cold, tenantId, personKey(tenantId, target.actor));
+    return planActor(owner, tenantId, target.actor);
+  }
+  const uuid = uuidFromEventId(target.eventId);
+  if (uuid !== null) await recallEvents(owner, cold, tenantId, [uuid]);
   return planEvent(owner, tenantId, target.eventId, target.segment);
 }
 
@@ -144,6 +162,7 @@ async function erasureDeps(
     throw new ErasureRefused('the archive is being written: retry when it has finished');
   }
   const objects = openObjectStore(config.objectStoreUrl);
+  const cold = openColdSource(objects, coldSettings(config));
   return {
     sha,
     now,
@@ -152,8 +171,9 @@ async function erasureDeps(
     removeFile: (file) => objects.remove(objectName(file)),
     eraseArchived: async (erasure) => {
       const tmpDir = await archiveTmpDir(config.dataDir);
-      await eraseArchived({ sha, objects, tmpDir }, erasure);
+      await eraseArchived({ sha, objects, owner: owner.transaction, tmpDir }, erasure);
     },
+    cold,
     removeObjects: (tenantId) => removeObjects(owner, objects, tenantId),
   };
 }

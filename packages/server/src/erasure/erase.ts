@@ -11,7 +11,7 @@ import {
 import { openersOf, storedOpeners } from '../events/index.ts';
 import { lockHeads } from '../log/index.ts';
 import type { Parts } from '../parts.ts';
-import type { OwnerSession, WriterTx } from '../postgres/index.ts';
+import type { ColdSource, OwnerSession, WriterTx } from '../postgres/index.ts';
 import { lockTerms, type Owner, takeRetentionLock } from '../retention/index.ts';
 import { eraseWords } from '../words/index.ts';
 import {
@@ -23,6 +23,7 @@ import {
   isRestoring,
 } from './elsewhere.store.ts';
 import { erasureEvent, type Requester } from './erasure-event.ts';
+import { recallEvents, recallPerson } from './recall.ts';
 import {
   type ErasableEvent,
   type ErasedEvent,
@@ -38,6 +39,8 @@ import {
 } from './store.ts';
 
 export interface ErasureDeps extends Pick<Parts, 'sha' | 'now' | 'newUuid' | 'recordOwn'> {
+  /** Reads events that have left PostgreSQL. */
+  cold: ColdSource;
   /** Removes an export's file from the object store, if it exists. */
   removeFile: (file: ExportFile) => Promise<void>;
   /**
@@ -193,6 +196,8 @@ async function finishErasures(
 ): Promise<Erased> {
   const erased: Erased = { tenantId, erasures: [], files: 0 };
   for (const erasure of await unfinishedErasures(owner, tenantId)) {
+    await recallEvents(owner, deps.cold, tenantId, erasure.events);
+    for (const id of erasure.actors) await recallPerson(owner, deps.cold, tenantId, id);
     const events = await eraseBatches(owner, deps, erasure);
     // Again: a file may have been finished meanwhile, from pages read before the erasure.
     const files = await removeFiles(owner, deps, tenantId);

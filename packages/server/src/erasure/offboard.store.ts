@@ -1,3 +1,4 @@
+import { lateClass, nilUuid } from '@indelible/protocol';
 import type { WriterTx } from '../postgres/index.ts';
 import type { Owner } from '../retention/index.ts';
 import { removeAllWords } from '../words/index.ts';
@@ -83,7 +84,9 @@ export async function eventFacts(
   from: number,
 ): Promise<{ count: number; newest: string | null; since: number }> {
   const { rows } = await tx.query<{ count: number; newest: string | null; since: number }>(
-    `SELECT count(*) AS count, max(id::text)::uuid AS newest,
+    `SELECT count(*) FILTER (WHERE retention_class = ${lateClass}
+         OR id >= coalesce((SELECT cold_before FROM tenants WHERE id = $1), '${nilUuid}')) AS count,
+       max(id::text)::uuid AS newest,
        count(*) FILTER (WHERE sequence >= $2 AND recorded_by_kind <> 'service') AS since
      FROM audit_events WHERE tenant_id = $1`,
     [tenantId, from],

@@ -20,11 +20,12 @@ import {
   removeEvents,
   removeRest,
 } from './offboard.store.ts';
+import { countCold } from './recall.ts';
 
 export type { Offboarding } from './offboard.store.ts';
 
 export interface OffboardDeps
-  extends Pick<ErasureDeps, 'now' | 'recordOwn' | 'removeFile' | 'betweenBatches'> {
+  extends Pick<ErasureDeps, 'now' | 'recordOwn' | 'removeFile' | 'betweenBatches' | 'cold'> {
   /** Removes all other objects of the tenant; called until the offboarding is finished. */
   removeObjects: (tenantId: string) => Promise<void>;
 }
@@ -62,7 +63,8 @@ async function leave(tx: WriterTx, deps: OffboardDeps, { tenantId, bundle, reque
   const belongings = await removeBelongings(tx, tenantId, deps.now());
   const [head] = await lockHeads(tx, [tenantId], true);
   if (!head) throw new ErasureRefused('the tenant has no log');
-  const { count, newest, since } = await eventFacts(tx, tenantId, bundle.size);
+  const { newest, since, ...hot } = await eventFacts(tx, tenantId, bundle.size);
+  const count = hot.count + (await countCold(tx, deps.cold, tenantId));
   const log = await publishedCheckpoint({ tenantId, query: (query) => tx.query(query) });
   const isOwn = bundle.origin.endsWith(`/l/${log?.logId.replaceAll('-', '')}`);
   if (!isOwn || bundle.size > head.size)

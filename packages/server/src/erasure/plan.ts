@@ -13,6 +13,11 @@ import {
   unfinishedErasures,
 } from './store.ts';
 
+/** The id or the address by which events name a person. */
+export function personKey(tenantId: string, actor: string): string {
+  return actor.includes('@') ? actor.toLowerCase() : externalUuid(tenantId, 'actor', actor);
+}
+
 /**
  * What erasing a person (UUID, own id or e-mail) would do. Throws ErasureRefused if the tenant has
  * no data about them except as an operator, and while retention is moving events.
@@ -23,8 +28,9 @@ export async function planActor(
   actor: string,
 ): Promise<ErasurePlan> {
   const { legalHold } = await tenantOf(owner, tenantId);
-  const emailKey = actor.includes('@') ? actor.toLowerCase() : null;
-  const by = emailKey === null ? { id: externalUuid(tenantId, 'actor', actor) } : { emailKey };
+  const key = personKey(tenantId, actor);
+  const emailKey = key.includes('@') ? key : null;
+  const by = emailKey === null ? { id: key } : { emailKey };
   const found = await findActors(owner, tenantId, by);
   const actors = found.filter(({ count }) => count > 0);
   const events = emailKey === null ? [] : await eventsOfUnknown(owner, tenantId, emailKey);

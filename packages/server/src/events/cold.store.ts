@@ -5,6 +5,8 @@ import {
   eventMatches,
   firstUuidAt,
   type ShownEvent,
+  uuidBytes,
+  uuidFromBytes,
   uuidFromEventId,
   uuidTimeMs,
 } from '@indelible/protocol';
@@ -68,6 +70,18 @@ export function coldRange(
   return range.from < range.before ? range : null;
 }
 
+type Key = Pick<ColdKey, 'uuid' | 'emailKey'>;
+
+/** The order of a list. PostgreSQL and DuckDB compare addresses by their bytes. */
+export function orderOfKeys(byUser: boolean, descending: boolean): (a: Key, b: Key) => number {
+  const sign = descending ? -1 : 1;
+  return (a, b) => {
+    const byEmail = byUser ? Buffer.from(a.emailKey).compare(Buffer.from(b.emailKey)) : 0;
+    if (byEmail !== 0) return sign * byEmail;
+    return a.uuid === b.uuid ? 0 : a.uuid < b.uuid ? -sign : sign;
+  };
+}
+
 /** The keys of the first `limit` matches. */
 export async function coldKeys(
   tx: TenantTx,
@@ -76,8 +90,7 @@ export async function coldKeys(
   limit: number,
 ): Promise<ColdKey[]> {
   const { filter, range, descending, byUser } = query;
-  const sign = descending ? -1 : 1;
-  const orderOf = ({ emailKey, uuid }: ColdKey) => (byUser ? `${emailKey}\u0000${uuid}` : uuid);
+  const inOrder = orderOfKeys(byUser !== undefined, descending);
   const parts = await partsHolding(tx, range, filter);
   if (descending) parts.sort((a, b) => (a.highest > b.highest ? -1 : 1));
   else parts.sort((a, b) => (a.lowest < b.lowest ? -1 : 1));
@@ -87,7 +100,7 @@ export async function coldKeys(
     const isBehind = (uuid: string) => (descending ? part.highest < uuid : part.lowest > uuid);
     if (last !== undefined && !byUser && isBehind(last.uuid)) break;
     keys.push(...(await keysOf(tx, visible, query, part, limit)));
-    keys.sort((a, b) => (orderOf(a) < orderOf(b) ? -sign : sign));
+    keys.sort(inOrder);
     keys = keys.slice(0, limit);
   }
   return keys;
@@ -225,6 +238,32 @@ export async function coldRows(tx: TenantTx, keys: readonly ColdKey[]): Promise<
     for (const row of found) rows.set(row.sequence, row);
   }
   return keys.flatMap(({ sequence }) => rows.get(sequence) ?? []);
+}
+
+/** All archived events that match, in pages, by id. */
+export async function* coldPages(
+  tx: TenantTx,
+  visible: Visibility,
+  filter: EventFilter,
+): AsyncGenerator<ListedRow[]> {
+  for (let range = coldRange(visible, filter); range !== null; ) {
+    const query = { filter, range, descending: false };
+    const keys: ColdKey[] = await coldKeys(tx, visible, query, rowsPerPage);
+    yield await coldRows(tx, keys);
+    const last = keys.length === rowsPerPage ? keys.at(-1) : undefined;
+    range = last ? coldRange(visible, filter, { from: nextUuid(last.uuid) }) : null;
+  }
+}
+
+const rowsPerPage = 500;
+
+export function nextUuid(uuid: string): string {
+  const bytes = uuidBytes(uuid);
+  for (let at = bytes.length - 1; at >= 0; at -= 1) {
+    bytes[at] = ((bytes[at] ?? 0) + 1) & 255;
+    if (bytes[at] !== 0) break;
+  }
+  return uuidFromBytes(bytes);
 }
 
 /** The events of these ids that are read from the archive and shown, by sequence. */

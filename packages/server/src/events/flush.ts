@@ -1,4 +1,10 @@
-import { type ErrorCode, type Plans, retentionCutoff, uuidTimeMs } from '@indelible/protocol';
+import {
+  type ErrorCode,
+  isLate,
+  type Plans,
+  retentionCutoff,
+  uuidTimeMs,
+} from '@indelible/protocol';
 import { invalidKeyIds } from '../api-keys/index.ts';
 import { AppError, FairQueue, unavailable } from '../http/index.ts';
 import {
@@ -16,6 +22,7 @@ import {
   unavailability,
   type WriterTx,
 } from '../postgres/index.ts';
+import { coldRepeats } from './cold-repeats.store.ts';
 import { isMissingPartition, type PartitionKeeper } from './partitions.ts';
 import type { PreparedEvent } from './prepared-event.ts';
 import {
@@ -85,6 +92,18 @@ export class GroupCommit {
    * broke during the commit it may be stored, so send it again with the same id.
    */
   async record(events: readonly PreparedEvent[], keyId: string | null): Promise<Outcome[]> {
+    const nowMs = this.#deps.now();
+    if (!events.some(({ uuid }) => isLate(uuidTimeMs(uuid), nowMs)))
+      return this.#recordNew(events, keyId);
+    const known = await coldRepeats(this.#deps, events);
+    const recorded = await this.#recordNew(
+      events.filter((event) => !known.has(event)),
+      keyId,
+    );
+    return events.flatMap((event) => known.get(event) ?? recorded.shift() ?? []);
+  }
+
+  async #recordNew(events: readonly PreparedEvent[], keyId: string | null): Promise<Outcome[]> {
     const [first] = events;
     if (!first) return [];
     const size = events.reduce((sum, event) => sum + event.bytes, 0);

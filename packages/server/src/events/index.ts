@@ -1,4 +1,11 @@
-export { coldCount, coldEventsById, coldKeys, coldRange, coldRows } from './cold.store.ts';
+export {
+  coldCount,
+  coldEventsById,
+  coldKeys,
+  coldPages,
+  coldRange,
+  coldRows,
+} from './cold.store.ts';
 export { countEvents, countOrMore } from './count.store.ts';
 export {
   allMatching,
@@ -12,7 +19,7 @@ export {
 } from './filter-sql.store.ts';
 export type { FlushObserver } from './flush.ts';
 export { eventsById, inOrder, listEvents } from './list.store.ts';
-export type { CutPage, ListedPage } from './listed-row.ts';
+export type { CutPage, ListedPage, ListedRow } from './listed-row.ts';
 export { recordOwnIn } from './own-events.store.ts';
 export { isMissingPartition } from './partitions.ts';
 export { inOneStatement, portions } from './portions.ts';

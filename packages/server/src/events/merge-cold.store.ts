@@ -1,7 +1,14 @@
-import { type ListQuery, uuidBytes, uuidFromBytes } from '@indelible/protocol';
+import type { ListQuery } from '@indelible/protocol';
 import type { ColdRange } from '../cold/index.ts';
 import type { TenantTx } from '../postgres/index.ts';
-import { type ColdKey, coldKeys, coldRange, coldRows } from './cold.store.ts';
+import {
+  type ColdKey,
+  coldKeys,
+  coldRange,
+  coldRows,
+  nextUuid,
+  orderOfKeys,
+} from './cold.store.ts';
 import type { SqlFilter, Visibility } from './filter-sql.store.ts';
 import type { ListPosition } from './list-cursor.ts';
 import type { CutPage, ListedRow } from './listed-row.ts';
@@ -24,15 +31,6 @@ export function coldRangeOf(
   if (position === null || sort === 'user') return coldRange(visible, filter);
   const bounds = descending ? { before: position.uuid } : { from: nextUuid(position.uuid) };
   return coldRange(visible, filter, bounds);
-}
-
-function nextUuid(uuid: string): string {
-  const bytes = uuidBytes(uuid);
-  for (let at = bytes.length - 1; at >= 0; at -= 1) {
-    bytes[at] = ((bytes[at] ?? 0) + 1) & 255;
-    if (bytes[at] !== 0) break;
-  }
-  return uuidFromBytes(bytes);
 }
 
 /** Whether all of these come before every archived event. */
@@ -109,15 +107,8 @@ export async function positionBehind(
   return last ? { direction: 'next', uuid: last.uuid, emailKey: last.emailKey, sequence: 0 } : null;
 }
 
-function aheadIn({ query: { sort }, descending }: WantedPage): (a: Key, b: Key) => number {
-  const orderOf = ({ emailKey, uuid }: Key) =>
-    sort === 'user' ? `${emailKey}\u0000${uuid}` : uuid;
-  const sign = descending ? -1 : 1;
-  return (a, b) => {
-    const [one, other] = [orderOf(a), orderOf(b)];
-    return one === other ? 0 : one < other ? -sign : sign;
-  };
-}
+const aheadIn = ({ query: { sort }, descending }: WantedPage) =>
+  orderOfKeys(sort === 'user', descending);
 
 /** A page of rows by sequence: PostgreSQL's, and all of the archive. */
 export function withColdById(

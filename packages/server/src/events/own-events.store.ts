@@ -130,7 +130,8 @@ export function recordOwnWith(deps: OwnEventDeps & { partitions: PartitionKeeper
 async function asSetUp(tx: WriterTx, tenantId: string, event: OwnEvent): Promise<OwnEvent> {
   const { rowCount } = await tx.query({
     name: 'any-producer-event',
-    text: `SELECT FROM audit_events WHERE tenant_id = $1 AND recorded_by_kind <> 'service' LIMIT 1`,
+    text: `SELECT FROM tenants WHERE id = $1 AND (cold_before IS NOT NULL OR EXISTS (
+      SELECT FROM audit_events WHERE tenant_id = $1 AND recorded_by_kind <> 'service'))`,
     values: [tenantId],
   });
   return rowCount === 0 ? { ...event, actor: { ...event.actor, role: 'api_key' } } : event;

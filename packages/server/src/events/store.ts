@@ -126,7 +126,8 @@ export async function shownRepeats(
   );
 }
 
-function asRepeat(event: PreparedEvent, stored: StoredEvent): Appended {
+/** Whether an event with a stored id says what is stored. */
+export function asRepeat(event: PreparedEvent, stored: StoredEvent): Appended {
   return sameContent(event, stored) ? { status: 'duplicate', stored } : { status: 'conflict' };
 }
 

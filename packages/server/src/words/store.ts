@@ -288,7 +288,10 @@ export async function blocksWithSequences(
   return rows;
 }
 
-/** Blocks whose oldest event was removed. */
+/**
+ * Blocks whose oldest event was removed. An event that is read from the archive is removed when its
+ * plan does not show it any more; a block of such events goes as a whole.
+ */
 export async function blocksWithGoneEvents(
   owner: Pick<WriterTx, 'query'>,
   atMs: number,
@@ -297,6 +300,8 @@ export async function blocksWithGoneEvents(
     `SELECT b.tenant_id AS "tenantId", b.first FROM word_blocks b
        JOIN tenants t ON t.id = b.tenant_id JOIN plans p ON p.name = t.plan
      WHERE b.oldest < first_id_at($1::timestamptz - make_interval(years => p.years, days => p.days))
+       AND (t.cold_before IS NULL OR NOT t.legal_hold AND b.newest <
+         first_id_at($1::timestamptz - make_interval(years => p.years, days => p.days)))
        AND NOT EXISTS (SELECT 1 FROM log_heads h, unnest(h.retention_class || h.other_classes) AS class,
          LATERAL (SELECT 1 FROM audit_events WHERE tenant_id = b.tenant_id
            AND retention_class = class AND id = b.oldest) e

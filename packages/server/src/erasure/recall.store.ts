@@ -1,0 +1,31 @@
+import { uuidArray, type WriterTx } from '../postgres/index.ts';
+
+/* Statements of the owner role: no serving role may run them. */
+
+type Owner = Pick<WriterTx, 'query'>;
+
+/** The class of the tenant's new rows, and where those in the archive end; null without a log. */
+export async function classAndMark(
+  owner: Owner,
+  tenantId: string,
+): Promise<{ retentionClass: number; coldBefore: string | null } | null> {
+  const { rows } = await owner.query<{ retentionClass: number; coldBefore: string | null }>(
+    `SELECT retention_class AS "retentionClass", cold_before AS "coldBefore"
+     FROM tenants JOIN log_heads ON tenant_id = id WHERE id = $1`,
+    [tenantId],
+  );
+  return rows[0] ?? null;
+}
+
+/** Those of these ids that have a row. */
+export async function storedOf(
+  owner: Owner,
+  tenantId: string,
+  uuids: readonly string[],
+): Promise<Set<string>> {
+  const { rows } = await owner.query<{ id: string }>(
+    'SELECT id FROM audit_events WHERE tenant_id = $1 AND id = ANY ($2::uuid[])',
+    [tenantId, uuidArray(uuids)],
+  );
+  return new Set(rows.map(({ id }) => id));
+}

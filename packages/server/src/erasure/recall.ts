@@ -1,0 +1,118 @@
+import { actorAddress, nilUuid, personIds, uuidTimeMs } from '@indelible/protocol';
+import {
+  coldCount,
+  coldEventsById,
+  coldPages,
+  coldRange,
+  insertEvents,
+  type ListedRow,
+  makePartitions,
+  type Visibility,
+} from '../events/index.ts';
+import type { ColdSource, OwnerSession, TenantTx, WriterTx } from '../postgres/index.ts';
+import { classAndMark, storedOf } from './recall.store.ts';
+
+/*
+ * Erasure reads and empties rows. Before it, the rows of the events that it concerns come back from
+ * the archive. No reader sees them, because they are below the mark; the next archive run deletes
+ * them again.
+ */
+
+const everything = { classes: [], oldest: nilUuid, size: Number.MAX_SAFE_INTEGER };
+
+interface Recall {
+  tx: TenantTx;
+  visible: Visibility;
+  retentionClass: number;
+}
+
+async function recallOf(
+  owner: Pick<WriterTx, 'query'>,
+  cold: ColdSource,
+  tenantId: string,
+): Promise<Recall | null> {
+  const found = await classAndMark(owner, tenantId);
+  if (found === null || found.coldBefore === null) return null;
+  const tx: TenantTx = { tenantId, cold, query: (query) => owner.query(query) };
+  const { retentionClass, coldBefore } = found;
+  return { tx, visible: { ...everything, coldBefore }, retentionClass };
+}
+
+/** Brings back the events of a person, by id or address, and of all ids that used the address. */
+export async function recallPerson(
+  owner: OwnerSession,
+  cold: ColdSource,
+  tenantId: string,
+  person: string,
+): Promise<void> {
+  const recall = await recallOf(owner, cold, tenantId);
+  if (recall === null) return;
+  const ids = new Set([person]);
+  for (const value of ids) {
+    for (const facet of ['user', 'onBehalfOf'] as const) {
+      const filter = { [facet]: { any: [value], none: [] } };
+      for await (const rows of coldPages(recall.tx, recall.visible, filter)) {
+        await bringBack(owner, recall, rows);
+        if (value.includes('@')) for (const id of rows.flatMap(idsWith(value))) ids.add(id);
+      }
+    }
+  }
+}
+
+/** The ids of the people who have this address in an event; ids of others do no harm. */
+const idsWith = (address: string) => (row: ListedRow) => {
+  const ids = actorAddress(row) === address ? [row.actorId] : personIds(row).slice(1);
+  return ids.filter((id) => id !== nilUuid);
+};
+
+/** Brings back single events. */
+export async function recallEvents(
+  owner: OwnerSession,
+  cold: ColdSource,
+  tenantId: string,
+  uuids: readonly string[],
+): Promise<void> {
+  const recall = await recallOf(owner, cold, tenantId);
+  if (recall === null) return;
+  await bringBack(owner, recall, await coldEventsById(recall.tx, uuids, recall.visible));
+}
+
+/** How many events of the tenant are in the archive alone. */
+export async function countCold(
+  tx: Pick<WriterTx, 'query'>,
+  cold: ColdSource,
+  tenantId: string,
+): Promise<number> {
+  const recall = await recallOf(tx, cold, tenantId);
+  const range = recall && coldRange(recall.visible);
+  if (recall === null || range === null) return 0;
+  const all = { filter: {}, range };
+  return coldCount(recall.tx, recall.visible, all, Number.MAX_SAFE_INTEGER);
+}
+
+async function bringBack(
+  owner: OwnerSession,
+  { tx: { tenantId }, retentionClass }: Recall,
+  rows: readonly ListedRow[],
+): Promise<void> {
+  if (rows.length === 0) return;
+  const months = new Map(
+    rows.map(({ uuid }) => {
+      const timeMs = uuidTimeMs(uuid);
+      return [new Date(timeMs).toISOString().slice(0, 7), { retentionClass, timeMs }];
+    }),
+  );
+  await owner.transaction((tx) => makePartitions(tx, [...months.values()]));
+  await owner.transaction(async (tx) => {
+    const uuids = rows.map(({ uuid }) => uuid);
+    const stored = await storedOf(tx, tenantId, uuids);
+    const gone = rows.filter(({ uuid }) => !stored.has(uuid));
+    await insertEvents(
+      tx,
+      gone.map((row) => ({
+        ...{ event: row, retentionClass, sequence: row.sequence },
+        ...{ receivedAtUs: row.receivedAtMs * 1_000, salts: row.salts, erased: row.erased ?? null },
+      })),
+    );
+  });
+}
