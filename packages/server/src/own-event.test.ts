@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { expectLogIntact } from './testing/intact.ts';
+import { lockWaits } from './testing/lock-waits.ts';
 import { type TestService, testService } from './testing/service.ts';
 
 let service: TestService;
@@ -11,14 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Statements that wait for a lock. */
-async function waiting(): Promise<number> {
-  const { rows } = await service.owner.query<{ count: number }>(
-    `SELECT count(*)::int AS count FROM pg_stat_activity
-      WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-  );
-  return rows[0]?.count ?? 0;
-}
+const waiting = () => lockWaits(service.owner);
 
 test('what a caller asked for is recorded although the caller has hung up', async () => {
   const { id, key } = await service.tenant();

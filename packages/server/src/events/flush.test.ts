@@ -6,6 +6,7 @@ import { afterAll, afterEach, expect, test } from 'vitest';
 import type { App } from '../app.ts';
 import type { Config } from '../config.ts';
 import { expectLogIntact } from '../testing/intact.ts';
+import { lockWaits } from '../testing/lock-waits.ts';
 import { eventOf, platformKey, serviceOn, testService } from '../testing/service.ts';
 import { type PreparedEvent, prepare } from './prepared-event.ts';
 
@@ -57,21 +58,14 @@ async function holdHeads(...tenantIds: string[]): Promise<() => Promise<void>> {
   const client = new pg.Client({ connectionString: service.ownerUrl });
   await client.connect();
   await client.query('BEGIN');
-  const sql = 'SELECT FROM indelible.log_heads WHERE tenant_id = ANY ($1) FOR UPDATE';
-  await client.query(sql, [tenantIds]);
+  const sql = 'SELECT 1 FROM indelible.log_heads WHERE tenant_id = $1 FOR UPDATE';
+  for (const id of tenantIds) await client.query(sql, [id]);
   const release = () => client.end();
   cleanup.push(release);
   return release;
 }
 
-/** How many sessions of the service wait for a lock. */
-async function waitingSessions(): Promise<number> {
-  const { rows } = await service.owner.query<{ count: number }>(
-    `SELECT count(*)::int FROM pg_stat_activity
-      WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-  );
-  return rows[0]?.count ?? 0;
-}
+const waitingSessions = () => lockWaits(service.owner);
 
 async function storedNames(tenantId: string): Promise<(string | null)[]> {
   const { rows } = await service.owner.query<{ name: string | null }>(

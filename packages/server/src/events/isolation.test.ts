@@ -183,12 +183,14 @@ test.each(Object.entries(tenantColumns))(
     await recordAll(service, theirs.key, poolEvents(300, service.clock.now, 30, 8));
     const client = new pg.Client({
       connectionString: service.servingUrl,
-      options: '-c role=indelible_reader -c search_path=indelible',
+      options:
+        '-c role=indelible_reader -c search_path=indelible -c citus.propagate_set_commands=local',
     });
     await client.connect();
     const seen = async (set: string | null) => {
       await client.query('BEGIN');
-      if (set !== null) await client.query("SELECT set_config('app.tenant_id', $1, true)", [set]);
+      if (set !== null)
+        await client.query(`SET LOCAL app.tenant_id = ${client.escapeLiteral(set)}`);
       const { rows } = await client.query(`SELECT DISTINCT ${column} AS id FROM ${table}`);
       await client.query('COMMIT');
       return rows.map(({ id }) => id);

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, expect, test } from 'vitest';
+import { lockWaits } from '../testing/lock-waits.ts';
 import { testService } from '../testing/service.ts';
 
 /* One tenant's questions and another's: a lock on the events makes each last as long as it does. */
@@ -28,15 +29,7 @@ const soon = { timeout: 4_000 };
 const statusOf = async (url: string, key: string | null) =>
   (await service.call({ url, key })).status;
 
-/** How many statements of readers the database works on. */
-async function running(): Promise<number> {
-  await service.owner.query('SELECT pg_stat_clear_snapshot()');
-  const { rows } = await service.owner.query(
-    `SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database()
-       AND state = 'active' AND wait_event_type = 'Lock'`,
-  );
-  return rows[0].n;
-}
+const running = () => lockWaits(service.owner);
 
 test("a crowd of one tenant's questions leaves connections to others, and to readiness", async () => {
   let crowds: Promise<number>[] = [];

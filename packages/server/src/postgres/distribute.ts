@@ -1,4 +1,5 @@
 import { connectionProblem, type OwnerSession, type WriterTx } from './db.ts';
+import { lockTimeoutMs } from './pools.ts';
 import { forbidServing } from './serving-lock.ts';
 
 /*
@@ -33,9 +34,7 @@ export async function distribute(
     say(`distributed ${table}`);
   }
   await distributeFunctions(owner);
-  for (const table of left) {
-    await owner.query('SELECT truncate_local_data_after_distributing_table($1)', [table]);
-  }
+  await removeCopiedRows(owner);
 }
 
 async function requireCluster(owner: OwnerSession): Promise<void> {
@@ -104,12 +103,32 @@ async function distributeTable(tx: WriterTx, table: string, shards: number): Pro
   }
 }
 
-/** What takes a tenant first and is STRICT runs on the node of that tenant. */
+/**
+ * What takes a tenant first and is STRICT runs on the node of that tenant. There the session has no
+ * time limits of the service: without one of its own, a locked log would use up the statement's.
+ */
 async function distributeFunctions(owner: OwnerSession): Promise<void> {
-  await owner.query(
-    `SELECT create_distributed_function(oid::regprocedure, proargnames[1],
-       colocate_with := 'log_heads', force_delegation := true)
+  const { rows } = await owner.query<{ name: string; tenant: string }>(
+    `SELECT oid::regprocedure::text AS name, proargnames[1] AS tenant
      FROM pg_proc WHERE pronamespace = 'indelible'::regnamespace AND proisstrict
        AND proargnames[1] IN ('home', 'tenant') AND proname <> 'rewind_readers'`,
   );
+  for (const { name, tenant } of rows) {
+    await owner.query(`ALTER FUNCTION ${name} SET lock_timeout = ${lockTimeoutMs}`);
+    await owner.query(
+      "SELECT create_distributed_function($1, $2, colocate_with := 'log_heads', force_delegation := true)",
+      [name, tenant],
+    );
+  }
+}
+
+/** Removes the rows that were copied to the shards, also after a run that was interrupted. */
+async function removeCopiedRows(owner: OwnerSession): Promise<void> {
+  const { rows } = await owner.query<{ name: string }>(
+    `SELECT logicalrelid::text AS name FROM pg_dist_partition JOIN pg_class c ON c.oid = logicalrelid
+     WHERE partmethod IN ('h', 'n') AND NOT c.relispartition`,
+  );
+  for (const { name } of rows) {
+    await owner.query('SELECT truncate_local_data_after_distributing_table($1)', [name]);
+  }
 }

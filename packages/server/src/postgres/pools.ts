@@ -14,13 +14,16 @@ const types: pg.CustomTypesConfig = {
   },
 };
 
+/** A statement that waits longer for a lock fails (55P03). */
+export const lockTimeoutMs = 5_000;
+
 const settingsOf = (role: string) => ({
   role,
   search_path: 'indelible',
   timezone: 'UTC',
   statement_timeout: '10000',
   idle_in_transaction_session_timeout: '15000',
-  lock_timeout: '5000',
+  lock_timeout: String(lockTimeoutMs),
   jit: 'off',
   // A question takes one processor, however many are idle: other callers ask too.
   max_parallel_workers_per_gather: '0',

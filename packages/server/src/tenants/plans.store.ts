@@ -65,6 +65,8 @@ export async function requirePlans(queries: Queries, given: Plans): Promise<void
  */
 export async function storePlans(tx: Queries, given: Plans): Promise<void> {
   await tx.query(`SELECT pg_advisory_xact_lock(hashtext('indelible.plans'))`);
+  // On a cluster every node has the plans: after a read of many tenants they change one by one.
+  await tx.query("SET LOCAL citus.multi_shard_modify_mode = 'sequential'");
   const stored = await readPlansInUse(tx);
   requirePossible(stored, given);
   for (const plan of given.all) {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { withOwnerSession } from '../postgres/db.ts';
 import { removalCutoff } from '../retention/schedule.ts';
 import { lockTerms, readTerms } from '../retention/terms.store.ts';
+import { lockWaits } from '../testing/lock-waits.ts';
 import { databaseBefore } from '../testing/old-database.ts';
 import { day } from '../testing/retention-setup.ts';
 import { type TestService, testService } from '../testing/service.ts';
@@ -81,14 +82,7 @@ test('whoever waits for a tenant that is being downgraded sees the grace with th
   const waiting = withOwnerSession(service.ownerUrl, (owner) =>
     owner.transaction((own) => lockTerms(own, id)),
   );
-  await expect
-    .poll(async () => {
-      const { rows } = await service.owner.query(
-        `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%NO KEY UPDATE%'`,
-      );
-      return rows.length;
-    })
-    .toBe(1);
+  await expect.poll(() => lockWaits(service.owner)).toBe(1);
   const until = new Date(graceEnd(now));
   await tx.query('INSERT INTO grace VALUES ($1, 2, $2)', [id, until]);
   await tx.query('COMMIT');
