@@ -16,6 +16,16 @@ const nemesis = ['{packages,nemesis}/**/*.nemesis.test.ts'];
 /** What operators run, with the real programs: `npm run test:deploy`. */
 const deploy = ['deploy/**/*.deploy.test.ts'];
 
+/** The server's tests, and what needs a cluster: `npm run test:citus`. */
+const cluster = ['packages/server/src/**/*.citus.test.ts'];
+const citus = ['packages/server/src/**/*.test.ts'];
+
+/** Their subject is a plain or the embedded PostgreSQL, or a detachment that Citus has not. */
+const plain = [
+  'packages/server/src/postgres/{embedded*,distribute,upgrade*}.test.ts',
+  'packages/server/src/retention/{detach-pending,salts-constraint}.test.ts',
+];
+
 /**
  * Browsers, processes of their own, S3, long histories, jobs with many services, load and large
  * bodies: not in `test:fast`.
@@ -30,7 +40,7 @@ const slow = [
 ];
 
 /** What `npm test` leaves to a command of its own, by the mode of that. */
-const tiers: Record<string, string[]> = { compat, nemesis, deploy };
+const tiers: Record<string, string[]> = { compat, nemesis, deploy, citus };
 
 /** Browser journeys last longest, and wait much: they begin, and short files fill what is left. */
 class JourneysFirst extends BaseSequencer {
@@ -46,7 +56,8 @@ export default defineConfig(({ mode }) => ({
     include: tiers[mode] ?? ['{packages,examples,e2e,locales,deploy}/**/*.test.ts', '*.test.ts'],
     exclude: [
       ...configDefaults.exclude,
-      ...(mode in tiers ? [] : [...compat, ...nemesis, ...deploy]),
+      ...(mode in tiers && mode !== 'citus' ? [] : [...compat, ...nemesis, ...deploy]),
+      ...(mode === 'citus' ? plain : cluster),
       ...(mode === 'fast' ? slow : []),
     ],
     // One PostgreSQL for the whole run; every test file clones its own database from a template.

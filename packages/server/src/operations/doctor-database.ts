@@ -1,7 +1,8 @@
 import pg from 'pg';
-import { openDatabase, pendingMigrations } from '../postgres/index.ts';
+import { isCluster, openDatabase, pendingMigrations, undistributed } from '../postgres/index.ts';
 import { readPlans, type StoredPlan } from '../tenants/index.ts';
 import {
+  brokenPaths,
   findDangerousPrivileges,
   type LockFacts,
   readDurability,
@@ -39,7 +40,8 @@ export async function diagnoseDatabase(servingUrl: string, nowMs: number): Promi
     findings.push(migrations);
     if (migrations.level === 'fail') return findings;
     const locks = locksFinding(await readLocks(client));
-    return [...findings, await partitionsFinding(client, nowMs), locks];
+    findings.push(await partitionsFinding(client, nowMs), locks);
+    return [...findings, ...(await diagnoseCluster(client))];
   });
 }
 
@@ -156,6 +158,22 @@ async function partitionsFinding(client: pg.Client, nowMs: number): Promise<Find
   }
   const detail = `${missing.length} of the next ${aheadDays} days are missing: ${migrate}`;
   return { check, level: 'warn', detail };
+}
+
+/** Nothing for a plain PostgreSQL. */
+async function diagnoseCluster(client: pg.Client): Promise<Finding[]> {
+  if (!(await isCluster(client))) return [];
+  const check = 'cluster';
+  const [table, ...others] = await undistributed(client);
+  if (table !== undefined) {
+    const more = others.length === 0 ? 'is' : `and ${others.length} more are`;
+    const detail = `${table} ${more} on the coordinator alone: stop the service and run \`indelible distribute\``;
+    return [{ check, level: 'fail', detail }];
+  }
+  const broken = await brokenPaths(client);
+  if (broken.length === 0) return [{ check, level: 'ok', detail: 'all nodes reach each other' }];
+  const detail = `no connection from ${broken.join(', ')}: tenants of such a node cannot record`;
+  return [{ check, level: 'fail', detail }];
 }
 
 /** A search without times, a count, a retention run and an erasure at the same time. */

@@ -112,3 +112,12 @@ export async function readDurability(client: Pick<pg.Client, 'query'>): Promise<
   if (facts === undefined) throw new Error('the database says nothing about itself');
   return facts;
 }
+
+/** Pairs of nodes of a cluster, as `one:5432 to other:5432`, that do not reach each other. */
+export async function brokenPaths(client: Pick<pg.Client, 'query'>): Promise<string[]> {
+  const { rows } = await client.query<{ path: string }>(
+    `SELECT format('%s:%s to %s:%s', from_nodename, from_nodeport, to_nodename, to_nodeport) AS path
+     FROM citus_check_cluster_node_health() WHERE result IS NOT TRUE`,
+  );
+  return rows.map(({ path }) => path);
+}

@@ -58,8 +58,11 @@ async function requireCluster(owner: OwnerSession): Promise<void> {
   }
 }
 
-/** Tables to distribute, `plans` and `tenants` first; those that others reference before them. */
-async function undistributed(owner: OwnerSession): Promise<string[]> {
+/**
+ * Tables that are to be distributed and are not, `plans` and `tenants` first; those that others
+ * reference before them.
+ */
+export async function undistributed(owner: Pick<OwnerSession, 'query'>): Promise<string[]> {
   const { rows } = await owner.query<{ name: string }>(
     `SELECT relname AS name FROM pg_class c
      WHERE relnamespace = 'indelible'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition

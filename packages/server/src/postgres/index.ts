@@ -16,7 +16,7 @@ export {
   writeForOperations,
   writeInBackground,
 } from './db.ts';
-export { distribute } from './distribute.ts';
+export { distribute, undistributed } from './distribute.ts';
 export { accountOfThisProcess } from './embedded/account.ts';
 export { copyRunningCluster } from './embedded/cluster-copy.ts';
 export { copyTree } from './embedded/copy-tree.ts';

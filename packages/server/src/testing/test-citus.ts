@@ -6,8 +6,7 @@ import { clusterNodes } from './cluster.ts';
 if (clusterNodes().length < 2) {
   console.log('NOT RUN: CITUS_TEST_URLS names no cluster (coordinator, then workers)');
 } else {
-  const given = process.argv.slice(2);
-  const files = given.length > 0 ? given : ['packages/server/src'];
-  const vitest = ['node_modules/vitest/vitest.mjs', 'run', ...files];
+  const files = process.argv.slice(2);
+  const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--mode', 'citus', ...files];
   process.exitCode = spawnSync(process.execPath, vitest, { stdio: 'inherit' }).status ?? 1;
 }

@@ -1,0 +1,183 @@
+import pg from 'pg';
+import { afterAll, expect, test } from 'vitest';
+import { diagnoseDatabase } from '../operations/doctor-database.ts';
+import { clusterNodes } from '../testing/cluster.ts';
+import { databaseUrl } from '../testing/global-setup.ts';
+import { expectLogIntact } from '../testing/intact.ts';
+import { nthEvent, serviceOn, type TestService, testService } from '../testing/service.ts';
+import { withOwnerSession } from './db.ts';
+import { distribute } from './distribute.ts';
+
+/* What only a cluster can show; `npm run test:citus`. */
+
+const service = await testService();
+afterAll(service.close);
+const [, ...workers] = clusterNodes();
+const database = new URL(service.ownerUrl).pathname.slice(1);
+
+/** Records batches of this tenant until told to stop; returns how many events were acknowledged. */
+function recordWhile(own: TestService, key: string) {
+  let stopped = false;
+  const run = async () => {
+    let acknowledged = 0;
+    while (!stopped) {
+      const events = Array.from({ length: 20 }, (_, n) => nthEvent(n));
+      const call = { method: 'POST', url: '/api/audit-logs/batch', key, body: { events } } as const;
+      const { status } = await own.call(call);
+      expect([200, 503]).toContain(status);
+      if (status === 200) acknowledged += events.length;
+    }
+    return acknowledged;
+  };
+  const running = run();
+  return () => {
+    stopped = true;
+    return running;
+  };
+}
+
+async function stored(tenantId: string): Promise<number> {
+  const { rows } = await service.owner.query(
+    "SELECT count(*) FROM audit_events WHERE tenant_id = $1 AND recorded_by_kind = 'api_key'",
+    [tenantId],
+  );
+  return Number(rows[0].count);
+}
+
+/** Shard and node of the tenant's log, and another worker. */
+async function homeOf(tenantId: string) {
+  const { rows } = await service.owner.query(
+    `SELECT s.shardid AS shard, s.nodename AS name, s.nodeport AS port FROM citus_shards s
+     WHERE table_name = 'log_heads'::regclass
+       AND shardid = get_shard_id_for_distribution_column('log_heads', $1::uuid)`,
+    [tenantId],
+  );
+  const [{ shard, name, port }] = rows;
+  const away = workers.map((url) => new URL(url)).find((url) => Number(url.port) !== Number(port));
+  return { shard, from: [name, Number(port)], to: [away?.hostname, Number(away?.port)] };
+}
+
+test('a tenant moves to another node while it records: nothing is lost, and nothing stored twice', async () => {
+  const { id, key } = await service.tenant();
+  const stop = recordWhile(service, key);
+  const { shard, from, to } = await homeOf(id);
+  const move = "SELECT citus_move_shard_placement($1, $2, $3, $4, $5, 'force_logical')";
+  await service.owner.query(move, [shard, ...from, ...to]);
+  const acknowledged = await stop();
+  expect((await homeOf(id)).from).toEqual(to);
+  expect(acknowledged).toBeGreaterThan(0);
+  expect(await stored(id)).toBe(acknowledged);
+  await expectLogIntact(service, id);
+});
+
+test('a large tenant gets a shard of its own while it records', async () => {
+  const { id, key } = await service.tenant();
+  const stop = recordWhile(service, key);
+  const { shard } = await homeOf(id);
+  await service.owner.query(
+    "SELECT isolate_tenant_to_new_shard('log_heads', $1::uuid, 'CASCADE', 'block_writes')",
+    [id],
+  );
+  const acknowledged = await stop();
+  expect((await homeOf(id)).shard).not.toBe(shard);
+  expect(await stored(id)).toBe(acknowledged);
+  await expectLogIntact(service, id);
+});
+
+async function newTable(name: string): Promise<void> {
+  await service.owner.query(`CREATE TABLE ${name} (tenant_id uuid PRIMARY KEY)`);
+  await service.owner.query(`ALTER TABLE ${name} OWNER TO indelible_owner`);
+}
+
+test('doctor says that the nodes reach each other, and names a table that is not distributed', async () => {
+  const cluster = async () =>
+    (await diagnoseDatabase(service.servingUrl, Date.now())).find(
+      ({ check }) => check === 'cluster',
+    );
+  expect(await cluster()).toMatchObject({ level: 'ok' });
+  await newTable('newer');
+  expect(await cluster()).toMatchObject({
+    level: 'fail',
+    detail: expect.stringContaining('newer'),
+  });
+  const again = () => withOwnerSession(service.ownerUrl, (owner) => distribute(owner, 4, () => {}));
+  await again();
+  expect(await cluster()).toMatchObject({ level: 'ok' });
+  await service.owner.query('DROP TABLE newer');
+});
+
+test('rows that an interrupted run left on the coordinator are removed by the next', async () => {
+  await newTable('left_over');
+  await service.owner.query('INSERT INTO left_over VALUES (gen_random_uuid())');
+  const made =
+    "SELECT create_distributed_table('left_over', 'tenant_id', colocate_with => 'tenants')";
+  await service.owner.query(made);
+  const bytes = async () => {
+    const { rows } = await service.owner.query(
+      "SELECT pg_relation_size('left_over')::int AS bytes",
+    );
+    return rows[0].bytes;
+  };
+  expect(await bytes()).toBeGreaterThan(0);
+  await withOwnerSession(service.ownerUrl, (owner) => distribute(owner, 4, () => {}));
+  expect(await bytes()).toBe(0);
+  expect((await service.owner.query('SELECT FROM left_over')).rowCount).toBe(1);
+  await service.owner.query('DROP TABLE left_over');
+});
+
+test('the roles of the service can change no event on a worker either', async () => {
+  const { id, key } = await service.tenant();
+  const body = { events: [nthEvent(0)] };
+  await service.call({ method: 'POST', url: '/api/audit-logs/batch', key, body });
+  for (const url of workers) {
+    const node = new pg.Client({ connectionString: databaseUrl(url, database) });
+    await node.connect();
+    const { rows } = await node.query(
+      "SELECT oid::regclass::text AS name FROM pg_class WHERE relkind IN ('r', 'p') AND relname ~ '^(audit_events|log_tail|log_tiles|log_heads)'",
+    );
+    expect(rows.length).toBeGreaterThan(0);
+    for (const role of ['indelible_writer', 'indelible_reader']) {
+      await node.query(`SET ROLE ${role}`);
+      for (const { name } of rows) {
+        for (const sql of [`DELETE FROM ${name}`, `TRUNCATE ${name}`]) {
+          await expect(node.query(sql)).rejects.toMatchObject({ code: '42501' });
+        }
+      }
+      await node.query('RESET ROLE');
+    }
+    await node.end();
+  }
+  await expectLogIntact(service, id);
+});
+
+test('a flush makes three calls for each tenant, and one commit on each node', async () => {
+  const tenants = await Promise.all(Array.from({ length: 12 }, () => service.tenant()));
+  for (const setting of ['citus.log_remote_commands = on', 'client_min_messages = log']) {
+    await service.owner.query(`ALTER DATABASE ${database} SET ${setting}`);
+  }
+  // Its connections are new, so that they have these settings.
+  const { app, db } = await serviceOn(service.servingUrl, service.clock);
+  const sent: string[] = [];
+  let flushes = 0;
+  db.recording.on('acquire', () => flushes++);
+  db.recording.on('connect', (client) => {
+    client.on('notice', ({ message }) => {
+      if (message?.startsWith('issuing ')) sent.push(message.slice('issuing '.length));
+    });
+  });
+  const answers = await Promise.all(
+    tenants.map(({ key }) => {
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+      const call = { method: 'POST', url: '/api/audit-logs', headers } as const;
+      return app.http.inject({ ...call, payload: JSON.stringify(nthEvent(0)) });
+    }),
+  );
+  expect(answers.map(({ statusCode }) => statusCode)).toEqual(tenants.map(() => 201));
+  await app.http.close();
+  await db.close();
+  const calls = sent.filter((sql) => /lock_heads|insert_events|append_log/.test(sql));
+  expect(calls).toHaveLength(3 * tenants.length);
+  const commits = sent.filter((sql) => sql === 'COMMIT');
+  expect(commits.length).toBeGreaterThan(0);
+  expect(commits.length).toBeLessThanOrEqual(flushes);
+});
