@@ -18,10 +18,11 @@ import pg from 'pg';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { connectionUrl } from '../postgres/embedded/postmaster.ts';
 import { migrate } from '../postgres/migrate.ts';
-import { checkpointOf } from '../testing/checkpoints.ts';
 import { endServer, Service } from '../testing/embedded-postgres-service.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import { callOn, eventOf, serviceOn } from '../testing/service.ts';
+import { PostgresProxy } from '../testing/postgres-proxy.ts';
+import { RunningService } from '../testing/running-service.ts';
+import { eventOf, platformKey } from '../testing/service.ts';
 
 /* Failover to a real standby: what commits wait for is not lost, and what is lost is found. */
 
@@ -81,102 +82,115 @@ async function startStandby(primary: Server, name: string): Promise<Server> {
   return startServer(name);
 }
 
-/** Commits on the server wait for this standby, or for none. */
-async function waitFor(server: Server, standbys: string): Promise<void> {
+/* What docs/operations/postgresql.md says. */
+const page = readFileSync(
+  join(import.meta.dirname, '../../../../docs/operations/postgresql.md'),
+  'utf8',
+);
+const [, settings = ''] = /```\n(wal_level[\s\S]*?)```/.exec(page) ?? [];
+const [, failOver = ''] = /\*\*To fail over[\s\S]*?```sql\n([\s\S]*?)```/.exec(page) ?? [];
+
+/** Commits on the server wait for its replicas. */
+async function waitForReplicas(server: Server): Promise<void> {
+  expect(settings).toContain('ANY 1 (replica_a');
   await server.asAdmin(async (client) => {
-    await client.query(`ALTER SYSTEM SET synchronous_standby_names = '${standbys}'`);
+    for (const setting of settings.trim().split('\n')) {
+      await client.query(`ALTER SYSTEM SET ${setting}`);
+    }
     await client.query('SELECT pg_reload_conf()');
   });
 }
 
+/** With the statements of the documentation, for a standby that has none itself. */
 async function promote(standby: Server): Promise<void> {
-  await standby.asAdmin((client) => client.query('SELECT pg_promote()'));
+  const statements = failOver.replace("'replica_b'", "''").split(';\n').filter(Boolean);
+  expect(statements).toHaveLength(3);
+  await standby.asAdmin(async (client) => {
+    for (const statement of statements) await client.query(statement);
+  });
 }
 
-const clock = { now: Date.now() };
-let services = 0;
+const DATA_DIR = join(folder, 'service');
 
-/** The service of an installation, on one server and then on the other. */
-function installation() {
-  const DATA_DIR = join(folder, `service-${services++}`);
-  mkdirSync(DATA_DIR);
-  return async (server: Server) => {
-    const { app, db } = await serviceOn(server.servingUrl, clock, { DATA_DIR });
-    onTestFinished(async () => {
-      await app.http.close();
-      await db.close();
-    });
-    const record = (key: string) =>
-      callOn(app, { method: 'POST', url: '/api/audit-logs', key, body: eventOf() });
-    const ready = async () => (await callOn(app, { url: '/readyz', key: null })).status;
-    return { app, record, ready, tick: () => app.checkpoints.tick() };
-  };
+/** The installation's service, as a process. */
+async function startService(DATABASE_URL: string): Promise<RunningService> {
+  const env = { DATABASE_URL, DATA_DIR, PLATFORM_API_KEY: platformKey, LOG_LEVEL: 'fatal' };
+  const service = await new RunningService(env).started();
+  onTestFinished(async () => void (await service.end('SIGKILL')));
+  return service;
 }
 
-async function newTenant(app: Parameters<typeof callOn>[0]) {
-  const id = crypto.randomUUID();
-  const body = { name: 'Tenant', plan: 'Pro' };
-  await callOn(app, { method: 'PUT', url: `/api/tenants/${id}`, body });
-  const key = await callOn(app, {
+async function newTenant(service: RunningService) {
+  const path = `/api/tenants/${crypto.randomUUID()}`;
+  const { body } = await service.call({ method: 'PUT', path, body: { name: 'Acme', plan: 'Pro' } });
+  const key = await service.call({
     method: 'POST',
-    url: `/api/tenants/${id}/api-keys`,
+    path: `${path}/api-keys`,
     body: { name: 'test', scopes: ['events:write', 'events:read'] },
   });
-  return { id, key: key.body.key as string };
+  return { id: body.id as string, key: key.body.key as string };
 }
 
-test('a failover loses nothing that waited for the standby, and what did not is found', async () => {
-  const serve = installation();
-  const primary = await startServer('a');
+const record = (service: RunningService, key: string) =>
+  service.call({ method: 'POST', path: '/api/audit-logs', key, body: eventOf() });
+const ready = async (service: RunningService) => (await service.call({ path: '/readyz' })).status;
+
+async function logState(server: Server) {
+  const question = 'SELECT round, halted, size::int FROM log_rounds, log_heads';
+  return (await server.asAdmin((client) => client.query(question))).rows[0];
+}
+
+test('a service goes on at a promoted standby, which has all that waited for it; one that lacks events is found', async () => {
+  const primary = await startServer('primary');
   await migrate(primary.ownerUrl, primary.servingUrl);
-  const second = await startStandby(primary, 'b');
-  await waitFor(primary, 'ANY 1 (b)');
-  const first = await serve(primary);
-  const { id, key } = await newTenant(first.app);
-  for (let n = 0; n < 5; n++) expect((await first.record(key)).status).toBe(201);
-  await first.tick();
+  const second = await startStandby(primary, 'replica_a');
+  await waitForReplicas(primary);
+  const address = new PostgresProxy(primary.servingUrl);
+  onTestFinished(() => address.close());
+  const service = await startService(await address.open(primary.servingUrl));
+  const { id, key } = await newTenant(service);
   const { rows: waiting } = await primary.asAdmin((client) =>
     client.query('SELECT application_name, sync_state FROM pg_stat_replication'),
   );
-  expect(waiting).toEqual([{ application_name: 'b', sync_state: 'quorum' }]);
+  expect(waiting).toEqual([{ application_name: 'replica_a', sync_state: 'quorum' }]);
   const answered: string[] = [];
   const producer = async () => {
     for (;;) {
-      const { status, body } = await first.record(key);
+      const { status, body } = await record(service, key);
       if (status !== 201) return;
       answered.push(body.id);
     }
   };
   const producers = [producer(), producer(), producer()];
-  while (answered.length < 30) await first.record(key);
+  while (answered.length < 30) await record(service, key);
   await primary.kill();
   await Promise.all(producers);
+  address.leadTo(second.servingUrl);
+  const refusal = async () => (await record(service, key)).body.detail;
+  await expect.poll(refusal).toMatch(/read-only/);
   await promote(second);
 
-  const next = await serve(second);
-  await next.tick();
-  expect(await next.ready()).toBe(200);
+  await expect.poll(async () => (await record(service, key)).status).toBe(201);
+  expect(await ready(service)).toBe(200);
   for (const event of answered) {
-    expect((await callOn(next.app, { url: `/api/audit-logs/${event}`, key })).status).toBe(200);
+    expect((await service.call({ path: `/api/audit-logs/${event}`, key })).status).toBe(200);
   }
   await second.asAdmin((owner) => expectLogIntact({ owner }, id));
 
   // Now one that nothing waits for: it is away while the last events come.
-  const third = await startStandby(second, 'c');
+  const third = await startStandby(second, 'late');
   await third.kill();
-  expect((await next.record(key)).status).toBe(201);
-  await next.tick();
-  const { size } = await checkpointOf(next.app, key);
+  expect((await record(service, key)).status).toBe(201);
+  expect(await service.end('SIGTERM')).toBe(0); // with a last checkpoint
+  const { size, halted } = await logState(second);
+  expect(halted).toBeNull();
   await second.kill();
-  const started = await startServer('c');
+  const started = await startServer('late');
   await promote(started);
-  const behind = await serve(started);
-  await behind.tick();
-  expect(await behind.ready()).toBe(503);
-  expect((await behind.record(key)).status).toBe(503);
-  await started.asAdmin(async (owner) => {
-    const { rows } = await owner.query('SELECT halted, size::int FROM log_rounds, log_heads');
-    expect(rows[0].halted).toMatch(/checkpoint round \d+ is already published/);
-    expect(rows[0].size).toBeLessThan(size);
-  });
+  const behind = await startService(started.servingUrl);
+  expect(await ready(behind)).toBe(503);
+  expect((await record(behind, key)).status).toBe(503);
+  const found = await logState(started);
+  expect(found.halted).toMatch(/checkpoint round \d+ is already published/);
+  expect(found.size).toBeLessThan(size);
 }, 120_000);

@@ -16,6 +16,14 @@ import { join } from 'node:path';
  */
 export type CommitFault = 'commit lost' | 'answer lost' | 'silence';
 
+const socketFile = (url: string) => `.s.PGSQL.${new URL(url).port || '5432'}`;
+
+function addressOf(url: string): NetConnectOpts {
+  const { hostname, port, searchParams } = new URL(url);
+  const folder = searchParams.get('host');
+  return folder ? { path: join(folder, socketFile(url)) } : { host: hostname, port: Number(port) };
+}
+
 /**
  * A proxy on a Unix socket between a service and PostgreSQL; forwards everything until it is told
  * to disturb the next COMMIT. A protocol message is a letter and a length.
@@ -23,7 +31,7 @@ export type CommitFault = 'commit lost' | 'answer lost' | 'silence';
 export class PostgresProxy {
   readonly #server: Server;
   readonly #folder: string;
-  readonly #upstream: NetConnectOpts;
+  #upstream: NetConnectOpts;
   readonly #file: string;
   readonly #sockets = new Set<Socket>();
   #fault: CommitFault | undefined;
@@ -32,14 +40,15 @@ export class PostgresProxy {
 
   /** `url` names the server's socket folder (`host`), or its address. */
   constructor(url: string) {
-    const { hostname, port, searchParams } = new URL(url);
-    const folder = searchParams.get('host');
-    this.#file = `.s.PGSQL.${port || '5432'}`;
-    this.#upstream = folder
-      ? { path: join(folder, this.#file) }
-      : { host: hostname, port: Number(port) };
+    this.#file = socketFile(url);
+    this.#upstream = addressOf(url);
     this.#folder = mkdtempSync(join(tmpdir(), `indelible-proxy-${randomBytes(2).toString('hex')}`));
     this.#server = createServer((client) => this.#serve(client));
+  }
+
+  /** New connections go to this server. */
+  leadTo(url: string): void {
+    this.#upstream = addressOf(url);
   }
 
   /** Listens and returns the URL of the proxy. */
