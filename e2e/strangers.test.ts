@@ -311,7 +311,7 @@ function injected(page: Page): Promise<string[]> {
   ]`);
 }
 
-test('the reference page shows calls, messages of receivers and schemas to everybody', async () => {
+test('the reference page shows calls, messages of receivers and schemas to every visitor', async () => {
   panel.allow(/Applying inline style violates/); // of Swagger UI; the page is whole without it
   const page = await (await panel.context()).newPage();
   await page.goto(`${panel.url}/docs`);

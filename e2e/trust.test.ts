@@ -278,7 +278,7 @@ test('evidence says what it could find, warns of an empty time, and prints whole
   await page.context().close();
 });
 
-test('a page of events verifies in the browser, and no longer once somebody changed one in the database', async () => {
+test('a page of events verifies in the browser, and no longer once one is changed in the database', async () => {
   const id = await panel.newTenant('Verified');
   const ids = await panel.record(id, [{}, {}, {}]);
   const page = await panel.enter({ tenantId: id, path: '/settings/audit/integrity' });

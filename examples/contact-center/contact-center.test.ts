@@ -203,7 +203,7 @@ test('messages that are old, or of another tenant, are refused; one as large as 
   want((await signedCall(path, large, webhook)).status).toBe(204);
 });
 
-test('calls for nobody, of another kind, or beyond any size are refused as the caller’s fault', async () => {
+test('calls for no tenant, of another kind, or beyond any size are refused as the caller’s fault', async () => {
   const post = async (path: string, type: string, body: string) => {
     const init = { method: 'POST', headers: { 'content-type': type }, body };
     return (await fetch(`${example.url}${path}`, init)).status;
@@ -278,7 +278,7 @@ test('connected anew, from another address or after a start that was cut off, th
   want(await secretsOf(harbor)).toMatchObject({ restore: want.stringMatching(/^whsec_./) });
 });
 
-test('a reason that the log would not take lets nobody in, and a field that comes twice is no failure', async () => {
+test('a reason that the log would not take lets no operator in, and a field that comes twice is no failure', async () => {
   const page = await signedIn('Olga Petrov');
   const enter = (form: string) =>
     page.request.post(`${example.url}/operator`, {

@@ -102,7 +102,7 @@ test('a redirect is not followed, so that key and events go to no other host', a
   expect(elsewhere.received).toHaveLength(0);
 });
 
-test('nobody listening and nobody answering are both told in one sentence', async () => {
+test('no listener and no answer are both told in one sentence', async () => {
   const silent = createServer(() => {});
   silent.listen(0, '127.0.0.1');
   await once(silent, 'listening');
@@ -206,7 +206,7 @@ test('a refused download is read no further than a problem document is long', as
   await expect(client.exports.download('exp_1').next()).rejects.toMatchObject({ code: 'gone' });
 });
 
-test('a download begins when it is read, so that its failure reaches the reader and nobody else', async () => {
+test('a download begins when it is read, so that its failure reaches the reader and no other', async () => {
   const unhandled: unknown[] = [];
   const onUnhandled = (reason: unknown) => unhandled.push(reason);
   process.on('unhandledRejection', onUnhandled);
@@ -219,7 +219,7 @@ test('a download begins when it is read, so that its failure reaches the reader 
   expect(unhandled).toEqual([]);
 });
 
-test('a download that nobody answers ends in time, and one that arrives slowly does not', async () => {
+test('a download without an answer ends in time, and one that arrives slowly does not', async () => {
   const { client } = await answering([{ silent: true }], { timeoutMs: 50 });
   await expect(client.exports.download('exp_1').next()).rejects.toThrow('no answer within 0.05 s');
   const slow = createServer((request, response) => {

@@ -15,7 +15,7 @@ test('an actor is called by address, else by name, else by its own id', () => {
   expect(textOf({ id: '7' })).toBe('#7');
 });
 
-test('an actor that is no person is told by its kind, and everybody it acts for, nearest first', () => {
+test('an actor that is no person is told by its kind, and all it acts for, nearest first', () => {
   const agent = { type: 'agent', name: 'Planner' } as const;
   expect(textOf(agent, [{ email: 'ana@example.com', type: 'user' }])).toBe(
     'assistant Planner for ana@example.com',

@@ -122,7 +122,7 @@ test('an archive whose last part the checkpoint goes beyond is held against it a
   expect(report.follows.join()).toContain('the signed checkpoint of 402 continues them');
 });
 
-test('a changed event is found, also by somebody who adjusts the checksums', async () => {
+test('a changed event is found, also with adjusted checksums', async () => {
   const copied = copy();
   await rewrite(pathOf(copied, '150-000000000299.parquet'), "* REPLACE ('erased' AS action)");
   expectDamage(
@@ -166,7 +166,7 @@ test('an event that is left out, though its entry is kept, is missing', async ()
   expectDamage(report, ['file_mismatch', 'missing_body'], 2);
 });
 
-test('a signature of another key, and a key that is not the pinned one, convince nobody', async () => {
+test('a signature of another key, and a key that is not the pinned one, are refused', async () => {
   const copied = copy();
   adjust(copied, '_000000000402', (json: { checkpoint: string }) => {
     json.checkpoint = json.checkpoint.replace(

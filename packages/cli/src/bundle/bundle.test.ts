@@ -62,7 +62,7 @@ test('a bundle made by the command is verified by the command, with no service a
   expect([again.status, again.stderr]).toEqual([2, expect.stringContaining('exists already')]);
 });
 
-test('what lies in the folder is what its checksums say, for anybody who has sha256sum', () => {
+test('what lies in the folder is what its checksums say, for any reader with sha256sum', () => {
   const checked = execFileSync('sha256sum', ['-c', '--quiet', 'SHA256SUMS'], { cwd: bundle });
   expect(checked.toString()).toBe('');
   const listed = lines(readFileSync(join(bundle, 'SHA256SUMS'))).map((line) => line.slice(66));

@@ -67,7 +67,7 @@ test('as JSON each event is one line, complete', async () => {
   ]);
 });
 
-test('an event cannot write to the terminal of whoever reads it', async () => {
+test('an event cannot write to the terminal of its reader', async () => {
   const hostile = '\u001b[2J\u009b31mowned\u202e\nforged line';
   const resource = { type: 'queue', id: '0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11', name: hostile };
   const { id, env } = await tenantWith(1, {

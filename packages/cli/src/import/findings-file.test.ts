@@ -8,7 +8,7 @@ import { FindingsFile, findingsPaths } from './findings-file.ts';
 const folder = mkdtempSync(join(tmpdir(), 'indelible-findings-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-test('a file is made with its first line, and nobody else may read it', () => {
+test('a file is made with its first line, and no other account may read it', () => {
   const file = new FindingsFile(join(folder, 'one.ndjson'));
   file.close();
   expect(existsSync(file.path)).toBe(false);

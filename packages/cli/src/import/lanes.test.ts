@@ -95,7 +95,7 @@ test('reading pauses while too much waits, and goes on when something is settled
   expect(lanes.full).toBe(false);
 });
 
-test('after a failure nothing more is sent, and whoever waits is told', async () => {
+test('after a failure nothing more is sent, and waiting callers are told', async () => {
   const batches: Queued[][] = [];
   const lanes = new Lanes<Queued>(limits, async (batch) => {
     batches.push(batch);

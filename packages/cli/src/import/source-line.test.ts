@@ -106,7 +106,7 @@ test('contents are compared without their order, keys by tenant and source id', 
   expect(facts({ ...event, sourceId: 'b' }).key).not.toEqual(one.key);
 });
 
-test('a moment that nobody can read leaves no id to be made, so the line is refused', () => {
+test('an unreadable moment leaves no id to be made, so the line is refused', () => {
   const { timestamp: _, ...timeless } = event;
   expect(refused(timeless).errors).toMatchObject([{ path: '/timestamp', code: 'required' }]);
   for (const timestamp of ['yesterday', 1_754_788_980_000, null, '2025-02-30T00:00:00Z']) {

@@ -110,7 +110,7 @@ test('a log that was cut off and grew again is not said to be the same up to whe
   expect(report.firstDamage).toMatchObject({ sequence: 567, lastSequence: 568 });
 });
 
-test('a log that was cut off and signed again is found by whoever has seen it longer', async () => {
+test('a log that was cut off and signed again is found by a reader who has seen it longer', async () => {
   const lastSeen = seenBy('state').load().at(-1)?.note ?? '';
   await truncate(300);
   const report = await log.verify();

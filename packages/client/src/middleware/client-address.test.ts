@@ -56,7 +56,7 @@ test('so it is in Forwarded, whatever quotes a client leaves open, and in no tim
   expect(process.threadCpuUsage(began).user).toBeLessThan(1_000_000);
 });
 
-test('an entry that a trusted proxy wrote and that is no address ends the way: nobody is guessed', () => {
+test('an entry that a trusted proxy wrote and that is no address ends the way: no address is guessed', () => {
   expect(clientOf({ trustedProxies: proxies }, '198.51.100.1, unknown')).toBeNull();
   const forwarded = { trustedProxies: proxies, proxyHeader: 'forwarded' } as const;
   expect(clientOf(forwarded, 'for=198.51.100.1, for=_hidden')).toBeNull();

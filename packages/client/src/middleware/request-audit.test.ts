@@ -53,7 +53,7 @@ test('a tenant that the handler leaves undefined is the one of the request', () 
   expect(event.tenantId).toBe(tenantId);
 });
 
-test('acting as somebody is said in the reason, however the actor became known', () => {
+test('acting as another person is said in the reason, however the actor became known', () => {
   const asAna = `acting as ana@example.com (${ana.id})`;
   expect(auditOf({ ...operator, actingAs: ana }).event(change).reason).toBe(asAna);
   const audit = auditOf(ana);

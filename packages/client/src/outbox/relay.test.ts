@@ -151,7 +151,7 @@ test('draining leaves a relay running that was started meanwhile', async () => {
   await vi.waitFor(() => expect(stored).toEqual([1, 2]), { timeout: 3_000, interval: 5 });
 });
 
-test('a row that somebody has written by hand and that is no JSON is set aside, and costs the others nothing', async () => {
+test('a row that was written by hand and is no JSON is set aside, and costs the others nothing', async () => {
   const { stored, client, change, relay } = await newOutbox();
   await change(1);
   await host.pool.query(

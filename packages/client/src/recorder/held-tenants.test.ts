@@ -195,7 +195,7 @@ test('where a batch has to be halved, too, a tenant that waits holds up no other
   expect(client.stored.get(cy)).toEqual(numbersTo(4));
 });
 
-test('a file that somebody has cut, or taken away, costs what is gone and holds up nothing', async () => {
+test('a file that was cut, or taken away, costs what is gone and holds up nothing', async () => {
   const client = serviceWith(new Set());
   const spoolFolder = newFolder();
   const away = { recordBatchTexts: () => Promise.reject(new UnreachableError('away')) };

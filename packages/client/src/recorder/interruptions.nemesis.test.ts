@@ -64,7 +64,7 @@ test('a process that dies between answer and acknowledgement sends again, and re
   expect(await host.recorded()).toEqual(countingTo(200));
 });
 
-test('processes share a folder: nobody sends what a living one holds, anybody what a dead one left', async () => {
+test('processes share a folder: none sends what a living one holds, any sends what a dead one left', async () => {
   const host = await newHost();
   const gate = await gateTo(url);
   const [one, two] = [host.process({}, { url: gate.url }), host.process({}, { url: gate.url })];

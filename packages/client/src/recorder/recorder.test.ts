@@ -55,7 +55,7 @@ test('events go in batches, by number and by time, and are found under the ids t
   expect(await host.client().get(ids[249] ?? '')).toMatchObject({ diff: { changes: { to: 250 } } });
 });
 
-test('an event that nobody flushes goes by itself', async () => {
+test('an event without a flush goes by itself', async () => {
   const host = await newHost();
   const sent = Promise.withResolvers<void>();
   const client = {

@@ -39,7 +39,7 @@ test('a folder belongs to its process while that runs, and has no owner once it 
   expect(mine.takeOver(0)).toEqual([]);
 });
 
-test('folders are taken over in the order in which they were made, whoever touched them since', () => {
+test('folders are taken over in the order in which they were made, whatever touched them since', () => {
   const root = newRoot();
   const first = new SpoolFolders(root);
   const made = Array.from({ length: 40 }, () => first.make());

@@ -19,7 +19,7 @@ test('who signs in again comes back to where they were, once', () => {
   expect(takeReturnPath(ana, 60_000)).toBeNull();
 });
 
-test('nobody else is led there, in no other tenant, and not the day after', () => {
+test('no other person is led there, in no other tenant, and not the day after', () => {
   const others = [
     { ...ana, actor: { id: 'bo' } },
     { ...ana, tenant: { id: 'brisa' } },

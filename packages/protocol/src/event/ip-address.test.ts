@@ -15,7 +15,7 @@ test('an address is what Node takes for one, but for zones', () => {
   );
 });
 
-test('an address has one form, whoever wrote it', () => {
+test('an address has one form, however it was written', () => {
   fc.assert(
     fc.property(fc.oneof(fc.ipV4(), fc.ipV6()), (text) => {
       const canonical = canonicalIp(text) ?? 'none';

@@ -62,7 +62,7 @@ test('with bodies absent it is not said that every entry has its event', () => {
   );
 });
 
-test('absences that somebody merely states keep a log from being called intact', () => {
+test('absences that are merely stated keep a log from being called intact', () => {
   const { unproven, follows } = verdictOf({ intact: 297, stated: 3 });
   expect(unproven.join()).toMatch(
     /^3 events are absent. The only explanation is the stated cutoff/,

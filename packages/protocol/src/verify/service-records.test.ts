@@ -103,7 +103,7 @@ function raise(): never {
   throw new Error('nothing was recorded');
 }
 
-test('nobody but the service can say such things, nor of another tenant', () => {
+test('only the service can say such things, nor of another tenant', () => {
   const other = '11111111-2222-4333-8444-555555555555';
   for (const made of [{ recordedByKind: 'api_key' }, { resourceId: other }]) {
     expect(taken(lineOf({ ...change, ...made })).terms).toEqual([]);

@@ -359,7 +359,7 @@ describe('with a key set', () => {
     }
   });
 
-  test('while nobody answers for the key set, tokens get 503 with Retry-After', async () => {
+  test('while the key set is not answered, tokens get 503 with Retry-After', async () => {
     const unused = createServer();
     await new Promise<void>((listening) => unused.listen(0, '127.0.0.1', listening));
     const { port } = unused.address() as AddressInfo;

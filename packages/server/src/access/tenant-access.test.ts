@@ -138,7 +138,7 @@ test('an answer never contains its own record', async () => {
   expect(stats.answer.body.total).toBe(value + 2);
 });
 
-test('a platform key names the operator in X-Operator-Email, or nobody; a token speaks for itself', async () => {
+test('a platform key names the operator in X-Operator-Email, or no operator; a token speaks for itself', async () => {
   const headers = { 'x-access-reason': 'x', 'x-operator-email': 'Otto@operator.example' };
   const named = await read('/api/audit-logs', headers, platformKey);
   expect(named.records[0]?.actor).toMatchObject({
@@ -389,7 +389,7 @@ function expectNothingShown(answer: Answer): void {
   expect(answer.headers).not.toHaveProperty('link');
 }
 
-test('while the access cannot be recorded, nothing is shown: the log is held by somebody else', async () => {
+test('while the access cannot be recorded, nothing is shown: another transaction holds the log', async () => {
   const own = await service.tenant();
   await recordAll(service, own.key, [eventOf()]);
   const other = new pg.Client({ connectionString: service.ownerUrl });

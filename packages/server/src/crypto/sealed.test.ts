@@ -15,7 +15,7 @@ test('whatever is sealed can be opened again, and does not show', () => {
   );
 });
 
-test('sealing the same secret twice shows nobody that it is the same', () => {
+test('sealing the same secret twice does not show that it is the same', () => {
   expect(sealer.seal(context, 'secret')).not.toEqual(sealer.seal(context, 'secret'));
 });
 

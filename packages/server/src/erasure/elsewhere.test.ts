@@ -116,7 +116,7 @@ test('a saved search about another person stays as it is', async () => {
   expect(body).toMatchObject(saved);
 });
 
-test('a note about somebody whose address only ends alike stays', async () => {
+test('a note about a person whose address only ends alike stays', async () => {
   const saved = await search({}, 'x.ana@example.com, bob-ana@example.com; ana@example.com.br');
   await erase();
   const { body } = await service.call({ url: `${searchesUrl}/${saved.id}`, key: tenant.key });

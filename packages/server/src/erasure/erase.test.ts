@@ -93,7 +93,7 @@ async function bodyLines() {
   return text.trim().split('\n');
 }
 
-test('a person is erased in every event they acted in, by id or by address, and nobody else', async () => {
+test('a person is erased in every event they acted in, by id or by address, and no other person', async () => {
   const [own, second, other] = await recordEach(service, tenant.key, [
     { actor: actorOf(ana, 'Ana@Example.com') },
     { actor: actorOf(ana, 'ana@second.example'), reason: 'kept' },
@@ -310,7 +310,7 @@ test.each(['change', 'state'] as const)(
   },
 );
 
-test('nobody is told that there is nothing to erase while retention holds events back', async () => {
+test('no caller is told that there is nothing to erase while retention holds events back', async () => {
   const starter = await service.tenant('Starter');
   const [event] = await recordEach(service, starter.key, [
     { ...states, actor: actorOf(ben, null) },

@@ -103,7 +103,7 @@ test('one event that PostgreSQL refuses inside a full flush fails alone, and the
   await expectLogIntact(service, neighbour.id);
 });
 
-test('a head that somebody holds stalls no other tenant, and its events go through in order afterwards', async () => {
+test('a locked head stalls no other tenant, and its events go through in order afterwards', async () => {
   const [held, free] = [await service.tenant(), await service.tenant()];
   await post(eventOf(), held.key); // its key is known now, so that events join the queue as they come
   const release = await holdHeads(held.id);

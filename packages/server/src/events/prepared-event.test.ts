@@ -58,7 +58,7 @@ test('the size counted for the queue is never below what the texts take in memor
   expect(event.bytes).toBeGreaterThanOrEqual(2 * after.length);
 });
 
-test('a retry is the same content whoever records it and whatever category the word has by now', () => {
+test('a retry is the same content by any recorder and whatever category the word has by now', () => {
   const sent = prepare(columns, sha, random);
   expect(sameContent(sent, columns)).toBe(true);
   const since = {

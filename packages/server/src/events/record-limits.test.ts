@@ -86,7 +86,7 @@ const withRaw = (member: string) => JSON.stringify(eventOf()).replace(/\}$/, `,$
 const errorsOf = (body: { errors?: { path: string; code: string }[] }) =>
   body.errors?.map(({ path, code }) => `${path} ${code}`);
 
-test('what JSON can write but nobody can prove is refused, with the place it stands', async () => {
+test('what JSON can write but no log can prove is refused, with the place it stands', async () => {
   const { id: tenantId, key } = await service.tenant();
   const deep = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
   const cases: [member: string, error: string][] = [

@@ -120,7 +120,7 @@ test('what is recorded while an export is begun is counted with it, where it mat
   await expectLogIntact(service, id);
 });
 
-test('an export that waits for a connection keeps nobody from recording', async () => {
+test('an export that waits for a connection keeps no caller from recording', async () => {
   const { id } = await service.tenant();
   const record = () => recordAll(service, platformKey, [eventOf({ tenantId: id })]);
   const { reader } = service.db;

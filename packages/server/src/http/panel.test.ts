@@ -116,7 +116,7 @@ test('assets are kept for a year, because their names change with their content'
   expect(headers['x-content-type-options']).toBe('nosniff');
 });
 
-test('an asset comes as the build has compressed it, for whoever takes that', async () => {
+test('an asset comes as the build has compressed it, for a browser that takes that', async () => {
   const app = await serve();
   const unpack = { br: brotliDecompressSync, gzip: gunzipSync };
   for (const encoding of ['br', 'gzip'] as const) {

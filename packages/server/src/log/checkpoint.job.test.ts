@@ -203,7 +203,7 @@ test.each([
   await expectLogIntact(service, id);
 });
 
-test('an object that nobody released is gone past, and what it holds is never served', async () => {
+test('an object that no round released is skipped, and what it holds is never served', async () => {
   const { id, key } = await service.tenant();
   await tick();
   const { note, origin, size, root } = await checkpointOf(app, key);

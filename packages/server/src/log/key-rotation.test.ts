@@ -220,7 +220,7 @@ test('a start that was cut off while it told the logs is finished by the next on
   for (const { id } of tenants) await expectLogIntact(service, id);
 });
 
-test('a log that cannot be told just now keeps nobody from being signed, and is told later', async () => {
+test('a log that cannot be told just now keeps no other from being signed, and is told later', async () => {
   const { app, owner, newKeyFile, process, clock, ...service } = await installation();
   const [stuck, other] = [await service.tenant(), await service.tenant()];
   await ticked(app);

@@ -314,7 +314,7 @@ test('after an object that another installation wrote is put aside, everything g
   await expectLogIntact({ owner }, id);
 });
 
-test('a cold copy of the embedded database is found out at the start, and reopened once nobody uses it', async () => {
+test('a cold copy of the embedded database is found out at the start, and reopened once no process uses it', async () => {
   const baseFolder = openFolder('reopen');
   const dataDir = join(baseFolder, 'data');
   const env = { DATA_DIR: dataDir, PLATFORM_API_KEY: platformKey, LOG_LEVEL: 'fatal', PORT: '0' };

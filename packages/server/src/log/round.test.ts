@@ -106,7 +106,7 @@ test('an object of which anything was changed, or that another key signed, is no
   for (const each of wrong) expect(await read(7, each), String(each.length)).toBeNull();
 });
 
-test('bytes that nobody signed are never a round', async () => {
+test('unsigned bytes are never a round', async () => {
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), fc.json(), async (bytes, text) => {
       expect(await read(7, bytes)).toBeNull();

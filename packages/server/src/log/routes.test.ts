@@ -189,7 +189,7 @@ test('a checkpoint is the same note at both addresses, and is the root of what i
   expect(root).toEqual(rootsOver(allLeaves)(70_000));
 });
 
-test('a new log is signed when somebody asks for its checkpoint', async () => {
+test('a new log is signed when a reader asks for its checkpoint', async () => {
   const { id, key } = await newTenant();
   const { size, root } = await checkpointOf(app, key);
   expect(size).toBe(1);

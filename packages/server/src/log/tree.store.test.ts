@@ -146,7 +146,7 @@ test('what is stored is read in order up to the first gap', async () => {
   expect(await all()).toEqual(leaves.slice(0, 256));
 });
 
-test("another tenant's tiles cannot be read, though somebody asked for them", async () => {
+test("another tenant's tiles cannot be read, though the call asks for them", async () => {
   const [own, other] = [await logOf(10), await logOf(10)];
   await read(own, async (tx) => {
     await expect(treeReader(tx, sha, other)(0, 3)).rejects.toThrow(RangeError);

@@ -44,7 +44,7 @@ test('a store is tried once a process, with one object for ever', async () => {
   expect(await openObjectStore(url).list('probes')).toHaveLength(1);
 });
 
-test('a write whose answer was lost is known as our own, and still nobody else can repeat it', async () => {
+test('a write whose answer was lost is known as our own, and still no other process can repeat it', async () => {
   const store = await newStore();
   await store.putIfAbsent('a/0', bytes('so that the store has been tried'));
   faultOnce(/^PUT .*\/a\/1/, 'lost');

@@ -3,7 +3,7 @@ import { startService } from '../main.ts';
 import { askForJob, exportUntil, hasEnded } from '../testing/exports.ts';
 import { platformKey, testService } from '../testing/service.ts';
 
-test('a worker alone makes what others were asked for, and answers nobody but who runs it', async () => {
+test('a worker alone makes what others were asked for, and answers only its operator', async () => {
   const api = await testService();
   const { dataDir: DATA_DIR, servingUrl: DATABASE_URL } = api;
   const env = { DATA_DIR, DATABASE_URL, PLATFORM_API_KEY: platformKey, LOG_LEVEL: 'fatal' };

@@ -181,7 +181,7 @@ test('the server signs in with the credentials of SMTP_URL, and wrong ones are t
   await expect(wrong).rejects.not.toThrow(/hidden/);
 });
 
-test('a server whose certificate nobody vouches for gets nothing', async () => {
+test('a server whose certificate no authority signed gets nothing', async () => {
   const { received, port } = await server({ secure: true });
   const { mailer } = newMailer({ smtpUrl: `smtps://localhost:${port}` });
   await expect(mailer.send(mail)).rejects.toThrow(/SMTP_URL/);

@@ -29,7 +29,7 @@ test('the published example of Standard Webhooks is signed as published', () => 
   expect(headers['webhook-signature']).toBe('v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=');
 });
 
-test('while a secret is replaced, whoever has one of the two can verify; nobody else can', () => {
+test('while a secret is replaced, a receiver with one of the two can verify; no other can', () => {
   const [old, next] = [newSecret(), newSecret()];
   const { headers, body } = signedPost('https://a.example', message, [next, old], Date.now());
   for (const secret of [old, next]) {

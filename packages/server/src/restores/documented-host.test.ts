@@ -116,7 +116,7 @@ test('the documented answer has the shape of an answer', () => {
   expect(validate(JSON.parse(example)), JSON.stringify(validate.errors)).toBe(true);
 });
 
-test('the documented signature check believes nobody while the secret is not set', async () => {
+test('the documented signature check refuses every call while the secret is not set', async () => {
   const { isSigned } = await documentedReceiver();
   const nowMs = Date.now();
   for (const secret of ['', 'whsec_', 'whsec_AAAA']) {

@@ -264,7 +264,7 @@ test('an event that the plan hides cannot be restored: it is answered as one tha
   service.clock.now -= 366 * 86_400_000;
 });
 
-test('without a restore URL there is nobody to ask', async () => {
+test('without a restore URL no restore can be requested', async () => {
   const plain = await service.tenant();
   const key = await keyOf(service, plain.id, ['events:write', 'restore:write', 'events:read']);
   const answer = await restore(service, key, await recordChange(service, { key }));

@@ -84,7 +84,7 @@ async function expiring(): Promise<{ tenant: Tenant; id: string; name: string }>
   return { tenant, id, name: nameOf(0, now - 20 * day, 8) };
 }
 
-test('a partition that somebody reads stays in sight, and is tried again until nobody does', async () => {
+test('a partition with a reader stays in sight, and is tried again until it has none', async () => {
   const { tenant, id, name } = await expiring();
   const end = await longReader();
   try {
@@ -210,7 +210,7 @@ test('under a hold no event moves into a partition that is on its way out', asyn
   await expectRetainedIntact(service, tenant.id);
 });
 
-test('a table that somebody holds keeps no other from going, and is named until it has gone', async () => {
+test('a locked table keeps no other from going, and is named until it has gone', async () => {
   const { tenant, name } = await expiring();
   await service.owner.query(`ALTER TABLE audit_events DETACH PARTITION ${name} CONCURRENTLY`);
   await service.owner.query(`BEGIN; LOCK TABLE ${name} IN ACCESS SHARE MODE`);

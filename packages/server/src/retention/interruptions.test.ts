@@ -52,7 +52,7 @@ test.each([
   for (const { id } of [tenant, other]) await expectRetainedIntact(service, id);
 });
 
-test('a reader of a partition keeps it, delays nobody, and the next run goes on', async () => {
+test('a reader of a partition keeps it, delays no other, and the next run goes on', async () => {
   const tenant = await tenantOf(service, 'Starter', 21);
   const { now } = service.clock;
   const old = await recordAt(service, tenant, now - 20 * day);

@@ -321,7 +321,7 @@ test('a session holds the scopes of an admin and no others', async () => {
   }
 });
 
-test('without a session nobody is there; a bearer credential counts alone and is no session', async () => {
+test('without a session there is no reader; a bearer credential counts alone and is no session', async () => {
   expect(codeOf(await whoAmI(browser()))).toEqual([401, 'unauthenticated']);
   const bearer = await service.call({ url: '/api/session', key: tenant.key });
   expect(codeOf(bearer)).toEqual([401, 'unauthenticated']);

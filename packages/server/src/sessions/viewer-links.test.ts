@@ -65,7 +65,7 @@ test('a key of the tenant opens its own panel; no other tenant, and no operator'
   expect(await linkEvents()).toHaveLength(before);
 });
 
-test('a credential without the scope makes no links, nor does nobody', async () => {
+test('a credential without the scope makes no links, nor does a call without one', async () => {
   expect(codeOf(await makeLink({}, tenant.key))).toEqual([403, 'forbidden']);
   expect(codeOf(await makeLink({}, null))).toEqual([401, 'unauthenticated']);
 });

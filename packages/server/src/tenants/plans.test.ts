@@ -65,14 +65,14 @@ test.each<[string, PlanDefinition[], string]>([
   await expect(requirePlans(service.db.writer, plansWith(...changes))).rejects.toThrow(sentence);
 });
 
-test('a plan that tenants have cannot go, and one that nobody has may keep less', async () => {
+test('a plan that tenants have cannot go, and one without tenants may keep less', async () => {
   const without = createPlans(defaultPlans.all.filter(({ name }) => name !== 'Pro'));
   await expect(store(without)).rejects.toThrow('1 tenant(s) have the plan Pro, which is no longer');
   await store(plansWith({ name: 'Starter', class: 0, keeps: { days: 7 } }));
   await store();
 });
 
-test('whoever waits for a tenant that is being downgraded sees the grace with the plan', async () => {
+test('a call that waits for a tenant that is being downgraded sees the grace with the plan', async () => {
   const { id } = await service.tenant('Enterprise');
   const { now } = service.clock;
   const lateWriter = service.db.writer.connect();

@@ -334,7 +334,7 @@ test('an id that is no UUID is refused', async () => {
   }
 });
 
-test('nobody without a credential sees or changes a tenant', async () => {
+test('without a credential no caller sees or changes a tenant', async () => {
   const id = await newTenant();
   for (const key of [null, 'wrong-key', (await newKey(id, ['tenants:write'])).slice(0, -1)]) {
     expect((await get(id, key)).status).toBe(401);

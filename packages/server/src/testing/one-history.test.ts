@@ -51,7 +51,7 @@ test('a checkpoint that is smaller than one the same witness saw earlier is a fi
   ]);
 });
 
-test('an origin whose entries nobody kept is a finding, for nothing was compared', () => {
+test('an origin without kept entries is a finding, for nothing was compared', () => {
   expect(findForks([seen(first, 7)], [])).toHaveLength(1);
   expect(findForks([seen(first, 7)], [first.slice(0, 6)])).toHaveLength(1);
 });

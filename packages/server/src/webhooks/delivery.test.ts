@@ -114,7 +114,7 @@ test('a message is no larger than 4 MiB, and no event is left out for it', async
   expect(idsIn(receiver.events())).toEqual(ids);
 });
 
-test('deliveries are recorded and never delivered, not to other webhooks either, and wake nobody', async () => {
+test('deliveries are recorded and never delivered, not to other webhooks either, and wake no webhook', async () => {
   const { receiver } = tenant;
   const made = [await hooks.create(), await hooks.create(), await hooks.create()];
   await hooks.record();

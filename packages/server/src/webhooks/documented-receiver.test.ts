@@ -60,7 +60,7 @@ test('the documented receiver takes what the service sends, and nothing that was
   await tenant.receiver.close();
 });
 
-test('the documented receiver believes nobody while a secret is not set', async () => {
+test('the documented receiver refuses every call while a secret is not set', async () => {
   const { isSigned } = await documentedReceiver();
   const nowMs = Date.now();
   for (const secret of ['', 'whsec_', 'whsec_AAAA']) {

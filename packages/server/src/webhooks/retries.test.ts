@@ -169,7 +169,7 @@ test.each<[string, ReceiverAnswer, string]>([
   expect(await hooks.get(id)).toMatchObject({ attempt: 0, behind: 0 });
 });
 
-test('whoever corrects the address need not wait, and the message stays the same', async () => {
+test('after a corrected address there is no wait, and the message stays the same', async () => {
   const { id } = await hooks.create({ url: 'http://127.0.0.1:1/' });
   await hooks.record();
   await deliver();
@@ -228,7 +228,7 @@ const mails = () =>
     readFileSync(join(service.dataDir, 'outbox', file)),
   );
 
-test('whoever the tenant named is told in its language; mail that waits keeps nobody else waiting', async () => {
+test('the recipients of the tenant are told in its language; mail that waits delays no other', async () => {
   const { receiver } = tenant;
   const settings = { locale: 'es', timeZone: 'Europe/Madrid', notifyEmails: ['ana@example.com'] };
   const url = `/api/tenants/${tenant.id}`;

@@ -8,7 +8,7 @@ const row = (email: string | null, day: number, count: number) => ({
   count,
 });
 
-test('one row a person, whoever accessed most first, whatever the case of their address', () => {
+test('one row a person, the person with most accesses first, whatever the case of their address', () => {
   const people = peopleOf([
     row('Bo@example.com', 1, 2),
     row('ana@example.com', 1, 3),

@@ -41,7 +41,7 @@ async function rowsOf(exportId: string): Promise<Record<string, string>[]> {
   return parse(text, { columns: true });
 }
 
-test('whoever stops reading what is sent holds one page in memory, and no connection', async () => {
+test('a receiver that stops reading holds one page in memory, and no connection', async () => {
   const { id, key } = await service.tenant();
   await recordAll(
     service,

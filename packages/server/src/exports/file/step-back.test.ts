@@ -3,7 +3,7 @@ import { pauseMs, stepBackFrom } from './step-back.ts';
 
 const counter = () => new Int32Array(new SharedArrayBuffer(4));
 
-test('an export works on while nobody asks for anything', async () => {
+test('an export works on while no request comes', async () => {
   expect(pauseMs(0, 8)).toBe(0);
   const stepBack = stepBackFrom(counter());
   const began = performance.now();

@@ -15,7 +15,7 @@ test('PostgreSQL runs under the account postgres where there is one', () => {
   expect(chooseAccount(passwd)).toEqual({ name: 'postgres', uid: 101, gid: 104 });
 });
 
-test('PostgreSQL runs under nobody where there is no account postgres', () => {
+test('PostgreSQL runs under the account nobody where there is no account postgres', () => {
   expect(chooseAccount(withoutPostgres)).toEqual({ name: 'nobody', uid: 65_534, gid: 65_533 });
 });
 

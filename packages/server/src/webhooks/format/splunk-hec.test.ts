@@ -146,7 +146,7 @@ test('a credential with a line break, a space or its scheme is refused, and neve
   expect(splunkHec.credentialProblem(splunk.token)).toBeNull();
 });
 
-test('a token in the URL is refused, because everybody can see it', () => {
+test('a token in the URL is refused, because every proxy can see it', () => {
   expect(splunkHec.urlProblem(`${splunk.url}/services/collector?token=abc`)).toContain(
     'credential',
   );
