@@ -34,9 +34,11 @@ const slow = [
   '{examples,e2e}/**',
   'packages/{cli,panel/build}/**',
   'packages/server/src/{docs,postgres,retention,archive,log,exports,objects}/**',
-  'packages/server/src/**/{main,worker-role,interruptions,delivery,bounded-bodies}.test.ts',
+  'packages/server/src/**/{main,worker-role,interruptions,delivery,streams,bounded-bodies}.test.ts',
   'packages/server/src/**/{evaluate.job,restore.job,erase,elsewhere}.test.ts',
-  'packages/server/src/events/{flush,list,sequence-list}.test.ts',
+  'packages/server/src/events/{flush,list,sequence-list,record-properties}.test.ts',
+  'packages/server/src/http/hostile-connections.test.ts',
+  'packages/client/src/outbox/outbox.test.ts',
 ];
 
 /** What `npm test` leaves to a command of its own, by the mode of that. */
