@@ -11,6 +11,7 @@ const smallCapitals = [...'ᴀᴅᴇɪᴍɴᴘʀꜱᴜʍ'].map(
 // Unicode's table of confusables leaves them out.
 const letters = new Map([...smallCapitals, ...enclosed]);
 const digits: Readonly<Record<string, string>> = { 3: 'e', 4: 'a', 5: 's' };
+const isAscii = (text: string) => /^[!-~]*$/.test(text);
 const marks = /[\p{M}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 
 const operatorRole = 'superadmin';
@@ -27,13 +28,18 @@ export function looksLikeOperator(role: string): boolean {
 
 /** Equal for texts that look alike: letters alone, each by one that looks the same. */
 function skeletonOf(text: string): string {
-  const plain = text.normalize('NFKD').replace(marks, '').toLowerCase();
-  const isAscii = /^[!-~]*$/.test(plain);
-  const latin = [...plain].map((letter) => letters.get(letter) ?? letter).join('');
-  const base = isAscii ? plain : unhomoglyph(latin).toLowerCase();
-  const folded = base.replace(/[l1|]/g, 'i').replace(/[345]/g, (digit) => digits[digit] ?? '');
+  const folded = latinOf(text)
+    .toLowerCase()
+    .replace(/[l1|]/g, 'i')
+    .replace(/[345]/g, (digit) => digits[digit] ?? '');
   return folded
     .replace(/[^\p{L}\p{N}]/gu, '')
     .replaceAll('rn', 'm')
     .replaceAll('ʍ', 'm');
+}
+
+function latinOf(text: string): string {
+  const plain = isAscii(text) ? text : text.normalize('NFKD').replace(marks, '').toLowerCase();
+  if (isAscii(plain)) return plain;
+  return unhomoglyph([...plain].map((letter) => letters.get(letter) ?? letter).join(''));
 }
