@@ -92,7 +92,7 @@ export function noneOf(facet: FacetName, values: readonly string[], params: Para
   return facetOf(facet).nullable ? `(${any} IS NOT TRUE)` : `NOT ${any}`;
 }
 
-interface ColumnValues {
+export interface ColumnValues {
   column: string;
   type: 'uuid' | 'text';
   values: readonly string[];

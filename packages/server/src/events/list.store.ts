@@ -14,6 +14,7 @@ import {
   allMatching,
   arrayOf,
   byColumn,
+  type ColumnValues,
   matching,
   noneOf,
   Params,
@@ -150,7 +151,7 @@ function pageOf(
     `(SELECT ${columns} FROM audit_events WHERE ${where.join(' AND ')} ORDER BY ${order} LIMIT ${reach})`;
   const reach = params.add(skip + query.limit + 1);
   const source = branches(query.filter, visible, conditions, branch, params, skip > 0);
-  return `SELECT * FROM (${source}) e ORDER BY ${order}
+  return `SELECT ${distinctOn(query.filter, order)} * FROM (${source}) e ORDER BY ${order}
     OFFSET ${params.add(skip)} LIMIT ${params.add(query.limit + 1)}`;
 }
 
@@ -200,7 +201,9 @@ export function inOrder(
   const all = [...matching(tx, filter, params, leadFacet(filter)), ...conditions];
   const branch = (where: readonly string[]) =>
     `(SELECT * FROM audit_events WHERE ${where.join(' AND ')} ORDER BY ${order} LIMIT ${limit})`;
-  return branches(filter, visible, all, branch, params);
+  const distinct = distinctOn(filter, order);
+  const source = branches(filter, visible, all, branch, params);
+  return distinct ? `SELECT ${distinct} * FROM (${source}) b ORDER BY ${order}` : source;
 }
 
 function behind(
@@ -224,7 +227,10 @@ function leadFacet(filter: EventFilter): FacetName | undefined {
 const rank = (facet: FacetName) => facetOf(facet).selective ?? 0;
 const leads = facetNames.filter((facet) => rank(facet) > 0).sort((a, b) => rank(a) - rank(b));
 
-/** A lateral join runs one branch for each value, so the statement's length is constant. */
+/**
+ * The ordered branches of a filter. A few values of its leading facet have a branch each, which
+ * PostgreSQL merges; more of them share one by a lateral join, and what they find is sorted.
+ */
 function branches(
   filter: SqlFilter,
   visible: Visibility,
@@ -242,25 +248,28 @@ function branches(
   if (!lead) return ofEachClass([]);
   const { any = [], none = [] } = filter[lead] ?? {};
   const excluded = none.length > 0 ? [noneOf(lead, none, params)] : [];
-  return wantedValues(lead, any, params)
-    .map(({ column, values, more }) => {
-      const perValue = ofEachClass([`${column} = wanted.value`, ...excluded, ...more]);
-      return `(SELECT e.* FROM unnest(${values}) AS wanted (value), LATERAL (${perValue}) e)`;
-    })
+  const ofEachValue = ({ column, values }: ColumnValues) =>
+    values
+      .map((value) => ofEachClass([`${column} = ${params.add(value)}`, ...excluded]))
+      .join(' UNION ALL ');
+  const ofAllValues = (part: ColumnValues) => {
+    const perValue = ofEachClass([`${part.column} = wanted.value`, ...excluded]);
+    const values = arrayOf(part, params);
+    return `(SELECT e.* FROM unnest(${values}) AS wanted (value), LATERAL (${perValue}) e)`;
+  };
+  return byColumn(lead, any)
+    .map(any.length > mergedMax ? ofAllValues : ofEachValue)
     .join(' UNION ALL ');
 }
 
-/** The columns of the values: one, or two for users by id and by e-mail. */
-function wantedValues(lead: FacetName, any: readonly string[], params: Params) {
-  const [first, second] = byColumn(lead, any);
-  if (first === undefined) return [];
-  const wanted = [{ column: first.column, values: arrayOf(first, params), more: [] as string[] }];
-  if (second !== undefined) {
-    // An actor who matches by id and by e-mail must appear once.
-    const more = [noneOf(lead, first.values, params)];
-    wanted.push({ column: second.column, values: arrayOf(second, params), more });
-  }
-  return wanted;
+/** Each branch takes memory and planning in every partition. */
+const mergedMax = 4;
+
+/** An event whose actor matches by id and by e-mail comes from two branches. */
+function distinctOn(filter: EventFilter, order: string): string {
+  const lead = leadFacet(filter);
+  const columns = lead ? byColumn(lead, filter[lead]?.any ?? []).length : 1;
+  return columns > 1 ? `DISTINCT ON (${order.replaceAll(/ (ASC|DESC)/g, '')})` : '';
 }
 
 /**
