@@ -1,9 +1,9 @@
 /** Every request of the panel to the service, on its own origin with the session's cookie. */
 
 import {
+  type ExportJob as ClientExportJob,
   createClient,
   createTransport,
-  type EventCriteria,
   type ExportInput,
   IndelibleError,
   type Params,
@@ -40,25 +40,13 @@ export interface Session {
 
 export type SignIn = { token: string } | { jwt: string; tenantId?: string; reason?: string };
 
-export type ExportFormat = 'csv' | 'ndjson';
-
-export interface ExportJob {
-  id: string;
+/** With what only the panel shows. */
+export interface ExportJob extends Omit<ClientExportJob, 'rowsDone'> {
   /** `stream`: sent with the answer, not stored. */
   mode: 'stream' | 'job';
-  status: 'queued' | 'running' | 'ready' | 'failed' | 'expired' | 'cancelled';
-  format: ExportFormat;
   rowsDone: number | null;
-  rowsTotal: number | null;
-  bytes: number | null;
-  sha256: string | null;
-  createdAt: string;
-  expiresAt: string | null;
-  filters: EventCriteria;
   columns: ExportInput['columns'] | null;
   requestedBy: { id: string; email: string | null };
-  /** Why it failed. */
-  error: string | null;
 }
 
 /** Part of a list, newest first. */
@@ -90,14 +78,8 @@ const send = createTransport({
 
 const read = async <T>(path: string, params: Params = []) =>
   (await send({ method: 'GET', path, params, idempotent: true })) as T;
-const post = async <T>(path: string, body: unknown, headers: Record<string, string> = {}) => {
-  const call = { method: 'POST', path, body: JSON.stringify(body), headers } as const;
-  return (await send({ ...call, idempotent: false })) as T;
-};
 const page = <Item>(path: string, cursor: string | null) =>
   read<Page<Item>>(path, cursor === null ? [] : [['cursor', cursor]]);
-const remove = async (path: string) =>
-  void (await send({ method: 'DELETE', path, idempotent: true }));
 
 const events = '/api/audit-logs';
 
@@ -106,16 +88,21 @@ export const api = {
   config: () => read<{ frameAncestors: string[]; signInUrl: string | null }>('/api/panel-config'),
   session: {
     get: () => read<Session>('/api/session'),
-    open: (credential: SignIn) => post<Session>('/api/session', credential),
-    close: () => remove('/api/session'),
+    open: async (credential: SignIn) => {
+      const body = JSON.stringify(credential);
+      return (await send({
+        method: 'POST',
+        path: '/api/session',
+        body,
+        idempotent: false,
+      })) as Session;
+    },
+    close: () => send({ method: 'DELETE', path: '/api/session', idempotent: true }),
   },
   /** Searches saved as evidence. */
   searches: (cursor: string | null) => page<SavedSearch>(`${events}/searches`, cursor),
   exports: {
     list: (cursor: string | null) => page<ExportJob>(`${events}/exports`, cursor),
-    start: (input: ExportInput) =>
-      post<ExportJob>(`${events}/exports`, input, { prefer: 'respond-async' }),
-    cancel: (id: string) => remove(`${events}/exports/${encodeURIComponent(id)}`),
     /** The address of a finished file. */
     downloadPath: (id: string) => `${events}/exports/${encodeURIComponent(id)}/download`,
     now: exportNow,

@@ -3,7 +3,7 @@ import { filterToJson } from '@indelible/protocol';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { FileDown } from 'lucide-react';
 import { useState } from 'react';
-import { api, client, type ExportFormat } from '../../api.ts';
+import { client } from '../../api.ts';
 import { AppLink } from '../../components/AppLink.tsx';
 import { Button } from '../../components/Button.tsx';
 import { DownloadButton } from '../../components/FileButton.tsx';
@@ -29,7 +29,7 @@ export function ExportForm({ started }: { started: () => void }) {
   const { nowMs } = useMoment(search);
   const { all } = useCriteriaTexts();
   const nameOf = useColumnNames();
-  const [format, setFormat] = useState<ExportFormat>('csv');
+  const [format, setFormat] = useState<ExportInput['format']>('csv');
   const [isAsListed, setAsListed] = useState(true);
   const listed = search.view?.columns ?? listColumns;
   const isNarrowed = format === 'csv' && listed.length < listColumns.length;
@@ -102,7 +102,10 @@ function RowCount({ total }: { total: { value: number; relation: string } | unde
   );
 }
 
-function Formats(props: { format: ExportFormat; setFormat: (format: ExportFormat) => void }) {
+function Formats(props: {
+  format: ExportInput['format'];
+  setFormat: (format: ExportInput['format']) => void;
+}) {
   const t = useTexts();
   return (
     <fieldset className="mt-4">
@@ -137,7 +140,7 @@ interface StartButtonProps {
 function StartButton({ disabled, input, started }: StartButtonProps) {
   const t = useTexts();
   const start = useMutation({
-    mutationFn: () => api.exports.start(input),
+    mutationFn: () => client.exports.create(input),
     onSuccess: started,
   });
   return (

@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query';
 import { Download } from 'lucide-react';
-import { api, type ExportJob } from '../../api.ts';
+import { api, client, type ExportJob } from '../../api.ts';
 import { Button } from '../../components/Button.tsx';
 import { CopyButton } from '../../components/CopyButton.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
@@ -76,7 +76,7 @@ function ExportItem({ job, changed }: { job: ExportJob; changed: () => void }) {
   const created = formats.dateTime(job.createdAt);
   const search = searchOfCriteria(job.filters);
   const criteria = all(search.facets, search.range);
-  const moving = job.status === 'queued' || job.status === 'running';
+  const moving = isMoving(job.status);
   return (
     <li className="flex flex-wrap items-start gap-x-6 gap-y-2 px-4 py-3 text-[0.8125rem]">
       <div className="min-w-56 flex-1">
@@ -99,7 +99,7 @@ function ExportItem({ job, changed }: { job: ExportJob; changed: () => void }) {
         )}
         {job.status === 'failed' && <AgainButton job={job} changed={changed} />}
         {moving && (
-          <Button look="quiet" onClick={() => void api.exports.cancel(job.id).finally(changed)}>
+          <Button look="quiet" onClick={() => void client.exports.cancel(job.id).finally(changed)}>
             {t.buttons.cancel}
           </Button>
         )}
@@ -113,7 +113,7 @@ function AgainButton({ job, changed }: { job: ExportJob; changed: () => void }) 
   const t = useTexts();
   const { filters, format, columns } = job;
   const again = useMutation({
-    mutationFn: () => api.exports.start({ filters, format, ...(columns && { columns }) }),
+    mutationFn: () => client.exports.create({ filters, format, ...(columns && { columns }) }),
     onSuccess: changed,
   });
   if (!useMay('exports:write')) return null;
