@@ -252,6 +252,8 @@ test('the bodies of a log come page by page, each as its entry commits to it', a
   const { id, key } = await service.tenant();
   for (let n = 0; n < 3; n++) await recordMany(key, 900);
   await record(key, { after: { state: 1 } });
+  // The address of this actor is the host's own id.
+  await record(key, { actor: { type: 'user', externalId: 'Ana@example.com', role: 'agent' } });
   let url = `/l/${await logIdOf(id)}/events`;
   const sequences: number[] = [];
   const ids: string[] = [];
@@ -267,15 +269,16 @@ test('the bodies of a log come page by page, each as its entry commits to it', a
       const { sequence } = body.event;
       sequences.push(sequence);
       ids.push(body.event.id);
-      if (sequence % 100 > 2) continue; // of each hundred the first three: one query each
+      // Of each hundred the first three, and the last ones: one query each.
+      if (sequence % 100 > 2 && sequence < 2_700) continue;
       const { commitment } = decodeEntry(await storedEntry(id, sequence));
       expect(Buffer.from(commitmentOfBody(sha, body))).toEqual(Buffer.from(commitment));
     }
     const next = /^<https?:\/\/[^/]+(\/[^>]+)>; rel="next"$/.exec(String(headers.link ?? ''));
     url = next?.[1] ?? '';
   }
-  expect(pages).toEqual([2_000, 703]);
-  expect(sequences.sort((a, b) => a - b)).toEqual([...Array(2_703).keys()]);
+  expect(pages).toEqual([2_000, 704]);
+  expect(sequences.sort((a, b) => a - b)).toEqual([...Array(2_704).keys()]);
   expect([...ids].sort()).toEqual(ids);
   await expectLogIntact(service, id);
 });

@@ -1,4 +1,5 @@
 import {
+  actorAddress,
   type EventFilter,
   inclusionProof,
   type ListQuery,
@@ -108,7 +109,7 @@ export function bodyLine(row: ListedRow): string {
 function asFound(row: ListedRow): StoredEvent {
   const { actorEmail, emailKey, outcome, actorType, correlationId, onBehalfOf } = row;
   const found = JSON.stringify({ emailKey, outcome, actorType, correlationId, onBehalfOf });
-  const expected = { emailKey: (actorEmail ?? '').toLowerCase(), ...searchCopies(row) };
+  const expected = { emailKey: actorAddress(row), ...searchCopies(row) };
   if (found === JSON.stringify(expected)) return row;
   return { ...row, actorEmail: `${actorEmail ?? ''} (found as ${found})` };
 }
