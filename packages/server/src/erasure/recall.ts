@@ -18,7 +18,10 @@ import { classAndMark, storedOf } from './recall.store.ts';
  * them again.
  */
 
-const everything = { classes: [], oldest: nilUuid, size: Number.MAX_SAFE_INTEGER };
+const everything = {
+  ...{ classes: [], oldest: nilUuid, size: Number.MAX_SAFE_INTEGER },
+  newestMs: Number.POSITIVE_INFINITY,
+};
 
 interface Recall {
   tx: TenantTx;

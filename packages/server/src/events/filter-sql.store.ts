@@ -46,6 +46,8 @@ export interface Visibility {
    * Events with a lower id, except late ones, are read from the archive; null: none.
    */
   coldBefore: string | null;
+  /** When the last event was received. */
+  newestMs: number;
 }
 
 /** A filter in whose stead SQL compares ids, if it has words: see `portions`. */

@@ -27,45 +27,42 @@ import type { ListPosition } from './list-cursor.ts';
 import { type CutPage, type ListedPage, type ListedRow, pageBytesMax } from './listed-row.ts';
 import {
   coldRangeOf,
+  isAheadOfCold,
   isBeforeCold,
+  positionAt,
   positionBehind,
   type WantedPage,
   withCold,
   withColdById,
 } from './merge-cold.store.ts';
-import { inOneStatement, portions } from './portions.ts';
+import { inOneStatement, nearFirst, portions } from './portions.ts';
 import { prepared } from './prepared-statement.ts';
 
 /**
- * One page in list order, by one keyset statement. Each retention class, and each value of the
- * leading filter, is a separate branch that an index returns in order: `= ANY` over several would
- * sort all matches.
+ * One page in list order. Each retention class, and each value of the leading filter, is a separate
+ * branch of a statement that an index returns in order: `= ANY` over several would sort all
+ * matches.
  */
 export async function listEvents(
   tx: TenantTx,
   query: ListQuery,
   visible: Visibility,
-  position: ListPosition | null,
+  cursor: ListPosition | null,
 ): Promise<ListedPage> {
-  const backwards = position?.direction === 'previous';
+  const backwards = cursor?.direction === 'previous';
   const descending = (query.order === 'desc') !== backwards;
+  const skip = ((query.page ?? 1) - 1) * query.limit;
+  const position = skip > 0 ? await positionAfter(tx, query, visible, descending, skip) : cursor;
+  if (skip > 0 && position === null) return { rows: [], more: false };
   const rows: ListedRow[] = [];
-  let [more, bytes, skip] = [false, 0, ((query.page ?? 1) - 1) * query.limit];
-  for await (const filter of await filtersOf(tx, query, visible, position, descending)) {
-    if (skip > 0 && filter.among) {
-      const found = await countMatching(tx, filter, visible, skip + 1);
-      if (found <= skip) {
-        skip -= found;
-        continue;
-      }
-    }
-    // One more than wanted: the next portion may have no match.
+  let [more, bytes] = [false, 0];
+  for await (const filter of await partsOf(tx, query, visible, position, descending)) {
+    // One more than wanted: the next part may have no match.
     const part = { ...query, filter, limit: query.limit + 1 - rows.length };
-    const order = { position, descending, skip, bytesMax: pageBytesMax - bytes };
-    const page = await nextInOrder(tx, part, visible, order);
+    const wanted = { query: part, position, descending, bytesMax: pageBytesMax - bytes };
+    const page = await nextInOrder(tx, visible, wanted);
     rows.push(...page.rows);
     bytes += page.bytes;
-    skip = 0;
     more = page.more || rows.length > query.limit;
     if (more) break;
   }
@@ -73,8 +70,8 @@ export async function listEvents(
   return { rows: backwards ? shown.reverse() : shown, more };
 }
 
-/** Portions follow the ids; a page in another order needs all matches at once. */
-async function filtersOf(
+/** Parts follow the ids; a page in another order needs all matches at once. */
+async function partsOf(
   tx: TenantTx,
   { filter, sort }: ListQuery,
   visible: Visibility,
@@ -82,102 +79,99 @@ async function filtersOf(
   descending: boolean,
 ): Promise<AsyncIterable<SqlFilter> | readonly SqlFilter[]> {
   if (sort === 'user') return [await inOneStatement(tx, filter, visible)];
+  if (filter.q === undefined) return nearFirst(filter, visible, position, descending);
   const bound = position ? { [descending ? 'before' : 'from']: position.uuid } : {};
   return portions(tx, filter, visible, { ...bound, ascending: !descending });
 }
 
-interface PartOfOrder {
-  position: ListPosition | null;
-  descending: boolean;
-  skip: number;
-  bytesMax: number;
+/** The position behind the first `skip` events; null: there are no more. */
+async function positionAfter(
+  tx: TenantTx,
+  query: ListQuery,
+  visible: Visibility,
+  descending: boolean,
+  skip: number,
+): Promise<ListPosition | null> {
+  if (query.sort === 'user') {
+    const filter = await inOneStatement(tx, query.filter, visible);
+    return keyAt(tx, { ...query, filter }, visible, descending, skip);
+  }
+  let left = skip;
+  for await (const filter of portions(tx, query.filter, visible, { ascending: !descending })) {
+    const found = filter.among ? await countMatching(tx, filter, visible, left) : left;
+    if (found === left) return keyAt(tx, { ...query, filter }, visible, descending, left);
+    left -= found;
+  }
+  return null;
 }
 
 type PartOfList = ListQuery & { filter: SqlFilter };
 
+/** The position of the nth event of one statement and the archive. */
+async function keyAt(
+  tx: TenantTx,
+  query: PartOfList,
+  visible: Visibility,
+  descending: boolean,
+  nth: number,
+): Promise<ListPosition | null> {
+  const [key] = await keysInOrder(tx, query, visible, descending, { skip: nth - 1, limit: 1 });
+  const wanted: WantedPage = { query, descending, position: null, bytesMax: pageBytesMax };
+  const range = coldRangeOf(visible, wanted);
+  if (range === null || (key !== undefined && isAheadOfCold(key, wanted, range)))
+    return key === undefined ? null : positionAt(key);
+  const keys = await keysInOrder(tx, query, visible, descending, { skip: 0, limit: nth });
+  return positionBehind(tx, visible, wanted, range, keys, nth);
+}
+
 /** A page of one statement, and of the archive if it reaches that far back. */
 async function nextInOrder(
   tx: TenantTx,
-  query: PartOfList,
   visible: Visibility,
-  order: PartOfOrder,
+  wanted: WantedPage,
 ): Promise<CutPage> {
-  const { skip, ...place } = order;
-  let wanted: WantedPage = { query, ...place };
-  const hot = await hotPage(tx, query, visible, order);
-  const range = coldRangeOf(visible, wanted);
-  if (range === null || isBeforeCold(hot, wanted, range)) return hot;
-  if (skip === 0) return withCold(tx, visible, wanted, range, hot);
-  const hotKeys = await keysInOrder(tx, { ...query, limit: skip }, visible, order);
-  const position = await positionBehind(tx, visible, wanted, range, hotKeys, skip);
-  if (position === null) return { rows: [], more: false, bytes: 0 };
-  wanted = { ...wanted, position };
-  const rest = coldRangeOf(visible, wanted);
-  const behind = await hotPage(tx, query, visible, { ...order, position, skip: 0 });
-  return rest === null ? behind : withCold(tx, visible, wanted, rest, behind);
-}
-
-/** A page of one statement. */
-function hotPage(
-  tx: TenantTx,
-  query: PartOfList,
-  visible: Visibility,
-  { position, descending, skip, bytesMax }: PartOfOrder,
-): Promise<CutPage> {
+  const { query, position, descending, bytesMax } = wanted;
   const params = new Params();
-  const order = orderBy(query.sort, descending);
-  // Indexes have the columns of keys: what is skipped is not read.
-  const columns = skip > 0 ? keyColumns(query) : '*';
-  const page = pageOf(tx, query, visible, { position, descending, skip }, columns, params);
-  const rows = skip > 0 ? rowsOfKeys(page, params.add(tx.tenantId)) : page;
-  return cutPage(tx, query, rows, order, params, bytesMax);
-}
-
-const keyColumns = ({ sort }: ListQuery) =>
-  `${sort === 'user' ? 'actor_email_key, ' : ''}id, retention_class`;
-
-function pageOf(
-  tx: TenantTx,
-  query: PartOfList,
-  visible: Visibility,
-  { position, descending, skip }: Omit<PartOfOrder, 'bytesMax'>,
-  columns: string,
-  params: Params,
-): string {
   const order = orderBy(query.sort, descending);
   const conditions = matching(tx, query.filter, params, leadFacet(query.filter));
   if (position) conditions.push(behind(position, query.sort, descending, params));
-  const branch = (where: readonly string[]) =>
-    `(SELECT ${columns} FROM audit_events WHERE ${where.join(' AND ')} ORDER BY ${order} LIMIT ${reach})`;
-  const reach = params.add(skip + query.limit + 1);
-  const source = branches(query.filter, visible, conditions, branch, params, skip > 0);
-  return `SELECT ${distinctOn(query.filter, order)} * FROM (${source}) e ORDER BY ${order}
-    OFFSET ${params.add(skip)} LIMIT ${params.add(query.limit + 1)}`;
+  const limit = params.add(query.limit + 1);
+  const { filter } = query;
+  const source = ordered({ columns: '*', order, filter, visible, conditions, limit, params });
+  const page = `${source} LIMIT ${limit}`;
+  const hot = await cutPage(tx, query, page, order, params, bytesMax);
+  const range = coldRangeOf(visible, wanted);
+  return range === null || isBeforeCold(hot, wanted, range)
+    ? hot
+    : withCold(tx, visible, wanted, range, hot);
 }
 
-/** The keys of the first events in PostgreSQL. */
+/** Keys of events in PostgreSQL. Indexes have these columns, so what is skipped is not read. */
 async function keysInOrder(
   tx: TenantTx,
-  query: PartOfList,
+  { filter, sort }: PartOfList,
   visible: Visibility,
-  { descending }: PartOfOrder,
+  descending: boolean,
+  { skip, limit }: { skip: number; limit: number },
 ): Promise<{ uuid: string; emailKey: string }[]> {
   const params = new Params();
-  const first = { position: null, descending, skip: 0 };
-  const page = pageOf(tx, query, visible, first, keyColumns(query), params);
-  const emailKey = query.sort === 'user' ? 'actor_email_key' : `''`;
-  const text = `SELECT id AS uuid, ${emailKey} AS "emailKey" FROM (${page}) p`;
-  const { rows } = await tx.query<{ uuid: string; emailKey: string }>({
-    text,
-    values: params.values,
+  const order = orderBy(sort, descending);
+  const conditions = matching(tx, filter, params, leadFacet(filter));
+  const columns = sort === 'user' ? 'id, actor_email_key' : 'id';
+  const emailKey = sort === 'user' ? 'actor_email_key' : `''`;
+  const source = ordered({
+    ...{ columns, order, filter, visible, conditions, params },
+    limit: params.add(skip + limit),
   });
+  const { rows } = await tx.query<{ uuid: string; emailKey: string }>(
+    prepared(
+      `SELECT id AS uuid, ${emailKey} AS "emailKey"
+       FROM (${source} OFFSET ${params.add(skip)} LIMIT ${params.add(limit)}) k`,
+      params,
+    ),
+  );
   return rows;
 }
-
-/** `OFFSET 0` keeps the planner from reading all rows for the few of the page. */
-const rowsOfKeys = (keys: string, tenantId: string) =>
-  `SELECT e.* FROM (${keys}) k, LATERAL (SELECT * FROM audit_events WHERE tenant_id = ${tenantId}
-     AND retention_class = k.retention_class AND id = k.id OFFSET 0) e`;
 
 function orderBy(sort: ListQuery['sort'], descending: boolean): string {
   const way = descending ? 'DESC' : 'ASC';
@@ -199,11 +193,29 @@ export function inOrder(
   params: Params,
 ): string {
   const all = [...matching(tx, filter, params, leadFacet(filter)), ...conditions];
+  const wanted: Branches = { columns: '*', order, filter, visible, conditions: all, limit, params };
+  return distinctOn(filter, order) ? ordered(wanted) : branchesOf(wanted);
+}
+
+interface Branches {
+  columns: string;
+  order: string;
+  filter: SqlFilter;
+  visible: Visibility;
+  conditions: readonly string[];
+  limit: string;
+  params: Params;
+}
+
+/** Matches in order, up to `limit` of each branch. */
+const ordered = (wanted: Branches) =>
+  `SELECT ${distinctOn(wanted.filter, wanted.order)} * FROM (${branchesOf(wanted)}) b ORDER BY ${wanted.order}`;
+
+function branchesOf(wanted: Branches): string {
+  const { columns, order, filter, visible, conditions, limit, params } = wanted;
   const branch = (where: readonly string[]) =>
-    `(SELECT * FROM audit_events WHERE ${where.join(' AND ')} ORDER BY ${order} LIMIT ${limit})`;
-  const distinct = distinctOn(filter, order);
-  const source = branches(filter, visible, all, branch, params);
-  return distinct ? `SELECT ${distinct} * FROM (${source}) b ORDER BY ${order}` : source;
+    `(SELECT ${columns} FROM audit_events WHERE ${where.join(' AND ')} ORDER BY ${order} LIMIT ${limit})`;
+  return branches(filter, visible, conditions, branch, params, columns !== '*');
 }
 
 function behind(
@@ -237,10 +249,10 @@ function branches(
   conditions: readonly string[],
   branch: (where: readonly string[]) => string,
   params: Params,
-  skips = false,
+  isKeys: boolean,
 ): string {
   const classes = visible.classes.flatMap((each) =>
-    skips ? shownParts(each, filter, visible, params) : [shownIn([each], filter, visible, params)],
+    isKeys ? shownParts(each, filter, visible, params) : [shownIn([each], filter, visible, params)],
   );
   const ofEachClass = (more: readonly string[]) =>
     classes.map((shown) => branch([...conditions, ...shown, ...more])).join(' UNION ALL ');

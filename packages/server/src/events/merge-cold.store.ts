@@ -33,15 +33,24 @@ export function coldRangeOf(
   return coldRange(visible, filter, bounds);
 }
 
-/** Whether all of these come before every archived event. */
+/** Whether this page is full of events that come before every archived one. */
 export function isBeforeCold(
   { rows, more }: CutPage,
-  { query: { sort, limit }, descending }: WantedPage,
-  { before }: ColdRange,
+  wanted: WantedPage,
+  range: ColdRange,
 ): boolean {
   const last = rows.at(-1);
-  if (sort === 'user' || !descending || last === undefined) return false;
-  return (more || rows.length === limit) && last.uuid >= before;
+  if (last === undefined || !(more || rows.length === wanted.query.limit)) return false;
+  return isAheadOfCold(last, wanted, range);
+}
+
+/** Whether an event comes before every archived one. */
+export function isAheadOfCold(
+  { uuid }: Pick<Key, 'uuid'>,
+  { query: { sort }, descending }: WantedPage,
+  { before }: ColdRange,
+): boolean {
+  return sort !== 'user' && descending && uuid >= before;
 }
 
 /** The page of both: PostgreSQL's part of it and the archive's are in the same order. */
@@ -104,11 +113,15 @@ export async function positionBehind(
 ): Promise<ListPosition | null> {
   const cold = await keysOf(tx, visible, wanted, range, skip);
   const last = [...hot, ...cold].sort(aheadIn(wanted))[skip - 1];
-  return last ? { direction: 'next', uuid: last.uuid, emailKey: last.emailKey, sequence: 0 } : null;
+  return last ? positionAt(last) : null;
 }
 
 const aheadIn = ({ query: { sort }, descending }: WantedPage) =>
   orderOfKeys(sort === 'user', descending);
+
+export const positionAt = ({ uuid, emailKey }: Key): ListPosition => ({
+  ...{ direction: 'next', uuid, emailKey, sequence: 0 },
+});
 
 /** A page of rows by sequence: PostgreSQL's, and all of the archive. */
 export function withColdById(

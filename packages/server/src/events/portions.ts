@@ -1,4 +1,4 @@
-import { type EventFilter, firstUuidAt } from '@indelible/protocol';
+import { type EventFilter, firstUuidAt, uuidTimeMs } from '@indelible/protocol';
 import { AppError } from '../http/index.ts';
 import type { TenantTx } from '../postgres/index.ts';
 import { findWords } from '../words/index.ts';
@@ -37,6 +37,30 @@ export async function* portions(
     descending: bounds.ascending !== true,
   };
   for await (const among of findWords(tx, { ...filter, q }, range)) yield { ...filter, among };
+}
+
+const nearMs = 31 * 86_400_000;
+
+/**
+ * The same for a page without words, in two statements: the first opens the few partitions near the
+ * page's beginning, of hundreds, and most often fills it.
+ */
+export function nearFirst(
+  filter: EventFilter,
+  { newestMs }: Pick<Visibility, 'newestMs'>,
+  position: { uuid: string } | null,
+  descending: boolean,
+): EventFilter[] {
+  const { from = 0, to = Number.POSITIVE_INFINITY } = filter;
+  if (position === null && !descending) return [filter];
+  const at = position === null ? newestMs : uuidTimeMs(position.uuid);
+  const edge = descending ? Math.min(at, to) - nearMs : Math.max(at, from) + nearMs;
+  if (edge <= from || edge >= to) return [filter];
+  const [older, newer] = [
+    { ...filter, to: edge },
+    { ...filter, from: edge },
+  ];
+  return descending ? [newer, older] : [older, newer];
 }
 
 /** More matches of words are neither counted in groups nor sorted by user. */

@@ -282,10 +282,11 @@ export async function visibility(tx: TenantTx, nowMs: number): Promise<Visibilit
     others: number[];
     size: number;
     coldBefore: string | null;
+    newestMs: number;
   }>({
     name: 'visibility',
     text: `SELECT days, years, legal_hold AS "legalHold", retention_class AS current, other_classes AS others,
-        size, cold_before AS "coldBefore"
+        size, cold_before AS "coldBefore", last_received_us / 1000 AS "newestMs"
       FROM tenants JOIN plans ON plans.name = plan JOIN log_heads ON tenant_id = id WHERE id = $1`,
     values: [tx.tenantId],
   });
@@ -297,6 +298,7 @@ export async function visibility(tx: TenantTx, nowMs: number): Promise<Visibilit
     oldest,
     size: row.size,
     coldBefore: row.coldBefore,
+    newestMs: row.newestMs,
   };
 }
 
