@@ -5,6 +5,7 @@ import { type Texts, useTexts } from '../i18n/texts.tsx';
 import { paths } from '../paths.ts';
 import { AppLink } from './AppLink.tsx';
 import { Button } from './Button.tsx';
+import { PageHead } from './PageHead.tsx';
 
 interface NoticeProps {
   title: string;
@@ -90,19 +91,62 @@ export function useLate(isWaiting: boolean, ms: number): boolean {
 const silenceMs = 3_000;
 
 /** Grey lines while a text is loading; after some seconds, a sentence too. */
-export function Skeleton({ lines = 8, label }: { lines?: number; label: string }) {
+function Skeleton({
+  lines = 8,
+  label,
+}: {
+  lines?: number | undefined;
+  label?: string | undefined;
+}) {
   const t = useTexts();
   const isLate = useLate(true, silenceMs);
   const widths = ['w-11/12', 'w-3/4', 'w-5/6', 'w-2/3'];
   return (
     <div className="space-y-4 p-4" role="status">
-      <span className="sr-only">{label}</span>
+      <span className="sr-only">{label ?? t.events.loading}</span>
       {isLate && <p className="text-muted">{t.error.late}</p>}
       {[...Array(lines).keys()].map((line) => (
         <div key={`line ${line}`} className={`skeleton h-4 ${widths[line % widths.length]}`} />
       ))}
     </div>
   );
+}
+
+interface Query {
+  isPending: boolean;
+  isError: boolean;
+  error: unknown;
+  refetch: () => unknown;
+}
+
+interface QueryStateProps {
+  query: Query;
+  lines?: number;
+  label?: string;
+}
+
+/** What a query shows besides its data: that it is loading, or why it failed. */
+export function QueryState({ query, ...skeleton }: QueryStateProps) {
+  if (query.isPending) return <Skeleton {...skeleton} />;
+  return query.isError && <LoadError error={query.error} retry={query.refetch} />;
+}
+
+/** A page about one thing, until that is loaded. */
+export function LoadingPage({ title }: { title: string }) {
+  return (
+    <>
+      <PageHead title={title} />
+      <Skeleton />
+    </>
+  );
+}
+
+export const isMissing = (error: unknown): boolean =>
+  error instanceof IndelibleError && error.code === 'not_found';
+
+/** A page about one thing that does not exist, or could not be loaded. */
+export function FailedPage({ query: { error, refetch } }: { query: Query }) {
+  return isMissing(error) ? <Missing /> : <LoadError error={error} retry={refetch} />;
 }
 
 export function Missing() {

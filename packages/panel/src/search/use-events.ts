@@ -35,7 +35,7 @@ export function useEventPage(search: EventSearch, nowMs: number) {
   });
   // Rows of the former search must not be taken for those of this one.
   const isStale = useLate(answer.isPlaceholderData, formerRowsMs);
-  return { ...answer, data: isStale ? undefined : answer.data };
+  return { ...answer, ...(isStale && { data: undefined, isPending: true }) };
 }
 
 export function useEvent(id: string) {

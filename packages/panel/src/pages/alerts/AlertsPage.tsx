@@ -5,7 +5,7 @@ import { client } from '../../api.ts';
 import { Button } from '../../components/Button.tsx';
 import ConfirmSheet from '../../components/ConfirmSheet.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
-import { LoadError, Skeleton } from '../../components/States.tsx';
+import { QueryState } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { useSession } from '../../session/session-context.tsx';
 import { RaisedAlerts } from './RaisedAlerts.tsx';
@@ -43,8 +43,7 @@ export default function AlertsPage() {
     <>
       <PageHead title={t.nav.alerts} intro={t.alerts.intro} actions={add} />
       <RaisedAlerts />
-      {rules.isPending && <Skeleton label={t.events.loading} />}
-      {rules.isError && <LoadError error={rules.error} retry={rules.refetch} />}
+      <QueryState query={rules} />
       <RuleList title={t.alerts.own} rules={all.filter(isOwn)} {...actions} />
       <RuleList
         title={t.alerts.builtInTitle}

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { client } from '../../api.ts';
 import { AppLink } from '../../components/AppLink.tsx';
 import { Button } from '../../components/Button.tsx';
-import { ActionError, LoadError, Skeleton } from '../../components/States.tsx';
+import { ActionError, QueryState } from '../../components/States.tsx';
 import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { useEvent } from '../../search/use-events.ts';
@@ -17,8 +17,7 @@ export function RaisedAlerts() {
   return (
     <section className="mx-4 mb-8 lg:mx-6">
       <h2 className="mb-2 font-semibold">{t.alerts.raised}</h2>
-      {alerts.isPending && <Skeleton label={t.events.loading} />}
-      {alerts.isError && <LoadError error={alerts.error} retry={alerts.refetch} />}
+      <QueryState query={alerts} />
       {alerts.data?.length === 0 && <p className="text-muted">{t.alerts.noneRaised}</p>}
       {alerts.data && alerts.data.length > 0 && (
         <ul className="divide-y divide-line rounded-xl border border-line">
@@ -80,8 +79,7 @@ function Alert({ alert: { event, acknowledged } }: { alert: RaisedAlert }) {
 function Causes({ alertId }: { alertId: string }) {
   const t = useTexts();
   const alert = useEvent(alertId);
-  if (alert.isPending) return <Skeleton label={t.events.loading} />;
-  if (alert.isError) return <LoadError error={alert.error} retry={alert.refetch} />;
+  if (!alert.isSuccess) return <QueryState query={alert} />;
   const { events } = alert.data.after ?? {};
   const ids = Array.isArray(events) ? events.filter((id) => typeof id === 'string') : [];
   return (

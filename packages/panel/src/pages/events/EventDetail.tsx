@@ -1,4 +1,4 @@
-import { type AuditEvent, IndelibleError } from '@indelible/client';
+import type { AuditEvent } from '@indelible/client';
 import { type Diff, revealed } from '@indelible/protocol';
 import { useParams } from '@tanstack/react-router';
 import { ArrowRight, History, Undo2, X } from 'lucide-react';
@@ -13,7 +13,7 @@ import { MoreButton, useShown } from '../../components/more.tsx';
 import { OutcomeBadge } from '../../components/OutcomeBadge.tsx';
 import { outcomeIn } from '../../components/outcome-in.ts';
 import { ScrollRegion } from '../../components/ScrollRegion.tsx';
-import { LoadError, Notice, Skeleton } from '../../components/States.tsx';
+import { isMissing, Notice, QueryState } from '../../components/States.tsx';
 import { Value } from '../../components/Value.tsx';
 import { useReader, useTexts, wordOf } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
@@ -58,20 +58,13 @@ export default function EventDetail() {
           <X aria-hidden />
         </AppLink>
       </div>
-      {event.isPending && <Skeleton lines={10} label={t.events.loading} />}
-      {event.isError && <NoEvent error={event.error} retry={event.refetch} />}
+      {isMissing(event.error) ? (
+        <Notice title={t.error.eventNotFound} />
+      ) : (
+        <QueryState query={event} lines={10} />
+      )}
       {event.data && <Detail event={event.data} />}
     </section>
-  );
-}
-
-function NoEvent({ error, retry }: { error: unknown; retry: () => void }) {
-  const t = useTexts();
-  const missing = error instanceof IndelibleError && error.code === 'not_found';
-  return missing ? (
-    <Notice title={t.error.eventNotFound} />
-  ) : (
-    <LoadError error={error} retry={retry} />
   );
 }
 

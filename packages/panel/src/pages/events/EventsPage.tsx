@@ -7,7 +7,7 @@ import { Button } from '../../components/Button.tsx';
 import { CopyButton } from '../../components/CopyButton.tsx';
 import { useListKeys } from '../../components/list-keys.ts';
 import { QuietSelect } from '../../components/QuietSelect.tsx';
-import { LoadError, Notice, Skeleton } from '../../components/States.tsx';
+import { Notice, QueryState } from '../../components/States.tsx';
 import { ValueMenuProvider } from '../../components/ValueMenuProvider.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
@@ -117,8 +117,7 @@ interface RowsProps {
 function Rows({ page, listed, shown, search, openId, hrefOf, change }: RowsProps) {
   const t = useTexts();
   const [view] = useListView();
-  if (page.isError) return <LoadError error={page.error} retry={page.refetch} />;
-  if (listed === undefined) return <Skeleton lines={12} label={t.events.loading} />;
+  if (page.isError || listed === undefined) return <QueryState query={page} lines={12} />;
   if (listed.length === 0) return <EmptyResult search={search} change={change} />;
   if (shown.length === 0) return <Notice title={t.events.allFolded} Icon={FoldVertical} />;
   const byDay = search.sort === 'timestamp';

@@ -5,7 +5,7 @@ import { api } from '../../api.ts';
 import { AppLink } from '../../components/AppLink.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
 import { OlderButton, usePages } from '../../components/paged-list.tsx';
-import { LoadError, Notice, Skeleton } from '../../components/States.tsx';
+import { Notice, QueryState } from '../../components/States.tsx';
 import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { searchOfCriteria } from '../../search/criteria.ts';
@@ -18,8 +18,7 @@ export default function EvidenceListPage() {
   return (
     <>
       <PageHead title={t.nav.searches} intro={t.evidence.intro} />
-      {searches.isPending && <Skeleton label={t.events.loading} />}
-      {searches.isError && <LoadError error={searches.error} retry={searches.refetch} />}
+      <QueryState query={searches} />
       {searches.items?.length === 0 && (
         <Notice title={t.nav.searches} Icon={FileCheck2}>
           {t.evidence.none}

@@ -1,4 +1,4 @@
-import { type CoveredSource, IndelibleError, type OpenedSearch } from '@indelible/client';
+import type { CoveredSource, OpenedSearch } from '@indelible/client';
 import { revealed } from '@indelible/protocol';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
@@ -10,7 +10,7 @@ import { Button } from '../../components/Button.tsx';
 import { CopyButton } from '../../components/CopyButton.tsx';
 import { FileButton } from '../../components/FileButton.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
-import { LoadError, Missing, Skeleton } from '../../components/States.tsx';
+import { FailedPage, LoadingPage } from '../../components/States.tsx';
 import { Verdict } from '../../components/Verdict.tsx';
 import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
@@ -32,19 +32,8 @@ export default function EvidencePage() {
     queryFn: () => client.searches.get(searchId),
     staleTime: 0,
   });
-  if (evidence.isPending) {
-    return (
-      <>
-        <PageHead title={t.evidence.single} />
-        <Skeleton label={t.events.loading} />
-      </>
-    );
-  }
-  if (evidence.isError) {
-    const { error } = evidence;
-    const missing = error instanceof IndelibleError && error.code === 'not_found';
-    return missing ? <Missing /> : <LoadError error={error} retry={evidence.refetch} />;
-  }
+  if (evidence.isPending) return <LoadingPage title={t.evidence.single} />;
+  if (evidence.isError) return <FailedPage query={evidence} />;
   return <EvidenceSheet evidence={evidence.data} />;
 }
 

@@ -5,7 +5,7 @@ import { Button } from '../../components/Button.tsx';
 import { CopyButton } from '../../components/CopyButton.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
 import { OlderButton, usePages } from '../../components/paged-list.tsx';
-import { ActionError, LoadError, Skeleton } from '../../components/States.tsx';
+import { ActionError, QueryState } from '../../components/States.tsx';
 import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { searchOfCriteria } from '../../search/criteria.ts';
 import { KnownSearch } from '../../search/KnownSearch.tsx';
@@ -38,8 +38,7 @@ export default function ExportsPage() {
         )}
         <section>
           <h2 className="mb-2 font-semibold">{t.exports.past}</h2>
-          {exports.isPending && <Skeleton lines={4} label={t.events.loading} />}
-          {exports.isError && <LoadError error={exports.error} retry={exports.refetch} />}
+          <QueryState query={exports} lines={4} />
           {exports.items && <ExportList exports={exports.items} changed={exports.refetch} />}
           <OlderButton list={exports} />
         </section>

@@ -13,7 +13,7 @@ import { client } from '../../api.ts';
 import { AppLink } from '../../components/AppLink.tsx';
 import { CopyButton } from '../../components/CopyButton.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
-import { LoadError, Skeleton } from '../../components/States.tsx';
+import { QueryState } from '../../components/States.tsx';
 import { useReader, useTexts, wordOf } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import type { CheckedCheckpoint } from '../../proof/check-checkpoint.ts';
@@ -29,8 +29,7 @@ export default function IntegrityPage() {
   return (
     <>
       <PageHead title={t.nav.integrity} intro={t.integrity.intro} />
-      {checkpoint.isPending && <Skeleton label={t.events.loading} />}
-      {checkpoint.isError && <LoadError error={checkpoint.error} retry={checkpoint.refetch} />}
+      <QueryState query={checkpoint} />
       {checkpoint.data && (
         <div className="grid max-w-6xl items-start gap-4 px-4 pb-10 lg:grid-cols-2 lg:px-6">
           <SignedHead checked={checkpoint.data} />

@@ -7,7 +7,7 @@ import { client } from '../../api.ts';
 import { DownloadButton } from '../../components/FileButton.tsx';
 import { useListKeys } from '../../components/list-keys.ts';
 import { PageHead } from '../../components/PageHead.tsx';
-import { LoadError, Notice, Skeleton } from '../../components/States.tsx';
+import { Notice, QueryState } from '../../components/States.tsx';
 import { ValueMenuProvider } from '../../components/ValueMenuProvider.tsx';
 import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { PrintCriteria } from '../../search/CriteriaList.tsx';
@@ -57,8 +57,7 @@ function OperatorVisits() {
         <FilterBar search={asked} nowMs={nowMs} change={change} facets={ownFacets} />
       </PageHead>
       <PrintCriteria search={search} nowMs={nowMs} />
-      {page.isError && <LoadError error={page.error} retry={page.refetch} />}
-      {page.isPending && <Skeleton label={t.events.loading} />}
+      <QueryState query={page} />
       {page.data && page.data.data.length === 0 && (
         <Notice title={t.access.none} Icon={UserRoundCheck} tone="text-add" />
       )}

@@ -7,7 +7,7 @@ import { client, type Session } from '../../api.ts';
 import { AppLink } from '../../components/AppLink.tsx';
 import { MoreButton, useShown } from '../../components/more.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
-import { LoadError, Missing, Notice, Skeleton } from '../../components/States.tsx';
+import { Missing, Notice, QueryState } from '../../components/States.tsx';
 import { ValueMenuProvider } from '../../components/ValueMenuProvider.tsx';
 import { useFormats, useReader, useTexts, wordOf } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
@@ -63,8 +63,7 @@ function SensitiveAccess({ shown }: { shown: Shown }) {
       </PageHead>
       <PrintCriteria search={search} nowMs={nowMs} />
       {access.data?.isClipped && <Clipped {...access.data} />}
-      {access.isError && <LoadError error={access.error} retry={access.refetch} />}
-      {access.isPending && <Skeleton label={t.events.loading} />}
+      <QueryState query={access} />
       {access.data?.people.length === 0 && <Notice title={t.sensitiveAccess.none} Icon={Eye} />}
       {access.data && access.data.people.length > 0 && (
         <AccessMap key={access.data.to} {...access.data} search={search} />

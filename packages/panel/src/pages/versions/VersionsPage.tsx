@@ -7,7 +7,7 @@ import { AppLink } from '../../components/AppLink.tsx';
 import { isErased } from '../../components/Erased.tsx';
 import { outcomeIn } from '../../components/outcome-in.ts';
 import { PageHead } from '../../components/PageHead.tsx';
-import { LoadError, Notice, Skeleton } from '../../components/States.tsx';
+import { FailedPage, LoadingPage, Notice } from '../../components/States.tsx';
 import { useTexts, wordOf } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { changed, emptySearch, onlyValue } from '../../search/event-search.ts';
@@ -26,15 +26,8 @@ export default function VersionsPage() {
     queryKey: ['versions', resourceId],
     queryFn: () => client.page({ resourceId, includeState: true, limit: versionsMax }),
   });
-  if (events.isPending) {
-    return (
-      <>
-        <PageHead title={t.versions.title} />
-        <Skeleton label={t.events.loading} />
-      </>
-    );
-  }
-  if (events.isError) return <LoadError error={events.error} retry={events.refetch} />;
+  if (events.isPending) return <LoadingPage title={t.versions.title} />;
+  if (events.isError) return <FailedPage query={events} />;
   const versions = versionsOf(events.data.data);
   const erased = events.data.data.filter((event) => isErased(event, 'state')).length;
   const named = versions.find(({ event }) => event.resource.name !== null)?.event;

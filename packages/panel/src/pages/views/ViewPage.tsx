@@ -1,10 +1,8 @@
-import { IndelibleError } from '@indelible/client';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { client } from '../../api.ts';
-import { PageHead } from '../../components/PageHead.tsx';
-import { LoadError, Missing, Skeleton } from '../../components/States.tsx';
+import { FailedPage, LoadingPage } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { useGo } from '../../use-location.ts';
@@ -25,15 +23,5 @@ export default function ViewPage() {
   useEffect(() => {
     if (href !== undefined) go(href, { replace: true });
   }, [go, href]);
-  if (view.isError) {
-    const { error } = view;
-    const isMissing = error instanceof IndelibleError && error.code === 'not_found';
-    return isMissing ? <Missing /> : <LoadError error={error} retry={view.refetch} />;
-  }
-  return (
-    <>
-      <PageHead title={t.nav.views} />
-      <Skeleton label={t.events.loading} />
-    </>
-  );
+  return view.isError ? <FailedPage query={view} /> : <LoadingPage title={t.nav.views} />;
 }

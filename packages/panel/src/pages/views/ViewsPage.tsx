@@ -8,7 +8,7 @@ import { AppLink } from '../../components/AppLink.tsx';
 import { IconButton } from '../../components/Button.tsx';
 import ConfirmSheet from '../../components/ConfirmSheet.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
-import { LoadError, Notice, Skeleton } from '../../components/States.tsx';
+import { Notice, QueryState } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
@@ -22,8 +22,7 @@ export default function ViewsPage() {
   return (
     <>
       <PageHead title={t.nav.views} intro={t.views.intro} />
-      {views.isPending && <Skeleton label={t.events.loading} />}
-      {views.isError && <LoadError error={views.error} retry={views.refetch} />}
+      <QueryState query={views} />
       {views.data?.length === 0 && (
         <Notice title={t.nav.views} Icon={Bookmark}>
           {t.views.none}

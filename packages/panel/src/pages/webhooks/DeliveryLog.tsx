@@ -2,7 +2,7 @@ import type { Webhook, WebhookDelivery } from '@indelible/client';
 import { ChevronRight, CircleCheck, CircleX } from 'lucide-react';
 import { AppLink } from '../../components/AppLink.tsx';
 import { Fact } from '../../components/Fact.tsx';
-import { LoadError, Skeleton } from '../../components/States.tsx';
+import { QueryState } from '../../components/States.tsx';
 import { useFormats, useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { useDeliveries } from './use-webhooks.ts';
@@ -16,8 +16,7 @@ export function DeliveryLog({ webhook, cursor }: { webhook: Webhook; cursor: str
   return (
     <section aria-label={w.deliveries.title} className="min-w-0">
       <h2 className="mb-2 font-semibold">{w.deliveries.title}</h2>
-      {page.isPending && <Skeleton lines={6} label={w.deliveries.loading} />}
-      {page.isError && <LoadError error={page.error} retry={page.refetch} />}
+      <QueryState query={page} lines={6} label={w.deliveries.loading} />
       {page.data && data.length === 0 && <p className="text-muted">{w.deliveries.none}</p>}
       {data.length > 0 && (
         <ul className="divide-y divide-line rounded-xl border border-line">

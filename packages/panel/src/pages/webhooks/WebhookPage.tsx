@@ -1,9 +1,9 @@
-import { IndelibleError, type Webhook } from '@indelible/client';
+import type { Webhook } from '@indelible/client';
 import { useParams } from '@tanstack/react-router';
 import { AppLink } from '../../components/AppLink.tsx';
 import { Fact } from '../../components/Fact.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
-import { LoadError, Missing, Skeleton } from '../../components/States.tsx';
+import { FailedPage, LoadingPage } from '../../components/States.tsx';
 import { useFormats, useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { searchOfCriteria } from '../../search/criteria.ts';
@@ -24,22 +24,11 @@ export default function WebhookPage() {
 }
 
 function WebhookDetail({ id }: { id: string }) {
-  const t = useTexts();
-  const w = t.webhooks;
+  const w = useTexts().webhooks;
   const webhook = useWebhook(id);
-  if (webhook.isPending) {
-    return (
-      <>
-        <PageHead title={w.facts.title} />
-        <Skeleton label={t.events.loading} />
-      </>
-    );
-  }
-  if (webhook.data === undefined) {
-    const { error } = webhook;
-    const isMissing = error instanceof IndelibleError && error.status === 404;
-    return isMissing ? <Missing /> : <LoadError error={error} retry={webhook.refetch} />;
-  }
+  if (webhook.isPending) return <LoadingPage title={w.facts.title} />;
+  // A reload that fails leaves what is shown.
+  if (webhook.data === undefined) return <FailedPage query={webhook} />;
   return <Shown webhook={webhook.data} refresh={webhook.refetch} />;
 }
 

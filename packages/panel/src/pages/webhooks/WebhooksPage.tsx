@@ -4,7 +4,7 @@ import { lazy, Suspense, useState } from 'react';
 import { AppLink } from '../../components/AppLink.tsx';
 import { Button } from '../../components/Button.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
-import { LoadError, Notice, Skeleton } from '../../components/States.tsx';
+import { Notice, QueryState } from '../../components/States.tsx';
 import { useFormats, useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { serviceNow } from '../../service-clock.ts';
@@ -57,8 +57,7 @@ function Webhooks() {
       {count >= webhooksMax && (
         <p className="px-4 pb-3 text-muted lg:px-6">{w.full({ count: webhooksMax })}</p>
       )}
-      {webhooks.isPending && <Skeleton label={t.events.loading} />}
-      {webhooks.isError && <LoadError error={webhooks.error} retry={webhooks.refetch} />}
+      <QueryState query={webhooks} />
       {webhooks.data?.length === 0 && <Nothing>{add}</Nothing>}
       {count > 0 && <List webhooks={webhooks.data ?? []} />}
       <Suspense>{isAdding && <Adding close={() => setAdding(false)} />}</Suspense>
