@@ -1,34 +1,25 @@
 import { ChevronDown } from 'lucide-react';
+import { Select, type SelectProps } from './fields.tsx';
 
-interface QuietSelectProps<Value extends string> {
+interface QuietSelectProps<Value extends string> extends Omit<SelectProps<Value>, 'value'> {
   label: string;
   /** Undefined: none of the options, and the label is shown. */
   value?: Value | undefined;
-  options: readonly { value: Value; text: string }[];
-  choose: (value: Value) => void;
 }
 
 /** A choice of the browser's own that looks like a quiet button. */
 export function QuietSelect<Value extends string>(props: QuietSelectProps<Value>) {
-  const { label, value, options, choose } = props;
+  const { label, value = '', ...select } = props;
   return (
     <span className="no-print relative inline-flex">
-      <select
+      <Select
         aria-label={label}
         className="btn btn-quiet appearance-none pr-7 [field-sizing:content] [&>option]:bg-raised"
-        value={value ?? ''}
-        onChange={({ target }) => {
-          const chosen = options.find((option) => option.value === target.value);
-          if (chosen) choose(chosen.value);
-        }}
+        value={value}
+        {...select}
       >
-        {value === undefined && <option value="">{label}</option>}
-        {options.map((option) => (
-          <option key={option.value} value={option.value}>
-            {option.text}
-          </option>
-        ))}
-      </select>
+        {value === '' && <option value="">{label}</option>}
+      </Select>
       <ChevronDown
         aria-hidden
         className="pointer-events-none absolute top-2 right-2 size-4 text-faint"

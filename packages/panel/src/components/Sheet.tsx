@@ -1,6 +1,9 @@
 import { revealed } from '@indelible/protocol';
 import type { ReactNode } from 'react';
 import { Dialog, Heading, Modal, ModalOverlay } from 'react-aria-components';
+import { useTexts } from '../i18n/texts.tsx';
+import { Button } from './Button.tsx';
+import { ActionError } from './States.tsx';
 
 interface SheetProps {
   title: string;
@@ -39,5 +42,57 @@ export function Sheet({
         </Dialog>
       </Modal>
     </ModalOverlay>
+  );
+}
+
+interface ConfirmSheetProps {
+  title: string;
+  /** The consequence of confirming, or what is filled in. */
+  children: ReactNode;
+  /** Beside the buttons. */
+  note?: string | false;
+  width?: string;
+  confirm: string;
+  /** What confirming does: a mutation. */
+  action: { isPending: boolean; error: unknown };
+  isDanger?: boolean;
+  /** Whether the input is complete. */
+  isReady?: boolean;
+  go: () => void;
+  close: () => void;
+}
+
+/** A dialog that names the consequence, and acts when the reader confirms. */
+export function ConfirmSheet(props: ConfirmSheetProps) {
+  const { title, children, note, confirm, isReady = true } = props;
+  const { isPending: isBusy, error } = props.action;
+  const { width = 'max-w-lg', isDanger = false } = props;
+  const t = useTexts();
+  return (
+    <Sheet title={title} close={props.close} dismissable={!isBusy} width={width}>
+      <form
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          props.go();
+        }}
+      >
+        {children}
+        <ActionError error={error} />
+        <div className="mt-5 flex flex-wrap items-center justify-end gap-2">
+          {note && <p className="mr-auto text-xs text-muted text-pretty">{note}</p>}
+          <Button disabled={isBusy} onClick={props.close}>
+            {t.buttons.cancel}
+          </Button>
+          <Button
+            type="submit"
+            look={isDanger ? 'danger' : 'primary'}
+            disabled={isBusy || !isReady}
+          >
+            {confirm}
+          </Button>
+        </div>
+      </form>
+    </Sheet>
   );
 }

@@ -24,6 +24,7 @@ import {
   TimeField,
 } from 'react-aria-components';
 import { Button } from '../components/Button.tsx';
+import { Select } from '../components/fields.tsx';
 import { useFormats, useLanguage, useTexts } from '../i18n/texts.tsx';
 import { serviceNow } from '../service-clock.ts';
 import { type DayRange, dayRange } from './day-range.ts';
@@ -256,30 +257,23 @@ function MonthJump({ shown, show, today }: ShownMonth & { shown: DateValue }) {
     'h-8 min-w-0 cursor-pointer rounded-lg bg-transparent px-1 text-[0.8125rem] font-medium [&>option]:bg-raised';
   return (
     <div className="flex min-w-0 flex-1">
-      <select
+      <Select
         aria-label={t.range.month}
         className={select}
-        value={shown.month}
-        onChange={({ target }) => jump({ month: Number(target.value) })}
-      >
-        {months.map((month) => (
-          <option key={month} value={month}>
-            {monthName.format(Date.UTC(2026, month - 1))}
-          </option>
-        ))}
-      </select>
-      <select
+        value={String(shown.month)}
+        options={months.map((month) => ({
+          value: String(month),
+          text: monthName.format(Date.UTC(2026, month - 1)),
+        }))}
+        choose={(month) => jump({ month: Number(month) })}
+      />
+      <Select
         aria-label={t.range.year}
         className={select}
-        value={shown.year}
-        onChange={({ target }) => jump({ year: Number(target.value) })}
-      >
-        {years.map((year) => (
-          <option key={year} value={year}>
-            {year}
-          </option>
-        ))}
-      </select>
+        value={String(shown.year)}
+        options={years.map((year) => ({ value: String(year), text: String(year) }))}
+        choose={(year) => jump({ year: Number(year) })}
+      />
     </div>
   );
 }

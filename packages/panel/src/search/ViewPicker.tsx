@@ -1,5 +1,6 @@
 import type { RefObject } from 'react';
 import { Dialog, Popover } from 'react-aria-components';
+import { Checkbox } from '../components/fields.tsx';
 import { useTexts } from '../i18n/texts.tsx';
 import { densities, listColumns } from './list-view.ts';
 import { useColumnNames } from './use-column-names.ts';
@@ -31,17 +32,16 @@ export default function ViewPicker({ anchor, close }: ViewPickerProps) {
         <fieldset>
           <legend className="label px-2 py-1">{t.view.columns}</legend>
           {listColumns.map((column) => (
-            <label key={column} className="option">
-              <input
-                type="checkbox"
-                className="size-4 accent-accent"
-                checked={columns.includes(column)}
-                // A list without columns would show nothing but times.
-                disabled={columns.length === 1 && columns.includes(column)}
-                onChange={() => toggle(column)}
-              />
+            <Checkbox
+              key={column}
+              className="option"
+              checked={columns.includes(column)}
+              // A list without columns would show nothing but times.
+              disabled={columns.length === 1 && columns.includes(column)}
+              change={() => toggle(column)}
+            >
               {nameOf(column)}
-            </label>
+            </Checkbox>
           ))}
         </fieldset>
         <fieldset>

@@ -1,9 +1,10 @@
 import { Clock, Languages, SunMoon } from 'lucide-react';
 import type { ReactNode } from 'react';
+import { Select, type SelectProps } from '../components/fields.tsx';
 import { languageCodes, languages } from '../i18n/languages.ts';
 import { useLanguage, useTexts, useZoneChoice, zoneName } from '../i18n/texts.tsx';
 import { prefer, usePreferences } from '../preferences.ts';
-import { zoneChoices } from '../search/event-search.ts';
+import { type ZoneChoice, zoneChoices } from '../search/event-search.ts';
 import { useSession } from '../session/session-context.tsx';
 import { useGo, usePath, useSearchPairs } from '../use-location.ts';
 
@@ -20,9 +21,7 @@ export function DisplaySettings() {
         icon={<Languages />}
         value={language}
         options={languageCodes.map((value) => ({ value, text: languages[value].name }))}
-        choose={(value) =>
-          prefer({ language: languageCodes.find((each) => each === value) ?? null })
-        }
+        choose={(chosen) => prefer({ language: chosen })}
       />
       <Picker
         label={t.theme.label}
@@ -32,9 +31,7 @@ export function DisplaySettings() {
           value,
           text: t.theme[value],
         }))}
-        choose={(value) => {
-          prefer({ theme: value === 'light' || value === 'dark' ? value : 'system' });
-        }}
+        choose={(chosen) => prefer({ theme: chosen })}
       />
     </div>
   );
@@ -46,8 +43,7 @@ function ZonePicker() {
   const go = useGo();
   const path = usePath();
   const pairs = useSearchPairs();
-  const choose = (value: string) => {
-    const zone = zoneChoices.find((choice) => choice === value) ?? 'tenant';
+  const choose = (zone: ZoneChoice) => {
     prefer({ zone });
     // A zone in the address takes precedence, so the choice must replace it.
     const rest = pairs.filter(([name]) => name !== 'zone').map(([name, text]) => [name, text]);
@@ -67,33 +63,23 @@ function ZonePicker() {
   );
 }
 
-interface PickerProps {
+interface PickerProps<Value extends string> extends SelectProps<Value> {
   label: string;
   icon: ReactNode;
-  value: string;
-  options: { value: string; text: string }[];
-  choose: (value: string) => void;
 }
 
-function Picker({ label, icon, value, options, choose }: PickerProps) {
+function Picker<Value extends string>({ label, icon, ...select }: PickerProps<Value>) {
   return (
     <label className="relative flex items-center rounded-lg text-muted hover:bg-hover hover:text-ink">
       <span className="sr-only">{label}</span>
       <span aria-hidden className="pointer-events-none absolute left-1.5 [&>svg]:size-3.5">
         {icon}
       </span>
-      <select
+      <Select
         className="h-7 w-full cursor-pointer appearance-none truncate rounded-lg bg-transparent pr-2 pl-7 text-xs [&>option]:bg-raised [&>option]:text-ink"
-        value={value}
         title={label}
-        onChange={(event) => choose(event.target.value)}
-      >
-        {options.map((option) => (
-          <option key={option.value} value={option.value}>
-            {option.text}
-          </option>
-        ))}
-      </select>
+        {...select}
+      />
     </label>
   );
 }

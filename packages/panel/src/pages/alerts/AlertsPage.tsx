@@ -3,8 +3,8 @@ import { Plus } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import { client } from '../../api.ts';
 import { Button } from '../../components/Button.tsx';
-import ConfirmSheet from '../../components/ConfirmSheet.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
+import { ConfirmSheet } from '../../components/Sheet.tsx';
 import { QueryState } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { useSession } from '../../session/session-context.tsx';
@@ -66,8 +66,7 @@ function RemoveRule({ rule, close }: { rule: AlertRule; close: () => void }) {
       title={t.alerts.remove({ name: rule.name })}
       confirm={t.alerts.removeIt}
       isDanger
-      isBusy={remove.isPending}
-      error={remove.error}
+      action={remove}
       go={() => remove.mutate(undefined, { onSuccess: close })}
       close={close}
     >

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { client } from '../../api.ts';
-import ConfirmSheet from '../../components/ConfirmSheet.tsx';
 import { SelectField } from '../../components/fields.tsx';
+import { ConfirmSheet } from '../../components/Sheet.tsx';
 import { useReader } from '../../i18n/texts.tsx';
 import { serviceNow } from '../../service-clock.ts';
 import { useAlertChange } from './use-alerts.ts';
@@ -20,8 +20,7 @@ export function MuteSheet({ id, name, close }: { id: string; name: string; close
     <ConfirmSheet
       title={t.alerts.mute({ name })}
       confirm={t.alerts.muteIt}
-      isBusy={mute.isPending}
-      error={mute.error}
+      action={mute}
       go={() => mute.mutate(undefined, { onSuccess: close })}
       close={close}
     >
@@ -29,7 +28,7 @@ export function MuteSheet({ id, name, close }: { id: string; name: string; close
         label={t.alerts.muteFor}
         hint={t.alerts.muteText}
         value={chosen}
-        change={setChosen}
+        choose={setChosen}
         options={hours.map((each) => ({
           value: String(each),
           text: formats.relative(later(0, each), 0),

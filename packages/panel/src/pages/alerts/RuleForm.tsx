@@ -2,8 +2,8 @@ import type { AlertRule } from '@indelible/client';
 import { alertGrouping, alertGroups, alertKinds, alertLimits, revealed } from '@indelible/protocol';
 import { useState } from 'react';
 import { client } from '../../api.ts';
-import ConfirmSheet from '../../components/ConfirmSheet.tsx';
 import { CheckList, SelectField, TextField } from '../../components/fields.tsx';
+import { ConfirmSheet } from '../../components/Sheet.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { FacetsField } from '../../search/FacetsField.tsx';
 import { useMay } from '../../session/session-context.tsx';
@@ -46,9 +46,8 @@ export default function RuleForm({ rule, close }: RuleFormProps) {
       title={rule === null ? t.alerts.create : t.alerts.edit}
       confirm={t.buttons.save}
       width="max-w-xl"
-      isBusy={save.isPending}
+      action={save}
       isReady={isReady}
-      error={save.error}
       go={() => save.mutate(undefined, { onSuccess: close })}
       close={close}
     >
@@ -88,7 +87,7 @@ function NameAndKind({ draft: { name, kind }, edit }: DraftProps) {
         label={t.alerts.kind}
         hint={t.alerts.kindHints[kind]}
         value={kind}
-        change={(value) => edit({ kind: alertKinds.find((each) => each === value) ?? 'match' })}
+        choose={(chosen) => edit({ kind: chosen })}
         options={alertKinds.map((each) => ({ value: each, text: t.alerts.kinds[each] }))}
       />
     </>
@@ -125,9 +124,9 @@ function Events({ draft: { kind, groupBy, facets, following }, edit }: DraftProp
         <SelectField
           label={t.alerts.groupBy}
           value={groupBy}
-          change={(value) => edit({ groupBy: alertGroups.find((each) => each === value) ?? '' })}
+          choose={(chosen) => edit({ groupBy: chosen })}
           options={[
-            { value: '', text: grouping === 'required' ? '–' : t.alerts.together },
+            { value: '' as const, text: grouping === 'required' ? '–' : t.alerts.together },
             ...alertGroups.map((each) => ({
               value: each,
               text: t.alerts[kind === 'first_seen' ? 'newFor' : 'groups'][each],

@@ -2,8 +2,8 @@ import { filterToJson } from '@indelible/protocol';
 import { useMutation } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { client } from '../../api.ts';
-import ConfirmSheet from '../../components/ConfirmSheet.tsx';
 import { TextField } from '../../components/fields.tsx';
+import { ConfirmSheet } from '../../components/Sheet.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { CriteriaList } from '../../search/CriteriaList.tsx';
@@ -39,8 +39,7 @@ export default function SaveEvidence({ search, nowMs, close }: SaveEvidenceProps
     <ConfirmSheet
       title={t.evidence.saveTitle}
       confirm={t.buttons.save}
-      isBusy={save.isPending}
-      error={save.error}
+      action={save}
       isReady={note.trim() !== ''}
       go={save.mutate}
       close={close}

@@ -7,6 +7,7 @@ import { client } from '../../api.ts';
 import { AppLink } from '../../components/AppLink.tsx';
 import { Button } from '../../components/Button.tsx';
 import { DownloadButton } from '../../components/FileButton.tsx';
+import { Checkbox } from '../../components/fields.tsx';
 import { ActionError } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
@@ -53,15 +54,13 @@ export function ExportForm({ started }: { started: () => void }) {
       </AppLink>
       <Formats format={format} setFormat={setFormat} />
       {isNarrowed && (
-        <label className="mt-3 flex min-h-6 items-center gap-2 text-[0.8125rem]">
-          <input
-            type="checkbox"
-            className="size-4 accent-accent"
-            checked={isAsListed}
-            onChange={({ target }) => setAsListed(target.checked)}
-          />
+        <Checkbox
+          className="mt-3 min-h-6 text-[0.8125rem]"
+          checked={isAsListed}
+          change={setAsListed}
+        >
           {t.exports.asListed({ columns: listed.map(nameOf).join(', ') })}
-        </label>
+        </Checkbox>
       )}
       <div className="mt-5 flex flex-wrap items-center gap-x-4 gap-y-2 border-t border-line pt-4">
         {count.isError ? (

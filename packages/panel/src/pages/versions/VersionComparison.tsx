@@ -1,6 +1,7 @@
 import { Undo2 } from 'lucide-react';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import { Button } from '../../components/Button.tsx';
+import { Checkbox } from '../../components/fields.tsx';
 import { ScrollRegion } from '../../components/ScrollRegion.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { StateTable } from './StateTable.tsx';
@@ -29,15 +30,13 @@ export function VersionComparison({ left, right, current }: VersionComparisonPro
         <p role="status" className="font-medium">
           {differing === 0 ? t.versions.same : t.versions.differing({ count: differing })}
         </p>
-        <label className="no-print ml-auto flex min-h-6 items-center gap-2 text-[0.8125rem] text-muted">
-          <input
-            type="checkbox"
-            className="size-4 accent-accent"
-            checked={onlyDifferences}
-            onChange={(event) => setOnlyDifferences(event.target.checked)}
-          />
+        <Checkbox
+          className="no-print ml-auto min-h-6 text-[0.8125rem] text-muted"
+          checked={onlyDifferences}
+          change={setOnlyDifferences}
+        >
           {t.versions.onlyDifferences}
-        </label>
+        </Checkbox>
       </div>
       <ScrollRegion label={t.versions.title} className="rounded-xl border border-line">
         <StateTable

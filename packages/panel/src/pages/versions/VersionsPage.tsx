@@ -5,6 +5,7 @@ import { client } from '../../api.ts';
 import { ActionLabel } from '../../components/ActionLabel.tsx';
 import { AppLink } from '../../components/AppLink.tsx';
 import { isErased } from '../../components/Erased.tsx';
+import { Select } from '../../components/fields.tsx';
 import { outcomeIn } from '../../components/outcome-in.ts';
 import { PageHead } from '../../components/PageHead.tsx';
 import { FailedPage, LoadingPage, Notice } from '../../components/States.tsx';
@@ -127,18 +128,17 @@ function TimeTravel(props: VersionHistoryProps & { isPinned: boolean }) {
       </label>
       <label className="flex min-w-0 items-center gap-2 text-[0.8125rem] text-muted">
         {t.versions.comparedWith}
-        <select
+        <Select
           className="field h-8 w-56 min-w-0 px-2"
           value={isPinned ? left.key : ''}
-          onChange={({ target }) => go(pathOf(right.key, target.value), { replace: true })}
-        >
-          <option value="">{t.versions.theOneBefore}</option>
-          {versions.map((version) => (
-            <option key={version.key} value={version.key} disabled={version === right}>
-              {name(version)}
-            </option>
-          ))}
-        </select>
+          options={[
+            { value: '', text: t.versions.theOneBefore },
+            ...versions.map((version) => ({
+              ...{ value: version.key, text: name(version), disabled: version === right },
+            })),
+          ]}
+          choose={(key) => go(pathOf(right.key, key), { replace: true })}
+        />
       </label>
     </div>
   );

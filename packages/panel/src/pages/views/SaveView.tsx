@@ -2,8 +2,8 @@ import { filterToJson } from '@indelible/protocol';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { client } from '../../api.ts';
-import ConfirmSheet from '../../components/ConfirmSheet.tsx';
-import { TextField } from '../../components/fields.tsx';
+import { Checkbox, TextField } from '../../components/fields.tsx';
+import { ConfirmSheet } from '../../components/Sheet.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { CriteriaList } from '../../search/CriteriaList.tsx';
 import { type EventSearch, filterAt } from '../../search/event-search.ts';
@@ -46,9 +46,8 @@ export default function SaveView({ search, close }: SaveViewProps) {
     <ConfirmSheet
       title={t.views.saveTitle}
       confirm={former ? t.views.replace : t.buttons.save}
-      isBusy={save.isPending}
+      action={save}
       isReady={name.trim() !== ''}
-      error={save.error}
       go={save.mutate}
       close={close}
     >
@@ -64,16 +63,14 @@ export default function SaveView({ search, close }: SaveViewProps) {
           change={setName}
         />
       </div>
-      <label className="mt-2 flex items-center gap-2">
-        <input
-          type="checkbox"
-          className="size-6 accent-accent"
-          checked={shared}
-          disabled={former !== undefined}
-          onChange={(event) => setShared(event.target.checked)}
-        />
+      <Checkbox
+        className="mt-2 [&>input]:size-6"
+        checked={shared}
+        disabled={former !== undefined}
+        change={setShared}
+      >
         {t.views.share}
-      </label>
+      </Checkbox>
     </ConfirmSheet>
   );
 }

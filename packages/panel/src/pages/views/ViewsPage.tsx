@@ -6,8 +6,8 @@ import { useState } from 'react';
 import { client } from '../../api.ts';
 import { AppLink } from '../../components/AppLink.tsx';
 import { IconButton } from '../../components/Button.tsx';
-import ConfirmSheet from '../../components/ConfirmSheet.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
+import { ConfirmSheet } from '../../components/Sheet.tsx';
 import { Notice, QueryState } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
@@ -87,8 +87,7 @@ function RemoveView({ view, close }: { view: View; close: () => void }) {
       title={t.views.remove({ name: view.name })}
       confirm={t.views.removeIt}
       isDanger
-      isBusy={remove.isPending}
-      error={remove.error}
+      action={remove}
       go={remove.mutate}
       close={close}
     >

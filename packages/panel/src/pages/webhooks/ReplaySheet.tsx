@@ -1,8 +1,8 @@
 import type { Webhook } from '@indelible/client';
 import { useState } from 'react';
 import { client } from '../../api.ts';
-import ConfirmSheet from '../../components/ConfirmSheet.tsx';
-import { FormField } from '../../components/FormField.tsx';
+import { TextField } from '../../components/fields.tsx';
+import { ConfirmSheet } from '../../components/Sheet.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { useWebhookChange } from './use-webhooks.ts';
 
@@ -27,25 +27,21 @@ export default function ReplaySheet({ webhook, from, close }: ReplaySheetProps) 
     <ConfirmSheet
       title={w.replay.title}
       confirm={w.replay.confirm}
-      isBusy={replay.isPending}
+      action={replay}
       isReady={isReady}
-      error={replay.error}
       go={() => fromSequence !== null && replay.mutate(fromSequence, { onSuccess: close })}
       close={close}
     >
       <p className="mb-4 text-muted text-pretty">{w.replay.text}</p>
-      <FormField label={w.replay.from} hint={w.replay.fromHint({ max: last })}>
-        {(ties) => (
-          <input
-            {...ties}
-            inputMode="numeric"
-            autoComplete="off"
-            className="field tabular-nums"
-            value={text}
-            onChange={({ target }) => setText(target.value)}
-          />
-        )}
-      </FormField>
+      <TextField
+        label={w.replay.from}
+        hint={w.replay.fromHint({ max: last })}
+        inputMode="numeric"
+        autoComplete="off"
+        className="tabular-nums"
+        value={text}
+        change={setText}
+      />
       <p role="status" className="mt-3 text-pretty">
         {w.replay.now({ position: nextSequence })} {isReady && w.replay.again({ count: entries })}
       </p>

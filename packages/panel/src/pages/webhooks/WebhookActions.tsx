@@ -15,6 +15,7 @@ import {
 import { lazy, Suspense, useState } from 'react';
 import { client } from '../../api.ts';
 import { Button, IconButton } from '../../components/Button.tsx';
+import { ConfirmSheet } from '../../components/Sheet.tsx';
 import { ActionError } from '../../components/States.tsx';
 import { Verdict } from '../../components/Verdict.tsx';
 import { useFormats, useTexts } from '../../i18n/texts.tsx';
@@ -28,7 +29,6 @@ import { webhookName } from './WebhookCondition.tsx';
 const WebhookForm = lazy(() => import('./WebhookForm.tsx'));
 const SecretSheet = lazy(() => import('./SecretSheet.tsx'));
 const ReplaySheet = lazy(() => import('./ReplaySheet.tsx'));
-const ConfirmSheet = lazy(() => import('../../components/ConfirmSheet.tsx'));
 
 type Dialog = 'edit' | 'rotate' | 'replay' | 'remove';
 
@@ -135,8 +135,7 @@ function Rotate({ webhook, close }: DialogProps) {
     <ConfirmSheet
       title={w.rotate.title}
       confirm={w.rotate.confirm}
-      isBusy={rotate.isPending}
-      error={rotate.error}
+      action={rotate}
       go={() => rotate.mutate(undefined)}
       close={close}
     >
@@ -157,8 +156,7 @@ function Remove({ webhook, close }: DialogProps) {
       title={w.remove.title({ name: webhookName(webhook) })}
       confirm={w.remove.confirm}
       isDanger
-      isBusy={remove.isPending}
-      error={remove.error}
+      action={remove}
       go={() => remove.mutate(undefined, { onSuccess: () => go(paths.webhooks) })}
       close={close}
     >

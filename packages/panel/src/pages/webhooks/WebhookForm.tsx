@@ -2,8 +2,8 @@ import type { NewWebhook, Webhook } from '@indelible/client';
 import { webhookFacets } from '@indelible/protocol';
 import { useState } from 'react';
 import { client } from '../../api.ts';
-import ConfirmSheet from '../../components/ConfirmSheet.tsx';
 import { CheckList, SelectField, TextField } from '../../components/fields.tsx';
+import { ConfirmSheet } from '../../components/Sheet.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { FacetsField } from '../../search/FacetsField.tsx';
 import { type Draft, draftOf, emptyDraft, inFormat, inputOf, typesOf } from './draft.ts';
@@ -40,9 +40,8 @@ export default function WebhookForm({ webhook, saved, close }: WebhookFormProps)
       confirm={isNew ? w.form.createIt : t.buttons.save}
       note={isNew && w.form.fromNow}
       width="max-w-xl"
-      isBusy={save.isPending}
       isReady={draft.url.trim() !== '' && draft.types.length > 0}
-      error={problems.isElsewhere ? save.error : null}
+      action={problems.isElsewhere ? save : { ...save, error: null }}
       go={() => save.mutate(undefined, { onSuccess: saved })}
       close={close}
     >
@@ -51,9 +50,7 @@ export default function WebhookForm({ webhook, saved, close }: WebhookFormProps)
           label={w.form.format}
           hint={w.formatHints[draft.format]}
           value={draft.format}
-          change={(value) =>
-            edit(inFormat(webhookFormats.find((each) => each === value) ?? 'webhook'))
-          }
+          choose={(format) => edit(inFormat(format))}
           options={webhookFormats.map((format) => ({ value: format, text: w.formats[format] }))}
         />
         <TextField

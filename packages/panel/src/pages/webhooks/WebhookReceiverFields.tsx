@@ -1,7 +1,7 @@
 import type { Webhook } from '@indelible/client';
 import { Plus, Trash2 } from 'lucide-react';
 import { Button, IconButton } from '../../components/Button.tsx';
-import { SelectField, TextField } from '../../components/fields.tsx';
+import { Checkbox, SelectField, TextField } from '../../components/fields.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { type Draft, type HeaderDraft, keepsCredential, newHeader } from './draft.ts';
 import { formatFields, type OptionField } from './formats.ts';
@@ -65,15 +65,13 @@ function Credential({ draft, edit, stored, problems }: ReceiverFieldsProps) {
         change={(credential) => edit({ credential })}
       />
       {isKept && !needed && (
-        <label className="mt-1.5 flex items-center gap-2 text-xs text-muted">
-          <input
-            type="checkbox"
-            className="size-4 accent-accent"
-            checked={draft.forgetCredential}
-            onChange={({ target }) => edit({ forgetCredential: target.checked })}
-          />
+        <Checkbox
+          className="mt-1.5 text-xs text-muted"
+          checked={draft.forgetCredential}
+          change={(forgetCredential) => edit({ forgetCredential })}
+        >
           {w.form.forget}
-        </label>
+        </Checkbox>
       )}
     </div>
   );
@@ -89,13 +87,16 @@ interface OptionProps {
 function Option({ field, value, problem, choose }: OptionProps) {
   const w = useTexts().webhooks;
   const { name, placeholder, choices } = field;
-  const shared = { label: textOf(w.options, name), problem, change: choose };
-  if (choices === undefined) return <TextField {...{ ...shared, placeholder, value }} />;
+  const shared = { label: textOf(w.options, name), problem };
+  if (choices === undefined) {
+    return <TextField {...{ ...shared, placeholder, value }} change={choose} />;
+  }
   return (
     <SelectField
       {...shared}
       value={value === '' ? placeholder : value}
       options={choices.map((choice) => ({ value: choice, text: textOf(w.choices, choice) }))}
+      choose={choose}
     />
   );
 }
