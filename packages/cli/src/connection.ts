@@ -1,9 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type ClientOptions, createClient, type IndelibleClient } from '@indelible/client';
+import {
+  type ClientOptions,
+  createClient,
+  type IndelibleClient,
+  IndelibleError,
+} from '@indelible/client';
 import { createCatalogue, isUuid, type Plans, parseCatalogueFile } from '@indelible/protocol';
 import { type Command, InvalidArgumentError } from 'commander';
-import { type Environment, type Io, UsageError } from './io.ts';
+import { type Environment, type Io, sentenceOf, UsageError } from './io.ts';
 
 /** Options that name the service and the credential. */
 export interface ConnectionOptions {
@@ -67,6 +72,12 @@ export function connect(
   );
 }
 
+/** For calls that ask whether something exists. */
+export function nullWhenMissing(error: unknown): null {
+  if (error instanceof IndelibleError && ['not_found', 'gone'].includes(error.code)) return null;
+  throw error;
+}
+
 /** Returns if the service can record and read. Needs no key, and has a short timeout. */
 export async function requireReachable(
   options: ConnectionOptions,
@@ -118,7 +129,6 @@ export function plansOf(env: Environment): Plans {
   try {
     return createCatalogue(parseCatalogueFile(readFileSync(path, 'utf8'))).plans;
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`CATALOGUE_FILE ${path}: ${reason}`);
+    throw new UsageError(`CATALOGUE_FILE ${path}: ${sentenceOf(error)}`);
   }
 }

@@ -39,6 +39,10 @@ export class UsageError extends Error {}
 /** The command ran and found a problem: damaged input, a failed start. */
 export class FindingError extends Error {}
 
+export function sentenceOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /**
  * The exit status after an error: a refusal of the service (4xx) is wrong usage; a failing, busy or
  * silent service is unreachable.

@@ -1,4 +1,4 @@
-import { type Environment, FindingError, UsageError } from './io.ts';
+import { type Environment, FindingError, sentenceOf, UsageError } from './io.ts';
 
 /**
  * The server's functions; only commands that work on its database load them. Throws UsageError for
@@ -17,8 +17,4 @@ export async function loadServer(env: Environment) {
 /** Later errors of the server: the command ran and found a problem. */
 export function asFinding(error: unknown): never {
   throw new FindingError(sentenceOf(error), { cause: error });
-}
-
-export function sentenceOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -13,7 +13,7 @@ import {
   ServiceRecords,
 } from '@indelible/protocol';
 import type { Archive, FoundPart } from '@indelible/server';
-import { UsageError } from '../io.ts';
+import { sentenceOf, UsageError } from '../io.ts';
 import { addDamage } from '../verify/damage.ts';
 import type { EntryFile } from '../verify/entry-file.ts';
 import { sha } from '../verify/hashing.ts';
@@ -50,8 +50,7 @@ export async function verifyArchive(where: string, options: ArchiveOptions): Pro
   options.progress.stage('files', null);
   const { openArchive } = await import('@indelible/server');
   const archive = await openArchive(where).catch((error: unknown) => {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`${where} cannot be read as an archive: ${why}`);
+    throw new UsageError(`${where} cannot be read as an archive: ${sentenceOf(error)}`);
   });
   try {
     return await verifyTenantArchive(where, archive, options);

@@ -1,6 +1,6 @@
 import type { Hash } from 'node:crypto';
 import { closeSync, readSync } from 'node:fs';
-import { FormatError, parseTimestamp, type RemovalRecord } from '@indelible/protocol';
+import { FormatError, parseTimestamp, type RemovalRecord, readOrNull } from '@indelible/protocol';
 import { InsideFolder } from '@indelible/server/inside-folder';
 import { UsageError } from '../io.ts';
 import { type BodyChunk, bodyLineBytesMax } from '../verify/log-bodies.ts';
@@ -53,12 +53,7 @@ export class BundleFiles implements TileSource {
 
   /** An unreadable tile counts as absent here: `check-files` has reported it. */
   async tile(path: string): Promise<Uint8Array | null> {
-    try {
-      return this.#inside.read(path, bytesMax.tile);
-    } catch (error) {
-      if (error instanceof FormatError) return null;
-      throw error;
-    }
+    return readOrNull(() => this.#inside.read(path, bytesMax.tile));
   }
 
   /**
@@ -91,20 +86,11 @@ export class BundleFiles implements TileSource {
 
   /** The body lines, hashed while they are read; none if the file cannot be read. */
   async *bodies(digest: Hash): AsyncGenerator<BodyChunk, void, undefined> {
-    const fd = this.#events();
+    const fd = readOrNull(() => this.#inside.open(bundleFiles.events));
     if (fd === null) return;
     for (const bytes of lineBlocks(fd, bodyLineBytesMax)) {
       digest.update(bytes);
       yield { bytes, cutoffMs: null };
-    }
-  }
-
-  #events(): number | null {
-    try {
-      return this.#inside.open(bundleFiles.events);
-    } catch (error) {
-      if (error instanceof FormatError) return null;
-      throw error;
     }
   }
 

@@ -1,4 +1,4 @@
-import { type Findings, FormatError } from '@indelible/protocol';
+import { type Findings, FormatError, readOrNull } from '@indelible/protocol';
 import { filesBelow } from '@indelible/server/inside-folder';
 import { addDamage } from '../verify/damage.ts';
 import type { Progress } from '../verify/log-source.ts';
@@ -47,14 +47,12 @@ export async function checkFiles(
     if (digest !== undefined) check(name, digest);
     else addDamage(findings, 'malformed_file', `The manifest has no checksum of ${name}.`);
   }
-  const malformed = () =>
-    addDamage(findings, 'malformed_file', 'SHA256SUMS is not a list of files.');
   for (const line of sumsOf(bundle)) {
     const sum = parseSumLine(line);
     const isNeeded = sum !== null && (needed as readonly string[]).includes(sum.path);
     if (isNeeded) continue;
     if (sum === null || listed.has(sum.path) || missing > missingMax) {
-      malformed();
+      addDamage(findings, 'malformed_file', 'SHA256SUMS is not a list of files.');
       break;
     }
     check(sum.path, sum.digest);
@@ -78,16 +76,19 @@ function compareFile(
   written: string,
   findings: Findings,
 ): boolean {
-  try {
-    const digest = bundle.digest(path);
-    if (digest === null) addDamage(findings, 'missing_file', `The file ${path} is missing.`);
-    else if (digest !== '') compareDigest(path, digest, written, findings);
-    return digest !== null;
-  } catch (error) {
-    if (!(error instanceof FormatError)) throw error;
-    addDamage(findings, 'malformed_file', `A file of the bundle cannot be read: ${error.message}.`);
-    return true;
-  }
+  const read = orFinding(findings, () => ({ digest: bundle.digest(path) }));
+  if (read === null) return true;
+  const { digest } = read;
+  if (digest === null) addDamage(findings, 'missing_file', `The file ${path} is missing.`);
+  else if (digest !== '') compareDigest(path, digest, written, findings);
+  return digest !== null;
+}
+
+/** What `read` returns; null, with a finding, for a file of the bundle that is malformed. */
+export function orFinding<T>(findings: Findings, read: () => T): T | null {
+  return readOrNull(read, ({ message }) =>
+    addDamage(findings, 'malformed_file', `A file of the bundle cannot be read: ${message}.`),
+  );
 }
 
 /** Adds a finding if a file's digest differs from the written one. */

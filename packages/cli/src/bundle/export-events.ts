@@ -2,9 +2,9 @@ import type { BodyPage, IndelibleClient } from '@indelible/client';
 import {
   type Checkpoint,
   type ErasureRecord,
-  FormatError,
   formatTimestamp,
   parseBodyLine,
+  readOrNull,
   ServiceRecords,
   type WithholdableSegment,
   withholdSegments,
@@ -77,12 +77,8 @@ const actionMarks = ['delete', 'erase', 'reopen'].map((name) => Buffer.from(`"ac
 
 function recordsIn(line: Buffer): ServiceRecords {
   const records = new ServiceRecords();
-  if (!line.includes(serviceMark) || !actionMarks.some((mark) => line.includes(mark)))
-    return records;
-  try {
-    records.take(parseBodyLine(line).event);
-  } catch (error) {
-    if (!(error instanceof FormatError)) throw error;
+  if (line.includes(serviceMark) && actionMarks.some((mark) => line.includes(mark))) {
+    readOrNull(() => records.take(parseBodyLine(line).event));
   }
   return records;
 }

@@ -3,10 +3,10 @@ import {
   type BodyCounts,
   clockSlackMs,
   type Findings,
-  FormatError,
   type Plan,
   type Plans,
   parseTimestamp,
+  readOrNull,
   ServiceRecords,
 } from '@indelible/protocol';
 import { addDamage } from '../verify/damage.ts';
@@ -21,7 +21,7 @@ import {
   trustedCheckpoint,
 } from '../verify/trusted-checkpoint.ts';
 import { BundleFiles } from './bundle-files.ts';
-import { checkFiles, compareDigest } from './check-files.ts';
+import { checkFiles, compareDigest, orFinding } from './check-files.ts';
 import { bundleFiles, type Manifest, parseManifest } from './manifest.ts';
 
 /** A table or receipt to compare with a bundle. */
@@ -192,7 +192,7 @@ async function checkpointOf(
   pinned: readonly string[],
   findings: Findings,
 ): Promise<SignedCheckpoint | null> {
-  const note = orNull(() => bundle.checkpoint());
+  const note = readOrNull(() => bundle.checkpoint());
   if (note === null) return null; // a finding already
   const keys = orFinding(findings, () => bundle.vkeys());
   if (pinned.length > 0) {
@@ -209,23 +209,4 @@ function compareWithManifest(signed: SignedCheckpoint, manifest: Manifest, findi
     `The manifest states ${manifest.size} entries of ${manifest.origin}, the checkpoint ` +
     `${size} of ${origin}.`;
   addDamage(findings, 'malformed_file', message);
-}
-
-function orFinding<T>(findings: Findings, read: () => T): T | null {
-  try {
-    return read();
-  } catch (error) {
-    if (!(error instanceof FormatError)) throw error;
-    addDamage(findings, 'malformed_file', `A file of the bundle cannot be read: ${error.message}.`);
-    return null;
-  }
-}
-
-function orNull<T>(read: () => T | null): T | null {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof FormatError) return null;
-    throw error;
-  }
 }

@@ -1,7 +1,7 @@
 import type { Finding } from '@indelible/server';
 import type { Command } from 'commander';
 import { requireReachable } from '../connection.ts';
-import { type Environment, exitCodes, type Io } from '../io.ts';
+import { type Environment, exitCodes, type Io, sentenceOf } from '../io.ts';
 import { jsonLine, visible } from '../text.ts';
 
 export function doctorCommand(program: Command, io: Io): void {
@@ -25,8 +25,7 @@ async function readiness(url: string, env: Environment): Promise<Finding> {
     await requireReachable({ url }, env);
     return { check: 'service', level: 'ok', detail: `${url} can record and read` };
   } catch (error) {
-    const detail = error instanceof Error ? error.message : String(error);
-    return { check: 'service', level: 'fail', detail };
+    return { check: 'service', level: 'fail', detail: sentenceOf(error) };
   }
 }
 

@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import type { Command } from 'commander';
-import { type Io, print, UsageError } from '../io.ts';
+import { type Io, print, sentenceOf, UsageError } from '../io.ts';
 import { jsonLine, visible } from '../text.ts';
 
 export function keygenCommand(program: Command, io: Io): void {
@@ -25,11 +25,7 @@ function writeSecret(path: string, text: string): void {
     fd = openSync(path, 'wx', 0o600);
   } catch (error) {
     const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST';
-    const reason = exists
-      ? 'the file exists already'
-      : error instanceof Error
-        ? error.message
-        : error;
+    const reason = exists ? 'the file exists already' : sentenceOf(error);
     throw new UsageError(`${path} cannot be made: ${reason}`);
   }
   writeSync(fd, text);

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { FindingError, type Io } from '../io.ts';
-import { loadServer, sentenceOf } from '../server.ts';
+import { FindingError, type Io, sentenceOf } from '../io.ts';
+import { loadServer } from '../server.ts';
 import { jsonLine } from '../text.ts';
 
 export function migrateCommand(program: Command, io: Io): void {

@@ -9,7 +9,7 @@ import {
   withConnection,
   withOperator,
 } from '../connection.ts';
-import { type Io, print, UsageError } from '../io.ts';
+import { type Io, print, sentenceOf, UsageError } from '../io.ts';
 import { showWork } from '../progress.ts';
 import { grouped, jsonLine, visible } from '../text.ts';
 
@@ -103,8 +103,7 @@ function ruleIn(file: string): AlertRuleInput {
   try {
     return JSON.parse(readFileSync(file === '-' ? 0 : file, 'utf8'));
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`${file} is no rule as JSON: ${reason}`);
+    throw new UsageError(`${file} is no rule as JSON: ${sentenceOf(error)}`);
   }
 }
 

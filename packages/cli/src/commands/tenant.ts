@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { IndelibleError, type Tenant } from '@indelible/client';
+import type { Tenant } from '@indelible/client';
 import type { Locale, Plan } from '@indelible/protocol';
 import type { Command } from 'commander';
 import {
   type ConnectionOptions,
   connect,
+  nullWhenMissing,
   tenantIdArgument,
   withConnection,
   withOperator,
@@ -60,11 +61,6 @@ async function createTenant(name: string, options: CreateOptions, io: Io) {
     ...(timeZone === undefined ? {} : { timeZone }),
   });
   show(tenant, options, io);
-}
-
-function nullWhenMissing(error: unknown): null {
-  if (error instanceof IndelibleError && error.code === 'not_found') return null;
-  throw error;
 }
 
 async function listTenants(options: ConnectionOptions, io: Io) {

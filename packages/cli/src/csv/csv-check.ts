@@ -4,14 +4,13 @@ import {
   csvEventOf,
   csvHeader,
   csvRow,
-  type EventBody,
   type EventFilter,
   eventFields,
   eventMatches,
-  FormatError,
   formerCsvRow,
   isCsvColumn,
   parseBodyLine,
+  readOrNull,
   resolvedFilter,
   uuidFromEventId,
   withheldSegments,
@@ -45,7 +44,7 @@ export function csvCheck(options: CsvOptions): BundleCheck {
     what: 'csv',
     subject: path,
     onLine(line) {
-      const body = bodyOrNull(line);
+      const body = readOrNull(() => parseBodyLine(line));
       if (body === null) return; // a finding of the bundle already
       const { event } = body;
       resolved ??= resolvedFilter(filter, event.tenantId);
@@ -64,15 +63,6 @@ export function csvCheck(options: CsvOptions): BundleCheck {
     },
     close: () => index.close(),
   };
-}
-
-function bodyOrNull(line: Uint8Array): EventBody | null {
-  try {
-    return parseBodyLine(line);
-  } catch (error) {
-    if (error instanceof FormatError) return null;
-    throw error;
-  }
 }
 
 /** A filter by what the bundle withholds cannot be checked. */

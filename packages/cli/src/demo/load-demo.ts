@@ -1,9 +1,5 @@
-import {
-  type EventInput,
-  type IndelibleClient,
-  IndelibleError,
-  type TenantSettings,
-} from '@indelible/client';
+import type { EventInput, IndelibleClient, TenantSettings } from '@indelible/client';
+import { nullWhenMissing } from '../connection.ts';
 import type { Cast } from './contact-center.ts';
 import { demoHistory } from './history.ts';
 
@@ -73,7 +69,8 @@ export async function loadDemo(
 ): Promise<void> {
   const missing: DemoTenant[] = [];
   for (const tenant of demoTenants) {
-    if (!(await exists(client, tenant.cast.tenantId))) missing.push(tenant);
+    const known = await client.tenants.get(tenant.cast.tenantId).catch(nullWhenMissing);
+    if (known === null) missing.push(tenant);
   }
   const histories = missing.map(({ cast, seed }) => demoHistory(cast, seed, nowMs));
   const total = histories.reduce((sum, events) => sum + events.length, 0);
@@ -97,14 +94,4 @@ async function recordAll(client: IndelibleClient, batch: readonly EventInput[]):
   const results = await client.recordBatch(batch);
   const refused = results.find(({ status }) => status === 'rejected');
   if (refused) throw new Error(`a demonstration event was refused: ${refused.error?.detail}`);
-}
-
-async function exists(client: IndelibleClient, tenantId: string): Promise<boolean> {
-  try {
-    await client.tenants.get(tenantId);
-    return true;
-  } catch (error) {
-    if (error instanceof IndelibleError && error.code === 'not_found') return false;
-    throw error;
-  }
 }

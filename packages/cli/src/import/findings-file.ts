@@ -1,6 +1,6 @@
 import { accessSync, closeSync, constants, openSync, realpathSync, writeSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { UsageError } from '../io.ts';
+import { sentenceOf, UsageError } from '../io.ts';
 import { jsonLine } from '../text.ts';
 
 /**
@@ -22,7 +22,7 @@ export class FindingsFile {
       this.#fd ??= openSync(this.path, 'w', 0o600);
       writeSync(this.#fd, jsonLine(value));
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = sentenceOf(error);
       throw new UsageError(`${this.path} cannot be written (${reason}); name one with --rejects`);
     }
   }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ExportJob, type IndelibleClient, IndelibleError } from '@indelible/client';
+import type { ExportJob, IndelibleClient } from '@indelible/client';
+import { nullWhenMissing } from '../connection.ts';
 import { FindingError } from '../io.ts';
 import type { Progress } from '../verify/log-source.ts';
 import { PartFile, type TableTerms } from './part-file.ts';
@@ -38,7 +39,7 @@ async function jobFor(
   terms: TableTerms,
 ): Promise<ExportJob> {
   if (file.exportId !== null) {
-    const begun = await client.exports.get(file.exportId).catch(nullWhenGone);
+    const begun = await client.exports.get(file.exportId).catch(nullWhenMissing);
     if (begun && ['queued', 'running', 'ready'].includes(begun.status)) return begun;
     file.discard();
   }
@@ -46,11 +47,6 @@ async function jobFor(
   const job = await client.exports.create({ format, filters, ...(columns && { columns }) });
   file.begin(job.id);
   return job;
-}
-
-function nullWhenGone(error: unknown): null {
-  if (error instanceof IndelibleError && ['not_found', 'gone'].includes(error.code)) return null;
-  throw error;
 }
 
 /** Waits until the service has finished it. */

@@ -4,9 +4,9 @@ import {
   EntryPass,
   type Finding,
   type Findings,
-  FormatError,
   type OnTile,
   parseEntryTile,
+  readOrNull,
   tileFinding,
   tilePath,
   tileWidth,
@@ -167,14 +167,13 @@ async function* entryTiles({ source, checkpoint, findings }: EntriesWanted) {
 }
 
 function entriesOf(bytes: Uint8Array, width: number, index: number, findings: Findings) {
-  try {
-    return parseEntryTile(bytes, width);
-  } catch (error) {
-    if (!(error instanceof FormatError)) throw error;
-    const message = `The entry tile ${index} cannot be read: ${error.message}.`;
-    addDamage(findings, 'malformed_tile', message, { sequence: index * tileWidth });
-    return null;
-  }
+  return readOrNull(
+    () => parseEntryTile(bytes, width),
+    (error) => {
+      const message = `The entry tile ${index} cannot be read: ${error.message}.`;
+      addDamage(findings, 'malformed_tile', message, { sequence: index * tileWidth });
+    },
+  );
 }
 
 /** The entries of an incomplete tile before its first gap, to find where the gap begins. */

@@ -2,17 +2,14 @@ import type { IndelibleClient } from '@indelible/client';
 import {
   type Checkpoint,
   type Findings,
-  FormatError,
   formerCheckpoints,
-  parseCheckpoint,
-  parseNote,
   type ReopenRecord,
   type ServiceRecords,
 } from '@indelible/protocol';
 import { addDamage } from './damage.ts';
 import type { SeenCheckpoint } from './seen-checkpoints.ts';
 import { keysFor } from './service-log.ts';
-import { trustedCheckpoint } from './trusted-checkpoint.ts';
+import { claimedCheckpoint, trustedCheckpoint } from './trusted-checkpoint.ts';
 
 /** A log that this machine knows under another name. */
 export interface Reopened {
@@ -105,7 +102,7 @@ async function recordOf(
   for await (const event of client.list({ ...query, includeState: true })) {
     if (event.recordedBy.kind !== 'service') continue;
     for (const note of formerCheckpoints(event.after ?? {})) {
-      const published = checkpointIn(note);
+      const published = claimedCheckpoint(note);
       if (published?.origin !== origin) continue;
       return { record: { sequence: event.sequence, note }, published };
     }
@@ -116,15 +113,6 @@ async function recordOf(
 // A pinned key belongs to one log's name; the service states the keys of the other name.
 function vkeysOf(origin: string, vkeys: readonly string[]): string[] {
   return vkeys.filter((vkey) => vkey.startsWith(`${origin}+`));
-}
-
-function checkpointIn(note: string): Checkpoint | null {
-  try {
-    return parseCheckpoint(parseNote(note).text);
-  } catch (error) {
-    if (error instanceof FormatError) return null;
-    throw error;
-  }
 }
 
 // No checkpoint that this machine saw can be newer than the last published one.

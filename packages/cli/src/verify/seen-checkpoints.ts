@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Checkpoint, parseCheckpoint, parseNote } from '@indelible/protocol';
-import { type Environment, FindingError, UsageError } from '../io.ts';
+import { type Environment, FindingError, sentenceOf, UsageError } from '../io.ts';
 
 /** A checkpoint with which this machine has compared a whole log. */
 export interface SeenCheckpoint {
@@ -70,7 +70,7 @@ export class SeenCheckpoints {
       if (isAbsent(error)) return [];
       throw new FindingError(
         `${this.#path}, which holds the checkpoints that this machine verified, cannot be read ` +
-          `(${reasonOf(error)}); move it away to begin anew`,
+          `(${sentenceOf(error)}); move it away to begin anew`,
       );
     }
   }
@@ -93,7 +93,7 @@ export class SeenCheckpoints {
       renameSync(draft, this.#path);
     } catch (error) {
       throw new UsageError(
-        `the checkpoint cannot be kept in ${this.#folder} (${reasonOf(error)}); name a folder with --state`,
+        `the checkpoint cannot be kept in ${this.#folder} (${sentenceOf(error)}); name a folder with --state`,
       );
     }
   }
@@ -110,8 +110,4 @@ function hostOf(origin: string): string {
 function isAbsent(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return code === 'ENOENT' || code === 'ENOTDIR';
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

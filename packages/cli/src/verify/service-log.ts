@@ -2,7 +2,7 @@ import { type IndelibleClient, IndelibleError, type LogKeys } from '@indelible/c
 import type { Checkpoint, Findings } from '@indelible/protocol';
 import type { TileSource } from './log-source.ts';
 import {
-  claimedOrigin,
+  claimedCheckpoint,
   type Keys,
   keyWindowsOf,
   type SignedCheckpoint,
@@ -36,8 +36,8 @@ export async function keysFor(
   note: Uint8Array,
   pinned: readonly string[],
 ): Promise<Keys> {
-  const origin = claimedOrigin(note);
-  const keys = origin === null ? [] : await statedKeys(client, origin);
+  const claimed = claimedCheckpoint(note);
+  const keys = claimed === null ? [] : await statedKeys(client, claimed.origin);
   const windows = keyWindowsOf(keys);
   if (pinned.length > 0) return { source: 'pinned', vkeys: [...pinned], windows };
   return { source: 'service', vkeys: keys.map(({ vkey }) => vkey), windows };

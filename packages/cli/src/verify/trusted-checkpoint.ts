@@ -9,6 +9,7 @@ import {
   parseNote,
   parseTimestamp,
   parseVerifierKey,
+  readOrNull,
 } from '@indelible/protocol';
 import { addDamage } from './damage.ts';
 import type { EntryFile } from './entry-file.ts';
@@ -40,14 +41,9 @@ export interface SignedCheckpoint {
   signedBy: string[];
 }
 
-/** The origin in an unverified note, for requesting its keys; null if it is not a checkpoint. */
-export function claimedOrigin(note: Uint8Array): string | null {
-  try {
-    return parseCheckpoint(parseNote(note).text).origin;
-  } catch (error) {
-    if (error instanceof FormatError) return null;
-    throw error;
-  }
+/** The checkpoint in an unverified note; null if it has none. */
+export function claimedCheckpoint(note: Uint8Array | string): Checkpoint | null {
+  return readOrNull(() => parseCheckpoint(parseNote(note).text));
 }
 
 /** The checkpoint of a note if one of the keys has signed it; otherwise null, and a finding. */

@@ -2,7 +2,6 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import type { IndelibleClient } from '@indelible/client';
 import {
   type Findings,
-  FormatError,
   formatHex,
   formatTimestamp,
   inclusionProof,
@@ -10,6 +9,7 @@ import {
   leafHash,
   parseEventProof,
   proofLimits,
+  readOrNull,
   uuidFromEventId,
   uuidTimeMs,
   verifyEventProof,
@@ -70,19 +70,12 @@ interface Run {
 async function judgeByProof(run: Run, proof: Uint8Array): Promise<Judged> {
   const { client, receipt, findings } = run;
   const position = { sequence: receipt.sequence, eventId: receipt.id };
-  let parsed: ReturnType<typeof parseEventProof>;
-  try {
-    parsed = parseEventProof(proof);
-  } catch (error) {
-    if (!(error instanceof FormatError)) throw error;
-    addDamage(
-      findings,
-      'receipt_unproven',
-      `The proof cannot be read: ${error.message}.`,
-      position,
-    );
-    return { signed: null, follows: [] };
-  }
+  const parsed = readOrNull(
+    () => parseEventProof(proof),
+    ({ message }) =>
+      addDamage(findings, 'receipt_unproven', `The proof cannot be read: ${message}.`, position),
+  );
+  if (parsed === null) return { signed: null, follows: [] };
   const note = new TextEncoder().encode(parsed.checkpoint);
   const keys = await keysFor(client, note, run.vkeys);
   const signed = await trustedCheckpoint(note, keys, findings);

@@ -3,11 +3,11 @@ import {
   type Checkpoint,
   equalBytes,
   type Findings,
-  FormatError,
   leafHash,
   type Plan,
   type Plans,
   parseEventProof,
+  readOrNull,
   ServiceRecords,
   tileWidth,
 } from '@indelible/protocol';
@@ -216,11 +216,8 @@ async function fitsProof(
   const id = file.eventIdAt(sequence);
   const leaf = leafHash(sha, file.at(sequence));
   if (id === null) return true;
-  try {
-    const proof = await client.log.proof(id).catch(nullWhenFailed);
-    return proof === null || equalBytes(parseEventProof(proof).leafHash, leaf);
-  } catch (error) {
-    if (error instanceof FormatError) return true; // says nothing about this entry
-    throw error;
-  }
+  const proof = await client.log.proof(id).catch(nullWhenFailed);
+  const parsed = proof && readOrNull(() => parseEventProof(proof));
+  // Without a proof nothing is said about this entry.
+  return parsed === null || equalBytes(parsed.leafHash, leaf);
 }

@@ -109,3 +109,17 @@ export function decodeUtf8(source: string | Uint8Array, what: string): string {
 export class FormatError extends RangeError {
   override name = 'FormatError';
 }
+
+/** What `read` returns; null for malformed input, of which `report` is told. */
+export function readOrNull<T>(
+  read: () => T,
+  report: (error: FormatError) => void = () => {},
+): T | null {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error;
+    report(error);
+    return null;
+  }
+}
