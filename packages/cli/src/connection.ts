@@ -5,10 +5,12 @@ import {
   createClient,
   type IndelibleClient,
   IndelibleError,
+  type Retry,
 } from '@indelible/client';
 import { createCatalogue, isUuid, type Plans, parseCatalogueFile } from '@indelible/protocol';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type Environment, type Io, sentenceOf, UsageError } from './io.ts';
+import type { Progress } from './verify/log-source.ts';
 
 /** Options that name the service and the credential. */
 export interface ConnectionOptions {
@@ -70,6 +72,12 @@ export function connect(
       ...more,
     }),
   );
+}
+
+/** A client for long work: it tries again for minutes, and says why. */
+export function connectPatiently(options: ConnectionOptions, io: Io, progress: Progress) {
+  const onRetry = ({ error }: Retry) => progress.note(error.message);
+  return connect(options, io, { attempts: 10, timeoutMs: 60_000, onRetry });
 }
 
 /** For calls that ask whether something exists. */

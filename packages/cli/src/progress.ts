@@ -1,4 +1,4 @@
-import type { Terminal } from './io.ts';
+import type { Io, Terminal } from './io.ts';
 import { grouped } from './text.ts';
 import type { Progress } from './verify/log-source.ts';
 
@@ -21,8 +21,20 @@ export interface Shown {
   stop(): void;
 }
 
-/** Shows the stages of a command until `stop`. */
-export async function showProgress(stream: Terminal): Promise<Progress & { stop(): void }> {
+/** Shows the stages of `work` until it ends. */
+export async function withProgress<T>(
+  { stderr }: Pick<Io, 'stderr'>,
+  work: (progress: Progress) => Promise<T>,
+): Promise<T> {
+  const progress = await showProgress(stderr);
+  try {
+    return await work(progress);
+  } finally {
+    progress.stop();
+  }
+}
+
+async function showProgress(stream: Terminal): Promise<Progress & { stop(): void }> {
   const work = { name: '', total: null as number | null, done: 0 };
   const shown = await showWork(stream, {
     counts() {

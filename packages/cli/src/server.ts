@@ -1,4 +1,4 @@
-import { type Environment, FindingError, sentenceOf, UsageError } from './io.ts';
+import { type Environment, FindingError, type Io, sentenceOf, UsageError } from './io.ts';
 
 /**
  * The server's functions; only commands that work on its database load them. Throws UsageError for
@@ -12,6 +12,14 @@ export async function loadServer(env: Environment) {
     throw new UsageError(sentenceOf(error));
   }
   return server;
+}
+
+/** Runs a function of the server; its errors mean that the command found a problem. */
+export async function onServer<T>(
+  { env }: Io,
+  run: (server: Awaited<ReturnType<typeof loadServer>>) => Promise<T>,
+): Promise<T> {
+  return run(await loadServer(env)).catch(asFinding);
 }
 
 /** Later errors of the server: the command ran and found a problem. */

@@ -3,8 +3,8 @@ import type { Command } from 'commander';
 import { verifyArchive } from '../archive/verify-archive.ts';
 import { plansOf, tenantIdArgument } from '../connection.ts';
 import { exitCodes, FindingError, type Io, print, UsageError } from '../io.ts';
-import { showProgress } from '../progress.ts';
-import { asFinding, loadServer } from '../server.ts';
+import { withProgress } from '../progress.ts';
+import { loadServer, onServer } from '../server.ts';
 import { grouped, jsonLine, visible } from '../text.ts';
 import { reportText } from '../verify/report-text.ts';
 import { vkeyArgument } from './verify.ts';
@@ -37,8 +37,8 @@ export function archiveCommand(program: Command, io: Io): void {
     (options: ArchiveOptions) => run(io, options),
   );
   add('list', 'list the parts in the archive').action(async (options: ArchiveOptions) => {
-    const { listArchive } = await loadServer(io.env);
-    const parts = await listArchive(io.env, options.tenant ?? null).catch(asFinding);
+    const { tenant = null } = options;
+    const parts = await onServer(io, ({ listArchive }) => listArchive(io.env, tenant));
     await print(io, options.json ? jsonLine({ segments: parts }) : partsText(parts));
   });
   archive
@@ -47,8 +47,7 @@ export function archiveCommand(program: Command, io: Io): void {
     .requiredOption('--tenant <id>', 'this tenant', tenantIdArgument)
     .option('--json', 'print JSON')
     .action(async ({ tenant = '', json = false }: ArchiveOptions) => {
-      const { forgetArchive } = await loadServer(io.env);
-      await forgetArchive(io.env, tenant).catch(asFinding);
+      await onServer(io, ({ forgetArchive }) => forgetArchive(io.env, tenant));
       const text = 'the next run archives this log from its first entry on\n';
       await print(io, json ? jsonLine({ forgotten: tenant }) : text);
     });
@@ -64,8 +63,7 @@ export function archiveCommand(program: Command, io: Io): void {
 }
 
 async function run(io: Io, { tenant = null, json }: RunOptions): Promise<void> {
-  const { archiveLog } = await loadServer(io.env);
-  const archived = await archiveLog(io.env, tenant).catch(asFinding);
+  const archived = await onServer(io, ({ archiveLog }) => archiveLog(io.env, tenant));
   if (archived === null)
     throw new FindingError('another process is archiving; retry when it has finished');
   if (tenant !== null && archived.length === 0) {
@@ -94,10 +92,10 @@ async function verify(
   { tenant = null, vkey = [], json = false }: RunOptions & { vkey?: string[] },
 ): Promise<void> {
   const location = where ?? (await ownArchive(io));
-  const progress = await showProgress(io.stderr);
-  const report = await verifyArchive(location, {
-    ...{ tenantId: tenant, vkeys: vkey, plans: plansOf(io.env), progress },
-  }).finally(() => progress.stop());
+  const options = { tenantId: tenant, vkeys: vkey, plans: plansOf(io.env) };
+  const report = await withProgress(io, (progress) =>
+    verifyArchive(location, { ...options, progress }),
+  );
   await print(io, json ? jsonLine(report) : reportText(report));
   io.exitCode = report.result === 'intact' ? exitCodes.fine : exitCodes.finding;
 }
@@ -113,10 +111,11 @@ async function restore(
         'stop the service, then run it with --yes',
     );
   }
-  const { restoreArchive } = await loadServer(io.env);
   const location = where ?? (await ownArchive(io));
   const options = { tenantId: tenant ?? null, vkeys: vkey };
-  const restored = await restoreArchive(io.env, location, options).catch(asFinding);
+  const restored = await onServer(io, ({ restoreArchive }) =>
+    restoreArchive(io.env, location, options),
+  );
   await print(io, json ? jsonLine(restored) : restoredText(restored));
 }
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Io } from '../io.ts';
-import { asFinding, loadServer } from '../server.ts';
+import { onServer } from '../server.ts';
 import { jsonLine } from '../text.ts';
 
 /** `indelible backup` and `restore-backup`: the embedded database, with what belongs to it. */
@@ -11,8 +11,7 @@ export function backupCommand(program: Command, io: Io): void {
     .argument('<folder>', 'of the backup; must not exist')
     .option('--json', 'print JSON')
     .action(async (folder: string, { json = false }: { json?: boolean }) => {
-      const { backUp } = await loadServer(io.env);
-      const { madeAt } = await backUp(io.env, folder).catch(asFinding);
+      const { madeAt } = await onServer(io, ({ backUp }) => backUp(io.env, folder));
       io.stdout.write(json ? jsonLine({ folder, madeAt }) : `the backup is in ${folder}\n`);
     });
   program
@@ -21,8 +20,9 @@ export function backupCommand(program: Command, io: Io): void {
     .argument('<folder>', 'of the backup')
     .option('--json', 'print JSON')
     .action(async (folder: string, { json = false }: { json?: boolean }) => {
-      const { restoreBackup } = await loadServer(io.env);
-      const { madeAt, dataDir, objects } = await restoreBackup(io.env, folder).catch(asFinding);
+      const { madeAt, dataDir, objects } = await onServer(io, ({ restoreBackup }) =>
+        restoreBackup(io.env, folder),
+      );
       const kept = objects ? 'database, secrets and objects' : 'database and secrets';
       const text =
         `${dataDir} has ${kept} of the backup of ${madeAt}; ` +

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { FindingError, type Io } from '../io.ts';
-import { asFinding, loadServer } from '../server.ts';
+import { onServer } from '../server.ts';
 
 const help = `
 Runs as the owner of the database (DATABASE_OWNER_URL), on the coordinator of a Citus cluster, while no
@@ -14,9 +14,10 @@ export function distributeCommand(program: Command, io: Io): void {
     .addHelpText('after', help)
     .option('--shards <count>', 'shards of each table: 2 to 4 for each planned node', count, 32)
     .action(async ({ shards }: { shards: number }) => {
-      const { distributeDatabase } = await loadServer(io.env);
       const say = (line: string) => io.stdout.write(`${line}\n`);
-      const { logs, damage } = await distributeDatabase(io.env, shards, say).catch(asFinding);
+      const { logs, damage } = await onServer(io, ({ distributeDatabase }) =>
+        distributeDatabase(io.env, shards, say),
+      );
       if (damage.length > 0) throw new FindingError(damage.join('\n'));
       say(`${logs} ${logs === 1 ? 'log' : 'logs'} checked: all entries are stored`);
     });

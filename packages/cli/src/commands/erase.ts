@@ -10,7 +10,7 @@ import { type Command, Option } from 'commander';
 import { tenantIdArgument } from '../connection.ts';
 import { type Io, print, UsageError } from '../io.ts';
 import { offboardWithBundle, showOffboarding } from '../offboarding/offboard.ts';
-import { asFinding, loadServer } from '../server.ts';
+import { loadServer, onServer } from '../server.ts';
 import { grouped, jsonLine, visible } from '../text.ts';
 
 const help = `
@@ -93,13 +93,13 @@ function targetOf({ tenant, actor, event, segment, bundle }: Options): ErasureTa
 }
 
 async function erase(target: ErasureTarget, options: Options, io: Io): Promise<void> {
-  const { erasurePlan, eraseNow } = await loadServer(io.env);
   const { yes = false, json = false } = options;
   if (yes) {
-    const erased = await eraseNow(io.env, target, requesterOf(options)).catch(asFinding);
+    const requester = requesterOf(options);
+    const erased = await onServer(io, ({ eraseNow }) => eraseNow(io.env, target, requester));
     return print(io, json ? jsonLine({ done: true, ...erased }) : erasedText(erased));
   }
-  const plan = await erasurePlan(io.env, target).catch(asFinding);
+  const plan = await onServer(io, ({ erasurePlan }) => erasurePlan(io.env, target));
   const events = plan.events.map(eventIdFromUuid);
   await print(io, json ? jsonLine({ done: false, ...plan, events }) : planText(plan));
 }

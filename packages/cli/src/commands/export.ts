@@ -11,14 +11,14 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Exported, exportBundle } from '../bundle/export-bundle.ts';
 import {
   type ConnectionOptions,
-  connect,
+  connectPatiently,
   tenantIdArgument,
   withConnection,
   withOperator,
 } from '../connection.ts';
 import { type CriteriaOptions, criteriaOf, filterOf, withCriteria } from '../csv/filter-options.ts';
 import { exitCodes, type Io, print, UsageError } from '../io.ts';
-import { showProgress } from '../progress.ts';
+import { withProgress } from '../progress.ts';
 import { exportTable } from '../table/export-table.ts';
 import type { TableTerms } from '../table/part-file.ts';
 import { grouped, jsonLine, visible } from '../text.ts';
@@ -95,8 +95,8 @@ async function runTable(options: ExportCommandOptions, io: Io): Promise<void> {
   if (!output) throw new UsageError('name a table with --output, or a --bundle');
   if (options.withhold.length > 0) throw new UsageError('--withhold is for a --bundle');
   const terms = termsOf(options, output);
-  const job = await withProgress(options, io, (client, progress) =>
-    exportTable(client, output, terms, progress),
+  const job = await withProgress(io, (progress) =>
+    exportTable(connectPatiently(options, io, progress), output, terms, progress),
   );
   const { id, rowsDone: rows, bytes, sha256 } = job;
   await print(
@@ -126,32 +126,12 @@ async function runBundle(options: ExportCommandOptions, io: Io): Promise<void> {
   if (tenantId === undefined) throw new UsageError('a bundle needs --tenant: it holds one log');
   if (filterOf(options) !== null)
     throw new UsageError('a bundle holds a whole log: remove the filters');
-  const exported = await withProgress(options, io, (client, progress) =>
-    exportBundle(client, { tenantId, folder, withhold, progress }),
+  const exported = await withProgress(io, (progress) =>
+    exportBundle(connectPatiently(options, io, progress), { tenantId, folder, withhold, progress }),
   );
   await print(io, options.json ? jsonLine(jsonOf(folder, exported)) : textOf(folder, exported));
   const isFine = exported.findings.count() === 0;
   io.exitCode = isFine ? exitCodes.fine : exitCodes.finding;
-}
-
-type Shown = Awaited<ReturnType<typeof showProgress>>;
-
-async function withProgress<T>(
-  options: ExportCommandOptions,
-  io: Io,
-  work: (client: ReturnType<typeof connect>, progress: Shown) => Promise<T>,
-): Promise<T> {
-  const progress = await showProgress(io.stderr);
-  try {
-    const client = connect(options, io, {
-      attempts: 10,
-      timeoutMs: 60_000,
-      onRetry: ({ error }) => progress.note(error.message),
-    });
-    return await work(client, progress);
-  } finally {
-    progress.stop();
-  }
 }
 
 function jsonOf(bundle: string, { manifest, findings }: Exported) {

@@ -4,8 +4,8 @@ import { checkInstallation } from '../fsck/check-installation.ts';
 import { fsckText } from '../fsck/fsck-report.ts';
 import { RunFile } from '../fsck/run-file.ts';
 import { exitCodes, type Io, print } from '../io.ts';
-import { showProgress } from '../progress.ts';
-import { asFinding, loadServer } from '../server.ts';
+import { withProgress } from '../progress.ts';
+import { onServer } from '../server.ts';
 import { jsonLine } from '../text.ts';
 
 const help = `
@@ -28,15 +28,13 @@ export function fsckCommand(program: Command, io: Io): void {
     .option('--json', 'print JSON')
     .addHelpText('after', help)
     .action(async ({ resume, json = false }: { resume?: string; json?: boolean }) => {
-      const { withOwnService } = await loadServer(io.env);
       const run = new RunFile(resume ?? null);
       const plans = plansOf(io.env);
-      const progress = await showProgress(io.stderr);
-      const report = await withOwnService(io.env, (service) =>
-        checkInstallation(service, { run, plans, progress }),
-      )
-        .catch(asFinding)
-        .finally(() => progress.stop());
+      const report = await withProgress(io, (progress) =>
+        onServer(io, ({ withOwnService }) =>
+          withOwnService(io.env, (service) => checkInstallation(service, { run, plans, progress })),
+        ),
+      );
       run.remove();
       await print(io, json ? jsonLine(report) : fsckText(report));
       io.exitCode = report.result === 'intact' ? exitCodes.fine : exitCodes.finding;

@@ -1,7 +1,7 @@
 import type { ReopenedLog } from '@indelible/server';
 import type { Command } from 'commander';
 import { type Io, print, UsageError } from '../io.ts';
-import { asFinding, loadServer } from '../server.ts';
+import { onServer } from '../server.ts';
 import { grouped, jsonLine } from '../text.ts';
 
 const help = `
@@ -33,8 +33,7 @@ export function logCommand(program: Command, io: Io): void {
           'this renames logs permanently, and each verifier will report it; run it with --yes',
         );
       }
-      const { reopenLog } = await loadServer(io.env);
-      const reopened = await reopenLog(io.env, { newStore }).catch(asFinding);
+      const reopened = await onServer(io, ({ reopenLog }) => reopenLog(io.env, { newStore }));
       await print(io, json ? jsonLine({ reopened }) : reopenedText(reopened));
     });
 }

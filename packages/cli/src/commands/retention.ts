@@ -1,7 +1,7 @@
 import type { RetentionPlan, RetentionRun } from '@indelible/server';
 import type { Command } from 'commander';
 import { type Io, print } from '../io.ts';
-import { asFinding, loadServer } from '../server.ts';
+import { onServer } from '../server.ts';
 import { grouped, jsonLine, visible } from '../text.ts';
 
 const help = `
@@ -36,17 +36,15 @@ export function retentionCommand(program: Command, io: Io): void {
 }
 
 async function showPlan(io: Io, json: boolean): Promise<void> {
-  const { retentionPlan } = await loadServer(io.env);
-  const plan = await retentionPlan(io.env).catch(asFinding);
+  const plan = await onServer(io, ({ retentionPlan }) => retentionPlan(io.env));
   await print(io, json ? jsonLine(planJson(plan)) : planText(plan));
 }
 
 async function showRun(io: Io, json: boolean): Promise<void> {
-  const { retentionRun } = await loadServer(io.env);
   const patience = setTimeout(() => io.stderr.write(stillAtIt), stillAtItMs);
-  const run = await retentionRun(io.env)
-    .catch(asFinding)
-    .finally(() => clearTimeout(patience));
+  const run = await onServer(io, ({ retentionRun }) => retentionRun(io.env)).finally(() =>
+    clearTimeout(patience),
+  );
   if (json) await print(io, jsonLine(run === null ? { busy: true } : runJson(run)));
   else
     await print(io, run === null ? 'another process runs retention: nothing done\n' : runText(run));

@@ -6,7 +6,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { banner, firstPanelLink, platformKey } from '../banner.ts';
 import { loadDemo } from '../demo/load-demo.ts';
 import { type Environment, endSoon, exitCodes, type Io, UsageError } from '../io.ts';
-import { showProgress } from '../progress.ts';
+import { withProgress } from '../progress.ts';
 import { asFinding, loadServer } from '../server.ts';
 import { jsonLine } from '../text.ts';
 
@@ -95,21 +95,19 @@ async function serveBeside({ role }: ServeOptions, io: Io): Promise<void> {
 
 /** A service that cannot show what it was started for stops again. */
 async function loadDemoInto(service: Service, io: Io): Promise<void> {
-  const progress = await showProgress(io.stderr);
-  try {
-    const client = createClient({ url: service.url, key: platformKey(service, io.env) });
+  const client = createClient({ url: service.url, key: platformKey(service, io.env) });
+  const loading = withProgress(io, (progress) => {
     let shown = 0;
-    await loadDemo(client, Date.now(), (done, total) => {
+    return loadDemo(client, Date.now(), (done, total) => {
       if (shown === 0) progress.stage('demonstration events', total);
       progress.advance(done - shown);
       shown = done;
     });
-  } catch (error) {
+  });
+  await loading.catch(async (error) => {
     await service.stop();
     throw error;
-  } finally {
-    progress.stop();
-  }
+  });
 }
 
 /**

@@ -8,6 +8,7 @@ import { type BundleCheck, verifyBundle } from '../bundle/verify-bundle.ts';
 import {
   type ConnectionOptions,
   connect,
+  connectPatiently,
   plansOf,
   requireReachable,
   tenantIdArgument,
@@ -18,7 +19,7 @@ import {
 import { csvCheck } from '../csv/csv-check.ts';
 import { type FilterOptions, filterOf, withFilter } from '../csv/filter-options.ts';
 import { type Environment, exitCodes, type Io, print, UsageError } from '../io.ts';
-import { showProgress } from '../progress.ts';
+import { withProgress } from '../progress.ts';
 import { jsonLine, visible } from '../text.ts';
 import { sha } from '../verify/hashing.ts';
 import type { Progress } from '../verify/log-source.ts';
@@ -86,10 +87,9 @@ export function verifyCommand(program: Command, io: Io): void {
   withOperator(withConnection(withFilter(command)))
     .addHelpText('after', help)
     .action(async (subject: string | undefined, options: VerifyOptions) => {
-      const progress = await showProgress(io.stderr);
-      const report = await verify(subject, options, io, progress)
-        .catch(namingReason)
-        .finally(() => progress.stop());
+      const report = await withProgress(io, (progress) =>
+        verify(subject, options, io, progress),
+      ).catch(namingReason);
       await print(io, options.json ? jsonLine(report) : reportText(report));
       io.exitCode = report.result === 'intact' ? exitCodes.fine : exitCodes.finding;
     });
@@ -174,11 +174,7 @@ async function verifyLog(
     progress.note("this is recorded in the tenant's log: use a key of the tenant to avoid that");
   }
   const refusal = await refusalOf(options, io.env);
-  const client = connect({ ...options, tenant: tenantId }, io, {
-    attempts: 10,
-    timeoutMs: 60_000,
-    onRetry: ({ error }) => progress.note(error.message),
-  });
+  const client = connectPatiently({ ...options, tenant: tenantId }, io, progress);
   return verifyTenant(client, {
     tenantId,
     vkeys: options.vkey ?? [],

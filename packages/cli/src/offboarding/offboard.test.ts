@@ -61,7 +61,7 @@ test(
         String(input).endsWith('/events')
           ? Promise.reject(new TypeError('cut off'))
           : own.fetch(input, init);
-      return makeBundle({ ...own, fetch }, { tenantId: id, folder, ...requester }, process.stderr);
+      return makeBundle({ ...own, fetch }, { tenantId: id, folder, ...requester }, process);
     });
     await expect(cutOff).rejects.toThrow();
     expect([existsSync(folder), existsSync(`${folder}.part`)]).toEqual([false, true]);

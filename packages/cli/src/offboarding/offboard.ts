@@ -7,8 +7,8 @@ import { exportBundle } from '../bundle/export-bundle.ts';
 import { bundleFiles, parseManifest } from '../bundle/manifest.ts';
 import { verifyBundle } from '../bundle/verify-bundle.ts';
 import { plansOf } from '../connection.ts';
-import { FindingError, type Io, print, type Terminal, UsageError } from '../io.ts';
-import { showProgress } from '../progress.ts';
+import { FindingError, type Io, print, UsageError } from '../io.ts';
+import { withProgress } from '../progress.ts';
 import { asFinding } from '../server.ts';
 import { aligned, grouped, jsonLine, visible } from '../text.ts';
 
@@ -48,7 +48,7 @@ export async function offboardWithBundle(
   const begun = await offboardingOf(io.env, tenantId).catch(asFinding);
   const left = await withOwnService(io.env, async (service) => {
     if (begun === null && !existsSync(folder)) {
-      await makeBundle(service, { tenantId, folder, ...requester }, io.stderr);
+      await makeBundle(service, { tenantId, folder, ...requester }, io);
     }
     const bundle = begun?.bundle ?? (await verifiedBundle(folder, tenantId, io));
     const offboarding = { tenantId, bundle, ...requester };
@@ -106,7 +106,7 @@ interface BundleToMake {
 export async function makeBundle(
   { fetch, key }: OwnService,
   { tenantId, folder, reason, operatorEmail }: BundleToMake,
-  stderr: Terminal,
+  io: Pick<Io, 'stderr'>,
 ): Promise<void> {
   const identity = { url: 'http://localhost', key, tenantId, reason, operatorEmail };
   const client = createClient({ ...identity, fetch, timeoutMs: 60_000 });
@@ -115,9 +115,9 @@ export async function makeBundle(
       'the tenant is under legal hold, so nothing of it can be erased: lift the hold first',
     );
   }
-  const progress = await showProgress(stderr);
-  const made = exportBundle(client, { tenantId, folder, withhold: [], progress });
-  const { findings } = await made.finally(() => progress.stop());
+  const { findings } = await withProgress(io, (progress) =>
+    exportBundle(client, { tenantId, folder, withhold: [], progress }),
+  );
   const [first] = findings.kept();
   if (first !== undefined) throw new FindingError(`the log is damaged. ${first.message}`);
 }
@@ -127,10 +127,9 @@ async function verifiedBundle(folder: string, tenantId: string, io: Io) {
   if (!existsSync(join(folder, bundleFiles.manifest))) {
     throw new UsageError(`${folder} exists and is not a bundle; name another folder`);
   }
-  const progress = await showProgress(io.stderr);
   const plans = plansOf(io.env);
-  const report = await verifyBundle(folder, { vkeys: [], plan: null, plans, progress }).finally(
-    () => progress.stop(),
+  const report = await withProgress(io, (progress) =>
+    verifyBundle(folder, { vkeys: [], plan: null, plans, progress }),
   );
   if (report.result !== 'intact')
     throw new FindingError(`the bundle is not complete. ${report.summary}`);

@@ -96,7 +96,7 @@ async function fetchFile(
       }
     }
     file.close();
-    if ((await file.digest()) === job.sha256) return;
+    if (file.digest() === job.sha256) return;
     if (isLast || have === 0) break;
     file.empty();
   }

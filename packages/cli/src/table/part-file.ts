@@ -1,9 +1,7 @@
-import { createHash } from 'node:crypto';
 import {
   accessSync,
   closeSync,
   constants,
-  createReadStream,
   existsSync,
   fsyncSync,
   openSync,
@@ -18,6 +16,7 @@ import {
 import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { CsvColumn, EventCriteria } from '@indelible/client';
+import { fileDigest } from '../bundle/checksums.ts';
 import { FindingError, UsageError } from '../io.ts';
 
 /** The terms of a table: an interrupted download continues only with the same terms. */
@@ -72,10 +71,8 @@ export class PartFile {
   }
 
   /** SHA-256 of the bytes so far, in hexadecimal. */
-  async digest(): Promise<string> {
-    const hash = createHash('sha256');
-    for await (const chunk of createReadStream(this.#part)) hash.update(chunk);
-    return hash.digest('hex');
+  digest(): string {
+    return fileDigest(this.#part);
   }
 
   /** Renames it to the table's name. */

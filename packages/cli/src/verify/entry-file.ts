@@ -3,49 +3,45 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { entryBytes, eventIdFromUuid, uuidFromBytes } from '@indelible/protocol';
 
-const blockEntries = 1_024;
+const blockRecords = 1_024;
 
-/**
- * The entries of a log in a temporary file, by sequence, so that memory does not grow with the log.
- */
-export class EntryFile {
+/** Records of one length in a temporary file, so that memory does not grow with their number. */
+export class RecordFile {
+  readonly #recordBytes: number;
+  readonly #block: Buffer;
   #fd: number | null = null;
-  readonly #block = Buffer.alloc(blockEntries * entryBytes);
   #blockIndex = -1;
   #size = 0;
+
+  constructor(recordBytes: number) {
+    this.#recordBytes = recordBytes;
+    this.#block = Buffer.alloc(blockRecords * recordBytes);
+  }
 
   get size(): number {
     return this.#size;
   }
 
-  /** Appends the next entries, 60 bytes each. */
-  append(entries: Uint8Array): void {
+  /** Appends one or several records. */
+  append(records: Uint8Array): void {
     this.#fd ??= openUnnamed();
-    writeSync(this.#fd, entries, 0, entries.length, this.#size * entryBytes);
-    this.#size += entries.length / entryBytes;
+    writeSync(this.#fd, records, 0, records.length, this.#size * this.#recordBytes);
+    this.#size += records.length / this.#recordBytes;
     this.#blockIndex = -1;
   }
 
-  /** The entry at `sequence`, below `size`; the bytes are valid until the next call. */
-  at(sequence: number): Uint8Array {
-    const isKept = Number.isInteger(sequence) && sequence >= 0 && sequence < this.#size;
-    if (this.#fd === null || !isKept) {
-      throw new RangeError(`entry ${sequence} has not been kept`);
+  /** The record at an index below `size`; the bytes are valid until the next call. */
+  at(index: number): Buffer {
+    const isKept = Number.isInteger(index) && index >= 0 && index < this.#size;
+    if (this.#fd === null || !isKept) throw new RangeError(`entry ${index} has not been kept`);
+    // Records are read nearly in their order, so one block serves many of them.
+    const block = Math.floor(index / blockRecords);
+    if (block !== this.#blockIndex) {
+      readSync(this.#fd, this.#block, 0, this.#block.length, block * this.#block.length);
+      this.#blockIndex = block;
     }
-    // Bodies come nearly in the order of the log, so one block serves many of them.
-    const index = Math.floor(sequence / blockEntries);
-    if (index !== this.#blockIndex) {
-      readSync(this.#fd, this.#block, 0, this.#block.length, index * this.#block.length);
-      this.#blockIndex = index;
-    }
-    const at = (sequence - index * blockEntries) * entryBytes;
-    return this.#block.subarray(at, at + entryBytes);
-  }
-
-  /** The id of the event at `sequence`; null beyond the entries. */
-  eventIdAt(sequence: number): string | null {
-    if (sequence >= this.#size) return null;
-    return eventIdFromUuid(uuidFromBytes(this.at(sequence), 12));
+    const at = (index - block * blockRecords) * this.#recordBytes;
+    return this.#block.subarray(at, at + this.#recordBytes);
   }
 
   close(): void {
@@ -54,39 +50,16 @@ export class EntryFile {
   }
 }
 
-const lineFeed = Buffer.from('\n');
-const chunkBytes = 1 << 20;
-
-/** Lines in a temporary file without a name, to be read once, in order. */
-export class LineFile {
-  #fd: number | null = null;
-  #lines = 0;
-
-  get lines(): number {
-    return this.#lines;
+/** The entries of a log, by sequence. */
+export class EntryFile extends RecordFile {
+  constructor() {
+    super(entryBytes);
   }
 
-  append(line: Uint8Array): void {
-    this.#fd ??= openUnnamed();
-    writeSync(this.#fd, line);
-    writeSync(this.#fd, lineFeed);
-    this.#lines += 1;
-  }
-
-  *chunks(): Generator<Buffer, void, undefined> {
-    if (this.#fd === null) return;
-    for (let at = 0; ; ) {
-      const chunk = Buffer.alloc(chunkBytes);
-      const read = readSync(this.#fd, chunk, 0, chunkBytes, at);
-      if (read === 0) return;
-      yield chunk.subarray(0, read);
-      at += read;
-    }
-  }
-
-  close(): void {
-    if (this.#fd !== null) closeSync(this.#fd);
-    this.#fd = null;
+  /** The id of the event at `sequence`; null beyond the entries. */
+  eventIdAt(sequence: number): string | null {
+    if (sequence >= this.size) return null;
+    return eventIdFromUuid(uuidFromBytes(this.at(sequence), 12));
   }
 }
 

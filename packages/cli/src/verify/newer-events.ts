@@ -1,3 +1,4 @@
+import { closeSync, readSync, writeSync } from 'node:fs';
 import type { IndelibleClient } from '@indelible/client';
 import {
   type Checkpoint,
@@ -10,7 +11,7 @@ import {
 } from '@indelible/protocol';
 import { LineSplitter } from '../import/line-splitter.ts';
 import { changing } from './damage.ts';
-import { type EntryFile, LineFile } from './entry-file.ts';
+import { type EntryFile, openUnnamed } from './entry-file.ts';
 import { bodyLineBytesMax, LogBodies } from './log-bodies.ts';
 import { inOrder, type TileSource } from './log-source.ts';
 import { nullWhenFailed } from './service-log.ts';
@@ -29,33 +30,43 @@ export function statedSequence(line: Uint8Array): number {
   return Number.parseInt(digits, 10);
 }
 
-/** Stores the lines of events beyond a checkpoint of this size. */
+const lineFeed = Buffer.from('\n');
+const chunkBytes = 1 << 20;
+
+/** The lines of events beyond a checkpoint of this size, in a temporary file. */
 export class NewerLines {
   readonly #size: number;
-  readonly #file = new LineFile();
+  #fd: number | null = null;
+  count = 0;
 
   constructor(size: number) {
     this.#size = size;
   }
 
-  get count(): number {
-    return this.#file.lines;
-  }
-
   look(line: Uint8Array): void {
     // A line without a readable sequence is checked twice: harmless, and nothing is missed.
-    if (!(statedSequence(line) < this.#size)) this.#file.append(line);
+    if (statedSequence(line) < this.#size) return;
+    this.#fd ??= openUnnamed();
+    writeSync(this.#fd, line);
+    writeSync(this.#fd, lineFeed);
+    this.count += 1;
   }
 
   *lines(): Generator<Uint8Array, void, undefined> {
+    if (this.#fd === null) return;
     const splitter = new LineSplitter(bodyLineBytesMax);
-    for (const chunk of this.#file.chunks()) {
-      for (const { bytes } of splitter.push(chunk)) yield bytes;
+    for (let at = 0; ; ) {
+      const chunk = Buffer.alloc(chunkBytes);
+      const read = readSync(this.#fd, chunk, 0, chunkBytes, at);
+      if (read === 0) return;
+      for (const { bytes } of splitter.push(chunk.subarray(0, read))) yield bytes;
+      at += read;
     }
   }
 
   close(): void {
-    this.#file.close();
+    if (this.#fd !== null) closeSync(this.#fd);
+    this.#fd = null;
   }
 }
 
@@ -121,8 +132,7 @@ async function addEntries({ source, file }: NewerWanted, size: number): Promise<
  * between equal sizes, which need no hashes, until there are none.
  */
 async function headSize(client: IndelibleClient, from: number): Promise<number> {
-  const holds = async (size: number) =>
-    (await client.log.consistency(size, size).catch(nullWhenFailed)) !== null;
+  const holds = statesSize(client);
   let [has, lacks] = [from, from + 1];
   for (let step = 1; await holds(lacks); step *= 2) [has, lacks] = [lacks, lacks + 2 * step];
   return lastThatHolds(holds, has, lacks);
@@ -130,10 +140,11 @@ async function headSize(client: IndelibleClient, from: number): Promise<number> 
 
 /** The largest size below `from` that the service states for its log. */
 export async function headBelow(client: IndelibleClient, from: number): Promise<number> {
-  const holds = async (size: number) =>
-    (await client.log.consistency(size, size).catch(nullWhenFailed)) !== null;
-  return lastThatHolds(holds, 0, from);
+  return lastThatHolds(statesSize(client), 0, from);
 }
+
+const statesSize = (client: IndelibleClient) => async (size: number) =>
+  (await client.log.consistency(size, size).catch(nullWhenFailed)) !== null;
 
 async function lastThatHolds(
   holds: (size: number) => Promise<boolean>,
