@@ -1,5 +1,3 @@
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { withOwnerSession } from '../postgres/db.ts';
 import { archiveOf } from '../testing/archived.ts';
@@ -7,7 +5,7 @@ import { moveToArchive, rowsOf, tenantOfMonths } from '../testing/cold.ts';
 import { askForJob, download, exportsUrl, exportUntil, hasEnded } from '../testing/exports.ts';
 import { day, type Tenant } from '../testing/retention-setup.ts';
 import { startS3Server } from '../testing/s3-server.ts';
-import { type TestService, testService } from '../testing/service.ts';
+import { callOn, serviceOn, type TestService, testService } from '../testing/service.ts';
 
 const s3 = await startS3Server();
 let objectStoreUrl: string;
@@ -36,7 +34,6 @@ const idsOf = async (url: string): Promise<string[]> =>
 const post = (url: string, body: unknown) =>
   service.call({ method: 'POST', url, key: tenant.key, body });
 const filters = { action: ['update', 'create', 'login', 'publish'] };
-const forgetCopies = () => rm(join(service.dataDir, 'cold'), { recursive: true, force: true });
 
 /** A run whose connection is lost at the nth transaction, before or after its commit. */
 async function lostAt(step: number, isCommitted: boolean): Promise<string | null> {
@@ -135,13 +132,19 @@ test('another tenant reads none of them, also with a row that names a foreign fo
 });
 
 test('without the object store newer events are answered, and older ones are 503 with a sentence', async () => {
-  await forgetCopies();
+  const env = { OBJECT_STORE_URL: objectStoreUrl };
+  const withoutCopies = await serviceOn(service.servingUrl, service.clock, env, 2, {
+    coldCacheBytesMax: 0,
+  });
+  const ask = (url: string) => callOn(withoutCopies.app, { url, key: tenant.key });
   s3.fault(() => 500);
-  expect((await get('/api/audit-logs?limit=50')).status).toBe(200);
-  const answer = await get(oldOnes());
+  expect((await ask('/api/audit-logs?limit=50')).status).toBe(200);
+  const answer = await ask(oldOnes());
   expect(answer.status).toBe(503);
   expect(answer.body.detail).toContain('older events are in the object store');
   expect(answer.headers['retry-after']).toBe('5');
   s3.fault(null);
-  expect((await get(oldOnes())).status).toBe(200);
+  expect((await ask(oldOnes())).status).toBe(200);
+  await withoutCopies.app.http.close();
+  await withoutCopies.db.close();
 });

@@ -10,7 +10,6 @@ import { LocalCopies } from './files.ts';
 /** Of all statements of a process together; larger ones fail. */
 const memory = '160MB';
 const statementMs = 10_000;
-const trimEveryMs = 3_600_000;
 
 export interface ColdSettings {
   /** For the local copies. */
@@ -32,37 +31,51 @@ export function openColdSource(
   { folder, bytesMax }: ColdSettings,
 ): ColdSource {
   const copies = new LocalCopies(objects, folder, bytesMax);
-  let opened: Promise<{ library: Library; instance: DuckDBInstance }> | undefined;
-  const open = async () => {
-    const library = await loadDuckDb();
-    const settings = { threads: '2', memory_limit: memory, temp_directory: '' };
-    return { library, instance: await library.DuckDBInstance.create(':memory:', settings) };
-  };
-  const timer = setInterval(() => void copies.trim().catch(() => {}), trimEveryMs).unref();
+  let opened: Promise<Opened> | undefined;
   return {
-    async read(files, statement, values) {
-      const paths = await Promise.all(files.map((file) => copies.pathOf(file)));
-      opened ??= open();
-      const { library, instance } = await opened;
-      return run(library, instance, statement(paths), values);
-    },
-    close() {
-      clearInterval(timer);
-      opened?.then(({ instance }) => instance.closeSync()).catch(() => {});
+    read: (files, statement, values) =>
+      copies.reading(files, async (paths) => {
+        opened ??= open().catch((error: unknown) => {
+          // The next read tries again.
+          opened = undefined;
+          throw error;
+        });
+        return run(await opened, statement(paths), values);
+      }),
+    async close() {
+      copies.clear();
+      (await opened)?.instance.closeSync();
     },
   };
 }
 
+interface Opened {
+  library: Library;
+  instance: DuckDBInstance;
+}
+
+async function open(): Promise<Opened> {
+  const library = await loadDuckDb();
+  const instance = await library.DuckDBInstance.create(':memory:', {
+    threads: '2',
+    memory_limit: memory,
+    temp_directory: '',
+    // Paths of copies are used again for other files.
+    enable_external_file_cache: 'false',
+  });
+  return { library, instance };
+}
+
 async function run(
-  library: Library,
-  instance: DuckDBInstance,
+  { library, instance }: Opened,
   text: string,
   values: readonly unknown[],
 ): Promise<DuckDBValue[][]> {
   const db = await instance.connect();
   const texts = library.LIST(library.VARCHAR);
   let isLate = false;
-  const timer = setTimeout(() => {
+  // Again and again: an interrupt that comes before the statement runs has no effect.
+  const timer = setInterval(() => {
     isLate = true;
     db.interrupt();
   }, statementMs);
@@ -78,7 +91,7 @@ async function run(
     if (isLate) throw unavailable('it takes longer than 10 seconds; narrow range or filters');
     throw error;
   } finally {
-    clearTimeout(timer);
+    clearInterval(timer);
     db.closeSync();
   }
 }

@@ -1,25 +1,35 @@
-import { createHash } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
+import { createHash, randomUUID } from 'node:crypto';
+import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { AppError } from '../http/index.ts';
 import type { ObjectStore } from '../objects/index.ts';
 import type { ColdFile } from './store.ts';
 
-/** What was erased in the archive must not stay in a cache. */
+/** What was erased in the archive must not stay in a copy. */
 const keptMs = 86_400_000;
 
+/** Each copy is an open file of the process. */
+const copiesMax = 512;
+
+interface Copy {
+  hash: string;
+  bytes: number;
+  readers: number;
+  file: Promise<FileHandle>;
+  expiry: NodeJS.Timeout;
+}
+
 /**
- * Local copies of objects by their hash, so that a copy is never out of date. Processes may share
- * the folder. Above `bytesMax` the copies go that were not used for the longest time.
+ * Local copies of objects by their hash, so that a copy is never out of date. A copy is a file
+ * without a name: its bytes are gone when it is closed, and when the process ends in any way. It is
+ * closed after a day, and earlier to make room, but never while it is read.
  */
 export class LocalCopies {
   readonly #objects: ObjectStore;
   readonly #folder: string;
   readonly #bytesMax: number;
-  readonly #arriving = new Map<string, Promise<void>>();
-  #number = 0;
+  /** By hash; those not used for the longest time come first. */
+  readonly #copies = new Map<string, Copy>();
 
   constructor(objects: ObjectStore, folder: string, bytesMax: number) {
     this.#objects = objects;
@@ -27,70 +37,108 @@ export class LocalCopies {
     this.#bytesMax = bytesMax;
   }
 
-  /** The path of a copy. Throws `unavailable` while the object store does not answer. */
-  async pathOf(file: ColdFile): Promise<string> {
-    const path = join(this.#folder, `${file.sha256}.parquet`);
-    if (await isThere(path)) return path;
-    const arriving =
-      this.#arriving.get(path) ??
-      this.#fetch(file, path).finally(() => this.#arriving.delete(path));
-    this.#arriving.set(path, arriving);
-    await arriving;
-    return path;
-  }
-
-  async #fetch(file: ColdFile, path: string): Promise<void> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-    await this.trim(file.bytes);
-    this.#number += 1;
-    const draft = `${path}.${process.pid}-${this.#number}`;
-    const digest = createHash('sha256');
+  /**
+   * Runs `work` with paths of copies, which stay until it has ended. Throws `unavailable` while the
+   * object store does not answer.
+   */
+  async reading<T>(
+    files: readonly ColdFile[],
+    work: (paths: readonly string[]) => Promise<T>,
+  ): Promise<T> {
+    const copies = files.map((file) => this.#take(file));
     try {
-      const found = await this.#objects.getStream(file.name);
-      if (found === null) throw new Error(`${file.name} is not in the object store`);
-      found.body.on('data', (chunk) => digest.update(chunk));
-      await pipeline(found.body, createWriteStream(draft, { mode: 0o600 }));
-      if (digest.digest('hex') !== file.sha256)
-        throw new Error(`${file.name} is not the file that was verified`);
-      await rename(draft, path);
-    } catch (error) {
-      await rm(draft, { force: true });
-      throw unreadable(error);
+      this.#makeRoom();
+      const opened = await Promise.all(copies.map(({ file }) => file));
+      return await work(opened.map(({ fd }) => `/dev/fd/${fd}`));
+    } finally {
+      for (const copy of copies) {
+        copy.readers -= 1;
+        if (this.#copies.get(copy.hash) !== copy) closeUnread(copy);
+      }
+      this.#makeRoom();
     }
   }
 
-  /** Removes copies that are old, or too many for `coming` bytes more. */
-  async trim(coming = 0): Promise<void> {
-    const names = await readdir(this.#folder).catch(() => []);
-    const copies = await Promise.all(
-      names.map(async (name) => {
-        const path = join(this.#folder, name);
-        const found = await stat(path).catch(() => null);
-        return {
-          path,
-          bytes: found?.size ?? 0,
-          made: found?.birthtimeMs ?? 0,
-          used: found?.mtimeMs ?? 0,
-        };
+  /** Closes all that are not being read. */
+  clear(): void {
+    for (const copy of this.#copies.values()) this.#remove(copy);
+  }
+
+  #take(file: ColdFile): Copy {
+    const copy = this.#copies.get(file.sha256) ?? this.#begin(file);
+    copy.readers += 1;
+    this.#copies.delete(copy.hash);
+    this.#copies.set(copy.hash, copy);
+    return copy;
+  }
+
+  #begin(file: ColdFile): Copy {
+    const copy: Copy = {
+      hash: file.sha256,
+      bytes: file.bytes,
+      readers: 0,
+      file: fetchUnnamed(this.#objects, this.#folder, file).catch((error: unknown) => {
+        // The next read tries again.
+        this.#remove(copy);
+        throw unreadable(error);
       }),
-    );
-    copies.sort((a, b) => b.used - a.used);
-    let bytes = coming;
+      expiry: setTimeout(() => this.#remove(copy), keptMs).unref(),
+    };
+    return copy;
+  }
+
+  #makeRoom(): void {
+    const copies = [...this.#copies.values()];
+    let bytes = copies.reduce((sum, copy) => sum + copy.bytes, 0);
     for (const copy of copies) {
-      bytes += copy.bytes;
-      const isOld = copy.made < Date.now() - keptMs;
-      if (isOld || bytes > this.#bytesMax) await rm(copy.path, { force: true });
+      if (bytes <= this.#bytesMax && this.#copies.size <= copiesMax) return;
+      if (copy.readers > 0) continue;
+      bytes -= copy.bytes;
+      this.#remove(copy);
     }
+  }
+
+  #remove(copy: Copy): void {
+    clearTimeout(copy.expiry);
+    if (this.#copies.get(copy.hash) === copy) this.#copies.delete(copy.hash);
+    closeUnread(copy);
   }
 }
 
-/** Also notes that it is used. */
-async function isThere(path: string): Promise<boolean> {
-  const now = new Date();
-  return utimes(path, now, now).then(
-    () => true,
-    () => false,
+/** The last reader closes a copy that was removed while it was read. */
+function closeUnread({ readers, file }: Copy): void {
+  if (readers > 0) return;
+  // Readers were told why a fetch failed. A file that cannot be closed ends the process.
+  void file.then(
+    (handle) => handle.close(),
+    () => {},
   );
+}
+
+async function fetchUnnamed(
+  objects: ObjectStore,
+  folder: string,
+  { name, sha256 }: ColdFile,
+): Promise<FileHandle> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const path = join(folder, randomUUID());
+  const handle = await open(path, 'wx+', 0o600);
+  try {
+    await rm(path);
+    const found = await objects.getStream(name);
+    if (found === null) throw new Error(`${name} is not in the object store`);
+    const digest = createHash('sha256');
+    for await (const chunk of found.body) {
+      digest.update(chunk);
+      await handle.appendFile(chunk);
+    }
+    if (digest.digest('hex') !== sha256)
+      throw new Error(`${name} is not the file that was verified`);
+    return handle;
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
 }
 
 function unreadable(error: unknown): AppError {

@@ -63,10 +63,9 @@ export function eraseAs(
   requester: Requester,
   changes: Partial<ErasureDeps> = {},
 ): Promise<Erased> {
-  return withMigratedSession(ownerUrl, async (owner) => {
-    const deps = { ...(await erasureDeps(owner, config, changes.now)), ...changes };
+  return withEraser(ownerUrl, config, changes, async (owner, deps) => {
     const plan = await planOf(owner, deps.cold, target);
-    return erase(owner, deps, plan, requester).finally(() => deps.cold.close());
+    return erase(owner, deps, plan, requester);
   });
 }
 
@@ -123,8 +122,7 @@ export function offboardAs(
     publish?: () => Promise<void>;
   } = {},
 ): Promise<Offboarded> {
-  return withMigratedSession(ownerUrl, async (owner) => {
-    const deps = { ...(await erasureDeps(owner, config, changes.now)), ...changes };
+  return withEraser(ownerUrl, config, changes, async (owner, deps) => {
     const offboarding = await offboard(owner, deps, request);
     const { tenantId, record } = offboarding;
     await changes.publish?.();
@@ -150,6 +148,18 @@ async function checkpointOver(
     if (waited >= waitMs) return null;
     await pause(500);
   }
+}
+
+function withEraser<T>(
+  ownerUrl: string,
+  config: Config,
+  changes: Partial<ErasureDeps & OffboardDeps>,
+  work: (owner: OwnerSession, deps: ErasureDeps & OffboardDeps) => Promise<T>,
+): Promise<T> {
+  return withMigratedSession(ownerUrl, async (owner) => {
+    const deps = { ...(await erasureDeps(owner, config, changes.now)), ...changes };
+    return work(owner, deps).finally(() => deps.cold.close());
+  });
 }
 
 async function erasureDeps(

@@ -51,7 +51,7 @@ export interface ColdSource {
     statement: (paths: readonly string[]) => string,
     values: readonly unknown[],
   ): Promise<unknown[][]>;
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** A transaction of the writer role: a flush, or an administrative change with its record. */
@@ -98,7 +98,7 @@ export function openDatabase(
       isClosing = true;
       const pools = [reader, writer, recording, background, operations];
       await Promise.all(pools.map((pool) => pool.end()));
-      cold?.close();
+      await cold?.close();
     },
   };
 }
