@@ -21,7 +21,7 @@ beforeAll(async () => {
   demo = await demoIn(panel);
 });
 afterAll(() => panel?.close());
-afterEach(() => expect(panel.troubles()).toEqual([]));
+afterEach(async () => expect(await panel.leave()).toEqual([]));
 
 const enter = (path?: string): Promise<Page> =>
   panel.enter({ tenantId, ...(path === undefined ? {} : { path }) });
@@ -41,7 +41,6 @@ test('who deleted a queue, when, and what it held is found by choosing two filte
   await see(detail(page)).toContainText(only.actor.email ?? '');
   await see(detail(page)).toContainText('maxWaitSeconds');
   await see(detail(page)).toContainText('Verified by your browser');
-  await page.context().close();
 });
 
 test('a name typed into the search field finds its events, whatever its case', async () => {
@@ -56,7 +55,6 @@ test('a name typed into the search field finds its events, whatever its case', a
   const deleted = demo.lastMonth.filter(({ action }) => action === 'delete').reverse();
   await seeListed(page, idsOf(deleted));
   await see(words).toHaveValue('');
-  await page.context().close();
 });
 
 test('what an assistant did for a person, and was denied, is found and shown as one request', async () => {
@@ -85,7 +83,6 @@ test('what an assistant did for a person, and was denied, is found and shown as 
   await see(rows(page).getByText(/^(Success|Failure|Denied)$/)).toHaveText([
     ...['Failure', 'Denied', 'Success'],
   ]);
-  await page.context().close();
 });
 
 test('a calendar month of policy changes lists exactly its changes, oldest first, with what changed', async () => {
@@ -175,7 +172,6 @@ test('a calendar month of policy changes lists exactly its changes, oldest first
   for (const row of await rows(page).all()) {
     await see(row).toContainText(/percent|retentionDays|pauseOnCardEntry/);
   }
-  await page.context().close();
 });
 
 test('two versions of a menu are compared, one is put back by the host product, another is refused', async () => {
@@ -235,7 +231,6 @@ test('two versions of a menu are compared, one is put back by the host product, 
   await dialog.getByRole('button', { name: 'Close' }).click();
   await page.goto(`${panel.url}/settings/audit/events?action=restore`);
   await see(rows(page).getByText(/^(Success|Denied)$/)).toHaveText(['Denied', 'Success']);
-  await page.context().close();
   await host.close();
 });
 
@@ -294,7 +289,6 @@ test('reload, Back, a copied link and paper keep the search', async () => {
   await see(colleague.getByText('Time zone America/New_York')).toBeVisible();
   await see(colleague.locator('dl.print-only')).toContainText('Action:Update');
   await see(colleague.locator('dl.print-only')).toContainText('Category:Configuration');
-  await Promise.all([page.context().close(), colleague.context().close()]);
 });
 
 test('dragging over the histogram leads to just the events of the bars that were dragged over; zooming out widens it', async () => {
@@ -336,7 +330,6 @@ test('dragging over the histogram leads to just the events of the bars that were
   await see(page.getByRole('button', { name: 'Action Update' })).toBeVisible();
   for (let step = 0; step < 7; step += 1) await page.goBack();
   await see(page).toHaveURL(before);
-  await page.context().close();
 });
 
 test('everything is reached by keyboard: rows, events, help, and commands found without their accents', async () => {
@@ -371,5 +364,4 @@ test('everything is reached by keyboard: rows, events, help, and commands found 
   await see(page).toHaveURL(/action=delete/);
   await command(page, 'integridade');
   await see(page).toHaveURL(/\/integrity$/);
-  await page.context().close();
 });

@@ -5,14 +5,15 @@ import type { OpenPanel } from './open-panel.ts';
 
 export const dayMs = 86_400_000;
 
-const [{ cast, seed, settings }] = demoTenants;
+const [tenant] = demoTenants;
+const { cast, seed, settings } = tenant;
 
 export const demoTenant = { tenantId: cast.tenantId, settings };
 
-/** Records the demonstration; the events of its first tenant, oldest first. */
+/** Records the first tenant of the demonstration; its events, oldest first. */
 export async function demoIn({ client }: OpenPanel) {
   const nowMs = Date.now();
-  await loadDemo(client, nowMs);
+  await loadDemo(client, nowMs, [tenant]);
   const history = demoHistory(cast, seed, nowMs).map((event) => ({
     ...event,
     id: event.id ?? '',

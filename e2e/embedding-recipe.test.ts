@@ -54,7 +54,7 @@ afterAll(async () => {
   host.close().closeAllConnections();
   await rm(folder, { recursive: true });
 });
-afterEach(() => expect(panel.troubles()).toEqual([]));
+afterEach(async () => expect(await panel.leave()).toEqual([]));
 
 const startReact = `
   import { createElement } from 'react';
@@ -138,7 +138,6 @@ test('in a page of another origin the panel is signed in, looks like it, is as h
   expect(await styleOf(page, 'html', '--radius-lg')).toBe('4px');
   expect(await styleOf(page, 'html', '--color-accent')).toBe('light-dark(#7a1fa2, #e0b0ff)');
   await see.poll(place).toBe('/settings/audit/integrity');
-  await page.context().close();
 });
 
 test('the component of React shows the panel, opens a page by its path, and keeps the place', async () => {
@@ -150,5 +149,4 @@ test('the component of React shows the panel, opens a page by its path, and keep
   await see(frame.getByRole('heading', { name: 'Integrity' })).toBeVisible();
   await page.reload();
   await see(frame.getByRole('heading', { name: 'Integrity' })).toBeVisible();
-  await page.context().close();
 });

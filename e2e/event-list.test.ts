@@ -19,7 +19,7 @@ beforeAll(async () => {
   tenantId = (await panel.service.tenant()).id;
 });
 afterAll(() => panel?.close());
-afterEach(() => expect(panel.troubles()).toEqual([]));
+afterEach(async () => expect(await panel.leave()).toEqual([]));
 
 const record = async (changes = {}) =>
   (await panel.client.record({ tenantId, ...eventOf(changes) } as EventInput)).id;
@@ -62,7 +62,6 @@ test('new events wait behind a badge, or come live; unused or hidden the page do
   await page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: 'hidden' });
     document.dispatchEvent(new Event('visibilitychange'))`);
   await see.poll(() => asksWithin(60_000)).toBe(0);
-  await context.close();
 });
 
 test('a browser whose clock is ten minutes slow shows the newest events too', async () => {
@@ -72,7 +71,6 @@ test('a browser whose clock is ten minutes slow shows the newest events too', as
   const page = await panel.enter({ tenantId, context, path: `${list}?last=15m&action=publish` });
   await seeListed(page, [id]);
   await see(page.getByRole('status').getByText('1 event', { exact: true })).toBeVisible();
-  await context.close();
 });
 
 test('an actor without an address has a name', async () => {
@@ -85,7 +83,6 @@ test('an actor without an address has a name', async () => {
   await see(who).toHaveText([/^System[0-9a-f]{8}$/, 'Not signed in']);
   await page.goto(`${panel.url}${list}`);
   await see(who.getByText('API key').first()).toBeVisible();
-  await page.context().close();
 });
 
 test('columns and density are remembered, in the link, and in an export', async () => {
@@ -120,5 +117,4 @@ test('columns and density are remembered, in the link, and in an export', async 
   await see(theirs).toHaveText(['Time', 'Action']);
   await colleague.getByRole('link', { name: 'Events', exact: true }).click();
   await see(theirs).toHaveCount(6);
-  await Promise.all([page.context().close(), colleague.context().close()]);
 });

@@ -12,10 +12,10 @@ export interface Shown {
 
 /** Filters that make a page's lists short, or long enough. */
 const queries: Partial<Record<PageName, string>> = {
-  events: '?actor_type=agent',
+  events: '?actor_type=agent&last=7d',
   event: '?actor_type=agent&last=7d',
   'operator-access': '?last=90d',
-  'sensitive-access': '?last=365d',
+  'sensitive-access': '?last=90d',
 };
 
 export const pageNames = Object.keys(pages) as PageName[];

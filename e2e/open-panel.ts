@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createClient, type EventInput, type IndelibleClient } from '@indelible/client';
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import {
   eventOf,
   platformKey,
@@ -9,6 +9,7 @@ import {
 } from '../packages/server/src/testing/service.ts';
 import { builtPanel } from './built-panel.ts';
 import { leaveChromium, sharedChromium } from './chromium.ts';
+import { visitors } from './visitors.ts';
 
 export interface Person {
   id: string;
@@ -30,9 +31,8 @@ export interface Visit {
   reason?: string;
   /** Which page the link opens. */
   path?: string;
-  /** Where the visitor is signed in already; a browser of their own unless told otherwise. */
+  /** Where the visitor is signed in already; a profile of their own unless told otherwise. */
   context?: BrowserContext;
-  settings?: BrowserContextOptions;
 }
 
 /** The real service with the built panel on a port of its own, and a browser in front of it. */
@@ -48,8 +48,10 @@ export interface OpenPanel {
   record(tenantId: string, changes: readonly Record<string, unknown>[]): Promise<string[]>;
   /** A link that opens the panel once. */
   link(visit: Visit): Promise<string>;
-  /** A new browser profile: English, New York, nothing remembered. Its pages are watched. */
-  context(settings?: BrowserContextOptions): Promise<BrowserContext>;
+  /** A browser profile of its own. Its pages are watched, as all are. */
+  context(): Promise<BrowserContext>;
+  /** A page of a person who has not been here before. */
+  page(): Promise<Page>;
   /** Follows a new viewer link; the page is signed in. */
   enter(visit: Visit): Promise<Page>;
   /** From here on the service's clock is ahead by so much more. */
@@ -60,6 +62,8 @@ export interface OpenPanel {
   allow(expected: RegExp): void;
   /** Errors that pages met since the last time, and were not allowed. */
   troubles(): string[];
+  /** Ends every visit, and returns the troubles. */
+  leave(): Promise<string[]>;
   close(): Promise<void>;
 }
 
@@ -73,12 +77,7 @@ export async function openPanel(env: Record<string, string> = {}): Promise<OpenP
   const url = await http.listen({ host: '127.0.0.1', port: 0 });
   const client = createClient({ url, key: platformKey });
   const watch = watcher();
-  const context: OpenPanel['context'] = async (settings) => {
-    const opened = await browser.newContext({ ...profile, ...settings });
-    opened.setDefaultTimeout(10_000);
-    opened.on('page', watch.page);
-    return opened;
-  };
+  const people = visitors(browser, url, watch.page);
   const link: OpenPanel['link'] = async ({ tenantId, person = admin, reason, path }) => {
     const asked = { ...(reason && { reason }), ...(path && { path }) };
     return (await client.viewerLinks.create({ tenantId, actor: person, ...asked })).url;
@@ -101,9 +100,10 @@ export async function openPanel(env: Record<string, string> = {}): Promise<OpenP
       return results.map(({ id }) => id ?? '');
     },
     link,
-    context,
+    context: people.context,
+    page: people.page,
     enter: async (visit) => {
-      const page = await (visit.context ?? (await context(visit.settings))).newPage();
+      const page = await (visit.context?.newPage() ?? people.page());
       await page.goto(await link(visit));
       await page.locator('main#content').waitFor();
       return page;
@@ -114,19 +114,16 @@ export async function openPanel(env: Record<string, string> = {}): Promise<OpenP
     goAway: () => goAway(http.server, Number(new URL(url).port)),
     allow: watch.allow,
     troubles: watch.troubles,
+    leave: async () => {
+      await people.leave();
+      return watch.troubles();
+    },
     close: async () => {
       await leaveChromium(browser);
       await service.close();
     },
   };
 }
-
-const profile: BrowserContextOptions = {
-  locale: 'en-US',
-  timezoneId: 'America/New_York',
-  viewport: { width: 1440, height: 900 },
-  reducedMotion: 'reduce',
-};
 
 /**
  * Hears everything that a page must not meet: refused answers, errors, broken policies, dialogs.

@@ -21,7 +21,7 @@ beforeAll(async () => {
   tenantId = await panel.newTenant('Aurora Travel');
 });
 afterAll(() => panel?.close());
-afterEach(() => expect(panel.troubles()).toEqual([]));
+afterEach(async () => expect(await panel.leave()).toEqual([]));
 
 const enter = (visit: Partial<Visit> = {}): Promise<Page> => panel.enter({ tenantId, ...visit });
 
@@ -62,7 +62,6 @@ test('without a network nothing old is shown as new, choices and counts say so, 
   await page.getByRole('button', { name: 'Download now' }).click();
   await see(page.getByText(/^Downloaded: audit-log\.csv, [\d.]+ (byte|kB)/)).toBeVisible();
   await see(page.getByRole('listitem').getByText('Operator access: Yes').first()).toBeVisible();
-  await page.context().close();
 });
 
 test('while the service is away the page says so and keeps the filters; once it is back, so are the events', async () => {
@@ -84,7 +83,6 @@ test('while the service is away the page says so and keeps the filters; once it 
   await page.getByRole('button', { name: 'Try again' }).click();
   await listedIds(page);
   expect(page.url()).toContain('action=update');
-  await page.context().close();
 });
 
 test('an export that broke on its way says so, and is made anew by its own button', async () => {
@@ -111,7 +109,6 @@ test('an export that broke on its way says so, and is made anew by its own butto
   await see(jobs).toHaveCount(2);
   await see(jobs.first()).toContainText('Queued');
   await see(jobs.last()).toContainText('Failed');
-  await page.context().close();
 });
 
 test('a page whose program does not load says so and can be tried again; one without an answer says that too', async () => {
@@ -138,7 +135,6 @@ test('a page whose program does not load says so and can be tried again; one wit
   await see(page.getByText('The service has not answered yet.')).toBeVisible();
   expect(held).toBe(1);
   await page.unrouteAll({ behavior: 'ignoreErrors' });
-  await page.context().close();
 });
 
 test('a list of more exports than a page holds goes on to the very first one', async () => {
@@ -157,7 +153,6 @@ test('a list of more exports than a page holds goes on to the very first one', a
   await page.getByRole('button', { name: 'Older' }).click();
   await see(listed).toHaveCount(51);
   await see(page.getByRole('button', { name: 'Older' })).toHaveCount(0);
-  await page.context().close();
 });
 
 test('an export of more rows than are sent at once tells how far it is while it is made, and is whole', async () => {
@@ -195,7 +190,6 @@ test('an export of more rows than are sent at once tells how far it is while it 
   await see(job).toContainText(createHash('sha256').update(file).digest('hex').slice(0, 16));
   expect(file.toString().split('\r\n').length).toBeGreaterThan(count);
 
-  await page.context().close();
   await worker.app.http.close();
   await worker.db.close();
   await database.close();

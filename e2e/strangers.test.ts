@@ -35,7 +35,7 @@ afterAll(async () => {
   stranger.close().closeAllConnections();
   await panel?.close();
 });
-afterEach(() => expect(panel.troubles()).toEqual([]));
+afterEach(async () => expect(await panel.leave()).toEqual([]));
 
 const record = async (tenantId: string, changes: Record<string, unknown>) =>
   (await panel.record(tenantId, [changes]))[0] ?? '';
@@ -60,7 +60,6 @@ test('a fresh tenant sees calls with its own ids, until a product has recorded; 
   await page.goto(`${panel.url}/settings/audit/no-such-page`);
   await page.getByRole('link', { name: 'Back to the events' }).click();
   await see(rows(page).first()).toBeVisible();
-  await page.context().close();
 });
 
 test('another tenant’s event, versions, kept search and export are not found, and nothing of them is shown', async () => {
@@ -103,12 +102,11 @@ test('another tenant’s event, versions, kept search and export are not found, 
   expect(answers.map((answer) => answer.status())).toEqual([404, 404]);
   shown.push(...(await Promise.all(answers.map((answer) => answer.text()))));
   expect(shown.filter((text) => /Oncology|Secret Clinic/.test(text))).toEqual([]);
-  await Promise.all([owner.context().close(), page.context().close()]);
 });
 
 test('of fifty who redeem one link at once exactly one gets in, and who comes after them is asked for patience', async () => {
   panel.allow(/^4(01|29) \/api\/session$/);
-  const page = await (await panel.context()).newPage();
+  const page = await panel.page();
   const link = await panel.link({ tenantId: ours });
   // A page of the panel that has no token of its own.
   await page.goto(`${panel.url}/enter`);
@@ -124,7 +122,7 @@ test('of fifty who redeem one link at once exactly one gets in, and who comes af
 
   // After so many losers a link that fails has not
   // been judged, and does not read as if it had been.
-  const late = await (await panel.context()).newPage();
+  const late = await panel.page();
   await late.goto(link);
   await see(late.getByRole('heading', { name: /^Too many failed sign-ins/ })).toBeVisible();
   await see(late.getByText('is no longer valid')).toHaveCount(0);
@@ -132,7 +130,6 @@ test('of fifty who redeem one link at once exactly one gets in, and who comes af
   panel.later(60_000); // the losers are forgiven
   await late.getByRole('button', { name: 'Try the link again' }).click();
   await see(late.getByText('This link is no longer valid')).toBeVisible();
-  await Promise.all([page.context().close(), late.context().close()]);
 });
 
 test('a link that mail scanners and previews have fetched still opens the panel, and leaves the address', async () => {
@@ -141,7 +138,7 @@ test('a link that mail scanners and previews have fetched still opens the panel,
   for (const method of ['GET', 'HEAD', 'GET']) {
     expect((await request.fetch(link, { method })).status()).toBe(200);
   }
-  const page = await (await panel.context()).newPage();
+  const page = await panel.page();
   await page.goto(link);
   await see(rows(page).first()).toBeVisible();
   expect(page.url()).toBe(`${panel.url}/settings/audit/events?action=create`);
@@ -149,10 +146,9 @@ test('a link that mail scanners and previews have fetched still opens the panel,
   expect(page.url()).not.toContain('#');
 
   panel.allow(/^401 \/api\/session$/);
-  const late = await (await panel.context()).newPage();
+  const late = await panel.page();
   await late.goto(link);
   await see(late.getByText('This link is no longer valid')).toBeVisible();
-  await Promise.all([page.context().close(), late.context().close()]);
 });
 
 test('a page of another origin can neither post with the session, nor show the panel, nor read it', async () => {
@@ -188,7 +184,6 @@ test('a page of another origin can neither post with the session, nor show the p
   await see(rows(page).first()).toBeVisible();
   await page.goto(`${panel.url}/settings/audit/searches`);
   await see(page.getByText('No search is saved yet')).toBeVisible();
-  await page.context().close();
 });
 
 const nasty = {
@@ -249,7 +244,6 @@ test('script-looking, right-to-left, emoji and very long values are shown as the
   await see(detail(page).getByRole('heading', { level: 2 })).toHaveText(shown);
   const facts = detail(page).locator('dl', { hasText: 'Metadata' }).first();
   expect((await facts.innerText()).split(shown)).toHaveLength(7);
-  await page.context().close();
 });
 
 test('null, absent, the empty text and the text “null” are told apart', async () => {
@@ -268,7 +262,6 @@ test('null, absent, the empty text and the text “null” are told apart', asyn
   const values = ['null', 'null', 'empty', 'empty', 'null', 'absent', 'empty', 'null'];
   await see(compared).toHaveText(values);
   await see(compared.locator('i')).toHaveText(values.filter((_, at) => at !== 1 && at !== 4));
-  await page.context().close();
 });
 
 /** A view, evidence and an alert rule. */
@@ -313,7 +306,7 @@ function injected(page: Page): Promise<string[]> {
 
 test('the reference page shows calls, messages of receivers and schemas to every visitor', async () => {
   panel.allow(/Applying inline style violates/); // of Swagger UI; the page is whole without it
-  const page = await (await panel.context()).newPage();
+  const page = await panel.page();
   await page.goto(`${panel.url}/docs`);
   for (const words of ['Record an event', 'Events that were recorded', 'AuditEventInput'])
     await page.getByText(words, { exact: true }).first().waitFor();

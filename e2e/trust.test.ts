@@ -44,7 +44,7 @@ afterAll(async () => {
   host.close().closeAllConnections();
   await panel?.close();
 });
-afterEach(() => expect(panel.troubles()).toEqual([]));
+afterEach(async () => expect(await panel.leave()).toEqual([]));
 
 const enter = (visit: Partial<Visit> = {}): Promise<Page> => panel.enter({ tenantId, ...visit });
 
@@ -82,7 +82,6 @@ test('an operator’s visit shows its reason to the operator all along, and to t
   await page.getByRole('button', { name: 'Without a reason' }).click();
   await see(rows(page)).toHaveCount(await silent.count());
   await see(declared).toHaveCount(0);
-  await Promise.all([visit.context().close(), page.context().close()]);
 });
 
 test('the service’s routine folds away and stays so; an operator’s acts and explicit filters do not', async () => {
@@ -104,7 +103,6 @@ test('the service’s routine folds away and stays so; an operator’s acts and 
   await page.goto(`${panel.url}/settings/audit/events?action=login`);
   await see(own.first()).toBeVisible();
   await see(fold).toHaveCount(0);
-  await page.context().close();
 });
 
 test('an operator whom the host page hands over says why first, and without a reason sees nothing', async () => {
@@ -118,7 +116,6 @@ test('an operator whom the host page hands over says why first, and without a re
   await frame.getByRole('button', { name: 'Record and continue' }).click();
   await see(frame.getByRole('region', { name: 'Operator' })).toContainText('Ticket 4712');
   await see(frame.locator('tr.row').first()).toBeVisible();
-  await page.context().close();
 });
 
 function token(role: string): Promise<string> {
@@ -182,7 +179,6 @@ test('a kept search tells whether its answer is the same, has grown since, or is
   );
   await page.reload();
   await see(verdict).toContainText('The result has changed');
-  await page.context().close();
 });
 
 /** What a scanner reads on the paper. */
@@ -221,7 +217,6 @@ test('a recording and a person are chosen by name, of which the filter keeps the
   await pick('User', 'lucía', /^Lucía Prado · prado@example.com/);
   await see(page).toHaveURL(/user=prado%40example\.com/);
   await see(rows(page)).toHaveCount(1);
-  await page.context().close();
 });
 
 test('evidence says what it could find, warns of an empty time, and prints whole on either side of paper', async () => {
@@ -275,7 +270,6 @@ test('evidence says what it could find, warns of an empty time, and prints whole
   await page.goto(`${panel.url}/settings/audit/searches/${empty}`);
   await see(coverage.getByRole('status')).toContainText('No event at all was recorded');
   expect(await violations(page, 'evidence of an empty time')).toEqual([]);
-  await page.context().close();
 });
 
 test('a page of events verifies in the browser, and no longer once one is changed in the database', async () => {
@@ -296,7 +290,6 @@ test('a page of events verifies in the browser, and no longer once one is change
   await see(page.getByText('1 event does not match the signed log')).toBeVisible();
   await page.goto(`${panel.url}/settings/audit/events/${ids[2]}`);
   await see(detail(page).getByRole('alert')).toContainText('The proof is not valid');
-  await page.context().close();
 });
 
 test('what was erased of an event says so, in the list and in the detail, and the rest is still proven', async () => {
@@ -326,7 +319,6 @@ test('what was erased of an event says so, in the list and in the detail, and th
     `${panel.url}/settings/audit/resources/${(eventOf().resource as { id: string }).id}`,
   );
   await see(page.getByText('The states of 1 change were erased.')).toBeVisible();
-  await page.context().close();
 });
 
 test('the panel of a tenant that has left says so on every page, and what is left still verifies', async () => {
@@ -351,7 +343,6 @@ test('the panel of a tenant that has left says so on every page, and what is lef
   await page.getByRole('link', { name: 'Webhooks' }).click();
   await see(page.getByText('the service sends nothing')).toBeVisible();
   await see(page.getByRole('button', { name: 'Add a webhook' })).toBeDisabled();
-  await page.context().close();
 });
 
 test('a session that has ended keeps the address, and a new link leads back to the same search', async () => {
@@ -366,11 +357,10 @@ test('a session that has ended keeps the address, and a new link leads back to t
   await see(page.locator('tr.row')).toHaveCount(0);
   expect(page.url()).toBe(address);
 
-  const again = await enter({ context: page.context() });
+  await enter({ context: page.context() });
   await page.getByRole('button', { name: 'I have signed in again' }).click();
   await seeListed(page, before);
   expect(page.url()).toBe(address);
-  await again.context().close();
 });
 
 test('a permalink opened without a session leads through the sign-in of the host to that very search', async () => {
@@ -383,12 +373,11 @@ test('a permalink opened without a session leads through the sign-in of the host
     response.writeHead(303, { location: await panel.link({ tenantId, path }) }).end();
   };
   host.removeAllListeners('request').on('request', signIn);
-  const page = await (await panel.context()).newPage();
+  const page = await panel.page();
   const address = `${panel.url}/settings/audit/events?user=ana%40example.com&last=all`;
   await page.goto(address);
   await see(page.getByRole('heading', { name: 'Sign in to see this search' })).toBeVisible();
   await page.getByRole('link', { name: 'Sign in', exact: true }).click();
   await see(page.getByRole('button', { name: /^User ana@example\.com/ })).toBeVisible();
   expect(page.url()).toBe(address);
-  await page.context().close();
 });

@@ -19,7 +19,7 @@ beforeAll(async () => {
   demo = await demoIn(panel);
 });
 afterAll(() => panel?.close());
-afterEach(() => expect(panel.troubles()).toEqual([]));
+afterEach(async () => expect(await panel.leave()).toEqual([]));
 
 const enter = (path?: string): Promise<Page> =>
   panel.enter({ tenantId, ...(path === undefined ? {} : { path }) });
@@ -51,7 +51,6 @@ test('a search kept as a view has its own link, also for others, and goes on wit
   await link.click();
   await see(page).toHaveURL(/action=delete&resource=queue$/);
   await seeListed(page, idsOf(deletions().filter(({ resource }) => resource.type === 'queue')));
-  await other.context().close();
 
   await page.getByRole('button', { name: 'Save as evidence' }).click();
   await page.getByLabel('Title').fill('Queues deleted');
@@ -69,7 +68,6 @@ test('a search kept as a view has its own link, also for others, and goes on wit
     await see(row).toHaveCount(0);
   }
   await see(page.getByText('Save a search on the page Events to find it here.')).toBeVisible();
-  await page.context().close();
 });
 
 test('a rule is tested on the past, rings when it happens again, and its alert is acknowledged', async () => {
@@ -124,7 +122,6 @@ test('a rule is tested on the past, rings when it happens again, and its alert i
   await alert.getByRole('link', { name: 'Event 1' }).click();
   await see(page).toHaveURL(new RegExp(recorded.body.id));
   await see(detail(page).getByRole('heading', { level: 2 })).toBeVisible();
-  await page.context().close();
 });
 
 test('a built-in rule says why it matters and what to do, and is switched on with one click', async () => {
@@ -146,7 +143,6 @@ test('a built-in rule says why it matters and what to do, and is switched on wit
   await see(form).toHaveCount(0);
   await rule.getByRole('button', { name: 'Edit the rule API key made' }).click();
   await see(form.getByLabel('Mail to')).toHaveValue('sec@example.com');
-  await page.context().close();
 });
 
 test('who listened to recordings is two clicks away, counted per person and day, with the odd night marked', async () => {
@@ -186,7 +182,6 @@ test('who listened to recordings is two clicks away, counted per person and day,
   await see(page.getByText(`${listened.length} events`)).toBeVisible();
   const order = await page.locator('tr.row td:nth-child(2) .value').allTextContents();
   expect(order).toEqual([...order].sort());
-  await page.context().close();
 });
 
 test('each of 49 people who listened is reached, by one Tab stop and arrow keys', async () => {
@@ -211,5 +206,4 @@ test('each of 49 people who listened is reached, by one Tab stop and arrow keys'
   await see(page.getByRole('link', { name: /^p02@/ })).toBeFocused();
   await page.keyboard.press('ArrowLeft');
   await see(page.getByRole('button', { name: 'p02@example.com' })).toBeFocused();
-  await page.context().close();
 });

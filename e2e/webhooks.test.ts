@@ -37,9 +37,8 @@ beforeEach(async () => {
   page = await panel.enter({ tenantId, path: '/settings/audit/webhooks' });
 });
 afterEach(async () => {
-  await page.context().close();
   await receiver.close();
-  expect(panel.troubles()).toEqual([]);
+  expect(await panel.leave()).toEqual([]);
 });
 
 /** Records an event; returns its id and its sequence. */
@@ -210,7 +209,6 @@ test('an operator sees the webhooks under the reason they declared, and the tena
   await visit.getByRole('link', { name: 'SIEM' }).click();
   await visit.getByRole('button', { name: 'Pause' }).click();
   await see(visit.locator('h1 + .badge')).toHaveText('Paused');
-  await visit.context().close();
 
   await page.getByRole('link', { name: 'Operator access' }).click();
   const paused = rows(page).filter({ hasText: /pause/i });

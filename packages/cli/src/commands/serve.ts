@@ -4,7 +4,7 @@ import { createClient } from '@indelible/client';
 import type { Role, Service } from '@indelible/server';
 import { type Command, InvalidArgumentError } from 'commander';
 import { banner, firstPanelLink, platformKey } from '../banner.ts';
-import { loadDemo } from '../demo/load-demo.ts';
+import { demoTenants, loadDemo } from '../demo/load-demo.ts';
 import { type Environment, endSoon, exitCodes, type Io, UsageError } from '../io.ts';
 import { withProgress } from '../progress.ts';
 import { asFinding, loadServer } from '../server.ts';
@@ -98,7 +98,7 @@ async function loadDemoInto(service: Service, io: Io): Promise<void> {
   const client = createClient({ url: service.url, key: platformKey(service, io.env) });
   const loading = withProgress(io, (progress) => {
     let shown = 0;
-    return loadDemo(client, Date.now(), (done, total) => {
+    return loadDemo(client, Date.now(), demoTenants, (done, total) => {
       if (shown === 0) progress.stage('demonstration events', total);
       progress.advance(done - shown);
       shown = done;

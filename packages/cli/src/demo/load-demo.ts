@@ -59,16 +59,17 @@ export const demoTenants: readonly [DemoTenant, ...DemoTenant[]] = [
 const batchMax = 1_000;
 
 /**
- * Loads two demo tenants with half a year of history each. Skips existing tenants. `onProgress`
+ * Loads demo tenants with half a year of history each. Skips existing tenants. `onProgress`
  * gets the finished fraction.
  */
 export async function loadDemo(
   client: IndelibleClient,
   nowMs: number,
+  tenants: readonly DemoTenant[] = demoTenants,
   onProgress: (done: number, total: number) => void = () => {},
 ): Promise<void> {
   const missing: DemoTenant[] = [];
-  for (const tenant of demoTenants) {
+  for (const tenant of tenants) {
     const known = await client.tenants.get(tenant.cast.tenantId).catch(nullWhenMissing);
     if (known === null) missing.push(tenant);
   }

@@ -1,7 +1,7 @@
 import { portableSha256, verifyCapsule } from '@indelible/protocol';
 import { type Dictionary, textsIn } from '../../../../locales/texts.ts';
 import { bestLanguage } from '../i18n/best-language.ts';
-import { createFormats } from '../i18n/formats.ts';
+import { formatsOf } from '../i18n/formats.ts';
 import { contentOf, type View, verdictBox } from './content.ts';
 import { el } from './elements.ts';
 
@@ -21,7 +21,7 @@ const view: View = {
   texts,
   filters: panel.filters,
   same: panel.evidence,
-  formats: createFormats(language, timeZone),
+  formats: formatsOf(language, timeZone),
 };
 
 const partOf = (id: string) => document.getElementById(id)?.textContent ?? '';

@@ -1,6 +1,6 @@
 import { formatTimestamp } from '@indelible/protocol';
 import { type RefObject, useEffect, useLayoutEffect, useRef } from 'react';
-import { createFormats } from '../i18n/formats.ts';
+import { formatsOf } from '../i18n/formats.ts';
 import { useFormats, useLanguage, useTexts } from '../i18n/texts.tsx';
 import { serviceNow } from '../service-clock.ts';
 import { CopyButton } from './CopyButton.tsx';
@@ -66,7 +66,7 @@ export function Moments({ ms }: { ms: number }) {
   const t = useTexts();
   const language = useLanguage();
   const formats = useFormats();
-  const local = createFormats(language, Intl.DateTimeFormat().resolvedOptions().timeZone);
+  const local = formatsOf(language, Intl.DateTimeFormat().resolvedOptions().timeZone);
   const lines = [
     [formats.timeZone.replaceAll('_', ' '), formats.exact(ms)],
     ['ISO 8601', formatTimestamp(ms)],

@@ -1,23 +1,23 @@
 import { expect, test } from 'vitest';
-import { createFormats } from './formats.ts';
+import { formatsOf } from './formats.ts';
 
 const ms = Date.UTC(2025, 10, 3, 1, 2, 3, 45);
 
 test('a moment is shown in the zone that was chosen, on the 24-hour clock', () => {
-  expect(createFormats('en', 'UTC').time(ms)).toBe('01:02:03');
-  expect(createFormats('pt-BR', 'America/Sao_Paulo').time(ms)).toBe('22:02:03');
-  expect(createFormats('en', 'UTC').exact(ms)).toContain('03.045');
+  expect(formatsOf('en', 'UTC').time(ms)).toBe('01:02:03');
+  expect(formatsOf('pt-BR', 'America/Sao_Paulo').time(ms)).toBe('22:02:03');
+  expect(formatsOf('en', 'UTC').exact(ms)).toContain('03.045');
 });
 
 test('events are grouped by the days of the zone, not of UTC', () => {
-  expect(createFormats('es', 'UTC').dayKey(ms)).toBe('2025-11-03');
-  expect(createFormats('es', 'America/Sao_Paulo').dayKey(ms)).toBe('2025-11-02');
+  expect(formatsOf('es', 'UTC').dayKey(ms)).toBe('2025-11-03');
+  expect(formatsOf('es', 'America/Sao_Paulo').dayKey(ms)).toBe('2025-11-02');
 });
 
 test('numbers and distances are told as the language tells them', () => {
-  expect(createFormats('en', 'UTC').number(10_000)).toBe('10,000');
-  expect(createFormats('pt-BR', 'UTC').number(10_000)).toBe('10.000');
-  expect(createFormats('en', 'UTC').relative(ms - 86_400_000, ms)).toBe('yesterday');
-  expect(createFormats('es', 'UTC').relative(ms - 3 * 3_600_000, ms)).toBe('hace 3 horas');
-  expect(createFormats('en', 'UTC').bytes(184_213)).toBe('184.2 kB');
+  expect(formatsOf('en', 'UTC').number(10_000)).toBe('10,000');
+  expect(formatsOf('pt-BR', 'UTC').number(10_000)).toBe('10.000');
+  expect(formatsOf('en', 'UTC').relative(ms - 86_400_000, ms)).toBe('yesterday');
+  expect(formatsOf('es', 'UTC').relative(ms - 3 * 3_600_000, ms)).toBe('hace 3 horas');
+  expect(formatsOf('en', 'UTC').bytes(184_213)).toBe('184.2 kB');
 });

@@ -36,7 +36,17 @@ const units = [
   ['second', 1_000],
 ] as const;
 
-export function createFormats(language: string, timeZone: string): Formats {
+const made = new Map<string, Formats>();
+
+/** Made once: every cell of a list asks for them, and a formatter of `Intl` is slow to make. */
+export function formatsOf(language: string, timeZone: string): Formats {
+  const key = `${language} ${timeZone}`;
+  const formats = made.get(key) ?? createFormats(language, timeZone);
+  made.set(key, formats);
+  return formats;
+}
+
+function createFormats(language: string, timeZone: string): Formats {
   const format = (options: Intl.DateTimeFormatOptions) =>
     new Intl.DateTimeFormat(language, { timeZone, ...options });
   const time = format({ hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });

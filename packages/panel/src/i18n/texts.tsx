@@ -1,5 +1,5 @@
 import { type Locale, revealed } from '@indelible/protocol';
-import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
+import { createContext, type ReactNode, useContext, useEffect, useState } from 'react';
 import en from '../../../../locales/en.json' with { type: 'json' };
 import { languages } from '../../../../locales/languages.ts';
 import { type Texts as AllTexts, textsIn } from '../../../../locales/texts.ts';
@@ -7,7 +7,7 @@ import { usePreferences } from '../preferences.ts';
 import { type ZoneChoice, zoneChoices } from '../search/event-search.ts';
 import { useSession } from '../session/session-context.tsx';
 import { useSearchPairs } from '../use-location.ts';
-import { createFormats, type Formats } from './formats.ts';
+import { type Formats, formatsOf } from './formats.ts';
 
 export type Texts = AllTexts['panel'];
 
@@ -70,7 +70,7 @@ export function useFormats(): Formats {
   const language = useLanguage();
   const { tenant } = useSession();
   const timeZone = zoneName(useZoneChoice(), tenant.timeZone);
-  return useMemo(() => createFormats(language, timeZone), [language, timeZone]);
+  return formatsOf(language, timeZone);
 }
 
 /** What a page writes with: texts and formats of its reader. */
