@@ -9,19 +9,19 @@ function withQuery(path: string, parameters: Query): string {
 }
 
 /** `path` with the parameters of a search. */
-function searching(path: string, search?: EventSearch): string {
+export function withSearch(path: string, search?: EventSearch): string {
   return withQuery(path, search && (eventSearchParams(search) as [string, string][]));
 }
 
 export const paths = {
   enter: '/enter',
-  events: (search?: EventSearch) => searching(`${panelRoot}/events`, search),
-  event: (id: string, search?: EventSearch) => searching(`${panelRoot}/events/${id}`, search),
-  operatorAccess: (search?: EventSearch) => searching(`${panelRoot}/operator-access`, search),
-  sensitiveAccess: (search?: EventSearch) => searching(`${panelRoot}/sensitive-access`, search),
+  events: (search?: EventSearch) => withSearch(`${panelRoot}/events`, search),
+  event: (id: string, search?: EventSearch) => withSearch(`${panelRoot}/events/${id}`, search),
+  operatorAccess: (search?: EventSearch) => withSearch(`${panelRoot}/operator-access`, search),
+  sensitiveAccess: (search?: EventSearch) => withSearch(`${panelRoot}/sensitive-access`, search),
   versions: (resourceId: string, chosen?: { left?: string; right?: string }) =>
     withQuery(`${panelRoot}/resources/${resourceId}`, chosen),
-  exports: (search?: EventSearch) => searching(`${panelRoot}/exports`, search),
+  exports: (search?: EventSearch) => withSearch(`${panelRoot}/exports`, search),
   integrity: `${panelRoot}/integrity`,
   views: `${panelRoot}/views`,
   view: (id: string) => `${panelRoot}/views/${id}`,

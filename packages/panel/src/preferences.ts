@@ -1,5 +1,6 @@
 import type { Locale } from '@indelible/protocol';
 import { useSyncExternalStore } from 'react';
+import { keep, kept } from './browser-store.ts';
 import type { ZoneChoice } from './search/event-search.ts';
 import type { ListView } from './search/list-view.ts';
 
@@ -34,20 +35,13 @@ let current: Preferences = {
   ...stored(),
 };
 
-// An embedding browser may forbid storage: then choices last as long as the page.
 function stored(): Partial<Preferences> {
-  try {
-    return JSON.parse(localStorage.getItem(key) ?? '{}');
-  } catch {
-    return {};
-  }
+  return kept(key) ?? {};
 }
 
 /** Stores a choice and applies it at once. */
 export function prefer(choice: Partial<Preferences>): void {
-  try {
-    localStorage.setItem(key, JSON.stringify({ ...stored(), ...choice }));
-  } catch {}
+  keep(key, { ...stored(), ...choice });
   preferInHost(choice);
 }
 

@@ -1,9 +1,9 @@
 import { useLocation, useRouter } from '@tanstack/react-router';
 import { useCallback, useMemo } from 'react';
+import { withSearch } from './paths.ts';
 import {
   type EventSearch,
   emptySearch,
-  eventSearchParams,
   type Pairs,
   parseEventSearch,
 } from './search/event-search.ts';
@@ -42,8 +42,7 @@ export function useEventSearch(): [EventSearch, (next: EventSearch) => void] {
   const go = useGo();
   const change = useCallback(
     (next: EventSearch) => {
-      const query = new URLSearchParams(eventSearchParams(next) as [string, string][]).toString();
-      go(query === '' ? path : `${path}?${query}`);
+      go(withSearch(path, next));
     },
     [go, path],
   );

@@ -6,7 +6,7 @@ import { roundName } from '../../../server/src/log/round.ts';
 import { reopenLog } from '../../../server/src/operations/reopen.command.ts';
 import { rewindable } from '../../../server/src/testing/rewindable.ts';
 import { checkInstallation } from '../fsck/check-installation.ts';
-import { RunFile } from '../fsck/run-file.ts';
+import { RunFile } from '../fsck/fsck-report.ts';
 import { runCli } from '../testing/run-cli.ts';
 import { noProgress } from '../verify/log-source.ts';
 

@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import { plansOf } from '../connection.ts';
 import { checkInstallation } from '../fsck/check-installation.ts';
-import { fsckText } from '../fsck/fsck-report.ts';
-import { RunFile } from '../fsck/run-file.ts';
+import { fsckText, RunFile } from '../fsck/fsck-report.ts';
 import { exitCodes, type Io, print } from '../io.ts';
 import { withProgress } from '../progress.ts';
 import { onServer } from '../server.ts';

@@ -3,8 +3,8 @@ import type { Plans } from '@indelible/protocol';
 import type { LogToCheck, OwnService } from '@indelible/server';
 import type { Progress } from '../verify/log-source.ts';
 import { verifyTenant } from '../verify/verify-tenant.ts';
+import type { RunFile } from './fsck-report.ts';
 import { addFindings, type FsckFinding, type FsckReport } from './fsck-report.ts';
-import type { RunFile } from './run-file.ts';
 
 const keptOfLog = 3;
 

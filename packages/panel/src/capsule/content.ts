@@ -10,7 +10,6 @@ import {
 } from '@indelible/protocol';
 import type { Texts } from '../../../../locales/texts.ts';
 import type { Formats } from '../i18n/formats.ts';
-import { el, factList, section } from './elements.ts';
 
 /** All that a verified capsule says, in the order in which a reader asks for it. */
 export function contentOf(view: View, content: CapsuleContent): HTMLElement[] {
@@ -203,3 +202,26 @@ export interface View {
 
 /** `unchecked`: this browser could not check. */
 type Outcome = CapsuleVerdict | { code: 'unchecked'; problems: readonly string[]; content: null };
+
+type Child = Node | string | null;
+
+/** An element with text and elements in it. Text never becomes markup. */
+export function el<Tag extends keyof HTMLElementTagNameMap>(
+  tag: Tag,
+  attributes: Readonly<Record<string, string>>,
+  ...children: readonly (Child | readonly Child[])[]
+): HTMLElementTagNameMap[Tag] {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  for (const child of children.flat()) if (child !== null) element.append(child);
+  return element;
+}
+
+/** Names and their values, as a list. */
+export function factList(facts: readonly (readonly [name: string, value: Child])[]): HTMLElement {
+  const rows = facts.map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, value)));
+  return el('dl', {}, rows);
+}
+
+export const section = (title: string, ...children: readonly (Child | readonly Child[])[]) =>
+  el('section', {}, el('h2', {}, title), ...children);

@@ -2,8 +2,7 @@ import { portableSha256, verifyCapsule } from '@indelible/protocol';
 import { type Dictionary, textsIn } from '../../../../locales/texts.ts';
 import { bestLanguage } from '../i18n/best-language.ts';
 import { formatsOf } from '../i18n/formats.ts';
-import { contentOf, type View, verdictBox } from './content.ts';
-import { el } from './elements.ts';
+import { contentOf, el, type View, verdictBox } from './content.ts';
 
 /*
  * The program in an evidence capsule. It checks the data beside it without a network, and shows

@@ -1,5 +1,8 @@
-import { type Outcome, outcomeSaid } from '@indelible/protocol';
+import type { AuditEvent } from '@indelible/client';
+import { Ban, Check, X } from 'lucide-react';
 import { useTexts, wordOf } from '../i18n/texts.tsx';
+import { outcomeIn } from './outcome-in.ts';
+import { Value } from './Value.tsx';
 
 const tones: Readonly<Record<string, string>> = {
   create: 'bg-add',
@@ -13,18 +16,16 @@ const tones: Readonly<Record<string, string>> = {
   session_forced: 'bg-del',
 };
 
-interface ActionLabelProps {
-  action: string;
-  /** What the event says; a badge beside the label says it in words. */
-  outcome?: Outcome | null;
+interface ActionProps {
+  event: AuditEvent;
+  tabbable?: boolean | undefined;
 }
 
 /** An action in words, with a dot in the colour of its kind: create, change, remove, read, fail. */
-export function ActionLabel({
-  action,
-  outcome = outcomeSaid(undefined, action),
-}: ActionLabelProps) {
+export function ActionLabel({ event }: ActionProps) {
   const t = useTexts();
+  const { action } = event;
+  const outcome = outcomeIn(event);
   const failed = outcome === 'failure' || outcome === 'denied';
   const tone = failed ? 'bg-del' : Object.hasOwn(tones, action) ? tones[action] : 'bg-edge';
   return (
@@ -32,5 +33,39 @@ export function ActionLabel({
       <span aria-hidden className={`size-1.5 shrink-0 rounded-full ${tone}`} />
       <span className="truncate">{wordOf(t.actions, action)}</span>
     </span>
+  );
+}
+
+/** The action as a value that can be filtered by. */
+export function ActionValue({ event, tabbable }: ActionProps) {
+  const t = useTexts();
+  const { action } = event;
+  return (
+    <Value facet="action" value={action} label={wordOf(t.actions, action)} tabbable={tabbable}>
+      <ActionLabel event={event} />
+    </Value>
+  );
+}
+
+const looks = {
+  success: { Icon: Check, look: 'badge-add' },
+  failure: { Icon: X, look: 'badge-del' },
+  denied: { Icon: Ban, look: 'badge-del' },
+};
+
+/** How the action ended, as a word and a sign; nothing if the event does not say it. */
+export function OutcomeBadge({ event, tabbable }: ActionProps) {
+  const t = useTexts();
+  const outcome = outcomeIn(event);
+  if (outcome === null) return null;
+  const { Icon, look } = looks[outcome];
+  const text = t.outcomes[outcome];
+  return (
+    <Value facet="outcome" value={outcome} label={text} tabbable={tabbable}>
+      <span className={`badge ${look}`}>
+        <Icon aria-hidden />
+        {text}
+      </span>
+    </Value>
   );
 }

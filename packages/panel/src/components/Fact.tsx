@@ -5,7 +5,7 @@ import { CopyButton } from './CopyButton.tsx';
 interface FactProps {
   name: string;
   /** What a button beside it copies. */
-  copy?: string;
+  copy?: string | undefined;
   children: ReactNode;
 }
 

@@ -1,8 +1,15 @@
 import type { AuditEvent } from '@indelible/client';
-import { externalUuid, type Party, partyName } from '@indelible/protocol';
-import { Bot } from 'lucide-react';
-import { useTexts } from '../i18n/texts.tsx';
-import { nameOf } from './actor-name.ts';
+import {
+  type ActorType,
+  actorText,
+  externalUuid,
+  nilUuid,
+  type Party,
+  partyName,
+  revealed,
+} from '@indelible/protocol';
+import { BadgeCheck, Bot, KeyRound } from 'lucide-react';
+import { type Texts, useTexts, wordOf } from '../i18n/texts.tsx';
 import { ErasedValue, isErased } from './Erased.tsx';
 import { Value } from './Value.tsx';
 
@@ -47,4 +54,57 @@ export function OnBehalfOf({ event, tabbable }: Pick<PartyNameProps, 'event' | '
       </span>
     </span>
   ));
+}
+
+/** The name of an actor, or of a person for whom it acts; without one, its kind, role or id. */
+function nameOf(party: Party, event: AuditEvent, t: Texts): string {
+  const name = partyName(party);
+  if (name !== null) return revealed(name);
+  if (isErased(event, 'identity')) return t.erased.value;
+  if (isProgram(party)) return t.actors.kinds[party.type];
+  return party.role === undefined
+    ? (party.id ?? t.actors.unnamed)
+    : wordOf(t.actors.roles, party.role);
+}
+
+function isProgram(party: Party): party is Party & { type: Exclude<ActorType, 'user'> } {
+  return party.type !== undefined && party.type !== 'user';
+}
+
+/** What tells an actor from others of its name: kind and role; without a name, its id. */
+export function noteOn(event: AuditEvent, t: Texts): string {
+  const { actor } = event;
+  if (partyName(actor) === null && !isErased(event, 'identity')) {
+    const isPerson = !isProgram(actor) && !Object.hasOwn(t.actors.roles, actor.role);
+    if (isPerson) return t.events.noEmail;
+    return actor.id === nilUuid ? '' : actor.id.slice(0, 8);
+  }
+  const kind = isProgram(actor) ? [t.actors.kinds[actor.type]] : [];
+  return [...kind, wordOf(t.actors.roles, actor.role)].join(' · ');
+}
+
+/** Who acted and for whom, as one text. */
+export function useActorText(): (event: AuditEvent) => string {
+  const t = useTexts();
+  return (event) => actorText(event, t.actors, (party) => nameOf(party, event, t));
+}
+
+/** Who recorded an event: the service itself, or an API key. */
+export function RecordedBy({ by }: { by: AuditEvent['recordedBy'] }) {
+  const t = useTexts();
+  const own = by.kind === 'service';
+  return (
+    <span
+      className="inline-flex max-w-full items-center gap-1.5"
+      title={own ? t.access.byServiceHint : `${t.access.byKeyHint} ${by.id}`}
+    >
+      {own ? (
+        <BadgeCheck aria-hidden className="size-4 shrink-0 text-add" />
+      ) : (
+        <KeyRound aria-hidden className="size-4 shrink-0 text-faint" />
+      )}
+      <span className="shrink-0">{own ? t.access.byService : t.actors.roles.api_key}</span>
+      {!own && <span className="truncate font-mono text-2xs text-faint">{by.id.slice(0, 8)}</span>}
+    </span>
+  );
 }

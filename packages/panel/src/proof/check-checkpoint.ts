@@ -1,12 +1,13 @@
 import {
   type Checkpoint,
+  compareCheckpoints,
   formatHex,
   openCheckpoint,
   parseHex,
   portableSha256,
-  verifyConsistency,
 } from '@indelible/protocol';
 import { client } from '../api.ts';
+import { keep, kept } from '../browser-store.ts';
 import { keysOf } from './check-event.ts';
 
 /** The latest checkpoint, checked by this browser. */
@@ -25,11 +26,6 @@ export type SinceLastVisit =
   | { kind: 'first' }
   | { kind: 'same' | 'extended' | 'rewritten'; size: number };
 
-interface Seen {
-  size: number;
-  rootHex: string;
-}
-
 export async function checkpointNow(): Promise<CheckedCheckpoint> {
   const bytes = await client.log.checkpoint();
   const note = new TextDecoder().decode(bytes);
@@ -45,45 +41,36 @@ export async function checkpointNow(): Promise<CheckedCheckpoint> {
 }
 
 /** Compares with the checkpoint stored in this browser; stores the newer one if it extends that. */
-async function compared(checkpoint: Checkpoint): Promise<SinceLastVisit> {
-  const key = `indelible.checkpoint.${checkpoint.origin}`;
-  const seen = remembered(key);
-  const now = { size: checkpoint.size, rootHex: formatHex(checkpoint.root) };
+async function compared(shown: Checkpoint): Promise<SinceLastVisit> {
+  const { origin } = shown;
+  const key = `indelible.checkpoint.${origin}`;
+  const seen = checkpointIn(kept(key), origin);
   if (seen === null) {
-    remember(key, now);
+    keepCheckpoint(key, shown);
     return { kind: 'first' };
   }
   const { size } = seen;
   // An answer may be slightly older than the last one: it is valid if it is a prefix of it.
-  const [first, second] = seen.size <= now.size ? [seen, now] : [now, seen];
-  const holds = await continues(first, second);
-  if (!holds) return { kind: 'rewritten', size };
-  remember(key, second);
-  return { kind: now.size > size ? 'extended' : 'same', size };
+  const [first, second] = size <= shown.size ? [seen, shown] : [shown, seen];
+  const path = first.size === second.size ? [] : await pathBetween(first.size, second.size);
+  const { code } = compareCheckpoints(portableSha256, first, second, path);
+  if (code !== 'same' && code !== 'extends') return { kind: 'rewritten', size };
+  keepCheckpoint(key, second);
+  return { kind: shown.size > size ? 'extended' : 'same', size };
 }
 
-async function continues(first: Seen, second: Seen): Promise<boolean> {
-  const [firstRoot, secondRoot] = [parseHex(first.rootHex), parseHex(second.rootHex)];
-  if (firstRoot === null || secondRoot === null) return false;
-  const sizes = { first: first.size, second: second.size };
-  const roots = { ...sizes, firstRoot, secondRoot };
-  if (first.size === second.size) return verifyConsistency(portableSha256, { ...roots, path: [] });
-  const proof = await client.log.consistency(first.size, second.size);
-  const path = (proof?.path ?? []).map((hash) => parseHex(hash) ?? new Uint8Array());
-  return proof !== null && verifyConsistency(portableSha256, { ...roots, path });
+/** A path that the service does not have proves nothing. */
+async function pathBetween(first: number, second: number): Promise<Uint8Array[]> {
+  const proof = await client.log.consistency(first, second);
+  return (proof?.path ?? []).map((hash) => parseHex(hash) ?? new Uint8Array());
 }
 
-function remembered(key: string): Seen | null {
-  try {
-    const { size, rootHex } = JSON.parse(localStorage.getItem(key) ?? 'null') ?? {};
-    return Number.isSafeInteger(size) && typeof rootHex === 'string' ? { size, rootHex } : null;
-  } catch {
-    return null;
-  }
+function checkpointIn(stored: unknown, origin: string): Checkpoint | null {
+  const { size, rootHex } = (stored ?? {}) as { size?: unknown; rootHex?: unknown };
+  const root = typeof rootHex === 'string' ? parseHex(rootHex) : null;
+  return Number.isSafeInteger(size) && root ? { origin, size: Number(size), root } : null;
 }
 
-function remember(key: string, seen: Seen): void {
-  try {
-    localStorage.setItem(key, JSON.stringify(seen));
-  } catch {}
+function keepCheckpoint(key: string, { size, root }: Checkpoint): void {
+  keep(key, { size, rootHex: formatHex(root) });
 }

@@ -27,9 +27,8 @@ import { Button } from '../components/Button.tsx';
 import { Select } from '../components/fields.tsx';
 import { useFormats, useLanguage, useTexts } from '../i18n/texts.tsx';
 import { serviceNow } from '../service-clock.ts';
-import { type DayRange, dayRange } from './day-range.ts';
 import { changed, type EventSearch } from './event-search.ts';
-import { dayAt, periodDays, periods, rangeOfDays } from './periods.ts';
+import { type DayRange, dayAt, dayRange, periodDays, periods, rangeOfDays } from './periods.ts';
 import { presets, type TimeRange } from './time-range.ts';
 
 interface RangePickerProps {

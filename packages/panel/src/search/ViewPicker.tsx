@@ -3,8 +3,7 @@ import { Dialog, Popover } from 'react-aria-components';
 import { Checkbox } from '../components/fields.tsx';
 import { useTexts } from '../i18n/texts.tsx';
 import { densities, listColumns } from './list-view.ts';
-import { useColumnNames } from './use-column-names.ts';
-import { useListView } from './use-list-view.ts';
+import { useColumnNames, useListView } from './use-list-view.ts';
 
 interface ViewPickerProps {
   anchor: RefObject<HTMLElement | null>;

@@ -1,6 +1,6 @@
-import { parseDate } from '@internationalized/date';
+import { CalendarDate, parseDate, Time } from '@internationalized/date';
 import { expect, test } from 'vitest';
-import { latestMonths, type Period, periodDays, rangeOfDays } from './periods.ts';
+import { dayRange, latestMonths, type Period, periodDays, rangeOfDays } from './periods.ts';
 
 const sunday = parseDate('2026-03-01');
 
@@ -28,4 +28,31 @@ test('a month ends where the next one starts, also when clocks change within it'
     to: Date.parse('2026-03-31T22:00Z'),
   });
   expect(february).toMatchObject({ to: Date.parse('2026-02-28T23:00Z') });
+});
+
+test('the last day is included to its end, in the zone that is shown', () => {
+  const days = { start: new CalendarDate(2025, 11, 3), end: new CalendarDate(2025, 11, 4) };
+  expect(dayRange(days, 'UTC')).toEqual({
+    from: Date.UTC(2025, 10, 3),
+    to: Date.UTC(2025, 10, 5),
+  });
+  expect(dayRange(days, 'America/Sao_Paulo')).toEqual({
+    from: Date.UTC(2025, 10, 3, 3),
+    to: Date.UTC(2025, 10, 5, 3),
+  });
+});
+
+test('with times the range begins and ends with them', () => {
+  const day = new CalendarDate(2025, 11, 3);
+  const times = { startTime: new Time(9, 30), endTime: new Time(17) };
+  expect(dayRange({ start: day, end: day, ...times }, 'America/Sao_Paulo')).toEqual({
+    from: Date.UTC(2025, 10, 3, 12, 30),
+    to: Date.UTC(2025, 10, 3, 20),
+  });
+});
+
+test('a day on which the clocks change is as long as it was', () => {
+  const day = new CalendarDate(2025, 10, 26);
+  const { from, to } = dayRange({ start: day, end: day }, 'Europe/Madrid');
+  expect(to - from).toBe(25 * 3_600_000);
 });

@@ -1,13 +1,35 @@
 import {
   type CalendarDate,
+  type DateValue,
   endOfMonth,
   parseAbsolute,
   startOfMonth,
   startOfWeek,
+  type Time,
   toCalendarDate,
+  toCalendarDateTime,
 } from '@internationalized/date';
-import { type DayRange, dayRange } from './day-range.ts';
 import type { TimeRange } from './time-range.ts';
+
+export interface DayRange {
+  start: DateValue;
+  end: DateValue;
+  /** Without a time the range begins at midnight of the first day. */
+  startTime?: Time | null;
+  /** Without a time the range ends with the last day. */
+  endTime?: Time | null;
+}
+
+/** `[from, to)` in ms, in `timeZone`. */
+export function dayRange(range: DayRange, timeZone: string): { from: number; to: number } {
+  const { start, end, startTime, endTime } = range;
+  const at = (day: DateValue, time?: Time | null) => {
+    const date = toCalendarDate(day);
+    return (time ? toCalendarDateTime(date, time) : date).toDate(timeZone).getTime();
+  };
+  const to = endTime ? at(end, endTime) : at(toCalendarDate(end).add({ days: 1 }));
+  return { from: at(start, startTime), to };
+}
 
 /** Ranges of whole days, counted in the reader's time zone. */
 export const periods = [

@@ -1,6 +1,6 @@
 import { CalendarDate, Time } from '@internationalized/date';
-import type { DayRange } from './day-range.ts';
 import { folded } from './folding.ts';
+import type { DayRange } from './periods.ts';
 
 /**
  * Days that someone has typed: `5 March`, `5.3.2026 14:30`, `2026-03-05 – 2026-03-08`. Numbers

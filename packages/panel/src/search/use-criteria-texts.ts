@@ -1,7 +1,9 @@
+import type { EventCriteria } from '@indelible/client';
 import { type FacetName, facetNames, facetOf, revealed } from '@indelible/protocol';
 import { useMemo } from 'react';
 import type { Formats } from '../i18n/formats.ts';
 import { type Texts, useReader, wordOf } from '../i18n/texts.tsx';
+import { searchOfCriteria } from './criteria.ts';
 import type { Facets } from './event-search.ts';
 import type { TimeRange } from './time-range.ts';
 
@@ -17,8 +19,20 @@ export interface CriteriaTexts {
   /** When the service took the events; null for any time. */
   receivedText(facets: Facets): string | null;
   /** Each criterion as name and text, the range first. */
-  all(facets: Facets, range: TimeRange): { name: string; text: string; facet?: FacetName }[];
+  all(facets: Facets, range: TimeRange): Criterion[];
+  /** The same of stored criteria. */
+  stored(criteria: EventCriteria): Criterion[];
 }
+
+interface Criterion {
+  name: string;
+  text: string;
+  facet?: FacetName;
+}
+
+/** Criteria in one line. */
+export const lineOf = (criteria: readonly Criterion[]): string =>
+  criteria.map(({ name, text }) => `${name}: ${text}`).join(' · ');
 
 export function useCriteriaTexts(): CriteriaTexts {
   const { t, formats } = useReader();
@@ -39,7 +53,11 @@ export function useCriteriaTexts(): CriteriaTexts {
         return text === null ? [] : [{ name: t.filters[facet], text, facet }];
       }),
     ];
-    return { rangeText, facetText, receivedText, all };
+    const stored = (criteria: EventCriteria) => {
+      const { facets, range } = searchOfCriteria(criteria);
+      return all(facets, range);
+    };
+    return { rangeText, facetText, receivedText, all, stored };
   }, [t, formats]);
 }
 

@@ -1,4 +1,5 @@
 import { isPanelPath } from '@indelible/protocol';
+import { keep, kept } from '../browser-store.ts';
 
 /**
  * The address at which a session ended; the next sign-in returns to it. Stored for half an hour and
@@ -16,21 +17,15 @@ interface Whose {
 const ownerOf = ({ actor, tenant }: Whose) => `${actor.id} ${tenant.id}`;
 
 export function keepReturnPath(href: string, session: Whose, nowMs: number): void {
-  try {
-    localStorage.setItem(key, JSON.stringify({ href, owner: ownerOf(session), atMs: nowMs }));
-  } catch {}
+  keep(key, { href, owner: ownerOf(session), atMs: nowMs });
 }
 
 /** Returns and removes the stored address, or null. */
 export function takeReturnPath(session: Whose, nowMs: number): string | null {
-  try {
-    const kept = JSON.parse(localStorage.getItem(key) ?? 'null');
-    localStorage.removeItem(key);
-    const fits = kept?.owner === ownerOf(session) && nowMs - kept.atMs < keptMs;
-    return fits && typeof kept.href === 'string' ? kept.href : null;
-  } catch {
-    return null;
-  }
+  const { href, owner, atMs } = (kept(key) ?? {}) as Record<string, unknown>;
+  keep(key, null);
+  const isFresh = typeof atMs === 'number' && nowMs - atMs < keptMs;
+  return isFresh && owner === ownerOf(session) && typeof href === 'string' ? href : null;
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Scope } from '@indelible/client';
+import type { AuditEvent, Scope } from '@indelible/client';
 import { createContext, useContext } from 'react';
 import type { Session } from '../api.ts';
 
@@ -15,4 +15,14 @@ export function useSession(): Session {
 
 export function useMay(scope: Scope): boolean {
   return useSession().scopes.includes(scope);
+}
+
+/**
+ * Whether the reader can have a state of this event restored: the tenant's application takes such
+ * requests, and recorded the state itself. It cannot restore what the service records of its own.
+ */
+export function useMayRestore(): (event: AuditEvent) => boolean {
+  const { tenant } = useSession();
+  const may = useMay('restore:write');
+  return ({ recordedBy }) => may && tenant.restoreUrl && recordedBy.kind === 'api_key';
 }

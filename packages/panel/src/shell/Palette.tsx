@@ -19,10 +19,17 @@ import { type Texts, useLanguage, useReader, useTexts } from '../i18n/texts.tsx'
 import { navigationFor } from '../pages/registry.ts';
 import { paths } from '../paths.ts';
 import { prefer } from '../preferences.ts';
-import { type DayRange, dayRange } from '../search/day-range.ts';
 import { changed, type EventSearch, onlyValue } from '../search/event-search.ts';
 import { finds } from '../search/folding.ts';
-import { dayAt, latestMonths, periodDays, periods, rangeOfDays } from '../search/periods.ts';
+import {
+  type DayRange,
+  dayAt,
+  dayRange,
+  latestMonths,
+  periodDays,
+  periods,
+  rangeOfDays,
+} from '../search/periods.ts';
 import { presets, type TimeRange } from '../search/time-range.ts';
 import { typedRange } from '../search/typed-range.ts';
 import { useChoices } from '../search/use-choices.ts';

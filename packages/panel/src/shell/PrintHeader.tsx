@@ -1,10 +1,10 @@
 import { revealed } from '@indelible/protocol';
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect } from 'react';
 import { useFormats, useTexts } from '../i18n/texts.tsx';
-import { checkpointQuery } from '../proof/use-checkpoint.ts';
+import { checkpointQuery } from '../proof/checkpoint-query.ts';
 import { serviceNow } from '../service-clock.ts';
 import { useSession } from '../session/session-context.tsx';
-import { useCheckpointBeforePrint } from './use-printing.ts';
 
 /** On a printed page: the tenant, the time of printing and the time zone. */
 export function PrintHeader() {
@@ -36,4 +36,17 @@ function PrintCheckpoint() {
       {head ? t.print.checkpoint({ size: head.size, root: data.rootHex }) : t.print.noCheckpoint}
     </p>
   );
+}
+
+/**
+ * The browser's print menu does not wait: the page prints a checkpoint loaded before, or says that
+ * it is missing.
+ */
+function useCheckpointBeforePrint(): void {
+  const queries = useQueryClient();
+  useEffect(() => {
+    const fetch = () => void queries.prefetchQuery(checkpointQuery);
+    window.addEventListener('beforeprint', fetch);
+    return () => window.removeEventListener('beforeprint', fetch);
+  }, [queries]);
 }

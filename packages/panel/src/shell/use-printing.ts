@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { useCallback, useEffect } from 'react';
-import { checkpointQuery } from '../proof/use-checkpoint.ts';
+import { useCallback } from 'react';
+import { checkpointQuery } from '../proof/checkpoint-query.ts';
 
 /**
  * Prints after the page has loaded the checkpoint. Requests it only for that, because the log
@@ -12,18 +12,5 @@ export function usePrint(): () => void {
     // React shows the answer in a task that is queued before this one.
     const shown = () => setTimeout(() => window.print());
     queries.fetchQuery(checkpointQuery).then(shown, shown);
-  }, [queries]);
-}
-
-/**
- * The browser's print menu does not wait: the page prints a checkpoint loaded before, or says that
- * it is missing.
- */
-export function useCheckpointBeforePrint(): void {
-  const queries = useQueryClient();
-  useEffect(() => {
-    const fetch = () => void queries.prefetchQuery(checkpointQuery);
-    window.addEventListener('beforeprint', fetch);
-    return () => window.removeEventListener('beforeprint', fetch);
   }, [queries]);
 }

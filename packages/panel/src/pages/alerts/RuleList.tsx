@@ -1,18 +1,18 @@
 import type { AlertRule } from '@indelible/client';
+import { revealed } from '@indelible/protocol';
 import { Bell, BellOff, Pencil, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { client } from '../../api.ts';
 import { IconButton } from '../../components/Button.tsx';
+import { SelectField } from '../../components/fields.tsx';
+import { ConfirmSheet } from '../../components/Sheet.tsx';
 import { ActionError } from '../../components/States.tsx';
 import { useReader, useTexts } from '../../i18n/texts.tsx';
-import { searchOfCriteria } from '../../search/criteria.ts';
 import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
 import { serviceNow } from '../../service-clock.ts';
 import { Backtest } from './Backtest.tsx';
-import { MuteSheet } from './MuteSheet.tsx';
 import { limitNames } from './rule-draft.ts';
 import { isMuted, useAlertChange } from './use-alerts.ts';
-import { useRuleText } from './use-rule-text.ts';
 
 interface RuleListProps {
   title: string;
@@ -90,11 +90,10 @@ function Rule({ rule, edit, remove }: RuleProps) {
 /** Kind, limits and filters in words, and whether it is muted. */
 function RuleFacts({ rule }: { rule: AlertRule }) {
   const { t, formats } = useReader();
-  const { all } = useCriteriaTexts();
+  const { stored } = useCriteriaTexts();
   const [nowMs] = useState(serviceNow);
   const criteriaOf = (filters: AlertRule['filters']) => {
-    const { facets, range } = searchOfCriteria(filters);
-    const shown = all(facets, range).filter(({ name }) => name !== t.filters.time);
+    const shown = stored(filters).filter(({ name }) => name !== t.filters.time);
     return shown.map(({ name, text }) => `${name}: ${text}`);
   };
   const muted = isMuted(rule, nowMs) && rule.mutedUntil;
@@ -139,4 +138,49 @@ function Actions({ rule, edit, remove }: RuleProps) {
       {isMuting && <MuteSheet id={rule.id} name={name} close={() => setMuting(false)} />}
     </div>
   );
+}
+
+const hours = [1, 24, 7 * 24, 29 * 24, 89 * 24];
+const later = (fromMs: number, count: number) => fromMs + count * 3_600_000;
+
+/** Asks how long no message tells of a rule's alerts. */
+function MuteSheet({ id, name, close }: { id: string; name: string; close: () => void }) {
+  const { t, formats } = useReader();
+  const [chosen, setChosen] = useState(String(7 * 24));
+  const mute = useAlertChange(() =>
+    client.alerts.mute(id, new Date(later(serviceNow(), Number(chosen))).toISOString()),
+  );
+  return (
+    <ConfirmSheet
+      title={t.alerts.mute({ name })}
+      confirm={t.alerts.muteIt}
+      action={mute}
+      go={() => mute.mutate(undefined, { onSuccess: close })}
+      close={close}
+    >
+      <SelectField
+        label={t.alerts.muteFor}
+        hint={t.alerts.muteText}
+        value={chosen}
+        choose={setChosen}
+        options={hours.map((each) => ({
+          value: String(each),
+          text: formats.relative(later(0, each), 0),
+        }))}
+      />
+    </ConfirmSheet>
+  );
+}
+
+type Named = Pick<AlertRule, 'name' | 'builtIn'>;
+
+/** A built-in rule in the reader's language, with why and what to do; others by their name. */
+function useRuleText({ name, builtIn }: Named): {
+  name: string;
+  why?: string;
+  act?: string;
+} {
+  const { builtIn: known } = useTexts().alerts;
+  const isKnown = builtIn !== null && Object.hasOwn(known, builtIn);
+  return isKnown ? known[builtIn as keyof typeof known] : { name: revealed(name) };
 }

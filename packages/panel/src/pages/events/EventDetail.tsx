@@ -3,15 +3,13 @@ import { type Diff, revealed } from '@indelible/protocol';
 import { useParams } from '@tanstack/react-router';
 import { ArrowRight, History, Undo2, X } from 'lucide-react';
 import { type ReactNode, useEffect, useRef } from 'react';
-import { ActionLabel } from '../../components/ActionLabel.tsx';
+import { ActionValue, OutcomeBadge } from '../../components/ActionLabel.tsx';
 import { AppLink } from '../../components/AppLink.tsx';
-import { useActorText } from '../../components/actor-name.ts';
 import { ChangedText } from '../../components/ChangedText.tsx';
 import { CopyButton } from '../../components/CopyButton.tsx';
 import { ErasedNote, ErasedValue, isErased } from '../../components/Erased.tsx';
-import { MoreButton, useShown } from '../../components/more.tsx';
-import { OutcomeBadge } from '../../components/OutcomeBadge.tsx';
-import { outcomeIn } from '../../components/outcome-in.ts';
+import { useActorText } from '../../components/Parties.tsx';
+import { MoreButton, useShown } from '../../components/paged-list.tsx';
 import { ScrollRegion } from '../../components/ScrollRegion.tsx';
 import { isMissing, Notice, QueryState } from '../../components/States.tsx';
 import { Value } from '../../components/Value.tsx';
@@ -19,8 +17,8 @@ import { useReader, useTexts, wordOf } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { useEvent } from '../../search/use-events.ts';
 import { serviceNow } from '../../service-clock.ts';
+import { useMayRestore } from '../../session/session-context.tsx';
 import { useEventSearch } from '../../use-location.ts';
-import { useMayRestore } from '../versions/use-may-restore.ts';
 import { changedFields } from './diff-preview.ts';
 import { EventFacts } from './EventFacts.tsx';
 import { Reason } from './EventRow.tsx';
@@ -107,16 +105,14 @@ function Detail({ event }: { event: AuditEvent }) {
 
 function Headline({ event }: { event: AuditEvent }) {
   const { t, formats } = useReader();
-  const { action, resource } = event;
+  const { resource } = event;
   const name = resource.name && revealed(resource.name);
   const actorText = useActorText();
   const gone = isErased(event, 'identity');
   return (
     <header>
       <p className="flex flex-wrap items-center gap-x-2 text-xs text-muted">
-        <Value facet="action" value={action} label={wordOf(t.actions, action)}>
-          <ActionLabel action={action} outcome={outcomeIn(event)} />
-        </Value>
+        <ActionValue event={event} />
         <span aria-hidden>·</span>
         <Value facet="resource" value={resource.type} label={wordOf(t.resources, resource.type)} />
         <OutcomeBadge event={event} />

@@ -4,8 +4,7 @@ import { AppLink } from '../../components/AppLink.tsx';
 import { ErasedValue, isErased } from '../../components/Erased.tsx';
 import { Fact } from '../../components/Fact.tsx';
 import { Moments } from '../../components/MomentCard.tsx';
-import { PartyName } from '../../components/Parties.tsx';
-import { RecordedBy } from '../../components/RecordedBy.tsx';
+import { PartyName, RecordedBy } from '../../components/Parties.tsx';
 import { Value } from '../../components/Value.tsx';
 import { useReader, useTexts, wordOf } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
@@ -133,7 +132,7 @@ interface TextProps {
 function Text({ name, text, copy = text }: TextProps) {
   if (text === undefined) return null;
   return (
-    <Fact name={name} {...(copy !== undefined && { copy })}>
+    <Fact name={name} copy={copy}>
       <bdi className="font-mono text-xs">{revealed(text)}</bdi>
     </Fact>
   );
@@ -149,7 +148,7 @@ function Person({ event, party }: { event: AuditEvent; party: Party }) {
   ];
   const copy = externalId ?? id;
   return (
-    <Fact name={t.filters.onBehalfOf} {...(copy !== undefined && { copy })}>
+    <Fact name={t.filters.onBehalfOf} copy={copy}>
       <PartyName event={event} party={party} facet="onBehalfOf" />
       {more.length > 0 && <bdi className="ml-2 text-xs text-faint">{more.join(' · ')}</bdi>}
     </Fact>

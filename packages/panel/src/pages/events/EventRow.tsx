@@ -2,16 +2,13 @@ import type { AuditEvent } from '@indelible/client';
 import { type Diff, parseTimestamp, revealed, type Scalar } from '@indelible/protocol';
 import { ArrowRight } from 'lucide-react';
 import { type FC, useRef } from 'react';
-import { ActionLabel } from '../../components/ActionLabel.tsx';
+import { ActionValue, OutcomeBadge } from '../../components/ActionLabel.tsx';
 import { AppLink } from '../../components/AppLink.tsx';
-import { noteOn, useActorText } from '../../components/actor-name.ts';
 import { ErasedBadge, isErased } from '../../components/Erased.tsx';
 import { isNoText, NoText } from '../../components/NoText.tsx';
-import { OutcomeBadge } from '../../components/OutcomeBadge.tsx';
 import { outcomeIn } from '../../components/outcome-in.ts';
-import { OnBehalfOf, PartyName } from '../../components/Parties.tsx';
-import { Value } from '../../components/Value.tsx';
-import { useMenus } from '../../components/ValueMenuProvider.tsx';
+import { noteOn, OnBehalfOf, PartyName, useActorText } from '../../components/Parties.tsx';
+import { useMenus, Value } from '../../components/Value.tsx';
 import { useReader, useTexts, wordOf } from '../../i18n/texts.tsx';
 import type { ListColumn } from '../../search/list-view.ts';
 import { diffPreview, scalarText } from './diff-preview.ts';
@@ -59,16 +56,12 @@ const cells: Readonly<Record<ListColumn, { className: string; Content: FC<CellPr
   ip: { className: 'col-origin truncate font-mono text-xs text-muted', Content: Origin },
 };
 
-function Action({ event, tabbable }: CellProps) {
-  const t = useTexts();
-  const { action } = event;
+function Action(props: CellProps) {
   return (
     <>
-      <Value facet="action" value={action} label={wordOf(t.actions, action)} tabbable={tabbable}>
-        <ActionLabel action={action} outcome={outcomeIn(event)} />
-      </Value>
+      <ActionValue {...props} />
       <div>
-        <OutcomeBadge event={event} tabbable={tabbable} />
+        <OutcomeBadge {...props} />
       </div>
     </>
   );

@@ -4,7 +4,7 @@ import { HeadRow } from '../../components/HeadRow.tsx';
 import type { Formats } from '../../i18n/formats.ts';
 import { useFormats, useTexts } from '../../i18n/texts.tsx';
 import type { ListColumn, ListView } from '../../search/list-view.ts';
-import { useColumnNames } from '../../search/use-column-names.ts';
+import { useColumnNames } from '../../search/use-list-view.ts';
 import { EventRow } from './EventRow.tsx';
 
 interface EventTableProps {

@@ -8,7 +8,7 @@ import { CopyButton } from '../../components/CopyButton.tsx';
 import { useListKeys } from '../../components/list-keys.ts';
 import { QuietSelect } from '../../components/QuietSelect.tsx';
 import { Notice, QueryState } from '../../components/States.tsx';
-import { ValueMenuProvider } from '../../components/ValueMenuProvider.tsx';
+import { ValueMenuProvider } from '../../components/Value.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { prefer, usePreferences } from '../../preferences.ts';

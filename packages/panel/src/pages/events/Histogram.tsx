@@ -1,13 +1,14 @@
-import { useQuery } from '@tanstack/react-query';
+import { filterToJson, formatTimestamp, parseTimestamp } from '@indelible/protocol';
+import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query';
 import { ZoomOut } from 'lucide-react';
 import { type KeyboardEvent, type PointerEvent, useMemo, useState } from 'react';
+import { client } from '../../api.ts';
 import { Button } from '../../components/Button.tsx';
 import { errorText } from '../../components/States.tsx';
 import { useReader, useTexts } from '../../i18n/texts.tsx';
-import { changed, type EventSearch } from '../../search/event-search.ts';
+import { changed, type EventSearch, filterAt } from '../../search/event-search.ts';
 import { zoomedOut } from '../../search/time-range.ts';
-import { type Bar, barsOf, type Mark } from './buckets.ts';
-import { histogramQuery } from './histogram-query.ts';
+import { type Bar, type BucketCount, barsOf, type Mark, unitFor } from './buckets.ts';
 
 interface HistogramProps {
   search: EventSearch;
@@ -254,4 +255,26 @@ function HiddenTable({ bars, mark }: { bars: readonly Bar[]; mark: Mark }) {
       </table>
     </div>
   );
+}
+
+/** Counts of a search over time; without a start, from the first retained event. */
+function histogramQuery(search: EventSearch, nowMs: number, timeZone: string, mark: Mark) {
+  const { from, to = nowMs, ...facets } = filterAt(search, nowMs);
+  const unit = unitFor(to - (from ?? 0));
+  // Without a `from` the service would count the last 30 days only.
+  const criteria = { ...filterToJson({ ...facets, to }), from: formatTimestamp(from ?? 0) };
+  return queryOptions({
+    queryKey: ['histogram', criteria, unit, timeZone, mark],
+    queryFn: async () => {
+      const answer = await client.stats({ ...criteria, groupBy: [unit, mark], timeZone });
+      const counts: BucketCount[] = answer.data.map((row) => ({
+        start: parseTimestamp(String(row[unit])) ?? 0,
+        word: String(row[mark]),
+        count: row.count,
+      }));
+      const first = Math.min(to - 1, ...counts.map(({ start }) => start));
+      return { counts, unit, range: { from: from ?? first, to } };
+    },
+    placeholderData: keepPreviousData,
+  });
 }

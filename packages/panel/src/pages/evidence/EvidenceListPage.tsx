@@ -8,8 +8,7 @@ import { OlderButton, usePages } from '../../components/paged-list.tsx';
 import { Notice, QueryState } from '../../components/States.tsx';
 import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
-import { searchOfCriteria } from '../../search/criteria.ts';
-import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
+import { lineOf, useCriteriaTexts } from '../../search/use-criteria-texts.ts';
 
 /** Searches saved as evidence, newest first. */
 export default function EvidenceListPage() {
@@ -40,9 +39,7 @@ export default function EvidenceListPage() {
 
 function Kept({ evidence }: { evidence: SavedSearch }) {
   const { t, formats } = useReader();
-  const { all } = useCriteriaTexts();
-  const { facets, range } = searchOfCriteria(evidence.filters);
-  const criteria = all(facets, range);
+  const criteria = useCriteriaTexts().stored(evidence.filters);
   const { value } = evidence.matched;
   return (
     <li className="relative px-4 py-3 text-[0.8125rem] hover:bg-hover">
@@ -60,7 +57,7 @@ function Kept({ evidence }: { evidence: SavedSearch }) {
       <p className="mt-0.5 text-xs text-muted wrap-anywhere">
         {t.events.count({ count: value })}
         {' · '}
-        {criteria.map(({ name, text }) => `${name}: ${text}`).join(' · ')}
+        {lineOf(criteria)}
       </p>
     </li>
   );

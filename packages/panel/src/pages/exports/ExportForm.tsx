@@ -15,9 +15,9 @@ import { CriteriaList } from '../../search/CriteriaList.tsx';
 import { filterAt } from '../../search/event-search.ts';
 import { FilterBar } from '../../search/FilterBar.tsx';
 import { csvColumnsOf, listColumns } from '../../search/list-view.ts';
-import { useColumnNames } from '../../search/use-column-names.ts';
 import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
 import { useMoment } from '../../search/use-events.ts';
+import { useColumnNames } from '../../search/use-list-view.ts';
 import { useEventSearch } from '../../use-location.ts';
 
 /** The service sends up to this many rows with its answer; more become a job. */

@@ -7,9 +7,8 @@ import { PageHead } from '../../components/PageHead.tsx';
 import { OlderButton, usePages } from '../../components/paged-list.tsx';
 import { ActionError, QueryState } from '../../components/States.tsx';
 import { useReader, useTexts } from '../../i18n/texts.tsx';
-import { searchOfCriteria } from '../../search/criteria.ts';
 import { KnownSearch } from '../../search/KnownSearch.tsx';
-import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
+import { lineOf, useCriteriaTexts } from '../../search/use-criteria-texts.ts';
 import { serviceNow } from '../../service-clock.ts';
 import { useMay } from '../../session/session-context.tsx';
 import { ExportForm } from './ExportForm.tsx';
@@ -71,10 +70,8 @@ function ExportList({ exports, changed }: ExportListProps) {
 
 function ExportItem({ job, changed }: { job: ExportJob; changed: () => void }) {
   const { t, formats } = useReader();
-  const { all } = useCriteriaTexts();
+  const { stored } = useCriteriaTexts();
   const created = formats.dateTime(job.createdAt);
-  const search = searchOfCriteria(job.filters);
-  const criteria = all(search.facets, search.range);
   const moving = isMoving(job.status);
   return (
     <li className="flex flex-wrap items-start gap-x-6 gap-y-2 px-4 py-3 text-[0.8125rem]">
@@ -82,7 +79,7 @@ function ExportItem({ job, changed }: { job: ExportJob; changed: () => void }) {
         <p className="font-medium tabular-nums">{created}</p>
         <p className="text-xs text-muted">
           {job.requestedBy.email ?? job.requestedBy.id} · {job.format.toUpperCase()} ·{' '}
-          {criteria.map(({ name, text }) => `${name}: ${text}`).join(' · ')}
+          {lineOf(stored(job.filters))}
         </p>
         {job.sha256 !== null && <Digest sha256={job.sha256} />}
       </div>

@@ -18,14 +18,14 @@ import { useReader, useTexts, wordOf } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import type { CheckedCheckpoint } from '../../proof/check-checkpoint.ts';
 import { checkEvent } from '../../proof/check-event.ts';
-import { useCheckpoint } from '../../proof/use-checkpoint.ts';
+import { checkpointQuery } from '../../proof/checkpoint-query.ts';
 import { pageSize } from '../../search/use-events.ts';
 import { useSession } from '../../session/session-context.tsx';
 
 /** The signed head of the log, checked by this browser, and proofs of its latest events. */
 export default function IntegrityPage() {
   const t = useTexts();
-  const checkpoint = useCheckpoint();
+  const checkpoint = useQuery(checkpointQuery);
   return (
     <>
       <PageHead title={t.nav.integrity} intro={t.integrity.intro} />

@@ -8,7 +8,7 @@ import { DownloadButton } from '../../components/FileButton.tsx';
 import { useListKeys } from '../../components/list-keys.ts';
 import { PageHead } from '../../components/PageHead.tsx';
 import { Notice, QueryState } from '../../components/States.tsx';
-import { ValueMenuProvider } from '../../components/ValueMenuProvider.tsx';
+import { ValueMenuProvider } from '../../components/Value.tsx';
 import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { PrintCriteria } from '../../search/CriteriaList.tsx';
 import { type EventSearch, filterAt, onlyValue } from '../../search/event-search.ts';

@@ -5,17 +5,14 @@ import { ChevronDown, ChevronRight, TriangleAlert } from 'lucide-react';
 import { useState } from 'react';
 import { client } from '../../api.ts';
 import { AppLink } from '../../components/AppLink.tsx';
-import { useActorText } from '../../components/actor-name.ts';
 import { ErasedBadge, isErased } from '../../components/Erased.tsx';
 import { HeadRow } from '../../components/HeadRow.tsx';
-import { OnBehalfOf, PartyName } from '../../components/Parties.tsx';
-import { RecordedBy } from '../../components/RecordedBy.tsx';
+import { OnBehalfOf, PartyName, RecordedBy, useActorText } from '../../components/Parties.tsx';
 import { LoadError } from '../../components/States.tsx';
 import { useReader, useTexts, wordOf } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
-import { searchOfCriteria } from '../../search/criteria.ts';
 import type { EventSearch } from '../../search/event-search.ts';
-import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
+import { lineOf, useCriteriaTexts } from '../../search/use-criteria-texts.ts';
 import { useSession } from '../../session/session-context.tsx';
 import { isLook, isUnexplained, type Visit } from './visits.ts';
 
@@ -165,20 +162,16 @@ function useStates({ key, fromMs, toMs, events }: Visit) {
 /** What an operator looked at, in words; null for other events, and for one without its state. */
 function useLookText(): (event: AuditEvent) => string | null {
   const t = useTexts();
-  const { all } = useCriteriaTexts();
+  const { stored } = useCriteriaTexts();
   const known = (thing: unknown): thing is keyof typeof t.access.looked =>
     typeof thing === 'string' && Object.hasOwn(t.access.looked, thing);
-  const criteriaOf = (filters: EventCriteria) => {
-    const { facets, range } = searchOfCriteria(filters);
-    return all(facets, range).map(({ name, text }) => `${name}: ${revealed(text)}`);
-  };
   return (event) => {
     const { lookedAt, filters, id, outcome, withStates } = event.after ?? {};
     if (!isLook(event) || !known(lookedAt)) return null;
     const parts = [
       t.access.looked[lookedAt],
       ...(typeof id === 'string' ? [revealed(id)] : []),
-      ...(filters ? criteriaOf(filters as EventCriteria) : []),
+      ...(filters ? [revealed(lineOf(stored(filters as EventCriteria)))] : []),
       ...(withStates === true ? [t.access.withStates] : []),
       ...(outcome === 'refused' ? [t.access.refused] : []),
     ];

@@ -1,7 +1,7 @@
 import { TriangleAlert } from 'lucide-react';
 import { type FocusEvent, type KeyboardEvent, useState } from 'react';
 import { AppLink } from '../../components/AppLink.tsx';
-import { MoreButton, useShown } from '../../components/more.tsx';
+import { MoreButton, useShown } from '../../components/paged-list.tsx';
 import { ScrollRegion } from '../../components/ScrollRegion.tsx';
 import { Value } from '../../components/Value.tsx';
 import { useFormats, useReader, useTexts } from '../../i18n/texts.tsx';

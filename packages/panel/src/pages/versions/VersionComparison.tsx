@@ -4,9 +4,9 @@ import { Button } from '../../components/Button.tsx';
 import { Checkbox } from '../../components/fields.tsx';
 import { ScrollRegion } from '../../components/ScrollRegion.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
+import { useMayRestore } from '../../session/session-context.tsx';
 import { StateTable } from './StateTable.tsx';
 import { differingIn, stateTree } from './state-tree.ts';
-import { useMayRestore } from './use-may-restore.ts';
 import { useVersionText } from './use-version-text.ts';
 import type { Version } from './versions.ts';
 

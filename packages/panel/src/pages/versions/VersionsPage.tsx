@@ -6,7 +6,6 @@ import { ActionLabel } from '../../components/ActionLabel.tsx';
 import { AppLink } from '../../components/AppLink.tsx';
 import { isErased } from '../../components/Erased.tsx';
 import { Select } from '../../components/fields.tsx';
-import { outcomeIn } from '../../components/outcome-in.ts';
 import { PageHead } from '../../components/PageHead.tsx';
 import { FailedPage, LoadingPage, Notice } from '../../components/States.tsx';
 import { useTexts, wordOf } from '../../i18n/texts.tsx';
@@ -172,8 +171,7 @@ function VersionHistory({ versions, chosen, pathOf }: VersionHistoryProps) {
               </span>
               {version.of === 'after' && (
                 <span className="block truncate text-xs text-muted">
-                  <ActionLabel action={version.event.action} outcome={outcomeIn(version.event)} />{' '}
-                  {t.versions.by({ who: who(version) })}
+                  <ActionLabel event={version.event} /> {t.versions.by({ who: who(version) })}
                 </span>
               )}
             </AppLink>

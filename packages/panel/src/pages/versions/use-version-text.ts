@@ -1,4 +1,4 @@
-import { useActorText } from '../../components/actor-name.ts';
+import { useActorText } from '../../components/Parties.tsx';
 import { useReader } from '../../i18n/texts.tsx';
 import type { Version } from './versions.ts';
 

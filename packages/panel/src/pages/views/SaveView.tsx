@@ -1,5 +1,4 @@
 import { filterToJson } from '@indelible/protocol';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { client } from '../../api.ts';
 import { Checkbox, TextField } from '../../components/fields.tsx';
@@ -9,7 +8,7 @@ import { CriteriaList } from '../../search/CriteriaList.tsx';
 import { type EventSearch, filterAt } from '../../search/event-search.ts';
 import { listColumns } from '../../search/list-view.ts';
 import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
-import { useViews, viewsKey } from './use-views.ts';
+import { useViewChange, useViews } from './use-views.ts';
 
 interface SaveViewProps {
   search: EventSearch;
@@ -20,28 +19,21 @@ interface SaveViewProps {
 export default function SaveView({ search, close }: SaveViewProps) {
   const t = useTexts();
   const { all } = useCriteriaTexts();
-  const queries = useQueryClient();
   const views = useViews({ isAsked: true }).data ?? [];
   const [name, setName] = useState('');
   const [isShared, setShared] = useState(false);
   const former = views.find((view) => view.name === name.trim());
   const shared = former?.shared ?? isShared;
   const { facets, range } = search;
-  const save = useMutation({
-    mutationFn: () => {
-      const isRelative = range.kind === 'last';
-      const filters = filterToJson(isRelative ? facets : filterAt(search, 0));
-      const last = isRelative ? range.preset : null;
-      const { columns } = search.view ?? {};
-      const chosen = columns && columns.length < listColumns.length ? [...columns] : null;
-      const input = { name: name.trim(), filters, last, columns: chosen, shared };
-      return former ? client.views.put(former.id, input) : client.views.create(input);
-    },
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: viewsKey });
-      close();
-    },
-  });
+  const save = useViewChange(() => {
+    const isRelative = range.kind === 'last';
+    const filters = filterToJson(isRelative ? facets : filterAt(search, 0));
+    const last = isRelative ? range.preset : null;
+    const { columns } = search.view ?? {};
+    const chosen = columns && columns.length < listColumns.length ? [...columns] : null;
+    const input = { name: name.trim(), filters, last, columns: chosen, shared };
+    return former ? client.views.put(former.id, input) : client.views.create(input);
+  }, close);
   return (
     <ConfirmSheet
       title={t.views.saveTitle}

@@ -1,6 +1,5 @@
 import type { View } from '@indelible/client';
 import { revealed } from '@indelible/protocol';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Bookmark, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { client } from '../../api.ts';
@@ -11,8 +10,8 @@ import { ConfirmSheet } from '../../components/Sheet.tsx';
 import { Notice, QueryState } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
-import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
-import { searchOfView, useViews, viewsKey } from './use-views.ts';
+import { lineOf, useCriteriaTexts } from '../../search/use-criteria-texts.ts';
+import { searchOfView, useViewChange, useViews } from './use-views.ts';
 
 /** Searches under a name: those that the tenant shares, and the reader's own. */
 export default function ViewsPage() {
@@ -56,10 +55,7 @@ function Row({ view, remove }: { view: View; remove: () => void }) {
           {name}
         </AppLink>
         <p className="mt-0.5 text-xs text-muted wrap-anywhere">
-          {[
-            view.shared ? t.views.shared : t.views.own,
-            ...all(facets, range).map(({ name, text }) => `${name}: ${text}`),
-          ].join(' · ')}
+          {[view.shared ? t.views.shared : t.views.own, lineOf(all(facets, range))].join(' · ')}
         </p>
       </div>
       <IconButton
@@ -74,14 +70,7 @@ function Row({ view, remove }: { view: View; remove: () => void }) {
 
 function RemoveView({ view, close }: { view: View; close: () => void }) {
   const t = useTexts();
-  const queries = useQueryClient();
-  const remove = useMutation({
-    mutationFn: () => client.views.remove(view.id),
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: viewsKey });
-      close();
-    },
-  });
+  const remove = useViewChange(() => client.views.remove(view.id), close);
   return (
     <ConfirmSheet
       title={t.views.remove({ name: view.name })}

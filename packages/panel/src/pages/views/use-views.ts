@@ -1,5 +1,5 @@
 import type { View } from '@indelible/client';
-import { useQuery } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { client } from '../../api.ts';
 import { searchOfCriteria } from '../../search/criteria.ts';
 import type { EventSearch } from '../../search/event-search.ts';
@@ -7,7 +7,7 @@ import { parseColumns } from '../../search/list-view.ts';
 import { isPreset, presetDefault } from '../../search/time-range.ts';
 import { useMay, useSession } from '../../session/session-context.tsx';
 
-export const viewsKey = ['views'];
+const viewsKey = ['views'];
 
 /** The tenant's views and the reader's own, by name. */
 export function useViews({ isAsked }: { isAsked: boolean }) {
@@ -19,6 +19,18 @@ export function useViews({ isAsked }: { isAsked: boolean }) {
       return views.sort((one, other) => one.name.localeCompare(other.name));
     },
     enabled: isAsked,
+  });
+}
+
+/** A change of views; then they are read again, and `done` is called. */
+export function useViewChange(change: () => Promise<unknown>, done: () => void) {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: change,
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: viewsKey });
+      done();
+    },
   });
 }
 

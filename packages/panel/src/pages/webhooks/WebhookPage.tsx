@@ -6,8 +6,7 @@ import { PageHead } from '../../components/PageHead.tsx';
 import { FailedPage, LoadingPage } from '../../components/States.tsx';
 import { useFormats, useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
-import { searchOfCriteria } from '../../search/criteria.ts';
-import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
+import { lineOf, useCriteriaTexts } from '../../search/use-criteria-texts.ts';
 import { useSearchPairs } from '../../use-location.ts';
 import { conditionOf } from './condition.ts';
 import { DeliveryLog } from './DeliveryLog.tsx';
@@ -135,11 +134,9 @@ function WebhookFacts({ webhook }: { webhook: Webhook }) {
 
 function Criteria({ webhook }: { webhook: Webhook }) {
   const w = useTexts().webhooks;
-  const { all } = useCriteriaTexts();
-  const { facets, range } = searchOfCriteria(webhook.filters);
-  const criteria = all(facets, range).filter(({ facet }) => facet !== undefined);
-  if (criteria.length === 0) return w.facts.all;
-  return criteria.map(({ name, text }) => `${name}: ${text}`).join(' · ');
+  const { stored } = useCriteriaTexts();
+  const criteria = stored(webhook.filters).filter(({ facet }) => facet !== undefined);
+  return criteria.length === 0 ? w.facts.all : lineOf(criteria);
 }
 
 function textOf(texts: Readonly<Record<string, string>>, name: string): string {

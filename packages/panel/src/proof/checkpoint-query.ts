@@ -1,4 +1,4 @@
-import { queryOptions, useQuery } from '@tanstack/react-query';
+import { queryOptions } from '@tanstack/react-query';
 
 /** Loads the verifier too: most visits need neither. */
 export const checkpointQuery = queryOptions({
@@ -6,7 +6,3 @@ export const checkpointQuery = queryOptions({
   queryFn: async () => (await import('./check-checkpoint.ts')).checkpointNow(),
   staleTime: 60_000,
 });
-
-export function useCheckpoint() {
-  return useQuery(checkpointQuery);
-}
