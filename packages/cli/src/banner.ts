@@ -102,17 +102,9 @@ export function quoted(path: string): string {
 }
 
 /** A link to the panel of one tenant, for the person who started the service on this machine. */
-interface PanelLink {
-  url: string;
-  expiresAt: string;
-  tenantName: string;
-}
+type PanelLink = ViewerLink & { tenantName: string };
 
-interface StartedService {
-  url: string;
-  /** Null if the key comes from the environment. */
-  platformKeyFile: string | null;
-}
+type StartedService = Pick<ServiceFacts, 'url' | 'platformKeyFile'>;
 
 // Not an account: the person at the terminal has none, so there is no e-mail address.
 const person = { id: '6f3d1c52-8a47-4b0e-9d2a-5e7c1b3f9a60', email: null, role: 'admin' } as const;
@@ -129,13 +121,8 @@ export async function firstPanelLink(
   try {
     const client = createClient({ url: service.url, key: platformKey(service, env), attempts: 1 });
     for await (const { id: tenantId, name } of client.tenants.list()) {
-      const ttlSeconds = 900;
-      const link: ViewerLink = await client.viewerLinks.create({
-        tenantId,
-        actor: person,
-        ttlSeconds,
-      });
-      return { ...link, tenantName: name };
+      const link = { tenantId, actor: person, ttlSeconds: 900 };
+      return { ...(await client.viewerLinks.create(link)), tenantName: name };
     }
     return null;
   } catch {

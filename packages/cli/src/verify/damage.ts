@@ -1,41 +1,37 @@
 import type { Finding, FindingCode, Findings } from '@indelible/protocol';
 
-/**
- * Problems besides those of `FindingCode`. Codes are stable:
- * - `malformed_checkpoint`, `unknown_key`, `bad_signature`: there is no trusted checkpoint
- * - `retired_key`: it covers events recorded after its key was retired
- * - `missing_log`: the service has no log, but this machine has seen one
- * - `other_log`, `rolled_back`, `forked`, `inconsistent`: it contradicts an earlier checkpoint
- * - `missing_tile`, `malformed_tile`: a tile of the checkpoint's size is not available
- * - `head_behind`: the service says that its log is shorter than its checkpoint
- * - `service_halted`: the service reports that its database contradicts what it published
- * - `file_mismatch`, `missing_file`, `malformed_file`: a bundle's file differs from what was
- *   written
- * - `undeclared_withholding`: segments are withheld, and the bundle does not say so
- * - `receipt_mismatch`, `receipt_unproven`: the log does not contain what a receipt states
- * - `csv_header`, `csv_row_altered`, `csv_row_unknown`, `csv_row_repeated`, `csv_row_unwanted`,
- *   `csv_row_order`, `csv_row_missing`, `csv_row_malformed`: a CSV differs from the log
- */
+/** Problems besides those of `FindingCode`. Codes are stable. */
 export type DamageCode =
+  // There is no trusted checkpoint.
   | 'malformed_checkpoint'
   | 'unknown_key'
   | 'bad_signature'
+  // The checkpoint covers events recorded after its key was retired.
   | 'retired_key'
+  // The service has no log, but this machine has seen one.
   | 'missing_log'
+  // The checkpoint contradicts an earlier one.
   | 'other_log'
   | 'rolled_back'
   | 'forked'
   | 'inconsistent'
+  // A tile of the checkpoint's size is not available.
   | 'missing_tile'
   | 'malformed_tile'
+  // The service says that its log is shorter than its checkpoint.
   | 'head_behind'
+  // The service reports that its database contradicts what it published.
   | 'service_halted'
+  // A bundle's file differs from what was written.
   | 'file_mismatch'
   | 'missing_file'
   | 'malformed_file'
+  // Segments are withheld, and the bundle does not say so.
   | 'undeclared_withholding'
+  // The log does not contain what a receipt states.
   | 'receipt_mismatch'
   | 'receipt_unproven'
+  // A CSV differs from the log.
   | 'csv_header'
   | 'csv_row_altered'
   | 'csv_row_unknown'
