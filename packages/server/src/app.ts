@@ -262,7 +262,10 @@ function wireExports(
   handleExportMail(deps);
   exportRoutes(http, deps);
   downloadRoutes(http, deps);
-  http.addHook('onRequest', async () => files.noteRequest());
+  http.addHook('onRequest', (_request, _reply, done) => {
+    files.noteRequest();
+    done();
+  });
   return { expireExports: () => expireFiles(deps), closeFiles: () => files.close() };
 }
 

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { typeId, uuidFromTypeId } from '@indelible/protocol';
 
 /*
@@ -24,5 +24,5 @@ export function apiKeyUuid(text: string): string | null {
 
 /** SHA-256 of the whole key. A slow hash is not needed: 256 random bits cannot be guessed. */
 export function hashApiKey(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
+  return hash('sha256', text, 'buffer');
 }

@@ -16,7 +16,7 @@ export function authenticateRoutes(
     if (config?.scope !== undefined || url.startsWith('/docs')) return;
     throw new Error(`the route ${url} names no scope`);
   });
-  http.addHook('onRequest', async (request) => {
+  http.addHook('onRequest', async (request, reply) => {
     const { scope } = request.routeOptions.config;
     if (request.is404 || scope === undefined || scope === 'public') return;
     const { authorization } = request.headers;
@@ -26,6 +26,7 @@ export function authenticateRoutes(
       authorization === undefined
         ? await authenticateSession(request)
         : await authenticator.authenticate(authorization, { cached, ip: request.ip });
+    reply.header('cache-control', 'no-store'); // unless the call says otherwise
     if (scope !== 'authenticated' && !request.principal.scopes.has(scope)) {
       throw new AppError('forbidden', `this needs a credential with the scope ${scope}`);
     }

@@ -21,12 +21,6 @@ export function answerWithId(
     endWhenStalled(reply.raw, stalledMs);
     done();
   });
-  http.addHook('onSend', (request, reply, payload, done) => {
-    if (request.principal && !reply.hasHeader('cache-control')) {
-      reply.header('cache-control', 'no-store');
-    }
-    done(null, payload);
-  });
   http.addHook('onResponse', (request, reply, done) => {
     const { method } = request;
     const route = request.routeOptions.url ?? 'unknown';

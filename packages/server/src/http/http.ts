@@ -57,10 +57,14 @@ export function acceptJsonOnly(app: FastifyInstance): void {
   app.addContentTypeParser(
     'application/json',
     { parseAs: 'buffer' },
-    async (request: FastifyRequest, body: Buffer) => {
-      const { value, duplicateKeys } = readJson(request.headers['content-type'] ?? '', body);
-      request.duplicateKeys = duplicateKeys;
-      return value;
+    (request: FastifyRequest, body: Buffer, done) => {
+      try {
+        const { value, duplicateKeys } = readJson(request.headers['content-type'] ?? '', body);
+        request.duplicateKeys = duplicateKeys;
+        done(null, value);
+      } catch (error) {
+        done(error as Error);
+      }
     },
   );
   app.addHook('preValidation', (request, _reply, done) => {

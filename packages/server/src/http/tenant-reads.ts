@@ -38,21 +38,22 @@ export function queueReads(http: FastifyInstance, connections: number): void {
   };
   const releases = new WeakMap<FastifyRequest, () => void>();
   http.decorateRequest('gone');
-  http.addHook('preHandler', async (request, reply) => {
-    const { method, principal, routeOptions } = request;
-    const isRead = method === 'GET' || method === 'HEAD';
-    const kind = routeOptions.config.reads ?? (isRead ? 'page' : undefined);
-    if (!principal || kind === undefined) return;
-    request.gone = whenGone(reply);
+  http.addHook('onRoute', (route) => {
+    const isRead = [route.method].flat().some((method) => method === 'GET' || method === 'HEAD');
+    const kind = route.config?.reads ?? (isRead ? 'page' : undefined);
+    if (kind === undefined) return;
     const { queue, share } = queues[kind];
-    const release = await queue.take({ caller: tenantOf(request), size: 1, share }, request.gone);
-    releases.set(request, release);
-    onceClosed(reply.raw, release);
-  });
-  // Not when the answer has ended: a reader may take its time.
-  http.addHook('onSend', (request, _reply, payload, done) => {
-    releases.get(request)?.();
-    done(null, payload);
+    const take = async (request: FastifyRequest, reply: FastifyReply) => {
+      if (!request.principal) return;
+      request.gone = whenGone(reply);
+      const taken = await queue.take({ caller: tenantOf(request), size: 1, share }, request.gone);
+      releases.set(request, taken);
+      onceClosed(reply.raw, taken);
+    };
+    // Not when the answer has ended: a reader may take its time.
+    const release = async (request: FastifyRequest) => releases.get(request)?.();
+    route.preHandler = [route.preHandler ?? [], take].flat();
+    route.onSend = [route.onSend ?? [], release].flat();
   });
 }
 

@@ -1,7 +1,7 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import { catalogueSchema } from '@indelible/protocol';
-import type { FastifyInstance, FastifySchema } from 'fastify';
+import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify';
 import { type TObject, Type } from 'typebox';
 import pkg from '../../package.json' with { type: 'json' };
 import { AppError } from '../http/index.ts';
@@ -65,9 +65,13 @@ export async function documentApi(app: FastifyInstance, publicUrl: () => string)
     transformObject: (document) => completed(document, publicUrl()),
   });
   // Assets have plain names; one that no file system accepts (NUL, 5,000 letters) would be a 500.
-  app.addHook('onRequest', async ({ routeOptions, params }) => {
-    if (routeOptions.url !== '/docs/static/*') return;
-    if (!/^[\w.-]{0,100}$/.test((params as { '*': string })['*'])) throw new AppError('not_found');
+  app.addHook('onRoute', (route) => {
+    if (route.url !== '/docs/static/*') return;
+    const refuse = async ({ params }: FastifyRequest) => {
+      const { '*': name } = params as { '*': string };
+      if (!/^[\w.-]{0,100}$/.test(name)) throw new AppError('not_found');
+    };
+    route.onRequest = [route.onRequest ?? [], refuse].flat();
   });
   await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: true });
   const config = { scope: 'public', schema: 'enforced' } as const;
