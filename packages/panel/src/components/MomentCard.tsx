@@ -1,7 +1,7 @@
 import { formatTimestamp } from '@indelible/protocol';
 import { type RefObject, useEffect, useLayoutEffect, useRef } from 'react';
 import { formatsOf } from '../i18n/formats.ts';
-import { useFormats, useLanguage, useTexts } from '../i18n/texts.tsx';
+import { useLanguage, useReader } from '../i18n/texts.tsx';
 import { serviceNow } from '../service-clock.ts';
 import { CopyButton } from './CopyButton.tsx';
 
@@ -63,9 +63,8 @@ function useClosing(
 
 /** The moment in the page's zone, UTC, this device's zone, relative, and as epoch milliseconds. */
 export function Moments({ ms }: { ms: number }) {
-  const t = useTexts();
+  const { t, formats } = useReader();
   const language = useLanguage();
-  const formats = useFormats();
   const local = formatsOf(language, Intl.DateTimeFormat().resolvedOptions().timeZone);
   const lines = [
     [formats.timeZone.replaceAll('_', ' '), formats.exact(ms)],

@@ -1,9 +1,28 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { ChevronDown } from 'lucide-react';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { Page } from '../api.ts';
 import { useTexts } from '../i18n/texts.tsx';
 import { Button } from './Button.tsx';
+
+interface ListProps<Item> {
+  /** Undefined: not loaded. */
+  items: readonly Item[] | undefined;
+  /** In place of an empty list. */
+  none?: ReactNode;
+  className?: string;
+  children: (item: Item) => ReactNode;
+}
+
+/** A list with a frame and lines between its items. */
+export function List<Item>({ items, none, className = '', children }: ListProps<Item>) {
+  if (items === undefined || items.length === 0) return items && none;
+  return (
+    <ul className={`divide-y divide-line rounded-xl border border-line ${className}`}>
+      {items.map(children)}
+    </ul>
+  );
+}
 
 interface ListedBy<Item> {
   /** One page, newest first; `null` asks for the first one. */

@@ -1,16 +1,15 @@
 import { revealed } from '@indelible/protocol';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
-import { useFormats, useTexts } from '../i18n/texts.tsx';
+import { useReader, useTexts } from '../i18n/texts.tsx';
 import { checkpointQuery } from '../proof/checkpoint-query.ts';
 import { serviceNow } from '../service-clock.ts';
 import { useSession } from '../session/session-context.tsx';
 
 /** On a printed page: the tenant, the time of printing and the time zone. */
 export function PrintHeader() {
-  const t = useTexts();
+  const { t, formats } = useReader();
   const { tenant, actor } = useSession();
-  const formats = useFormats();
   useCheckpointBeforePrint();
   return (
     <div className="print-only mb-4 border-b pb-2">

@@ -1,6 +1,6 @@
 import type { AlertRule } from '@indelible/client';
 import { Plus } from 'lucide-react';
-import { lazy, Suspense, useState } from 'react';
+import { useState } from 'react';
 import { client } from '../../api.ts';
 import { Button } from '../../components/Button.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
@@ -9,10 +9,9 @@ import { QueryState } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { useSession } from '../../session/session-context.tsx';
 import { RaisedAlerts } from './RaisedAlerts.tsx';
+import { RuleForm } from './RuleForm.tsx';
 import { RuleList } from './RuleList.tsx';
 import { useAlertChange, useRules } from './use-alerts.ts';
-
-const RuleForm = lazy(() => import('./RuleForm.tsx'));
 
 type Opened = { kind: 'form' | 'remove'; rule: AlertRule } | { kind: 'form'; rule: null } | null;
 
@@ -50,9 +49,7 @@ export default function AlertsPage() {
         rules={all.filter((rule) => !isOwn(rule))}
         {...actions}
       />
-      <Suspense>
-        {opened?.kind === 'form' && <RuleForm rule={opened.rule} close={close} />}
-      </Suspense>
+      {opened?.kind === 'form' && <RuleForm rule={opened.rule} close={close} />}
       {opened?.kind === 'remove' && opened.rule && <RemoveRule rule={opened.rule} close={close} />}
     </>
   );

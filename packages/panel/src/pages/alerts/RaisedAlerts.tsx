@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { client } from '../../api.ts';
 import { AppLink } from '../../components/AppLink.tsx';
 import { Button } from '../../components/Button.tsx';
+import { List } from '../../components/paged-list.tsx';
 import { ActionError, QueryState } from '../../components/States.tsx';
 import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
@@ -18,14 +19,9 @@ export function RaisedAlerts() {
     <section className="mx-4 mb-8 lg:mx-6">
       <h2 className="mb-2 font-semibold">{t.alerts.raised}</h2>
       <QueryState query={alerts} />
-      {alerts.data?.length === 0 && <p className="text-muted">{t.alerts.noneRaised}</p>}
-      {alerts.data && alerts.data.length > 0 && (
-        <ul className="divide-y divide-line rounded-xl border border-line">
-          {alerts.data.map((alert) => (
-            <Alert key={alert.event.id} alert={alert} />
-          ))}
-        </ul>
-      )}
+      <List items={alerts.data} none={<p className="text-muted">{t.alerts.noneRaised}</p>}>
+        {(alert) => <Alert key={alert.event.id} alert={alert} />}
+      </List>
     </section>
   );
 }

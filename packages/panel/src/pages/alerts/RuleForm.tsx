@@ -27,7 +27,7 @@ interface RuleFormProps {
 }
 
 /** Makes or changes a rule, which can be tested on the past before it is saved. */
-export default function RuleForm({ rule, close }: RuleFormProps) {
+export function RuleForm({ rule, close }: RuleFormProps) {
   const t = useTexts();
   const [draft, setDraft] = useState(() => (rule === null ? newRule : draftOf(rule)));
   const edit = (change: Partial<RuleDraft>) => setDraft((former) => ({ ...former, ...change }));

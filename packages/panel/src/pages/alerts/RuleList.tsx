@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { client } from '../../api.ts';
 import { IconButton } from '../../components/Button.tsx';
 import { SelectField } from '../../components/fields.tsx';
+import { List } from '../../components/paged-list.tsx';
 import { ConfirmSheet } from '../../components/Sheet.tsx';
 import { ActionError } from '../../components/States.tsx';
 import { useReader, useTexts } from '../../i18n/texts.tsx';
@@ -27,11 +28,11 @@ export function RuleList({ title, rules, edit, remove }: RuleListProps) {
   return (
     <section className="mx-4 mb-8 lg:mx-6">
       <h2 className="mb-2 font-semibold">{title}</h2>
-      <ul className="divide-y divide-line rounded-xl border border-line">
-        {rules.map((rule) => (
+      <List items={rules}>
+        {(rule) => (
           <Rule key={rule.id} rule={rule} edit={() => edit(rule)} remove={() => remove(rule)} />
-        ))}
-      </ul>
+        )}
+      </List>
     </section>
   );
 }

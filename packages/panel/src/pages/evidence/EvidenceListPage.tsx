@@ -4,7 +4,7 @@ import { FileCheck2 } from 'lucide-react';
 import { api } from '../../api.ts';
 import { AppLink } from '../../components/AppLink.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
-import { OlderButton, usePages } from '../../components/paged-list.tsx';
+import { List, OlderButton, usePages } from '../../components/paged-list.tsx';
 import { Notice, QueryState } from '../../components/States.tsx';
 import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
@@ -18,21 +18,19 @@ export default function EvidenceListPage() {
     <>
       <PageHead title={t.nav.searches} intro={t.evidence.intro} />
       <QueryState query={searches} />
-      {searches.items?.length === 0 && (
-        <Notice title={t.nav.searches} Icon={FileCheck2}>
-          {t.evidence.none}
-        </Notice>
-      )}
-      {searches.items && searches.items.length > 0 && (
-        <div className="mx-4 mb-10 lg:mx-6">
-          <ul className="divide-y divide-line rounded-xl border border-line">
-            {searches.items.map((evidence) => (
-              <Kept key={evidence.id} evidence={evidence} />
-            ))}
-          </ul>
-          <OlderButton list={searches} />
-        </div>
-      )}
+      <div className="mx-4 mb-10 lg:mx-6">
+        <List
+          items={searches.items}
+          none={
+            <Notice title={t.nav.searches} Icon={FileCheck2}>
+              {t.evidence.none}
+            </Notice>
+          }
+        >
+          {(evidence) => <Kept key={evidence.id} evidence={evidence} />}
+        </List>
+        <OlderButton list={searches} />
+      </div>
     </>
   );
 }

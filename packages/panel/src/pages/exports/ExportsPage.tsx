@@ -4,7 +4,7 @@ import { api, client, type ExportJob } from '../../api.ts';
 import { Button } from '../../components/Button.tsx';
 import { CopyButton } from '../../components/CopyButton.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
-import { OlderButton, usePages } from '../../components/paged-list.tsx';
+import { List, OlderButton, usePages } from '../../components/paged-list.tsx';
 import { ActionError, QueryState } from '../../components/States.tsx';
 import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { KnownSearch } from '../../search/KnownSearch.tsx';
@@ -38,7 +38,9 @@ export default function ExportsPage() {
         <section>
           <h2 className="mb-2 font-semibold">{t.exports.past}</h2>
           <QueryState query={exports} lines={4} />
-          {exports.items && <ExportList exports={exports.items} changed={exports.refetch} />}
+          <List items={exports.items} none={<p className="text-muted">{t.exports.none}</p>}>
+            {(job) => <ExportItem key={job.id} job={job} changed={exports.refetch} />}
+          </List>
           <OlderButton list={exports} />
         </section>
       </div>
@@ -50,24 +52,7 @@ function isMoving(status: string): boolean {
   return status === 'queued' || status === 'running';
 }
 
-interface ExportListProps {
-  exports: readonly ExportJob[];
-  changed: () => void;
-}
-
-/** Past exports: progress, size and expiry. */
-function ExportList({ exports, changed }: ExportListProps) {
-  const t = useTexts();
-  if (exports.length === 0) return <p className="text-muted">{t.exports.none}</p>;
-  return (
-    <ul className="divide-y divide-line rounded-xl border border-line">
-      {exports.map((job) => (
-        <ExportItem key={job.id} job={job} changed={changed} />
-      ))}
-    </ul>
-  );
-}
-
+/** A past export: progress, size and expiry. */
 function ExportItem({ job, changed }: { job: ExportJob; changed: () => void }) {
   const { t, formats } = useReader();
   const { stored } = useCriteriaTexts();

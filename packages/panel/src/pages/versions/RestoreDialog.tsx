@@ -24,7 +24,7 @@ interface RestoreDialogProps {
 const pollMs = 1_000;
 
 /** The changes of a restore to choose from, and the answer of the tenant's application. */
-export default function RestoreDialog({ target, current, close }: RestoreDialogProps) {
+export function RestoreDialog({ target, current, close }: RestoreDialogProps) {
   const t = useTexts();
   const version = useVersionText();
   const choice = useFieldChoice(target, current);

@@ -1,16 +1,15 @@
 import { Undo2 } from 'lucide-react';
-import { lazy, Suspense, useMemo, useState } from 'react';
+import { useMemo, useState } from 'react';
 import { Button } from '../../components/Button.tsx';
 import { Checkbox } from '../../components/fields.tsx';
 import { ScrollRegion } from '../../components/ScrollRegion.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { useMayRestore } from '../../session/session-context.tsx';
+import { RestoreDialog } from './RestoreDialog.tsx';
 import { StateTable } from './StateTable.tsx';
 import { differingIn, stateTree } from './state-tree.ts';
 import { useVersionText } from './use-version-text.ts';
 import type { Version } from './versions.ts';
-
-const RestoreDialog = lazy(() => import('./RestoreDialog.tsx'));
 
 interface VersionComparisonProps {
   left: Version;
@@ -76,11 +75,9 @@ function SideHead(props: { name: string; version: Version; current: Version }) {
           {t.restore.button}
         </Button>
       )}
-      <Suspense>
-        {restoring && (
-          <RestoreDialog target={version} current={current} close={() => setRestoring(false)} />
-        )}
-      </Suspense>
+      {restoring && (
+        <RestoreDialog target={version} current={current} close={() => setRestoring(false)} />
+      )}
     </>
   );
 }

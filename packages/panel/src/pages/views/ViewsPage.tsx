@@ -6,6 +6,7 @@ import { client } from '../../api.ts';
 import { AppLink } from '../../components/AppLink.tsx';
 import { IconButton } from '../../components/Button.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
+import { List } from '../../components/paged-list.tsx';
 import { ConfirmSheet } from '../../components/Sheet.tsx';
 import { Notice, QueryState } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
@@ -22,18 +23,17 @@ export default function ViewsPage() {
     <>
       <PageHead title={t.nav.views} intro={t.views.intro} />
       <QueryState query={views} />
-      {views.data?.length === 0 && (
-        <Notice title={t.nav.views} Icon={Bookmark}>
-          {t.views.none}
-        </Notice>
-      )}
-      {views.data && views.data.length > 0 && (
-        <ul className="mx-4 mb-10 divide-y divide-line rounded-xl border border-line lg:mx-6">
-          {views.data.map((view) => (
-            <Row key={view.id} view={view} remove={() => setLeaving(view)} />
-          ))}
-        </ul>
-      )}
+      <List
+        className="mx-4 mb-10 lg:mx-6"
+        items={views.data}
+        none={
+          <Notice title={t.nav.views} Icon={Bookmark}>
+            {t.views.none}
+          </Notice>
+        }
+      >
+        {(view) => <Row key={view.id} view={view} remove={() => setLeaving(view)} />}
+      </List>
       {leaving && <RemoveView view={leaving} close={() => setLeaving(null)} />}
     </>
   );

@@ -2,8 +2,9 @@ import type { Webhook, WebhookDelivery } from '@indelible/client';
 import { ChevronRight, CircleCheck, CircleX } from 'lucide-react';
 import { AppLink } from '../../components/AppLink.tsx';
 import { Fact } from '../../components/Fact.tsx';
+import { List } from '../../components/paged-list.tsx';
 import { QueryState } from '../../components/States.tsx';
-import { useFormats, useTexts } from '../../i18n/texts.tsx';
+import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { useDeliveries } from './use-webhooks.ts';
 
@@ -12,32 +13,26 @@ export function DeliveryLog({ webhook, cursor }: { webhook: Webhook; cursor: str
   const t = useTexts();
   const w = t.webhooks;
   const page = useDeliveries(webhook, cursor);
-  const { data, pagination } = page.data ?? { data: [], pagination: { nextCursor: null } };
+  const older = page.data?.pagination.nextCursor;
   return (
     <section aria-label={w.deliveries.title} className="min-w-0">
       <h2 className="mb-2 font-semibold">{w.deliveries.title}</h2>
       <QueryState query={page} lines={6} label={w.deliveries.loading} />
-      {page.data && data.length === 0 && <p className="text-muted">{w.deliveries.none}</p>}
-      {data.length > 0 && (
-        <ul className="divide-y divide-line rounded-xl border border-line">
-          {data.map((delivery) => (
-            <li key={delivery.id}>
-              <Delivery delivery={delivery} />
-            </li>
-          ))}
-        </ul>
-      )}
+      <List items={page.data?.data} none={<p className="text-muted">{w.deliveries.none}</p>}>
+        {(delivery) => (
+          <li key={delivery.id}>
+            <Delivery delivery={delivery} />
+          </li>
+        )}
+      </List>
       <nav aria-label={w.deliveries.title} className="no-print mt-3 flex justify-end gap-1">
         {cursor !== null && (
           <AppLink href={paths.webhook(webhook.id)} className="btn">
             {w.deliveries.newest}
           </AppLink>
         )}
-        {pagination.nextCursor !== null && (
-          <AppLink
-            href={paths.webhook(webhook.id, { cursor: pagination.nextCursor })}
-            className="btn"
-          >
+        {older && (
+          <AppLink href={paths.webhook(webhook.id, { cursor: older })} className="btn">
             {t.buttons.older}
             <ChevronRight aria-hidden />
           </AppLink>
@@ -48,8 +43,8 @@ export function DeliveryLog({ webhook, cursor }: { webhook: Webhook; cursor: str
 }
 
 function Delivery({ delivery }: { delivery: WebhookDelivery }) {
-  const w = useTexts().webhooks;
-  const formats = useFormats();
+  const { t, formats } = useReader();
+  const w = t.webhooks;
   const { status, attempt, responseStatus, reason } = delivery;
   const isDelivered = status === 'delivered';
   const Icon = isDelivered ? CircleCheck : CircleX;
@@ -96,9 +91,8 @@ function What({ delivery }: { delivery: WebhookDelivery }) {
 }
 
 function DeliveryDetail({ delivery }: { delivery: WebhookDelivery }) {
-  const t = useTexts();
+  const { t, formats } = useReader();
   const w = t.webhooks;
-  const formats = useFormats();
   const { firstSequence, lastSequence, attempt, nextAttemptAt, response } = delivery;
   return (
     <dl className="border-t border-line bg-sunken px-3 py-2 pl-9 text-xs">

@@ -14,7 +14,7 @@ interface ReplaySheetProps {
 }
 
 /** Replays from a position in the log, after explaining what is sent. */
-export default function ReplaySheet({ webhook, from, close }: ReplaySheetProps) {
+export function ReplaySheet({ webhook, from, close }: ReplaySheetProps) {
   const w = useTexts().webhooks;
   const { nextSequence, behind } = webhook;
   const last = Math.max(0, nextSequence - 1);

@@ -2,7 +2,7 @@ import { KeyRound } from 'lucide-react';
 import { Button } from '../../components/Button.tsx';
 import { CopyButton } from '../../components/CopyButton.tsx';
 import { Sheet } from '../../components/Sheet.tsx';
-import { useFormats, useTexts } from '../../i18n/texts.tsx';
+import { useReader } from '../../i18n/texts.tsx';
 
 interface SecretSheetProps {
   secret: string;
@@ -12,9 +12,9 @@ interface SecretSheetProps {
 }
 
 /** A new signing secret, shown once: only the confirmation closes the dialog. */
-export default function SecretSheet({ secret, previousValidUntil, close }: SecretSheetProps) {
-  const w = useTexts().webhooks;
-  const formats = useFormats();
+export function SecretSheet({ secret, previousValidUntil, close }: SecretSheetProps) {
+  const { t, formats } = useReader();
+  const w = t.webhooks;
   return (
     <Sheet title={w.secret.title} close={close} dismissable={false}>
       <p className="flex gap-2 text-pretty">

@@ -12,23 +12,22 @@ import {
   Send,
   Trash2,
 } from 'lucide-react';
-import { lazy, Suspense, useState } from 'react';
+import { useState } from 'react';
 import { client } from '../../api.ts';
 import { Button, IconButton } from '../../components/Button.tsx';
 import { ConfirmSheet } from '../../components/Sheet.tsx';
 import { ActionError } from '../../components/States.tsx';
 import { Verdict } from '../../components/Verdict.tsx';
-import { useFormats, useTexts } from '../../i18n/texts.tsx';
+import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { useGo } from '../../use-location.ts';
 import { conditionOf } from './condition.ts';
 import { formatFields } from './formats.ts';
+import { ReplaySheet } from './ReplaySheet.tsx';
+import { SecretSheet } from './SecretSheet.tsx';
 import { useWebhookChange } from './use-webhooks.ts';
 import { webhookName } from './WebhookCondition.tsx';
-
-const WebhookForm = lazy(() => import('./WebhookForm.tsx'));
-const SecretSheet = lazy(() => import('./SecretSheet.tsx'));
-const ReplaySheet = lazy(() => import('./ReplaySheet.tsx'));
+import { WebhookForm } from './WebhookForm.tsx';
 
 type Dialog = 'edit' | 'rotate' | 'replay' | 'remove';
 
@@ -45,6 +44,7 @@ export function WebhookActions({ webhook, refresh, replayFrom }: WebhookActionsP
   const w = t.webhooks;
   const { id } = webhook;
   const [open, setOpen] = useState<Dialog | null>(replayFrom === null ? null : 'replay');
+  const close = () => setOpen(null);
   const test = useWebhookChange(() => client.webhooks.test(id));
   const pause = useWebhookChange(() => client.webhooks.pause(id));
   const resume = useWebhookChange(() => client.webhooks.resume(id));
@@ -74,26 +74,11 @@ export function WebhookActions({ webhook, refresh, replayFrom }: WebhookActionsP
       </div>
       {test.data && <WebhookTestResult result={test.data} format={webhook.format} />}
       <ActionError error={failed} className="" />
-      <Dialogs open={open} webhook={webhook} replayFrom={replayFrom} close={() => setOpen(null)} />
-    </section>
-  );
-}
-
-interface DialogsProps {
-  open: Dialog | null;
-  webhook: Webhook;
-  replayFrom: number | null;
-  close: () => void;
-}
-
-function Dialogs({ open, webhook, replayFrom, close }: DialogsProps) {
-  return (
-    <Suspense>
       {open === 'edit' && <WebhookForm webhook={webhook} saved={close} close={close} />}
       {open === 'replay' && <ReplaySheet webhook={webhook} from={replayFrom} close={close} />}
       {open === 'rotate' && <Rotate webhook={webhook} close={close} />}
       {open === 'remove' && <Remove webhook={webhook} close={close} />}
-    </Suspense>
+    </section>
   );
 }
 
@@ -172,8 +157,8 @@ interface TestResultProps {
 
 /** Whether a test worked, and what the receiver answered. */
 function WebhookTestResult({ result, format }: TestResultProps) {
-  const w = useTexts().webhooks;
-  const formats = useFormats();
+  const { t, formats } = useReader();
+  const w = t.webhooks;
   const { ok, status, reason, response, durationMs } = result;
   // The test of a log platform asks for its health, which may answer with a 4xx status.
   const { isSigned } = formatFields[format];

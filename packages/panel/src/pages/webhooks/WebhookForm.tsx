@@ -21,7 +21,7 @@ interface WebhookFormProps {
 }
 
 /** A webhook: address, format and events. */
-export default function WebhookForm({ webhook, saved, close }: WebhookFormProps) {
+export function WebhookForm({ webhook, saved, close }: WebhookFormProps) {
   const t = useTexts();
   const w = t.webhooks;
   const [draft, setDraft] = useState(() => (webhook === null ? emptyDraft : draftOf(webhook)));

@@ -4,7 +4,7 @@ import { AppLink } from '../../components/AppLink.tsx';
 import { Fact } from '../../components/Fact.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
 import { FailedPage, LoadingPage } from '../../components/States.tsx';
-import { useFormats, useTexts } from '../../i18n/texts.tsx';
+import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { lineOf, useCriteriaTexts } from '../../search/use-criteria-texts.ts';
 import { useSearchPairs } from '../../use-location.ts';
@@ -92,9 +92,8 @@ function How({ webhook }: { webhook: Webhook }) {
 
 /** The settings of a webhook; never a secret. */
 function WebhookFacts({ webhook }: { webhook: Webhook }) {
-  const t = useTexts();
+  const { t, formats } = useReader();
   const w = t.webhooks;
-  const formats = useFormats();
   const { url, format, types, options, hasCredential, headerNames, nextSequence } = webhook;
   const { previousSecretValidUntil: until } = webhook;
   const { isSigned } = formatFields[format];

@@ -1,20 +1,20 @@
 import type { NewWebhook, Webhook } from '@indelible/client';
 import { Plus, Webhook as WebhookIcon } from 'lucide-react';
-import { lazy, Suspense, useState } from 'react';
+import { useState } from 'react';
 import { AppLink } from '../../components/AppLink.tsx';
 import { Button } from '../../components/Button.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
+import { List } from '../../components/paged-list.tsx';
 import { Notice, QueryState } from '../../components/States.tsx';
-import { useFormats, useTexts } from '../../i18n/texts.tsx';
+import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { serviceNow } from '../../service-clock.ts';
 import { useMay, useSession } from '../../session/session-context.tsx';
 import { useGo, useSearchPairs } from '../../use-location.ts';
+import { SecretSheet } from './SecretSheet.tsx';
 import { useWebhookList } from './use-webhooks.ts';
 import { ConditionBadge, useConditionText, webhookName } from './WebhookCondition.tsx';
-
-const WebhookForm = lazy(() => import('./WebhookForm.tsx'));
-const SecretSheet = lazy(() => import('./SecretSheet.tsx'));
+import { WebhookForm } from './WebhookForm.tsx';
 
 /** How many webhooks a tenant may have. */
 const webhooksMax = 20;
@@ -40,6 +40,7 @@ function Webhooks() {
   const isClosed = useSession().tenant.closedAt !== undefined;
   const [isAdding, setAdding] = useState(false);
   const count = webhooks.data?.length ?? 0;
+  const replay = new Map(useSearchPairs()).get('replay');
   const add = (
     <Button
       Icon={Plus}
@@ -58,9 +59,18 @@ function Webhooks() {
         <p className="px-4 pb-3 text-muted lg:px-6">{w.full({ count: webhooksMax })}</p>
       )}
       <QueryState query={webhooks} />
-      {webhooks.data?.length === 0 && <Nothing>{add}</Nothing>}
-      {count > 0 && <List webhooks={webhooks.data ?? []} />}
-      <Suspense>{isAdding && <Adding close={() => setAdding(false)} />}</Suspense>
+      {replay !== undefined && count > 0 && (
+        <p
+          role="note"
+          className="mx-4 mb-3 rounded-lg bg-accent-soft px-4 py-2.5 text-accent lg:mx-6"
+        >
+          {w.replay.choose({ position: Number(replay) })}
+        </p>
+      )}
+      <List className="mx-4 mb-10 lg:mx-6" items={webhooks.data} none={<Nothing>{add}</Nothing>}>
+        {(webhook) => <Row key={webhook.id} webhook={webhook} replay={replay} />}
+      </List>
+      {isAdding && <Adding close={() => setAdding(false)} />}
     </>
   );
 }
@@ -94,31 +104,9 @@ function Nothing({ children }: { children: React.ReactNode }) {
   );
 }
 
-function List({ webhooks }: { webhooks: readonly Webhook[] }) {
-  const w = useTexts().webhooks;
-  const [, from] = useSearchPairs().find(([name]) => name === 'replay') ?? [];
-  return (
-    <>
-      {from !== undefined && (
-        <p
-          role="note"
-          className="mx-4 mb-3 rounded-lg bg-accent-soft px-4 py-2.5 text-accent lg:mx-6"
-        >
-          {w.replay.choose({ position: Number(from) })}
-        </p>
-      )}
-      <ul className="mx-4 mb-10 divide-y divide-line rounded-xl border border-line lg:mx-6">
-        {webhooks.map((webhook) => (
-          <Row key={webhook.id} webhook={webhook} replay={from} />
-        ))}
-      </ul>
-    </>
-  );
-}
-
 function Row({ webhook, replay }: { webhook: Webhook; replay: string | undefined }) {
-  const w = useTexts().webhooks;
-  const formats = useFormats();
+  const { t, formats } = useReader();
+  const w = t.webhooks;
   const explain = useConditionText();
   const { lastDelivery, url, format, behind, id } = webhook;
   const href = paths.webhook(id, replay === undefined ? {} : { replay });
