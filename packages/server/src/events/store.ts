@@ -39,8 +39,9 @@ export interface TenantBatch {
 }
 
 /**
- * Appends events to their tenants' logs in `tx`, whose heads are locked. Looks up repeated ids only
- * if the insert finds one, because most batches have none.
+ * Appends events to their tenants' logs in `tx`, whose heads are locked. Assumes that all ids are
+ * new, because most batches repeat none: insert and append travel together, and both are undone if
+ * the insert finds a repeated id.
  */
 export async function appendEvents(
   tx: WriterTx,
@@ -58,13 +59,16 @@ export async function appendEvents(
     }));
     const appends = fresh.map(({ head, events }) => planAppend(sha, head, events, nowMs));
     const rows = fresh.flatMap(({ head, events }, b) => rowsOf(head, events, nowMs, appends[b]));
-    const isNew = (await insertEvents(tx, rows)) === rows.length;
+    const inserted = insertEvents(tx, rows);
+    const appended = appendLogs(
+      tx,
+      appends.filter((append) => append.leaves.length > 0),
+    );
+    appended.catch(() => {}); // travels with the insert, whose error is the first
+    const isNew = (await inserted) === rows.length;
     const moved = isNew ? await storedElsewhere(tx, fresh.filter(mayMove), nowMs) : null;
     if (moved?.size === 0) {
-      await appendLogs(
-        tx,
-        appends.filter((append) => append.leaves.length > 0),
-      );
+      await appended;
       await keepLateRows(tx, batches, rows);
       await noteStamps(tx, rows, nowMs);
       return batches.map((batch, b) => outcomes(batch, known, appends[b]));
