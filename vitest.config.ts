@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
+import { join, matchesGlob, relative } from 'node:path';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
@@ -36,7 +36,7 @@ const slow = [
   'packages/server/src/{docs,postgres,retention,archive,log,exports,objects}/**',
   'packages/server/src/**/{main,worker-role,interruptions,delivery,streams,bounded-bodies}.test.ts',
   'packages/server/src/**/{evaluate.job,restore.job,erase,elsewhere}.test.ts',
-  'packages/server/src/events/{flush,list,sequence-list,record-properties}.test.ts',
+  'packages/server/src/events/{flush,list,sequence-list,record-properties,cold-answers}.test.ts',
   'packages/server/src/http/hostile-connections.test.ts',
   'packages/client/src/outbox/outbox.test.ts',
 ];
@@ -44,12 +44,16 @@ const slow = [
 /** What `npm test` leaves to a command of its own, by the mode of that. */
 const tiers: Record<string, string[]> = { compat, nemesis, deploy, citus };
 
-/** Browser journeys last longest, and wait much: they begin, and short files fill what is left. */
-class JourneysFirst extends BaseSequencer {
+/** What lasts longest begins, and short files fill what is left: nothing waits for a long end. */
+class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isJourney = ({ moduleId }: TestSpecification) => /\/(e2e|examples)\//.test(moduleId);
-    const sorted = await super.sort(files);
-    return [...sorted.filter(isJourney), ...sorted.filter((file) => !isJourney(file))];
+    const groups = [['{examples,e2e,nemesis}/**'], slow];
+    const rank = ({ moduleId }: TestSpecification) => {
+      const path = relative(import.meta.dirname, moduleId);
+      const at = groups.findIndex((globs) => globs.some((glob) => matchesGlob(path, glob)));
+      return at < 0 ? groups.length : at;
+    };
+    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
   }
 }
 
@@ -67,7 +71,7 @@ export default defineConfig(({ mode }) => ({
     // A worker runs many files and loads the service once: loading it is most of the time of a
     // short file.
     isolate: false,
-    sequence: { sequencer: JourneysFirst },
+    sequence: { sequencer: LongestFirst },
     // Tests wait for the database and for processes of their own: as many workers as cores leave
     // some of these idle.
     maxWorkers: availableParallelism() + 2,

@@ -15,7 +15,6 @@ const queries: Partial<Record<PageName, string>> = {
   events: '?actor_type=agent&last=7d',
   event: '?actor_type=agent&last=7d',
   'operator-access': '?last=90d',
-  'sensitive-access': '?last=90d',
 };
 
 export const pageNames = Object.keys(pages) as PageName[];

@@ -192,9 +192,9 @@ async function scanned(page: Page): Promise<string> {
     await image.decode();
     const canvas = new OffscreenCanvas(400, 400).getContext('2d');
     canvas.drawImage(image, 0, 0, 400, 400);
-    return [...canvas.getImageData(0, 0, 400, 400).data];
+    return new Uint8Array(canvas.getImageData(0, 0, 400, 400).data.buffer).toBase64();
   })()`;
-  const data = Uint8Array.from(await page.evaluate<number[]>(code));
+  const data = Buffer.from(await page.evaluate<string>(code), 'base64');
   return decodeQR({ width: 400, height: 400, data });
 }
 
