@@ -62,7 +62,8 @@ export function archiveCommand(program: Command, io: Io): void {
     .action((where: string | undefined, options: ArchiveOptions) => restore(io, where, options));
 }
 
-async function run(io: Io, { tenant = null, json }: RunOptions): Promise<void> {
+async function run(io: Io, options: ArchiveOptions): Promise<void> {
+  const { tenant = null, json } = options;
   const archived = await onServer(io, ({ archiveLog }) => archiveLog(io.env, tenant));
   if (archived === null)
     throw new FindingError('another process is archiving; retry when it has finished');
@@ -81,18 +82,13 @@ async function run(io: Io, { tenant = null, json }: RunOptions): Promise<void> {
 
 const asJson = ({ parts, ...rest }: TenantArchive) => ({ ...rest, segments: parts });
 
-interface RunOptions {
-  tenant?: string | null;
-  json?: boolean;
-}
-
 async function verify(
   io: Io,
   where: string | undefined,
-  { tenant = null, vkey = [], json = false }: RunOptions & { vkey?: string[] },
+  { tenant, vkey = [], json = false }: ArchiveOptions,
 ): Promise<void> {
   const location = where ?? (await ownArchive(io));
-  const options = { tenantId: tenant, vkeys: vkey, plans: plansOf(io.env) };
+  const options = { tenantId: tenant ?? null, vkeys: vkey, plans: plansOf(io.env) };
   const report = await withProgress(io, (progress) =>
     verifyArchive(location, { ...options, progress }),
   );

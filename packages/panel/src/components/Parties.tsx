@@ -93,16 +93,13 @@ export function useActorText(): (event: AuditEvent) => string {
 export function RecordedBy({ by }: { by: AuditEvent['recordedBy'] }) {
   const t = useTexts();
   const own = by.kind === 'service';
+  const Icon = own ? BadgeCheck : KeyRound;
   return (
     <span
       className="inline-flex max-w-full items-center gap-1.5"
       title={own ? t.access.byServiceHint : `${t.access.byKeyHint} ${by.id}`}
     >
-      {own ? (
-        <BadgeCheck aria-hidden className="size-4 shrink-0 text-add" />
-      ) : (
-        <KeyRound aria-hidden className="size-4 shrink-0 text-faint" />
-      )}
+      <Icon aria-hidden className={`size-4 shrink-0 ${own ? 'text-add' : 'text-faint'}`} />
       <span className="shrink-0">{own ? t.access.byService : t.actors.roles.api_key}</span>
       {!own && <span className="truncate font-mono text-2xs text-faint">{by.id.slice(0, 8)}</span>}
     </span>

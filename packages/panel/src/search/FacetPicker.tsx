@@ -17,17 +17,14 @@ import { Button } from '../components/Button.tsx';
 import { ScrollRegion } from '../components/ScrollRegion.tsx';
 import { ActionError, isTooMany } from '../components/States.tsx';
 import { useFormats, useTexts } from '../i18n/texts.tsx';
-import { changed, type EventSearch, withoutFacet } from './event-search.ts';
+import { changed, type EventSearch, type Searching, withoutFacet } from './event-search.ts';
 import { finds } from './folding.ts';
 import { type Choice, useChoices } from './use-choices.ts';
 import { useNamed, useNamesOf, withNames } from './use-named.ts';
 
-interface FacetPickerProps {
+interface FacetPickerProps extends Searching {
   anchor: RefObject<HTMLElement | null>;
   facet: FacetName;
-  search: EventSearch;
-  nowMs: number;
-  change: (next: EventSearch) => void;
   close: () => void;
 }
 
@@ -38,7 +35,7 @@ export default function FacetPicker(props: FacetPickerProps) {
   const { anchor, facet, search, nowMs, change, close } = props;
   const t = useTexts();
   const values = search.facets[facet] ?? { any: [], none: [] };
-  const [mode, setMode] = useState<'any' | 'none'>(
+  const [mode, setMode] = useState<Mode>(
     values.any.length === 0 && values.none.length > 0 ? 'none' : 'any',
   );
   const [text, setText] = useState('');
@@ -107,7 +104,7 @@ export default function FacetPicker(props: FacetPickerProps) {
 function withPicked(
   search: EventSearch,
   facet: FacetName,
-  mode: 'any' | 'none',
+  mode: Mode,
   picked: readonly string[],
 ): EventSearch {
   const values = search.facets[facet] ?? { any: [], none: [] };
@@ -145,13 +142,9 @@ function NoChoices({ choices, hint, retry }: NoChoicesProps) {
   return <p className="px-2 py-4 text-center text-faint">{hint ?? text}</p>;
 }
 
-function Modes({
-  mode,
-  setMode,
-}: {
-  mode: 'any' | 'none';
-  setMode: (mode: 'any' | 'none') => void;
-}) {
+type Mode = 'any' | 'none';
+
+function Modes({ mode, setMode }: { mode: Mode; setMode: (mode: Mode) => void }) {
   const t = useTexts();
   const tab =
     'h-7 flex-1 cursor-pointer rounded-md text-xs text-muted data-[selected]:bg-surface data-[selected]:font-medium data-[selected]:text-ink data-[selected]:shadow-xs';

@@ -5,17 +5,21 @@ import { Button as ClearButton, Input, SearchField } from 'react-aria-components
 import { Button } from '../components/Button.tsx';
 import { QuietSelect } from '../components/QuietSelect.tsx';
 import { useTexts } from '../i18n/texts.tsx';
-import { changed, type EventSearch, onlyValue, stateOf, withoutFacet } from './event-search.ts';
+import {
+  changed,
+  type EventSearch,
+  onlyValue,
+  type Searching,
+  stateOf,
+  withoutFacet,
+} from './event-search.ts';
 import { useCriteriaTexts } from './use-criteria-texts.ts';
 import { useNamesOf } from './use-named.ts';
 
 const FacetPicker = lazy(() => import('./FacetPicker.tsx'));
 const RangePicker = lazy(() => import('./RangePicker.tsx'));
 
-interface FilterBarProps {
-  search: EventSearch;
-  nowMs: number;
-  change: (next: EventSearch) => void;
+interface FilterBarProps extends Searching {
   /** The filters of this page. */
   facets?: readonly FacetName[];
   /** Whether a time range can be chosen too. */
@@ -122,7 +126,7 @@ function FacetToggle(
   );
 }
 
-function RangeChip({ search, change }: Pick<FilterBarProps, 'search' | 'change'>) {
+function RangeChip({ search, change }: Omit<Searching, 'nowMs'>) {
   const t = useTexts();
   const { rangeText } = useCriteriaTexts();
   return (
@@ -138,7 +142,7 @@ function RangeChip({ search, change }: Pick<FilterBarProps, 'search' | 'change'>
 }
 
 /** Set by the address alone, and always shown: an invisible filter would hide events. */
-function ReceivedChip({ search, change }: Pick<FilterBarProps, 'search' | 'change'>) {
+function ReceivedChip({ search, change }: Omit<Searching, 'nowMs'>) {
   const t = useTexts();
   const { receivedText } = useCriteriaTexts();
   const text = receivedText(search.facets);
@@ -155,7 +159,7 @@ function ReceivedChip({ search, change }: Pick<FilterBarProps, 'search' | 'chang
   );
 }
 
-interface FacetChipProps extends Omit<FilterBarProps, 'facets' | 'withRange'> {
+interface FacetChipProps extends Searching {
   facet: FacetName;
   startsOpen: boolean;
 }
@@ -172,14 +176,7 @@ function FacetChip({ facet, search, nowMs, change, startsOpen }: FacetChipProps)
       startsOpen={startsOpen}
       clear={text === null ? undefined : clear}
       picker={(anchor, close) => (
-        <FacetPicker
-          anchor={anchor}
-          facet={facet}
-          search={search}
-          nowMs={nowMs}
-          change={change}
-          close={close}
-        />
+        <FacetPicker {...{ anchor, facet, search, nowMs, change, close }} />
       )}
     />
   );
@@ -240,15 +237,8 @@ function wordsIn({ facets: { q } }: EventSearch): string | null {
 }
 
 /** Words to search for; Enter searches. */
-function WordsField({
-  search,
-  words,
-  change,
-}: {
-  search: EventSearch;
-  words: string;
-  change: (next: EventSearch) => void;
-}) {
+function WordsField(props: Omit<Searching, 'nowMs'> & { words: string }) {
+  const { search, words, change } = props;
   const t = useTexts();
   const apply = (text: string) => {
     const value = facetOf('q').normalise(text);

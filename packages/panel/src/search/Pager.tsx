@@ -1,12 +1,10 @@
 import { ChevronLeft, ChevronRight } from 'lucide-react';
 import { Button } from '../components/Button.tsx';
 import { useTexts } from '../i18n/texts.tsx';
-import type { EventSearch } from './event-search.ts';
+import type { Searching } from './event-search.ts';
 import { pageSize } from './use-events.ts';
 
-interface PagerProps {
-  search: EventSearch;
-  nowMs: number;
+interface PagerProps extends Searching {
   pagination: {
     nextCursor: string | null;
     previousCursor: string | null;
@@ -14,7 +12,6 @@ interface PagerProps {
   };
   /** Whether `pagination` is still that of the former search, whose cursors this one refuses. */
   isFormer: boolean;
-  change: (next: EventSearch) => void;
 }
 
 /** Newer and older pages. Paging fixes the range, because cursors are valid for one range only. */

@@ -27,14 +27,12 @@ import { Button } from '../components/Button.tsx';
 import { Select } from '../components/fields.tsx';
 import { useFormats, useLanguage, useTexts } from '../i18n/texts.tsx';
 import { serviceNow } from '../service-clock.ts';
-import { changed, type EventSearch } from './event-search.ts';
+import { changed, type EventSearch, type Searching } from './event-search.ts';
 import { type DayRange, dayAt, dayRange, periodDays, periods, rangeOfDays } from './periods.ts';
 import { presets, type TimeRange } from './time-range.ts';
 
-interface RangePickerProps {
+interface RangePickerProps extends Omit<Searching, 'nowMs'> {
   anchor: RefObject<HTMLElement | null>;
-  search: EventSearch;
-  change: (next: EventSearch) => void;
   close: () => void;
 }
 

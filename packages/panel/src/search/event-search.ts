@@ -37,6 +37,13 @@ export interface EventSearch {
   view?: Partial<ListView>;
 }
 
+/** A search on a page: the end of its relative range, and how to change it. */
+export interface Searching {
+  search: EventSearch;
+  nowMs: number;
+  change: (next: EventSearch) => void;
+}
+
 export type Pairs = readonly (readonly [string, string])[];
 
 export const emptySearch: EventSearch = {

@@ -2,18 +2,12 @@ import { SearchX } from 'lucide-react';
 import { Button } from '../../components/Button.tsx';
 import { Notice } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
-import { changed, type EventSearch, withoutFacet } from '../../search/event-search.ts';
+import { changed, type Searching, withoutFacet } from '../../search/event-search.ts';
 import { widerPreset } from '../../search/time-range.ts';
 import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
 
 /** Repeats the criteria of a search without results, and offers to widen it. */
-export function EmptyResult({
-  search,
-  change,
-}: {
-  search: EventSearch;
-  change: (next: EventSearch) => void;
-}) {
+export function EmptyResult({ search, change }: Omit<Searching, 'nowMs'>) {
   const t = useTexts();
   const { all } = useCriteriaTexts();
   const criteria = all(search.facets, search.range);

@@ -13,7 +13,7 @@ import { useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { prefer, usePreferences } from '../../preferences.ts';
 import { PrintCriteria } from '../../search/CriteriaList.tsx';
-import { changed, type EventSearch, frozen } from '../../search/event-search.ts';
+import { changed, type EventSearch, frozen, type Searching } from '../../search/event-search.ts';
 import { FilterBar } from '../../search/FilterBar.tsx';
 import { KnownSearch } from '../../search/KnownSearch.tsx';
 import { Pager } from '../../search/Pager.tsx';
@@ -50,6 +50,7 @@ function EventList() {
   const { eventId } = useParams({ strict: false });
   const change = (next: EventSearch) => go(paths.events(next));
   const { nowMs, refresh } = useMoment(search);
+  const searching = { search, nowMs, change };
   const page = useEventPage(search, nowMs);
   const [isLive, setLive] = useState(false);
   const tail = useTail(search, nowMs, page.isPlaceholderData ? undefined : page.data);
@@ -62,10 +63,10 @@ function EventList() {
     <div className={eventId === undefined ? '' : 'xl:grid xl:grid-cols-[minmax(0,1fr)_32rem]'}>
       <div className="min-w-0">
         <Head
-          {...{ search, nowMs, page, live, refresh, change }}
+          {...{ ...searching, page, live, refresh }}
           folded={(listed?.length ?? 0) - shown.length}
         />
-        <Histogram search={search} nowMs={nowMs} change={change} />
+        <Histogram {...searching} />
         <PrintCriteria search={search} nowMs={nowMs} />
         <div
           className={`records-box mt-2 transition-opacity lg:px-3 ${page.isPlaceholderData ? 'opacity-50' : ''}`}
@@ -76,11 +77,9 @@ function EventList() {
         {page.data && page.data.data.length > 0 && (
           <div className="flex justify-end px-4 py-4 lg:px-6">
             <Pager
-              search={search}
-              nowMs={nowMs}
+              {...searching}
               pagination={page.data.pagination}
               isFormer={page.isPlaceholderData}
-              change={change}
             />
           </div>
         )}
@@ -104,14 +103,12 @@ function useShown(events: readonly AuditEvent[] = [], search: EventSearch) {
   return events.filter((event) => !isRoutine(event));
 }
 
-interface RowsProps {
+interface RowsProps extends Omit<Searching, 'nowMs'> {
   page: Page;
   listed: readonly AuditEvent[] | undefined;
   shown: readonly AuditEvent[];
-  search: EventSearch;
   openId: string | undefined;
   hrefOf: (id: string) => string;
-  change: (next: EventSearch) => void;
 }
 
 function Rows({ page, listed, shown, search, openId, hrefOf, change }: RowsProps) {
@@ -129,15 +126,12 @@ function Rows({ page, listed, shown, search, openId, hrefOf, change }: RowsProps
   );
 }
 
-interface HeadProps {
-  search: EventSearch;
-  nowMs: number;
+interface HeadProps extends Searching {
   page: Page;
   live: Live;
   /** How many events of the page are folded away. */
   folded: number;
   refresh: () => void;
-  change: (next: EventSearch) => void;
 }
 
 function Head({ search, nowMs, page, live, folded, refresh, change }: HeadProps) {
@@ -207,7 +201,7 @@ function Total({ page }: { page: Page }) {
   );
 }
 
-function Actions({ search, nowMs }: { search: EventSearch; nowMs: number }) {
+function Actions({ search, nowMs }: Omit<Searching, 'change'>) {
   const t = useTexts();
   const mayExport = useMay('exports:write');
   const [saving, setSaving] = useState<'view' | 'evidence' | null>(null);
@@ -247,7 +241,7 @@ const orders = [
   { key: 'user', sort: 'user', order: 'asc', text: 'sortUser' },
 ] as const;
 
-function SortPicker({ search, change }: Pick<HeadProps, 'search' | 'change'>) {
+function SortPicker({ search, change }: Omit<Searching, 'nowMs'>) {
   const t = useTexts();
   const current = orders.find(({ sort, order }) => sort === search.sort && order === search.order);
   const choose = (key: (typeof orders)[number]['key']) => {

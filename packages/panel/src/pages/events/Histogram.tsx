@@ -6,18 +6,12 @@ import { client } from '../../api.ts';
 import { Button } from '../../components/Button.tsx';
 import { errorText } from '../../components/States.tsx';
 import { useReader, useTexts } from '../../i18n/texts.tsx';
-import { changed, type EventSearch, filterAt } from '../../search/event-search.ts';
+import { changed, type EventSearch, filterAt, type Searching } from '../../search/event-search.ts';
 import { zoomedOut } from '../../search/time-range.ts';
 import { type Bar, type BucketCount, barsOf, type Mark, unitFor } from './buckets.ts';
 
-interface HistogramProps {
-  search: EventSearch;
-  nowMs: number;
-  change: (next: EventSearch) => void;
-}
-
 /** Counts of events over time, from the service; dragging zooms in. */
-export function Histogram({ search, nowMs, change }: HistogramProps) {
+export function Histogram({ search, nowMs, change }: Searching) {
   const { t, formats } = useReader();
   const [mark, setMark] = useState<Mark>('category');
   const { data, error } = useQuery(histogramQuery(search, nowMs, formats.timeZone, mark));

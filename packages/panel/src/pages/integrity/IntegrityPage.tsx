@@ -11,6 +11,7 @@ import {
 import { type ReactNode, useState } from 'react';
 import { client } from '../../api.ts';
 import { AppLink } from '../../components/AppLink.tsx';
+import { Button } from '../../components/Button.tsx';
 import { CopyButton } from '../../components/CopyButton.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
 import { QueryState } from '../../components/States.tsx';
@@ -68,6 +69,7 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
 function SignedHead({ checked }: { checked: CheckedCheckpoint }) {
   const { t, formats } = useReader();
   const { checkpoint, isValid, rootHex, vkey } = checked;
+  const Icon = isValid ? BadgeCheck : CircleX;
   return (
     <Card title={t.integrity.checkpoint}>
       <dl>
@@ -80,11 +82,7 @@ function SignedHead({ checked }: { checked: CheckedCheckpoint }) {
           <span
             className={`inline-flex items-center gap-1.5 font-medium ${isValid ? 'text-add' : 'text-del'}`}
           >
-            {isValid ? (
-              <BadgeCheck aria-hidden className="size-4" />
-            ) : (
-              <CircleX aria-hidden className="size-4" />
-            )}
+            <Icon aria-hidden className="size-4" />
             {isValid ? t.integrity.signatureValid : t.integrity.signatureInvalid}
           </span>
         </Fact>
@@ -209,15 +207,15 @@ function VerifyLatest() {
           <h2 className="font-semibold">{t.integrity.verify}</h2>
           <Outcome count={events.length} verdicts={verdicts} running={running} />
         </div>
-        <button
-          type="button"
-          className="no-print btn btn-primary ml-auto"
+        <Button
+          Icon={ShieldCheck}
+          look="primary"
+          className="no-print ml-auto"
           disabled={running || events.length === 0}
           onClick={() => void verify()}
         >
-          <ShieldCheck aria-hidden />
           {t.integrity.verifyLatest({ count: events.length })}
-        </button>
+        </Button>
       </div>
       {verdicts.size > 0 && <Checked events={events} verdicts={verdicts} />}
     </section>
@@ -229,6 +227,7 @@ function Outcome(props: { count: number; verdicts: Verdicts; running: boolean })
   const t = useTexts();
   if (verdicts.size === 0 && !running) return null;
   const broken = [...verdicts.values()].filter((code) => code !== 'valid').length;
+  const Icon = broken === 0 ? CircleCheck : CircleX;
   if (running) {
     return (
       <div className="mt-1">
@@ -249,11 +248,7 @@ function Outcome(props: { count: number; verdicts: Verdicts; running: boolean })
       role="status"
       className={`mt-1 flex items-center gap-1.5 font-medium ${broken === 0 ? 'text-add' : 'text-del'}`}
     >
-      {broken === 0 ? (
-        <CircleCheck aria-hidden className="size-4" />
-      ) : (
-        <CircleX aria-hidden className="size-4" />
-      )}
+      <Icon aria-hidden className="size-4" />
       {broken === 0 ? t.integrity.verified({ count }) : t.integrity.broken({ count: broken })}
     </p>
   );

@@ -70,11 +70,9 @@ function OperatorVisits() {
           <div className="flex flex-wrap items-center justify-end gap-x-4 px-4 py-4 lg:px-6">
             {!isWhole(page.data) && <p className="text-xs text-muted">{t.access.continues}</p>}
             <Pager
-              search={asked}
-              nowMs={nowMs}
+              {...{ search: asked, nowMs, change }}
               pagination={page.data.pagination}
               isFormer={page.isPlaceholderData}
-              change={change}
             />
           </div>
         </>

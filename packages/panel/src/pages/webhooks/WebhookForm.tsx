@@ -6,7 +6,15 @@ import { CheckList, SelectField, TextField } from '../../components/fields.tsx';
 import { ConfirmSheet } from '../../components/Sheet.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { FacetsField } from '../../search/FacetsField.tsx';
-import { type Draft, draftOf, emptyDraft, inFormat, inputOf, typesOf } from './draft.ts';
+import {
+  type Draft,
+  type DraftProps,
+  draftOf,
+  emptyDraft,
+  inFormat,
+  inputOf,
+  typesOf,
+} from './draft.ts';
 import { formatFields, webhookFormats } from './formats.ts';
 import { useProblems } from './use-problems.ts';
 import { useWebhookChange } from './use-webhooks.ts';
@@ -80,9 +88,7 @@ export function WebhookForm({ webhook, saved, close }: WebhookFormProps) {
   );
 }
 
-interface PartProps {
-  draft: Draft;
-  edit: (change: Partial<Draft>) => void;
+interface PartProps extends DraftProps {
   problem: string | undefined;
 }
 

@@ -3,13 +3,11 @@ import { Plus, Trash2 } from 'lucide-react';
 import { Button, IconButton } from '../../components/Button.tsx';
 import { Checkbox, SelectField, TextField } from '../../components/fields.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
-import { type Draft, type HeaderDraft, keepsCredential, newHeader } from './draft.ts';
+import { type DraftProps, type HeaderDraft, keepsCredential, newHeader } from './draft.ts';
 import { formatFields, type OptionField } from './formats.ts';
 import type { Problems } from './use-problems.ts';
 
-interface ReceiverFieldsProps {
-  draft: Draft;
-  edit: (change: Partial<Draft>) => void;
+interface ReceiverFieldsProps extends DraftProps {
   /** As stored; null for a new one. */
   stored: Webhook | null;
   problems: Problems;
@@ -105,9 +103,7 @@ function textOf(texts: Readonly<Record<string, string>>, name: string): string {
   return texts[name] ?? name;
 }
 
-interface WebhookHeadersProps {
-  draft: Draft;
-  edit: (change: Partial<Draft>) => void;
+interface WebhookHeadersProps extends DraftProps {
   problem: string | undefined;
 }
 

@@ -46,6 +46,12 @@ export interface Draft {
   headers: readonly HeaderDraft[];
 }
 
+/** A part of the form. */
+export interface DraftProps {
+  draft: Draft;
+  edit: (change: Partial<Draft>) => void;
+}
+
 export const emptyDraft: Draft = {
   ...{ name: '', url: '', format: 'webhook', types: ['audit.events.recorded'], facets: {} },
   ...{ options: {}, credential: '', forgetCredential: false, headers: [] },
