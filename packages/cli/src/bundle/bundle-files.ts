@@ -70,9 +70,12 @@ export class BundleFiles implements TileSource {
     return '';
   }
 
-  /** Lines of SHA256SUMS. Stops at a line that is far too long, and yields it cut. */
+  /**
+   * Lines of SHA256SUMS; none if it cannot be read: comparing its own checksum reports that.
+   * Stops at a line that is far too long, and yields it cut.
+   */
   *sums(): Generator<string, void, undefined> {
-    const fd = this.#inside.open(bundleFiles.sums, bytesMax.sums);
+    const fd = readOrNull(() => this.#inside.open(bundleFiles.sums, bytesMax.sums));
     if (fd === null) return;
     for (const block of lineBlocks(fd, bytesMax.sumLine)) {
       const lines = block.toString('latin1').split('\n');

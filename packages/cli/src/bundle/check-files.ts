@@ -1,4 +1,4 @@
-import { type Findings, FormatError, readOrNull } from '@indelible/protocol';
+import { type Findings, readOrNull } from '@indelible/protocol';
 import { filesBelow } from '@indelible/server/inside-folder';
 import { addDamage } from '../verify/damage.ts';
 import type { Progress } from '../verify/log-source.ts';
@@ -47,7 +47,7 @@ export async function checkFiles(
     if (digest !== undefined) check(name, digest);
     else addDamage(findings, 'malformed_file', `The manifest has no checksum of ${name}.`);
   }
-  for (const line of sumsOf(bundle)) {
+  for (const line of bundle.sums()) {
     const sum = parseSumLine(line);
     const isNeeded = sum !== null && (needed as readonly string[]).includes(sum.path);
     if (isNeeded) continue;
@@ -58,15 +58,6 @@ export async function checkFiles(
     check(sum.path, sum.digest);
   }
   return { count: listed.size - 1, unlisted: await unlistedFiles(bundle.folder, listed) };
-}
-
-/** If it cannot be read, the comparison of its own checksum reports that. */
-function* sumsOf(bundle: BundleFiles): Generator<string, void, undefined> {
-  try {
-    yield* bundle.sums();
-  } catch (error) {
-    if (!(error instanceof FormatError)) throw error;
-  }
 }
 
 /** False if the file is absent. */

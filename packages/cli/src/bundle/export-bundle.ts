@@ -11,8 +11,8 @@ import { FindingError } from '../io.ts';
 import { EntryFile } from '../verify/entry-file.ts';
 import { readEntries } from '../verify/log-entries.ts';
 import type { Progress, TileSource } from '../verify/log-source.ts';
-import { keysFor, newestCheckpoint, serviceTiles } from '../verify/service-log.ts';
-import { type SignedCheckpoint, trustedCheckpoint } from '../verify/trusted-checkpoint.ts';
+import { checkpointOf, newestCheckpoint, serviceTiles } from '../verify/service-log.ts';
+import type { SignedCheckpoint } from '../verify/trusted-checkpoint.ts';
 import { writeSums } from './checksums.ts';
 import { requireNothingErasedMeanwhile, writeEvents } from './export-events.ts';
 import { bundleFiles, bundleFormat, type Manifest } from './manifest.ts';
@@ -69,7 +69,7 @@ export async function exportBundle(
 async function signedCheckpoint(client: IndelibleClient, part: PartFolder, findings: Findings) {
   const { checkpoint, keys } = bundleFiles;
   const note = part.has(checkpoint) ? part.read(checkpoint) : await newestCheckpoint(client);
-  const signed = await trustedCheckpoint(note, await keysFor(client, note, []), findings);
+  const signed = await checkpointOf(note, client, [], findings);
   if (signed === null) throw new FindingError(findings.kept()[0]?.message ?? 'no checkpoint');
   const stated = await client.log.keys(signed.checkpoint.origin);
   part.write(keys, `${JSON.stringify(stated, null, 1)}\n`);

@@ -13,7 +13,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
+import { interruptedExport } from '../interrupted.ts';
 import { UsageError } from '../io.ts';
 import { bundleFiles } from './manifest.ts';
 
@@ -32,6 +32,11 @@ export interface EventsDone {
   cutoffMs: number | null;
   /** The removals in the log, for the bundle's index. */
   removals: { sequence: number; cutoff: string; size: number }[];
+}
+
+interface State {
+  terms: ExportTerms;
+  done: EventsDone;
 }
 
 const stateName = '.export.json';
@@ -53,7 +58,8 @@ export class PartFolder {
     this.#path = `${target}.part`;
     this.#terms = terms;
     if (existsSync(target)) throw new UsageError(`${target} exists already; name another folder`);
-    this.done = this.#begun() ?? { next: '', bytes: 0, events: 0, cutoffMs: null, removals: [] };
+    const begun = interruptedExport<State>(this.#path, this.path(stateName), terms);
+    this.done = begun?.done ?? { next: '', bytes: 0, events: 0, cutoffMs: null, removals: [] };
     this.#saveState();
   }
 
@@ -120,21 +126,6 @@ export class PartFolder {
     this.#events = null;
   }
 
-  /** The state of an interrupted export, or null. */
-  #begun(): EventsDone | null {
-    if (!this.has(stateName)) {
-      if (existsSync(this.#path)) throw this.#inTheWay();
-      return null;
-    }
-    const { terms, done } = JSON.parse(this.read(stateName).toString());
-    if (!isDeepStrictEqual(terms, { ...this.#terms })) throw this.#inTheWay();
-    return done;
-  }
-
-  #inTheWay(): UsageError {
-    return new UsageError(`${this.#path} belongs to another export; remove it first`);
-  }
-
   #openEvents(): number {
     const fd = openSync(join(this.#path, bundleFiles.events), 'a+', 0o600);
     closeSync(fd);
@@ -145,6 +136,7 @@ export class PartFolder {
   }
 
   #saveState(): void {
-    this.write(stateName, JSON.stringify({ terms: this.#terms, done: this.done }));
+    const state: State = { terms: this.#terms, done: this.done };
+    this.write(stateName, JSON.stringify(state));
   }
 }

@@ -5,7 +5,6 @@ import {
   existsSync,
   fsyncSync,
   openSync,
-  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -14,9 +13,9 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
 import type { CsvColumn, EventCriteria } from '@indelible/client';
 import { fileDigest } from '../bundle/checksums.ts';
+import { interruptedExport } from '../interrupted.ts';
 import { FindingError, UsageError } from '../io.ts';
 
 /** The terms of a table: an interrupted download continues only with the same terms. */
@@ -25,6 +24,11 @@ export interface TableTerms {
   format: 'csv' | 'ndjson';
   filters: EventCriteria;
   columns: readonly CsvColumn[] | null;
+}
+
+interface State {
+  exportId: string;
+  terms: TableTerms;
 }
 
 /**
@@ -47,7 +51,8 @@ export class PartFile {
     // Checked before the service makes and records an export.
     requireFolder(dirname(target));
     if (existsSync(target)) throw new UsageError(`${target} exists already; name another file`);
-    this.#exportId = this.#begun();
+    const begun = interruptedExport<State>(this.#part, this.#state, terms);
+    this.#exportId = begun?.exportId ?? null;
   }
 
   get exportId(): string | null {
@@ -60,7 +65,8 @@ export class PartFile {
 
   /** From now on the same command continues this export; drops bytes of another one. */
   begin(exportId: string): void {
-    writeFileSync(this.#state, JSON.stringify({ exportId, terms: this.#terms }), { mode: 0o600 });
+    const state: State = { exportId, terms: this.#terms };
+    writeFileSync(this.#state, JSON.stringify(state), { mode: 0o600 });
     writeFileSync(this.#part, '', { mode: 0o600 });
     this.#exportId = exportId;
   }
@@ -119,20 +125,6 @@ export class PartFile {
   get #state(): string {
     return `${this.#target}.part.json`;
   }
-
-  #begun(): string | null {
-    if (!existsSync(this.#state)) {
-      if (existsSync(this.#part)) throw this.#inTheWay();
-      return null;
-    }
-    const { exportId, terms } = readState(this.#state) ?? {};
-    if (!exportId || !isDeepStrictEqual(terms, { ...this.#terms })) throw this.#inTheWay();
-    return exportId;
-  }
-
-  #inTheWay(): UsageError {
-    return new UsageError(`${this.#part} belongs to another export; remove it first`);
-  }
 }
 
 function requireFolder(path: string): void {
@@ -143,12 +135,4 @@ function requireFolder(path: string): void {
     // The same sentence.
   }
   throw new UsageError(`${path} is not a writable folder`);
-}
-
-function readState(path: string): { exportId: string; terms: TableTerms } | null {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8'));
-  } catch {
-    return null;
-  }
 }

@@ -8,8 +8,8 @@ import {
 } from '@indelible/protocol';
 import { addDamage } from './damage.ts';
 import type { SeenCheckpoint } from './seen-checkpoints.ts';
-import { keysFor } from './service-log.ts';
-import { claimedCheckpoint, trustedCheckpoint } from './trusted-checkpoint.ts';
+import { checkpointOf } from './service-log.ts';
+import { claimedCheckpoint } from './trusted-checkpoint.ts';
 
 /** A log that this machine knows under another name. */
 export interface Reopened {
@@ -123,7 +123,7 @@ async function compareWithRecord(
 ): Promise<void> {
   const note = new TextEncoder().encode(record.note);
   // It must be signed by the log that it names; otherwise the published state is unknown.
-  await trustedCheckpoint(note, await keysFor(client, note, vkeysOf(last.origin, vkeys)), findings);
+  await checkpointOf(note, client, vkeysOf(last.origin, vkeys), findings);
   if (published.size < last.size) {
     const message =
       `The log says that ${published.size} entries of ${last.origin} were published last, but this ` +
