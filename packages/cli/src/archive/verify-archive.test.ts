@@ -254,7 +254,7 @@ test.each(['identity', 'change', 'state'] as const)(
   async (segment) => {
     const { id, verifyOwn, root } = await archivedPerson();
     expect(await verifyOwn()).toMatchObject({ result: 'intact' });
-    const hash = await hashOf(id, segment);
+    const { hash, eventSalt } = await leftOf(id, segment);
     const copied = {
       root,
       names: readdirSync(root, { recursive: true, encoding: 'utf8' }),
@@ -265,6 +265,7 @@ test.each(['identity', 'change', 'state'] as const)(
       ...columnsOf[segment],
       [`salt_${segment}`]: 'NULL',
       [`hash_${segment}`]: `unhex('${hash}')`,
+      ...(segment === 'change' ? { salt_event: `unhex('${eventSalt}')` } : {}),
     };
     const replaced = Object.entries(values).map(
       ([name, value]) => `CASE WHEN sequence = 2 THEN ${value} ELSE ${name} END AS ${name}`,
@@ -279,7 +280,7 @@ test.each(['identity', 'change', 'state'] as const)(
 );
 
 /** What is left of a segment of the tenant's third event when its text is gone. */
-async function hashOf(tenantId: string, segment: 'identity' | 'change' | 'state') {
+async function leftOf(tenantId: string, segment: 'identity' | 'change' | 'state') {
   const { rows } = await service.owner.query<Record<string, string> & { salts: Buffer }>(
     `SELECT salts, diff::text, before::text, after::text, actor_email, actor_ip, actor_user_agent,
        resource_name FROM audit_events WHERE tenant_id = $1 AND sequence = 2`,
@@ -295,7 +296,8 @@ async function hashOf(tenantId: string, segment: 'identity' | 'change' | 'state'
   const index = segmentNames.indexOf(segment);
   const at = 16 * segmentNames.filter((name) => name !== 'context').indexOf(segment);
   const salt = row.salts.subarray(at, at + 16);
-  return Buffer.from(segmentHash(sha, index, salt, texts[segment])).toString('hex');
+  const hash = Buffer.from(segmentHash(sha, index, salt, texts[segment])).toString('hex');
+  return { hash, eventSalt: row.salts.subarray(16, 32).toString('hex') };
 }
 
 const patient = { timeout: 120_000 };

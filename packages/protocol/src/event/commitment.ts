@@ -17,6 +17,19 @@ const namePrefixes = segmentNames.map((name) =>
   utf8.encode(`${String.fromCharCode(name.length)}${name}`),
 );
 
+const saltPrefix = utf8.encode('audit-salt/v1\n');
+
+/**
+ * The salt of the segment `event`: the first 16 bytes of `H("audit-salt/v1\n" ‖ salt of change)`, so
+ * that an archive need not hold it. It tells nothing about the salt of `change`, which may be
+ * erased; the segment `event` never is.
+ */
+export function eventSalt(sha: Sha256, changeSalt: Uint8Array): Uint8Array {
+  scratch.set(saltPrefix);
+  scratch.set(changeSalt, saltPrefix.length);
+  return sha(scratch.subarray(0, saltPrefix.length + changeSalt.length)).subarray(0, saltBytes);
+}
+
 // One buffer for all hashing: allocating one per segment takes as long as the hash.
 let scratch = new Uint8Array(4096);
 

@@ -98,7 +98,7 @@ const owner: EraseArchivedDeps['owner'] = (work) =>
   withOwnerSession(service.ownerUrl, (session) => session.transaction(work));
 
 /** The files are those that the manifests name, and their rows give the roots. */
-async function expectSameRoots(id: string): Promise<void> {
+async function expectSameRoots(id: string, segments = ['identity']): Promise<void> {
   const archive = await openArchive(join(service.dataDir, 'objects/archive', `tenant=${id}`));
   const tree = createFrontier(emptyLogState, sha);
   for (const part of archive.tenants.get(id) ?? []) {
@@ -110,7 +110,8 @@ async function expectSameRoots(id: string): Promise<void> {
       for (const row of rows) tree.append(leafHash(sha, entryOf(sha, row)));
     }
     expect(formatBase64(tree.root())).toBe(manifest.root);
-    expect(manifest.erasures).toMatchObject([{ segment: 'identity', size: 6 }]);
+    const named = manifest.erasures?.map(({ segment, size }) => [segment, size]) ?? [];
+    expect(named).toEqual(segments.map((segment) => [segment, 6]));
   }
   await archive.close();
 }
@@ -148,6 +149,21 @@ test('a leaked state leaves the file of events, and nothing else of the event do
   ]);
   expect(await emails(id)).toContain(operatorEmail);
   await expectRestorable(id, 1);
+});
+
+test('the salt of an event follows from that of its change, and is kept when that one is erased', async () => {
+  const { id, erasure } = await archived();
+  const path = `${service.dataDir}/objects/archive/tenant=${id}/*/*/*[0-9].parquet`;
+  const salts = () =>
+    duckDb(`SELECT DISTINCT octet_length(salt_change)::INT AS change,
+      octet_length(salt_event)::INT AS event FROM '${path}' ORDER BY ALL`);
+  expect(await salts()).toEqual([{ change: 16, event: null }]);
+  await eraseArchived({ sha, objects, owner, tmpDir }, { ...erasure, segment: 'change' });
+  expect(await salts()).toEqual([
+    { change: 16, event: null },
+    { change: null, event: 16 },
+  ]);
+  await expectSameRoots(id, ['change']);
 });
 
 test('an archive that lacks what nothing says to be erased is not restored', async () => {

@@ -5,8 +5,10 @@ import {
   type EntryVersion,
   encodeEntry,
   equalBytes,
+  eventSalt,
   type LogEntry,
   type Sha256,
+  segmentNames,
   segmentTexts,
 } from '@indelible/protocol';
 
@@ -33,6 +35,21 @@ export interface ArchivedRow {
    * Otherwise it would be 32 incompressible bytes without information.
    */
   commitment: Uint8Array | null;
+}
+
+const [changeAt, eventAt] = [segmentNames.indexOf('change'), segmentNames.indexOf('event')];
+
+/** These salts with that of the event, if they lack it because it follows from another one. */
+export function withEventSalt(sha: Sha256, salts: ArchivedBody['salts']): ArchivedBody['salts'] {
+  const change = salts[changeAt];
+  return salts[eventAt] || !change ? salts : salts.with(eventAt, eventSalt(sha, change));
+}
+
+/** The salt of the event, unless it follows from another one. */
+export function keptEventSalt(sha: Sha256, { salts }: ArchivedBody): Uint8Array | null {
+  const salt = salts[eventAt] ?? null;
+  const following = withEventSalt(sha, salts.with(eventAt, null))[eventAt];
+  return salt && following && equalBytes(salt, following) ? null : salt;
 }
 
 export function rowOf(

@@ -6,7 +6,8 @@ import {
   storedFields,
   uuidTimeMs,
 } from '@indelible/protocol';
-import type { ArchivedRow } from './archived-row.ts';
+import { sha } from '../crypto/index.ts';
+import { type ArchivedRow, keptEventSalt } from './archived-row.ts';
 
 /* The tables of an archive part; docs/archive.md describes the columns. */
 
@@ -64,7 +65,7 @@ export const eventColumns: readonly Column[] = [
   ...plain.filter(isBehindCategory).map(columnOf),
   ...ofEvent.filter(isJson).map(columnOf),
   ...segmentColumns('change'),
-  ...segmentColumns('event').slice(0, 1), // never erased: without it there is nothing to speak of
+  { name: 'salt_event', type: 'BLOB', of: ({ body }) => body && keptEventSalt(sha, body) },
   ...segmentColumns('state'),
   { name: 'commitment', type: 'BLOB', of: (row) => row.commitment },
   { name: 'entry_version', type: 'BIGINT', of: (row) => row.version },

@@ -6,7 +6,8 @@ import {
   storedFields,
   uuidFromEventId,
 } from '@indelible/protocol';
-import type { ArchivedBody, ArchivedRow } from './archived-row.ts';
+import { sha } from '../crypto/index.ts';
+import { type ArchivedBody, type ArchivedRow, withEventSalt } from './archived-row.ts';
 import { type Column, eventColumns, identityColumns, isLaterColumn } from './columns.ts';
 import { openDuckDb, quoted } from './duckdb.ts';
 import { type PartPaths, partLimits } from './part.ts';
@@ -174,7 +175,8 @@ function bodyOf(row: Row, tenantId: string, uuid: string): ArchivedBody {
   const hashes = segmentNames.map((name) =>
     name === 'event' ? null : bytes(row, `hash_${name}`, 32),
   );
-  return { event: event as unknown as CommittedEvent, salts, hashes };
+  const whole = withEventSalt(sha, salts);
+  return { event: event as unknown as CommittedEvent, salts: whole, hashes };
 }
 
 function count(row: Row, name: string): number {

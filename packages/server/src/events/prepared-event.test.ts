@@ -3,10 +3,12 @@ import { commitmentOf, saltBytes, segmentTexts } from '@indelible/protocol';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { textArbitrary } from '../testing/arbitraries.ts';
-import { eventJson, prepare, sameContent } from './prepared-event.ts';
+import { eventJson, openersOf, prepare, sameContent } from './prepared-event.ts';
 
 const sha = (data: Uint8Array) => new Uint8Array(createHash('sha256').update(data).digest());
 const random = (bytes: number) => new Uint8Array(randomBytes(bytes));
+
+const salted = Buffer.from('audit-salt/v1\n');
 
 const columns = {
   tenantId: 'aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee',
@@ -43,6 +45,9 @@ test('a prepared event has a salt for each segment and commits to its own column
     const event = prepare({ ...columns, ...states }, sha, random);
     expect(event.salts.length).toBe(segments * saltBytes);
     expect(event.commitment).toEqual(commitmentOf(sha, segmentTexts(event), event.salts));
+    const { salts } = openersOf({ ...event, erased: null });
+    const change = salts[0] ?? new Uint8Array();
+    expect(salts[2]).toEqual(sha(Buffer.concat([salted, change])).subarray(0, saltBytes));
   }
 });
 

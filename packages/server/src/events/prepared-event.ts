@@ -4,6 +4,7 @@ import {
   commitmentOfSegments,
   type EntryVersion,
   encodeEntry,
+  eventSalt,
   eventText,
   formatHex,
   parseHex,
@@ -120,6 +121,8 @@ export type Random = (bytes: number) => Uint8Array;
 export function prepare(event: CommittedEvent, sha: Sha256, random: Random): PreparedEvent {
   const texts = segmentTexts(event);
   const salts = random(saltsLength(texts));
+  const behind = saltsLength(texts.slice(0, segmentNames.indexOf('event')));
+  salts.set(eventSalt(sha, salts.subarray(0, saltBytes)), behind);
   return {
     ...event,
     version: event.context === null ? 1 : 2,
