@@ -3,13 +3,14 @@ import type { DuckDBInstance, DuckDBType, DuckDBValue } from '@duckdb/node-api';
 import type { Config } from '../config.ts';
 import { unavailable } from '../http/index.ts';
 import type { ObjectStore } from '../objects/index.ts';
-import type { ColdSource } from '../postgres/index.ts';
+import type { ColdReader, ColdSource } from '../postgres/index.ts';
 import { type Library, loadDuckDb } from './duckdb.ts';
 import { LocalCopies } from './files.ts';
 
 /** Of all statements of a process together; larger ones fail. */
 const memory = '160MB';
-const statementMs = 10_000;
+const answerMs = 10_000;
+const lookEveryMs = 100;
 
 export interface ColdSettings {
   /** For the local copies. */
@@ -32,7 +33,7 @@ export function openColdSource(
 ): ColdSource {
   const copies = new LocalCopies(objects, folder, bytesMax);
   let opened: Promise<Opened> | undefined;
-  return {
+  const until = (endMs: () => number): ColdReader => ({
     read: (files, statement, values) =>
       copies.reading(files, async (paths) => {
         opened ??= open().catch((error: unknown) => {
@@ -40,8 +41,15 @@ export function openColdSource(
           opened = undefined;
           throw error;
         });
-        return run(await opened, statement(paths), values);
+        return run(await opened, statement(paths), values, endMs());
       }),
+  });
+  return {
+    ...until(() => performance.now() + answerMs),
+    forAnswer() {
+      const endMs = performance.now() + answerMs;
+      return until(() => endMs);
+    },
     async close() {
       copies.clear();
       (await opened)?.instance.closeSync();
@@ -70,15 +78,16 @@ async function run(
   { library, instance }: Opened,
   text: string,
   values: readonly unknown[],
+  endMs: number,
 ): Promise<DuckDBValue[][]> {
   const db = await instance.connect();
   const texts = library.LIST(library.VARCHAR);
   let isLate = false;
   // Again and again: an interrupt that comes before the statement runs has no effect.
   const timer = setInterval(() => {
-    isLate = true;
-    db.interrupt();
-  }, statementMs);
+    isLate = performance.now() >= endMs;
+    if (isLate) db.interrupt();
+  }, lookEveryMs);
   try {
     const reader = await db.runAndReadAll(
       text,

@@ -108,10 +108,11 @@ export function needsIdentity(filter: EventFilter): boolean {
   });
 }
 
-/** Also those of what the plan shows. */
+/** Of events in these parts; also those of what the plan shows. */
 export function conditionsOf(
   visible: Visibility,
   { filter, range, beforeSequence }: ColdMatches,
+  parts: readonly ColdPart[],
   params: Params,
 ): string[] {
   const { oldest } = visible;
@@ -121,9 +122,15 @@ export function conditionsOf(
     : [
         `(id >= ${params.add(eventIdFromUuid(oldest))} OR received_at >= ${params.add(shownSince(visible))})`,
       ];
+  // Ids are most of a file: what lies inside the range is not compared.
   return [
-    `id >= ${params.add(eventIdFromUuid(range.from))}`,
-    `id < ${params.add(eventIdFromUuid(range.before))}`,
+    'true',
+    ...(parts.every(({ lowest }) => lowest >= range.from)
+      ? []
+      : [`id >= ${params.add(eventIdFromUuid(range.from))}`]),
+    ...(parts.every(({ highest }) => highest < range.before)
+      ? []
+      : [`id < ${params.add(eventIdFromUuid(range.before))}`]),
     ...(beforeSequence === undefined ? [] : [`sequence < ${params.add(beforeSequence)}`]),
     ...shown,
     ...filterConditions(filter, params),

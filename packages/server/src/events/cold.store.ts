@@ -116,7 +116,7 @@ async function keysOf(
   const { descending, byUser } = query;
   const way = descending ? 'DESC' : 'ASC';
   const params = new ColdParams();
-  const conditions = conditionsOf(visible, query, params);
+  const conditions = conditionsOf(visible, query, [part], params);
   if (byUser?.behind) {
     const { emailKey, uuid } = byUser.behind;
     const sign = descending ? '<' : '>';
@@ -155,8 +155,8 @@ export async function coldCount(
   let count = 0;
   for (let at = 0; at < parts.length && count < max; at += partsAtOnce) {
     const params = new ColdParams();
-    const conditions = conditionsOf(visible, query, params);
     const some = parts.slice(at, at + partsAtOnce);
+    const conditions = conditionsOf(visible, query, some, params);
     const [[found] = []] = await readParts(
       tx,
       some,
@@ -202,7 +202,7 @@ export async function* coldGroups(
   const email = withEmail ? 'max(id || actor_email)' : 'NULL';
   for (const part of await partsHolding(tx, range, filter)) {
     const params = new ColdParams();
-    const conditions = conditionsOf(visible, { filter, range }, params);
+    const conditions = conditionsOf(visible, { filter, range }, [part], params);
     const rows = await readParts(
       tx,
       [part],

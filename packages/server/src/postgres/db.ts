@@ -36,12 +36,12 @@ export const recordingConnections = { flushes: 2, waiters: 4, partitions: 1 } as
  */
 export interface TenantTx {
   readonly tenantId: string;
-  readonly cold?: ColdSource | undefined;
+  readonly cold?: ColdReader | undefined;
   query<R extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<R>>;
 }
 
 /** Reads archived events with DuckDB; see the folder `cold`. */
-export interface ColdSource {
+export interface ColdReader {
   /**
    * The rows of a statement over local copies of these objects. Throws `unavailable` while the
    * object store cannot be read, and after ten seconds.
@@ -51,6 +51,12 @@ export interface ColdSource {
     statement: (paths: readonly string[]) => string,
     values: readonly unknown[],
   ): Promise<unknown[][]>;
+}
+
+/** Opened once a process. Each statement may take ten seconds. */
+export interface ColdSource extends ColdReader {
+  /** For one answer: all of its statements together may take ten seconds. */
+  forAnswer(): ColdReader;
   close(): Promise<void>;
 }
 
@@ -139,7 +145,7 @@ export async function readTenant<T>(
   try {
     gone?.throwIfAborted();
     const read = (client: pg.PoolClient) =>
-      work({ tenantId, cold: db.cold, query: (query) => client.query(query) });
+      work({ tenantId, cold: db.cold?.forAnswer(), query: (query) => client.query(query) });
     return await transactionOn(client, beginTenant(tenantId), read, state);
   } finally {
     gone?.removeEventListener('abort', disconnect);

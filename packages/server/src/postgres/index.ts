@@ -1,5 +1,6 @@
 export { type Clock, createClock } from './clock.ts';
 export {
+  type ColdReader,
   type ColdSource,
   type Database,
   databaseTime,
