@@ -20,9 +20,9 @@ const namePrefixes = segmentNames.map((name) =>
 const saltPrefix = utf8.encode('audit-salt/v1\n');
 
 /**
- * The salt of the segment `event`: the first 16 bytes of `H("audit-salt/v1\n" ‖ salt of change)`, so
- * that an archive need not hold it. It tells nothing about the salt of `change`, which may be
- * erased; the segment `event` never is.
+ * The salt of the segment `event`: the first 16 bytes of `H("audit-salt/v1\n" ‖ salt of change)`.
+ * So an archive need not hold it. It tells nothing about the salt of `change`, which may be erased;
+ * the segment `event` never is.
  */
 export function eventSalt(sha: Sha256, changeSalt: Uint8Array): Uint8Array {
   scratch.set(saltPrefix);
