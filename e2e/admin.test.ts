@@ -2,7 +2,6 @@ import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { languages } from '../locales/languages.ts';
 import { textsIn } from '../locales/texts.ts';
-import { languageCodes } from '../packages/panel/src/i18n/languages.ts';
 import { restoringHost } from '../packages/server/src/testing/restoring-host.ts';
 import { dayMs, demoIn, demoTenant, idsOf } from './demo-history.ts';
 import { type OpenPanel, openPanel } from './open-panel.ts';
@@ -132,21 +131,19 @@ test('a calendar month of policy changes lists exactly its changes, oldest first
   await page.getByRole('button', { name: 'Apply' }).click();
   await see(whole).toBeVisible();
   expect(new URL(page.url()).searchParams.get('from')).toBe(chosen);
-  // The palette takes days and names of periods as they are written in each language.
+  // The palette takes days and names of periods as they are written in the language spoken.
   const dayHour = { timeZone: zone, day: 'numeric', hour: 'numeric', hourCycle: 'h23' } as const;
   const start = () =>
     new Date(new URL(page.url()).searchParams.get('from') ?? 0).toLocaleString('en-US', dayHour);
   const fifth = new Date(`${month} 5, ${year} 12:00 UTC`);
-  for (const language of [...languageCodes].reverse()) {
-    const texts = textsIn(language, await languages[language].load()).panel;
-    await page.getByTitle(/^(Language|Idioma|Sprache)$/).selectOption(language);
-    await see(page.getByRole('heading', { name: texts.nav.events, exact: true })).toBeVisible();
-    const long = fifth.toLocaleDateString(language, { dateStyle: 'long', timeZone: 'UTC' });
-    await command(page, `${long} 14:30`);
-    await see.poll(start).toBe('5, 14');
-    await command(page, texts.range.lastMonth);
-    await see.poll(start).toBe('1, 00');
-  }
+  const texts = textsIn('de', await languages.de.load()).panel;
+  await page.getByTitle('Language').selectOption('de');
+  await see(page.getByRole('heading', { name: texts.nav.events, exact: true })).toBeVisible();
+  const long = fifth.toLocaleDateString('de', { dateStyle: 'long', timeZone: 'UTC' });
+  await command(page, `${long} 14:30`);
+  await see.poll(start).toBe('5, 14');
+  await command(page, texts.range.lastMonth);
+  await see.poll(start).toBe('1, 00');
   await page.getByTitle('Sprache').selectOption('en');
   await filters(page)
     .getByRole('button', { name: /^Time range/ })

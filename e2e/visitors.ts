@@ -18,7 +18,11 @@ export interface Visitors {
  * Visitors of the service at `url`. A page whose visitor left is cleaned for the next one: a
  * process of the browser costs half a second, and loads and compiles the panel's program anew.
  */
-export function visitors(browser: Browser, url: string, watch: (page: Page) => void): Visitors {
+export function visitors(
+  browser: Browser,
+  url: string,
+  watch: (page: Page) => void = () => {},
+): Visitors {
   const free: Page[] = [];
   const own: BrowserContext[] = [];
   let visited: Page[] = [];

@@ -6,9 +6,10 @@ import { createClient } from '@indelible/client';
 import { expect } from '@playwright/test';
 import pg from 'pg';
 import type { Browser, FrameLocator, Page } from 'playwright-core';
-import { afterAll, beforeAll, test, vi, expect as want } from 'vitest';
+import { afterAll, afterEach, beforeAll, test, vi, expect as want } from 'vitest';
 import { builtPanel } from '../../e2e/built-panel.ts';
 import { leaveChromium, sharedChromium } from '../../e2e/chromium.ts';
+import { type Visitors, visitors } from '../../e2e/visitors.ts';
 import { runCli } from '../../packages/cli/src/testing/run-cli.ts';
 import { signatureHeaders } from '../../packages/server/src/outbound/standard-webhooks.ts';
 import { connectAudit } from './src/audit.ts';
@@ -27,12 +28,14 @@ let example: Example;
 /** The product's own database. */
 let pool: pg.Pool;
 let browser: Browser;
+let guests: Visitors;
 
 beforeAll(async () => {
   chmodSync(dataDir, 0o711); // as root PostgreSQL runs under another account
   await builtPanel();
   const started = startExample({ dataDir, hostPort: 0, servicePort: 0 });
   [example, browser] = await Promise.all([started, sharedChromium()]);
+  guests = visitors(browser, example.serviceUrl);
   pool = new pg.Pool({ connectionString: example.databaseUrl });
 });
 afterAll(async () => {
@@ -42,9 +45,10 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
+afterEach(() => guests.leave());
+
 async function signedIn(name: string): Promise<Page> {
-  const context = await browser.newContext({ locale: 'en-US', timezoneId: 'UTC' });
-  const page = await context.newPage();
+  const page = await guests.page();
   await page.goto(example.url);
   await page.getByRole('button', { name, exact: true }).click();
   return page;
@@ -99,7 +103,6 @@ test('a change is found with its difference, proven, put back, recorded again, a
     const told = page.getByRole('row').filter({ hasText: 'update' });
     await expect(told.filter({ hasText: 'queue Support' })).toHaveCount(2);
   }).toPass();
-  await page.context().close();
 
   // What an earlier example on this machine has shown of the tenant is another log's.
   const state = join(dataDir, 'checkpoints');
@@ -124,7 +127,6 @@ test('an operator gets in with a reason only, and the account sees who, why and 
   await see(page.getByRole('status')).toContainText('Ticket 7: calls are not routed');
   await card(page, 'Sales').getByLabel('Who gets the call').selectOption('round_robin');
   await save(page, 'Sales');
-  await page.context().close();
 
   const ana = await signedIn('Ana Duarte');
   const panel = await panelIn(ana);
@@ -135,7 +137,6 @@ test('an operator gets in with a reason only, and the account sees who, why and 
   await visit.getByRole('button', { name: /^What was looked at/ }).click();
   const looks = panel.getByRole('list', { name: 'What was looked at' });
   await see(looks.getByText('Update · Queue · Sales')).toHaveCount(1);
-  await ana.context().close();
 });
 
 test('listening is recorded before anything is heard, and who may not change a queue does not', async () => {
@@ -154,7 +155,6 @@ test('listening is recorded before anything is heard, and who may not change a q
   await panel.getByRole('link', { name: 'Sensitive access' }).click();
   await see(panel.getByRole('heading', { name: 'Sensitive access' })).toBeVisible();
   await see(panel.getByRole('row').filter({ hasText: 'leo@harbor.example' })).toBeVisible();
-  await ana.context().close();
 });
 
 test('calls that the service did not sign, and forms of other pages, are refused', async () => {
@@ -290,7 +290,6 @@ test('a reason that the log would not take lets no operator in, and a field that
     want((await enter(`reason=${reason}`)).status()).toBe(400);
   }
   want((await enter('reason=first&reason=Ticket+8')).status()).toBe(303);
-  await page.context().close();
 });
 
 test('no page is wider than a phone', async () => {
@@ -304,7 +303,6 @@ test('no page is wider than a phone', async () => {
       await page.goto(`${example.url}${path}`);
       want(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(360);
     }
-    await page.context().close();
   }
 });
 
@@ -322,7 +320,6 @@ test('while the audit log is away the product works, and says so in place of the
   await see(panel.locator('tr.row').filter({ hasText: 'maxWaitSeconds' }).first()).toContainText(
     '90',
   );
-  await page.context().close();
 });
 
 test('what is of one type is not overwritten by a form of another', async () => {
@@ -337,5 +334,4 @@ test('what is of one type is not overwritten by a form of another', async () => 
   await see(page.getByRole('alert')).toContainText('It is gone');
   await page.getByRole('link', { name: 'IVRs' }).click();
   await see(greeting).toHaveValue(before);
-  await page.context().close();
 });
