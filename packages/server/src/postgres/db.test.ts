@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, test, vi } from 'vitest';
 import { testService } from '../testing/service.ts';
 import {
   connectionProblem,
@@ -173,4 +173,19 @@ test('a statement that takes too long says so, and how to ask for less', async (
   });
   const error = await asking.catch((cause: unknown) => cause);
   expect(unavailability(error)).toMatch(/longer than 10 seconds; narrow/);
+});
+
+test('of several connections one stays, so that a list after a pause need not plan again', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const { reader, close } = openDatabase(service.db.url, { poolSize: 3, onIdleError: () => {} });
+  try {
+    await Promise.all([reader.query('SELECT 1'), reader.query('SELECT 1')]);
+    expect(reader.totalCount).toBe(2);
+    vi.advanceTimersByTime(3_600_000);
+    expect(reader.totalCount).toBe(1);
+    await reader.query('SELECT 1');
+  } finally {
+    vi.useRealTimers();
+    await close();
+  }
 });

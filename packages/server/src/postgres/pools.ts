@@ -40,6 +40,8 @@ function newPool(config: pg.PoolConfig, onIdleError: (e: Error) => void): pg.Poo
     // Later than the server's own limit: for a server that stopped or is unreachable.
     query_timeout: 12_000,
     keepAlive: true,
+    // The first list of a connection plans for all partitions, which takes a third of a second.
+    min: 1,
     ...config,
   });
   pool.on('error', onIdleError); // a lost idle connection is replaced on the next use
