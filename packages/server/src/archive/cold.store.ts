@@ -45,7 +45,7 @@ export async function coldFiles(
   first: number,
 ): Promise<string | null> {
   const { rows } = await tx.query<{ files: string }>(
-    'SELECT files FROM cold_parts WHERE tenant_id = $1 AND first_sequence = $2',
+    'SELECT files FROM cold_parts WHERE tenant_id = $1 AND first_sequence = $2 AND highest IS NOT NULL',
     [tenantId, first],
   );
   return rows[0]?.files ?? null;

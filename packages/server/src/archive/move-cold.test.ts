@@ -1,11 +1,15 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { withOwnerSession } from '../postgres/db.ts';
-import { archiveOf } from '../testing/archived.ts';
+import { archiveOf, envOf } from '../testing/archived.ts';
 import { moveToArchive, rowsOf, tenantOfMonths } from '../testing/cold.ts';
 import { askForJob, download, exportsUrl, exportUntil, hasEnded } from '../testing/exports.ts';
-import { day, type Tenant } from '../testing/retention-setup.ts';
+import { keyOf } from '../testing/restore-setup.ts';
+import { change, day, runTwice, type Tenant } from '../testing/retention-setup.ts';
 import { startS3Server } from '../testing/s3-server.ts';
 import { callOn, serviceOn, type TestService, testService } from '../testing/service.ts';
+import { webhookReceiver } from '../testing/webhook-receiver.ts';
+import { webhookCalls } from '../testing/webhook-setup.ts';
+import { forgetArchive } from './command.ts';
 
 const s3 = await startS3Server();
 let objectStoreUrl: string;
@@ -14,7 +18,9 @@ let tenant: Tenant;
 let all: number;
 beforeAll(async () => {
   objectStoreUrl = await s3.newUrl();
-  service = await testService({ OBJECT_STORE_URL: objectStoreUrl });
+  service = await testService({
+    ...{ OBJECT_STORE_URL: objectStoreUrl, WEBHOOK_ALLOW_PRIVATE: 'true' },
+  });
   service.app.jobs.start();
   tenant = await tenantOfMonths(service, 60);
   await archiveOf(service, tenant.id, {}, objectStoreUrl);
@@ -147,4 +153,50 @@ test('without the object store newer events are answered, and older ones are 503
   expect((await ask(oldOnes())).status).toBe(200);
   await withoutCopies.app.http.close();
   await withoutCopies.db.close();
+});
+
+test('a webhook that is sent back to the first event gets those of the archive', async () => {
+  const receiver = await webhookReceiver();
+  const key = await keyOf(service, tenant.id, ['events:read', 'webhooks:write']);
+  const hooks = webhookCalls(service, { ...tenant, key, receiver });
+  const { id } = await hooks.create();
+  await hooks.act(id, 'replay', { fromSequence: 0 });
+  const ids = await idsOf(oldOnes());
+  const missing = async () => {
+    await service.app.webhooks.tick();
+    const received = new Set(receiver.events().map((event) => event.id));
+    return ids.filter((each) => !received.has(each));
+  };
+  await expect.poll(missing, { timeout: 20_000 }).toEqual([]);
+  await receiver.close();
+});
+
+test('the archive of a tenant whose events have left PostgreSQL is not forgotten', async () => {
+  const env = { ...envOf(service), OBJECT_STORE_URL: await s3.newUrl() };
+  await expect(forgetArchive(env, tenant.id)).rejects.toThrow('have left PostgreSQL');
+});
+
+test('a legal hold keeps archived events, and the end of their retention hides them for ever', async () => {
+  const ids = await idsOf(oldOnes());
+  await change(service, tenant, { legalHold: true });
+  await change(service, tenant, { plan: 'Starter' });
+  const passing = async (days: number) => {
+    service.clock.now += days * day;
+    return (await runTwice(service))?.tenants.filter(({ tenantId }) => tenantId === tenant.id);
+  };
+  const url = oldOnes();
+  expect(await passing(40)).toEqual([]);
+  expect(await idsOf(url)).toEqual(ids);
+  await change(service, tenant, { legalHold: false });
+  expect(await passing(20)).toEqual([]);
+  await change(service, tenant, { plan: 'Enterprise' });
+  expect(await idsOf(url)).toEqual(ids);
+  await change(service, tenant, { plan: 'Starter' });
+  const [removed] = (await passing(40)) ?? [];
+  expect(removed?.count).toBeGreaterThan(ids.length);
+  await change(service, tenant, { plan: 'Enterprise' });
+  const late = (await idsOf(url)).length;
+  expect(late).toBeLessThan(4);
+  await moveToArchive(service, tenant, objectStoreUrl);
+  expect((await idsOf(url)).length).toBe(late);
 });

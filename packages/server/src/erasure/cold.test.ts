@@ -1,6 +1,10 @@
+import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { restoreArchive } from '../archive/command.ts';
+import { openObjectStore } from '../objects/open-store.ts';
+import { configOf, envOf } from '../testing/archived.ts';
 import { moveToArchive, rowsOf, tenantOfMonths } from '../testing/cold.ts';
-import { eraseNow } from '../testing/erasure-setup.ts';
+import { bundleOf, eraseNow, offboardNow } from '../testing/erasure-setup.ts';
 import { testService } from '../testing/service.ts';
 
 const service = await testService();
@@ -34,4 +38,27 @@ test('an erasure reaches events that have left PostgreSQL, and their words', asy
   expect(await eraseNow(service, { tenantId: tenant.id, actor: address }).catch(String)).toContain(
     'no event of the tenant has an identity of this actor',
   );
+});
+
+test('an archive of events that have left PostgreSQL is loaded whole, and offboarding removes them', async () => {
+  const fresh = await testService();
+  const root = join(service.dataDir, 'objects/archive');
+  await restoreArchive(envOf(fresh), root, { tenantId: tenant.id });
+  const { rows: loaded } = await fresh.owner.query(
+    `SELECT count(*)::int AS count FROM audit_events WHERE recorded_by_kind = 'api_key'`,
+  );
+  expect(loaded).toEqual([{ count: 60 + 12 + 3 + 300 }]);
+  await fresh.close();
+
+  const { rows } = await service.owner.query(
+    'SELECT log_id, size::int FROM log_heads WHERE tenant_id = $1',
+    [tenant.id],
+  );
+  const { log_id: logId, size } = rows[0];
+  const { offboarding } = await offboardNow(service, tenant.id, bundleOf(logId, size, size));
+  expect(offboarding.counts.events).toBe(size);
+  const left = 'SELECT FROM cold_parts WHERE tenant_id = $1';
+  expect((await service.owner.query(left, [tenant.id])).rowCount).toBe(0);
+  const objects = openObjectStore(configOf(service).objectStoreUrl);
+  expect(await objects.list(`archive/tenant=${tenant.id}`)).toEqual([]);
 });

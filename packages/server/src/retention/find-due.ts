@@ -1,7 +1,7 @@
 import { lateClass } from '@indelible/protocol';
 import { readPlans } from '../tenants/index.ts';
 import { listPartitions, type StoredPartition, tenantsIn } from './partitions.store.ts';
-import type { Piece } from './rows.store.ts';
+import { archivedTenantIds, type Piece } from './rows.store.ts';
 import { isDue, type RetentionTerms, removalCutoff } from './schedule.ts';
 import { type Owner, readTerms, type TenantTerms, unsettledTenants } from './terms.store.ts';
 
@@ -16,7 +16,7 @@ export interface Due {
   /** Partitions without an event to keep. */
   whole: StoredPartition[];
   kept: KeptPartition[];
-  /** Events to delete row by row: in kept partitions, and in former classes of their tenant. */
+  /** Events to delete otherwise: in kept partitions, former classes of their tenant, the archive. */
   pieces: Piece[];
 }
 
@@ -59,17 +59,22 @@ async function lookInto(owner: Owner, partition: StoredPartition, atMs: number) 
   return { owed: tenantIds.filter(isKept), free: tenantIds.filter((id) => !isKept(id)) };
 }
 
-/** Events in a class left by a downgrade or lifted hold, after the grace. */
+/** Events in a class left by a downgrade or lifted hold, after the grace; and in the archive. */
 async function leftPieces(owner: Owner, atMs: number): Promise<Piece[]> {
-  const tenants = await unsettledTenants(owner);
+  const left = (await unsettledTenants(owner)).flatMap(({ tenantId, otherClasses }) =>
+    otherClasses.map((retentionClass) => ({ tenantId, retentionClass })),
+  );
+  const archived = (await archivedTenantIds(owner)).map((tenantId) => {
+    return { tenantId, retentionClass: null };
+  });
+  const all = [...left, ...archived];
   const terms: Map<string, TenantTerms> = await readTerms(
     owner,
-    tenants.map(({ tenantId }) => tenantId),
+    all.map(({ tenantId }) => tenantId),
   );
-  return tenants.flatMap(({ tenantId, otherClasses }) => {
-    const own = terms.get(tenantId);
+  return all.flatMap((piece) => {
+    const own = terms.get(piece.tenantId);
     const beforeMs = own ? removalCutoff(own, atMs) : null;
-    if (beforeMs === null) return [];
-    return otherClasses.map((retentionClass) => ({ tenantId, retentionClass, beforeMs }));
+    return beforeMs === null ? [] : [{ ...piece, beforeMs }];
   });
 }
