@@ -16,7 +16,7 @@ export interface Due {
   /** Partitions without an event to keep. */
   whole: StoredPartition[];
   kept: KeptPartition[];
-  /** Events to delete otherwise: in kept partitions, former classes of their tenant, the archive. */
+  /** Other events to remove: in kept partitions, former classes of their tenant, the archive. */
   pieces: Piece[];
 }
 
