@@ -56,7 +56,7 @@ async function walk(url: string): Promise<string[]> {
 }
 
 const walks = [
-  ...['?limit=37', '?limit=41&order=asc', '?limit=43&sort=user', '?limit=47&sort=user&order=asc'],
+  ...['?limit=73', '?limit=79&order=asc', '?limit=83&sort=user', '?limit=89&sort=user&order=asc'],
   ...['?limit=100&sort=sequence', '?limit=100&sort=sequence&order=asc&action=update'],
   ...[
     '?limit=20&q=queue',
