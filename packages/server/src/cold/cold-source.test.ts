@@ -125,10 +125,12 @@ test('an answer ends after ten seconds, with a sentence', async () => {
     answer = error;
   });
   while (answer === undefined) await vi.advanceTimersByTimeAsync(100);
-  expect(answer).toMatchObject({
+  const tooLate = {
     code: 'unavailable',
     message: expect.stringContaining('it takes longer than 10 seconds; narrow range or filters'),
-  });
+  };
+  expect(answer).toMatchObject(tooLate);
+  await expect(reader.read([], () => 'SELECT 1', [])).rejects.toMatchObject(tooLate);
   vi.useRealTimers();
   expect(await numbersIn(cold, [files[0]])).toEqual([1]);
   await cold.close();

@@ -84,6 +84,7 @@ async function run(
   values: readonly unknown[],
   endMs: number,
 ): Promise<DuckDBValue[][]> {
+  if (performance.now() >= endMs) throw tooLate();
   const db = await instance.connect();
   const texts = library.LIST(library.VARCHAR);
   let isLate = false;
@@ -101,13 +102,15 @@ async function run(
     );
     return reader.getRows();
   } catch (error) {
-    if (isLate) throw unavailable('it takes longer than 10 seconds; narrow range or filters');
+    if (isLate) throw tooLate();
     throw error;
   } finally {
     clearInterval(timer);
     db.closeSync();
   }
 }
+
+const tooLate = () => unavailable('it takes longer than 10 seconds; narrow range or filters');
 
 function asDuckValue(library: Library, value: unknown): DuckDBValue {
   if (Array.isArray(value)) return library.listValue(value);
