@@ -13,5 +13,7 @@ export function kept(key: string): unknown {
 export function keep(key: string, value: unknown): void {
   try {
     localStorage.setItem(key, JSON.stringify(value));
-  } catch {}
+  } catch {
+    // Forbidden or full: the value lasts as long as the page.
+  }
 }

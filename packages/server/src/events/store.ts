@@ -59,16 +59,11 @@ export async function appendEvents(
     }));
     const appends = fresh.map(({ head, events }) => planAppend(sha, head, events, nowMs));
     const rows = fresh.flatMap(({ head, events }, b) => rowsOf(head, events, nowMs, appends[b]));
-    const inserted = insertEvents(tx, rows);
-    const appended = appendLogs(
-      tx,
-      appends.filter((append) => append.leaves.length > 0),
-    );
-    appended.catch(() => {}); // travels with the insert, whose error is the first
-    const isNew = (await inserted) === rows.length;
+    const grown = appends.filter((append) => append.leaves.length > 0);
+    const [inserted] = await Promise.all([insertEvents(tx, rows), appendLogs(tx, grown)]);
+    const isNew = inserted === rows.length;
     const moved = isNew ? await storedElsewhere(tx, fresh.filter(mayMove), nowMs) : null;
     if (moved?.size === 0) {
-      await appended;
       await keepLateRows(tx, batches, rows);
       await noteStamps(tx, rows, nowMs);
       return batches.map((batch, b) => outcomes(batch, known, appends[b]));
