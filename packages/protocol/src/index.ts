@@ -56,6 +56,7 @@ export * from './panel-path.ts';
 export * from './plan.ts';
 export { retryAfterMs } from './retry-after.ts';
 export * from './scopes.ts';
+export * from './verify/body-entry.ts';
 export * from './verify/body-pass.ts';
 export * from './verify/capsule.ts';
 export * from './verify/capsule-data.ts';

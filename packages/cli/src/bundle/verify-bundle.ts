@@ -56,6 +56,8 @@ export interface BundleOptions {
   plans?: Plans | undefined;
   /** The clock for the bundle's age; default: the machine's. */
   now?: () => number;
+  /** The threads that compare events; default: by the log's size and the machine. */
+  threads?: number;
   progress: Progress;
   check?: BundleCheck;
 }
@@ -119,6 +121,7 @@ async function verifyFiles(run: Run): Promise<Outcome> {
     chunks: bundle.bodies(digest),
     tenantId: manifest.tenantId.toLowerCase(),
     beyondCheckpoint: 'finding',
+    threads: options.threads,
     ...(check?.onLine ? { onLine: check.onLine } : {}),
   });
   const { events } = bundleFiles;

@@ -5,6 +5,12 @@ import { entryBytes, eventIdFromUuid, uuidFromBytes } from '@indelible/protocol'
 
 const blockRecords = 1_024;
 
+/** Threads of a process share its open files. */
+export interface SharedRecords {
+  fd: number;
+  size: number;
+}
+
 /** Records of one length in a temporary file, so that memory does not grow with their number. */
 export class RecordFile {
   readonly #recordBytes: number;
@@ -13,9 +19,15 @@ export class RecordFile {
   #blockIndex = -1;
   #size = 0;
 
-  constructor(recordBytes: number) {
+  constructor(recordBytes: number, shared?: SharedRecords) {
     this.#recordBytes = recordBytes;
     this.#block = Buffer.alloc(blockRecords * recordBytes);
+    if (shared) [this.#fd, this.#size] = [shared.fd, shared.size];
+  }
+
+  /** The records so far, for a file in another thread; valid until `close` of this one. */
+  share(): SharedRecords {
+    return { fd: this.#fd ?? -1, size: this.#size };
   }
 
   get size(): number {
@@ -52,8 +64,8 @@ export class RecordFile {
 
 /** The entries of a log, by sequence. */
 export class EntryFile extends RecordFile {
-  constructor() {
-    super(entryBytes);
+  constructor(shared?: SharedRecords) {
+    super(entryBytes, shared);
   }
 
   /** The id of the event at `sequence`; null beyond the entries. */

@@ -17,16 +17,11 @@ import {
   withholdableSegments,
 } from '@indelible/protocol';
 import { LineSplitter } from '../import/line-splitter.ts';
+import { type BodyChunk, comparedChunks } from './body-threads.ts';
 import { addDamage, changing } from './damage.ts';
 import type { EntryFile } from './entry-file.ts';
 import { sha } from './hashing.ts';
 import type { Progress } from './log-source.ts';
-
-/** Bytes of body lines, and the plan's cutoff stated with them. */
-export interface BodyChunk {
-  bytes: Uint8Array;
-  cutoffMs: number | null;
-}
 
 export interface BodiesOptions {
   checkpoint: Checkpoint;
@@ -44,6 +39,8 @@ export interface BodiesWanted extends BodiesOptions {
   isGap?: boolean;
   /** Called for each line before it is checked. */
   onLine?: (line: Uint8Array) => void;
+  /** The threads that compare lines; default: by the log's size and the machine. */
+  threads?: number | undefined;
   progress: Progress;
 }
 
@@ -102,8 +99,9 @@ export class LogBodies {
     });
   }
 
-  add(line: string | Uint8Array): void {
-    this.#pass.add(line);
+  /** `intact`: the sequence that `intactSequence` has found. */
+  add(line: string | Uint8Array, intact = -1): void {
+    if (intact === -1 || !this.#pass.addIntact(intact)) this.#pass.add(line);
   }
 
   /** Time passes while pages are read, and moves the cutoff that is stated with them. */
@@ -161,7 +159,7 @@ const noEntry = new Uint8Array(entryBytes);
 
 /** Compares every body with its entry; `finish` of the result finds entries without a body. */
 export async function readBodies(wanted: BodiesWanted): Promise<LogBodies> {
-  const { chunks, file, checkpoint, findings, onLine, progress, isGap = false } = wanted;
+  const { file, checkpoint, findings, onLine, progress, isGap = false } = wanted;
   // A missing end of the entries is reported already: later bodies have no entry.
   const size = Math.min(checkpoint.size, file.size);
   const isShort = size < checkpoint.size;
@@ -172,15 +170,15 @@ export async function readBodies(wanted: BodiesWanted): Promise<LogBodies> {
   });
   progress.stage('events', size);
   const lines = new LineSplitter(bodyLineBytesMax);
-  const take = (line: { bytes: Uint8Array }) => {
+  const take = (line: { bytes: Uint8Array }, intact?: number) => {
     onLine?.(line.bytes);
-    bodies.add(line.bytes);
+    bodies.add(line.bytes, intact);
   };
-  for await (const { bytes, cutoffMs } of chunks) {
+  for await (const { bytes, cutoffMs, intact } of comparedChunks({ ...wanted, size })) {
     bodies.addCutoff(cutoffMs);
     let count = 0;
     for (const line of lines.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length))) {
-      take(line);
+      take(line, intact[count]);
       count += 1;
     }
     progress.advance(count);

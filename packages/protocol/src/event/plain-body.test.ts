@@ -2,26 +2,10 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { canonicalize, type JsonObject } from '../json/canonical.ts';
 import { FormatError } from '../log/bytes.ts';
-import {
-  bodyLine,
-  everyContext,
-  plainEvent,
-  type RecordedEvent,
-  record,
-} from '../testing/recorded-log.ts';
+import { everyContext, plainEvent, record, serviceLine } from '../testing/recorded-log.ts';
 import { contextTexts } from './context.ts';
 import { bodyLineOf, parseProvenJson } from './event-body.ts';
-import { eventText } from './event-texts.ts';
 import { readPlainBody } from './plain-body.ts';
-
-/** The line as the service writes it. */
-function serviceLine(recorded: RecordedEvent): string {
-  const { event, sequence, receivedAtUs } = recorded;
-  const { salts } = JSON.parse(bodyLine(recorded));
-  const stored = { ...event, sequence, receivedAtMs: Math.floor(receivedAtUs / 1_000) };
-  const text = eventText(stored, true, event.before !== null || event.after !== null);
-  return `{"event":${text},"salts":${JSON.stringify(salts)}}`;
-}
 
 /** What the full reader makes of a line, or that it refuses it. */
 function slowly(line: string) {

@@ -3,7 +3,7 @@ import { commitmentOf, saltBytes, saltsLength } from '../event/commitment.ts';
 import { contextOf } from '../event/context.ts';
 import { type CommittedEvent, segmentNames } from '../event/event-fields.ts';
 import { eventIdFromUuid, eventUuid, uuidTimeMs } from '../event/event-id.ts';
-import { segmentTexts } from '../event/event-texts.ts';
+import { eventText, segmentTexts } from '../event/event-texts.ts';
 import { formatReceivedAt, formatTimestamp } from '../event/timestamp.ts';
 import type { JsonObject } from '../json/canonical.ts';
 import { formatHex } from '../log/bytes.ts';
@@ -200,6 +200,14 @@ function saltsJson({ event, salts }: RecordedEvent): string {
 
 export function bodyLine(recorded: RecordedEvent): string {
   return `{"event":${eventJson(recorded)},"salts":${saltsJson(recorded)}}`;
+}
+
+/** The line as the service writes it. */
+export function serviceLine(recorded: RecordedEvent): string {
+  const { event, sequence, receivedAtUs } = recorded;
+  const stored = { ...event, sequence, receivedAtMs: Math.floor(receivedAtUs / 1_000) };
+  const text = eventText(stored, true, event.before !== null || event.after !== null);
+  return `{"event":${text},"salts":${saltsJson(recorded)}}`;
 }
 
 /** The answer of the proof call, for an event of the log. */

@@ -1,28 +1,19 @@
 import { isSequence } from '../event/check-event.ts';
-import { derivedFieldProblem } from '../event/derived-fields.ts';
 import {
   bodyLineOf,
-  commitmentOfBody,
   type EventBody,
-  hasStateSegment,
   parseProvenJson,
-  versionOf,
   type WithholdableSegment,
   withheldSegments,
 } from '../event/event-body.ts';
-import {
-  eventIdFromUuid,
-  uuidBytes,
-  uuidFromBytes,
-  uuidFromEventId,
-  uuidTimeMs,
-} from '../event/event-id.ts';
+import { eventIdFromUuid, uuidFromBytes, uuidFromEventId, uuidTimeMs } from '../event/event-id.ts';
 import type { ErasedSegment } from '../event/hidden-segments.ts';
 import { readPlainBody } from '../event/plain-body.ts';
-import { decodeUtf8, equalBytes, FormatError } from '../log/bytes.ts';
+import { decodeUtf8, FormatError } from '../log/bytes.ts';
 import { type Checkpoint, sizedCheckpoint } from '../log/checkpoint.ts';
 import type { Sha256 } from '../log/merkle.ts';
-import type { Finding, FindingCode, Findings } from './findings.ts';
+import { type BodyProblem, contentProblem, isOfEvent, receivedAtUs } from './body-entry.ts';
+import type { Finding, Findings } from './findings.ts';
 import { clockSlackMs } from './proven-cover.ts';
 import type { BodyCover } from './retention-cover.ts';
 
@@ -65,8 +56,6 @@ export interface BodyCounts {
   erased?: Partial<Record<WithholdableSegment, ErasedSegment>>;
 }
 
-type Problem = [FindingCode, string];
-
 /**
  * The second pass over a log: compares bodies, in any order, with the entries that the first pass
  * has verified. Checks id, content, receipt time and derived fields of each. Every entry must have
@@ -76,7 +65,6 @@ export class BodyPass {
   readonly #options: BodyPassOptions;
   readonly #against: string;
   readonly #sequences: Sequences;
-  readonly #uuid = new Uint8Array(16);
   readonly #counts: BodyCounts = {
     bodies: 0,
     intact: 0,
@@ -102,6 +90,17 @@ export class BodyPass {
     else this.#judge(body);
   }
 
+  /**
+   * Counts a line that `intactSequence` has found intact. False if its entry had a body before:
+   * then `add` says so.
+   */
+  addIntact(sequence: number): boolean {
+    if (!this.#sequences.match(sequence)) return false;
+    this.#counts.bodies += 1;
+    this.#counts.intact += 1;
+    return true;
+  }
+
   #addMalformed(finding: Finding): void {
     // Marks the sequence as used: its body is damaged, not missing.
     if (finding.sequence !== null) this.#sequences.claim(finding.sequence);
@@ -125,37 +124,20 @@ export class BodyPass {
     findings.add({ code, sequence, eventId: id, message });
   }
 
-  #problemOf(body: EventBody): Problem | null {
-    const { checkpoint, entryAt, first = 0 } = this.#options;
-    const { sequence, uuid } = body.event;
+  #problemOf(body: EventBody): BodyProblem | null {
+    const { checkpoint, entryAt, first = 0, sha, tenantId } = this.#options;
+    const { sequence } = body.event;
     if (sequence < first || sequence >= checkpoint.size) {
       return ['beyond_checkpoint', 'the log has no such entry'];
     }
     this.#sequences.claim(sequence);
     const entry = entryAt(sequence);
-    if (!equalBytes(entry.subarray(12, 28), uuidBytes(uuid, this.#uuid))) {
+    if (!isOfEvent(entry, body)) {
       const logged = eventIdFromUuid(uuidFromBytes(entry, 12));
       return ['other_event', `the entry there is of event ${logged}`];
     }
     if (!this.#sequences.match(sequence)) return ['repeated_body', 'it appears twice'];
-    return this.#contentProblem(body, entry);
-  }
-
-  #contentProblem(body: EventBody, entry: Uint8Array): Problem | null {
-    const { sha, tenantId } = this.#options;
-    const version = entry[0];
-    if (version !== versionOf(body)) {
-      const has = version === 1 ? 'has' : 'lacks';
-      const why = `its entry is of version ${version}, but it ${has} the segment context`;
-      return ['content_mismatch', why];
-    }
-    if (!equalBytes(commitmentOfBody(sha, body), entry.subarray(28))) {
-      return ['content_mismatch', 'its content does not match the commitment of its entry'];
-    }
-    const derived = derivedFieldProblem(body.event, hasStateSegment(body), receivedAtUs(entry));
-    if (derived !== null) return ['derived_field_mismatch', derived];
-    const isOther = typeof tenantId === 'string' && body.event.tenantId !== tenantId;
-    return isOther ? ['other_tenant', 'it belongs to another tenant'] : null;
+    return contentProblem(sha, body, entry, tenantId);
   }
 
   #countIntact(body: EventBody): void {
@@ -198,11 +180,6 @@ export class BodyPass {
     }
     return this.#counts;
   }
-}
-
-function receivedAtUs(entry: Uint8Array): number {
-  const view = new DataView(entry.buffer, entry.byteOffset, entry.length);
-  return view.getUint32(4) * 2 ** 32 + view.getUint32(8);
 }
 
 /**

@@ -12,17 +12,19 @@ import {
   type RecordedEvent,
   record,
   recordPlain,
+  serviceLine,
   sha,
   tenantId,
 } from '../testing/recorded-log.ts';
 import { anyInput, withOneByteChanged } from '../testing/tampering.ts';
-import { BodyPass, type BodyPassOptions } from './body-pass.ts';
+import { intactSequence } from './body-entry.ts';
+import { type BodyCounts, BodyPass, type BodyPassOptions } from './body-pass.ts';
 import { EntryPass } from './entry-pass.ts';
 import { createFindings, type Findings } from './findings.ts';
 import { type BodyCover, createBodyCover } from './retention-cover.ts';
 
 const log = recordPlain(300);
-const lines = log.map(bodyLine);
+const lines = log.map(serviceLine);
 const checkpoint = checkpointOf(log);
 const entries = entriesOf(log);
 
@@ -46,7 +48,26 @@ function verifyBodies(
   const all = { sha, findings, checkpoint, entryAt, cover, tenantId, ...options };
   const pass = new BodyPass(all);
   for (const line of given) pass.add(line);
-  return { counts: pass.finish(), findings };
+  const counts = pass.finish();
+  if (options.first === undefined) expectSameInThreads(given, all, { counts, findings });
+  return { counts, findings };
+}
+
+/** Lines that another thread has found intact are added as such: that must make no difference. */
+function expectSameInThreads(
+  given: readonly (string | Uint8Array)[],
+  { onIntact: _, ...options }: BodyPassOptions,
+  { counts, findings }: { counts: BodyCounts; findings: Findings },
+): void {
+  const again = createFindings();
+  const pass = new BodyPass({ ...options, findings: again });
+  const { checkpoint, entryAt, tenantId = null } = options;
+  for (const line of given) {
+    const bytes = Buffer.from(line);
+    const intact = intactSequence(sha, bytes, { size: checkpoint.size, entryAt, tenantId });
+    if (intact === -1 || !pass.addIntact(intact)) pass.add(line);
+  }
+  expect([pass.finish(), again.kept()]).toEqual([counts, findings.kept()]);
 }
 
 /** Codes and places of what was found, in order of place. */

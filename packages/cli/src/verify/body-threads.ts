@@ -1,0 +1,101 @@
+import { availableParallelism } from 'node:os';
+import { Worker } from 'node:worker_threads';
+import type { BodyLines, ThreadSettings } from './compare-bodies.thread.ts';
+import type { EntryFile } from './entry-file.ts';
+
+/** Bytes of body lines, and the plan's cutoff stated with them. */
+export interface BodyChunk {
+  bytes: Uint8Array;
+  cutoffMs: number | null;
+}
+
+export interface ComparedChunk extends BodyChunk {
+  /** For each line that ends in the chunk, its sequence if it is intact, else -1. Or empty. */
+  intact: readonly number[];
+}
+
+export interface ComparedWanted {
+  chunks: AsyncIterable<BodyChunk>;
+  file: EntryFile;
+  /** Entries to compare with. */
+  size: number;
+  tenantId: string | null;
+  threads?: number | undefined;
+}
+
+/** Starting threads takes as long as comparing so many events. */
+const eventsMin = 20_000;
+/** The main thread can feed so many. */
+const threadsMax = 8;
+/** Chunks in work for each thread: one, and the next one. */
+const chunksEach = 2;
+
+const lineFeed = 0x0a;
+
+/** The chunks in their order, their ordinary lines compared with the entries in other threads. */
+export async function* comparedChunks(
+  wanted: ComparedWanted,
+): AsyncGenerator<ComparedChunk, void, undefined> {
+  const { size, chunks, threads: count = size < eventsMin ? 0 : threadsOfMachine() } = wanted;
+  const threads = Array.from({ length: count }, () => new CompareThread(wanted));
+  const pending: Promise<ComparedChunk>[] = [];
+  let [next, isLineStart] = [0, true];
+  try {
+    for await (const chunk of chunks) {
+      const thread = threads[next % count];
+      if (thread === undefined) {
+        yield { ...chunk, intact: [] };
+        continue;
+      }
+      next += 1;
+      pending.push(thread.compare(chunk, isLineStart));
+      isLineStart = chunk.bytes.at(-1) === lineFeed;
+      if (pending.length < count * chunksEach) continue;
+      yield (await pending.shift()) as ComparedChunk;
+    }
+    for (const each of pending) yield await each;
+  } finally {
+    await Promise.all(threads.map((thread) => thread.close()));
+  }
+}
+
+function threadsOfMachine(): number {
+  const cores = availableParallelism();
+  return cores === 1 ? 0 : Math.min(cores, threadsMax);
+}
+
+class CompareThread {
+  readonly #worker: Worker;
+  /** What waits for an answer; the thread answers in order. */
+  readonly #waiting: { answer: (lines: BodyLines) => void; fail: (error: unknown) => void }[] = [];
+  #failure: { error: unknown } | null = null;
+
+  constructor({ file, size, tenantId }: ComparedWanted) {
+    const program = new URL('./compare-bodies.thread.ts', import.meta.url);
+    const workerData: ThreadSettings = { records: file.share(), size, tenantId };
+    this.#worker = new Worker(program, { workerData });
+    this.#worker.on('message', (lines: BodyLines) => this.#waiting.shift()?.answer(lines));
+    this.#worker.on('error', (error) => {
+      this.#failure = { error };
+      for (const { fail } of this.#waiting.splice(0)) fail(error);
+    });
+  }
+
+  compare({ bytes, cutoffMs }: BodyChunk, isLineStart: boolean): Promise<ComparedChunk> {
+    if (this.#failure !== null) throw this.#failure.error;
+    // The buffer moves to the thread and back, so that its bytes are copied once.
+    const copy = new Uint8Array(bytes);
+    this.#worker.postMessage({ bytes: copy, isLineStart }, [copy.buffer]);
+    const compared = new Promise<ComparedChunk>((resolve, fail) => {
+      const answer = (lines: BodyLines) => resolve({ ...lines, cutoffMs });
+      this.#waiting.push({ answer, fail });
+    });
+    // An error of a later chunk is not awaited after that of an earlier one.
+    compared.catch(() => {});
+    return compared;
+  }
+
+  async close(): Promise<void> {
+    await this.#worker.terminate();
+  }
+}

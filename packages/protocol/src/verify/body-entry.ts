@@ -1,0 +1,70 @@
+import { derivedFieldProblem } from '../event/derived-fields.ts';
+import {
+  commitmentOfBody,
+  type EventBody,
+  hasStateSegment,
+  versionOf,
+} from '../event/event-body.ts';
+import { uuidFromBytes } from '../event/event-id.ts';
+import { readPlainBody } from '../event/plain-body.ts';
+import { decodeUtf8, equalBytes, readOrNull } from '../log/bytes.ts';
+import type { Sha256 } from '../log/merkle.ts';
+import type { FindingCode } from './findings.ts';
+
+/** A finding's code, and why. */
+export type BodyProblem = [FindingCode, string];
+
+/** Whether the entry is of the body's event. */
+export function isOfEvent(entry: Uint8Array, { event }: EventBody): boolean {
+  return uuidFromBytes(entry, 12) === event.uuid;
+}
+
+/** What differs between an event and its entry, or between its own fields; null if nothing. */
+export function contentProblem(
+  sha: Sha256,
+  body: EventBody,
+  entry: Uint8Array,
+  tenantId?: string | null,
+): BodyProblem | null {
+  const version = entry[0];
+  if (version !== versionOf(body)) {
+    const has = version === 1 ? 'has' : 'lacks';
+    const why = `its entry is of version ${version}, but it ${has} the segment context`;
+    return ['content_mismatch', why];
+  }
+  if (!equalBytes(commitmentOfBody(sha, body), entry.subarray(28))) {
+    return ['content_mismatch', 'its content does not match the commitment of its entry'];
+  }
+  const derived = derivedFieldProblem(body.event, hasStateSegment(body), receivedAtUs(entry));
+  if (derived !== null) return ['derived_field_mismatch', derived];
+  const isOther = typeof tenantId === 'string' && body.event.tenantId !== tenantId;
+  return isOther ? ['other_tenant', 'it belongs to another tenant'] : null;
+}
+
+export function receivedAtUs(entry: Uint8Array): number {
+  const view = new DataView(entry.buffer, entry.byteOffset, entry.length);
+  return view.getUint32(4) * 2 ** 32 + view.getUint32(8);
+}
+
+/** The entries that body lines are compared with, from sequence 0. */
+export interface BodyEntries {
+  size: number;
+  /** The 60 bytes of an entry below `size`. */
+  entryAt: (sequence: number) => Uint8Array;
+  tenantId: string | null;
+}
+
+/**
+ * The sequence of a body line that the service has written exactly so, and that matches its entry:
+ * `BodyPass.addIntact` takes it from another thread. -1 for any other line, and for the service's
+ * own events, which are records of what it did: `BodyPass.add` judges those.
+ */
+export function intactSequence(sha: Sha256, line: Uint8Array, against: BodyEntries): number {
+  const body = readOrNull(() => readPlainBody(decodeUtf8(line, 'it')));
+  if (body === null || body.event.recordedByKind === 'service') return -1;
+  const { sequence } = body.event;
+  if (sequence >= against.size) return -1;
+  const entry = against.entryAt(sequence);
+  if (!isOfEvent(entry, body)) return -1;
+  return contentProblem(sha, body, entry, against.tenantId) === null ? sequence : -1;
+}
