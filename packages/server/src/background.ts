@@ -77,7 +77,7 @@ const presence = ({ presence }: BackgroundDeps, isWorker: boolean): Recurring =>
 const asOwner = ({ config, logger }: BackgroundDeps, ownerUrl: string): Recurring[] => [
   {
     work: 'retention',
-    // Not at the start: the last run, or the migration, has made the needed partitions.
+    // Not at the start: the last run, or the start itself, has made the partitions of a week.
     firstMs: 30 * second,
     everyMs: hour,
     run: (stopping) => retainInBackground(ownerUrl, config, logger, stopping),

@@ -2,6 +2,7 @@ import cluster from 'node:cluster';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Plans } from '@indelible/protocol';
+import type pg from 'pg';
 import pino, { type Logger } from 'pino';
 import { type App, buildApp } from './app.ts';
 import { coldSettings, openColdSource } from './cold/index.ts';
@@ -25,7 +26,7 @@ import {
 } from './postgres/db.ts';
 import { randomPassword, readOrCreateSecretFile } from './postgres/embedded/secret-file.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './postgres/embedded-postgres.ts';
-import { migrate, pendingMigrations } from './postgres/migrate.ts';
+import { type MigrateOptions, migrate, pendingMigrations } from './postgres/migrate.ts';
 import { holdServingLock } from './postgres/serving-lock.ts';
 import { requirePlans, storePlans } from './tenants/index.ts';
 
@@ -85,6 +86,10 @@ export interface Ground extends Pick<Service, 'platformKeyFile' | 'takenOver'> {
   end(): Promise<void>;
 }
 
+// Partitions are most of the time of a first start. The first run of retention, half a minute after
+// it, makes those of three months.
+const daysAheadAtStart = 7;
+
 /** Prepares the ground for `processes` processes. */
 export async function prepare(given: Config, processes: number, cleanup: Cleanup): Promise<Ground> {
   const logger = openLogger(given.logLevel);
@@ -93,8 +98,10 @@ export async function prepare(given: Config, processes: number, cleanup: Cleanup
     given.databaseUrl === null ? await startEmbedded(given, logger, processes) : null;
   const end = async () => embedded?.stop();
   cleanup.push(end);
-  if (embedded) await migrateWith(plans, embedded.ownerUrl, embedded.servingUrl);
-  else await makeDataDir(given.dataDir);
+  if (embedded) {
+    const { ownerUrl, servingUrl } = embedded;
+    await migrateWith(plans, ownerUrl, servingUrl, { daysAhead: daysAheadAtStart });
+  } else await makeDataDir(given.dataDir);
   const { config, platformKeyFile } = withPlatformKey(given);
   const databaseUrl = embedded?.servingUrl ?? config.databaseUrl;
   const databaseOwnerUrl = embedded?.ownerUrl ?? config.databaseOwnerUrl;
@@ -206,8 +213,14 @@ async function requireUsable(db: Database, plans: Plans): Promise<Database> {
   return db;
 }
 
-function migrateWith(plans: Plans, ownerUrl: string, servingUrl: string): Promise<string[]> {
-  return migrate(ownerUrl, servingUrl, { afterwards: (client) => storePlans(client, plans) });
+function migrateWith(
+  plans: Plans,
+  ownerUrl: string,
+  servingUrl: string,
+  options: Pick<MigrateOptions, 'daysAhead'> = {},
+): Promise<string[]> {
+  const afterwards = (client: pg.Client) => storePlans(client, plans);
+  return migrate(ownerUrl, servingUrl, { ...options, afterwards });
 }
 
 function unusable(cause: Error, poolerUrl: string | null): string {
