@@ -95,24 +95,24 @@ function readJson(contentType: string, body: Buffer) {
   }
 }
 
+/** One for the process: a schema that several services have is compiled once. */
+const ajv = new Ajv2020({ allErrors: true, strict: false, validateSchema: false, formats });
+// Ajv's own keyword compares all pairs, even beyond `maxItems`.
+ajv.removeKeyword('uniqueItems').addKeyword({
+  ...{ keyword: 'uniqueItems', type: 'array', schemaType: 'boolean' },
+  validate: (_: boolean, items: unknown[]) => new Set(items).size === items.length,
+  error: { message: 'must not hold an item twice' },
+});
+
 /**
  * Compiles the schemas of paths and bodies: all problems at once, no coercion, no removal. Schemas
  * of queries and headers are documentation: `readQuery` and `readAsTenant` check those.
  */
-function schemaCompiler(): FastifySchemaCompiler<unknown> {
-  const ajv = new Ajv2020({ allErrors: true, strict: false, validateSchema: false, formats });
-  // Ajv's own keyword compares all pairs, even beyond `maxItems`.
-  ajv.removeKeyword('uniqueItems').addKeyword({
-    ...{ keyword: 'uniqueItems', type: 'array', schemaType: 'boolean' },
-    validate: (_: boolean, items: unknown[]) => new Set(items).size === items.length,
-    error: { message: 'must not hold an item twice' },
-  });
-  return ({ schema, httpPart }) =>
-    httpPart === 'params' || httpPart === 'body' ? lazily(ajv, schema as object) : () => true;
-}
+const compileSchema: FastifySchemaCompiler<unknown> = ({ schema, httpPart }) =>
+  httpPart === 'params' || httpPart === 'body' ? lazily(schema as object) : () => true;
 
 /** Compiles the schema at its first request: all of them are a third of the time of a start. */
-function lazily(ajv: Ajv2020, schema: object): FastifyValidationResult {
+function lazily(schema: object): FastifyValidationResult {
   let validate: ValidateFunction | undefined;
   return (value: unknown) => {
     validate ??= ajv.compile(schema);
@@ -122,7 +122,7 @@ function lazily(ajv: Ajv2020, schema: object): FastifyValidationResult {
 
 /** Every route states whether its schema is enforced, or the service does not start. */
 export function enforceSchemas(app: FastifyInstance): void {
-  app.setValidatorCompiler(schemaCompiler());
+  app.setValidatorCompiler(compileSchema);
   app.addHook('onRoute', (route) => {
     const kind = route.config?.schema;
     if (route.url.startsWith('/docs')) return;
