@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { decodeEntry, type EntryVersion, encodeEntry, entryBytes, type LogEntry } from './entry.ts';
 import { leafHash } from './merkle.ts';
 
-const sha = (data: Uint8Array) => new Uint8Array(createHash('sha256').update(data).digest());
+const sha = (data: Uint8Array) => new Uint8Array(hash('sha256', data, 'buffer'));
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
 const unhex = (text: string) => new Uint8Array(Buffer.from(text, 'hex'));
 

@@ -1,11 +1,11 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { commitmentOf, saltBytes, segmentTexts } from '@indelible/protocol';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { textArbitrary } from '../testing/arbitraries.ts';
 import { eventJson, openersOf, prepare, sameContent } from './prepared-event.ts';
 
-const sha = (data: Uint8Array) => new Uint8Array(createHash('sha256').update(data).digest());
+const sha = (data: Uint8Array) => new Uint8Array(hash('sha256', data, 'buffer'));
 const random = (bytes: number) => new Uint8Array(randomBytes(bytes));
 
 const salted = Buffer.from('audit-salt/v1\n');

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import {
   commitmentOfBody,
   decodeEntry,
@@ -19,7 +19,7 @@ const service = await testService({ AUTH_JWT_SECRET: jwtSecret });
 afterAll(() => service.close());
 const { call, app, owner, dataDir } = service;
 
-const sha = (data: Uint8Array): Buffer => createHash('sha256').update(data).digest();
+const sha = (data: Uint8Array): Buffer => hash('sha256', data, 'buffer');
 const fromHex = (text: string) => Buffer.from(text, 'hex');
 const leafOf = (entry: Uint8Array) => sha(Buffer.concat([Buffer.of(0), entry]));
 const tick = () => app.checkpoints.tick();

@@ -1,4 +1,4 @@
-import { createHash, generateKeyPairSync, sign } from 'node:crypto';
+import { generateKeyPairSync, hash, sign } from 'node:crypto';
 import { formatCheckpoint, formatNote } from '@indelible/protocol';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -14,7 +14,7 @@ import {
 } from './round.ts';
 
 const at = '2025-09-03T10:00:00.000Z';
-const sha = (data: Uint8Array): Buffer => createHash('sha256').update(data).digest();
+const sha = (data: Uint8Array): Buffer => hash('sha256', data, 'buffer');
 
 function newSigner() {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
@@ -31,7 +31,7 @@ const write = (round: Round, signer = own) => writeRound(sha, [signer], round);
 const read = (round: number, bytes: Uint8Array, keys = [own.bytes]) =>
   readRound(sha, round, bytes, keys);
 
-const root = createHash('sha256').update('root').digest();
+const root = hash('sha256', 'root', 'buffer');
 
 function noteOf(origin: string, size: number): string {
   const signature = { name: origin, keyId: Buffer.alloc(4, 1), signature: Buffer.alloc(64, 2) };

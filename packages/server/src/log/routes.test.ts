@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { entryBytes, hashBytes, verifyConsistency } from '@indelible/protocol';
 import fc from 'fast-check';
 import { SignJWT } from 'jose';
@@ -13,7 +13,7 @@ const service = await testService({ AUTH_JWT_SECRET: jwtSecret });
 afterAll(() => service.close());
 const { call, owner, app } = service;
 
-const sha = (data: Uint8Array): Buffer => createHash('sha256').update(data).digest();
+const sha = (data: Uint8Array): Buffer => hash('sha256', data, 'buffer');
 
 let tenants = 0;
 /** A tenant whose log holds one entry, that of its making: its reader signs in without an event. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import {
   createFrontier,
   decodeEntry,
@@ -13,7 +13,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type LogAppend, type LogHead, planAppend } from './sequencer.ts';
 
-const sha = (data: Uint8Array): Uint8Array => createHash('sha256').update(data).digest();
+const sha = (data: Uint8Array): Uint8Array => hash('sha256', data, 'buffer');
 const nowMs = Date.UTC(2026, 5, 1);
 
 const emptyHead: LogHead = {

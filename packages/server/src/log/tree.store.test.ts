@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { entryBytes, rootAtSize } from '@indelible/protocol';
 import { afterAll, expect, test } from 'vitest';
 import { readTenant, type TenantTx } from '../postgres/db.ts';
@@ -11,7 +11,7 @@ import { storedEntries, tileBytes, treeNodes, treeReader } from './tree.store.ts
 const service = await testService();
 afterAll(() => service.close());
 
-const sha = (data: Uint8Array): Buffer => createHash('sha256').update(data).digest();
+const sha = (data: Uint8Array): Buffer => hash('sha256', data, 'buffer');
 
 async function logOf(size: number): Promise<string> {
   const { id } = await service.tenant();

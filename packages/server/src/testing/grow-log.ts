@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { firstUuidAt } from '@indelible/protocol';
 import { appendLogs, lockHeads, planAppend } from '../log/store.ts';
 import { write } from '../postgres/db.ts';
 import type { TestService } from './service.ts';
 
-const sha = (data: Uint8Array): Buffer => createHash('sha256').update(data).digest();
+const sha = (data: Uint8Array): Buffer => hash('sha256', data, 'buffer');
 
 /**
  * Appends entries without events to a tenant's log up to `size`: a large log in a second. The entry

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /*
  * Whether all checkpoints of each origin belong to one history, computed directly from RFC 6962,
@@ -17,8 +17,7 @@ export interface SeenCheckpoint {
 /** The leaf hashes of a log in one database at one time, under any id. */
 export type History = readonly Buffer[];
 
-const sha = (...parts: Uint8Array[]): Buffer =>
-  createHash('sha256').update(Buffer.concat(parts)).digest();
+const sha = (...parts: Uint8Array[]): Buffer => hash('sha256', Buffer.concat(parts), 'buffer');
 
 export const leafHashOf = (entry: Uint8Array) => sha(Buffer.of(0), entry);
 const nodeHash = (left: Buffer, right: Buffer) => sha(Buffer.of(1), left, right);
