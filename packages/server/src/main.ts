@@ -26,7 +26,12 @@ import {
 } from './postgres/db.ts';
 import { randomPassword, readOrCreateSecretFile } from './postgres/embedded/secret-file.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './postgres/embedded-postgres.ts';
-import { type MigrateOptions, migrate, pendingMigrations } from './postgres/migrate.ts';
+import {
+  daysAheadMin,
+  type MigrateOptions,
+  migrate,
+  pendingMigrations,
+} from './postgres/migrate.ts';
 import { holdServingLock } from './postgres/serving-lock.ts';
 import { requirePlans, storePlans } from './tenants/index.ts';
 
@@ -86,10 +91,6 @@ export interface Ground extends Pick<Service, 'platformKeyFile' | 'takenOver'> {
   end(): Promise<void>;
 }
 
-// Partitions are most of the time of a first start. The first run of retention, half a minute after
-// it, makes those of three months.
-const daysAheadAtStart = 7;
-
 /** Prepares the ground for `processes` processes. */
 export async function prepare(given: Config, processes: number, cleanup: Cleanup): Promise<Ground> {
   const logger = openLogger(given.logLevel);
@@ -100,7 +101,8 @@ export async function prepare(given: Config, processes: number, cleanup: Cleanup
   cleanup.push(end);
   if (embedded) {
     const { ownerUrl, servingUrl } = embedded;
-    await migrateWith(plans, ownerUrl, servingUrl, { daysAhead: daysAheadAtStart });
+    // Retention, half a minute after the start, makes the partitions of three months.
+    await migrateWith(plans, ownerUrl, servingUrl, { daysAhead: daysAheadMin });
   } else await makeDataDir(given.dataDir);
   const { config, platformKeyFile } = withPlatformKey(given);
   const databaseUrl = embedded?.servingUrl ?? config.databaseUrl;

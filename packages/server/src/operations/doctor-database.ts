@@ -1,5 +1,11 @@
 import pg from 'pg';
-import { isCluster, openDatabase, pendingMigrations, undistributed } from '../postgres/index.ts';
+import {
+  daysAheadMin,
+  isCluster,
+  openDatabase,
+  pendingMigrations,
+  undistributed,
+} from '../postgres/index.ts';
 import { readPlans, type StoredPlan } from '../tenants/index.ts';
 import {
   brokenPaths,
@@ -15,7 +21,6 @@ import { durabilityFinding } from './durability.ts';
 import type { Finding } from './finding.ts';
 
 const dayMs = 86_400_000;
-const aheadDays = 28;
 const migrate = 'run `indelible migrate`';
 
 /**
@@ -154,9 +159,9 @@ async function partitionsFinding(client: pg.Client, nowMs: number): Promise<Find
     (name) => !names.has(name),
   );
   if (missing.length === 0) {
-    return { check, level: 'ok', detail: `${names.size}, for at least ${aheadDays} days ahead` };
+    return { check, level: 'ok', detail: `${names.size}, for at least ${daysAheadMin} days ahead` };
   }
-  const detail = `${missing.length} of the next ${aheadDays} days are missing: ${migrate}`;
+  const detail = `${missing.length} of the next ${daysAheadMin} days are missing: ${migrate}`;
   return { check, level: 'warn', detail };
 }
 
@@ -192,7 +197,7 @@ export function locksFinding({ relations, perTransaction, connections }: LockFac
 
 /** The partitions of the present and near future. */
 function expectedPartitions(plans: readonly StoredPlan[], nowMs: number): string[] {
-  const dates = Array.from({ length: aheadDays + 1 }, (_, day) =>
+  const dates = Array.from({ length: daysAheadMin + 1 }, (_, day) =>
     new Date(nowMs + day * dayMs).toISOString().replaceAll('-', ''),
   );
   const current = plans.filter(({ retired }) => !retired);

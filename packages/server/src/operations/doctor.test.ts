@@ -74,10 +74,10 @@ test('a migration that is missing is a failure that says what to run', async () 
   }
 });
 
-test('partitions that run out within four weeks are a warning', async () => {
+test('partitions that run out within a week are a warning', async () => {
   const inDays = (days: number) => look(Date.now() + days * 86_400_000);
   expect(levels(await inDays(60)).partitions).toBe('ok');
-  expect(levels(await inDays(80)).partitions).toBe('warn');
+  expect(levels(await inDays(88)).partitions).toBe('warn');
 });
 
 test('too little room for the locks of all partitions is a warning that says what to set', async () => {

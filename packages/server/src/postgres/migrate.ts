@@ -7,6 +7,12 @@ const folder = new URL('../../migrations/', import.meta.url);
 // Any fixed number: only one migrator of a database works at a time.
 const migratorsLock = 7_204_118_552;
 
+/**
+ * Days ahead for which a running service has partitions; `doctor` warns if it has not. To make them
+ * is most of the time of a first start.
+ */
+export const daysAheadMin = 7;
+
 export interface MigrateOptions {
   /** Runs in a transaction after all migrations. */
   afterwards?: (client: pg.Client) => Promise<void>;
