@@ -5,13 +5,19 @@ import { type Environment, FindingError, type Io, sentenceOf, UsageError } from 
  * an invalid configuration.
  */
 export async function loadServer(env: Environment) {
-  const server = await import('@indelible/server');
+  await loadStart(env);
+  return import('@indelible/server');
+}
+
+/** What starts the service, and loads the rest of it while PostgreSQL starts. */
+export async function loadStart(env: Environment) {
+  const { readConfig, startService } = await import('@indelible/server/main');
   try {
-    server.readConfig(env);
+    readConfig(env);
   } catch (error) {
     throw new UsageError(sentenceOf(error));
   }
-  return server;
+  return { startService };
 }
 
 /** Runs a function of the server; its errors mean that the command found a problem. */

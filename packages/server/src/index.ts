@@ -28,7 +28,7 @@ export {
 } from './erasure/command.ts';
 export type { LogToCheck } from './log/check-log.store.ts';
 export type { ReopenedLog } from './log/reopen.ts';
-export { migrateDatabase, type Role, type Service, startService } from './main.ts';
+export { migrateDatabase, startService } from './main.ts';
 export { backUp } from './operations/backup.command.ts';
 export type { BackupFacts } from './operations/backup-folder.ts';
 export { distributeDatabase } from './operations/distribute.command.ts';
@@ -45,3 +45,4 @@ export {
   retentionPlan,
   retentionRun,
 } from './retention/command.ts';
+export type { Role, Service } from './serve.ts';

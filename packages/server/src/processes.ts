@@ -4,16 +4,9 @@ import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AggregatorRegistry, type PrometheusContentType } from 'prom-client';
 import { type Config, type Environment, readConfig } from './config.ts';
-import {
-  notListening,
-  once,
-  orUndone,
-  prepare,
-  type Role,
-  type Service,
-  startService,
-} from './main.ts';
+import { begin, orUndone, startService } from './main.ts';
 import type { MetricsAnswer, MetricsQuestion } from './operations/metrics-text.ts';
+import { notListening, once, type Role, type Service } from './serve.ts';
 
 /** What a process tells: its URL, why it does not serve, or that it is asked for metrics. */
 type FromProcess = { url: string } | { failed: string } | MetricsQuestion;
@@ -31,7 +24,8 @@ export async function startProcesses(env: Environment, count: number): Promise<S
   return orUndone(async (cleanup) => {
     const given = readConfig(env);
     const port = await freePort(given);
-    const ground = await prepare(given, count, cleanup);
+    const { embedded, prepare } = await begin(given, count, cleanup);
+    const ground = await prepare(given, embedded);
     const { config, logger, platformKeyFile, takenOver } = ground;
     const metrics = new AggregatorRegistry<PrometheusContentType>();
     const running = new Set<Worker>();

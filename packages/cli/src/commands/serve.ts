@@ -7,7 +7,7 @@ import { banner, firstPanelLink, platformKey } from '../banner.ts';
 import { demoTenants, loadDemo } from '../demo/load-demo.ts';
 import { type Environment, endSoon, exitCodes, type Io, UsageError } from '../io.ts';
 import { withProgress } from '../progress.ts';
-import { asFinding, loadServer } from '../server.ts';
+import { asFinding, loadServer, loadStart } from '../server.ts';
 import { jsonLine } from '../text.ts';
 
 const drainSecondsMax = 30;
@@ -63,10 +63,13 @@ async function serve({ role, processes, demo, json }: ServeOptions, io: Io): Pro
   const answers = role.includes('api');
   if (demo && !answers)
     throw new UsageError('--demo needs --role api: it records its events by HTTP');
-  const { startProcesses, startService } = await loadServer(io.env);
+  const { startService } = await loadStart(io.env);
   // Heard before anything starts: a start that is cut off would leave its database running.
   const stopped = stopSignal(io);
-  const starting = processes === 1 ? startService(io.env, role) : startProcesses(io.env, processes);
+  const starting =
+    processes === 1
+      ? startService(io.env, role)
+      : loadServer(io.env).then((server) => server.startProcesses(io.env, processes));
   const service = await starting.catch(asFinding);
   const { url, dataDir, platformKeyFile, takenOver } = service;
   if (demo) await loadDemoInto(service, io);

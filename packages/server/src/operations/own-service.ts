@@ -13,9 +13,9 @@ import {
   logsToCheck,
   storedDamage,
 } from '../log/index.ts';
-import { openConfiguredSigner } from '../main.ts';
 import { openObjectStore } from '../objects/index.ts';
 import { createClock, databaseTime, openDatabase, runAsOwner } from '../postgres/index.ts';
+import { openConfiguredSigner } from '../serve.ts';
 
 /** A service inside this process: it does not listen. */
 export interface OwnService {
