@@ -190,12 +190,14 @@ test.each([400, 401, 404, 409, 422, 500])('an answer %s is final', async (status
   expect(received).toHaveLength(1);
 });
 
-test('a damaged log is told at once, because waiting mends nothing', async () => {
-  const damaged = { status: 503, headers: { 'retry-after': '10' }, body: { code: 'log_damaged' } };
-  const { client, received } = await answering([damaged]);
-  await expect(client.log.checkpoint()).rejects.toMatchObject({ code: 'log_damaged' });
-  expect(received).toHaveLength(1);
-});
+test.each(['log_damaged', 'too_slow'])(
+  '%s is told at once, because waiting mends nothing',
+  async (code) => {
+    const { client, received } = await answering([{ status: 503, body: { code } }]);
+    await expect(client.log.checkpoint()).rejects.toMatchObject({ code });
+    expect(received).toHaveLength(1);
+  },
+);
 
 test('a refused download is read no further than a problem document is long', async () => {
   const endless = { status: 403, body: 'x'.repeat(10 * 2 ** 20) };

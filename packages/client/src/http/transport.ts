@@ -72,6 +72,8 @@ interface Failure {
 const never = Number.POSITIVE_INFINITY;
 
 const retryableStatus = [429, 503];
+/** What waiting does not mend. */
+const lasting = ['log_damaged', 'too_slow'];
 
 /**
  * The service never sends these; a gateway does if it cannot reach the service. So they count as
@@ -80,8 +82,8 @@ const retryableStatus = [429, 503];
 const gatewayStatus = [502, 504];
 
 /**
- * Retries idempotent calls after network failures, 429 and 503, except for a damaged log, which
- * waiting does not repair. Throws IndelibleError if the service refuses, and UnreachableError
+ * Retries idempotent calls after network failures, 429 and 503, except those that waiting
+ * does not mend. Throws IndelibleError if the service refuses, and UnreachableError
  * without an answer.
  */
 export function createTransport(options: TransportOptions): Transport {
@@ -121,7 +123,7 @@ async function attemptOnce(
   if (response.ok && call.mediaType === undefined && isAnswer(status, body))
     return { answer: body };
   const error = errorOfAnswer(status, body, headers.get('x-request-id'));
-  const isPassing = retryableStatus.includes(status) && error.code !== 'log_damaged';
+  const isPassing = retryableStatus.includes(status) && !lasting.includes(error.code);
   if (gatewayStatus.includes(status)) {
     const gateway = new Error(`a gateway answered ${status} for it`);
     return { failure: noAnswer(unreachable(gateway, options)) };

@@ -1,8 +1,21 @@
 import { IndelibleError } from '@indelible/client';
+import type { ErrorCode } from '@indelible/protocol';
 import { expect, test } from 'vitest';
 import { textsIn } from '../../../../locales/texts.ts';
 import { languageCodes, languages } from '../i18n/languages.ts';
 import { errorText } from './States.tsx';
+
+test.each(languageCodes)(
+  'answers that take too long, and an archive that is away, are explained in the language %s',
+  async (code) => {
+    const { panel } = textsIn(code, await languages[code].load());
+    const facts = { status: 503, detail: 'in English', requestId: null };
+    const textOf = (code: ErrorCode) => errorText(new IndelibleError({ ...facts, code }), panel);
+    expect(textOf('too_slow')).toBe(panel.error.tooSlow);
+    expect(textOf('archive_unavailable')).toBe(panel.error.archive);
+    expect(textOf('unavailable')).toBe(panel.error.busy);
+  },
+);
 
 test.each(languageCodes)(
   'too many matches to count are explained in the language %s',

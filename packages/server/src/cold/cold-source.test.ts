@@ -108,7 +108,7 @@ test('after a read that failed the next one tries again', async () => {
   create.mockRestore();
   expect(await numbersIn(cold, [files[0]])).toEqual([1]);
   await stored.remove('file-2');
-  await expect(numbersIn(cold, [files[1]])).rejects.toMatchObject({ code: 'unavailable' });
+  await expect(numbersIn(cold, [files[1]])).rejects.toMatchObject({ code: 'archive_unavailable' });
   await stored.putIfAbsent('file-2', contents[1] ?? new Uint8Array());
   expect(await numbersIn(cold, [files[1]])).toEqual([2]);
   await cold.close();
@@ -126,7 +126,7 @@ test('an answer ends after ten seconds, with a sentence', async () => {
   });
   while (answer === undefined) await vi.advanceTimersByTimeAsync(100);
   const tooLate = {
-    code: 'unavailable',
+    code: 'too_slow',
     message: expect.stringContaining('it takes longer than 10 seconds; narrow range or filters'),
   };
   expect(answer).toMatchObject(tooLate);

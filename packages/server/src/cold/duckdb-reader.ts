@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { DuckDBInstance, DuckDBType, DuckDBValue } from '@duckdb/node-api';
 import type { Config } from '../config.ts';
-import { unavailable } from '../http/index.ts';
+import { tooSlow } from '../http/index.ts';
 import type { ObjectStore } from '../objects/index.ts';
 import type { ColdReader, ColdSource } from '../postgres/index.ts';
 import { type Library, loadDuckDb } from './duckdb.ts';
@@ -84,7 +84,7 @@ async function run(
   values: readonly unknown[],
   endMs: number,
 ): Promise<DuckDBValue[][]> {
-  if (performance.now() >= endMs) throw tooLate();
+  if (performance.now() >= endMs) throw tooSlow();
   const db = await instance.connect();
   const texts = library.LIST(library.VARCHAR);
   let isLate = false;
@@ -102,15 +102,13 @@ async function run(
     );
     return reader.getRows();
   } catch (error) {
-    if (isLate) throw tooLate();
+    if (isLate) throw tooSlow();
     throw error;
   } finally {
     clearInterval(timer);
     db.closeSync();
   }
 }
-
-const tooLate = () => unavailable('it takes longer than 10 seconds; narrow range or filters');
 
 function asDuckValue(library: Library, value: unknown): DuckDBValue {
   if (Array.isArray(value)) return library.listValue(value);

@@ -38,8 +38,8 @@ export class LocalCopies {
   }
 
   /**
-   * Runs `work` with paths of copies, which stay until it has ended. Throws `unavailable` while the
-   * object store does not answer.
+   * Runs `work` with paths of copies, which stay until it has ended. Throws `archive_unavailable`
+   * while the object store does not answer.
    */
   async reading<T>(
     files: readonly ColdFile[],
@@ -146,8 +146,8 @@ function unreadable(error: unknown): AppError {
     'older events are in the object store, which cannot be read at the moment; ' +
     'retry later, or ask for newer events only';
   const why = error instanceof Error ? error.message : String(error);
-  return new AppError('unavailable', sentence, {
-    headers: { 'retry-after': '5' },
+  return new AppError('archive_unavailable', sentence, {
+    headers: { 'retry-after': '1' },
     finding: `the archive cannot be read: ${why}`,
   });
 }

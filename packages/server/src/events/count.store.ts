@@ -1,4 +1,5 @@
 import type { CountOrMore, EventFilter } from '@indelible/protocol';
+import { AppError } from '../http/index.ts';
 import type { TenantTx } from '../postgres/index.ts';
 import { coldCount, coldRange } from './cold.store.ts';
 import { allMatching, Params, type SqlFilter, type Visibility } from './filter-sql.store.ts';
@@ -43,13 +44,26 @@ export async function countMatching(
 
 const countedMax = 10_000;
 
-/** The number of matches, or that there are at least so many. */
+/**
+ * The number of matches, or that there are at least so many. A page that PostgreSQL holds must not
+ * fail because the archive is away or takes too long to count: then PostgreSQL's are counted.
+ */
 export async function countOrMore(
   tx: TenantTx,
   filter: EventFilter,
   visible: Visibility,
 ): Promise<CountOrMore> {
-  const count = await countEvents(tx, filter, visible, countedMax);
+  const count = await countEvents(tx, filter, visible, countedMax).catch((error: unknown) => {
+    if (!isOfArchive(error)) throw error;
+    return null;
+  });
+  if (count === null) {
+    const hot = await countEvents(tx, filter, { ...visible, coldBefore: null }, countedMax);
+    return { value: Math.min(hot, countedMax), relation: 'gte' };
+  }
   if (count > countedMax) return { value: countedMax, relation: 'gte' };
   return { value: count, relation: 'eq' };
 }
+
+const isOfArchive = (error: unknown) =>
+  error instanceof AppError && ['archive_unavailable', 'too_slow'].includes(error.code);

@@ -11,12 +11,12 @@ import {
   type Database,
   readTenant,
   type TenantTx,
+  tookTooLong,
   type WriterTx,
   write,
 } from '../postgres/index.ts';
 import { requestedEvent } from './export-event.ts';
 import type { ExportInput } from './export-input.ts';
-import { tookTooLong } from './file/time-walk.ts';
 import { type ExportQuota, requireRoom } from './quota.ts';
 import { type ExportRequest, type ExportRow, exportUsage, insertExport } from './store.ts';
 import type { StreamDeps } from './stream-export.ts';

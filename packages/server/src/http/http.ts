@@ -18,9 +18,9 @@ import type {
   FastifySchemaCompiler,
 } from 'fastify';
 import type { FastifyValidationResult } from 'fastify/types/schema.js';
-import { unavailability } from '../postgres/index.ts';
+import { tookTooLong, unavailability } from '../postgres/index.ts';
 import { fieldProblem, formats } from './json-schema.ts';
-import { AppError, problemOf, unavailable } from './problem.ts';
+import { AppError, problemOf, tooSlow, unavailable } from './problem.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -163,6 +163,7 @@ export function asAppError(error: unknown): AppError | null {
   // Checked before database errors: a caller that closes the connection also gives ECONNRESET.
   if (statusCode === 400) return new AppError('malformed_json', 'the body could not be read');
   if (isHangUp(error)) return unavailable(hungUp);
+  if (tookTooLong(error)) return tooSlow();
   const reason = unavailability(error);
   return reason === null ? null : unavailable(`${reason}; try again`);
 }

@@ -29,6 +29,11 @@ export function unavailable(detail: string, retryAfterSeconds = 1): AppError {
   });
 }
 
+/** The answer to a question that PostgreSQL or the archive would read too long for. */
+export function tooSlow(): AppError {
+  return new AppError('too_slow', 'it takes longer than 10 seconds; narrow range or filters');
+}
+
 /** RFC 9457 problem document. `type` is the code's anchor in docs/errors.md, as a URN. */
 export interface Problem {
   type: string;

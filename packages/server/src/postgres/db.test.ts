@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, expect, test, vi } from 'vitest';
+import { asAppError } from '../http/http.ts';
 import { testService } from '../testing/service.ts';
 import {
   connectionProblem,
@@ -172,7 +173,10 @@ test('a statement that takes too long says so, and how to ask for less', async (
     await tx.query({ text: 'SELECT pg_sleep(9)' });
   });
   const error = await asking.catch((cause: unknown) => cause);
-  expect(unavailability(error)).toMatch(/longer than 10 seconds; narrow/);
+  expect(asAppError(error)).toMatchObject({
+    code: 'too_slow',
+    message: 'it takes longer than 10 seconds; narrow range or filters',
+  });
 });
 
 test('of several connections one stays, so that a list after a pause need not plan again', async () => {

@@ -43,8 +43,8 @@ export interface TenantTx {
 /** Reads archived events with DuckDB; see the folder `cold`. */
 export interface ColdReader {
   /**
-   * The rows of a statement over local copies of these objects. Throws `unavailable` while the
-   * object store cannot be read, and after ten seconds.
+   * The rows of a statement over local copies of these objects. Throws `archive_unavailable` while
+   * the object store cannot be read, and `too_slow` after ten seconds.
    */
   read(
     files: readonly { name: string; bytes: number; sha256: string }[],
@@ -206,7 +206,7 @@ export async function withOwnerSession<T>(
   ownerUrl: string,
   work: (session: OwnerSession) => Promise<T>,
 ): Promise<T> {
-  const changes = { pipeline: false, query_timeout: ownerStatementMs + 10_000 };
+  const changes = { query_timeout: ownerStatementMs + 10_000 };
   const pool = openPool(ownerUrl, 'indelible_owner', 1, () => {}, changes);
   const client = await pool.connect().catch(async (error: unknown) => {
     await pool.end();
@@ -255,8 +255,6 @@ const systemFaults = [
 const readOnly = '25006';
 /** Usually a write that waited for the head of a log. */
 const lockTimeout = '55P03';
-/** Also a cancelled statement, whose caller has left. */
-const statementTimeout = '57014';
 // Serialization failures, deadlocks, sessions that were ended for idling; and a database that a
 // backup is being restored to, which refuses connections or is briefly absent.
 const passingStates = ['40001', '40P01', '25P03', '25P04', '55000', '3D000'];
@@ -264,6 +262,13 @@ const passingStates = ['40001', '40P01', '25P03', '25P04', '55000', '3D000'];
 /** For a process that cannot start: the server's message names only the statement. */
 export function isReadOnly(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === readOnly;
+}
+
+/** Whether a statement of PostgreSQL or of the archive was ended by its time limit. */
+export function tookTooLong(error: unknown): boolean {
+  return (
+    error instanceof Error && 'code' in error && ['57014', 'too_slow'].includes(String(error.code))
+  );
 }
 
 /** Why a connection failed, for the operator; messages of system and server contain no secret. */
@@ -283,7 +288,7 @@ export function unavailability(error: unknown): string | null {
   const code = 'code' in error ? String(error.code) : '';
   if (code === readOnly) return 'the database is read-only';
   if (code === lockTimeout) return 'the log is busy';
-  if (code === statementTimeout) return 'it takes longer than 10 seconds; narrow range or filters';
+  if (tookTooLong(error)) return 'it takes longer than 10 seconds';
   const isPassing =
     /^(08|28|53|57|58)...$/.test(code) ||
     passingStates.includes(code) ||

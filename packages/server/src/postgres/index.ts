@@ -10,6 +10,7 @@ export {
   record,
   recordingConnections,
   type TenantTx,
+  tookTooLong,
   unavailability,
   type WriterTx,
   withOwnerSession,

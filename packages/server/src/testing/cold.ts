@@ -37,7 +37,7 @@ export async function tenantOfMonths(service: TestService, count = 240): Promise
 /** Two archive runs: the first one moves the mark, the second one deletes the rows below it. */
 export async function moveToArchive(
   service: TestService,
-  { id }: Tenant,
+  { id }: Pick<Tenant, 'id'>,
   objectStoreUrl?: string,
 ): Promise<void> {
   for (let run = 0; run < 2; run += 1) {
@@ -47,7 +47,7 @@ export async function moveToArchive(
 }
 
 /** How many of the tenant's rows PostgreSQL holds. */
-export async function rowsOf({ owner }: TestService, { id }: Tenant): Promise<number> {
+export async function rowsOf({ owner }: TestService, { id }: Pick<Tenant, 'id'>): Promise<number> {
   const text = 'SELECT count(*)::int AS count FROM audit_events WHERE tenant_id = $1';
   return (await owner.query(text, [id])).rows[0].count;
 }

@@ -3,7 +3,7 @@ import { type EventFilter, firstUuidAt, storedFilter } from '@indelible/protocol
 import { lowestShown } from '../../events/filter-sql.store.ts';
 import { getEvent, visibility } from '../../events/store.ts';
 import { AppError } from '../../http/problem.ts';
-import { type Database, readTenant, type TenantTx } from '../../postgres/db.ts';
+import { type Database, readTenant, type TenantTx, tookTooLong } from '../../postgres/db.ts';
 import type { ExportRow, FinishedFile } from '../store.ts';
 import { fileShape } from './export-file.ts';
 import { LineBuffer } from './line-buffer.ts';
@@ -11,7 +11,7 @@ import { type ExportedEvent, uuidBytes } from './packed-event.ts';
 import { firstSize, nextSize, type PageSize, shortestSize } from './page-size.ts';
 import { readAhead } from './read-ahead.ts';
 import { countRows, type FileRows, type IdRange, nextRows, type PackedPage } from './rows.store.ts';
-import { advance, beginWalk, nextRange, shorten, type TimeWalk, tookTooLong } from './time-walk.ts';
+import { advance, beginWalk, nextRange, shorten, type TimeWalk } from './time-walk.ts';
 
 /** How the pages of a file are read. */
 export interface Pace {

@@ -50,8 +50,3 @@ export function advance(
 export function shorten(walk: TimeWalk): TimeWalk | null {
   return walk.spanMs <= 1 ? null : { ...walk, spanMs: Math.max(walk.spanMs / 4, 1) };
 }
-
-/** Whether a statement reached its timeout: SQLSTATE 57014. */
-export function tookTooLong(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === '57014';
-}
