@@ -7,6 +7,7 @@ import { reopenLog } from '../../../server/src/operations/reopen.command.ts';
 import { rewindable } from '../../../server/src/testing/rewindable.ts';
 import { checkInstallation } from '../fsck/check-installation.ts';
 import { RunFile } from '../fsck/fsck-report.ts';
+import { keepTables, restoreTables } from '../testing/damage.ts';
 import { runCli } from '../testing/run-cli.ts';
 import { noProgress } from '../verify/log-source.ts';
 
@@ -127,9 +128,7 @@ const damages: Record<string, [string, string]> = {
 test('every damage to any log is found, and its tenant is named', async () => {
   const service = await installation();
   const { owner, second } = service;
-  const tables = ['audit_events', 'log_heads', 'log_tail', 'log_tiles', 'log_checkpoints'];
-  for (const table of tables) await owner.query(`CREATE TABLE kept_${table} AS TABLE ${table}`);
-  const undo = tables.map((name) => `DELETE FROM ${name}; INSERT INTO ${name} TABLE kept_${name}`);
+  await keepTables(owner);
   const check = (own: OwnService) =>
     checkInstallation(own, { run: new RunFile(null), plans: undefined, progress: noProgress });
   await withOwnService(service.env, async (own) => {
@@ -142,7 +141,7 @@ test('every damage to any log is found, and its tenant is named', async () => {
         name,
       ).toContain(code);
       expect(JSON.stringify(findings.kept), name).toContain(second.id);
-      await owner.query(undo.join('; '));
+      await restoreTables(owner);
     }
     expect((await check(own)).result).toBe('intact');
   });

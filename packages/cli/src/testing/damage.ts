@@ -5,6 +5,22 @@ import type { VerifiedService } from './verified-service.ts';
 
 const tables = ['audit_events', 'log_heads', 'log_tail', 'log_tiles', 'log_checkpoints'];
 
+/** Copies of the tables of logs, for `restoreTables`. */
+export async function keepTables(owner: VerifiedService['service']['owner']): Promise<void> {
+  for (const table of tables) await owner.query(`CREATE TABLE kept_${table} AS TABLE ${table}`);
+}
+
+/** Rows as they were kept. Only those that differ are written: each has entries in many indexes. */
+export async function restoreTables(owner: VerifiedService['service']['owner']): Promise<void> {
+  const statements = tables.map(
+    (table) => `
+      DELETE FROM ${table} AS now WHERE now::text NOT IN (SELECT kept::text FROM kept_${table} AS kept);
+      INSERT INTO ${table} SELECT * FROM kept_${table} AS kept
+        WHERE kept::text NOT IN (SELECT now::text FROM ${table} AS now)`,
+  );
+  await owner.query(statements.join('; '));
+}
+
 export interface ExpectedDamage {
   /** The first damaged sequence. */
   first: number;
@@ -32,14 +48,8 @@ export async function damageOf(log: VerifiedService): Promise<Damage> {
     result: 'intact',
     findings: { count: 0, byCode: {}, kept: [] },
   });
-  for (const table of tables) await owner.query(`CREATE TABLE kept_${table} AS TABLE ${table}`);
-  const restore = async (): Promise<void> => {
-    // Not TRUNCATE, which makes new files for hundreds of partitions and indexes.
-    const each = tables.map(
-      (table) => `DELETE FROM ${table}; INSERT INTO ${table} TABLE kept_${table}`,
-    );
-    await owner.query(each.join('; '));
-  };
+  await keepTables(owner);
+  const restore = () => restoreTables(owner);
   const at = async (sequence: number) => {
     const { rows } = await owner.query<{ id: string }>(
       'SELECT id FROM kept_audit_events WHERE tenant_id = $1 AND sequence = $2',
