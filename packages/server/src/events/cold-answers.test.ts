@@ -21,7 +21,7 @@ const ofPool = Object.entries(poolValues).flatMap(([name, values]) =>
 );
 const filters = [
   '',
-  ...ofPool.filter((_, index) => index % 3 === 0),
+  ...ofPool.filter((_, index) => index % 4 === 0),
   ...['outcome=success', 'outcome=!success', 'actor_type=user', 'actor_type=!agent'],
   ...['correlation_id=request%209', 'on_behalf_of=user3%40example.com', 'on_behalf_of=user_6'],
   ...['on_behalf_of=!user3%40example.com', 'has_reason=true', 'has_reason=false'],
@@ -56,8 +56,9 @@ async function walk(url: string): Promise<string[]> {
 }
 
 const walks = [
-  ...['?limit=73', '?limit=79&order=asc', '?limit=83&sort=user', '?limit=89&sort=user&order=asc'],
-  ...['?limit=100&sort=sequence', '?limit=100&sort=sequence&order=asc&action=update'],
+  ...['?limit=181', '?limit=191&order=asc'],
+  ...['?limit=193&sort=user', '?limit=197&sort=user&order=asc'],
+  ...['?limit=199&sort=sequence', '?limit=100&sort=sequence&order=asc&action=update'],
   ...[
     '?limit=20&q=queue',
     '?limit=20&q=queue&order=asc',
