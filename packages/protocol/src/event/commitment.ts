@@ -87,13 +87,11 @@ export function commitmentOfSegments(
   salts: readonly (Uint8Array | null)[],
   hashes: readonly (Uint8Array | null)[],
 ): Uint8Array {
-  return commitmentOfHashes(
-    sha,
-    segmentNames.map((_, index) => {
-      const [salt, text = null] = [salts[index], texts[index]];
-      return salt && text !== null ? segmentHash(sha, index, salt, text) : (hashes[index] ?? null);
-    }),
-  );
+  const all = texts.map((text, index) => {
+    const salt = salts[index];
+    return salt && text !== null ? segmentHash(sha, index, salt, text) : (hashes[index] ?? null);
+  });
+  return commitmentOfHashes(sha, all);
 }
 
 /** The commitment of an event; `salts` holds 16 bytes for each segment that it has. */

@@ -5,7 +5,7 @@ import { hashBytes, type Sha256 } from '../log/merkle.ts';
 import { commitmentOfSegments, saltBytes } from './commitment.ts';
 import { committedEventOf, type ShownEvent } from './committed-event.ts';
 import { emptiedSegment, type SegmentName, segmentNames } from './event-fields.ts';
-import { segmentTexts } from './event-texts.ts';
+import { quotePlain, segmentTexts } from './event-texts.ts';
 
 /**
  * An event with the values that open its commitment. Both lists are in the order of `segmentNames`:
@@ -16,6 +16,8 @@ export interface EventBody {
   event: ShownEvent;
   salts: readonly (Uint8Array | null)[];
   hashes: readonly (Uint8Array | null)[];
+  /** No text of the event, except in its canonical texts, needs an escape in JSON. */
+  isPlain?: true;
 }
 
 /** The segments that may be replaced by their hash. `event` may not: it identifies the event. */
@@ -76,7 +78,8 @@ export function eventBodyOf(json: { event: unknown; salts: unknown; hashes?: unk
 const isOptional = (name: SegmentName) => name === 'context' || name === 'state';
 const stateIndex = segmentNames.indexOf('state');
 const contextIndex = segmentNames.indexOf('context');
-const noHashes = segmentNames.map(() => null);
+/** Of an event that is shown completely. */
+export const noHashes: readonly null[] = segmentNames.map(() => null);
 
 /** The version of the log entry that holds the event. */
 export function versionOf({ salts, hashes }: Omit<EventBody, 'event'>): EntryVersion {
@@ -121,12 +124,15 @@ export function hasStateSegment({ salts, hashes }: EventBody): boolean {
 
 /** The segments that the body withholds. */
 export function withheldSegments({ hashes }: EventBody): WithholdableSegment[] {
+  if (hashes === noHashes) return [];
   return withholdableSegments.filter((name) => hashes[segmentNames.indexOf(name)] !== null);
 }
 
 /** The commitment that the log entry must hold if this body is the recorded one. */
-export function commitmentOfBody(sha: Sha256, { event, salts, hashes }: EventBody): Uint8Array {
-  return commitmentOfSegments(sha, segmentTexts(event, event.id, event.timestamp), salts, hashes);
+export function commitmentOfBody(sha: Sha256, body: EventBody): Uint8Array {
+  const { event, salts, hashes, isPlain } = body;
+  const texts = segmentTexts(event, event.id, event.timestamp, isPlain ? quotePlain : undefined);
+  return commitmentOfSegments(sha, texts, salts, hashes);
 }
 
 /**

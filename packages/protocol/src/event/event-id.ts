@@ -138,12 +138,16 @@ export function eventIdFromUuid(uuid: string): string {
 /** The UUIDv7 of an event id; null for any other text. */
 export function uuidFromEventId(id: string): string | null {
   const uuid = uuidFromTypeId(eventIdPrefix, id);
-  return uuid !== null && isUuidV7(uuid) ? uuid : null;
+  return uuid !== null && hasVersion7(uuid) ? uuid : null;
 }
 
 /** Whether `uuid` is a version 7 UUID, the only kind that events may have. */
 export function isUuidV7(uuid: string): boolean {
-  return isUuid(uuid) && uuid.charAt(14) === '7' && '89abAB'.includes(uuid.charAt(19));
+  return isUuid(uuid) && hasVersion7(uuid);
+}
+
+function hasVersion7(uuid: string): boolean {
+  return uuid.charAt(14) === '7' && '89abAB'.includes(uuid.charAt(19));
 }
 
 /**

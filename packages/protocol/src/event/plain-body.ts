@@ -2,6 +2,7 @@ import { endOfCanonicalArray, endOfCanonicalObject } from '../json/canonical-tex
 import { parseStrictJson } from '../json/strict-json.ts';
 import { FormatError, parseHex } from '../log/bytes.ts';
 import { isSequence } from './check-event.ts';
+import { saltBytes } from './commitment.ts';
 import {
   firstFields,
   lowerUuidPattern,
@@ -10,7 +11,7 @@ import {
   shownKey,
   shownUuidOf,
 } from './committed-event.ts';
-import type { EventBody } from './event-body.ts';
+import { type EventBody, noHashes } from './event-body.ts';
 import { type EventField, eventFields, segmentNames } from './event-fields.ts';
 
 /**
@@ -36,14 +37,13 @@ export function readPlainBody(line: string): EventBody | null {
   if (hasState !== (salts[stateIndex] !== null)) return null;
   shown.uuid = uuid;
   if (!readContext(shown, later, salts[contextIndex] !== null)) return null;
-  return { event: shown, salts, hashes: noHashes };
+  return { event: shown, salts, hashes: noHashes, isPlain: true };
 }
 
 type Members = Record<string, unknown>;
 
 const stateIndex = segmentNames.indexOf('state');
 const contextIndex = segmentNames.indexOf('context');
-const noHashes = segmentNames.map(() => null);
 
 /** False if the full reader must read the line, and perhaps refuse it. */
 function readContext(shown: Shown, later: Members, hasContext: boolean): boolean {
@@ -75,9 +75,12 @@ interface Run {
   mayStart?: string;
 }
 
+/** All of one shape: reading a property of `EventField` takes several times longer. */
 interface RunField {
-  field: EventField;
   key: string;
+  kind: EventField['kind'];
+  /** The field, if it is of version 2. */
+  later: EventField | null;
 }
 
 /** The end of the run that begins at `at`, or -1. Puts its values into `shown` and `later`. */
@@ -88,11 +91,11 @@ function readRun(run: Run, line: string, at: number, shown: Members, later: Memb
   const found = expression.exec(line);
   if (found === null) return -1;
   for (let index = 0; index < fields.length; index += 1) {
-    const each = fields[index];
-    if (!each) continue;
+    const field = fields[index];
+    if (!field) continue;
     const text = found[index + 1];
-    if (each.field.since !== 2) shown[each.key] = readValue(each.field.kind, text);
-    else if (text !== undefined) put(later, each.field, text);
+    if (field.later === null) shown[field.key] = readValue(field.kind, text);
+    else if (text !== undefined) put(later, field.later, text);
   }
   const start = expression.lastIndex;
   return compound === undefined ? start : readCompound(compound, line, start, shown, later);
@@ -160,7 +163,7 @@ function runsOf(fields: readonly EventField[]): Run[] {
     }
     const pattern = nullable ? `(?:${patternOf(kind)}|null)` : patternOf(kind);
     source += since === 2 ? `(?:${start}${pattern})?` : start + pattern;
-    run.push({ field, key: shownKey(field) });
+    run.push({ key: shownKey(field), kind, later: since === 2 ? field : null });
   }
   source += owned === null ? String.raw`\}` : String.raw`\}\}`;
   end();
@@ -184,15 +187,22 @@ const blank = Object.fromEntries(
   ['id', ...firstFields.map(shownKey), 'context', 'contextIdentity'].map((key) => [key, null]),
 ) as Record<string, unknown> as Shown;
 
-const salt = '"([0-9a-f]{32})"';
-const saltsAtEnd = new RegExp(
-  `,"salts":\\{"change":${salt}(?:,"context":${salt})?,"event":${salt},"identity":${salt}` +
-    `(?:,"state":${salt})?\\}\\}$`,
-  'y',
-);
+/** What comes before each salt. An event may lack those of `context` and `state`. */
+const saltStarts = segmentNames.map((name) => ({
+  text: `${name === 'change' ? ',"salts":{' : '",'}"${name}":"`,
+  mayLack: name === 'context' || name === 'state',
+}));
 
-function readSalts(line: string, at: number): (Uint8Array | null)[] | null {
-  saltsAtEnd.lastIndex = at;
-  const found = saltsAtEnd.exec(line);
-  return found?.slice(1).map((hex) => (hex === undefined ? null : parseHex(hex))) ?? null;
+function readSalts(line: string, start: number): (Uint8Array | null)[] | null {
+  const salts: (Uint8Array | null)[] = [];
+  let at = start;
+  for (const { text, mayLack } of saltStarts) {
+    const isThere = line.startsWith(text, at);
+    if (!isThere && !mayLack) return null;
+    if (isThere) at += text.length + 2 * saltBytes;
+    const salt = isThere ? parseHex(line.slice(at - 2 * saltBytes, at)) : null;
+    if (isThere && salt?.length !== saltBytes) return null;
+    salts.push(salt);
+  }
+  return line.slice(at) === '"}}' ? salts : null;
 }
