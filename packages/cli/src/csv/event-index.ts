@@ -1,6 +1,6 @@
 import { closeSync, readSync, writeSync } from 'node:fs';
 import { uuidBytes } from '@indelible/protocol';
-import { openUnnamed, RecordFile } from '../verify/entry-file.ts';
+import { openUnnamed, RecordFile } from '../verify/record-file.ts';
 
 /** The position of an event, and whether the table should contain it. */
 export interface IndexedEvent {

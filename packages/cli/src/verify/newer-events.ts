@@ -11,9 +11,10 @@ import {
 } from '@indelible/protocol';
 import { LineSplitter } from '../import/line-splitter.ts';
 import { changing } from './damage.ts';
-import { type EntryFile, openUnnamed } from './entry-file.ts';
+import type { EntryFile } from './entry-file.ts';
 import { bodyLineBytesMax, LogBodies } from './log-bodies.ts';
 import { inOrder, type TileSource } from './log-source.ts';
+import { openUnnamed } from './record-file.ts';
 import { nullWhenFailed } from './service-log.ts';
 
 const member = Buffer.from('"sequence":');
