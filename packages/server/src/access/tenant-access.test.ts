@@ -421,14 +421,14 @@ test('while the access cannot be recorded, nothing is shown: another transaction
 });
 
 test('while the access cannot be recorded, nothing is shown: the writer may not write', async () => {
-  await service.owner.query('REVOKE EXECUTE ON FUNCTION insert_events FROM indelible_writer');
+  await service.owner.query('REVOKE EXECUTE ON FUNCTION record_events FROM indelible_writer');
   try {
     for (const url of [...reads(), '/api/audit-logs/nonsense']) {
       const headers = { 'x-tenant-id': tenant.id, 'x-access-reason': 'unwritten' };
       expectNothingShown(await service.call({ url, key: superadmin, headers }));
     }
   } finally {
-    await service.owner.query('GRANT EXECUTE ON FUNCTION insert_events TO indelible_writer');
+    await service.owner.query('GRANT EXECUTE ON FUNCTION record_events TO indelible_writer');
   }
   expect((await read('/api/audit-logs', { 'x-access-reason': 'x' })).answer.status).toBe(200);
 });

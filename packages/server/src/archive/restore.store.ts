@@ -1,7 +1,6 @@
 import { isLate, lateClass, uuidTimeMs } from '@indelible/protocol';
 import type { ArchivedRow } from '../cold/index.ts';
 import { insertEvents, makePartitions, storedOpeners } from '../events/index.ts';
-import { keepLate } from '../log/index.ts';
 import type { WriterTx } from '../postgres/index.ts';
 import type { ArchiveManifest } from './manifest.ts';
 
@@ -65,6 +64,4 @@ export async function insertRestored(
   await makePartitions(tx, [...months.values()]);
   const added = await insertEvents(tx, inserted);
   if (added < inserted.length) throw new Error('an event of the archive is stored already');
-  const late = inserted.filter((row) => row.retentionClass === lateClass);
-  if (late.length > 0) await keepLate(tx, [...new Set(late.map(({ event }) => event.tenantId))]);
 }

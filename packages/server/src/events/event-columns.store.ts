@@ -6,6 +6,7 @@ import {
   type StoredField,
   storedFields,
 } from '@indelible/protocol';
+import { type Recorded, recordOf } from '../log/index.ts';
 import {
   boolArray,
   byteaArray,
@@ -38,11 +39,13 @@ export interface InsertedRow {
   salts: Uint8Array;
   /** JSON text of the hashes of erased segments by name; null if none is erased. */
   erased: string | null;
+  /** The number that a recorder or outbox has given to a new event. */
+  source?: { id: string; sequence: number } | undefined;
   /** Only with events of version 2. */
   copies?: SearchCopies;
 }
 
-/** One parameter of the database function `insert_events`: a column of all rows. */
+/** One parameter of the database function `record_events`: a column of all rows. */
 type ArrayOf = (rows: readonly InsertedRow[]) => Buffer;
 
 function arrayOf({ key, kind }: StoredField): ArrayOf {
@@ -126,26 +129,24 @@ function literalOf(value: string | readonly string[] | null): string | null {
   return `{${value.map((each) => `"${each.replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`;
 }
 
-const parameters = [...arrays, ...laterArrays].map((_, at) => `$${at + 2}`).join(', ');
+/** The events as the last parameters of `record_events`. */
+export function eventColumns(rows: readonly InsertedRow[]): Buffer[] {
+  const isWide = rows.some(({ event }) => event.context !== null || event.contextIdentity !== null);
+  const later = isWide ? rows.map((row) => ({ ...row, copies: searchCopies(row.event) })) : [];
+  const numbered = rows.some(({ source }) => source) ? rows : [];
+  return [
+    ...arrays.map((of) => of(rows)),
+    ...laterArrays.map((of) => of(later)),
+    textArray(numbered.map(({ source }) => source?.id ?? null)),
+    int8Array(numbered.map(({ source }) => source?.sequence ?? 0)),
+  ];
+}
 
 /** Inserts all rows of a tenant, or none if one of its ids exists; returns how many of all. */
 export async function insertEvents(tx: WriterTx, rows: readonly InsertedRow[]): Promise<number> {
   const tenantOf = ({ event }: InsertedRow) => event.tenantId;
-  const answers = await callForTenants<InsertedRow, { added: number }>(
-    tx,
-    rows,
-    tenantOf,
-    insertOf,
-  );
-  return answers.reduce((sum, { added }) => sum + added, 0);
-}
-
-function insertOf(home: string, rows: readonly InsertedRow[]) {
-  const isWide = rows.some(({ event }) => event.context !== null || event.contextIdentity !== null);
-  const later = isWide ? rows.map((row) => ({ ...row, copies: searchCopies(row.event) })) : [];
-  return {
-    name: 'insert-events',
-    text: `SELECT added FROM insert_events($1, ${parameters}) AS added`,
-    values: [home, ...arrays.map((of) => of(rows)), ...laterArrays.map((of) => of(later))],
-  };
+  const insertOf = (home: string, own: readonly InsertedRow[]) =>
+    recordOf(home, [], eventColumns(own));
+  const answers = await callForTenants<InsertedRow, Recorded>(tx, rows, tenantOf, insertOf);
+  return answers.reduce((sum, { stored }) => sum + (stored ?? 0), 0);
 }

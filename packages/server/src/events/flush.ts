@@ -11,7 +11,7 @@ import {
   damagedSentence,
   LogDamaged,
   type LogHead,
-  lockHeads,
+  takeHeads,
   tenantsWithLog,
 } from '../log/index.ts';
 import type { Parts } from '../parts.ts';
@@ -56,6 +56,9 @@ export interface FlushDeps extends Pick<Parts, 'db' | 'sha' | 'now' | 'plans'> {
  */
 const slotWaitMsMax = 4_000;
 
+/** How long heads that other processes moved are locked before they are used, on a cluster. */
+const contendedMs = 60_000;
+
 /** Calls of a tenant that wait for room in the queue. */
 const waitingMax = 1_000;
 
@@ -70,6 +73,8 @@ export class GroupCommit {
   readonly #byNode: ReturnType<typeof createNodeGroups>;
   readonly #queue = new RecordQueue();
   readonly #idle: (() => void)[] = [];
+  /** Until when, by tenant. */
+  readonly #contended = new Map<string, number>();
   #flushes = 0;
   #waiters = 0;
   #events = 0;
@@ -181,7 +186,7 @@ export class GroupCommit {
     this.#queue.release(items, skipped.flat(), performance.now());
   }
 
-  /** Writes the events and settles them; returns those whose head another process has locked. */
+  /** Writes the events and settles them; returns those whose log another process writes to. */
   async #flush(items: QueuedEvent[], wait: boolean): Promise<QueuedEvent[]> {
     const { observer } = this.#deps;
     const started = performance.now();
@@ -211,9 +216,11 @@ export class GroupCommit {
     const { sha, now, plans, partitions, observer } = this.#deps;
     const groups = byTenant(items);
     const keyIds = [...new Set(items.flatMap((item) => item.keyId ?? []))];
-    const heads = await lockHeads(tx, [...groups.keys()], wait);
+    const startedMs = performance.now();
+    const isContended = (id: string) => (this.#contended.get(id) ?? 0) > startedMs;
+    const heads = await takeHeads(tx, [...groups.keys()], wait, isContended);
     const nowMs = now();
-    // After the lock was acquired: a key revoked meanwhile must not record.
+    // After the heads: a key revoked meanwhile must not record, and its revocation is in the log.
     const revoked = keyIds.length > 0 ? await invalidKeyIds(tx, keyIds, nowMs) : new Set<string>();
     const settled = new Map<QueuedEvent, Outcome>();
     const { skipped, beheaded } = await withoutHead(tx, groups, heads, settled);
@@ -230,6 +237,10 @@ export class GroupCommit {
     await partitions.ensure(work, nowMs);
     const outcomes = await appendEvents(tx, sha, work, nowMs);
     for (const [b, batch] of work.entries()) {
+      if (!outcomes[b]) {
+        skipped.push(...batch.items);
+        this.#contended.set(batch.head.tenantId, startedMs + contendedMs);
+      }
       batch.items.forEach((item, i) => {
         const outcome = outcomes[b]?.[i];
         if (outcome) settled.set(item, outcome);

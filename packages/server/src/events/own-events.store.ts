@@ -113,7 +113,8 @@ export function recordOwnWith(deps: OwnEventDeps & { partitions: PartitionKeeper
     const append = async () => {
       const nowMs = deps.now();
       await deps.partitions.ensure([batch], nowMs);
-      await appendEvents(tx, deps.sha, [batch], nowMs);
+      const [appended] = await appendEvents(tx, deps.sha, [batch], nowMs);
+      if (!appended) throw new LogDamaged('a locked log has grown', [tenantId]);
     };
     await tx.query('SAVEPOINT own_event');
     await append().catch(async (error: unknown) => {

@@ -5,13 +5,12 @@ import {
   lateClass,
   type Sha256,
 } from '@indelible/protocol';
-import { appendLogs, keepLate, type LogAppend, type LogHead, planAppend } from '../log/index.ts';
+import { type LogAppend, type LogHead, planAppend, recordLogs } from '../log/index.ts';
 import { int2Array, type TenantTx, uuidArray, type WriterTx } from '../postgres/index.ts';
-import { noteSources } from '../sources/index.ts';
 import { shownFrom } from '../tenants/index.ts';
 import { classOf } from './class-of.ts';
 import { coldEventsById } from './cold.store.ts';
-import { type InsertedRow, insertEvents, storedColumns } from './event-columns.store.ts';
+import { eventColumns, type InsertedRow, storedColumns } from './event-columns.store.ts';
 import { shownSince, type Visibility } from './filter-sql.store.ts';
 import { type PreparedEvent, type StoredEvent, sameContent } from './prepared-event.ts';
 
@@ -39,16 +38,16 @@ export interface TenantBatch {
 }
 
 /**
- * Appends events to their tenants' logs in `tx`, whose heads are locked. Assumes that all ids are
- * new, because most batches repeat none: insert and append travel together, and both are undone if
- * the insert finds a repeated id.
+ * Appends events to their tenants' logs in `tx`. Assumes that all ids are new, because most batches
+ * repeat none: a call inserts and appends, and all are undone if one finds a repeated id. Answers
+ * null for a batch whose head was only read, and has grown since or is locked.
  */
 export async function appendEvents(
   tx: WriterTx,
   sha: Sha256,
   batches: readonly TenantBatch[],
   nowMs: number,
-): Promise<Appended[][]> {
+): Promise<(Appended[] | null)[]> {
   const known = await storedElsewhere(tx, batches, nowMs);
   const saved = tx.query('SAVEPOINT append'); // travels with the insert
   saved.catch(() => {}); // an insert behind it fails as well
@@ -57,20 +56,23 @@ export async function appendEvents(
       head: batch.head,
       events: withoutKnown(batch, known),
     }));
-    const appends = fresh.map(({ head, events }) => planAppend(sha, head, events, nowMs));
-    const rows = fresh.flatMap(({ head, events }, b) => rowsOf(head, events, nowMs, appends[b]));
+    const appends = fresh.map(({ head, events }) => {
+      const append = planAppend(sha, head, events, nowMs);
+      return { ...append, rows: rowsOf(head, events, nowMs, append) };
+    });
     const grown = appends.filter((append) => append.leaves.length > 0);
-    const [inserted] = await Promise.all([insertEvents(tx, rows), appendLogs(tx, grown)]);
-    const isNew = inserted === rows.length;
+    const rowsIn = (own: readonly { rows: InsertedRow[] }[]) => own.flatMap(({ rows }) => rows);
+    const recorded = await recordLogs(tx, grown, (own) => eventColumns(rowsIn(own)));
+    const passed = new Set(recorded.flatMap(({ home, stored }) => (stored === null ? home : [])));
+    const isNew = recorded.every(({ stored }) => stored !== 0);
     const moved = isNew ? await storedElsewhere(tx, fresh.filter(mayMove), nowMs) : null;
-    if (moved?.size === 0) {
-      await keepLateRows(tx, batches, rows);
-      await noteStamps(tx, rows, nowMs);
-      return batches.map((batch, b) => outcomes(batch, known, appends[b]));
-    }
+    if (moved?.size === 0)
+      return batches.map((batch, b) =>
+        passed.has(batch.head.tenantId) ? null : outcomes(batch, known, appends[b]),
+      );
     await saved;
     await tx.query('ROLLBACK TO SAVEPOINT append');
-    const found = moved ?? (await findStored(tx, rows));
+    const found = moved ?? (await findStored(tx, rowsIn(grown)));
     if (found.size === 0) throw new Error('an insert met a conflict that cannot be found');
     for (const [key, stored] of found) known.set(key, stored);
   }
@@ -143,9 +145,8 @@ function rowsOf(
   head: LogHead,
   events: readonly PreparedEvent[],
   nowMs: number,
-  append: LogAppend | undefined,
+  append: LogAppend,
 ): InsertedRow[] {
-  if (!append) return [];
   return events.map((event, index) => ({
     event,
     retentionClass: classOf(head, event, nowMs),
@@ -153,35 +154,8 @@ function rowsOf(
     receivedAtUs: append.receivedUs,
     salts: event.salts,
     erased: null,
+    source: event.context?.includes('"source"') ? contextOf(event).source : undefined,
   }));
-}
-
-/** Heads of tenants with their first late event are told of it. */
-async function keepLateRows(
-  tx: WriterTx,
-  batches: readonly TenantBatch[],
-  rows: readonly InsertedRow[],
-): Promise<void> {
-  const late = rows.filter(({ retentionClass }) => retentionClass === lateClass);
-  if (late.length === 0) return;
-  const tenantIds = new Set(late.map(({ event }) => event.tenantId));
-  const unaware = batches
-    .filter(({ head }) => tenantIds.has(head.tenantId) && !head.otherClasses.includes(lateClass))
-    .map(({ head }) => head.tenantId);
-  if (unaware.length > 0) await keepLate(tx, unaware);
-}
-
-/** Tells the sources of new events; most events have none, which costs nothing. */
-async function noteStamps(
-  tx: WriterTx,
-  rows: readonly InsertedRow[],
-  nowMs: number,
-): Promise<void> {
-  const stamps = rows.flatMap(({ event }) => {
-    const { source } = event.context?.includes('"source"') ? contextOf(event) : {};
-    return source ? [{ tenantId: event.tenantId, source }] : [];
-  });
-  if (stamps.length > 0) await noteSources(tx, stamps, nowMs);
 }
 
 function outcomes(

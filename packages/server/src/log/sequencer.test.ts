@@ -89,7 +89,7 @@ test('however a log is cut into flushes, its frontier, entries and tiles are the
   );
 }, 60_000);
 
-/** What append_log keeps: a completed tile takes its entries out of the tail. */
+/** What record_events keeps: a completed tile takes its entries out of the tail. */
 function storedLog() {
   const tail = new Map<number, Buffer>();
   const tiles: { level: number; index: number; hash: string; data: string }[] = [];

@@ -6,6 +6,7 @@ import {
   callForTenants,
   int2Array,
   int8Array,
+  isSharded,
   type TenantTx,
   uuidArray,
   type WriterTx,
@@ -60,6 +61,36 @@ export class LogDamaged extends AppError {
 }
 
 /**
+ * The heads of a flush, locked as by `lockHeads`. On a cluster a lock is a call of its own for each
+ * tenant: heads that need not be waited for are only read there, and `recordLogs` notices those
+ * that have grown since; except of tenants that `isContended`, which would often have.
+ */
+export async function takeHeads(
+  tx: WriterTx,
+  tenantIds: readonly string[],
+  wait: boolean,
+  isContended: (tenantId: string) => boolean,
+): Promise<LogHead[]> {
+  const isRead = (id: string) => !wait && isSharded(tx) && !isContended(id);
+  const locked = tenantIds.filter((id) => !isRead(id));
+  const heads = await Promise.all([
+    lockHeads(tx, locked, wait),
+    readHeads(tx, tenantIds.filter(isRead)),
+  ]);
+  return heads.flat();
+}
+
+async function readHeads(tx: WriterTx, tenantIds: readonly string[]): Promise<LogHead[]> {
+  if (tenantIds.length === 0) return [];
+  const { rows } = await tx.query<LogHead>({
+    name: 'read-heads',
+    text: `SELECT ${headColumns} FROM log_heads WHERE tenant_id = ANY ($1)`,
+    values: [uuidArray(tenantIds)],
+  });
+  return rows;
+}
+
+/**
  * Locks the heads of these tenants until the transaction ends. Without `wait`, skips heads that
  * another flush has locked; tenants without a log are absent too. Throws `unavailable` while
  * recording is stopped.
@@ -69,21 +100,27 @@ export async function lockHeads(
   tenantIds: readonly string[],
   wait: boolean,
 ): Promise<LogHead[]> {
-  const rounds = tx.query<{ halted: string | null }>({
+  const halted = requireRecording(tx);
+  const heads = callForTenants<string, LogHead>(tx, tenantIds, String, (home, own) => ({
+    name: 'lock-heads',
+    text: `SELECT ${headColumns} FROM lock_heads($1, $2, $3)`,
+    values: [home, uuidArray(own), wait],
+  }));
+  const [locked] = await Promise.all([heads, halted]);
+  return locked;
+}
+
+const headColumns = `tenant_id AS "tenantId", size, frontier, last_received_us AS "lastReceivedUs",
+  retention_class AS "retentionClass", other_classes AS "otherClasses",
+  closed_at IS NOT NULL AS "isClosed"`;
+
+/** Asked before the heads: behind a failed lock it would have no answer. */
+async function requireRecording(tx: WriterTx): Promise<void> {
+  const { rows } = await tx.query<{ halted: string | null }>({
     name: 'is-halted',
     text: 'SELECT halted FROM log_rounds',
   });
-  const heads = callForTenants<string, LogHead>(tx, tenantIds, String, (home, own) => ({
-    name: 'lock-heads',
-    text: `SELECT tenant_id AS "tenantId", size, frontier, last_received_us AS "lastReceivedUs",
-             retention_class AS "retentionClass", other_classes AS "otherClasses",
-             closed_at IS NOT NULL AS "isClosed"
-           FROM lock_heads($1, $2, $3)`,
-    values: [home, uuidArray(own), wait],
-  }));
-  const [{ rows }, locked] = await Promise.all([rounds, heads]);
   if (rows[0]?.halted != null) throw logIsHalted();
-  return locked;
 }
 
 /**
@@ -125,51 +162,65 @@ export async function openLog(
   await tx.query('SELECT attach_owed($1, $2)', [rows[0]?.former, retentionClass]);
 }
 
-/** From now on reads of these tenants include late events. Their heads are locked. */
-export async function keepLate(tx: WriterTx, tenantIds: readonly string[]): Promise<void> {
-  await callForTenants(tx, tenantIds, String, (home, own) => ({
-    text: 'SELECT keep_late($1, $2)',
-    values: [home, uuidArray(own)],
-  }));
-}
-
 /**
- * Writes tail, tiles and heads in one round trip; fails completely if any head has changed. Throws
- * LogDamaged if the next entries of a log already exist: they are computed here, so a refused value
- * or key (SQLSTATE 22, 23) is never the event's fault.
+ * Writes tail, tiles and heads, and what `columnsOf` gives `record_events` besides, in one call;
+ * fails completely if a locked head has changed. Answers for each call how many events were stored:
+ * 0 if one of their ids exists, null if the head, which was only read, has grown or is locked.
+ * Throws LogDamaged if the next entries of a log already exist: they are computed here, so a
+ * refused value or key is never the event's fault.
  */
-export async function appendLogs(tx: WriterTx, appends: readonly LogAppend[]): Promise<void> {
-  const tenantOf = ({ head }: LogAppend) => head.tenantId;
-  await callForTenants(tx, appends, tenantOf, appendOf).catch((error: unknown) => {
-    if (!/^2[23]/.test(stateOf(error))) throw error;
-    const finding = 'a log has entries behind its end, or lacks entries of its tail';
-    throw new LogDamaged(finding, appends.map(tenantOf));
+export async function recordLogs<Append extends LogAppend>(
+  tx: WriterTx,
+  appends: readonly Append[],
+  columnsOf: (appends: readonly Append[]) => Buffer[],
+): Promise<Recorded[]> {
+  const call = (home: string, own: readonly Append[]) => recordOf(home, own, columnsOf(own));
+  return callForTenants<Append, Recorded>(tx, appends, tenantOf, call).catch((error: unknown) => {
+    if (stateOf(error) !== 'IND03') throw error;
+    throw new LogDamaged(errorText(error), appends.map(tenantOf));
   });
 }
 
-function appendOf(home: string, appends: readonly LogAppend[]) {
+/** The same without events, to heads that are locked. */
+export async function appendLogs(tx: WriterTx, appends: readonly LogAppend[]): Promise<void> {
+  const recorded = await recordLogs(tx, appends, () => []);
+  if (recorded.some(({ stored }) => stored === null)) throw new Error('a log head is not locked');
+}
+
+export interface Recorded {
+  home: string;
+  stored: number | null;
+}
+
+const tenantOf = ({ head }: LogAppend) => head.tenantId;
+
+/** The call of `record_events`; `columns` are those of its parameters that have a default. */
+export function recordOf(home: string, appends: readonly LogAppend[], columns: readonly Buffer[]) {
   const of = <T>(pick: (append: LogAppend) => T) => appends.map(pick);
   const tail = appends.flatMap((a) => a.tail.map((t) => ({ ...t, tenantId: a.head.tenantId })));
   const tiles = appends.flatMap((a) => a.tiles.map((t) => ({ ...t, tenantId: a.head.tenantId })));
+  const values = [
+    home,
+    uuidArray(appends.map(tenantOf)),
+    int8Array(of((a) => a.head.size)),
+    int8Array(of((a) => a.newSize)),
+    byteaArray(of((a) => a.frontier)),
+    int8Array(of((a) => a.receivedUs)),
+    uuidArray(tail.map((t) => t.tenantId)),
+    int8Array(tail.map((t) => t.sequence)),
+    byteaArray(tail.map((t) => t.entry)),
+    uuidArray(tiles.map((t) => t.tenantId)),
+    int2Array(tiles.map((t) => t.level)),
+    int8Array(tiles.map((t) => t.index)),
+    byteaArray(tiles.map((t) => t.hash)),
+    byteaArray(tiles.map((t) => t.rest)),
+    ...columns,
+  ];
+  const parameters = values.map((_, at) => `$${at + 1}`).join(', ');
   return {
-    name: 'append-logs',
-    text: 'SELECT append_log($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)',
-    values: [
-      home,
-      uuidArray(of((a) => a.head.tenantId)),
-      int8Array(of((a) => a.head.size)),
-      int8Array(of((a) => a.newSize)),
-      byteaArray(of((a) => a.frontier)),
-      int8Array(of((a) => a.receivedUs)),
-      uuidArray(tail.map((t) => t.tenantId)),
-      int8Array(tail.map((t) => t.sequence)),
-      byteaArray(tail.map((t) => t.entry)),
-      uuidArray(tiles.map((t) => t.tenantId)),
-      int2Array(tiles.map((t) => t.level)),
-      int8Array(tiles.map((t) => t.index)),
-      byteaArray(tiles.map((t) => t.hash)),
-      byteaArray(tiles.map((t) => t.rest)),
-    ],
+    name: `record-events-${values.length}`,
+    text: `SELECT $1::uuid AS home, stored FROM record_events(${parameters}) AS stored`,
+    values,
   };
 }
 
@@ -177,6 +228,8 @@ function appendOf(home: string, appends: readonly LogAppend[]) {
 function stateOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
+
+const errorText = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 /** Size of the tenant's log: the next event's sequence. */
 export async function logSize(tx: TenantTx): Promise<number> {

@@ -109,14 +109,20 @@ async function distributeTable(tx: WriterTx, table: string, shards: number): Pro
 /**
  * What takes a tenant first and is STRICT runs on the node of that tenant. There the session has no
  * time limits of the service: without one of its own, a locked log would use up the statement's.
+ * What it calls takes several tenants first, and is made on the nodes before.
  */
 async function distributeFunctions(owner: OwnerSession): Promise<void> {
-  const { rows } = await owner.query<{ name: string; tenant: string }>(
-    `SELECT oid::regprocedure::text AS name, proargnames[1] AS tenant
-     FROM pg_proc WHERE pronamespace = 'indelible'::regnamespace AND proisstrict
-       AND proargnames[1] IN ('home', 'tenant') AND proname <> 'rewind_readers'`,
+  const { rows } = await owner.query<{ name: string; tenant: string | null }>(
+    `SELECT oid::regprocedure::text AS name, nullif(proargnames[1], 'tenants') AS tenant
+     FROM pg_proc WHERE pronamespace = 'indelible'::regnamespace AND proname <> 'rewind_readers'
+       AND (proisstrict AND proargnames[1] IN ('home', 'tenant') OR proargnames[1] = 'tenants')
+     ORDER BY tenant NULLS FIRST`,
   );
   for (const { name, tenant } of rows) {
+    if (tenant === null) {
+      await owner.query('SELECT create_distributed_function($1)', [name]);
+      continue;
+    }
     await owner.query(`ALTER FUNCTION ${name} SET lock_timeout = ${lockTimeoutMs}`);
     await owner.query(
       "SELECT create_distributed_function($1, $2, colocate_with := 'log_heads', force_delegation := true)",

@@ -19,6 +19,7 @@ const durably = (isLocal: boolean) =>
 /**
  * With 150 partitions planning takes ten times as long as reading; only Citus, which must know the
  * tenant to find its node, plans every call. Citus hands on SET LOCAL, and so row-level security.
+ * With one connection to each node a flush is one transaction there, however long its reads take.
  *
  * Throws if the connection lacks its role, which a pooler may have dropped: it must not serve.
  */
@@ -26,7 +27,8 @@ export async function prepareSession(client: pg.ClientBase, role: string): Promi
   const { rows } = await client.query<{ role: string; cluster: boolean }>(
     `SELECT current_user AS role, e.cluster,
        set_config('plan_cache_mode', 'force_' || CASE WHEN e.cluster THEN 'custom' ELSE 'generic' END || '_plan', false),
-       set_config('citus.propagate_set_commands', 'local', false), ${durably(false)}
+       set_config('citus.propagate_set_commands', 'local', false),
+       set_config('citus.max_adaptive_executor_pool_size', '1', false), ${durably(false)}
      FROM (SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS cluster) AS e`,
   );
   if (rows[0]?.role !== role) {
@@ -105,6 +107,9 @@ export function createNodeGroups(db: Pick<pg.Pool, 'query'>) {
   };
 }
 
+/** Whether a session of a pool is one of a cluster. */
+export const isSharded = (session: pg.ClientBase): boolean => onCluster.has(session);
+
 /** One plan for all calls of the transaction's statements, except on a cluster. */
 export async function planOnce(tx: Pick<pg.ClientBase, 'query'>): Promise<void> {
   if (!(await isCluster(tx))) await tx.query('SET LOCAL plan_cache_mode = force_generic_plan');
@@ -120,7 +125,7 @@ export async function callForTenants<Item, Row extends pg.QueryResultRow>(
   tenantOf: (item: Item) => string,
   call: (home: string, items: readonly Item[]) => pg.QueryConfig,
 ): Promise<Row[]> {
-  const groups = onCluster.has(tx)
+  const groups = isSharded(tx)
     ? [...Map.groupBy(items, tenantOf).entries()].sort(([one], [other]) => (one < other ? -1 : 1))
     : items.slice(0, 1).map((first) => [tenantOf(first), items] as const);
   const answers = await Promise.all(groups.map(([home, part]) => tx.query<Row>(call(home, part))));

@@ -24,7 +24,7 @@ const frontierOf = (size: number) =>
   Buffer.alloc(32 * size.toString(2).replaceAll('0', '').length, 1);
 const entry = Buffer.alloc(60, 2);
 
-/** What append_log answers to one entry more, with these changes to the arguments. */
+/** What record_events answers to one entry more, with these changes to the arguments. */
 async function append(
   change: (honest: {
     size: number;
@@ -45,7 +45,7 @@ async function append(
     Array.isArray(given.tenants) ? given.tenants.map(() => value) : value;
   return attempt(
     'indelible_writer',
-    'SELECT append_log($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)',
+    'SELECT record_events($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)',
     [
       tenant.id,
       given.tenants,
@@ -65,10 +65,10 @@ async function append(
   );
 }
 
-/** A constraint, or the function's own refusal, whichever comes first. */
-const refused = /^(235\d\d|55000)$/;
+/** A damaged log, or an append that does not fit, whichever is found first. */
+const refused = /^(IND03|55000)$/;
 
-test('append_log takes what follows the head, and nothing else', async () => {
+test('record_events takes what follows the head, and nothing else', async () => {
   expect(await append(() => ({}))).toBe('done');
   const moved = '55000';
   expect(await append(({ size }) => ({ old: size - 1 })), 'a fork').toBe(moved);
@@ -89,8 +89,8 @@ test('append_log takes what follows the head, and nothing else', async () => {
   expect(await append(({ size }) => ({ sequence: size - 1 })), 'an overwritten entry').toMatch(
     refused,
   );
-  expect(await append(() => ({ frontier: Buffer.alloc(31) })), 'half a hash').toBe('23514');
-  expect(await append(() => ({ frontier: frontierOf(2 ** 20 - 1) })), 'another tree').toBe('23514');
+  expect(await append(() => ({ frontier: Buffer.alloc(31) })), 'half a hash').toBe('IND03');
+  expect(await append(() => ({ frontier: frontierOf(2 ** 20 - 1) })), 'another tree').toBe('IND03');
   expect(await append(() => ({ old: null })), 'nothing for a size').toBe(moved);
   const before = await head();
   await append(() => ({ tenants: null }));
@@ -101,7 +101,7 @@ test('a tile that exists cannot be written again, nor one made of fewer entries'
   const tile = async (level: number, index: number, rest: Buffer) =>
     attempt(
       'indelible_writer',
-      "SELECT append_log($1, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', $2, $3, $4, $5, $6)",
+      "SELECT record_events($1, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', $2, $3, $4, $5, $6)",
       [tenant.id, [tenant.id], [level], [index], [Buffer.alloc(32)], [rest]],
     );
   expect(await tile(0, 0, Buffer.alloc(256 * 60))).toMatch(refused);
@@ -161,13 +161,13 @@ test('a writer makes no partition for what no plan keeps', async () => {
   }
 });
 
-test('append_log takes exactly what the log grows by: no hole, no tile before its time, nothing of another log', async () => {
+test('record_events takes exactly what the log grows by: no hole, no tile before its time, nothing of another log', async () => {
   const moved = '55000';
   const { size } = await head();
   expect(await append(() => ({ next: size + 2 })), 'a hole at the end').toBe(moved);
   expect(await append(() => ({ next: size + 2, sequence: size + 1 })), 'a hole').toBe(moved);
   expect(await append(() => ({ next: (size >> 8) * 256 + 256 })), 'a tile left out').toBe(moved);
-  const text = 'SELECT append_log($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)';
+  const text = 'SELECT record_events($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)';
   const none = [[], [], [], [], []];
   const entryOnly = [tenant.id, ...none, [tenant.id], [size], [entry], ...none];
   expect(await attempt('indelible_writer', text, entryOnly), 'an entry without a head').toBe(moved);

@@ -29,7 +29,7 @@ export { isPostmaster, readPostmasterPid } from './embedded/postmaster-pid.ts';
 export { embeddedFolder, runningServerUrl } from './embedded/running-server.ts';
 export { readOrCreateSecretFile, readSecretFile, syncFolder } from './embedded/secret-file.ts';
 export { startEmbeddedPostgres } from './embedded-postgres.ts';
-export { callForTenants, createNodeGroups, isCluster, planOnce } from './engine.ts';
+export { callForTenants, createNodeGroups, isCluster, isSharded, planOnce } from './engine.ts';
 export { daysAheadMin, pendingMigrations } from './migrate.ts';
 export {
   boolArray,

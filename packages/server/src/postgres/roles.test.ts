@@ -63,8 +63,8 @@ test.each(roles)(
       'CREATE SCHEMA mine',
       'CREATE VIEW mine AS SELECT 1',
       "CREATE FUNCTION mine() RETURNS int LANGUAGE sql AS 'SELECT 1'",
-      'DROP FUNCTION lock_heads(uuid[], boolean)',
-      'ALTER FUNCTION lock_heads(uuid[], boolean) SECURITY INVOKER',
+      'DROP FUNCTION lock_heads(uuid, uuid[], boolean)',
+      'ALTER FUNCTION lock_heads(uuid, uuid[], boolean) SECURITY INVOKER',
       'DROP SCHEMA indelible CASCADE',
       'DROP POLICY tenant_only ON audit_events',
       'ALTER ROLE indelible_reader BYPASSRLS',
@@ -114,7 +114,7 @@ test('the reader cannot read the installation key', async () => {
 });
 
 test.each(['indelible_writer', 'login'] as const)(
-  'the role %s grows logs by append_log alone, and cannot overwrite while inserting',
+  'the role %s grows logs by record_events alone, and cannot overwrite while inserting',
   async (role) => {
     const forbidden = inserts.filter(([table]) => /^(log_|installation|migrations)/.test(table));
     for (const [, sql] of forbidden) expect(await attempt(role, sql), sql).toBe(denied);

@@ -367,13 +367,13 @@ test('a sign-in that cannot be recorded does not happen, and the link still work
   const token = await tokenFor();
   const visitor = await signedIn();
   const kept = visitor.cookie;
-  await service.owner.query('REVOKE EXECUTE ON FUNCTION insert_events FROM indelible_writer');
+  await service.owner.query('REVOKE EXECUTE ON FUNCTION record_events FROM indelible_writer');
   try {
     const answer = await visitor.signIn({ token });
     expect(answer.status).toBeGreaterThanOrEqual(500);
     expect(answer.headers).not.toHaveProperty('set-cookie');
   } finally {
-    await service.owner.query('GRANT EXECUTE ON FUNCTION insert_events TO indelible_writer');
+    await service.owner.query('GRANT EXECUTE ON FUNCTION record_events TO indelible_writer');
   }
   expect(visitor.cookie).toBe(kept);
   expect(await statusOf(visitor)).toBe(200);

@@ -234,12 +234,12 @@ test('an operator whose token names no e-mail address is recorded without one', 
 
 test('while the read of a session cannot be recorded, nothing is shown', async () => {
   const { visitor } = await ways.jwt();
-  await service.owner.query('REVOKE EXECUTE ON FUNCTION insert_events FROM indelible_writer');
+  await service.owner.query('REVOKE EXECUTE ON FUNCTION record_events FROM indelible_writer');
   try {
     const answer = await visitor.call({ url: '/api/audit-logs' });
     expect(codeOf(answer)).toEqual([503, 'unavailable']);
     expect(answer.text).not.toContain('evt_audit_');
   } finally {
-    await service.owner.query('GRANT EXECUTE ON FUNCTION insert_events TO indelible_writer');
+    await service.owner.query('GRANT EXECUTE ON FUNCTION record_events TO indelible_writer');
   }
 });

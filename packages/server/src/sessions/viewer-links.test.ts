@@ -177,13 +177,13 @@ test("an operator's link that cannot be recorded is not made", async () => {
     return rows[0].count;
   };
   const before = await count();
-  await service.owner.query('REVOKE EXECUTE ON FUNCTION insert_events FROM indelible_writer');
+  await service.owner.query('REVOKE EXECUTE ON FUNCTION record_events FROM indelible_writer');
   try {
     const answer = await makeLink({ actor: operator, reason: 'x' });
     expect(answer.status).toBeGreaterThanOrEqual(500);
     expect(answer.text).not.toContain('/enter#');
   } finally {
-    await service.owner.query('GRANT EXECUTE ON FUNCTION insert_events TO indelible_writer');
+    await service.owner.query('GRANT EXECUTE ON FUNCTION record_events TO indelible_writer');
   }
   expect(await count()).toBe(before);
 });

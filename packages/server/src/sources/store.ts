@@ -1,37 +1,4 @@
-import {
-  callForTenants,
-  int8Array,
-  type TenantTx,
-  textArray,
-  uuidArray,
-  type WriterTx,
-} from '../postgres/index.ts';
-
-/** The number that a recorder or outbox has given to an event. */
-export interface Stamp {
-  tenantId: string;
-  source: { id: string; sequence: number };
-}
-
-/** Takes the stamps of recorded events. The heads of their logs are locked. */
-export async function noteSources(
-  tx: WriterTx,
-  stamps: readonly Stamp[],
-  nowMs: number,
-): Promise<void> {
-  const tenantOf = ({ tenantId }: Stamp) => tenantId;
-  await callForTenants(tx, stamps, tenantOf, (home, own) => ({
-    name: 'note-sources',
-    text: 'SELECT note_sources($1, $2, $3, $4, $5)',
-    values: [
-      home,
-      uuidArray(own.map(tenantOf)),
-      textArray(own.map(({ source }) => source.id)),
-      int8Array(own.map(({ source }) => source.sequence)),
-      new Date(nowMs),
-    ],
-  }));
-}
+import type { TenantTx, WriterTx } from '../postgres/index.ts';
 
 /** A source as the tenant sees it. */
 export interface Source {

@@ -16,7 +16,10 @@ export function clusterNodes(): string[] {
 
 const login = 'indelible_test';
 
-/** Makes the database `template` on every node, distributed; test databases are clones of it. */
+/**
+ * Makes the database `template` on every node, distributed; test databases are clones of it. It has
+ * no Citus when it is migrated: what Citus would then copy by itself is left to `distribute`.
+ */
 export async function setUpCluster(
   project: TestProject,
   coordinator: string,
@@ -29,17 +32,18 @@ export async function setUpCluster(
       await node.query('DROP DATABASE IF EXISTS template WITH (FORCE)');
       await node.query('CREATE DATABASE template');
     });
-    await on(template(url), (node) => node.query('CREATE EXTENSION citus'));
   }
+  const serving = new URL(coordinator);
+  [serving.username, serving.password] = [login, login];
+  await migrate(template(coordinator), template(serving.href), { daysAhead: 3 });
+  for (const url of clusterNodes())
+    await on(template(url), (node) => node.query('CREATE EXTENSION citus'));
   await on(template(coordinator), async (client) => {
     const [own, ...workers] = clusterNodes().map((url) => new URL(url));
     const address = (url: URL | undefined) => [url?.hostname, Number(url?.port || 5432)];
     await client.query('SELECT citus_set_coordinator_host($1, $2)', address(own));
     for (const url of workers) await client.query('SELECT citus_add_node($1, $2)', address(url));
   });
-  const serving = new URL(coordinator);
-  [serving.username, serving.password] = [login, login];
-  await migrate(template(coordinator), template(serving.href), { daysAhead: 3 });
   await withOwnerSession(template(coordinator), (owner) => distribute(owner, 4, () => {}));
   project.provide('postgres', { ownerUrl: coordinator, servingUrl: serving.href });
   return async () => {};
