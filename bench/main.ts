@@ -33,7 +33,7 @@ interface Bench {
 }
 
 const benches: Record<string, Bench> = {
-  verify: { run: benchVerify, count: 200_000, smoke: 600 },
+  verify: { run: benchVerify, count: 500_000, smoke: 600 },
   record: { run: benchRecord, count: 50, seconds: 8, smoke: 2 },
   recorder: { run: benchRecorder, count: 100_000, smoke: 200 },
   outbox: { run: benchOutbox, count: 100_000, smoke: 200 },
