@@ -25,13 +25,7 @@ import {
 import { coldRepeats } from './cold-repeats.store.ts';
 import { isMissingPartition, type PartitionKeeper } from './partitions.ts';
 import type { PreparedEvent } from './prepared-event.ts';
-import {
-  byTenant,
-  flushEventsMax,
-  type Outcome,
-  type QueuedEvent,
-  RecordQueue,
-} from './record-queue.ts';
+import { byTenant, type Outcome, type QueuedEvent, RecordQueue } from './record-queue.ts';
 import { appendEvents, shownRepeats, type TenantBatch } from './store.ts';
 
 /** Observes flushes; the metrics endpoint implements it. */
@@ -58,6 +52,9 @@ const slotWaitMsMax = 4_000;
 
 /** How long heads that other processes moved are locked before they are used, on a cluster. */
 const contendedMs = 60_000;
+
+/** Events waiting or being written at once; few callers never reach them. */
+const busyEvents = 16;
 
 /** Calls of a tenant that wait for room in the queue. */
 const waitingMax = 1_000;
@@ -131,9 +128,9 @@ export class GroupCommit {
     return { events: this.#events, bytes: this.#room.taken };
   }
 
-  /** Whether there are more events than one flush takes. */
+  /** Whether many callers record at once, so that work that can wait should. */
   isBusy(): boolean {
-    return this.#events > flushEventsMax;
+    return this.#events > busyEvents;
   }
 
   /** Resolves when every accepted event is written or refused. */

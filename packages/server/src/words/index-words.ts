@@ -22,15 +22,15 @@ import {
   type WordBlock,
 } from './word-block.ts';
 
-/** In one transaction. */
-const entriesAtOnce = 16 * smallEntries;
-
-/** So many entries of a tenant may wait while recording is busy: searches read them themselves. */
-export const lagMax = 32 * smallEntries;
+/**
+ * In one transaction. So many entries of a tenant may wait while recording is busy: searches read
+ * them themselves.
+ */
+export const entriesAtOnce = 16 * smallEntries;
 
 /**
  * Puts the words of new entries into blocks, until there is nothing to do. While recording is busy,
- * gives it the processor: only tenants behind by `lagMax` are continued. A crash costs the
+ * gives it the processor: only tenants behind by `entriesAtOnce` are continued. A crash costs the
  * transaction of the moment; the next run continues.
  */
 export async function indexWords(
@@ -40,7 +40,7 @@ export async function indexWords(
 ): Promise<boolean> {
   for (;;) {
     const wasBusy = isRecordingBusy();
-    const tenants = await tenantsToIndex(db.background, wasBusy ? lagMax : smallEntries);
+    const tenants = await tenantsToIndex(db.background, wasBusy ? entriesAtOnce : smallEntries);
     let isIdle = true;
     for (const tenantId of tenants) {
       if (stopping.aborted) return true;

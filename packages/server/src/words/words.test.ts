@@ -7,7 +7,7 @@ import { growLog } from '../testing/grow-log.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { change, day, eventAt, run, runTwice } from '../testing/retention-setup.ts';
 import { eventOf, type TestService, testService } from '../testing/service.ts';
-import { indexWords, lagMax } from './index-words.ts';
+import { entriesAtOnce, indexWords } from './index-words.ts';
 import { largeEntries, listsOf } from './word-block.ts';
 import { decodeLists, encodeLists, listOf } from './word-lists.ts';
 
@@ -212,10 +212,10 @@ test('while recording is busy, words wait, up to a number of entries', async () 
   const events = [named('Octopus'), ...poolEvents(300, service.clock.now, 20)];
   await recordAll(service, tenant.key, events);
   expect(await indexed(true)).toBe(0);
-  await growLog(service, tenant.id, lagMax);
-  expect(await indexed(true)).toBe(4_096);
+  await growLog(service, tenant.id, entriesAtOnce + 300);
+  expect(await indexed(true)).toBe(entriesAtOnce);
   expect(await found('octopus')).toEqual(['Octopus']);
-  expect(await indexed(false)).toBe(lagMax);
+  expect(await indexed(false)).toBe(entriesAtOnce + 256);
   expect(await found('octopus')).toEqual(['Octopus']);
 });
 
