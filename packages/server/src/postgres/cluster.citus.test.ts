@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import { diagnoseDatabase } from '../operations/doctor-database.ts';
-import { clusterNodes } from '../testing/cluster.ts';
+import { clusterNodes, on } from '../testing/cluster.ts';
 import { databaseUrl } from '../testing/global-setup.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { nthEvent, serviceOn, type TestService, testService } from '../testing/service.ts';
@@ -84,6 +84,43 @@ test('a large tenant gets a shard of its own while it records', async () => {
   expect(await stored(id)).toBe(acknowledged);
   await expectLogIntact(service, id);
 });
+
+/** How many shards of logs are on each node, by its port. */
+async function shardsByPort(): Promise<Map<number, number>> {
+  const { rows } = await service.owner.query<{ port: number; count: number }>(
+    `SELECT nodeport AS port, count(*)::int AS count FROM citus_shards
+     WHERE table_name = 'log_heads'::regclass GROUP BY nodeport`,
+  );
+  return new Map(rows.map(({ port, count }) => [port, count]));
+}
+
+test('a node leaves and a new one joins while tenants record: nothing is lost, and nothing stored twice', async () => {
+  const leaver = workers.at(-1) ?? '';
+  const node = [new URL(leaver).hostname, Number(new URL(leaver).port)];
+  const tenants = await Promise.all(Array.from({ length: 8 }, () => service.tenant()));
+  const stops = tenants.map(({ key }) => recordWhile(service, key));
+
+  await service.owner.query("SELECT citus_drain_node($1, $2, 'force_logical')", node);
+  await service.owner.query('SELECT citus_remove_node($1, $2)', node);
+  expect((await shardsByPort()).get(Number(node[1]))).toBeUndefined();
+  // What joins is an empty database with the extension.
+  await on(leaver, async (client) => {
+    await client.query(`DROP DATABASE ${database} WITH (FORCE)`);
+    await client.query(`CREATE DATABASE ${database}`);
+  });
+  await on(databaseUrl(leaver, database), (client) => client.query('CREATE EXTENSION citus'));
+  await service.owner.query('SELECT citus_add_node($1, $2)', node);
+  await service.owner.query(
+    "SELECT rebalance_table_shards(shard_transfer_mode => 'force_logical')",
+  );
+  expect((await shardsByPort()).get(Number(node[1]))).toBeGreaterThan(0);
+
+  const acknowledged = await Promise.all(stops.map((stop) => stop()));
+  for (const [n, { id }] of tenants.entries()) {
+    expect(await stored(id)).toBe(acknowledged[n]);
+    await expectLogIntact(service, id);
+  }
+}, 300_000);
 
 async function newTable(name: string): Promise<void> {
   await service.owner.query(`CREATE TABLE ${name} (tenant_id uuid PRIMARY KEY)`);

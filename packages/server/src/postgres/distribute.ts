@@ -45,6 +45,7 @@ async function requireCluster(owner: OwnerSession): Promise<void> {
   if (major === 0) throw new Error('the database has no extension citus: it stays one PostgreSQL');
   if (major < 13 || (major === 13 && minor < 1))
     throw new Error(`Citus 13.1 or later is needed; this one is ${rows[0]?.version}`);
+  await makeRolesOnNodes(owner);
   const nodes = await owner.query<{ name: string; prepared: string }>(
     `SELECT nodename || ':' || nodeport AS name, result AS prepared
      FROM run_command_on_workers('SHOW max_prepared_transactions')
@@ -56,6 +57,26 @@ async function requireCluster(owner: OwnerSession): Promise<void> {
     if (!(Number(prepared) > 0))
       throw new Error(`max_prepared_transactions of ${name} is ${prepared}: set it above 0`);
   }
+}
+
+/**
+ * Roles that were made before the database had Citus are on the coordinator alone: there their
+ * members are known, whose logins are made on each node by the operator.
+ */
+async function makeRolesOnNodes(owner: OwnerSession): Promise<void> {
+  await owner.query('SET ROLE NONE'); // to the login: the owner of tables may make no roles
+  const { rows } = await owner.query<{ node: string; result: string }>(
+    `SELECT nodename || ':' || nodeport AS node, result FROM (
+       SELECT string_agg(format(
+           'IF to_regrole(%1$L) IS NULL THEN CREATE ROLE %2$I LOGIN; END IF;', quote_ident(rolname), rolname
+         ) || coalesce((SELECT string_agg(format('GRANT %I TO %I;', rolname, pg_get_userbyid(member)), '')
+           FROM pg_auth_members WHERE roleid = r.oid), ''), '') AS sql
+       FROM pg_roles r WHERE rolname IN ('indelible_owner', 'indelible_writer', 'indelible_reader')
+     ) roles, run_command_on_workers(format('DO %L',
+       'BEGIN SET LOCAL citus.enable_create_role_propagation = off; ' || sql || ' END')) WHERE NOT success`,
+  );
+  await owner.query('SET ROLE indelible_owner');
+  if (rows[0]) throw new Error(`${rows[0].node} lacks the roles of the service: ${rows[0].result}`);
 }
 
 /**
