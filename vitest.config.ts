@@ -18,12 +18,13 @@ const deploy = ['deploy/**/*.deploy.test.ts'];
 
 /** The server's tests, and what needs a cluster: `npm run test:citus`. */
 const cluster = ['packages/server/src/**/*.citus.test.ts'];
-const citus = ['packages/server/src/**/*.test.ts'];
+const citus = ['packages/server/src/**/*.test.ts', 'nemesis/**/*.test.ts'];
 
 /** Their subject is a plain or the embedded PostgreSQL, or a detachment that Citus has not. */
 const plain = [
   'packages/server/src/postgres/{embedded*,distribute,upgrade*}.test.ts',
   'packages/server/src/retention/{detach-pending,salts-constraint}.test.ts',
+  'packages/**/*.{nemesis,compat}.test.ts',
 ];
 
 /**
@@ -62,7 +63,7 @@ export default defineConfig(({ mode }) => ({
     include: tiers[mode] ?? ['{packages,examples,e2e,locales,deploy}/**/*.test.ts', '*.test.ts'],
     exclude: [
       ...configDefaults.exclude,
-      ...(mode in tiers && mode !== 'citus' ? [] : [...compat, ...nemesis, ...deploy]),
+      ...(mode in tiers ? [] : [...compat, ...nemesis, ...deploy]),
       ...(mode === 'citus' ? plain : cluster),
       ...(mode === 'fast' ? slow : []),
     ],

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { reopenLog } from '../packages/server/src/operations/reopen.command.ts';
-import { endServer, serverPid } from '../packages/server/src/testing/embedded-postgres-service.ts';
 import type { CommitFault } from '../packages/server/src/testing/postgres-proxy.ts';
 import type { Installation, Member } from './installation.ts';
 
@@ -60,7 +59,7 @@ export const faults: Readonly<Record<string, Fault>> = {
     process.kill(pid, 'SIGCONT');
   },
   'kill PostgreSQL': async ({ installation }) => {
-    await endServer(installation.dataDir, 'SIGKILL');
+    await installation.postgres.crash();
   },
   'cut a process off': async (attack) => {
     const { proxy } = someMember(attack);
@@ -102,8 +101,9 @@ export const faults: Readonly<Record<string, Fault>> = {
     );
   },
   'fill the disk of PostgreSQL': async ({ installation, random }) => {
-    const pid = serverPid(installation.dataDir);
-    if (pid === undefined) throw new Error('PostgreSQL is not running');
+    const servers = await installation.postgres.servers();
+    if (servers.length === 0) throw new Error('PostgreSQL is not running');
+    const pid = random.of(servers);
     await withFullDisk([pid, ...childrenOf(pid)], random.between(500, 3_000));
   },
   'restore a backup': restoreBackup,

@@ -5,16 +5,12 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type pg from 'pg';
 import { newSigningKey } from '../packages/server/src/crypto/signer.ts';
-import {
-  type EmbeddedPostgres,
-  startEmbeddedPostgres,
-} from '../packages/server/src/postgres/embedded-postgres.ts';
-import { migrate } from '../packages/server/src/postgres/migrate.ts';
 import { Backups } from '../packages/server/src/testing/backup.ts';
 import { Ledger, Load } from '../packages/server/src/testing/load.ts';
 import { PostgresProxy } from '../packages/server/src/testing/postgres-proxy.ts';
 import { RunningService } from '../packages/server/src/testing/running-service.ts';
 import { platformKey } from '../packages/server/src/testing/service.ts';
+import { type Ground, openGround } from './ground.ts';
 
 const producersEach = 8;
 
@@ -73,8 +69,7 @@ export class Member {
 /** Several processes of the service on one PostgreSQL and one object store, all of them real. */
 export interface Installation {
   members: readonly Member[];
-  /** Of the embedded PostgreSQL. */
-  dataDir: string;
+  postgres: Ground;
   /** Folder of the object store. */
   store: string;
   /** What `indelible` commands of this installation have as their environment. */
@@ -90,10 +85,8 @@ export async function startInstallation(processes: number, tenants: number): Pro
   const place = mkdtempSync(join(tmpdir(), 'indelible-nemesis-'));
   // As root PostgreSQL runs under another account, which must be able to pass through.
   chmodSync(place, 0o711);
-  const dataDir = join(place, 'postgresql');
-  const postgres = await startEmbeddedPostgres({ dataDir, log: () => {} });
+  const postgres = await openGround(place);
   const { ownerUrl, servingUrl } = postgres;
-  await migrate(ownerUrl, servingUrl);
   const store = join(place, 'objects');
   const env = environment(place, store, postgres);
   const members = await Promise.all(
@@ -101,7 +94,7 @@ export async function startInstallation(processes: number, tenants: number): Pro
   );
   const backups = new Backups({ ownerUrl });
   return {
-    ...{ members, dataDir, store, env, backups },
+    ...{ members, postgres, store, env, backups },
     owner: () => backups.owner(),
     tenantIds: await newTenants(members[0], tenants),
     close: async () => {
@@ -115,7 +108,7 @@ export async function startInstallation(processes: number, tenants: number): Pro
   };
 }
 
-function environment(place: string, store: string, { ownerUrl, servingUrl }: EmbeddedPostgres) {
+function environment(place: string, store: string, { ownerUrl, servingUrl }: Ground) {
   const SIGNING_KEY_FILE = join(place, 'signing-key.pem');
   writeFileSync(SIGNING_KEY_FILE, newSigningKey(), { mode: 0o600 });
   return {

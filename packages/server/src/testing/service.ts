@@ -78,10 +78,7 @@ export async function testService(
   poolSize = 6,
   from = migrated,
 ): Promise<TestService> {
-  const { ownerUrl, servingUrl } = provided('postgres');
-  const name = `test_${randomBytes(6).toString('hex')}`;
-  await clone(ownerUrl, from.database, name);
-  const urls = { ownerUrl: databaseUrl(ownerUrl, name), servingUrl: databaseUrl(servingUrl, name) };
+  const { name, drop, ...urls } = await cloneTemplate(from.database);
   const owner = new pg.Client({
     connectionString: urls.ownerUrl,
     options: '-c search_path=indelible',
@@ -113,7 +110,7 @@ export async function testService(
     keep,
     close: async () => {
       await keep();
-      await drop(ownerUrl, name);
+      await drop();
       await rm(dataDir, { recursive: true, force: true });
     },
   };
@@ -225,6 +222,19 @@ async function makeTenant(
   return { id, key: body.key };
 }
 
+/** A new database with the content of another, on all nodes. */
+export async function cloneTemplate(from = 'template') {
+  const { ownerUrl, servingUrl } = provided('postgres');
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  await clone(ownerUrl, from, name);
+  return {
+    name,
+    ...{ ownerUrl: databaseUrl(ownerUrl, name), servingUrl: databaseUrl(servingUrl, name) },
+    drop: () =>
+      onNodes(ownerUrl, (node) => node.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)),
+  };
+}
+
 async function clone(ownerUrl: string, from: string, name: string): Promise<void> {
   await on(ownerUrl, async (client) => {
     // Concurrent clones would see each other's connection to the template.
@@ -236,8 +246,4 @@ async function clone(ownerUrl: string, from: string, name: string): Promise<void
       await node.query(`CREATE DATABASE ${name} TEMPLATE ${from} STRATEGY file_copy`);
     });
   });
-}
-
-async function drop(ownerUrl: string, name: string): Promise<void> {
-  await onNodes(ownerUrl, (node) => node.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
 }
