@@ -141,11 +141,6 @@ export function uuidFromEventId(id: string): string | null {
   return uuid !== null && hasVersion7(uuid) ? uuid : null;
 }
 
-/** Whether `uuid` is a version 7 UUID, the only kind that events may have. */
-export function isUuidV7(uuid: string): boolean {
-  return isUuid(uuid) && hasVersion7(uuid);
-}
-
 function hasVersion7(uuid: string): boolean {
   return uuid.charAt(14) === '7' && '89abAB'.includes(uuid.charAt(19));
 }

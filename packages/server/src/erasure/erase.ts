@@ -111,16 +111,6 @@ export async function erase(
   return finishErasures(owner, deps, plan.tenantId);
 }
 
-/** Continues unfinished erasures of the tenant. */
-export async function resumeErasures(
-  owner: OwnerSession,
-  deps: ErasureDeps,
-  tenantId: string,
-): Promise<Erased> {
-  await takeErasureLock(owner);
-  return finishErasures(owner, deps, tenantId);
-}
-
 /** Takes retention's lock: an erasure cannot reach partitions that retention detaches. */
 export async function takeErasureLock(owner: OwnerSession): Promise<void> {
   if (!(await takeRetentionLock(owner))) {
