@@ -58,8 +58,8 @@ export const faults: Readonly<Record<string, Fault>> = {
     await delay(attack.random.between(200, 3_000));
     process.kill(pid, 'SIGCONT');
   },
-  'kill PostgreSQL': async ({ installation }) => {
-    await installation.postgres.crash();
+  'kill PostgreSQL': async ({ installation, random }) => {
+    await installation.postgres.crash((nodes) => random.of(nodes));
   },
   'cut a process off': async (attack) => {
     const { proxy } = someMember(attack);

@@ -10,8 +10,8 @@ import { cloneTemplate } from '../packages/server/src/testing/service.ts';
 export interface Ground {
   ownerUrl: string;
   servingUrl: string;
-  /** Ends it, or a node of it, as a crash would; it comes back by itself. */
-  crash(): Promise<void>;
+  /** Ends it, or the node that is chosen, as a crash would; it comes back by itself. */
+  crash(choose: (nodes: readonly string[]) => string): Promise<void>;
   /** Process ids of its servers. */
   servers(): Promise<number[]>;
   stop(): Promise<void>;
@@ -32,14 +32,10 @@ async function embeddedIn(dataDir: string): Promise<Ground> {
 async function onCluster(): Promise<Ground> {
   const { ownerUrl, servingUrl, drop } = await cloneTemplate();
   const nodes = clusterNodes();
-  let next = 0;
   return {
     ...{ ownerUrl, servingUrl },
     // A killed session ends all others of its node, which then recovers.
-    async crash() {
-      next += 1;
-      await ask(nodes[next % nodes.length] ?? '', 'pg_backend_pid()', killed);
-    },
+    crash: (choose) => ask(choose(nodes), 'pg_backend_pid()', killed).then(() => {}),
     servers: () =>
       Promise.all(
         nodes.map(async (url) =>

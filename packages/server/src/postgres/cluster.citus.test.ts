@@ -5,6 +5,7 @@ import { clusterNodes, on } from '../testing/cluster.ts';
 import { databaseUrl } from '../testing/global-setup.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { nthEvent, serviceOn, type TestService, testService } from '../testing/service.ts';
+import { blocksWithGoneEvents } from '../words/store.ts';
 import { withOwnerSession } from './db.ts';
 import { distribute } from './distribute.ts';
 
@@ -162,6 +163,13 @@ test('rows that an interrupted run left on the coordinator are removed by the ne
   expect(await bytes()).toBe(0);
   expect((await service.owner.query('SELECT FROM left_over')).rowCount).toBe(1);
   await service.owner.query('DROP TABLE left_over');
+});
+
+test('retention finds the words of removed events on all nodes', async () => {
+  const gone = withOwnerSession(service.ownerUrl, (owner) =>
+    blocksWithGoneEvents(owner, Date.now()),
+  );
+  expect(await gone).toEqual([]);
 });
 
 test('the roles of the service can change no event on a worker either', async () => {
