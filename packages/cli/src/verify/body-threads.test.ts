@@ -103,3 +103,12 @@ test('threads compare each line that is whole in its chunk, and leave the others
     [-1, 3],
   ]);
 });
+
+test('the failure of a thread is told, also while it has several chunks', async () => {
+  const [file, chunks] = [new EntryFile(), chunksOf(lines.join('\n'), [7_001])];
+  const all = comparedChunks({ file, size: log.length, tenantId, threads: 1, chunks });
+  const read = async () => {
+    for await (const _ of all);
+  };
+  await expect(read()).rejects.toThrow('entry 0 has not been kept');
+});

@@ -38,7 +38,7 @@ export async function* comparedChunks(
 ): AsyncGenerator<ComparedChunk, void, undefined> {
   const { size, chunks, threads: count = size < eventsMin ? 0 : threadsOfMachine() } = wanted;
   const threads = Array.from({ length: count }, () => new CompareThread(wanted));
-  const pending: Promise<ComparedChunk>[] = [];
+  const pending: Promise<ComparedChunk | Error>[] = [];
   let [next, isLineStart] = [0, true];
   try {
     for await (const chunk of chunks) {
@@ -51,12 +51,17 @@ export async function* comparedChunks(
       pending.push(thread.compare(chunk, isLineStart));
       isLineStart = chunk.bytes.at(-1) === lineFeed;
       if (pending.length < count * chunksEach) continue;
-      yield (await pending.shift()) as ComparedChunk;
+      yield answered(await pending.shift());
     }
-    for (const each of pending) yield await each;
+    for (const each of pending) yield answered(await each);
   } finally {
     await Promise.all(threads.map((thread) => thread.close()));
   }
+}
+
+function answered(chunk: ComparedChunk | Error | undefined): ComparedChunk {
+  if (chunk === undefined || chunk instanceof Error) throw chunk;
+  return chunk;
 }
 
 function threadsOfMachine(): number {
@@ -66,33 +71,32 @@ function threadsOfMachine(): number {
 
 class CompareThread {
   readonly #worker: Worker;
-  /** What waits for an answer; the thread answers in order. */
-  readonly #waiting: { answer: (lines: BodyLines) => void; fail: (error: unknown) => void }[] = [];
-  #failure: { error: unknown } | null = null;
+  /** Whom to answer; the thread works in order. */
+  readonly #waiting: ((lines: BodyLines | Error) => void)[] = [];
+  #failure: Error | null = null;
 
   constructor({ file, size, tenantId }: ComparedWanted) {
     const program = new URL('./compare-bodies.thread.ts', import.meta.url);
     const workerData: ThreadSettings = { records: file.share(), size, tenantId };
     this.#worker = new Worker(program, { workerData });
-    this.#worker.on('message', (lines: BodyLines) => this.#waiting.shift()?.answer(lines));
-    this.#worker.on('error', (error) => {
-      this.#failure = { error };
-      for (const { fail } of this.#waiting.splice(0)) fail(error);
+    this.#worker.on('message', (lines: BodyLines) => this.#waiting.shift()?.(lines));
+    this.#worker.on('error', (cause: unknown) => {
+      this.#failure = cause instanceof Error ? cause : new Error(String(cause));
+      for (const answer of this.#waiting.splice(0)) answer(this.#failure);
     });
   }
 
-  compare({ bytes, cutoffMs }: BodyChunk, isLineStart: boolean): Promise<ComparedChunk> {
-    if (this.#failure !== null) throw this.#failure.error;
+  /** An error is an answer: that of a later chunk comes while an earlier one is still awaited. */
+  compare({ bytes, cutoffMs }: BodyChunk, isLineStart: boolean): Promise<ComparedChunk | Error> {
+    if (this.#failure !== null) return Promise.resolve(this.#failure);
     // The buffer moves to the thread and back, so that its bytes are copied once.
     const copy = new Uint8Array(bytes);
     this.#worker.postMessage({ bytes: copy, isLineStart }, [copy.buffer]);
-    const compared = new Promise<ComparedChunk>((resolve, fail) => {
-      const answer = (lines: BodyLines) => resolve({ ...lines, cutoffMs });
-      this.#waiting.push({ answer, fail });
+    return new Promise((resolve) => {
+      this.#waiting.push((lines) =>
+        resolve(lines instanceof Error ? lines : { ...lines, cutoffMs }),
+      );
     });
-    // An error of a later chunk is not awaited after that of an earlier one.
-    compared.catch(() => {});
-    return compared;
   }
 
   async close(): Promise<void> {

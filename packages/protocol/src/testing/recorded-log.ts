@@ -18,6 +18,7 @@ import {
 } from '../log/merkle.ts';
 import { inclusionProof } from '../log/merkle-proofs.ts';
 import { formatNote, formatVerifierKey, noteKeyId } from '../log/signed-note.ts';
+import type { Findings } from '../verify/findings.ts';
 
 /* A small service for tests: records events into a log and shows them as the API does. */
 
@@ -226,3 +227,10 @@ export async function proofJson(log: readonly RecordedEvent[], recorded: Recorde
   });
   return `${bodyLine(recorded).slice(0, -1)},${rest.slice(1)}`;
 }
+
+/** Codes and places of what was found, in order of place. */
+export const found = (findings: Findings) =>
+  findings
+    .kept()
+    .map(({ code, sequence }) => `${sequence} ${code}`)
+    .sort();

@@ -11,6 +11,7 @@ import {
   serviceOn,
   type TestService,
   testService,
+  whileUnrecordable,
 } from '../testing/service.ts';
 import { recordLooks } from './record-looks.ts';
 
@@ -263,12 +264,9 @@ test('equal looks at the same time wait for one record; if it fails, none is ans
     const answers = await Promise.all(Array.from({ length: 5 }, () => call(url)));
     return answers.map(({ status }) => status);
   };
-  await service.owner.query('REVOKE EXECUTE ON FUNCTION record_events FROM indelible_writer');
-  try {
+  await whileUnrecordable(service, async () => {
     expect(await together()).toEqual(Array(5).fill(503));
-  } finally {
-    await service.owner.query('GRANT EXECUTE ON FUNCTION record_events TO indelible_writer');
-  }
+  });
   expect(await together()).toEqual(Array(5).fill(200));
   await look(url);
   expect(await seen()).toHaveLength(1);

@@ -11,6 +11,7 @@ import {
   platformKey,
   type TestService,
   testService,
+  whileUnrecordable,
 } from '../testing/service.ts';
 
 const jwtSecret = 'a shared secret of at least thirty-two bytes';
@@ -421,14 +422,11 @@ test('while the access cannot be recorded, nothing is shown: another transaction
 });
 
 test('while the access cannot be recorded, nothing is shown: the writer may not write', async () => {
-  await service.owner.query('REVOKE EXECUTE ON FUNCTION record_events FROM indelible_writer');
-  try {
+  await whileUnrecordable(service, async () => {
     for (const url of [...reads(), '/api/audit-logs/nonsense']) {
       const headers = { 'x-tenant-id': tenant.id, 'x-access-reason': 'unwritten' };
       expectNothingShown(await service.call({ url, key: superadmin, headers }));
     }
-  } finally {
-    await service.owner.query('GRANT EXECUTE ON FUNCTION record_events TO indelible_writer');
-  }
+  });
   expect((await read('/api/audit-logs', { 'x-access-reason': 'x' })).answer.status).toBe(200);
 });

@@ -133,3 +133,23 @@ test('the platform lists sessions as an operator: with a reason, in the log of t
   const answer = await service.call({ url: events, key: tenant.key });
   expect(answer.body.data[0]).toMatchObject({ reason: 'Ticket' });
 });
+
+test('only the writer sees sessions, and it cannot turn one into another', async () => {
+  const attempt = async (pool: 'reader' | 'writer', sql: string) =>
+    service.db[pool].query(sql).then(
+      () => 'done',
+      ({ code }: { code?: string }) => code,
+    );
+  for (const table of ['sessions', 'viewer_links']) {
+    expect(await attempt('reader', `SELECT FROM ${table}`)).toBe('42501');
+    for (const column of ['token_hash', 'tenant_id', 'actor_role', 'expires_at', 'reason']) {
+      const sql = `UPDATE ${table} SET ${column} = ${column}`;
+      expect(await attempt('writer', sql), sql).toBe('42501');
+    }
+  }
+  expect(await attempt('reader', 'SELECT forget_expired_sign_ins(now())')).toBe('42501');
+  // An operator's session without a reason cannot even be stored.
+  const row = `'\\x${'00'.repeat(32)}', '${randomUUID()}', '${tenant.id}', '${randomUUID()}', NULL`;
+  const sql = `INSERT INTO sessions VALUES (${row}, 'superadmin', NULL, 'jwt', now(), now())`;
+  expect(await attempt('writer', sql)).toBe('23514');
+});

@@ -10,6 +10,7 @@ import {
   platformKey,
   type TestService,
   testService,
+  whileUnrecordable,
 } from '../testing/service.ts';
 
 const jwtSecret = 'a shared secret of at least thirty-two bytes';
@@ -234,12 +235,9 @@ test('an operator whose token names no e-mail address is recorded without one', 
 
 test('while the read of a session cannot be recorded, nothing is shown', async () => {
   const { visitor } = await ways.jwt();
-  await service.owner.query('REVOKE EXECUTE ON FUNCTION record_events FROM indelible_writer');
-  try {
+  await whileUnrecordable(service, async () => {
     const answer = await visitor.call({ url: '/api/audit-logs' });
     expect(codeOf(answer)).toEqual([503, 'unavailable']);
     expect(answer.text).not.toContain('evt_audit_');
-  } finally {
-    await service.owner.query('GRANT EXECUTE ON FUNCTION record_events TO indelible_writer');
-  }
+  });
 });

@@ -3,7 +3,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hostileTexts } from '../testing/arbitraries.ts';
 import { admin, Browser, ownOrigin, viewerToken } from '../testing/browser.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import { type Answer, platformKey, type TestService, testService } from '../testing/service.ts';
+import {
+  type Answer,
+  platformKey,
+  type TestService,
+  testService,
+  whileUnrecordable,
+} from '../testing/service.ts';
 
 let service: TestService;
 let tenant: { id: string; key: string };
@@ -177,13 +183,10 @@ test("an operator's link that cannot be recorded is not made", async () => {
     return rows[0].count;
   };
   const before = await count();
-  await service.owner.query('REVOKE EXECUTE ON FUNCTION record_events FROM indelible_writer');
-  try {
+  await whileUnrecordable(service, async () => {
     const answer = await makeLink({ actor: operator, reason: 'x' });
     expect(answer.status).toBeGreaterThanOrEqual(500);
     expect(answer.text).not.toContain('/enter#');
-  } finally {
-    await service.owner.query('GRANT EXECUTE ON FUNCTION record_events TO indelible_writer');
-  }
+  });
   expect(await count()).toBe(before);
 });

@@ -247,3 +247,16 @@ async function clone(ownerUrl: string, from: string, name: string): Promise<void
     });
   });
 }
+
+/** Runs `work` while the service has no right to record. */
+export async function whileUnrecordable(
+  { owner }: Pick<TestService, 'owner'>,
+  work: () => Promise<unknown>,
+): Promise<void> {
+  await owner.query('REVOKE EXECUTE ON FUNCTION record_events FROM indelible_writer');
+  try {
+    await work();
+  } finally {
+    await owner.query('GRANT EXECUTE ON FUNCTION record_events TO indelible_writer');
+  }
+}
