@@ -40,14 +40,12 @@ export async function choose(page: Page, filter: string, value: string): Promise
   await see(filters(page).getByRole('button', { name: `${filter} ${value}` })).toBeVisible();
 }
 
-/** Enters it into the palette and takes the first thing found. */
+/** Enters it into the palette and, as a fast typist does, at once takes the first thing found. */
 export async function command(page: Page, text: string): Promise<void> {
   await page.keyboard.press('/');
   const words = page.getByRole('dialog').getByRole('searchbox');
   await see(words).toBeFocused();
   await words.fill(text);
-  await see(page.getByRole('option')).not.toHaveCount(0);
-  await page.keyboard.press('ArrowDown');
   await page.keyboard.press('Enter');
   await see(page.getByRole('dialog')).toHaveCount(0);
 }

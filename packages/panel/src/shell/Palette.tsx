@@ -20,7 +20,7 @@ import { navigationFor } from '../pages/registry.ts';
 import { paths } from '../paths.ts';
 import { prefer } from '../preferences.ts';
 import { changed, type EventSearch, onlyValue } from '../search/event-search.ts';
-import { finds } from '../search/folding.ts';
+import { finds, folded } from '../search/folding.ts';
 import {
   type DayRange,
   dayAt,
@@ -55,12 +55,24 @@ export default function Palette({ close }: { close: () => void }) {
   const t = useTexts();
   const [text, setText] = useState('');
   const commands = useCommands(text.trim());
-  const found = commands
-    .filter(({ text: name, section, hint = '' }) => finds(text, `${section} ${name} ${hint}`))
-    .slice(0, shownMax);
+  const fits = commands.filter(({ text: name, section, hint = '' }) =>
+    finds(text, `${section} ${name} ${hint}`),
+  );
+  // "last month" means that, before "Last 12 months".
+  const begins = ({ text: name }: Command) => folded(name).startsWith(folded(text));
+  const found = [...fits.filter(begins), ...fits.filter((c) => !begins(c))].slice(0, shownMax);
   const run = (key: React.Key) => {
     close();
     commands.find(({ id }) => id === key)?.run();
+  };
+  // Without this, Enter right after the last letter is lost: nothing is highlighted yet.
+  const take = (event: React.KeyboardEvent) => {
+    if (event.key !== 'Enter' || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const option = document.querySelector<HTMLElement>('[role=option][data-focused]');
+    const key = option?.dataset.key ?? found[0]?.id;
+    if (key !== undefined) run(key);
   };
   return (
     <ModalOverlay
@@ -79,6 +91,7 @@ export default function Palette({ close }: { close: () => void }) {
             >
               <Search aria-hidden className="absolute top-4 left-4 size-4 text-faint" />
               <Input
+                onKeyDownCapture={take}
                 onKeyDown={({ key }) => key === 'Escape' && close()}
                 className="h-12 w-full bg-transparent pr-4 pl-11 text-base outline-none placeholder:text-faint"
                 placeholder={t.palette.placeholder}
