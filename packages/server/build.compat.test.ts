@@ -4,9 +4,11 @@ import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { createClient } from '@indelible/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { builtPanel } from '../../e2e/built-panel.ts';
 import { buildServer } from './build.ts';
+import { platformKey } from './src/testing/service.ts';
 
 const run = promisify(execFile);
 
@@ -18,7 +20,7 @@ chmodSync(folder, 0o755);
 const installed = join(folder, 'indelible');
 beforeAll(async () => {
   await builtPanel();
-  buildServer(installed);
+  await buildServer(installed);
   await run('npm', ['ci', '--prefer-offline'], { cwd: installed });
 }, 300_000);
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -32,20 +34,21 @@ test('what is installed takes at most 350 MB, with neither compiler, bundler nor
     expect(packages).not.toContain(absent);
   }
   const own = readdirSync(join(installed, 'packages'), { recursive: true, encoding: 'utf8' });
-  expect(own.filter((path) => path.endsWith('.test.ts'))).toEqual([]);
+  expect(own.filter((path) => path.endsWith('.ts'))).toEqual([]);
 });
 
 test('with --parquet npm accepts the lock file, and installs DuckDB', async () => {
   const cwd = join(folder, 'parquet');
-  buildServer(cwd, { withParquet: true });
+  await buildServer(cwd, { withParquet: true });
   const { stdout } = await run('npm', ['ci', '--dry-run', '--ignore-scripts', '--prefer-offline'], {
     cwd,
   });
   expect(stdout).toContain('add @duckdb/node-api');
 });
 
-test('it starts by itself, serves the panel, and stops when it is told', async () => {
-  const env = { ...process.env, DATA_DIR: join(folder, 'data'), PORT: '0', LOG_LEVEL: 'warn' };
+test('it starts by itself, serves the panel, exports, and stops when it is told', async () => {
+  const data = { DATA_DIR: join(folder, 'data'), PLATFORM_API_KEY: platformKey };
+  const env = { ...process.env, ...data, PORT: '0', LOG_LEVEL: 'warn' };
   const command = join(installed, 'node_modules/.bin/indelible');
   const service = spawn(command, ['serve', '--json'], { cwd: installed, env });
   const exited = once(service, 'exit');
@@ -55,6 +58,12 @@ test('it starts by itself, serves the panel, and stops when it is told', async (
   expect(page.status).toBe(200);
   const [, script = ''] = /src="(\/assets\/[\w.-]+\.js)"/.exec(await page.text()) ?? [];
   expect((await fetch(`${url}${script}`)).status).toBe(200);
+  const tenantId = '0199c0de-4b1e-7a55-8d37-6c2f90ab1e24';
+  const client = createClient({ url, key: platformKey, tenantId, reason: 'a trial' });
+  await client.tenants.put(tenantId, { name: 'Tenant', plan: 'Pro' });
+  const { id } = await client.exports.create({ format: 'csv' });
+  const status = async () => (await client.exports.get(id)).status;
+  await expect.poll(status, { timeout: 60_000 }).toBe('ready');
   service.kill('SIGTERM');
   expect((await exited)[0]).toBe(0);
 });

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { IndelibleError, UnreachableError } from '@indelible/client';
 import { Command, CommanderError } from 'commander';
+import pkg from '../package.json' with { type: 'json' };
 import { archiveCommand } from './commands/archive.ts';
 import { backupCommand } from './commands/backup.ts';
 import { distributeCommand } from './commands/distribute.ts';
@@ -57,7 +57,7 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
 function buildProgram(io: Io): Command {
   const program = new Command('indelible')
     .description('The audit log service that a SaaS embeds, and that its tenants can verify.')
-    .version(versionOfPackage())
+    .version(pkg.version)
     // Set before the commands are added, because they inherit it.
     .showHelpAfterError('(--help shows what is possible)')
     .configureOutput({
@@ -67,11 +67,6 @@ function buildProgram(io: Io): Command {
     .exitOverride();
   for (const addCommand of commands) addCommand(program, io);
   return program;
-}
-
-function versionOfPackage(): string {
-  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }
 
 /** Requested help and version exit with 0; other errors of the parser are wrong usage. */

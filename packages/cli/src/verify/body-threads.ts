@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { BodyLines, ThreadSettings } from './compare-bodies.thread.ts';
 import type { EntryFile } from './entry-file.ts';
@@ -76,7 +77,10 @@ class CompareThread {
   #failure: Error | null = null;
 
   constructor({ file, size, tenantId }: ComparedWanted) {
-    const program = new URL('./compare-bodies.thread.ts', import.meta.url);
+    const program = new URL(
+      `./compare-bodies.thread${extname(import.meta.filename)}`,
+      import.meta.url,
+    );
     const workerData: ThreadSettings = { records: file.share(), size, tenantId };
     this.#worker = new Worker(program, { workerData });
     this.#worker.on('message', (lines: BodyLines) => this.#waiting.shift()?.(lines));

@@ -1,3 +1,4 @@
+import { extname } from 'node:path';
 import { MessageChannel, Worker } from 'node:worker_threads';
 import type { ExportRow, Failure, FinishedFile } from '../store.ts';
 import type { FileNews, FileRequest, ThreadSettings } from './make-files.thread.ts';
@@ -82,7 +83,7 @@ export class FileThread {
   }
 
   #start(): Worker {
-    const program = new URL('./make-files.thread.ts', import.meta.url);
+    const program = new URL(`./make-files.thread${extname(import.meta.filename)}`, import.meta.url);
     const worker = new Worker(program, { workerData: this.#settings, resourceLimits });
     worker.on('error', this.#onError);
     worker.once('exit', () => {
