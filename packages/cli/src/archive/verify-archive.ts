@@ -14,10 +14,11 @@ import {
 } from '@indelible/protocol';
 import type { Archive, FoundPart } from '@indelible/server';
 import { sentenceOf, UsageError } from '../io.ts';
+import type { BodyChunk } from '../verify/body-threads.ts';
 import { addDamage } from '../verify/damage.ts';
 import type { EntryFile } from '../verify/entry-file.ts';
 import { sha } from '../verify/hashing.ts';
-import { LogBodies } from '../verify/log-bodies.ts';
+import { addChunks, LogBodies } from '../verify/log-bodies.ts';
 import type { Span } from '../verify/log-entries.ts';
 import type { Progress } from '../verify/log-source.ts';
 import { type Outcome, type Report, Verification } from '../verify/report.ts';
@@ -129,11 +130,9 @@ async function verifyParts(run: Run): Promise<Outcome> {
   const entries = new EntryPass({ sha, findings, checkpoint, earlier });
   const bodies = new LogBodies({ checkpoint, file, findings, tenantId, records });
   progress.stage('events', checkpoint.size);
-  let files = 0;
-  for (const part of parts) {
-    files += await checkFiles(run, part);
-    if (!(await readRows(run, part, entries, bodies))) break;
-  }
+  const read = { files: 0 };
+  const chunks = bodyChunks(run, entries, read);
+  await addChunks(bodies, { chunks, file, size: checkpoint.size, tenantId, progress });
   entries.finish();
   const differs = isRootWrong(findings) ? firstWrong(parts, file) : null;
   compareWithWindows(signed, file, findings);
@@ -142,7 +141,7 @@ async function verifyParts(run: Run): Promise<Outcome> {
   const { counts, ...judged } = bodies.finish(claims);
   const { size } = signed.checkpoint;
   const follows = size > checkpoint.size ? [continuedBy(checkpoint.size, size)] : [];
-  const checked = { files, entries: file.size, bodies: counts };
+  const checked = { ...read, entries: file.size, bodies: counts };
   return { signed, checked, ...judged, differs, follows };
 }
 
@@ -199,25 +198,39 @@ async function checkFiles(
   return 2;
 }
 
+/** The body lines of all parts; counts the files and takes the entries. */
+async function* bodyChunks(
+  run: Run,
+  entries: EntryPass,
+  read: { files: number },
+): AsyncGenerator<BodyChunk> {
+  for (const part of run.parts) {
+    read.files += await checkFiles(run, part);
+    if (!(yield* partChunks(run, part, entries))) return;
+  }
+}
+
 /** False if the part could not be read completely: later entries cannot be placed in the log. */
-async function readRows(
+async function* partChunks(
   { archive, findings, file, progress }: Run,
   { part, manifest }: NamedPart,
   entries: EntryPass,
-  bodies: LogBodies,
-): Promise<boolean> {
+): AsyncGenerator<BodyChunk, boolean> {
   const { archivedBodyLine, archivedEntryOf } = await import('@indelible/server');
   try {
     for await (const rows of archive.read(manifest)) {
-      for (const row of rows) {
-        if (row.sequence !== file.size) throw new FormatError(`${file.size} should follow`);
-        const entry = archivedEntryOf(sha, row);
-        entries.add(entry);
-        file.append(entry);
-        const line = archivedBodyLine(row);
-        if (line !== null) bodies.add(line);
-      }
-      progress.advance(rows.length);
+      const first = file.size;
+      const misplaced = rows.findIndex(({ sequence }, index) => sequence !== first + index);
+      const taken = misplaced === -1 ? rows : rows.slice(0, misplaced);
+      const each = taken.map((row) => archivedEntryOf(sha, row));
+      for (const entry of each) entries.add(entry);
+      const bytes = Buffer.concat(each);
+      file.append(bytes);
+      const lines = taken.map(archivedBodyLine).filter((line) => line !== null);
+      progress.advance(taken.length - lines.length);
+      const text = lines.map((line) => `${line}\n`).join('');
+      yield { bytes: Buffer.from(text), cutoffMs: null, entries: { first, bytes } };
+      if (misplaced !== -1) throw new FormatError(`${file.size} should follow`);
     }
     if (file.size === part.last + 1) return true;
     throw new FormatError(`it ends before sequence ${file.size}`);

@@ -1,4 +1,4 @@
-import { createFindings, ServiceRecords } from '@indelible/protocol';
+import { createFindings, entryBytes, ServiceRecords } from '@indelible/protocol';
 import { expect, onTestFinished, test } from 'vitest';
 import {
   checkpointOf,
@@ -102,6 +102,19 @@ test('threads compare each line that is whole in its chunk, and leave the others
     [0, 1],
     [-1, 3],
   ]);
+});
+
+test('threads compare lines with the entries that come beside them, and with no others', async () => {
+  async function* chunks() {
+    const text = [2, 3, 4, 1].map((at) => `${line(at)}\n`).join('');
+    const bytes = entriesOf(log).slice(2 * entryBytes, 4 * entryBytes);
+    yield { bytes: Buffer.from(text), cutoffMs: null, entries: { first: 2, bytes } };
+  }
+  const wanted = { file: new EntryFile(), size: log.length, tenantId, threads: 1 };
+  for await (const { intact } of comparedChunks({ ...wanted, chunks: chunks() })) {
+    expect(intact).toEqual([2, 3, -1, -1]);
+  }
+  expect.assertions(1);
 });
 
 test('the failure of a thread is told, also while it has several chunks', async () => {

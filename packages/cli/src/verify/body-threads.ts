@@ -1,13 +1,15 @@
 import { availableParallelism } from 'node:os';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { BodyLines, ThreadSettings } from './compare-bodies.thread.ts';
+import type { BodyLines, EntryRange, ThreadSettings } from './compare-bodies.thread.ts';
 import type { EntryFile } from './entry-file.ts';
 
 /** Bytes of body lines, and the plan's cutoff stated with them. */
 export interface BodyChunk {
   bytes: Uint8Array;
   cutoffMs: number | null;
+  /** The entries of the lines, if the file of entries is still growing. */
+  entries?: EntryRange;
 }
 
 export interface ComparedChunk extends BodyChunk {
@@ -91,11 +93,14 @@ class CompareThread {
   }
 
   /** An error is an answer: that of a later chunk comes while an earlier one is still awaited. */
-  compare({ bytes, cutoffMs }: BodyChunk, isLineStart: boolean): Promise<ComparedChunk | Error> {
+  compare(
+    { bytes, cutoffMs, entries }: BodyChunk,
+    isLineStart: boolean,
+  ): Promise<ComparedChunk | Error> {
     if (this.#failure !== null) return Promise.resolve(this.#failure);
     // The buffer moves to the thread and back, so that its bytes are copied once.
     const copy = new Uint8Array(bytes);
-    this.#worker.postMessage({ bytes: copy, isLineStart }, [copy.buffer]);
+    this.#worker.postMessage({ bytes: copy, isLineStart, entries }, [copy.buffer]);
     return new Promise((resolve) => {
       this.#waiting.push((lines) =>
         resolve(lines instanceof Error ? lines : { ...lines, cutoffMs }),

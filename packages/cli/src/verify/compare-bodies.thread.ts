@@ -10,10 +10,18 @@ export interface ThreadSettings extends Pick<BodyEntries, 'size' | 'tenantId'> {
   records: SharedRecords;
 }
 
+/** The entries from sequence `first` on, 60 bytes each. */
+export interface EntryRange {
+  first: number;
+  bytes: Uint8Array;
+}
+
 /** Bytes of body lines. Their first line is compared only if it begins there. */
 export interface BodyBytes {
   bytes: Uint8Array<ArrayBuffer>;
   isLineStart: boolean;
+  /** Default: those of the file. */
+  entries?: EntryRange;
 }
 
 /** The same bytes, and for each line that ends there its sequence if it is intact, else -1. */
@@ -25,9 +33,22 @@ export interface BodyLines {
 const lineFeed = 0x0a;
 const { records, size, tenantId } = workerData as ThreadSettings;
 const file = new RecordFile(records.recordBytes, records);
-const against: BodyEntries = { size, tenantId, entryAt: (sequence) => file.at(sequence) };
+const inFile: BodyEntries = { size, tenantId, entryAt: (sequence) => file.at(sequence) };
 
-parentPort?.on('message', ({ bytes, isLineStart }: BodyBytes) => {
+/** A sequence outside the range has an entry of no event. */
+function inRange({ first, bytes }: EntryRange): BodyEntries {
+  const entryAt = (sequence: number) => {
+    const at = (sequence - first) * records.recordBytes;
+    const isInRange = at >= 0 && at < bytes.length;
+    return isInRange ? bytes.subarray(at, at + records.recordBytes) : noEntry;
+  };
+  return { size, tenantId, entryAt };
+}
+
+const noEntry = new Uint8Array(records.recordBytes);
+
+parentPort?.on('message', ({ bytes, isLineStart, entries }: BodyBytes) => {
+  const against = entries === undefined ? inFile : inRange(entries);
   const intact: number[] = [];
   let start = 0;
   for (let end = bytes.indexOf(lineFeed); end !== -1; end = bytes.indexOf(lineFeed, start)) {

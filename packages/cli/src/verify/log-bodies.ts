@@ -17,7 +17,7 @@ import {
   withholdableSegments,
 } from '@indelible/protocol';
 import { LineSplitter } from '../import/line-splitter.ts';
-import { type BodyChunk, comparedChunks } from './body-threads.ts';
+import { type BodyChunk, type ComparedWanted, comparedChunks } from './body-threads.ts';
 import { addDamage, changing } from './damage.ts';
 import type { EntryFile } from './entry-file.ts';
 import { sha } from './hashing.ts';
@@ -159,7 +159,7 @@ const noEntry = new Uint8Array(entryBytes);
 
 /** Compares every body with its entry; `finish` of the result finds entries without a body. */
 export async function readBodies(wanted: BodiesWanted): Promise<LogBodies> {
-  const { file, checkpoint, findings, onLine, progress, isGap = false } = wanted;
+  const { file, checkpoint, findings, progress, isGap = false } = wanted;
   // A missing end of the entries is reported already: later bodies have no entry.
   const size = Math.min(checkpoint.size, file.size);
   const isShort = size < checkpoint.size;
@@ -169,12 +169,22 @@ export async function readBodies(wanted: BodiesWanted): Promise<LogBodies> {
     ...(isShort && { findings: endingAt(size, findings, isGap), beyondCheckpoint: 'finding' }),
   });
   progress.stage('events', size);
+  await addChunks(bodies, { ...wanted, size });
+  return bodies;
+}
+
+/** Adds the lines of the chunks; other threads compare ordinary ones. */
+export async function addChunks(
+  bodies: LogBodies,
+  wanted: ComparedWanted & Pick<BodiesWanted, 'onLine' | 'progress'>,
+): Promise<void> {
+  const { onLine, progress } = wanted;
   const lines = new LineSplitter(bodyLineBytesMax);
   const take = (line: { bytes: Uint8Array }, intact?: number) => {
     onLine?.(line.bytes);
     bodies.add(line.bytes, intact);
   };
-  for await (const { bytes, cutoffMs, intact } of comparedChunks({ ...wanted, size })) {
+  for await (const { bytes, cutoffMs, intact } of comparedChunks(wanted)) {
     bodies.addCutoff(cutoffMs);
     let count = 0;
     for (const line of lines.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length))) {
@@ -184,7 +194,6 @@ export async function readBodies(wanted: BodiesWanted): Promise<LogBodies> {
     progress.advance(count);
   }
   for (const line of lines.end()) take(line);
-  return bodies;
 }
 
 function later(one: number | null, other: number | null): number | null {

@@ -6,6 +6,9 @@ const settings = {
   // One thread gives the same bytes each time, and leaves the other cores to recording.
   threads: '1',
   memory_limit: '512MB',
+  // Else the process keeps the memory of what statements have used.
+  allocator_flush_threshold: '1MB',
+  allocator_bulk_deallocation_flush_threshold: '1MB',
   // Never downloads anything.
   autoinstall_known_extensions: 'false',
   autoload_known_extensions: 'false',

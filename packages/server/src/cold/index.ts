@@ -19,7 +19,7 @@ export {
   tenantFolder,
 } from './layout.ts';
 export { type PartLimits, type PartPaths, partLimits } from './part.ts';
-export { readPart, rowColumns, rowOf as archivedRowOf } from './read-part.store.ts';
+export { readPart, rowOf as archivedRowOf, wholeRow } from './read-part.store.ts';
 export {
   type ColdPart,
   type ColdRange,

@@ -1,7 +1,8 @@
-import type { DuckDBConnection, DuckDBDataChunk, DuckDBValue } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBDataChunk } from '@duckdb/node-api';
 import {
   type CommittedEvent,
   FormatError,
+  parseHex,
   segmentNames,
   storedFields,
   uuidFromEventId,
@@ -55,7 +56,7 @@ export async function* readPart(
       ...(await requirePartFile(db, identity, identityColumns)),
     ]);
     // Both files have a row for every sequence, in order: a join without a table in memory.
-    const sql = `SELECT ${columnsOf((name) => present.has(name))} FROM ${tableOf(events)} e
+    const sql = `SELECT ${rowWith((name) => present.has(name))} FROM ${tableOf(events)} e
       POSITIONAL JOIN ${tableOf(identity)} i`;
     const result = await db.stream(sql);
     for await (const chunk of result) {
@@ -70,28 +71,31 @@ export async function* readPart(
   }
 }
 
-/** The columns of `rowOf`; null in place of those that files of a former version lack. */
-function columnsOf(isPresent: (column: string) => boolean): string {
-  const list = Object.entries(columns).map(([name, sql]) =>
-    isLaterColumn(sql) && !isPresent(sql) ? `NULL AS "${name}"` : `${sql} AS "${name}"`,
-  );
-  return list.join(', ');
+/**
+ * A row as the text of a JSON object: DuckDB hands over one text in a quarter of the time of so
+ * many values. Null in place of the columns that files of a former version lack.
+ */
+function rowWith(isPresent: (column: string) => boolean): string {
+  const members = Object.entries(columns).map(([name, sql]) => {
+    if (isLaterColumn(sql) && !isPresent(sql)) return `'${name}', NULL`;
+    return `'${name}', ${/^(salt|hash)_|^commitment$/.test(name) ? `lower(hex(${sql}))` : sql}`;
+  });
+  return `json_object(${members.join(', ')})`;
 }
 
-/** The columns of `rowOf`, of files that have them all. */
-export const rowColumns = columnsOf(() => true);
+/** What `rowOf` reads, of files that have all columns. */
+export const wholeRow = rowWith(() => true);
 
 const tableOf = (path: string) => `read_parquet(${quoted(path)}, hive_partitioning = false)`;
 
 // Limits the rows held in JavaScript in addition to DuckDB's memory.
 const rowsAtOnce = 64;
 
-const names = Object.keys(columns);
-
 function rowsOf(chunk: DuckDBDataChunk, start: number, tenantId: string): ArchivedRow[] {
   const rows: ArchivedRow[] = [];
+  const texts = chunk.getColumnVector(0);
   for (let at = start; at < Math.min(start + rowsAtOnce, chunk.rowCount); at += 1) {
-    rows.push(rowOf(chunk.getRowValues(at), tenantId));
+    rows.push(rowOf(texts.getItem(at), tenantId));
   }
   return rows;
 }
@@ -140,17 +144,11 @@ function firstLine(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] ?? '';
 }
 
-/** A row of `rowColumns`. Throws FormatError if no part has such a row. */
-export function rowOf(values: readonly DuckDBValue[], tenantId: string): ArchivedRow {
-  return readRow(
-    Object.fromEntries(names.map((name, index) => [name, values[index] ?? null])),
-    tenantId,
-  );
-}
+type Row = Record<string, unknown>;
 
-type Row = { [name in string]?: DuckDBValue };
-
-function readRow(row: Row, tenantId: string): ArchivedRow {
+/** A `wholeRow`. Throws FormatError if no part has such a row. */
+export function rowOf(text: unknown, tenantId: string): ArchivedRow {
+  const row: Row = JSON.parse(String(text));
   const sequence = count(row, 'sequence');
   const need = (fine: boolean, what: string) => {
     if (!fine) throw new FormatError(`the row of sequence ${sequence} has ${what}`);
@@ -161,7 +159,7 @@ function readRow(row: Row, tenantId: string): ArchivedRow {
   const body = row.action === null ? null : bodyOf(row, tenantId, uuid);
   const commitment = bytes(row, 'commitment', 32);
   need(body !== null || commitment !== null, 'neither an event nor a commitment');
-  const version = row.version === 2n ? 2 : 1;
+  const version = row.version === 2 ? 2 : 1;
   return { version, sequence, uuid, receivedAtUs: count(row, 'receivedAt'), body, commitment };
 }
 
@@ -181,8 +179,7 @@ function bodyOf(row: Row, tenantId: string, uuid: string): ArchivedBody {
 
 function count(row: Row, name: string): number {
   const value = row[name];
-  const number = typeof value === 'bigint' ? Number(value) : Number.NaN;
-  if (Number.isSafeInteger(number) && number >= 0) return number;
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
   throw new FormatError(`a row has no ${name}`);
 }
 
@@ -198,9 +195,8 @@ function needed(row: Row, name: string): string {
 }
 
 function bytes(row: Row, name: string, length: number): Uint8Array | null {
-  const value = row[name];
-  if (value === null || value === undefined) return null;
-  const found = typeof value === 'object' && 'bytes' in value ? value.bytes : null;
-  if (found instanceof Uint8Array && found.length === length) return found;
+  const value = textOf(row, name);
+  const found = value === null ? null : parseHex(value);
+  if (value === null || found?.length === length) return found;
   throw new FormatError(`${name} has not ${length} bytes`);
 }

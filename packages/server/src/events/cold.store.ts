@@ -16,7 +16,7 @@ import {
   type ColdPart,
   type ColdRange,
   partsHolding,
-  rowColumns,
+  wholeRow,
 } from '../cold/index.ts';
 import type { TenantTx } from '../postgres/index.ts';
 import {
@@ -322,13 +322,11 @@ async function readWhole(
   const rows = await coldSource(tx).read(
     [part.events, part.identity],
     ([events = '', identity = '']) =>
-      `SELECT ${rowColumns} FROM ${filesOf([events])} e JOIN ${filesOf([identity])} i ON i.sequence = e.sequence${near}
+      `SELECT ${wholeRow} FROM ${filesOf([events])} e JOIN ${filesOf([identity])} i ON i.sequence = e.sequence${near}
        WHERE e.${column} ${condition} AND action IS NOT NULL AND ${notLate}`,
     values,
   );
-  return rows.map((row) =>
-    listedRow(archivedRowOf(row as Parameters<typeof archivedRowOf>[0], tx.tenantId)),
-  );
+  return rows.map(([row]) => listedRow(archivedRowOf(row, tx.tenantId)));
 }
 
 /** An event as PostgreSQL lists it, with its states. */
