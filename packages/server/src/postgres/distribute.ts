@@ -153,6 +153,8 @@ async function distributeFunctions(owner: OwnerSession): Promise<void> {
       [name, tenant],
     );
   }
+  // Citus makes a function on a node with the rights of a new one, which everybody may call.
+  await owner.query('REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA indelible FROM PUBLIC');
 }
 
 /** Removes the rows that were copied to the shards, also after a run that was interrupted. */
