@@ -131,7 +131,7 @@ async function distributeTable(tx: WriterTx, table: string, shards: number): Pro
  * What takes a tenant first and is STRICT runs on the node of that tenant. There the session has no
  * time limits of the service: without one of its own, a locked log would use up the statement's.
  * What it calls takes several tenants first, and is made on the nodes before, as is what retention
- * calls for all tenants.
+ * calls for all tenants, and what chooses archived files by their keys.
  */
 async function distributeFunctions(owner: OwnerSession): Promise<void> {
   const { rows } = await owner.query<{ name: string; tenant: string | null }>(
@@ -139,7 +139,7 @@ async function distributeFunctions(owner: OwnerSession): Promise<void> {
        CASE WHEN proargnames[1] IN ('home', 'tenant') THEN proargnames[1] END AS tenant
      FROM pg_proc WHERE pronamespace = 'indelible'::regnamespace AND proname <> 'rewind_readers'
        AND (proisstrict AND proargnames[1] IN ('home', 'tenant') OR proargnames[1] = 'tenants'
-         OR proname = 'first_id_at')
+         OR proname IN ('first_id_at', 'holds_key'))
      ORDER BY tenant NULLS FIRST`,
   );
   for (const { name, tenant } of rows) {
