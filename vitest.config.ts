@@ -16,11 +16,16 @@ const nemesis = ['{packages,nemesis}/**/*.nemesis.test.ts'];
 /** What operators run, with the real programs: `npm run test:deploy`. */
 const deploy = ['deploy/**/*.deploy.test.ts'];
 
-/** The server's tests, and what needs a cluster: `npm run test:citus`. */
+/** `test:citus`: the server's tests, then alone what needs a cluster and stops nodes of it. */
 const cluster = ['packages/server/src/**/*.citus.test.ts'];
-const citus = ['packages/server/src/**/*.test.ts', 'nemesis/**/*.test.ts'];
+const citus = ['packages/server/src/**/*.test.ts'];
+const citusAlone = [...cluster, 'nemesis/**/*.test.ts'];
 
-/** Their subject is a plain or the embedded PostgreSQL, or a detachment that Citus has not. */
+/**
+ * Their subject is a plain or the embedded PostgreSQL, or what Citus has not: DETACH CONCURRENTLY,
+ * triggers, and locks and settings of a coordinator that reach the rows on its workers. Single
+ * tests have the tag `plain`.
+ */
 const plain = [
   'packages/server/src/postgres/{embedded*,distribute,upgrade*}.test.ts',
   'packages/server/src/retention/{detach-pending,salts-constraint}.test.ts',
@@ -43,7 +48,13 @@ const slow = [
 ];
 
 /** What `npm test` leaves to a command of its own, by the mode of that. */
-const tiers: Record<string, string[]> = { compat, nemesis, deploy, citus };
+const tiers: Record<string, string[]> = {
+  compat,
+  nemesis,
+  deploy,
+  citus,
+  'citus-alone': citusAlone,
+};
 
 /** What lasts longest begins, and short files fill what is left: nothing waits for a long end. */
 class LongestFirst extends BaseSequencer {
@@ -64,7 +75,8 @@ export default defineConfig(({ mode }) => ({
     exclude: [
       ...configDefaults.exclude,
       ...(mode in tiers ? [] : [...compat, ...nemesis, ...deploy]),
-      ...(mode === 'citus' ? plain : cluster),
+      ...(mode === 'citus' ? plain : []),
+      ...(mode === 'citus-alone' ? [] : cluster),
       ...(mode === 'fast' ? slow : []),
     ],
     // One PostgreSQL for the whole run; every test file clones its own database from a template.
@@ -78,7 +90,9 @@ export default defineConfig(({ mode }) => ({
     maxWorkers: availableParallelism() + 2,
     // One second, the default, is over on a loaded machine before what is waited for has happened.
     expect: { poll: { timeout: 20_000 } },
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    // On a cluster each statement is one on each of its nodes, all on the machine of the tests.
+    testTimeout: mode === 'citus' ? 180_000 : 60_000,
+    hookTimeout: mode === 'citus' ? 480_000 : 120_000,
+    tags: [{ name: 'plain', description: 'needs one PostgreSQL: not in test:citus' }],
   },
 }));

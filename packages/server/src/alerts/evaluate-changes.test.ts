@@ -7,6 +7,7 @@ import {
 } from '../testing/alert-setup.ts';
 import { bundleOf, offboardNow } from '../testing/erasure-setup.ts';
 import { expectLogIntact, expectTreeIntact } from '../testing/intact.ts';
+import { lockWaits } from '../testing/lock-waits.ts';
 import { runTwice } from '../testing/retention-setup.ts';
 import { type TestService, testService } from '../testing/service.ts';
 import { dayMs, minuteMs } from './evaluate.ts';
@@ -40,14 +41,8 @@ async function evaluateAround(change: string, rule: string): Promise<void> {
   await owner.query('BEGIN');
   await owner.query('SELECT FROM log_heads WHERE tenant_id = $1 FOR UPDATE', [tenant.id]);
   const evaluating = alerts.evaluate();
-  const waiting = `SELECT FROM pg_locks WHERE NOT granted
-    AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database())`;
-  const count = async () => {
-    await owner.query('SELECT pg_stat_clear_snapshot()');
-    return (await owner.query(waiting)).rowCount;
-  };
   // Before PostgreSQL's lock_timeout of five seconds.
-  await expect.poll(count, { timeout: 4_000 }).toBeGreaterThan(0);
+  await expect.poll(() => lockWaits(owner), { timeout: 4_000 }).toBeGreaterThan(0);
   await owner.query(change, [rule]);
   await owner.query('COMMIT');
   await evaluating;

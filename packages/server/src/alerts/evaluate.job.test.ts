@@ -311,7 +311,9 @@ test('a rule raises 60 alerts in an hour at most, and says how many more there w
   expect(await dropped()).toBe(0);
 });
 
-test('rules that all ring at once hold the log for 200 alerts at a time, and lose none', async () => {
+test('rules that all ring at once hold the log for 200 alerts at a time, and lose none', {
+  tags: 'plain',
+}, async () => {
   const [rules, events] = [10, 65];
   await alerts.create();
   await service.owner.query(

@@ -123,10 +123,10 @@ test('another tenant reads none of them, also with a row that names a foreign fo
   const other = await service.tenant();
   const [id = ''] = await idsOf(oldOnes());
   const foreign = (url: string) => get(url, other.key);
-  await service.owner.query(
-    'UPDATE tenants SET cold_before = (SELECT cold_before FROM tenants WHERE id = $1) WHERE id = $2',
-    [tenant.id, other.id],
-  );
+  const bound = 'SELECT cold_before AS before FROM tenants WHERE id = $1';
+  const { rows } = await service.owner.query(bound, [tenant.id]);
+  const moved = 'UPDATE tenants SET cold_before = $2 WHERE id = $1';
+  await service.owner.query(moved, [other.id, rows[0].before]);
   expect((await foreign(`/api/audit-logs/${id}`)).status).toBe(404);
   await service.owner.query(
     `INSERT INTO cold_parts SELECT $2, first_sequence, last_sequence, lowest, highest, folder, files, keys

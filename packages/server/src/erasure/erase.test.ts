@@ -310,7 +310,9 @@ test.each(['change', 'state'] as const)(
   },
 );
 
-test('no caller is told that there is nothing to erase while retention holds events back', async () => {
+test('no caller is told that there is nothing to erase while retention holds events back', {
+  tags: 'plain',
+}, async () => {
   const starter = await service.tenant('Starter');
   const [event] = await recordEach(service, starter.key, [
     { ...states, actor: actorOf(ben, null) },

@@ -96,4 +96,4 @@ test('lists, pages, counts and statistics are the same when older events are in 
     return JSON.stringify(after.get(url)) !== JSON.stringify(answer);
   });
   expect(wrong.map(([url]) => url)).toEqual([]);
-}, 120_000);
+}, 400_000);

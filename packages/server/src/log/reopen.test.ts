@@ -314,7 +314,10 @@ test('after an object that another installation wrote is put aside, everything g
   await expectLogIntact({ owner }, id);
 });
 
-test('a cold copy of the embedded database is found out at the start, and reopened once no process uses it', async () => {
+test('a cold copy of the embedded database is found out at the start, and reopened once no process uses it', {
+  tags: 'plain',
+  timeout: 60_000,
+}, async () => {
   const baseFolder = openFolder('reopen');
   const dataDir = join(baseFolder, 'data');
   const env = { DATA_DIR: dataDir, PLATFORM_API_KEY: platformKey, LOG_LEVEL: 'fatal', PORT: '0' };
@@ -375,7 +378,7 @@ test('a cold copy of the embedded database is found out at the start, and reopen
     status: 201,
     sequence: 3,
   });
-}, 60_000);
+});
 
 // One after the other: a cluster joins no tables of different nodes.
 async function logTables(owner: pg.Client) {

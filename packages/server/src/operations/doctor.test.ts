@@ -2,6 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { clusterNodes } from '../testing/cluster.ts';
 import { testService } from '../testing/service.ts';
 import { diagnose, diagnoseFolder, diagnoseNode } from './doctor.ts';
 import { diagnoseDatabase, diagnoseOwner, locksFinding } from './doctor-database.ts';
@@ -32,6 +33,7 @@ test('a database as migrate leaves it is sound in every respect', async () => {
     migrations: 'ok',
     partitions: 'ok',
     locks: 'ok',
+    ...(clusterNodes().length > 0 && { cluster: 'ok' }),
   });
 });
 
@@ -105,7 +107,7 @@ test('a serving login with the rights of the owner is a warning', async () => {
 });
 
 test('a database that cannot be used is a failure without its password', async () => {
-  const url = service.servingUrl.replace(/:[^:@/]+@/, ':wrong-secret@');
+  const url = service.servingUrl.replace(/\/\/[^@/]+@/, '//nobody:wrong-secret@');
   const [finding] = await diagnoseDatabase(url, Date.now());
   expect(finding).toMatchObject({ check: 'database', level: 'fail' });
   expect(finding?.detail).not.toContain('wrong-secret');

@@ -29,28 +29,32 @@ afterAll(() => service.close());
 test.each([
   ['a hold that is placed', { legalHold: true }],
   ['a greater plan', { plan: 'Pro' }],
-])('%s while a partition is on its way out brings back what was in it', async (_, owing) => {
-  const tenant = await tenantOf(service, 'Starter', 11);
-  const other = await tenantOf(service, 'Starter', 11);
-  const { now } = service.clock;
-  const ids = [
-    await recordAt(service, tenant, now - 10 * day),
-    await recordAt(service, other, now - 10 * day),
-  ];
-  service.clock.now = now + 40 * day;
-  await run(service);
-  service.clock.now += day;
-  const name = `audit_events_0_${new Date(now - 10 * day).toISOString().slice(0, 10).replaceAll('-', '')}`;
-  // Where a run would stand that was cut off between detachment and record.
-  await service.owner.query(`ALTER TABLE audit_events DETACH PARTITION ${name} CONCURRENTLY`);
-  await change(service, tenant, owing);
-  expect(await listed(service, tenant), 'at once').toEqual([ids[0]]);
-  // What was the other's in it goes, row by row or with the partition.
-  await run(service);
-  expect(await stored(service, ids)).toEqual([ids[0]]);
-  expect(await listed(service, tenant)).toEqual([ids[0]]);
-  for (const { id } of [tenant, other]) await expectRetainedIntact(service, id);
-});
+])(
+  '%s while a partition is on its way out brings back what was in it',
+  { tags: 'plain' },
+  async (_, owing) => {
+    const tenant = await tenantOf(service, 'Starter', 11);
+    const other = await tenantOf(service, 'Starter', 11);
+    const { now } = service.clock;
+    const ids = [
+      await recordAt(service, tenant, now - 10 * day),
+      await recordAt(service, other, now - 10 * day),
+    ];
+    service.clock.now = now + 40 * day;
+    await run(service);
+    service.clock.now += day;
+    const name = `audit_events_0_${new Date(now - 10 * day).toISOString().slice(0, 10).replaceAll('-', '')}`;
+    // Where a run would stand that was cut off between detachment and record.
+    await service.owner.query(`ALTER TABLE audit_events DETACH PARTITION ${name} CONCURRENTLY`);
+    await change(service, tenant, owing);
+    expect(await listed(service, tenant), 'at once').toEqual([ids[0]]);
+    // What was the other's in it goes, row by row or with the partition.
+    await run(service);
+    expect(await stored(service, ids)).toEqual([ids[0]]);
+    expect(await listed(service, tenant)).toEqual([ids[0]]);
+    for (const { id } of [tenant, other]) await expectRetainedIntact(service, id);
+  },
+);
 
 test('a reader of a partition keeps it, delays no other, and the next run goes on', async () => {
   const tenant = await tenantOf(service, 'Starter', 21);
@@ -96,7 +100,7 @@ test('a reader of a partition keeps it, delays no other, and the next run goes o
   expect(await stored(service, [old])).toEqual([]);
   expect(await detachedPartitions(service)).toEqual([]);
   await expectRetainedIntact(service, tenant.id);
-}, 60_000);
+});
 
 /** Statements of the service that wait for a table, as all do behind a lock that waits itself. */
 async function waitingForTables(): Promise<number> {
@@ -137,7 +141,9 @@ test('while events move to another class, lists show each once, and sending one 
   await expectRetainedIntact(service, tenant.id);
 });
 
-test('an event sent again late is found while it moves into a partition that is just made', async () => {
+test('an event sent again late is found while it moves into a partition that is just made', {
+  tags: 'plain',
+}, async () => {
   const { now } = service.clock;
   const tenant = await tenantOf(service, 'Enterprise', 61);
   const id = await recordAt(service, tenant, now - 60 * day);

@@ -18,7 +18,7 @@ const damages = {
   'an event is changed':
     "UPDATE audit_events SET reason = 'x' WHERE tenant_id = $1 AND sequence = 7",
   'an event is given another actor':
-    'UPDATE audit_events SET actor_id = gen_random_uuid() WHERE tenant_id = $1 AND sequence = 270',
+    'UPDATE audit_events SET actor_id = tenant_id WHERE tenant_id = $1 AND sequence = 270',
   'a state is written with other white space': `UPDATE audit_events SET after = '{"a": 1}' WHERE tenant_id = $1 AND sequence = 9`,
   'an event is deleted': 'DELETE FROM audit_events WHERE tenant_id = $1 AND sequence = 301',
   'an event is moved to another place':
@@ -26,7 +26,7 @@ const damages = {
   'two events exchange their places':
     'UPDATE audit_events SET sequence = 13 - sequence WHERE tenant_id = $1 AND sequence IN (6, 7)',
   'a receive time is changed':
-    "UPDATE audit_events SET received_at = received_at - interval '1 us' WHERE tenant_id = $1 AND sequence = 3",
+    "UPDATE audit_events SET received_at = (received_at AT TIME ZONE 'UTC' - interval '1 us') AT TIME ZONE 'UTC' WHERE tenant_id = $1 AND sequence = 3",
   'a salt is lost':
     "UPDATE audit_events SET salts = overlay(salts placing decode(repeat('00', 16), 'hex') from 17) WHERE tenant_id = $1 AND sequence = 4",
   'an entry of the tail is deleted': 'DELETE FROM log_tail WHERE tenant_id = $1 AND sequence = 260',

@@ -1,12 +1,20 @@
 import { spawnSync } from 'node:child_process';
 import { clusterNodes } from './cluster.ts';
 
-/* `npm run test:citus [files]`: the server's tests on the cluster of CITUS_TEST_URLS. */
+/*
+ * `npm run test:citus [files]`: the server's tests on the cluster of CITUS_TEST_URLS, then one by
+ * one what moves, stops and kills its nodes.
+ */
 
 if (clusterNodes().length < 2) {
   console.log('NOT RUN: CITUS_TEST_URLS names no cluster (coordinator, then workers)');
 } else {
   const files = process.argv.slice(2);
-  const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--mode', 'citus', ...files];
-  process.exitCode = spawnSync(process.execPath, vitest, { stdio: 'inherit' }).status ?? 1;
+  const run = (...more: string[]) => {
+    const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--passWithNoTests', ...more];
+    const { status } = spawnSync(process.execPath, [...vitest, ...files], { stdio: 'inherit' });
+    if (status !== 0) process.exitCode = status ?? 1;
+  };
+  run('--mode', 'citus', '--tags-filter=!plain');
+  run('--mode', 'citus-alone', '--no-file-parallelism');
 }

@@ -69,7 +69,9 @@ test('a receiver that stops reading holds one page in memory, and no connection'
   await chunks.return();
 });
 
-test('a filter that matches next to nothing comes to its end, however slow a look at the log is', async () => {
+test('a filter that matches next to nothing comes to its end, however slow a look at the log is', {
+  tags: 'plain',
+}, async () => {
   const at = (day: number) => ({
     timestamp: new Date(service.clock.now - day * dayMs).toISOString(),
   });
