@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
 import {
-  type Aggregator,
   Counter,
   collectDefaultMetrics,
   Gauge,
@@ -46,85 +45,128 @@ export function createMetrics(
   logger: Pick<Logger, 'warn'>,
   onFlushError: (error: unknown) => void,
 ): Metrics {
-  const readFailed = (err: unknown) =>
-    logger.warn({ err }, 'metrics cannot be read and keep their values');
   const registry = new Registry();
   for (const metric of metricsOfProcess()) registry.registerMetric(metric);
-  const registers = [registry];
-  const requests = new Histogram({
-    name: 'indelible_http_request_seconds',
-    help: 'Requests by method, route template and status',
-    labelNames: ['method', 'route', 'status'],
-    buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
-    registers,
-  });
+  const make = makersOf(registry, (err) =>
+    logger.warn({ err }, 'metrics cannot be read and keep their values'),
+  );
+  const requests = make.histogram(
+    'indelible_http_request_seconds',
+    'Requests by method, route template and status',
+    [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
+    ['method', 'route', 'status'],
+  );
   return {
     registry,
-    ran: backgroundMetrics(registers),
+    ran: backgroundMetrics(make),
     request: (method, route, status, seconds) =>
       requests.observe({ method, route, status }, seconds),
-    flush: flushMetrics(registers, logger, onFlushError),
-    checkpoints: checkpointMetrics(registers),
-    webhooks: webhookMetrics(registers, readFailed),
-    presence: presenceMetrics(registers),
+    flush: flushMetrics(make, logger, onFlushError),
+    checkpoints: checkpointMetrics(make),
+    webhooks: webhookMetrics(make),
+    presence: presenceMetrics(make),
     watchSources(read) {
-      const gauge = gaugesOf(registers, read, readFailed);
+      const gauge = make.gaugesOf(read);
       const gaps = 'Gaps in the numbers of sources that have been open for 15 minutes or longer';
-      gauge('indelible_source_gaps', gaps, (counts) => counts.gaps);
+      gauge('indelible_source_gaps', gaps, (shown, counts) => shown.set(counts.gaps));
       const silent = 'Sources that have stopped sending';
-      gauge('indelible_sources_silent', silent, (counts) => counts.silent);
+      gauge('indelible_sources_silent', silent, (shown, counts) => shown.set(counts.silent));
     },
     watchAlerts(read) {
       const help = 'Log entries that alert rules have not evaluated yet';
-      gaugesOf(registers, read, readFailed)('indelible_alerts_behind_entries', help, (n) => n);
+      make.gaugesOf(read)('indelible_alerts_behind_entries', help, (shown, n) => shown.set(n));
     },
     watchDatabase(read) {
-      const gauge = gaugesOf(registers, read, readFailed);
-      gauge('indelible_database_bytes', 'Size of the database', (state) => state.bytes);
+      const gauge = make.gaugesOf(read);
+      gauge('indelible_database_bytes', 'Size of the database', (shown, { bytes }) =>
+        shown.set(bytes),
+      );
       const ran = 'When retention last began to run, in any process or command';
-      const seconds = (state: DatabaseState) => state.retentionRanMs / 1_000;
-      gauge('indelible_retention_ran_timestamp_seconds', ran, seconds);
+      gauge('indelible_retention_ran_timestamp_seconds', ran, (shown, { retentionRanMs }) =>
+        shown.set(retentionRanMs / 1_000),
+      );
     },
     watchDisk(freeBytes) {
       const help = 'Free bytes where the service keeps its files';
-      watch(registers, 'indelible_disk_free_bytes', help, freeBytes, seenByAll);
+      make.watched('indelible_disk_free_bytes', help, freeBytes, 'max');
     },
     watchQueue(depth) {
       const help = 'Events waiting or being written';
-      watch(registers, 'indelible_queue_events', help, () => depth().events);
-      watch(registers, 'indelible_queue_bytes', 'Memory they take', () => depth().bytes);
+      make.watched('indelible_queue_events', help, () => depth().events, 'sum');
+      make.watched('indelible_queue_bytes', 'Memory they take', () => depth().bytes, 'sum');
+    },
+  };
+}
+
+type Makers = ReturnType<typeof makersOf>;
+
+/** Makes the metrics of a registry. What cannot be read keeps its values, and `readFailed` hears. */
+function makersOf(registry: Registry, readFailed: (error: unknown) => void) {
+  const registers = [registry];
+  // Of several processes each sees the same: their gauges are not added up.
+  const seenByAll = { registers, aggregator: 'max' } as const;
+  return {
+    counter: (name: string, help: string, labelNames: string[] = []) =>
+      new Counter({ name, help, labelNames, registers }),
+    histogram: (name: string, help: string, buckets: number[], labelNames: string[] = []) =>
+      new Histogram({ name, help, buckets, labelNames, registers }),
+    gauge: (name: string, help: string, labelNames: string[] = []) =>
+      new Gauge({ name, help, labelNames, ...seenByAll }),
+    /** Read with each scrape; `aggregator` makes one value of those of several processes. */
+    watched: (
+      name: string,
+      help: string,
+      read: () => number | Promise<number>,
+      aggregator: 'sum' | 'max',
+    ) =>
+      new Gauge({
+        ...{ name, help, registers, aggregator },
+        async collect() {
+          this.set(await read());
+        },
+      }),
+    /** Gauges that show the same counts, which are read once in each scrape. */
+    gaugesOf<Counts>(read: () => Promise<Counts>) {
+      const counted = sharedWhileRunning(() =>
+        read().then(
+          (counts) => ({ counts }),
+          (error: unknown) => readFailed(error),
+        ),
+      );
+      return (
+        name: string,
+        help: string,
+        show: (gauge: Gauge, counts: Counts) => void,
+        labelNames: string[] = [],
+      ) =>
+        new Gauge({
+          ...{ name, help, labelNames, ...seenByAll },
+          async collect() {
+            const found = await counted();
+            if (found) show(this, found.counts);
+          },
+        });
     },
   };
 }
 
 function flushMetrics(
-  registers: Registry[],
+  make: Makers,
   logger: Pick<Logger, 'warn'>,
   onFlushError: (error: unknown) => void,
 ): FlushObserver {
-  const flushEvents = new Histogram({
-    name: 'indelible_flush_events',
-    help: 'Events written by one flush',
-    buckets: [1, 4, 16, 64, 128, 256, 500],
-    registers,
-  });
-  const flushSeconds = new Histogram({
-    name: 'indelible_flush_seconds',
-    help: 'Time of one flush, from lock to commit',
-    buckets: [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2],
-    registers,
-  });
-  const failures = new Counter({
-    name: 'indelible_flush_failures_total',
-    help: 'Flushes that failed',
-    registers,
-  });
-  const events = new Counter({
-    name: 'indelible_events_total',
-    help: 'Events recorded, by category',
-    labelNames: ['category'],
-    registers,
-  });
+  const sizes = [1, 4, 16, 64, 128, 256, 500];
+  const flushEvents = make.histogram(
+    'indelible_flush_events',
+    'Events written by one flush',
+    sizes,
+  );
+  const times = [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2];
+  const timed = 'Time of one flush, from lock to commit';
+  const flushSeconds = make.histogram('indelible_flush_seconds', timed, times);
+  const failures = make.counter('indelible_flush_failures_total', 'Flushes that failed');
+  const recorded = 'Events recorded, by category';
+  const events = make.counter('indelible_events_total', recorded, ['category']);
   return {
     flushed(count, seconds) {
       flushEvents.observe(count);
@@ -152,92 +194,34 @@ function metricsOfProcess(): Metric[] {
   return names.flatMap((name) => registry.getSingleMetric(name) ?? []);
 }
 
-/** Of several processes each sees the same: their gauges are not added up. */
-const seenByAll = { aggregator: 'max' } as const;
-
-/** A gauge that is read with each scrape. */
-function watch(
-  registers: Registry[],
-  name: string,
-  help: string,
-  read: () => number | Promise<number>,
-  ofAll: { aggregator: Aggregator } = { aggregator: 'sum' },
-): void {
-  new Gauge({
-    ...{ name, help, registers, ...ofAll },
-    async collect() {
-      this.set(await read());
-    },
-  });
-}
-
-/**
- * What several gauges read in one scrape, counted once; null if that failed: they keep their
- * values, and other metrics are served.
- */
-function countedOnce<Counts>(
-  read: () => Promise<Counts>,
-  failed: (error: unknown) => void,
-): () => Promise<Counts | null> {
-  return sharedWhileRunning(() =>
-    read().catch((error: unknown) => {
-      failed(error);
-      return null;
-    }),
+function backgroundMetrics(make: Makers): Metrics['ran'] {
+  const runs = make.counter(
+    'indelible_background_runs_total',
+    'Runs of background work, by what it was and how it ended',
+    ['work', 'outcome'],
   );
-}
-
-/** Makes gauges that read these counts, once in each scrape. */
-function gaugesOf<Counts>(
-  registers: Registry[],
-  read: () => Promise<Counts>,
-  failed: (error: unknown) => void,
-) {
-  const counted = countedOnce(read, failed);
-  return (name: string, help: string, pick: (counts: Counts) => number) =>
-    new Gauge({
-      ...{ name, help, registers, ...seenByAll },
-      async collect() {
-        const counts = await counted();
-        if (counts !== null) this.set(pick(counts));
-      },
-    });
-}
-
-function backgroundMetrics(registers: Registry[]): Metrics['ran'] {
-  const runs = new Counter({
-    name: 'indelible_background_runs_total',
-    help: 'Runs of background work, by what it was and how it ended',
-    labelNames: ['work', 'outcome'],
-    registers,
-  });
-  const succeeded = new Gauge({
-    name: 'indelible_background_succeeded_timestamp_seconds',
-    help: 'When this process last ended a run of background work successfully, by what it was',
-    labelNames: ['work'],
-    registers,
-    ...seenByAll,
-  });
+  const succeeded = make.gauge(
+    'indelible_background_succeeded_timestamp_seconds',
+    'When this process last ended a run of background work successfully, by what it was',
+    ['work'],
+  );
   return (work, ok) => {
     runs.inc({ work, outcome: ok ? 'done' : 'failed' });
     if (ok) succeeded.setToCurrentTime({ work });
   };
 }
 
-function presenceMetrics(registers: Registry[]): PresenceObserver {
-  const gauge = (name: string, help: string) => new Gauge({ name, help, registers, ...seenByAll });
-  const wait = new Gauge({
-    name: 'indelible_jobs_wait_seconds',
-    help: 'How long the background job that has been due longest has waited, by what it is',
-    labelNames: ['work'],
-    registers,
-    ...seenByAll,
-  });
-  const failures = gauge(
+function presenceMetrics(make: Makers): PresenceObserver {
+  const wait = make.gauge(
+    'indelible_jobs_wait_seconds',
+    'How long the background job that has been due longest has waited, by what it is',
+    ['work'],
+  );
+  const failures = make.gauge(
     'indelible_misconfigured',
     'Settings that processes on this database must share and do not; the log says which',
   );
-  const ahead = gauge(
+  const ahead = make.gauge(
     'indelible_clock_ahead_seconds',
     "The clock of this machine against PostgreSQL's, by which the service goes",
   );
@@ -254,28 +238,20 @@ function presenceMetrics(registers: Registry[]): PresenceObserver {
   };
 }
 
-function checkpointMetrics(registers: Registry[]): CheckpointObserver {
-  const published = new Counter({
-    name: 'indelible_checkpoints_total',
-    help: 'Checkpoints published',
-    registers,
-  });
-  const failures = new Counter({
-    name: 'indelible_checkpoint_failures_total',
-    help: 'Rounds that could not be published',
-    registers,
-  });
-  const halted = new Gauge({
-    name: 'indelible_log_halted',
-    help: '1 while recording and signing are stopped because the log contradicts what was published',
-    registers,
-    ...seenByAll,
-  });
-  const foreign = new Counter({
-    name: 'indelible_foreign_objects_total',
-    help: 'Objects with the name of a round of checkpoints that the service did not sign',
-    registers,
-  });
+function checkpointMetrics(make: Makers): CheckpointObserver {
+  const published = make.counter('indelible_checkpoints_total', 'Checkpoints published');
+  const failures = make.counter(
+    'indelible_checkpoint_failures_total',
+    'Rounds that could not be published',
+  );
+  const halted = make.gauge(
+    'indelible_log_halted',
+    '1 while recording and signing are stopped because the log contradicts what was published',
+  );
+  const foreign = make.counter(
+    'indelible_foreign_objects_total',
+    'Objects with the name of a round of checkpoints that the service did not sign',
+  );
   return {
     foreignObject: () => foreign.inc(),
     published: (checkpoints) => published.inc(checkpoints),
@@ -284,44 +260,25 @@ function checkpointMetrics(registers: Registry[]): CheckpointObserver {
   };
 }
 
-function webhookMetrics(
-  registers: Registry[],
-  readFailed: (error: unknown) => void,
-): WebhookMetrics {
-  const seconds = new Histogram({
-    name: 'indelible_webhook_delivery_seconds',
-    help: 'Attempts to deliver to webhooks, by outcome',
-    labelNames: ['outcome'],
-    buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-    registers,
-  });
+function webhookMetrics(make: Makers): WebhookMetrics {
+  const seconds = make.histogram(
+    'indelible_webhook_delivery_seconds',
+    'Attempts to deliver to webhooks, by outcome',
+    [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    ['outcome'],
+  );
   return {
     attempted: (ok, took) => seconds.observe({ outcome: ok ? 'delivered' : 'failed' }, took),
     watch(read) {
-      const counted = countedOnce(read, readFailed);
-      new Gauge({
-        name: 'indelible_webhooks',
-        help: 'Webhooks by state: active, failing (the last attempt failed), paused',
-        labelNames: ['state'],
-        registers,
-        ...seenByAll,
-        async collect() {
-          const counts = await counted();
-          for (const state of ['active', 'failing', 'paused'] as const) {
-            if (counts) this.set({ state }, counts[state]);
-          }
-        },
-      });
-      new Gauge({
-        name: 'indelible_webhook_behind_entries',
-        help: 'Log entries that active webhooks have not reached yet',
-        registers,
-        ...seenByAll,
-        async collect() {
-          const counts = await counted();
-          if (counts) this.set(counts.behind);
-        },
-      });
+      const gauge = make.gaugesOf(read);
+      const states = ['active', 'failing', 'paused'] as const;
+      const byState = 'Webhooks by state: active, failing (the last attempt failed), paused';
+      const show = (shown: Gauge, counts: WebhookCounts) => {
+        for (const state of states) shown.set({ state }, counts[state]);
+      };
+      gauge('indelible_webhooks', byState, show, ['state']);
+      const help = 'Log entries that active webhooks have not reached yet';
+      gauge('indelible_webhook_behind_entries', help, (shown, { behind }) => shown.set(behind));
     },
   };
 }
