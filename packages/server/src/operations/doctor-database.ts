@@ -18,7 +18,7 @@ import {
   readPartitionNames,
 } from './doctor.store.ts';
 import { durabilityFinding } from './durability.ts';
-import type { Finding } from './finding.ts';
+import { type Finding, fail, ok, reasonOf, warn } from './finding.ts';
 
 const dayMs = 86_400_000;
 const migrate = 'run `indelible migrate`';
@@ -56,13 +56,13 @@ export async function diagnoseOwner(ownerUrl: string): Promise<Finding> {
   const [finding] = await withClient(ownerUrl, check, async (client) => {
     const { login, superuser } = await readLogin(client);
     const owner = (await readMemberships(client)).get('indelible_owner') ?? false;
-    if (owner || superuser) return [{ check, level: 'ok', detail: `${login} can migrate` }];
+    if (owner || superuser) return [ok(check, `${login} can migrate`)];
     const detail =
       `${login} is not a member of indelible_owner: ${migrate} with the login that owns ` +
       'the database';
-    return [{ check, level: 'fail', detail }];
+    return [fail(check, detail)];
   });
-  return finding ?? { check, level: 'fail', detail: 'the check gave no result' };
+  return finding ?? fail(check, 'the check gave no result');
 }
 
 async function withClient(
@@ -80,8 +80,7 @@ async function withClient(
     await client.connect();
     return await look(client);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    return [{ check, level: 'fail', detail: `cannot be used: ${reason || 'no connection'}` }];
+    return [fail(check, `cannot be used: ${reasonOf(error) || 'no connection'}`)];
   } finally {
     await client.end().catch(() => {});
   }
@@ -90,17 +89,17 @@ async function withClient(
 function versionFinding(versionNumber: number): Finding {
   const check = 'database version';
   const text = `PostgreSQL ${Math.floor(versionNumber / 10_000)}.${versionNumber % 10_000}`;
-  if (versionNumber >= 150_000) return { check, level: 'ok', detail: text };
-  return { check, level: 'fail', detail: `${text}; 15 or later is needed` };
+  if (versionNumber >= 150_000) return ok(check, text);
+  return fail(check, `${text}; 15 or later is needed`);
 }
 
 function writesFinding(readOnly: boolean): Finding {
   const check = 'writes';
-  if (!readOnly) return { check, level: 'ok', detail: 'the database takes them' };
+  if (!readOnly) return ok(check, 'the database takes them');
   const detail =
     'the database is read-only, and recording answers 503: name the primary in DATABASE_URL, or see ' +
     'whether its disk is full';
-  return { check, level: 'fail', detail };
+  return fail(check, detail);
 }
 
 function rolesFinding(memberships: ReadonlyMap<string, boolean>, login: string): Finding {
@@ -108,32 +107,31 @@ function rolesFinding(memberships: ReadonlyMap<string, boolean>, login: string):
   const names = ['indelible_writer', 'indelible_reader'];
   const missing = names.filter((name) => !memberships.get(name));
   if (missing.length === 0) {
-    return { check, level: 'ok', detail: `${login} serves as ${names.join(' and ')}` };
+    return ok(check, `${login} serves as ${names.join(' and ')}`);
   }
-  return { check, level: 'fail', detail: `${login} is no ${missing.join(', no ')}: ${migrate}` };
+  return fail(check, `${login} is no ${missing.join(', no ')}: ${migrate}`);
 }
 
 function loginFinding(login: string, superuser: boolean, owner: boolean): Finding {
   const check = 'serving login';
   if (!superuser && !owner) {
-    return { check, level: 'ok', detail: `${login} has no rights of its own` };
+    return ok(check, `${login} has no rights of its own`);
   }
   const why = superuser ? 'is a superuser' : 'can become indelible_owner';
   const detail =
     `${login} ${why}, so a stolen connection could change events: give DATABASE_URL a plain login, ` +
     'and name this one in DATABASE_OWNER_URL';
-  return { check, level: 'warn', detail };
+  return warn(check, detail);
 }
 
 async function privilegesFinding(client: pg.Client): Promise<Finding> {
   const check = 'immutable events';
   const [first, ...others] = await findDangerousPrivileges(client);
   if (first === undefined) {
-    return { check, level: 'ok', detail: 'no serving role can change or delete events or the log' };
+    return ok(check, 'no serving role can change or delete events or the log');
   }
   const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
-  const detail = `${first.role} has ${first.privilege} on ${first.table}${more}: revoke it`;
-  return { check, level: 'fail', detail };
+  return fail(check, `${first.role} has ${first.privilege} on ${first.table}${more}: revoke it`);
 }
 
 async function migrationsFinding(servingUrl: string): Promise<Finding> {
@@ -141,11 +139,10 @@ async function migrationsFinding(servingUrl: string): Promise<Finding> {
   const db = openDatabase(servingUrl, { poolSize: 2, onIdleError: () => {} });
   try {
     const pending = await pendingMigrations(db.reader);
-    if (pending.length === 0) return { check, level: 'ok', detail: 'all are applied' };
-    return { check, level: 'fail', detail: `${pending.join(', ')} not applied: ${migrate}` };
+    if (pending.length === 0) return ok(check, 'all are applied');
+    return fail(check, `${pending.join(', ')} not applied: ${migrate}`);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    return { check, level: 'fail', detail: `cannot be read (${reason}): ${migrate}` };
+    return fail(check, `cannot be read (${reasonOf(error)}): ${migrate}`);
   } finally {
     await db.close();
   }
@@ -159,10 +156,9 @@ async function partitionsFinding(client: pg.Client, nowMs: number): Promise<Find
     (name) => !names.has(name),
   );
   if (missing.length === 0) {
-    return { check, level: 'ok', detail: `${names.size}, for at least ${daysAheadMin} days ahead` };
+    return ok(check, `${names.size}, for at least ${daysAheadMin} days ahead`);
   }
-  const detail = `${missing.length} of the next ${daysAheadMin} days are missing: ${migrate}`;
-  return { check, level: 'warn', detail };
+  return warn(check, `${missing.length} of the next ${daysAheadMin} days are missing: ${migrate}`);
 }
 
 /** Nothing for a plain PostgreSQL. */
@@ -173,12 +169,13 @@ async function diagnoseCluster(client: pg.Client): Promise<Finding[]> {
   if (table !== undefined) {
     const more = others.length === 0 ? 'is' : `and ${others.length} more are`;
     const detail = `${table} ${more} on the coordinator alone: stop the service and run \`indelible distribute\``;
-    return [{ check, level: 'fail', detail }];
+    return [fail(check, detail)];
   }
   const broken = await brokenPaths(client);
-  if (broken.length === 0) return [{ check, level: 'ok', detail: 'all nodes reach each other' }];
-  const detail = `no connection from ${broken.join(', ')}: tenants of such a node cannot record`;
-  return [{ check, level: 'fail', detail }];
+  if (broken.length === 0) return [ok(check, 'all nodes reach each other')];
+  return [
+    fail(check, `no connection from ${broken.join(', ')}: tenants of such a node cannot record`),
+  ];
 }
 
 /** A search without times, a count, a retention run and an erasure at the same time. */
@@ -192,7 +189,7 @@ export function locksFinding({ relations, perTransaction, connections }: LockFac
   if (needed <= room) return { check, level: 'ok', detail };
   const least = Math.ceil(needed / connections);
   const advice = `set max_locks_per_transaction of PostgreSQL to ${least} or more`;
-  return { check, level: 'warn', detail: `${detail}: ${advice}` };
+  return warn(check, `${detail}: ${advice}`);
 }
 
 /** The partitions of the present and near future. */

@@ -3,7 +3,7 @@ import { openSigner, sha } from '../crypto/index.ts';
 import { haltReason, readIdentity, refusalOf, signingKeys, storeAlarm } from '../log/index.ts';
 import type { ObjectStore } from '../objects/index.ts';
 import { type Database, openDatabase } from '../postgres/index.ts';
-import type { Finding } from './finding.ts';
+import { type Finding, fail, ok, reasonOf, warn } from './finding.ts';
 
 /** The signing key's file; a default one is generated at the first start. */
 export interface SigningKeyFile {
@@ -30,7 +30,7 @@ export async function diagnoseLog(
     const problem = alarm ?? (await storeProblem(db, objects));
     return [logsFinding(halted), storeFinding(problem), await keyFinding(inUse, keyFile)];
   } catch (error) {
-    return [{ check: 'logs', level: 'fail', detail: `cannot be read: ${reasonOf(error)}` }];
+    return [fail('logs', `cannot be read: ${reasonOf(error)}`)];
   } finally {
     await db.close();
   }
@@ -38,12 +38,8 @@ export async function diagnoseLog(
 
 function logsFinding(halted: string | null): Finding {
   const check = 'logs';
-  if (halted !== null) return { check, level: 'fail', detail: halted };
-  return {
-    check,
-    level: 'ok',
-    detail: 'the database does not contradict the published checkpoints',
-  };
+  if (halted !== null) return fail(check, halted);
+  return ok(check, 'the database does not contradict the published checkpoints');
 }
 
 async function storeProblem(db: Database, objects: ObjectStore): Promise<string | null> {
@@ -57,8 +53,8 @@ async function storeProblem(db: Database, objects: ObjectStore): Promise<string 
 
 function storeFinding(alarm: string | null): Finding {
   const check = 'object store';
-  if (alarm !== null) return { check, level: 'fail', detail: alarm };
-  return { check, level: 'ok', detail: 'no round of checkpoints is missing or foreign' };
+  if (alarm !== null) return fail(check, alarm);
+  return ok(check, 'no round of checkpoints is missing or foreign');
 }
 
 async function keyFinding(inUse: Buffer | null, keyFile: SigningKeyFile): Promise<Finding> {
@@ -67,33 +63,27 @@ async function keyFinding(inUse: Buffer | null, keyFile: SigningKeyFile): Promis
   if (!existsSync(path)) return missingKeyFinding(inUse, keyFile);
   try {
     const own = await openSigner(path, false).publicKey();
-    if (inUse === null || inUse.equals(own)) return { check, level: 'ok', detail: path };
+    if (inUse === null || inUse.equals(own)) return ok(check, path);
   } catch (error) {
-    return { check, level: 'fail', detail: reasonOf(error) };
+    return fail(check, reasonOf(error));
   }
   if (isNamed) {
-    const detail = `${path} is not the key in use: the next start rotates to it`;
-    return { check, level: 'warn', detail };
+    return warn(check, `${path} is not the key in use: the next start rotates to it`);
   }
   const detail =
     `${path} is not the key in use, and the service made it itself, so this process ` +
     'cannot sign. Set SIGNING_KEY_FILE to the key in use or, if that is lost, to this one';
-  return { check, level: 'fail', detail };
+  return fail(check, detail);
 }
 
 function missingKeyFinding(inUse: Buffer | null, { path, isNamed }: SigningKeyFile): Finding {
   const check = 'signing key';
   if (isNamed) {
-    const detail = `${path} holds no key; make one with \`indelible keygen\``;
-    return { check, level: 'fail', detail };
+    return fail(check, `${path} holds no key; make one with \`indelible keygen\``);
   }
-  if (inUse === null) return { check, level: 'ok', detail: 'is created by the first start' };
+  if (inUse === null) return ok(check, 'is created by the first start');
   const detail =
     `${path} holds no key, but the logs are signed already: set SIGNING_KEY_FILE to the ` +
     'key in use, or a process that starts here cannot sign';
-  return { check, level: 'warn', detail };
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return warn(check, detail);
 }

@@ -13,8 +13,8 @@ import { secretFiles } from './backup-folder.ts';
 import { freeBytes } from './disk-space.ts';
 import { diagnoseDatabase, diagnoseOwner } from './doctor-database.ts';
 import { diagnoseLog } from './doctor-log.ts';
-import { diagnoseProcesses } from './doctor-processes.ts';
-import type { Finding } from './finding.ts';
+import { type Finding, fail, ok, reasonOf, warn } from './finding.ts';
+import { diagnoseProcesses } from './process-findings.ts';
 
 const nodeMajorMin = 24;
 
@@ -28,9 +28,9 @@ export async function diagnose(env: Environment): Promise<Finding[]> {
   try {
     config = readConfig(env);
   } catch (error) {
-    return [node, { check: 'environment', level: 'fail', detail: reasonOf(error) }];
+    return [node, fail('environment', reasonOf(error))];
   }
-  const environment: Finding = { check: 'environment', level: 'ok', detail: describe(config) };
+  const environment: Finding = ok('environment', describe(config));
   const folder = [...diagnoseFolder(config.dataDir), await diagnoseDisk(config)];
   return [node, environment, ...folder, ...(await diagnoseDatabases(config))];
 }
@@ -51,7 +51,7 @@ function describe({ host, port, databaseUrl }: Config): string {
 export function diagnoseFolder(dataDir: string): Finding[] {
   const check = 'data folder';
   if (!existsSync(dataDir)) {
-    return [{ check, level: 'ok', detail: `${dataDir} is created by the first start` }];
+    return [ok(check, `${dataDir} is created by the first start`)];
   }
   const found = secretFiles.map((name) => join(dataDir, name)).filter((path) => existsSync(path));
   return [folderFinding(check, dataDir), ...found.map(secretFinding)];
@@ -73,20 +73,20 @@ function folderFinding(check: string, dataDir: string): Finding {
   try {
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
-    return { check, level: 'fail', detail: `${dataDir} cannot be used: ${reasonOf(error)}` };
+    return fail(check, `${dataDir} cannot be used: ${reasonOf(error)}`);
   }
   const { mode } = statSync(dataDir);
-  if ((mode & 0o066) === 0) return { check, level: 'ok', detail: dataDir };
-  return { check, level: 'warn', detail: `${dataDir} is open to other users: chmod 700 it` };
+  if ((mode & 0o066) === 0) return ok(check, dataDir);
+  return warn(check, `${dataDir} is open to other users: chmod 700 it`);
 }
 
 function secretFinding(path: string): Finding {
   const check = 'secret file';
   try {
     readSecretFile(path);
-    return { check, level: 'ok', detail: `${path} is readable by its owner alone` };
+    return ok(check, `${path} is readable by its owner alone`);
   } catch (error) {
-    return { check, level: 'fail', detail: reasonOf(error) };
+    return fail(check, reasonOf(error));
   }
 }
 
@@ -119,7 +119,7 @@ async function diagnoseEmbedded(config: Config): Promise<Finding[]> {
   try {
     const home = join(dataDir, 'postgresql');
     if (!existsSync(join(home, 'data', 'PG_VERSION'))) {
-      return [{ check, level: 'ok', detail: 'is created by the first start' }];
+      return [ok(check, 'is created by the first start')];
     }
     const running = runningServer(dataDir, join(realpathSync(home), 'data'));
     if (running !== null) return await diagnoseServing(running, config);
@@ -130,7 +130,7 @@ async function diagnoseEmbedded(config: Config): Promise<Finding[]> {
       await postgres.stop();
     }
   } catch (error) {
-    return [{ check, level: 'fail', detail: reasonOf(error) }];
+    return [fail(check, reasonOf(error))];
   }
 }
 
@@ -140,8 +140,4 @@ function runningServer(dataDir: string, data: string): string | null {
   if (claim === undefined || !isPostmaster(claim.pid, data)) return null;
   const password = readSecretFile(join(dataDir, 'postgresql-app.password'));
   return connectionUrl(claim.socketFolder, 'indelible_app', password, 'indelible');
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,5 +1,5 @@
 import type { DurabilityFacts } from './doctor.store.ts';
-import type { Finding } from './finding.ts';
+import { type Finding, fail, ok, warn } from './finding.ts';
 
 /**
  * Whether an event answered with 201 survives a power failure and a failover. The service sets
@@ -12,20 +12,20 @@ export function durabilityFinding(facts: DurabilityFacts): Finding {
     const detail =
       'fsync is off in PostgreSQL: a power failure or a crash of the machine can lose recorded events ' +
       'and destroy the database. Set fsync = on';
-    return { check, level: 'fail', detail };
+    return fail(check, detail);
   }
   if (facts.fullPageWrites === 'off') {
     const detail =
       'full_page_writes is off in PostgreSQL: a power failure can destroy pages of the database. Set ' +
       'it on, unless the file system writes pages of 8 KiB whole (ZFS does)';
-    return { check, level: 'warn', detail };
+    return warn(check, detail);
   }
   if (facts.replicas > 0 && facts.synchronousStandbys === '') {
     const detail =
       `PostgreSQL has ${facts.replicas} replicas and waits for none of them: a failover loses the ` +
       'newest events, and recording stops until you act. Set synchronous_standby_names, see Failover ' +
       'in docs/operations/postgresql.md';
-    return { check, level: 'warn', detail };
+    return warn(check, detail);
   }
-  return { check, level: 'ok', detail: 'a commit is on disk before it is answered' };
+  return ok(check, 'a commit is on disk before it is answered');
 }

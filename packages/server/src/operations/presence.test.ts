@@ -4,8 +4,8 @@ import { openSigner } from '../crypto/signer.ts';
 import { startService } from '../main.ts';
 import { createClock } from '../postgres/clock.ts';
 import { eventOf, platformKey, testService } from '../testing/service.ts';
-import { diagnoseProcesses } from './doctor-processes.ts';
 import { createPresence, type Seen } from './presence.ts';
+import { diagnoseProcesses } from './process-findings.ts';
 
 const service = await testService();
 const { owner, servingUrl, dataDir } = service;

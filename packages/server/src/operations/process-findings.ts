@@ -1,5 +1,11 @@
-import type { Finding } from './finding.ts';
-import type { JobWaits, ServingProcess } from './processes.store.ts';
+import { createClock, databaseTime, openDatabase } from '../postgres/index.ts';
+import { type Finding, fail, ok, reasonOf, warn } from './finding.ts';
+import {
+  type JobWaits,
+  jobWaits,
+  type ServingProcess,
+  servingProcesses,
+} from './processes.store.ts';
 
 const waitSecondsMax = 60;
 const clockAheadMsMax = 1_000;
@@ -28,7 +34,7 @@ export function processFindings({ processes, waits, clockAheadMs }: Running): Fi
     processes.length === 0
       ? 'none serves now'
       : `${processes.length} serve with the same secrets, ${workers} of them as workers; ${wait}`;
-  return [{ check: 'processes', level: 'ok', detail }];
+  return [ok('processes', detail)];
 }
 
 const differ = (values: readonly Buffer[]) =>
@@ -40,7 +46,7 @@ function secretFinding(processes: readonly ServingProcess[]): Finding[] {
     'processes on this database have different session secrets, so they refuse the cursors and ' +
     'download links of each other and cannot open the sealed secrets. Set the same SESSION_SECRET ' +
     'in all of them';
-  return [{ check: 'session secret', level: 'fail', detail }];
+  return [fail('session secret', detail)];
 }
 
 function keyFinding(processes: readonly ServingProcess[]): Finding[] {
@@ -48,7 +54,7 @@ function keyFinding(processes: readonly ServingProcess[]): Finding[] {
   const detail =
     'processes on this database have different signing keys, and only one of the keys may sign. ' +
     'Set SIGNING_KEY_FILE to the key in use in all of them, and restart the others';
-  return [{ check: 'signing keys', level: 'fail', detail }];
+  return [fail('signing keys', detail)];
 }
 
 function workerFinding(processes: readonly ServingProcess[], waitSeconds: number): Finding[] {
@@ -68,5 +74,26 @@ function clockFinding(aheadMs: readonly number[]): Finding[] {
   const detail =
     `the clock of a machine is ${seconds} s ${worst > 0 ? 'ahead of' : 'behind'} PostgreSQL's, by ` +
     'which the service goes. Set both clocks by NTP';
-  return [{ check: 'clock', level: 'warn', detail }];
+  return [warn('clock', detail)];
+}
+
+/**
+ * Checks whether the processes on this database are consistent, and this machine's clock. The
+ * schema must be up to date. Findings are returned, not thrown.
+ */
+export async function diagnoseProcesses(servingUrl: string): Promise<Finding[]> {
+  const db = openDatabase(servingUrl, { poolSize: 1, onIdleError: () => {} });
+  const clock = createClock();
+  try {
+    await clock.compare(() => databaseTime(db.writer));
+    return processFindings({
+      processes: await servingProcesses(db.writer),
+      waits: await jobWaits(db.writer, clock.now()),
+      clockAheadMs: clock.aheadMs(),
+    });
+  } catch (error) {
+    return [fail('processes', `cannot be read: ${reasonOf(error)}`)];
+  } finally {
+    await db.close();
+  }
 }
