@@ -36,6 +36,7 @@ export {
   insertEvents,
   makePartitions,
   openersOf,
+  requireVisible,
   type StoredEvent,
   storedColumns,
   storedOpeners,

@@ -23,7 +23,7 @@ import { eventJson, hasState } from './prepared-event.ts';
 import { eventSchema, listSchema, statsSchema } from './read-schemas.ts';
 import { listBySequence } from './sequence-list.store.ts';
 import { bucketsMax, countGroups, groupsMax } from './stats.store.ts';
-import { getEvent, visibility } from './store.ts';
+import { getEvent, requireVisible } from './store.ts';
 
 export interface ReadDeps extends Pick<Parts, 'db' | 'now' | 'recordAccess' | 'publicUrl'> {
   cursors: CursorSeal;
@@ -81,11 +81,7 @@ function visibleTo<T>(
     readTenant(
       deps.db,
       tenantId,
-      async (tx) => {
-        const visible = await visibility(tx, deps.now());
-        if (!visible) throw new AppError('not_found', 'there is no such tenant');
-        return read(tx, visible);
-      },
+      async (tx) => read(tx, await requireVisible(tx, deps.now())),
       request.gone,
     ),
   );

@@ -5,6 +5,7 @@ import {
   lateClass,
   type Sha256,
 } from '@indelible/protocol';
+import { AppError } from '../http/index.ts';
 import { type LogAppend, type LogHead, planAppend, recordLogs } from '../log/index.ts';
 import { int2Array, type TenantTx, uuidArray, type WriterTx } from '../postgres/index.ts';
 import { shownFrom } from '../tenants/index.ts';
@@ -273,6 +274,13 @@ export async function visibility(tx: TenantTx, nowMs: number): Promise<Visibilit
     coldBefore: row.coldBefore,
     newestMs: row.newestMs,
   };
+}
+
+/** The same. Throws `not_found` for an unknown tenant. */
+export async function requireVisible(tx: TenantTx, nowMs: number): Promise<Visibility> {
+  const visible = await visibility(tx, nowMs);
+  if (visible) return visible;
+  throw new AppError('not_found', 'there is no such tenant');
 }
 
 /** Id of this installation, the recorder of the service's own events. */

@@ -3,8 +3,7 @@ import { type EventFilter, eventUuid, filterToJson, resolvedFilter } from '@inde
 import type { FastifyRequest } from 'fastify';
 import { requesterOf, type TenantAccess } from '../access/index.ts';
 import type { Jobs } from '../background/index.ts';
-import { countEvents, listBySequence, type Visibility, visibility } from '../events/index.ts';
-import { AppError } from '../http/index.ts';
+import { countEvents, listBySequence, requireVisible, type Visibility } from '../events/index.ts';
 import { lockHeads } from '../log/index.ts';
 import { whenceOf } from '../own-event.ts';
 import {
@@ -82,11 +81,7 @@ async function countRows(
   nowMs: number,
   gone: AbortSignal | undefined,
 ): Promise<Counted> {
-  const look = async (tx: TenantTx) => {
-    const visible = await visibility(tx, nowMs);
-    if (!visible) throw new AppError('not_found', 'there is no such tenant');
-    return visible;
-  };
+  const look = (tx: TenantTx) => requireVisible(tx, nowMs);
   try {
     const counting = async (tx: TenantTx) => {
       const visible = await look(tx);

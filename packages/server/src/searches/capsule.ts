@@ -30,6 +30,7 @@ import {
   proofJson,
   proveEvent,
   readBodies,
+  requireVisible,
 } from '../events/index.ts';
 import { AppError } from '../http/index.ts';
 import {
@@ -45,7 +46,6 @@ import { readTenant, type TenantTx } from '../postgres/index.ts';
 import { getTenant } from '../tenants/index.ts';
 import { coverageNow, type SearchDeps, searchIdPrefix } from './evidence.ts';
 import { type FrozenFilter, frozenFilter } from './frozen-filter.ts';
-import { requireVisible } from './run-search.ts';
 import { shownCovered, shownSearch } from './shown.ts';
 import type { SavedSearch } from './store.ts';
 

@@ -8,7 +8,7 @@ import {
   uuidTimeMs,
 } from '@indelible/protocol';
 import type { TenantAccess } from '../access/index.ts';
-import { lowestShown, shownSince } from '../events/index.ts';
+import { lowestShown, requireVisible, shownSince } from '../events/index.ts';
 import { AppError, unavailable } from '../http/index.ts';
 import { type PublishedCheckpoint, publishedCheckpoint } from '../log/index.ts';
 import type { OwnEvent } from '../own-event.ts';
@@ -18,7 +18,7 @@ import { listSources } from '../sources/index.ts';
 import { type Answer, sameAnswer } from './answer-digest.ts';
 import { type Covered, coverageOf, readCoverage } from './coverage.ts';
 import { type FrozenFilter, freeze, frozenFilter } from './frozen-filter.ts';
-import { matchesMax, requireVisible, runSearch } from './run-search.ts';
+import { matchesMax, runSearch } from './run-search.ts';
 import { countedFrom, insertSearch, type SavedSearch } from './store.ts';
 
 export type SearchDeps = Pick<

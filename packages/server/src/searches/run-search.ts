@@ -1,4 +1,4 @@
-import { visibility } from '../events/index.ts';
+import { requireVisible } from '../events/index.ts';
 import { AppError } from '../http/index.ts';
 import { type Database, readTenant, type TenantTx } from '../postgres/index.ts';
 import { type Answer, AnswerDigest } from './answer-digest.ts';
@@ -22,8 +22,6 @@ export interface RunSearch {
   /** Matches per page; default 10,000. */
   perPage?: number;
 }
-
-export type Visible = NonNullable<Awaited<ReturnType<typeof visibility>>>;
 
 /**
  * The answer for the first `size` entries of the log, and for the first `earlierSize`. Each page
@@ -52,13 +50,6 @@ export async function runSearch(
     before = page.at(-1)?.uuid ?? null;
   } while (page.length === perPage);
   return { answer: all.end(), earlier: earlier.end() };
-}
-
-/** What the tenant's plan shows now. Throws `not_found` for an unknown tenant. */
-export async function requireVisible(tx: TenantTx, nowMs: number): Promise<Visible> {
-  const visible = await visibility(tx, nowMs);
-  if (visible) return visible;
-  throw new AppError('not_found', 'there is no such tenant');
 }
 
 function tooMany(max: number): AppError {

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type EventFilter, firstUuidAt, storedFilter } from '@indelible/protocol';
-import { lowestShown } from '../../events/filter-sql.store.ts';
-import { getEvent, visibility } from '../../events/store.ts';
-import { AppError } from '../../http/problem.ts';
+import { lowestShown, type Visibility } from '../../events/filter-sql.store.ts';
+import { getEvent, requireVisible } from '../../events/store.ts';
 import { type Database, readTenant, type TenantTx, tookTooLong } from '../../postgres/db.ts';
 import type { ExportRow, FinishedFile } from '../store.ts';
 import { fileShape } from './export-file.ts';
@@ -154,11 +153,7 @@ function rowsOf({ filters, format, columns, beforeSequence, oldestId }: ExportRo
 function readVisible<T>(
   db: Database,
   { tenantId, createdAtMs }: ExportRow,
-  read: (tx: TenantTx, visible: NonNullable<Awaited<ReturnType<typeof visibility>>>) => Promise<T>,
+  read: (tx: TenantTx, visible: Visibility) => Promise<T>,
 ): Promise<T> {
-  return readTenant(db, tenantId, async (tx) => {
-    const visible = await visibility(tx, createdAtMs);
-    if (!visible) throw new AppError('not_found', 'there is no such tenant');
-    return read(tx, visible);
-  });
+  return readTenant(db, tenantId, async (tx) => read(tx, await requireVisible(tx, createdAtMs)));
 }
