@@ -168,7 +168,8 @@ async function diagnoseCluster(client: pg.Client): Promise<Finding[]> {
   const [table, ...others] = await undistributed(client);
   if (table !== undefined) {
     const more = others.length === 0 ? 'is' : `and ${others.length} more are`;
-    const detail = `${table} ${more} on the coordinator alone: stop the service and run \`indelible distribute\``;
+    const advice = 'stop the service and run `indelible distribute`';
+    const detail = `${table} ${more} on the coordinator alone: ${advice}`;
     return [fail(check, detail)];
   }
   const broken = await brokenPaths(client);

@@ -100,7 +100,7 @@ export function createMetrics(
 
 type Makers = ReturnType<typeof makersOf>;
 
-/** Makes the metrics of a registry. What cannot be read keeps its values, and `readFailed` hears. */
+/** Makes metrics of a registry. Those that cannot be read keep their values. */
 function makersOf(registry: Registry, readFailed: (error: unknown) => void) {
   const registers = [registry];
   // Of several processes each sees the same: their gauges are not added up.
