@@ -26,7 +26,7 @@ const inputs = ['', '00', '10', '2021', '3031', '40414243', '5051525354555657'];
 const published = [...inputs, '606162636465666768696a6b6c6d6e6f'].map((input) =>
   leafHash(sha, Buffer.from(input, 'hex')),
 );
-const sizeMax = 2_000;
+const sizeMax = 600;
 const leaves = Array.from({ length: sizeMax }, (_, i) => leafHash(sha, Buffer.from(String(i))));
 
 const nodesOf =

@@ -109,7 +109,7 @@ test('a removal of several batches that is cut off between two is recorded befor
   await expectRetainedIntact(service, tenant.id);
 });
 
-const many = 8_000;
+const many = 4_000;
 
 /**
  * Gives the tenant many events of the last 300 days,
@@ -164,7 +164,7 @@ test('lists are whole, in order and as fast as before while thousands of events 
   const forwards = before.ids.toReversed();
   await change(service, tenant, { plan: 'Pro' });
   let ended = false;
-  const running = run(service, { batchRows: 150 }).finally(() => {
+  const running = run(service, { batchRows: 75 }).finally(() => {
     ended = true;
   });
   const walks: Walk[] = [];
