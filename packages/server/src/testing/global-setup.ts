@@ -35,6 +35,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
     fsync: 'off',
     synchronous_commit: 'off',
     full_page_writes: 'off',
+    // It looks into each clone, of which most are gone within seconds.
+    autovacuum: 'off',
     max_wal_size: '128MB',
     max_connections: '200',
     // 4,096 iterations cost 2 ms on either side of every connection.
