@@ -16,6 +16,7 @@ import {
 } from '../log/index.ts';
 import type { Parts } from '../parts.ts';
 import {
+  codeOf,
   createNodeGroups,
   record,
   recordingConnections,
@@ -297,12 +298,11 @@ const partitionIsDetaching = rejected(
 
 function failure(error: unknown): Outcome {
   if (error instanceof AppError) return rejected(error.code, error.message);
-  const state = error instanceof Error && 'code' in error ? String(error.code) : '';
   const reason = unavailability(error);
   if (reason !== null) return rejected('unavailable', `${reason}; retry with the same id`);
   if (isMissingPartition(error)) return partitionIsDetaching;
   // Data, constraints, and limits such as that of an index row: errors of one event.
-  if (/^(22|23|54)/.test(state))
+  if (/^(22|23|54)/.test(codeOf(error) ?? ''))
     return rejected('validation_failed', 'the event cannot be stored as it is');
   return rejected('internal_error', 'the event was not recorded');
 }

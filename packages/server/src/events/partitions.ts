@@ -1,4 +1,5 @@
 import { uuidTimeMs } from '@indelible/protocol';
+import { codeOf } from '../postgres/index.ts';
 import { classOf } from './class-of.ts';
 import type { TenantBatch } from './store.ts';
 
@@ -52,9 +53,9 @@ export function createPartitionKeeper(
  * node of a cluster in the message only.
  */
 export function isMissingPartition(error: unknown): boolean {
-  if (!(error instanceof Error) || !('code' in error)) return false;
   return (
-    error.code === '23514' &&
+    error instanceof Error &&
+    codeOf(error) === '23514' &&
     !('constraint' in error && error.constraint) &&
     !/check constraint/.test(error.message)
   );

@@ -18,7 +18,7 @@ import type {
   FastifySchemaCompiler,
 } from 'fastify';
 import type { FastifyValidationResult } from 'fastify/types/schema.js';
-import { tookTooLong, unavailability } from '../postgres/index.ts';
+import { codeOf, tookTooLong, unavailability } from '../postgres/index.ts';
 import { fieldProblem, formats } from './json-schema.ts';
 import { AppError, problemOf, tooSlow, unavailable } from './problem.ts';
 
@@ -169,8 +169,7 @@ export function asAppError(error: unknown): AppError | null {
 }
 
 // Node's error for a streamed answer whose connection closed before the first byte.
-const isHangUp = (error: unknown) =>
-  error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE';
+const isHangUp = (error: unknown) => codeOf(error) === 'ERR_STREAM_PREMATURE_CLOSE';
 const hungUp = 'the caller has hung up';
 
 function invalid(

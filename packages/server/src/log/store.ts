@@ -4,6 +4,7 @@ import { AppError, unavailable } from '../http/index.ts';
 import {
   byteaArray,
   callForTenants,
+  codeOf,
   int2Array,
   int8Array,
   isSharded,
@@ -155,7 +156,7 @@ export async function openLog(
   const { rows } = await tx
     .query<{ former: number | null }>(text, [tenantId, retentionClass, randomUUID()])
     .catch((error: unknown) => {
-      throw stateOf(error) === 'IND02'
+      throw codeOf(error) === 'IND02'
         ? new LogDamaged('a log has lost its head', [tenantId])
         : error;
     });
@@ -176,7 +177,7 @@ export async function recordLogs<Append extends LogAppend>(
 ): Promise<Recorded[]> {
   const call = (home: string, own: readonly Append[]) => recordOf(home, own, columnsOf(own));
   return callForTenants<Append, Recorded>(tx, appends, tenantOf, call).catch((error: unknown) => {
-    if (stateOf(error) !== 'IND03') throw error;
+    if (codeOf(error) !== 'IND03') throw error;
     throw new LogDamaged(errorText(error), appends.map(tenantOf));
   });
 }
@@ -222,11 +223,6 @@ export function recordOf(home: string, appends: readonly LogAppend[], columns: r
     text: `SELECT $1::uuid AS home, stored FROM record_events(${parameters}) AS stored`,
     values,
   };
-}
-
-/** The SQLSTATE of a database error, '' for others. */
-function stateOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
 const errorText = (error: unknown) => (error instanceof Error ? error.message : String(error));

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type pg from 'pg';
 import { createClock } from './clock.ts';
+import { codeOf } from './embedded/error-code.ts';
 import { nodeGroupsMax } from './engine.ts';
 import { openPool, openPoolerPool } from './pools.ts';
 import { queryTimeout, transaction, transactionOn } from './transaction.ts';
@@ -262,14 +263,17 @@ const passingStates = ['40001', '40P01', '25P02', '25P03', '25P04', '55000', '3D
 
 /** For a process that cannot start: the server's message names only the statement. */
 export function isReadOnly(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === readOnly;
+  return codeOf(error) === readOnly;
 }
 
 /** Whether a statement of PostgreSQL or of the archive was ended by its time limit. */
 export function tookTooLong(error: unknown): boolean {
-  return (
-    error instanceof Error && 'code' in error && ['57014', 'too_slow'].includes(String(error.code))
-  );
+  return ['57014', 'too_slow'].includes(codeOf(error) ?? '');
+}
+
+/** Whether a statement timed out waiting for a lock. */
+export function isLockTimeout(error: unknown): boolean {
+  return codeOf(error) === lockTimeout;
 }
 
 /** Why a connection failed, for the operator; messages of system and server contain no secret. */
@@ -286,7 +290,7 @@ export function connectionProblem(error: unknown): string {
  */
 export function unavailability(error: unknown): string | null {
   if (!(error instanceof Error)) return null;
-  const code = 'code' in error ? String(error.code) : '';
+  const code = codeOf(error) ?? '';
   if (code === readOnly) return 'the database is read-only';
   if (code === lockTimeout) return 'the log is busy';
   if (tookTooLong(error)) return 'it takes longer than 10 seconds';

@@ -4,6 +4,7 @@ export {
   type ColdSource,
   type Database,
   databaseTime,
+  isLockTimeout,
   type OwnerSession,
   openDatabase,
   readTenant,

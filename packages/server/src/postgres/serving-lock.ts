@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { connectionProblem, type OwnerSession, type WriterTx } from './db.ts';
+import { connectionProblem, isLockTimeout, type OwnerSession, type WriterTx } from './db.ts';
 
 // Any fixed number. Serving processes hold it shared, `log reopen` exclusively.
 const servingLock = 7_204_118_553;
@@ -78,6 +78,3 @@ async function lockOut(session: Pick<WriterTx, 'query'>, lock: string): Promise<
     });
   });
 }
-
-const isLockTimeout = (error: unknown) =>
-  error instanceof Error && 'code' in error && error.code === '55P03';

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { OwnerSession } from '../postgres/index.ts';
+import { codeOf, isLockTimeout, type OwnerSession } from '../postgres/index.ts';
 import {
   detachPartition,
   eventReaders,
@@ -87,16 +87,7 @@ async function isLeftAlone(
   return true;
 }
 
-/** Whether a statement timed out waiting for a lock. */
-export function isLockTimeout(error: unknown): boolean {
-  return hasCode(error, '55P03');
-}
-
-/** The same, or a table that could not be dropped still has the name that another one needs. */
+/** A lock timeout, or a table that could not be dropped still has a name that is needed. */
 export function isHeldBySomebody(error: unknown): boolean {
-  return isLockTimeout(error) || hasCode(error, '42P07');
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
+  return isLockTimeout(error) || codeOf(error) === '42P07';
 }

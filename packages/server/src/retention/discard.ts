@@ -1,5 +1,4 @@
-import type { OwnerSession } from '../postgres/index.ts';
-import { isLockTimeout } from './detach.ts';
+import { isLockTimeout, type OwnerSession } from '../postgres/index.ts';
 import { listRetired, stepsOfDropping } from './partitions.store.ts';
 
 /**

@@ -3,6 +3,7 @@ import { ensurePartition } from '../events/index.ts';
 import { lockHeads } from '../log/index.ts';
 import { byItself, type OwnEvent, type RecordOwn } from '../own-event.ts';
 import type { OwnerSession, WriterTx } from '../postgres/index.ts';
+import { holdPlans } from '../tenants/index.ts';
 import { detachAll, isHeldBySomebody } from './detach.ts';
 import { discardRetired } from './discard.ts';
 import { type Due, findDue, isOwed, type KeptPartition } from './find-due.ts';
@@ -14,7 +15,7 @@ import {
   tenantsIn,
 } from './partitions.store.ts';
 import { countPiece, type Piece, removeBatch } from './rows.store.ts';
-import { holdPlans, lockTerms, readTerms } from './terms.store.ts';
+import { lockTerms, readTerms } from './terms.store.ts';
 
 export interface RemovalDeps {
   /** Records within a transaction of the session. */

@@ -1,8 +1,7 @@
 import { firstUuidAt, lateClass, retentionCutoff, uuidTimeMs } from '@indelible/protocol';
 import { ensurePartition, isMissingPartition } from '../events/index.ts';
-import type { OwnerSession } from '../postgres/index.ts';
+import { isLockTimeout, type OwnerSession } from '../postgres/index.ts';
 import { readPlans, type StoredPlan } from '../tenants/index.ts';
-import { isLockTimeout } from './detach.ts';
 import { listPartitions } from './partitions.store.ts';
 import { countFrom, moveBatch, oldestFrom } from './rows.store.ts';
 import { endOfPartition, unitOf } from './schedule.ts';

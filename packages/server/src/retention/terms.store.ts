@@ -109,11 +109,6 @@ export async function releaseRetentionLock(owner: Owner): Promise<void> {
   await owner.query(`SELECT pg_advisory_unlock(hashtext('indelible.retention'))`);
 }
 
-/** Locks plans and holds until the transaction ends: open_log needs the same lock. */
-export async function holdPlans(tx: WriterTx): Promise<void> {
-  await tx.query(`SELECT pg_advisory_xact_lock(hashtext('indelible.plans'))`);
-}
-
 export async function readSeenTime(owner: Owner): Promise<SeenTime> {
   const { rows } = await owner.query<SeenTime>(
     'SELECT seen_at AS "seenMs", believed_at AS "believedMs" FROM retention_clock',

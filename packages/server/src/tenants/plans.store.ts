@@ -59,12 +59,17 @@ export async function requirePlans(queries: Queries, given: Plans): Promise<void
   if (!isTold) throw new Error('the database has other plans; run `indelible migrate`');
 }
 
+/** Locks plans and holds until the transaction ends: `open_log` needs the same lock. */
+export async function holdPlans(tx: Queries): Promise<void> {
+  await tx.query(`SELECT pg_advisory_xact_lock(hashtext('indelible.plans'))`);
+}
+
 /**
- * Stores these plans, as the owner, in a transaction. No tenant's plan changes meanwhile:
- * `open_log` needs the same lock. Events that a longer plan shows again become visible.
+ * Stores these plans, as the owner, in a transaction. No tenant's plan changes meanwhile. Events
+ * that a longer plan shows again become visible.
  */
 export async function storePlans(tx: Queries, given: Plans): Promise<void> {
-  await tx.query(`SELECT pg_advisory_xact_lock(hashtext('indelible.plans'))`);
+  await holdPlans(tx);
   // On a cluster every node has the plans: after a read of many tenants they change one by one.
   await tx.query("SET LOCAL citus.multi_shard_modify_mode = 'sequential'");
   const stored = await readPlansInUse(tx);
