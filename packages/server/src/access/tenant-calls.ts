@@ -14,7 +14,8 @@ interface Kind {
   path: string;
   /** The group of calls in the OpenAPI document. */
   tag: string;
-  scope: Scope;
+  /** With `authenticated` the `input` of each call decides. */
+  scope: Scope | 'authenticated';
   idPrefix: string;
   /** Of an id that names none of them. */
   none: () => AppError;
