@@ -15,6 +15,8 @@ import {
 } from '../testing/service.ts';
 
 const jwtSecret = 'a shared secret of at least thirty-two bytes';
+type Sent = Record<string, string | string[]>;
+const reasoned = { 'x-access-reason': 'x' };
 const operator = { sub: randomUUID(), email: 'olga@operator.example', role: 'superadmin' };
 
 let service: TestService;
@@ -65,17 +67,15 @@ async function accesses({ id, key }: { id: string; key: string }): Promise<Acces
 }
 
 /** The answer, and what it left in the tenant's log: no earlier record stands for this read. */
-async function read(
-  url: string,
-  headers: Record<string, string | string[]>,
-  key = superadmin,
-  of = tenant,
-) {
+async function read(url: string, headers: Sent, key = superadmin, of = tenant) {
   service.clock.now += 15 * 60_000;
   const before = (await accesses(of)).length;
-  const answer = await service.call({ url, key, headers: { 'x-tenant-id': of.id, ...headers } });
+  const answer = await ask({ 'x-tenant-id': of.id, ...headers }, url, key);
   return { answer, records: (await accesses(of)).slice(before) };
 }
+
+const ask = (headers: Sent, url = '/api/audit-logs', key = superadmin) =>
+  service.call({ url, key, headers });
 
 const codeOf = ({ status, body }: Answer) => [status, body.code];
 
@@ -111,7 +111,7 @@ test('an operator reads with a reason, and the tenant sees exactly one record of
 test('the record says what was looked for, however it was written', async () => {
   const times = 'from=2026-01-01T12:20:00%2B02:00&to=2026-01-02T00:00:00.001Z';
   const url = `/api/audit-logs?user=ANA%40example.com&action=%21create&limit=3&${times}`;
-  const { records } = await read(url, { 'x-access-reason': 'x' });
+  const { records } = await read(url, reasoned);
   expect(records[0]?.after).toEqual({
     outcome: 'answered',
     lookedAt: 'events',
@@ -133,20 +133,16 @@ test('an answer never contains its own record', async () => {
   const reasons = second.answer.body.data.map((event: { reason: string }) => event.reason);
   expect(reasons).toContain('once');
   expect(reasons).not.toContain('again');
-  const stats = await read('/api/audit-logs/stats?group_by=action&resource=audit_log', {
-    'x-access-reason': 'x',
-  });
+  const stats = await read('/api/audit-logs/stats?group_by=action&resource=audit_log', reasoned);
   expect(stats.answer.body.total).toBe(value + 2);
 });
 
 test('a platform key names the operator in X-Operator-Email, or no operator; a token speaks for itself', async () => {
   const headers = { 'x-access-reason': 'x', 'x-operator-email': 'Otto@operator.example' };
   const named = await read('/api/audit-logs', headers, platformKey);
-  expect(named.records[0]?.actor).toMatchObject({
-    email: 'Otto@operator.example',
-    role: 'superadmin',
-  });
-  const unnamed = await read('/api/audit-logs', { 'x-access-reason': 'x' }, platformKey);
+  const otto = { email: 'Otto@operator.example', role: 'superadmin' };
+  expect(named.records[0]?.actor).toMatchObject(otto);
+  const unnamed = await read('/api/audit-logs', reasoned, platformKey);
   expect(unnamed.records[0]).toMatchObject({ actor: { email: null }, crossTenant: true });
   const forged = await read('/api/audit-logs', headers);
   expect(forged.records[0]?.actor.email).toBe(operator.email);
@@ -164,11 +160,7 @@ test('a stored platform key is an operator too', async () => {
   const made = await service.call({ method: 'POST', url: '/api/api-keys', body });
   const without = await read('/api/audit-logs', {}, made.body.key);
   expect(codeOf(without.answer)).toEqual([403, 'reason_required']);
-  const { answer, records } = await read(
-    '/api/audit-logs',
-    { 'x-access-reason': 'x' },
-    made.body.key,
-  );
+  const { answer, records } = await read('/api/audit-logs', reasoned, made.body.key);
   expect([answer.status, records.length]).toEqual([200, 1]);
 });
 
@@ -176,17 +168,9 @@ test.each(['superadmin', 'platform key'])('a %s must name the tenant', async (wh
   const key = who === 'superadmin' ? superadmin : platformKey;
   const before = (await accesses(tenant)).length;
   for (const url of reads()) {
-    for (const headers of [
-      {},
-      { 'x-tenant-id': 'acme' },
-      { 'x-tenant-id': '' },
-      { 'x-tenant-id': [tenant.id, tenant.id] },
-    ]) {
-      const answer = await service.call({
-        url,
-        key,
-        headers: { ...headers, 'x-access-reason': 'x' },
-      });
+    for (const id of [undefined, 'acme', '', [tenant.id, tenant.id]]) {
+      const named = id === undefined ? {} : { 'x-tenant-id': id };
+      const answer = await ask({ ...named, ...reasoned }, url, key);
       expect(codeOf(answer)).toEqual([400, 'invalid_parameter']);
       expect(answer.body.errors[0].path).toBe('X-Tenant-Id');
     }
@@ -194,7 +178,7 @@ test.each(['superadmin', 'platform key'])('a %s must name the tenant', async (wh
   expect(await accesses(tenant)).toHaveLength(before);
 });
 
-const noReasons: [string, Record<string, string | string[]>][] = [
+const noReasons: [string, Sent][] = [
   ['no reason', {}],
   ['an empty one', { 'x-access-reason': '' }],
   ['a blank one', { 'x-access-reason': '   ' }],
@@ -232,11 +216,8 @@ test.each(noReasons)(
 test('a wrong operator e-mail is refused and recorded, whatever the reason is', async () => {
   for (const email of ['otto', '', 'a@b.c, d@e.f', 'a@b\u0001.c']) {
     const wrong = { 'x-operator-email': email };
-    const withReason = await read(
-      '/api/audit-logs',
-      { ...wrong, 'x-access-reason': 'why' },
-      platformKey,
-    );
+    const why = { ...wrong, 'x-access-reason': 'why' };
+    const withReason = await read('/api/audit-logs', why, platformKey);
     expect(codeOf(withReason.answer)).toEqual([400, 'invalid_parameter']);
     expect(withReason.records).toMatchObject([
       { reason: 'why', actor: { email: null }, after: { outcome: 'refused' } },
@@ -261,21 +242,21 @@ test('a search for what is not there is recorded like any other', async () => {
     '/api/audit-logs/nonsense',
     "/api/audit-logs/'%00",
   ]) {
-    const { answer, records } = await read(url, { 'x-access-reason': 'x' });
+    const { answer, records } = await read(url, reasoned);
     expect(codeOf(answer)).toEqual([404, 'not_found']);
     expect(records).toHaveLength(1);
   }
 });
 
 test('a refusal that tells of the data, and a cursor that is none, are recorded as well', async () => {
-  const cursor = await read('/api/audit-logs?cursor=abc', { 'x-access-reason': 'x' });
+  const cursor = await read('/api/audit-logs?cursor=abc', reasoned);
   expect(codeOf(cursor.answer)).toEqual([400, 'invalid_cursor']);
   expect(cursor.records).toHaveLength(1);
 });
 
 test('a call that is wrong in itself reads nothing and leaves no record', async () => {
   for (const url of ['/api/audit-logs?nonsense=1', `/api/audit-logs/${eventId}?include=state`]) {
-    const { answer, records } = await read(url, { 'x-access-reason': 'x' });
+    const { answer, records } = await read(url, reasoned);
     expect(codeOf(answer)).toEqual([400, 'unknown_parameter']);
     expect(records).toEqual([]);
   }
@@ -284,14 +265,10 @@ test('a call that is wrong in itself reads nothing and leaves no record', async 
 test('an unknown tenant is not found, with a reason or without', async () => {
   const headers = { 'x-tenant-id': randomUUID() };
   for (const url of reads()) {
-    const answer = await service.call({
-      url,
-      key: superadmin,
-      headers: { ...headers, 'x-access-reason': 'x' },
-    });
+    const answer = await ask({ ...headers, ...reasoned }, url);
     expect(codeOf(answer)).toEqual([404, 'not_found']);
   }
-  const answer = await service.call({ url: '/api/audit-logs', key: superadmin, headers });
+  const answer = await ask(headers);
   expect(codeOf(answer)).toEqual([404, 'not_found']);
 });
 
@@ -324,14 +301,10 @@ async function head(): Promise<{ size: string }> {
 
 test('HEAD is a read like GET', async () => {
   const before = (await accesses(tenant)).length;
+  const head = { method: 'HEAD', url: '/api/audit-logs', key: superadmin } as const;
   const headers = { 'x-tenant-id': tenant.id };
   const call = (more: Record<string, string>) =>
-    service.call({
-      method: 'HEAD',
-      url: '/api/audit-logs',
-      key: superadmin,
-      headers: { ...headers, ...more },
-    });
+    service.call({ ...head, headers: { ...headers, ...more } });
   expect((await call({})).status).toBe(403);
   expect((await call({ 'x-access-reason': 'only the head' })).status).toBe(200);
   expect(await accesses(tenant)).toHaveLength(before + 2);
@@ -340,14 +313,9 @@ test('HEAD is a read like GET', async () => {
 test('concurrent reads by operators leave a record each, and the log intact', async () => {
   const own = await service.tenant();
   await recordAll(service, own.key, [eventOf()]);
-  const headers = { 'x-tenant-id': own.id };
   const answers = await Promise.all(
     Array.from({ length: 12 }, (_, n) =>
-      service.call({
-        url: '/api/audit-logs',
-        key: superadmin,
-        headers: { ...headers, 'x-access-reason': `read ${n}` },
-      }),
+      ask({ 'x-tenant-id': own.id, 'x-access-reason': `read ${n}` }),
     ),
   );
   expect(answers.map(({ status }) => status)).toEqual(Array(12).fill(200));
@@ -400,9 +368,9 @@ test('while the access cannot be recorded, nothing is shown: another transaction
   const headers = { 'x-tenant-id': own.id, 'x-access-reason': 'x' };
   try {
     const [found, missing, refused] = await Promise.all([
-      service.call({ url: '/api/audit-logs', key: superadmin, headers }),
-      service.call({ url: '/api/audit-logs/nonsense', key: superadmin, headers }),
-      service.call({ url: '/api/audit-logs', key: superadmin, headers: { 'x-tenant-id': own.id } }),
+      ask(headers),
+      ask(headers, '/api/audit-logs/nonsense'),
+      ask({ 'x-tenant-id': own.id }),
     ]);
     for (const answer of [found, missing, refused]) expectNothingShown(answer);
     // The tenant itself still reads.
@@ -411,12 +379,8 @@ test('while the access cannot be recorded, nothing is shown: another transaction
     await other.query('ROLLBACK');
     await other.end();
   }
-  const { records, answer } = await read(
-    '/api/audit-logs',
-    { 'x-access-reason': 'now' },
-    superadmin,
-    own,
-  );
+  const now = { 'x-access-reason': 'now' };
+  const { records, answer } = await read('/api/audit-logs', now, superadmin, own);
   expect([answer.status, records.length]).toEqual([200, 1]);
   await expectLogIntact(service, own.id);
 });
@@ -425,8 +389,8 @@ test('while the access cannot be recorded, nothing is shown: the writer may not 
   await whileUnrecordable(service, async () => {
     for (const url of [...reads(), '/api/audit-logs/nonsense']) {
       const headers = { 'x-tenant-id': tenant.id, 'x-access-reason': 'unwritten' };
-      expectNothingShown(await service.call({ url, key: superadmin, headers }));
+      expectNothingShown(await ask(headers, url));
     }
   });
-  expect((await read('/api/audit-logs', { 'x-access-reason': 'x' })).answer.status).toBe(200);
+  expect((await read('/api/audit-logs', reasoned)).answer.status).toBe(200);
 });
