@@ -93,6 +93,9 @@ export default defineConfig(({ mode }) => ({
     // On a cluster each statement is one on each of its nodes, all on the machine of the tests.
     testTimeout: mode === 'citus' ? 180_000 : 60_000,
     hookTimeout: mode === 'citus' ? 480_000 : 120_000,
-    tags: [{ name: 'plain', description: 'needs one PostgreSQL: not in test:citus' }],
+    tags: [
+      { name: 'plain', description: 'needs one PostgreSQL: not in test:citus' },
+      { name: 'stops-worker', description: 'needs commands that stop a worker of the cluster' },
+    ],
   },
 }));

@@ -14,7 +14,53 @@ export function clusterNodes(): string[] {
   return (process.env.CITUS_TEST_URLS ?? '').split(' ').filter((url) => url !== '');
 }
 
+/** The URL of a node that never was in the cluster, CITUS_TEST_SPARE_URL; null without one. */
+export const spareNode = (): string | null => process.env.CITUS_TEST_SPARE_URL || null;
+
+/**
+ * Shell commands that stop the last worker at once, without a shutdown, and start it again:
+ * CITUS_TEST_WORKER_STOP and CITUS_TEST_WORKER_START. Empty without them.
+ */
+export const workerCommands = () => ({
+  stop: process.env.CITUS_TEST_WORKER_STOP ?? '',
+  start: process.env.CITUS_TEST_WORKER_START ?? '',
+});
+
+/** Shard and node of the tenant's log, and another worker. */
+export async function homeOf(owner: pg.Client, tenantId: string) {
+  const { rows } = await owner.query(
+    `SELECT s.shardid AS shard, s.nodename AS name, s.nodeport AS port FROM citus_shards s
+     WHERE table_name = 'log_heads'::regclass
+       AND shardid = get_shard_id_for_distribution_column('log_heads', $1::uuid)`,
+    [tenantId],
+  );
+  const [{ shard, name, port }] = rows;
+  const workers = clusterNodes().slice(1);
+  const away = workers.map((url) => new URL(url)).find((url) => Number(url.port) !== Number(port));
+  return { shard, from: [name, Number(port)], to: [away?.hostname, Number(away?.port)] };
+}
+
 const login = 'indelible_test';
+
+/** Makes the login of the service on a node, unless it is there. */
+async function makeLogin(node: pg.Client): Promise<void> {
+  await node.query('SET citus.enable_create_role_propagation = off');
+  const { rows } = await node.query('SELECT FROM pg_roles WHERE rolname = $1', [login]);
+  if (rows.length === 0) await node.query(`CREATE ROLE ${login} LOGIN PASSWORD '${login}'`);
+}
+
+/** What joins a cluster: the login of the service, and an empty database with the extension. */
+export async function makeEmptyNode(url: string, database: string): Promise<void> {
+  await on(url, async (node) => {
+    await makeLogin(node);
+    await node.query(`DROP DATABASE IF EXISTS ${database} WITH (FORCE)`);
+    await node.query(`CREATE DATABASE ${database}`);
+    // Citus looks on a new node for the database that it knew before the clone.
+    const { rows } = await node.query("SELECT FROM pg_database WHERE datname = 'template'");
+    if (rows.length === 0) await node.query('CREATE DATABASE template');
+  });
+  await on(databaseUrl(url, database), (node) => node.query('CREATE EXTENSION citus'));
+}
 
 /**
  * Makes the database `template` on every node, distributed; test databases are clones of it. It has
@@ -26,9 +72,7 @@ export async function setUpCluster(
 ): Promise<() => Promise<void>> {
   for (const url of clusterNodes()) {
     await on(url, async (node) => {
-      await node.query('SET citus.enable_create_role_propagation = off');
-      const { rows } = await node.query('SELECT FROM pg_roles WHERE rolname = $1', [login]);
-      if (rows.length === 0) await node.query(`CREATE ROLE ${login} LOGIN PASSWORD '${login}'`);
+      await makeLogin(node);
       await node.query('DROP DATABASE IF EXISTS template WITH (FORCE)');
       await node.query('CREATE DATABASE template');
     });
@@ -49,7 +93,9 @@ export async function setUpCluster(
   return async () => {};
 }
 
-const template = (url: string) => Object.assign(new URL(url), { pathname: '/template' }).href;
+const databaseUrl = (url: string, database: string) =>
+  Object.assign(new URL(url), { pathname: `/${database}` }).href;
+const template = (url: string) => databaseUrl(url, 'template');
 
 /** On every node of the cluster; without one, on the server of `url`. */
 export async function onNodes(

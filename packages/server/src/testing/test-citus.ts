@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { clusterNodes } from './cluster.ts';
+import { clusterNodes, workerCommands } from './cluster.ts';
 
 /*
  * `npm run test:citus [files]`: the server's tests on the cluster of CITUS_TEST_URLS, then one by
@@ -16,5 +16,10 @@ if (clusterNodes().length < 2) {
     if (status !== 0) process.exitCode = status ?? 1;
   };
   run('--mode', 'citus', '--tags-filter=!plain');
-  run('--mode', 'citus-alone', '--no-file-parallelism');
+  const { stop, start } = workerCommands();
+  if (stop && start) run('--mode', 'citus-alone', '--no-file-parallelism');
+  else {
+    console.log('NOT RUN: a worker that stops (CITUS_TEST_WORKER_STOP, CITUS_TEST_WORKER_START)');
+    run('--mode', 'citus-alone', '--no-file-parallelism', '--tags-filter=!stops-worker');
+  }
 }
