@@ -2,7 +2,6 @@ import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } fr
 import { readdir } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { FormatError } from '@indelible/protocol';
-import { codeOf } from '../postgres/index.ts';
 
 /**
  * Files of an untrusted folder: only regular files, not through links. So nothing outside is read,
@@ -54,8 +53,8 @@ export class InsideFolder {
       if (!lstatSync(path).isFile()) throw new FormatError(`${name} is not a regular file`);
       return openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     } catch (error) {
-      const code = codeOf(error);
-      if (code === undefined) throw error;
+      const code = error instanceof Error && 'code' in error ? error.code : null;
+      if (code === null) throw error;
       if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ENAMETOOLONG') return null;
       throw new FormatError(`${name} cannot be read (${code})`);
     }
