@@ -79,7 +79,7 @@ test('while the service is away the page says so and keeps the filters; once it 
   await see(page.getByRole('alert')).toContainText(
     'The service did not answer. Try again: your search stays the same.',
     {
-      timeout: 10_000,
+      timeout: 30_000,
     },
   );
   await see(page.getByRole('button', { name: 'Action Update' })).toBeVisible();
@@ -235,7 +235,7 @@ test('an export of more rows than are sent at once tells how far it is while it 
   await see(progress).not.toHaveText(/^0 of/);
   const first = await doneRows();
   expect(first).toBeLessThan(count);
-  await expect.poll(doneRows, { timeout: 15_000 }).toBeGreaterThan(first);
+  await expect.poll(doneRows, { timeout: 30_000 }).toBeGreaterThan(first);
   await see(job.getByRole('progressbar', { name: 'Running' })).toBeVisible();
   database.hurry();
   await see(job).toContainText('Ready');

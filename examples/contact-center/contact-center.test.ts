@@ -21,7 +21,7 @@ import { type Example, startExample } from './start.ts';
 
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 180_000 });
 
-const see = expect.configure({ timeout: 20_000 });
+const see = expect.configure({ timeout: 30_000 });
 const dataDir = mkdtempSync(join(tmpdir(), 'indelible-example-'));
 const [harbor = '', lumen = ''] = tenants.map(({ id }) => id);
 let example: Example;
