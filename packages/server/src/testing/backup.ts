@@ -1,12 +1,9 @@
 import pg from 'pg';
-import { codeOf } from '../postgres/embedded/error-code.ts';
-import { onNodes } from './cluster.ts';
+import { onNodes, runAlone } from './cluster.ts';
 import { databaseUrl } from './global-setup.ts';
 import { storedHistories } from './intact.ts';
 import type { History } from './one-history.ts';
 import type { TestService } from './service.ts';
-
-const objectInUse = '55006';
 
 /**
  * Backups of a test service's database by PostgreSQL itself. Both calls end every connection to it,
@@ -64,7 +61,8 @@ export class Backups {
 
   async drop(): Promise<void> {
     await this.#onNodes(async (node) => {
-      for (const name of this.#made) await ended(node, name, `DROP DATABASE ${name} WITH (FORCE)`);
+      for (const name of this.#made)
+        await runAlone(node, name, `DROP DATABASE ${name} WITH (FORCE)`);
     });
   }
 
@@ -75,7 +73,7 @@ export class Backups {
   /** No client may be connected to any node meanwhile. `name`: the database's after `sql`. */
   async #alone(database: string, name: string, sql: string): Promise<void> {
     await this.#onNodes((node) => allowConnections(node, database, false));
-    await this.#onNodes((node) => ended(node, database, sql));
+    await this.#onNodes((node) => runAlone(node, database, sql));
     await this.#onNodes((node) => allowConnections(node, name, true));
   }
 
@@ -86,15 +84,3 @@ export class Backups {
 
 const allowConnections = (node: pg.Client, database: string, allowed: boolean) =>
   node.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS ${allowed}`);
-
-async function ended(node: pg.Client, database: string, sql: string): Promise<void> {
-  const all = 'SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = $1';
-  await node.query(all, [database]);
-  try {
-    await node.query(sql);
-  } catch (error) {
-    // A connection that was being made is not listed yet.
-    if (codeOf(error) === objectInUse) return ended(node, database, sql);
-    throw error;
-  }
-}

@@ -2,6 +2,7 @@ import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { withOwnerSession } from '../postgres/db.ts';
 import { distribute } from '../postgres/distribute.ts';
+import { codeOf } from '../postgres/embedded/error-code.ts';
 import { migrate } from '../postgres/migrate.ts';
 
 /*
@@ -113,5 +114,20 @@ export async function on(url: string, work: (node: pg.Client) => Promise<unknown
     await work(node);
   } finally {
     await node.end();
+  }
+}
+
+const objectInUse = '55006';
+
+/** Runs `sql` on a node once no session there uses the database. */
+export async function runAlone(node: pg.Client, database: string, sql: string): Promise<void> {
+  const all = 'SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = $1';
+  await node.query(all, [database]);
+  try {
+    await node.query(sql);
+  } catch (error) {
+    // A connection that was being made is not listed yet; on a cluster the extension makes some.
+    if (codeOf(error) === objectInUse) return runAlone(node, database, sql);
+    throw error;
   }
 }

@@ -15,7 +15,7 @@ import { openObjectStore } from '../objects/open-store.ts';
 import { type Clock, createClock } from '../postgres/clock.ts';
 import { type Database, openDatabase, withOwnerSession } from '../postgres/db.ts';
 import { storePlans } from '../tenants/plans.store.ts';
-import { clusterNodes, on, onNodes } from './cluster.ts';
+import { on, onNodes, runAlone } from './cluster.ts';
 import { expectAnswerAsDocumented, shareDocument } from './documented.ts';
 import { databaseUrl } from './global-setup.ts';
 
@@ -231,7 +231,7 @@ export async function cloneTemplate(from = 'template') {
     name,
     ...{ ownerUrl: databaseUrl(ownerUrl, name), servingUrl: databaseUrl(servingUrl, name) },
     drop: () =>
-      onNodes(ownerUrl, (node) => node.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)),
+      onNodes(ownerUrl, (node) => runAlone(node, name, `DROP DATABASE IF EXISTS ${name}`)),
   };
 }
 
@@ -239,12 +239,9 @@ async function clone(ownerUrl: string, from: string, name: string): Promise<void
   await on(ownerUrl, async (client) => {
     // Concurrent clones would see each other's connection to the template.
     await client.query('SELECT pg_advisory_lock(1)');
-    await onNodes(ownerUrl, async (node) => {
-      // On a cluster, a process of the extension is connected to each database.
-      const ended = 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1';
-      if (clusterNodes().length > 0) await node.query(ended, [from]);
-      await node.query(`CREATE DATABASE ${name} TEMPLATE ${from} STRATEGY file_copy`);
-    });
+    await onNodes(ownerUrl, (node) =>
+      runAlone(node, from, `CREATE DATABASE ${name} TEMPLATE ${from} STRATEGY file_copy`),
+    );
   });
 }
 
