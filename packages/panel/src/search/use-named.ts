@@ -1,6 +1,6 @@
 import type { AuditEvent } from '@indelible/client';
 import { type FacetName, facets, filterToJson, isUuid, revealed } from '@indelible/protocol';
-import { useQueries, useQuery } from '@tanstack/react-query';
+import { useQueries } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { client } from '../api.ts';
 import { type EventSearch, filterAt, withoutFacet } from './event-search.ts';
@@ -16,8 +16,8 @@ const named: Partial<Record<FacetName, (event: AuditEvent) => [string, ...(strin
 };
 
 /**
- * Persons and resources by name: those of the newest events that have the typed words, or of the
- * newest events until something is typed. Empty for other filters.
+ * Persons and resources by name: those of the newest events, whose names any part of a word finds,
+ * and of the newest events that have the typed words. Empty for other filters.
  */
 export function useNamed(
   facet: FacetName,
@@ -27,13 +27,18 @@ export function useNamed(
 ): Choice[] {
   const words = facets.q.normalise(useRested(text));
   const others = withoutFacet(search.facets, facet);
-  const q = words === null ? {} : { q: { any: [words], none: [] } };
-  const filter = filterAt({ ...search, facets: { ...others, ...q } }, nowMs);
-  const query = { ...filterToJson(filter), limit: eventsRead };
-  const { data = [] } = useQuery({
-    queryKey: ['named', facet, query],
-    enabled: facet in named,
-    queryFn: async () => (await client.page(query)).data,
+  const found = words === null ? [] : [{ q: { any: [words], none: [] } }];
+  const data = useQueries({
+    queries: [{}, ...found].map((q) => {
+      const filter = filterAt({ ...search, facets: { ...others, ...q } }, nowMs);
+      const query = { ...filterToJson(filter), limit: eventsRead };
+      return {
+        queryKey: ['named', facet, query],
+        enabled: facet in named,
+        queryFn: async () => (await client.page(query)).data,
+      };
+    }),
+    combine: (answers) => answers.flatMap((answer) => answer.data ?? []),
   });
   const choices = new Map<string, Choice>();
   for (const event of data) {
