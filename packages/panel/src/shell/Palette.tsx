@@ -55,12 +55,12 @@ export default function Palette({ close }: { close: () => void }) {
   const t = useTexts();
   const [text, setText] = useState('');
   const commands = useCommands(text.trim());
-  const fits = commands.filter(({ text: name, section, hint = '' }) =>
-    finds(text, `${section} ${name} ${hint}`),
-  );
-  // "last month" means that, before "Last 12 months".
-  const begins = ({ text: name }: Command) => folded(name).startsWith(folded(text));
-  const found = [...fits.filter(begins), ...fits.filter((c) => !begins(c))].slice(0, shownMax);
+  const begins = ({ text: name }: Command) => folded(name).startsWith(folded(text.trim()));
+  const found = commands
+    .filter(({ text: name, section, hint = '' }) => finds(text, `${section} ${name} ${hint}`))
+    // "last month" means that, before "Last 12 months".
+    .sort((one, other) => Number(begins(other)) - Number(begins(one)))
+    .slice(0, shownMax);
   const run = (key: React.Key) => {
     close();
     commands.find(({ id }) => id === key)?.run();
