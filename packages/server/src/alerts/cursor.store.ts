@@ -1,5 +1,5 @@
 import { candidatesMax, firstClaimed } from '../background/index.ts';
-import type { TenantTx, WriterTx } from '../postgres/index.ts';
+import { firstRow, type TenantTx, type WriterTx } from '../postgres/index.ts';
 
 /*
  * Which process evaluates the rules of a tenant, and how far. Statements of the job: they span
@@ -88,24 +88,22 @@ export async function leasedCursor(
   tx: TenantTx,
   { lease }: LeasedCursor,
 ): Promise<AlertCursor | null> {
-  const { rows } = await tx.query<AlertCursor>({
+  return firstRow<AlertCursor>(tx, {
     name: 'leased-alert-cursor',
     text: `SELECT next_sequence AS "nextSequence", late_skipped AS "lateSkipped" FROM alert_cursors
       WHERE tenant_id = $1 AND lease = $2`,
     values: [tx.tenantId, lease],
   });
-  return rows[0] ?? null;
 }
 
 /** Null if the tenant has no enabled rule. */
 export async function getCursor(tx: TenantTx): Promise<AlertCursor | null> {
-  const { rows } = await tx.query<AlertCursor>({
+  return firstRow<AlertCursor>(tx, {
     name: 'get-alert-cursor',
     text: `SELECT next_sequence AS "nextSequence", late_skipped AS "lateSkipped" FROM alert_cursors
       WHERE tenant_id = $1`,
     values: [tx.tenantId],
   });
-  return rows[0] ?? null;
 }
 
 /** Log entries of all tenants that their rules have not evaluated yet. */

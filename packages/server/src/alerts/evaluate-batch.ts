@@ -12,7 +12,7 @@ import {
 import { eventsById, listEvents, type Visibility } from '../events/index.ts';
 import { AppError } from '../http/index.ts';
 import { readEntries } from '../log/index.ts';
-import { type TenantTx, tookTooLong } from '../postgres/index.ts';
+import { isLockTimeout, type TenantTx, tookTooLong } from '../postgres/index.ts';
 import type { AlertCursor } from './cursor.store.ts';
 import { type Candidate, type Finding, minuteMs } from './evaluate.ts';
 import { lateMs } from './recall.store.ts';
@@ -195,8 +195,7 @@ async function recalls(watch: Watch, tx: TenantTx, ...given: RecallOf): Promise<
 type RecallOf = Parameters<Watch['recall']> extends [TenantTx, ...infer Rest] ? Rest : never;
 
 /** By the time limit of statements, or of locks. */
-const isCancelled = (error: unknown) =>
-  tookTooLong(error) || (error instanceof Error && 'code' in error && error.code === '55P03');
+const isCancelled = (error: unknown) => tookTooLong(error) || isLockTimeout(error);
 
 /** After a clock that was ahead, times of receipt stay ahead until it is that time. */
 const latenessOf = ({ atMs, receivedMs }: BatchEvent, nowMs: number) =>

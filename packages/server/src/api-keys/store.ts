@@ -1,7 +1,7 @@
 import type { Scope } from '@indelible/protocol';
 import type pg from 'pg';
 import type { Maker, StoredApiKey } from '../access/index.ts';
-import { uuidArray, type WriterTx } from '../postgres/index.ts';
+import { firstRow, uuidArray, type WriterTx } from '../postgres/index.ts';
 
 /** A key as shown, without its hash. */
 export interface ApiKeyRow {
@@ -26,7 +26,7 @@ const columns = `id, tenant_id AS "tenantId", name, scopes, created_at AS "creat
 /** Finds a key by id, for authentication: the tenant is not known yet. */
 export function findApiKey(pool: pg.Pool): (id: string) => Promise<StoredApiKey | null> {
   return async (id) => {
-    const { rows } = await pool.query<StoredApiKey>({
+    return firstRow<StoredApiKey>(pool, {
       name: 'find-api-key',
       text: `SELECT id, tenant_id AS "tenantId", scopes, key_hash AS "keyHash",
           expires_at AS "expiresAtMs", revoked_at AS "revokedAtMs", made_by AS "madeBy",
@@ -34,7 +34,6 @@ export function findApiKey(pool: pg.Pool): (id: string) => Promise<StoredApiKey 
         FROM api_keys WHERE id = $1`,
       values: [id],
     });
-    return rows[0] ?? null;
   };
 }
 
@@ -104,13 +103,12 @@ export async function revokeApiKey(
   owner: string | null,
   nowMs: number,
 ): Promise<ApiKeyRow | null> {
-  const { rows } = await tx.query<ApiKeyRow>({
+  return firstRow<ApiKeyRow>(tx, {
     name: 'revoke-api-key',
     text: `UPDATE api_keys SET revoked_at = $3
       WHERE id = $1 AND tenant_id IS NOT DISTINCT FROM $2 AND revoked_at IS NULL RETURNING ${columns}`,
     values: [id, owner, new Date(nowMs)],
   });
-  return rows[0] ?? null;
 }
 
 /** Whether this owner has, or had, this key. */

@@ -6,7 +6,7 @@ import {
   publishedCheckpoint,
   treeReader,
 } from '../log/index.ts';
-import type { WriterTx } from '../postgres/index.ts';
+import { messageOf, type WriterTx } from '../postgres/index.ts';
 import { adoptPart } from './adopt-part.ts';
 import { isArchiveRecord } from './archive-event.ts';
 import type { ArchiveDeps, ArchivedPart } from './archived-part.ts';
@@ -48,7 +48,7 @@ export async function archiveTenants(
       if (deps.hotMonths !== null) await moveCold(deps, tenant.id, deps.hotMonths);
     };
     await work().catch((error: unknown) => {
-      outcome.problem = error instanceof Error ? error.message : String(error);
+      outcome.problem = messageOf(error);
     });
   }
   return outcomes;

@@ -1,6 +1,6 @@
 import { lateClass, uuidFromBytes } from '@indelible/protocol';
 import { readEntries } from '../log/index.ts';
-import { type TenantTx, uuidArray, type WriterTx } from '../postgres/index.ts';
+import { firstRow, type TenantTx, uuidArray, type WriterTx } from '../postgres/index.ts';
 
 /* Statements of the owner role: no serving role may run them. */
 
@@ -15,14 +15,13 @@ export interface ColdState {
 }
 
 export async function coldState(tx: WriterTx, tenantId: string): Promise<ColdState | null> {
-  const { rows } = await tx.query<ColdState>(
-    `SELECT h.size, coalesce(w.size, 0) AS indexed, t.cold_before AS "coldBefore",
+  return firstRow<ColdState>(tx, {
+    text: `SELECT h.size, coalesce(w.size, 0) AS indexed, t.cold_before AS "coldBefore",
        coalesce((SELECT max(last_sequence) + 1 FROM cold_parts WHERE tenant_id = $1), 0) AS verified
      FROM log_heads h JOIN tenants t ON t.id = h.tenant_id LEFT JOIN word_heads w ON w.tenant_id = h.tenant_id
      WHERE h.tenant_id = $1`,
-    [tenantId],
-  );
-  return rows[0] ?? null;
+    values: [tenantId],
+  });
 }
 
 /** The archived part that begins at this sequence, or null. */
@@ -31,11 +30,10 @@ export async function partAt(
   tenantId: string,
   first: number,
 ): Promise<{ stem: string } | null> {
-  const { rows } = await tx.query<{ stem: string }>(
-    'SELECT stem FROM archive_segments WHERE tenant_id = $1 AND first_sequence = $2',
-    [tenantId, first],
-  );
-  return rows[0] ?? null;
+  return firstRow<{ stem: string }>(tx, {
+    text: 'SELECT stem FROM archive_segments WHERE tenant_id = $1 AND first_sequence = $2',
+    values: [tenantId, first],
+  });
 }
 
 /** The files that readers use of a part, as JSON; null if it is not read. */

@@ -9,6 +9,7 @@ import {
 } from '../events/index.ts';
 import { readEntries } from '../log/index.ts';
 import {
+  firstRow,
   type OwnerSession,
   planOnce,
   type TenantTx,
@@ -50,12 +51,11 @@ export async function lastPart(
   tx: WriterTx,
   tenantId: string,
 ): Promise<{ last: number; root: Buffer } | null> {
-  const { rows } = await tx.query<{ last: number; root: Buffer }>(
-    `SELECT last_sequence AS last, root FROM archive_segments WHERE tenant_id = $1
+  return firstRow<{ last: number; root: Buffer }>(tx, {
+    text: `SELECT last_sequence AS last, root FROM archive_segments WHERE tenant_id = $1
      ORDER BY first_sequence DESC LIMIT 1`,
-    [tenantId],
-  );
-  return rows[0] ?? null;
+    values: [tenantId],
+  });
 }
 
 export interface PartRow {

@@ -1,4 +1,4 @@
-import { uuidArray, type WriterTx } from '../postgres/index.ts';
+import { firstRow, uuidArray, type WriterTx } from '../postgres/index.ts';
 
 /* Statements of the owner role: no serving role may run them. */
 
@@ -9,12 +9,11 @@ export async function classAndMark(
   owner: Owner,
   tenantId: string,
 ): Promise<{ retentionClass: number; coldBefore: string | null } | null> {
-  const { rows } = await owner.query<{ retentionClass: number; coldBefore: string | null }>(
-    `SELECT retention_class AS "retentionClass", cold_before AS "coldBefore"
+  return firstRow<{ retentionClass: number; coldBefore: string | null }>(owner, {
+    text: `SELECT retention_class AS "retentionClass", cold_before AS "coldBefore"
      FROM tenants JOIN log_heads ON tenant_id = id WHERE id = $1`,
-    [tenantId],
-  );
-  return rows[0] ?? null;
+    values: [tenantId],
+  });
 }
 
 /** Those of these ids that have a row. */

@@ -2,6 +2,7 @@ import { nilUuid, storedFields, type WithholdableSegment } from '@indelible/prot
 import { type StoredEvent, storedColumns } from '../events/index.ts';
 import {
   byteaArray,
+  firstRow,
   int2Array,
   jsonArray,
   textArray,
@@ -256,12 +257,11 @@ export async function findEvent(
   tenantId: string,
   uuid: string,
 ): Promise<StoredEvent | null> {
-  const { rows } = await owner.query<StoredEvent>(
-    `SELECT ${storedColumns}, before, after FROM audit_events WHERE tenant_id = $1
+  return firstRow<StoredEvent>(owner, {
+    text: `SELECT ${storedColumns}, before, after FROM audit_events WHERE tenant_id = $1
        AND retention_class = ANY (ARRAY(SELECT class FROM plans)) AND id = $2`,
-    [tenantId, uuid],
-  );
-  return rows[0] ?? null;
+    values: [tenantId, uuid],
+  });
 }
 
 /** Whether detached partitions exist, whose events cannot be reached. */

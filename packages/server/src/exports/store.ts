@@ -1,5 +1,5 @@
 import type { Requester } from '../access/index.ts';
-import type { TenantTx, WriterTx } from '../postgres/index.ts';
+import { firstRow, type TenantTx, type WriterTx } from '../postgres/index.ts';
 import type { ExportUsage } from './quota.ts';
 
 export type ExportStatus = 'queued' | 'running' | 'ready' | 'failed' | 'expired' | 'cancelled';
@@ -95,12 +95,11 @@ export async function exportUsage(tx: WriterTx, tenantId: string): Promise<Expor
 }
 
 export async function getExport(tx: TenantTx, id: string): Promise<ExportRow | null> {
-  const { rows } = await tx.query<ExportRow>({
+  return firstRow<ExportRow>(tx, {
     name: 'get-export',
     text: `SELECT ${columns} FROM exports WHERE tenant_id = $1 AND id = $2`,
     values: [tx.tenantId, id],
   });
-  return rows[0] ?? null;
 }
 
 /** Newest first, from this id on. */
@@ -118,7 +117,7 @@ export async function beginExport(
   tx: WriterTx,
   { tenantId, id }: ExportKey,
 ): Promise<ExportRow | null> {
-  const { rows } = await tx.query<ExportRow>({
+  return firstRow<ExportRow>(tx, {
     name: 'begin-export',
     // Marked as stored from now on, because the object is written before this row is updated.
     text: `UPDATE exports SET status = 'running', attempt = attempt + 1, rows_done = 0, failure = NULL,
@@ -127,7 +126,6 @@ export async function beginExport(
       RETURNING ${columns}`,
     values: [tenantId, id],
   });
-  return rows[0] ?? null;
 }
 
 /**
@@ -177,7 +175,7 @@ export async function finishExport(
   finishedAtMs: number,
   expiresAtMs: number | null,
 ): Promise<ExportRow | null> {
-  const { rows } = await tx.query<ExportRow>({
+  return firstRow<ExportRow>(tx, {
     name: 'finish-export',
     text: `UPDATE exports SET status = 'ready', rows_done = $3, rows_total = $3, bytes = $4, sha256 = $5,
         finished_at = $6, expires_at = $7, failure = NULL
@@ -187,7 +185,6 @@ export async function finishExport(
       expiresAtMs === null ? null : new Date(expiresAtMs),
     ],
   });
-  return rows[0] ?? null;
 }
 
 /** How much of a file was made or sent. */
@@ -204,7 +201,7 @@ export async function endExport(
   finishedAtMs: number,
   sent: PartOfFile | null = null,
 ): Promise<ExportRow | null> {
-  const { rows } = await tx.query<ExportRow>({
+  return firstRow<ExportRow>(tx, {
     name: 'end-export',
     text: `UPDATE exports SET status = $3, failure = coalesce(failure, $4), finished_at = $5,
         rows_done = coalesce($6, rows_done), bytes = coalesce($7, bytes)
@@ -214,7 +211,6 @@ export async function endExport(
       ...[sent?.rows ?? null, sent?.bytes ?? null],
     ],
   });
-  return rows[0] ?? null;
 }
 
 export async function setNotified(

@@ -2,6 +2,7 @@ import { tileWidth } from '@indelible/protocol';
 import {
   byteaArray,
   type Database,
+  firstRow,
   int8Array,
   type TenantTx,
   textArray,
@@ -56,14 +57,13 @@ export async function takeRound(
   tx: Pick<WriterTx, 'query'>,
   wait: boolean,
 ): Promise<TakenRound | null> {
-  const { rows } = await tx.query<TakenRound>({
+  return firstRow<TakenRound>(tx, {
     name: 'take-round',
     text: `SELECT round, halted, (SELECT public_key FROM signing_keys WHERE not_after IS NULL) AS "keyInUse",
         (SELECT seed FROM installation_key) AS seed
       FROM take_round($1)`,
     values: [wait],
   });
-  return rows[0] ?? null;
 }
 
 /** Keeps every process from signing until the transaction ends; waits for a round that runs. */

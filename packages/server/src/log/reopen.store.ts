@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { heldClass, type LogState, tileWidth } from '@indelible/protocol';
-import type { WriterTx } from '../postgres/index.ts';
+import { firstRow, type WriterTx } from '../postgres/index.ts';
 import type { PublishedLog } from './published-logs.ts';
 import { type LogHead, lockHeads } from './store.ts';
 
@@ -127,12 +127,11 @@ export async function openHead(tx: WriterTx, tenantId: string): Promise<LogState
   );
   const [tenant] = found.rows;
   if (!tenant) return null;
-  const { rows } = await tx.query<LogState>(
-    `INSERT INTO log_heads (tenant_id, log_id, retention_class, other_classes, last_received_us)
+  return firstRow<LogState>(tx, {
+    text: `INSERT INTO log_heads (tenant_id, log_id, retention_class, other_classes, last_received_us)
      VALUES ($1, $2, $3, $4, $5) RETURNING size, frontier`,
-    [tenantId, randomUUID(), tenant.own, tenant.others, tenant.nowUs],
-  );
-  return rows[0] ?? null;
+    values: [tenantId, randomUUID(), tenant.own, tenant.others, tenant.nowUs],
+  });
 }
 
 /** Gives the log a new id, and so a new origin; its entries stay. Returns the id. */

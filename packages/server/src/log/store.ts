@@ -8,6 +8,7 @@ import {
   int2Array,
   int8Array,
   isSharded,
+  messageOf,
   type TenantTx,
   uuidArray,
   type WriterTx,
@@ -178,7 +179,7 @@ export async function recordLogs<Append extends LogAppend>(
   const call = (home: string, own: readonly Append[]) => recordOf(home, own, columnsOf(own));
   return callForTenants<Append, Recorded>(tx, appends, tenantOf, call).catch((error: unknown) => {
     if (codeOf(error) !== 'IND03') throw error;
-    throw new LogDamaged(errorText(error), appends.map(tenantOf));
+    throw new LogDamaged(messageOf(error), appends.map(tenantOf));
   });
 }
 
@@ -224,8 +225,6 @@ export function recordOf(home: string, appends: readonly LogAppend[], columns: r
     values,
   };
 }
-
-const errorText = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 /** Size of the tenant's log: the next event's sequence. */
 export async function logSize(tx: TenantTx): Promise<number> {

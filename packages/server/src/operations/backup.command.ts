@@ -10,6 +10,7 @@ import {
   copyRunningCluster,
   copyTree,
   embeddedFolder,
+  messageOf,
   runningServerUrl,
   startEmbeddedPostgres,
   syncFolder,
@@ -42,8 +43,7 @@ export async function backUp(env: Environment, folder: string): Promise<BackupFa
     return facts;
   } catch (cause) {
     await rm(draft, { recursive: true, force: true });
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`the backup failed: ${reason}`, { cause });
+    throw new Error(`the backup failed: ${messageOf(cause)}`, { cause });
   }
 }
 

@@ -2,6 +2,7 @@ import pg from 'pg';
 import {
   daysAheadMin,
   isCluster,
+  messageOf,
   openDatabase,
   pendingMigrations,
   undistributed,
@@ -18,7 +19,7 @@ import {
   readPartitionNames,
 } from './doctor.store.ts';
 import { durabilityFinding } from './durability.ts';
-import { type Finding, fail, ok, reasonOf, warn } from './finding.ts';
+import { type Finding, fail, ok, warn } from './finding.ts';
 
 const dayMs = 86_400_000;
 const migrate = 'run `indelible migrate`';
@@ -80,7 +81,7 @@ async function withClient(
     await client.connect();
     return await look(client);
   } catch (error) {
-    return [fail(check, `cannot be used: ${reasonOf(error) || 'no connection'}`)];
+    return [fail(check, `cannot be used: ${messageOf(error) || 'no connection'}`)];
   } finally {
     await client.end().catch(() => {});
   }
@@ -142,7 +143,7 @@ async function migrationsFinding(servingUrl: string): Promise<Finding> {
     if (pending.length === 0) return ok(check, 'all are applied');
     return fail(check, `${pending.join(', ')} not applied: ${migrate}`);
   } catch (error) {
-    return fail(check, `cannot be read (${reasonOf(error)}): ${migrate}`);
+    return fail(check, `cannot be read (${messageOf(error)}): ${migrate}`);
   } finally {
     await db.close();
   }

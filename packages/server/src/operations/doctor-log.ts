@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { openSigner, sha } from '../crypto/index.ts';
 import { haltReason, readIdentity, refusalOf, signingKeys, storeAlarm } from '../log/index.ts';
 import type { ObjectStore } from '../objects/index.ts';
-import { type Database, openDatabase } from '../postgres/index.ts';
-import { type Finding, fail, ok, reasonOf, warn } from './finding.ts';
+import { type Database, messageOf, openDatabase } from '../postgres/index.ts';
+import { type Finding, fail, ok, warn } from './finding.ts';
 
 /** The signing key's file; a default one is generated at the first start. */
 export interface SigningKeyFile {
@@ -30,7 +30,7 @@ export async function diagnoseLog(
     const problem = alarm ?? (await storeProblem(db, objects));
     return [logsFinding(halted), storeFinding(problem), await keyFinding(inUse, keyFile)];
   } catch (error) {
-    return [fail('logs', `cannot be read: ${reasonOf(error)}`)];
+    return [fail('logs', `cannot be read: ${messageOf(error)}`)];
   } finally {
     await db.close();
   }
@@ -47,7 +47,7 @@ async function storeProblem(db: Database, objects: ObjectStore): Promise<string 
     const inStore = await readIdentity(objects);
     return await refusalOf(db.writer, { sha, objects, publicKeys: [] }, inStore);
   } catch (error) {
-    return `the object store cannot be read: ${reasonOf(error)}`;
+    return `the object store cannot be read: ${messageOf(error)}`;
   }
 }
 
@@ -65,7 +65,7 @@ async function keyFinding(inUse: Buffer | null, keyFile: SigningKeyFile): Promis
     const own = await openSigner(path, false).publicKey();
     if (inUse === null || inUse.equals(own)) return ok(check, path);
   } catch (error) {
-    return fail(check, reasonOf(error));
+    return fail(check, messageOf(error));
   }
   if (isNamed) {
     return warn(check, `${path} is not the key in use: the next start rotates to it`);

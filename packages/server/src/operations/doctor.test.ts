@@ -107,7 +107,7 @@ test('a serving login with the rights of the owner is a warning', async () => {
 });
 
 test('a database that cannot be used is a failure without its password', async () => {
-  const url = service.servingUrl.replace(/\/\/[^@/]+@/, '//nobody:wrong-secret@');
+  const url = service.servingUrl.replace(/\/\/[^@/]+@/, '//unknown_login:wrong-secret@');
   const [finding] = await diagnoseDatabase(url, Date.now());
   expect(finding).toMatchObject({ check: 'database', level: 'fail' });
   expect(finding?.detail).not.toContain('wrong-secret');

@@ -5,6 +5,7 @@ import { openObjectStore } from '../objects/index.ts';
 import {
   connectionUrl,
   isPostmaster,
+  messageOf,
   readPostmasterPid,
   readSecretFile,
   startEmbeddedPostgres,
@@ -13,7 +14,7 @@ import { secretFiles } from './backup-folder.ts';
 import { freeBytes } from './disk-space.ts';
 import { diagnoseDatabase, diagnoseOwner } from './doctor-database.ts';
 import { diagnoseLog } from './doctor-log.ts';
-import { type Finding, fail, ok, reasonOf, warn } from './finding.ts';
+import { type Finding, fail, ok, warn } from './finding.ts';
 import { diagnoseProcesses } from './process-findings.ts';
 
 const nodeMajorMin = 24;
@@ -28,7 +29,7 @@ export async function diagnose(env: Environment): Promise<Finding[]> {
   try {
     config = readConfig(env);
   } catch (error) {
-    return [node, fail('environment', reasonOf(error))];
+    return [node, fail('environment', messageOf(error))];
   }
   const environment: Finding = ok('environment', describe(config));
   const folder = [...diagnoseFolder(config.dataDir), await diagnoseDisk(config)];
@@ -73,7 +74,7 @@ function folderFinding(check: string, dataDir: string): Finding {
   try {
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
-    return fail(check, `${dataDir} cannot be used: ${reasonOf(error)}`);
+    return fail(check, `${dataDir} cannot be used: ${messageOf(error)}`);
   }
   const { mode } = statSync(dataDir);
   if ((mode & 0o066) === 0) return ok(check, dataDir);
@@ -86,7 +87,7 @@ function secretFinding(path: string): Finding {
     readSecretFile(path);
     return ok(check, `${path} is readable by its owner alone`);
   } catch (error) {
-    return fail(check, reasonOf(error));
+    return fail(check, messageOf(error));
   }
 }
 
@@ -130,7 +131,7 @@ async function diagnoseEmbedded(config: Config): Promise<Finding[]> {
       await postgres.stop();
     }
   } catch (error) {
-    return [fail(check, reasonOf(error))];
+    return [fail(check, messageOf(error))];
   }
 }
 

@@ -8,7 +8,3 @@ export interface Finding {
 export const ok = (check: string, detail: string): Finding => ({ check, level: 'ok', detail });
 export const warn = (check: string, detail: string): Finding => ({ check, level: 'warn', detail });
 export const fail = (check: string, detail: string): Finding => ({ check, level: 'fail', detail });
-
-/** What an error says of itself. */
-export const reasonOf = (error: unknown) =>
-  error instanceof Error ? error.message : String(error);

@@ -1,5 +1,5 @@
-import { createClock, databaseTime, openDatabase } from '../postgres/index.ts';
-import { type Finding, fail, ok, reasonOf, warn } from './finding.ts';
+import { createClock, databaseTime, messageOf, openDatabase } from '../postgres/index.ts';
+import { type Finding, fail, ok, warn } from './finding.ts';
 import {
   type JobWaits,
   jobWaits,
@@ -92,7 +92,7 @@ export async function diagnoseProcesses(servingUrl: string): Promise<Finding[]> 
       clockAheadMs: clock.aheadMs(),
     });
   } catch (error) {
-    return [fail('processes', `cannot be read: ${reasonOf(error)}`)];
+    return [fail('processes', `cannot be read: ${messageOf(error)}`)];
   } finally {
     await db.close();
   }

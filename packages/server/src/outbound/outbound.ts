@@ -2,6 +2,7 @@ import { lookup as systemLookup } from 'node:dns/promises';
 import http, { type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import https from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
+import { codeOf } from '../postgres/index.ts';
 import { isPublicAddress } from './outbound-address.ts';
 import { type Resolve, resolveByDns } from './outbound-names.ts';
 
@@ -171,7 +172,7 @@ function failureOf(error: unknown): OutboundResult {
   if (error instanceof AddressRefused) {
     return { kind: 'failed', reason: error.message, mayPass: false };
   }
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  const code = codeOf(error) ?? 'unknown';
   // By code only: messages contain addresses and certificates of internal networks.
   const reason = reasons[code] ?? `the connection failed (${code})`;
   return { kind: 'failed', reason, mayPass: true };

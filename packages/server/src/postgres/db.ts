@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type pg from 'pg';
 import { createClock } from './clock.ts';
-import { codeOf } from './embedded/error-code.ts';
+import { codeOf, messageOf } from './embedded/error-code.ts';
 import { nodeGroupsMax } from './engine.ts';
 import { openPool, openPoolerPool } from './pools.ts';
 import { queryTimeout, transaction, transactionOn } from './transaction.ts';
@@ -280,8 +280,7 @@ export function isLockTimeout(error: unknown): boolean {
 export function connectionProblem(error: unknown): string {
   // If every address of a name failed, only the single attempts have messages.
   const all = error instanceof AggregateError ? error.errors : [error];
-  const texts = all.map((each: unknown) => (each instanceof Error ? each.message : String(each)));
-  return texts.join('; ').replaceAll('\n', ' ');
+  return all.map(messageOf).join('; ').replaceAll('\n', ' ');
 }
 
 /**

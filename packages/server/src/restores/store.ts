@@ -1,5 +1,5 @@
 import type { Requester } from '../access/index.ts';
-import type { TenantTx, WriterTx } from '../postgres/index.ts';
+import { firstRow, type TenantTx, type WriterTx } from '../postgres/index.ts';
 
 export type RestoreTarget = 'before' | 'after';
 export type RestoreStatus = 'requested' | RestoreOutcome['status'];
@@ -46,13 +46,12 @@ const rowColumns = `${requestColumns}, status, reason, finished_at AS "finishedA
 export async function restoreAddress(
   tx: TenantTx,
 ): Promise<{ url: string; sealedSecret: Buffer } | null> {
-  const { rows } = await tx.query<{ url: string; sealedSecret: Buffer }>({
+  return firstRow<{ url: string; sealedSecret: Buffer }>(tx, {
     name: 'restore-address',
     text: `SELECT restore_url AS url, restore_secret AS "sealedSecret" FROM tenants
       WHERE id = $1 AND restore_url IS NOT NULL AND restore_secret IS NOT NULL`,
     values: [tx.tenantId],
   });
-  return rows[0] ?? null;
 }
 
 /** False while another one of the same event to the same state is in progress. */
@@ -93,12 +92,11 @@ export async function pendingRestore(
 }
 
 export async function getRestore(tx: TenantTx, id: string): Promise<RestoreRow | null> {
-  const { rows } = await tx.query<RestoreRow>({
+  return firstRow<RestoreRow>(tx, {
     name: 'get-restore',
     text: `SELECT ${rowColumns} FROM restores WHERE tenant_id = $1 AND id = $2`,
     values: [tx.tenantId, id],
   });
-  return rows[0] ?? null;
 }
 
 /** Newest first, from this id on; of one resource, or of all (null). */
@@ -120,13 +118,12 @@ export async function listRestores(
 
 /** The restore with its call; null once it has an outcome. */
 export async function readPending(tx: TenantTx, id: string): Promise<PendingRestore | null> {
-  const { rows } = await tx.query<PendingRestore>({
+  return firstRow<PendingRestore>(tx, {
     name: 'read-pending-restore',
     text: `SELECT ${requestColumns}, body FROM restores
       WHERE tenant_id = $1 AND id = $2 AND status = 'requested'`,
     values: [tx.tenantId, id],
   });
-  return rows[0] ?? null;
 }
 
 /** Stores the outcome and deletes the states. False if there was one: the first outcome counts. */

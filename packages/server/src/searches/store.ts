@@ -9,7 +9,7 @@ import {
   shownIn,
   type Visibility,
 } from '../events/index.ts';
-import type { TenantTx, WriterTx } from '../postgres/index.ts';
+import { firstRow, type TenantTx, type WriterTx } from '../postgres/index.ts';
 
 /** A saved search: query, checkpoint and answer. */
 export interface SavedSearch {
@@ -55,12 +55,11 @@ const columns = `id, filters, note, created_at AS "createdAtMs", created_by_id A
 const timeOrNull = (ms: number | null) => (ms === null ? null : new Date(ms));
 
 export async function getSearch(tx: TenantTx, id: string): Promise<SavedSearch | null> {
-  const { rows } = await tx.query<SavedSearch>({
+  return firstRow<SavedSearch>(tx, {
     name: 'get-search',
     text: `SELECT ${columns} FROM searches WHERE tenant_id = $1 AND id = $2`,
     values: [tx.tenantId, id],
   });
-  return rows[0] ?? null;
 }
 
 /** Newest first, from this id on. */

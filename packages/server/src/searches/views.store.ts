@@ -1,4 +1,4 @@
-import { type TenantTx, textArray, type WriterTx } from '../postgres/index.ts';
+import { firstRow, type TenantTx, textArray, type WriterTx } from '../postgres/index.ts';
 
 /** What a caller sets of a view. */
 export interface ViewSettings {
@@ -69,13 +69,12 @@ export async function lockView(
   id: string,
   personId: string,
 ): Promise<ViewRow | null> {
-  const { rows } = await tx.query<ViewRow>({
+  return firstRow<ViewRow>(tx, {
     name: 'lock-view',
     text: `SELECT ${columns} FROM views
       WHERE tenant_id = $1 AND id = $2 AND (shared OR created_by_id = $3) FOR UPDATE`,
     values: [tenantId, id, personId],
   });
-  return rows[0] ?? null;
 }
 
 /** How many views the tenant shares, or this person has. */

@@ -1,7 +1,7 @@
 import type { Agent, Scope } from '@indelible/protocol';
 import type pg from 'pg';
 import type { Maker } from '../access/index.ts';
-import type { WriterTx } from '../postgres/index.ts';
+import { firstRow, type WriterTx } from '../postgres/index.ts';
 
 /** The person and place for a session. A superadmin has a reason, an admin none. */
 export interface Visitor {
@@ -69,13 +69,12 @@ export async function spendViewerLink(
   tokenHash: Uint8Array,
   nowMs: number,
 ): Promise<ViewerLink | null> {
-  const { rows } = await tx.query<ViewerLink>({
+  return firstRow<ViewerLink>(tx, {
     name: 'spend-viewer-link',
     text: `DELETE FROM viewer_links WHERE token_hash = $1 AND expires_at > $2 AND ${ofValidKey}
       RETURNING id, ${visitor}, path, expires_at AS "expiresAtMs"`,
     values: [tokenHash, new Date(nowMs)],
   });
-  return rows[0] ?? null;
 }
 
 export async function insertSession(tx: WriterTx, tokenHash: Uint8Array, session: StoredSession) {
@@ -98,13 +97,12 @@ export async function findSession(
   tokenHash: Uint8Array,
   nowMs: number,
 ): Promise<StoredSession | null> {
-  const { rows } = await pool.query<StoredSession>({
+  return firstRow<StoredSession>(pool, {
     name: 'find-session',
     text: `SELECT ${session} FROM sessions
       WHERE token_hash = $1 AND idle_expires_at > $2 AND ${ofValidKey}`,
     values: [tokenHash, new Date(nowMs)],
   });
-  return rows[0] ?? null;
 }
 
 /** The tenant's sessions that work at `nowMs`, newest first, from this id on. */
@@ -132,14 +130,13 @@ export async function endSession(
   id: string,
   nowMs: number,
 ): Promise<StoredSession | null> {
-  const { rows } = await tx.query<StoredSession>({
+  return firstRow<StoredSession>(tx, {
     name: 'end-session',
     text: `DELETE FROM sessions
       WHERE tenant_id = $1 AND id = $2 AND idle_expires_at > $3 AND ${ofValidKey}
       RETURNING ${session}`,
     values: [tenantId, id, new Date(nowMs)],
   });
-  return rows[0] ?? null;
 }
 
 /** Extends an unused session; never backwards, never beyond its latest end. */

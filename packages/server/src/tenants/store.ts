@@ -1,4 +1,4 @@
-import type { TenantTx, WriterTx } from '../postgres/index.ts';
+import { firstRow, type TenantTx, type WriterTx } from '../postgres/index.ts';
 import type { TenantSettings } from './tenant-settings.ts';
 
 /** A stored tenant, without its restore secret. */
@@ -19,12 +19,11 @@ const tenants = 'tenants LEFT JOIN log_heads ON tenant_id = id';
 
 /** The tenant of this transaction, or null. */
 export async function getTenant(tx: TenantTx): Promise<TenantRow | null> {
-  const { rows } = await tx.query<TenantRow>({
+  return firstRow<TenantRow>(tx, {
     name: 'get-tenant',
     text: `SELECT ${columns} FROM ${tenants} WHERE id = $1`,
     values: [tx.tenantId],
   });
-  return rows[0] ?? null;
 }
 
 /** Tenants by id, from this one on. Administration: spans tenants. */
@@ -49,12 +48,11 @@ export async function tenantExists(tx: WriterTx, id: string): Promise<boolean> {
 
 /** The tenant, locked against other changes until the transaction ends, or null. */
 export async function lockTenant(tx: WriterTx, id: string): Promise<TenantRow | null> {
-  const { rows } = await tx.query<TenantRow>({
+  return firstRow<TenantRow>(tx, {
     name: 'lock-tenant',
     text: `SELECT ${columns} FROM ${tenants} WHERE id = $1 FOR NO KEY UPDATE OF tenants`,
     values: [id],
   });
-  return rows[0] ?? null;
 }
 
 /** False if another transaction created it first, which has committed by then. */

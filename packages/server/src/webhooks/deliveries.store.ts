@@ -1,4 +1,4 @@
-import { type TenantTx, uuidArray, type WriterTx } from '../postgres/index.ts';
+import { firstRow, type TenantTx, uuidArray, type WriterTx } from '../postgres/index.ts';
 
 /** One attempt and its outcome. Sequences are those of the first and last event in the message. */
 export interface DeliveryRow {
@@ -74,14 +74,13 @@ export async function listDeliveries(
 
 /** The newest one of a message, not of a test; null if there is none. */
 export async function lastOfMessages(tx: TenantTx, webhookId: string): Promise<DeliveryRow | null> {
-  const { rows } = await tx.query<DeliveryRow>({
+  return firstRow<DeliveryRow>(tx, {
     name: 'last-delivery-of-messages',
     text: `SELECT ${columns} FROM webhook_deliveries
       WHERE tenant_id = $1 AND webhook_id = $2 AND type <> 'audit.webhook.test'
       ORDER BY id DESC LIMIT 1`,
     values: [tx.tenantId, webhookId],
   });
-  return rows[0] ?? null;
 }
 
 /** The newest one of each webhook. */

@@ -1,5 +1,5 @@
 import { candidatesMax, firstClaimed } from '../background/index.ts';
-import type { TenantTx, WriterTx } from '../postgres/index.ts';
+import { firstRow, type TenantTx, type WriterTx } from '../postgres/index.ts';
 import { type PendingMessage, type WebhookKey, type WebhookRow, webhookColumns } from './store.ts';
 
 /*
@@ -107,13 +107,12 @@ export async function getLeased(
   tx: TenantTx,
   { id, lease }: LeasedWebhook,
 ): Promise<WebhookRow | null> {
-  const { rows } = await tx.query<WebhookRow>({
+  return firstRow<WebhookRow>(tx, {
     name: 'get-leased-webhook',
     text: `SELECT ${webhookColumns} FROM webhooks
       WHERE tenant_id = $1 AND id = $2 AND lease = $3 AND status = 'active'`,
     values: [tx.tenantId, id, lease],
   });
-  return rows[0] ?? null;
 }
 
 /** The state of all webhooks together. */

@@ -1,5 +1,5 @@
 import type { MessageType, WebhookFormat } from '@indelible/protocol';
-import { type TenantTx, uuidArray, type WriterTx } from '../postgres/index.ts';
+import { firstRow, type TenantTx, uuidArray, type WriterTx } from '../postgres/index.ts';
 
 /** A due message; it begins at the webhook's `nextSequence`. */
 export interface PendingMessage {
@@ -70,7 +70,7 @@ export type NewWebhook = WebhookKey &
  * tenant.
  */
 export async function insertWebhook(tx: WriterTx, w: NewWebhook): Promise<WebhookRow | null> {
-  const { rows } = await tx.query<WebhookRow>({
+  return firstRow<WebhookRow>(tx, {
     name: 'insert-webhook',
     text: `INSERT INTO webhooks (tenant_id, id, name, url, format, types, filters, options, secret, credential,
         headers, next_sequence, due_at, served_at, created_at, updated_at)
@@ -82,7 +82,6 @@ export async function insertWebhook(tx: WriterTx, w: NewWebhook): Promise<Webhoo
       ...[w.secret, w.credential, w.headers, new Date(w.createdAtMs)],
     ],
   });
-  return rows[0] ?? null;
 }
 
 export async function countWebhooks(tx: WriterTx, tenantId: string): Promise<number> {
@@ -96,12 +95,11 @@ export async function countWebhooks(tx: WriterTx, tenantId: string): Promise<num
 
 /** The webhook, locked against other changes until the transaction ends, or null. */
 export async function lockWebhook(tx: WriterTx, key: WebhookKey): Promise<WebhookRow | null> {
-  const { rows } = await tx.query<WebhookRow>({
+  return firstRow<WebhookRow>(tx, {
     name: 'lock-webhook',
     text: `SELECT ${webhookColumns} FROM webhooks WHERE tenant_id = $1 AND id = $2 FOR UPDATE`,
     values: [key.tenantId, key.id],
   });
-  return rows[0] ?? null;
 }
 
 /** Stores everything of a locked webhook that may change. */
@@ -136,12 +134,11 @@ export async function deleteWebhook(tx: WriterTx, key: WebhookKey): Promise<void
 }
 
 export async function getWebhook(tx: TenantTx, id: string): Promise<WebhookRow | null> {
-  const { rows } = await tx.query<WebhookRow>({
+  return firstRow<WebhookRow>(tx, {
     name: 'get-webhook',
     text: `SELECT ${webhookColumns} FROM webhooks WHERE tenant_id = $1 AND id = $2`,
     values: [tx.tenantId, id],
   });
-  return rows[0] ?? null;
 }
 
 /** Those of the tenant that have one of these ids and are sent messages of this type. */

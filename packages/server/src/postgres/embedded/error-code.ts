@@ -4,7 +4,8 @@ export function codeOf(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined;
 }
 
-/** An error in one line for the operator. */
-export function reasonOf(error: unknown): string {
-  return error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error);
-}
+export const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);
+
+/** The first line of its message. */
+export const reasonOf = (error: unknown): string => messageOf(error).split('\n', 1)[0] ?? '';
