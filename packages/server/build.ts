@@ -51,8 +51,8 @@ export async function buildServer(target: string, { withParquet = false } = {}):
 }
 
 /**
- * A start that finds a few files instead of seven hundred, and no types to remove, takes a third
- * less processor time and 25 MiB less memory. Packages of others stay as npm installs them.
+ * A start finds a few files instead of seven hundred, and no types to remove. Packages of others
+ * stay as npm installs them.
  */
 async function bundle(outDir: string): Promise<void> {
   const input = programs.map((program) => join(root, program));

@@ -79,6 +79,7 @@ class CompareThread {
   #failure: Error | null = null;
 
   constructor({ file, size, tenantId }: ComparedWanted) {
+    // In a bundle it is a script beside this one.
     const program = new URL(
       `./compare-bodies.thread${extname(import.meta.filename)}`,
       import.meta.url,

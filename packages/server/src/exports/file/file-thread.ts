@@ -83,6 +83,7 @@ export class FileThread {
   }
 
   #start(): Worker {
+    // In a bundle it is a script beside this one.
     const program = new URL(`./make-files.thread${extname(import.meta.filename)}`, import.meta.url);
     const worker = new Worker(program, { workerData: this.#settings, resourceLimits });
     worker.on('error', this.#onError);
