@@ -355,6 +355,16 @@ test('everything is reached by keyboard: rows, events, help, and commands found 
   await page.keyboard.press('e');
   await see(page).toHaveURL(/\/events$/);
 
+  await page.keyboard.press('/');
+  await page.getByPlaceholder('Type a name').fill('theme');
+  for (const theme of ['System', 'Light', 'Dark']) {
+    const option = page.getByRole('option', { name: `Theme: ${theme}` });
+    await see(option).toHaveAttribute('data-focused', 'true');
+    if (theme !== 'Dark') await page.keyboard.press('ArrowDown');
+  }
+  await page.keyboard.press('Enter');
+  await see(page.getByRole('combobox', { name: 'Theme' })).toHaveValue('dark');
+
   await command(page, 'language portugues');
   await see(page.getByRole('heading', { name: 'Eventos' })).toBeVisible();
   await command(page, 'acao exclu');

@@ -46,6 +46,7 @@ export async function command(page: Page, text: string): Promise<void> {
   const words = page.getByRole('dialog').getByRole('searchbox');
   await see(words).toBeFocused();
   await words.fill(text);
+  await see(page.getByRole('dialog').getByRole('option').first()).toBeVisible();
   await page.keyboard.press('Enter');
   await see(page.getByRole('dialog')).toHaveCount(0);
 }

@@ -1,6 +1,6 @@
 import { eventIdPrefix, type FacetName, isUuid } from '@indelible/protocol';
 import { Search } from 'lucide-react';
-import { useMemo, useState } from 'react';
+import { useMemo, useRef, useState } from 'react';
 import {
   Autocomplete,
   Dialog,
@@ -65,13 +65,21 @@ export default function Palette({ close }: { close: () => void }) {
     close();
     commands.find(({ id }) => id === key)?.run();
   };
-  // Without this, Enter right after the last letter is lost: nothing is highlighted yet.
+  const hasMoved = useRef(false);
+  const type = (typed: string) => {
+    hasMoved.current = false;
+    setText(typed);
+  };
+  // Right after a letter the highlight still lies where the former list had it: Enter takes the
+  // first command, until the reader moves to another.
   const take = (event: React.KeyboardEvent) => {
+    if (event.key.startsWith('Arrow')) hasMoved.current = true;
     if (event.key !== 'Enter' || event.nativeEvent.isComposing) return;
     event.preventDefault();
     event.stopPropagation();
-    const option = document.querySelector<HTMLElement>('[role=option][data-focused]');
-    const key = option?.dataset.key ?? found[0]?.id;
+    const highlighted = '[role=option][data-focused]';
+    const option = hasMoved.current && document.querySelector<HTMLElement>(highlighted);
+    const key = option ? option.dataset.key : found[0]?.id;
     if (key !== undefined) run(key);
   };
   return (
@@ -83,7 +91,7 @@ export default function Palette({ close }: { close: () => void }) {
     >
       <Modal className="pop w-full max-w-xl p-0">
         <Dialog aria-label={t.nav.commands} className="flex max-h-[60vh] flex-col outline-none">
-          <Autocomplete inputValue={text} onInputChange={setText}>
+          <Autocomplete inputValue={text} onInputChange={type}>
             <SearchField
               autoFocus
               aria-label={t.nav.commands}
