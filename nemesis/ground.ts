@@ -1,10 +1,12 @@
 import { join } from 'node:path';
 import pg from 'pg';
+import { expect } from 'vitest';
 import { startEmbeddedPostgres } from '../packages/server/src/postgres/embedded-postgres.ts';
 import { migrate } from '../packages/server/src/postgres/migrate.ts';
 import { clusterNodes } from '../packages/server/src/testing/cluster.ts';
 import { endServer, serverPid } from '../packages/server/src/testing/embedded-postgres-service.ts';
 import { cloneTemplate } from '../packages/server/src/testing/service.ts';
+import { patiently } from './faults.ts';
 
 /** The PostgreSQL under attack. */
 export interface Ground {
@@ -34,8 +36,13 @@ async function onCluster(): Promise<Ground> {
   const nodes = clusterNodes();
   return {
     ...{ ownerUrl, servingUrl },
-    // A killed session ends all others of its node, which then recovers.
-    crash: (choose) => ask(choose(nodes), 'pg_backend_pid()', killed).then(() => {}),
+    crash: async (choose) => {
+      const node = choose(nodes);
+      // A killed session ends all others of its node, which then recovers.
+      await ask(node, 'pg_backend_pid()', killed);
+      // Tenants of other nodes record meanwhile, and would have the next fault begin without it.
+      await expect.poll(() => ask(node, "'back'").catch(String), patiently).toBe('back');
+    },
     servers: () =>
       Promise.all(
         nodes.map(async (url) =>

@@ -1,12 +1,12 @@
 import pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import { diagnoseDatabase } from '../operations/doctor-database.ts';
-import { clusterNodes, homeOf, makeEmptyNode, on, spareNode } from '../testing/cluster.ts';
+import { clusterNodes, homeOf, makeEmptyNode, on, onNodes, spareNode } from '../testing/cluster.ts';
 import { databaseUrl } from '../testing/global-setup.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { nthEvent, serviceOn, type TestService, testService } from '../testing/service.ts';
 import { blocksWithGoneEvents } from '../words/store.ts';
-import { withOwnerSession } from './db.ts';
+import { unavailability, withOwnerSession } from './db.ts';
 import { distribute } from './distribute.ts';
 
 /* What only a cluster can show; `npm run test:citus`. */
@@ -62,6 +62,26 @@ test('a tenant moves to another node while it records: nothing is lost, and noth
   expect(acknowledged).toBeGreaterThan(0);
   expect(await stored(id)).toBe(acknowledged);
   await expectLogIntact(service, id);
+});
+
+test('a commit that its node does not answer may be tried again', async () => {
+  const { id, key } = await service.tenant();
+  const body = { events: [nthEvent(0)] };
+  await service.call({ method: 'POST', url: '/api/audit-logs/batch', key, body });
+  const { owner } = service;
+  await owner.query('BEGIN');
+  const changing = 'UPDATE audit_events SET resource_type = resource_type WHERE tenant_id = $1';
+  await owner.query(changing, [id]);
+  const { rows } = await owner.query('SELECT citus_backend_gpid() AS own');
+  await onNodes(service.ownerUrl, (node) =>
+    node.query(
+      "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name LIKE '%gpid=' || $1",
+      [rows[0].own],
+    ),
+  );
+  const lost = await owner.query('COMMIT').catch((error) => error);
+  expect(unavailability(lost)).toBe('the database is not available');
+  await owner.query('ROLLBACK');
 });
 
 test('a large tenant gets a shard of its own while it records', async () => {

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type pg from 'pg';
 import { createClock } from './clock.ts';
 import { codeOf, messageOf } from './embedded/error-code.ts';
-import { nodeGroupsMax } from './engine.ts';
+import { nodeFaults, nodeGroupsMax } from './engine.ts';
 import { openPool, openPoolerPool } from './pools.ts';
 import { queryTimeout, transaction, transactionOn } from './transaction.ts';
 
@@ -243,6 +243,7 @@ const connectionFaults = new RegExp(
     'Client has encountered a connection error',
     'not queryable',
     'Cannot use a pool after calling end',
+    ...nodeFaults,
   ].join('|'),
   'i',
 );

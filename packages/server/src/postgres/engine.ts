@@ -107,6 +107,13 @@ export function createNodeGroups(db: Pick<pg.Pool, 'query'>) {
   };
 }
 
+/** How Citus says that a node went away before it had committed or prepared: without a code. */
+export const nodeFaults = [
+  'could not commit transaction for shard',
+  'failure on connection marked as essential',
+  'failed to prepare transaction',
+];
+
 /** Whether a session of a pool is one of a cluster. */
 export const isSharded = (session: pg.ClientBase): boolean => onCluster.has(session);
 
