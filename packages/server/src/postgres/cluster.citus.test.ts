@@ -68,20 +68,22 @@ test('a commit that its node does not answer may be tried again', async () => {
   const { id, key } = await service.tenant();
   const body = { events: [nthEvent(0)] };
   await service.call({ method: 'POST', url: '/api/audit-logs/batch', key, body });
-  const { owner } = service;
-  await owner.query('BEGIN');
-  const changing = 'UPDATE audit_events SET resource_type = resource_type WHERE tenant_id = $1';
-  await owner.query(changing, [id]);
-  const { rows } = await owner.query('SELECT citus_backend_gpid() AS own');
-  await onNodes(service.ownerUrl, (node) =>
-    node.query(
-      "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name LIKE '%gpid=' || $1",
-      [rows[0].own],
-    ),
-  );
-  const lost = await owner.query('COMMIT').catch((error) => error);
-  expect(unavailability(lost)).toBe('the database is not available');
-  await owner.query('ROLLBACK');
+  await on(service.ownerUrl, async (owner) => {
+    await owner.query('BEGIN');
+    await owner.query(
+      'UPDATE indelible.audit_events SET resource_type = resource_type WHERE tenant_id = $1',
+      [id],
+    );
+    const { rows } = await owner.query('SELECT citus_backend_gpid() AS own');
+    await onNodes(service.ownerUrl, (node) =>
+      node.query(
+        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name LIKE '%gpid=' || $1",
+        [rows[0].own],
+      ),
+    );
+    const lost = await owner.query('COMMIT').catch((error) => error);
+    expect(unavailability(lost)).toBe('the database is not available');
+  });
 });
 
 test('a large tenant gets a shard of its own while it records', async () => {
