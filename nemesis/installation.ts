@@ -119,7 +119,7 @@ function environment(place: string, store: string, { ownerUrl, servingUrl }: Gro
     PLATFORM_API_KEY: platformKey,
     SESSION_SECRET: 'a session secret for tests, at least 32 bytes',
     SIGNING_KEY_FILE,
-    LOG_LEVEL: 'error',
+    LOG_LEVEL: 'warn',
   };
 }
 
