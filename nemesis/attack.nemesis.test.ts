@@ -2,7 +2,8 @@ import { performance } from 'node:perf_hooks';
 import { expect, test } from 'vitest';
 import { expectNothingLost, Ledger, sendAgain } from '../packages/server/src/testing/load.ts';
 import { expectNoFork } from '../packages/server/src/testing/no-fork.ts';
-import { type Attack, faults, patiently, Random } from './faults.ts';
+import { type Attack, faults, Random } from './faults.ts';
+import { patiently } from './ground.ts';
 import { type Installation, startInstallation } from './installation.ts';
 
 /*

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { reopenLog } from '../packages/server/src/operations/reopen.command.ts';
 import type { CommitFault } from '../packages/server/src/testing/postgres-proxy.ts';
+import { patiently } from './ground.ts';
 import type { Installation, Member } from './installation.ts';
 
 /** An installation that is being recorded in, and what decides what happens to it. */
@@ -198,6 +199,3 @@ async function expectStopped({ members }: Installation): Promise<void> {
     await expect.poll(said, patiently).toContain('recording is stopped');
   }
 }
-
-/** What comes back does so within seconds; two busy cores take longer. */
-export const patiently = { timeout: 60_000, interval: 200 };
