@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
@@ -144,8 +144,15 @@ async function withFullDisk(pids: readonly number[], ms: number): Promise<void> 
 }
 
 function fileSizeLimit(pid: number, bytes: string): void {
+  const find = () => statSync(`/proc/${pid}`, { throwIfNoEntry: false });
   // PostgreSQL ends processes that cannot write: of those that are gone nothing is left to limit.
-  spawnSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:unlimited`]);
+  const found = find();
+  if (found === undefined) return;
+  // Only its own account may limit a process, unless root has all its rights.
+  const { uid, gid } = found;
+  const options = ['--pid', String(pid), `--fsize=${bytes}:unlimited`];
+  const { status, stderr } = spawnSync('prlimit', options, { uid, gid, encoding: 'utf8' });
+  if (status !== 0 && find()) throw new Error(`no full disk for ${pid}: ${stderr}`);
 }
 
 function childrenOf(pid: number): number[] {

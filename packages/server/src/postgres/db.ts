@@ -243,6 +243,8 @@ const connectionFaults = new RegExp(
     'Client has encountered a connection error',
     'not queryable',
     'Cannot use a pool after calling end',
+    // Without a code of its own where not the disk but a quota is full.
+    'could not (extend|write|create) ',
     ...nodeFaults,
   ].join('|'),
   'i',
