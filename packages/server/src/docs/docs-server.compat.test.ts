@@ -62,7 +62,7 @@ systemctl() { :; }
 `;
 const env = { PATH: process.env.PATH, HOME: folder };
 const bash = (script: string) =>
-  run('bash', ['-c', replaced + script], { cwd: root, env, timeout: 60_000 });
+  run('bash', ['-c', replaced + script], { cwd: root, env, timeout: 150_000 });
 
 /** Runs what step 4 gives to psql. */
 async function makeLogins(): Promise<void> {
