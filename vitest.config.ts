@@ -90,8 +90,8 @@ export default defineConfig(({ mode }) => ({
     maxWorkers: availableParallelism() + 2,
     // One second, the default, is over on a loaded machine before what is waited for has happened.
     expect: { poll: { timeout: 20_000 } },
-    // On a cluster each statement is one on each of its nodes, all on the machine of the tests; other
-    // runtimes and frameworks are installed and compiled.
+    // On a cluster each statement is one on each of its nodes, all on the machine of the tests;
+    // other runtimes and frameworks are installed and compiled.
     testTimeout: ['citus', 'compat'].includes(mode) ? 180_000 : 60_000,
     hookTimeout: mode === 'citus' ? 480_000 : 120_000,
     tags: [
