@@ -100,7 +100,7 @@ async function serveBeside({ role }: ServeOptions, io: Io): Promise<void> {
   process.exit(0);
 }
 
-/** What a start needed once, V8 would keep until recording wants the room: 25 MiB. */
+/** Else V8 keeps the garbage of the start until recording needs the room. */
 function freeStartMemory(): void {
   setFlagsFromString('--expose-gc');
   runInNewContext('gc')();

@@ -234,7 +234,7 @@ export async function withOwnerSession<T>(
   }
 }
 
-const connectionFaults = new RegExp(
+const passingFaults = new RegExp(
   [
     queryTimeout,
     'Connection terminated',
@@ -243,8 +243,8 @@ const connectionFaults = new RegExp(
     'Client has encountered a connection error',
     'not queryable',
     'Cannot use a pool after calling end',
-    // Without a code of its own where not the disk but a quota is full.
-    'could not (extend|write|create) ',
+    // Its code is that of a bug where not the disk but a quota is full.
+    'could not (extend|write|create) .*file',
     ...nodeFaults,
   ].join('|'),
   'i',
@@ -300,6 +300,6 @@ export function unavailability(error: unknown): string | null {
     /^(08|28|53|57|58)...$/.test(code) ||
     passingStates.includes(code) ||
     systemFaults.includes(code) ||
-    connectionFaults.test(error.message);
+    passingFaults.test(error.message);
   return isPassing ? 'the database is not available' : null;
 }

@@ -23,7 +23,7 @@ export { distribute, undistributed } from './distribute.ts';
 export { accountOfThisProcess } from './embedded/account.ts';
 export { copyRunningCluster } from './embedded/cluster-copy.ts';
 export { copyTree } from './embedded/copy-tree.ts';
-export { codeOf, messageOf, reasonOf } from './embedded/error-code.ts';
+export { codeOf, messageOf } from './embedded/error-code.ts';
 export { openDataDir, openHome } from './embedded/folders.ts';
 export { connectionUrl } from './embedded/postmaster.ts';
 export { isPostmaster, readPostmasterPid } from './embedded/postmaster-pid.ts';
