@@ -50,8 +50,7 @@ export async function appendEvents(
   nowMs: number,
 ): Promise<(Appended[] | null)[]> {
   const known = await storedElsewhere(tx, batches, nowMs);
-  const saved = tx.query('SAVEPOINT append'); // travels with the insert
-  saved.catch(() => {}); // an insert behind it fails as well
+  let saved: Promise<unknown> | undefined;
   for (;;) {
     const fresh = batches.map((batch) => ({
       head: batch.head,
@@ -63,7 +62,10 @@ export async function appendEvents(
     });
     const grown = appends.filter((append) => append.leaves.length > 0);
     const rowsIn = (own: readonly { rows: InsertedRow[] }[]) => own.flatMap(({ rows }) => rows);
-    const recorded = await recordLogs(tx, grown, (own) => eventColumns(rowsIn(own)));
+    saved ??= tx.query('SAVEPOINT append'); // travels with the insert
+    const inserted = recordLogs(tx, grown, (own) => eventColumns(rowsIn(own)));
+    // On a cluster the savepoint may be what meets a lost node, also with nothing to insert.
+    const [recorded] = await Promise.all([inserted, saved]);
     const passed = new Set(recorded.flatMap(({ home, stored }) => (stored === null ? home : [])));
     const isNew = recorded.every(({ stored }) => stored !== 0);
     const moved = isNew ? await storedElsewhere(tx, fresh.filter(mayMove), nowMs) : null;
@@ -71,7 +73,6 @@ export async function appendEvents(
       return batches.map((batch, b) =>
         passed.has(batch.head.tenantId) ? null : outcomes(batch, known, appends[b]),
       );
-    await saved;
     await tx.query('ROLLBACK TO SAVEPOINT append');
     const found = moved ?? (await findStored(tx, rowsIn(grown)));
     if (found.size === 0) throw new Error('an insert met a conflict that cannot be found');

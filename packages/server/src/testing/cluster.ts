@@ -7,7 +7,8 @@ import { migrate } from '../postgres/migrate.ts';
 
 /*
  * `npm run test:citus`: the server's tests on an existing Citus cluster. CITUS_TEST_URLS has the
- * superuser's URL of a database on each node, the coordinator's first, separated by spaces.
+ * superuser's URL of a database on each node, the coordinator's first, separated by spaces. A
+ * supervisor must start nodes again that have ended: the nemesis fills disks, which ends a server.
  */
 
 /** The URLs; empty without a cluster. */
