@@ -1,14 +1,12 @@
 import pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
-import { sha } from '../crypto/sha256.ts';
-import { appendEvents } from '../events/store.ts';
 import { diagnoseDatabase } from '../operations/doctor-database.ts';
-import { clusterNodes, homeOf, makeEmptyNode, on, onNodes, spareNode } from '../testing/cluster.ts';
+import { clusterNodes, homeOf, makeEmptyNode, on, spareNode } from '../testing/cluster.ts';
 import { databaseUrl } from '../testing/global-setup.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { nthEvent, serviceOn, type TestService, testService } from '../testing/service.ts';
 import { blocksWithGoneEvents } from '../words/store.ts';
-import { record, unavailability, withOwnerSession } from './db.ts';
+import { withOwnerSession } from './db.ts';
 import { distribute } from './distribute.ts';
 
 /* What only a cluster can show; `npm run test:citus`. */
@@ -64,43 +62,6 @@ test('a tenant moves to another node while it records: nothing is lost, and noth
   expect(acknowledged).toBeGreaterThan(0);
   expect(await stored(id)).toBe(acknowledged);
   await expectLogIntact(service, id);
-});
-
-/** Ends the sessions that work on the workers for this one of the coordinator. */
-async function loseWorkers(session: Pick<pg.ClientBase, 'query'>): Promise<void> {
-  const { rows } = await session.query('SELECT citus_backend_gpid() AS own');
-  await onNodes(service.ownerUrl, (node) =>
-    node.query(
-      "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name LIKE '%gpid=' || $1",
-      [rows[0].own],
-    ),
-  );
-}
-
-test('a commit that its node does not answer may be tried again', async () => {
-  const { id, key } = await service.tenant();
-  const body = { events: [nthEvent(0)] };
-  await service.call({ method: 'POST', url: '/api/audit-logs/batch', key, body });
-  await on(service.ownerUrl, async (owner) => {
-    await owner.query('BEGIN');
-    await owner.query(
-      'UPDATE indelible.audit_events SET resource_type = resource_type WHERE tenant_id = $1',
-      [id],
-    );
-    await loseWorkers(owner);
-    const lost = await owner.query('COMMIT').catch((error) => error);
-    expect(unavailability(lost)).toBe('the database is not available');
-  });
-});
-
-test('a flush whose node went away may be tried again, also if it had nothing to write', async () => {
-  const { id } = await service.tenant();
-  const lost = await record(service.db, async (tx) => {
-    await tx.query({ text: 'SELECT FROM log_heads WHERE tenant_id = $1', values: [id] });
-    await loseWorkers(tx);
-    await appendEvents(tx, sha, [], Date.now());
-  }).catch((error) => error);
-  expect(unavailability(lost)).toBe('the database is not available');
 });
 
 test('a large tenant gets a shard of its own while it records', async () => {

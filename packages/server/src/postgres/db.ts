@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type pg from 'pg';
 import { createClock } from './clock.ts';
 import { codeOf, messageOf } from './embedded/error-code.ts';
-import { nodeFaults, nodeGroupsMax } from './engine.ts';
+import { isNodeLost, nodeGroupsMax } from './engine.ts';
 import { openPool, openPoolerPool } from './pools.ts';
 import { queryTimeout, transaction, transactionOn } from './transaction.ts';
 
@@ -245,7 +245,6 @@ const passingFaults = new RegExp(
     'Cannot use a pool after calling end',
     // Its code is that of a bug where not the disk but a quota is full.
     'could not (extend|write|create) .*file',
-    ...nodeFaults,
   ].join('|'),
   'i',
 );
@@ -300,6 +299,7 @@ export function unavailability(error: unknown): string | null {
     /^(08|28|53|57|58)...$/.test(code) ||
     passingStates.includes(code) ||
     systemFaults.includes(code) ||
+    isNodeLost(error) ||
     passingFaults.test(error.message);
   return isPassing ? 'the database is not available' : null;
 }

@@ -107,12 +107,20 @@ export function createNodeGroups(db: Pick<pg.Pool, 'query'>) {
   };
 }
 
-/** How Citus says that a node went away before it had committed or prepared: without a code. */
-export const nodeFaults = [
-  'could not commit transaction for shard',
-  'failure on connection marked as essential',
-  'failed to prepare transaction',
-];
+/**
+ * Whether Citus says that a node went away, which it does with the code of an internal error.
+ * Between statements it hands on what the connection to the node says; a node's own errors use
+ * other words.
+ */
+export function isNodeLost({ message, ...error }: Error & { code?: unknown; where?: unknown }) {
+  if (error.code !== 'XX000') return false;
+  const isOfConnection = /connection|server|socket|SSL/.test(message);
+  const isOfNode = String(error.where).includes('while executing command on');
+  return (isOfConnection && isOfNode) || endings.test(message);
+}
+
+const endings =
+  /could not commit transaction for shard|failure on connection marked as essential|failed to prepare transaction/;
 
 /** Whether a session of a pool is one of a cluster. */
 export const isSharded = (session: pg.ClientBase): boolean => onCluster.has(session);
