@@ -6,6 +6,7 @@ import pg from 'pg';
 import type { BenchService } from './bench-service.ts';
 import { benchEvent } from './events.ts';
 import { percentile } from './load.ts';
+import { batchLoad, batchOf, rateOf } from './record.ts';
 import type { Report, Size } from './report.ts';
 
 /** Each becomes this number of rows in the backlog. */
@@ -19,7 +20,7 @@ const tenants = Array.from({ length: 20 }, () => randomUUID());
 export async function benchOutbox(
   service: BenchService,
   report: Report,
-  { count }: Size,
+  { count, seconds, rounds }: Size,
 ): Promise<void> {
   const client = createClient({ url: service.url, key: service.key });
   for (const id of tenants)
@@ -29,19 +30,31 @@ export async function benchOutbox(
   const pool = new pg.Pool({ connectionString, max: 4 });
   const outbox = createOutbox();
   await pool.query(outbox.migration);
-  await measureInsert(pool, report, count / copies);
-  await fill(pool);
-  const { rows } = await pool.query('SELECT count(*)::int AS count FROM audit_outbox');
+  await compareInserts(pool, report, count / copies, rounds);
   const before = process.memoryUsage().rss;
   let peak = before;
   const watch = setInterval(() => {
     peak = Math.max(peak, process.memoryUsage().rss);
   }, 50);
-  const started = performance.now();
-  await outbox.relay({ pool, client }).drain();
-  const rate = rows[0].count / ((performance.now() - started) / 1_000);
+  const relaying = async () => {
+    await commitEach(pool, count / copies, outboxInsert);
+    await fill(pool);
+    const { rows } = await pool.query('SELECT count(*)::int AS count FROM audit_outbox');
+    const started = performance.now();
+    await outbox.relay({ pool, client }).drain();
+    return rows[0].count / ((performance.now() - started) / 1_000);
+  };
+  const bodies = tenants.map((tenantId) => batchOf(tenantId));
+  const batches = async () => rateOf(await batchLoad(service, seconds, bodies));
+  await report.compare(
+    {
+      ...{ what: `outbox relay, a backlog of ${count} and more`, unit: 'events/s' },
+      ...{ measure: relaying, target: { least: 5_000 } },
+      limit: { what: 'batches made beforehand, 4 connections', measure: batches },
+    },
+    rounds,
+  );
   clearInterval(watch);
-  report.target(`outbox relay, a backlog of ${rows[0].count}`, rate, 5_000, 'events/s', 0);
   report.add(
     'memory of the host while it relays',
     `+ ${Math.round((peak - before) / 2 ** 20)} MiB`,
@@ -50,25 +63,43 @@ export async function benchOutbox(
 }
 
 /** What `inTransaction` adds to a transaction of the host. */
-async function measureInsert(pool: pg.Pool, report: Report, commits: number): Promise<void> {
-  const audit = createOutbox().with(fromPg);
+async function compareInserts(pool: pg.Pool, report: Report, commits: number, rounds: number) {
+  await pool.query('CREATE TABLE raw_outbox (tenant_id uuid, event text)');
+  const raw: Insert = (tx, event) =>
+    tx.query({
+      name: 'raw',
+      text: 'INSERT INTO raw_outbox VALUES ($1, $2)',
+      values: [event.tenantId, JSON.stringify(event)],
+    });
+  await report.compare(
+    {
+      ...{ what: 'outbox, what an event adds to a transaction, p50', unit: 'ms' },
+      measure: () => commitEach(pool, commits, outboxInsert),
+      limit: { what: 'a plain insert, p50', measure: () => commitEach(pool, commits, raw) },
+    },
+    rounds,
+  );
+}
+
+type Insert = (tx: pg.PoolClient, event: EventInput) => Promise<unknown>;
+
+const audit = createOutbox().with(fromPg);
+const outboxInsert: Insert = (tx, event) => audit.inTransaction(tx, event);
+
+/** The median of the inserts, each in a transaction of its own, milliseconds. */
+async function commitEach(pool: pg.Pool, commits: number, insert: Insert): Promise<number> {
   const tx = await pool.connect();
   const costs = new Float64Array(commits);
   for (let n = 0; n < commits; n += 1) {
     const event = benchEvent(tenants[n % tenants.length] ?? '') as EventInput;
     await tx.query('BEGIN');
     const before = performance.now();
-    await audit.inTransaction(tx, event);
+    await insert(tx, event);
     costs[n] = performance.now() - before;
     await tx.query('COMMIT');
   }
   tx.release();
-  const sorted = costs.sort();
-  const figure = [0.5, 0.99].map((share) => percentile(sorted, share).toFixed(2));
-  report.add(
-    'outbox, what an event adds to a transaction',
-    `p50 ${figure[0]} ms, p99 ${figure[1]} ms`,
-  );
+  return percentile(costs.sort(), 0.5);
 }
 
 /** More rows like those that are there, each with an id of its own in the event. */

@@ -7,7 +7,7 @@ import { type Database, openDatabase, write } from '../packages/server/src/postg
 import { growLog } from '../packages/server/src/testing/grow-log.ts';
 import type { BenchService } from './bench-service.ts';
 import { latenciesOf, percentile } from './load.ts';
-import { median, type Report, type Size } from './report.ts';
+import { type Bound, median, type Report, type Size } from './report.ts';
 import { seedEvents } from './seed.ts';
 
 /** Proofs out of one large log, and what a round of checkpoints costs for many tenants. */
@@ -18,7 +18,7 @@ export async function benchProof(
 ): Promise<void> {
   const db = openDatabase(service.servingUrl, { poolSize: 2, onIdleError: () => {} });
   try {
-    await benchProofs(service, db, report, events);
+    await benchProofs(service, db, report, events, rounds);
     await benchRounds(service, db, report, Math.min(1_000, events / 100), rounds);
   } finally {
     await db.close();
@@ -30,6 +30,7 @@ async function benchProofs(
   db: Database,
   report: Report,
   events: number,
+  rounds: number,
 ): Promise<void> {
   const { id, get } = await newTenant(service);
   const started = performance.now();
@@ -43,30 +44,30 @@ async function benchProofs(
     [id, Math.min(1_000, Math.ceil(events / 100))],
   );
   const paths = rows.map(({ id: uuid }) => `/api/audit-logs/${eventIdFromUuid(uuid)}`);
-  const size = `of ${events} events`;
-  await measure(report, `single event, ${size}`, paths, get);
-  const proofs = paths.map((path) => `${path}/proof`);
-  await measure(report, `inclusion proof, ${size}`, proofs, get, 5);
+  const reading = p50Of(paths, get);
+  const of = (what: string, proofs: readonly string[], target?: Bound) =>
+    report.compare(
+      {
+        ...{ what: `${what} of ${events} events, p50`, unit: 'ms', ...(target && { target }) },
+        measure: p50Of(proofs, get),
+        limit: { what: 'the event alone, p50', measure: reading },
+      },
+      rounds,
+    );
+  await of(
+    'inclusion proof',
+    paths.map((path) => `${path}/proof`),
+    { most: 5 },
+  );
   const consistencies = paths.map((_path, n) => {
     const first = 1 + Math.floor((n / paths.length) * (events - 1));
     return `/api/audit-logs/consistency?first=${first}&second=${events}`;
   });
-  await measure(report, `consistency proof, ${size}`, consistencies, get);
+  await of('consistency proof', consistencies);
 }
 
-async function measure(
-  report: Report,
-  what: string,
-  paths: readonly string[],
-  get: Get,
-  p50Max?: number,
-): Promise<void> {
-  const latencies = await latenciesOf(paths.length, (n) => get(paths[n] ?? ''));
-  const [p50, p99] = [percentile(latencies, 0.5), percentile(latencies, 0.99)];
-  if (p50Max === undefined) {
-    report.add(what, `p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`);
-  } else report.latency(what, p50, p99, 25, p50Max);
-}
+const p50Of = (paths: readonly string[], get: Get) => async () =>
+  percentile(await latenciesOf(paths.length, (n) => get(paths[n] ?? '')), 0.5);
 
 /** How long a caller waits for the first checkpoint of a log while so many others have grown. */
 async function benchRounds(

@@ -10,24 +10,30 @@ export interface Size {
   rounds: number;
 }
 
-/** A figure, with those that were measured for it. */
-interface Row {
-  what: string;
-  figure: string;
-  target: string;
-  met: string;
-  /** One of each round. */
-  values?: number[];
-}
+/** What the median of a figure should be at least, or at most. */
+export type Bound = { least: number } | { most: number };
 
-/** What is measured, and the limit that it is held against. */
+/** What is measured, once a round, and the limit beside it: what the machine does without us. */
 export interface Pair {
   what: string;
   unit: string;
   measure: () => Promise<number>;
   limit: { what: string; measure: () => Promise<number> };
-  /** The least ratio of the medians. */
-  ratioMin: number;
+  target?: Bound;
+  /** Of the ratio of the medians. */
+  ratio?: Bound;
+}
+
+interface Row {
+  what: string;
+  figure: string;
+  /** The limit, and the ratio to it. */
+  beside: string;
+  target: string;
+  met: string;
+  /** One of each round. */
+  values?: number[];
+  limits?: number[];
 }
 
 /** Collects figures and prints them as they come, as a Markdown table row each. */
@@ -35,35 +41,43 @@ export class Report {
   readonly #rows: Row[] = [];
 
   add(what: string, figure: string, target = '', met = '', values?: number[]): void {
-    const row = { what, figure, target, met, ...(values && { values }) };
-    this.#rows.push(row);
-    console.log(lineOf(row));
+    this.#push({ what, figure, beside: '', target, met, ...(values && { values }) });
   }
 
   /**
    * Measures limit and figure in alternation, because the speed of a machine changes, and adds the
-   * medians with what they lie between.
+   * medians with what they lie between. Returns the median of the figure.
    */
-  async compare({ what, unit, measure, limit, ratioMin }: Pair, rounds: number): Promise<void> {
+  async compare({ what, unit, limit, ...pair }: Pair, rounds: number): Promise<number> {
     const limits: number[] = [];
     const values: number[] = [];
     for (let round = 0; round < rounds; round++) {
       limits.push(await limit.measure());
-      values.push(await measure());
+      values.push(await pair.measure());
     }
-    this.add(limit.what, spread(limits, unit), '', '', limits);
-    this.add(what, spread(values, unit), '', '', values);
-    this.ratio(`${what} / ${limit.what}`, median(values) / median(limits), ratioMin);
+    const figure = median(values);
+    const ratio = figure / median(limits);
+    const bounds = [
+      pair.target && told(pair.target, figure, ` ${unit}`),
+      pair.ratio && told(pair.ratio, ratio, ' of the limit'),
+    ].filter((bound) => bound !== undefined);
+    this.#push({
+      ...{ what, values, limits, figure: spread(values, unit) },
+      beside: `${ratio.toFixed(2)} of ${limit.what}: ${spread(limits, unit)}`,
+      target: bounds.map(({ text }) => text).join(', '),
+      met: bounds.length === 0 ? '' : yesOrNo(bounds.every(({ isMet }) => isMet)),
+    });
+    return figure;
   }
 
   target(what: string, rate: number, target: number, unit: string, failures: number): void {
     const failed = failures > 0 ? `, ${failures} failed` : '';
     const figure = `${Math.round(rate)} ${unit}${failed}`;
-    this.add(what, figure, `≥ ${target}`, rate >= target ? 'yes' : 'no', [rate]);
+    this.add(what, figure, `≥ ${target}`, yesOrNo(rate >= target), [rate]);
   }
 
-  ratio(what: string, ratio: number, target: number): void {
-    this.add(what, ratio.toFixed(2), `≥ ${target}`, ratio >= target ? 'yes' : 'no', [ratio]);
+  atMost(what: string, ms: number, most: number): void {
+    this.add(what, `${short(ms)} ms`, `≤ ${most} ms`, yesOrNo(ms <= most), [ms]);
   }
 
   latency(
@@ -76,7 +90,7 @@ export class Report {
     const target = Number.isFinite(p50Max)
       ? `p50 ≤ ${p50Max} ms, p99 ≤ ${p99Max} ms`
       : `p99 < ${p99Max} ms`;
-    const met = p99 <= p99Max && p50 <= p50Max ? 'yes' : 'no';
+    const met = yesOrNo(p99 <= p99Max && p50 <= p50Max);
     this.add(what, `p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`, target, met, [p50, p99]);
   }
 
@@ -87,20 +101,36 @@ export class Report {
 
   print(): void {
     const lines = this.#rows.map(lineOf).join('\n');
-    console.log(`\n| What | Figure | Target | Met |\n|---|---|---|---|\n${lines}`);
+    const head = '| What | Figure | Limit beside it | Target | Met |\n|---|---|---|---|---|';
+    console.log(`\n${head}\n${lines}`);
   }
 
   write(file: string, about: object): void {
     writeFileSync(file, `${JSON.stringify({ ...about, figures: this.#rows }, null, 2)}\n`);
   }
+
+  #push(row: Row): void {
+    this.#rows.push(row);
+    console.log(lineOf(row));
+  }
 }
 
-const lineOf = ({ what, figure, target, met }: Row) =>
-  `| ${what} | ${figure} | ${target} | ${met} |`;
+function told(bound: Bound, value: number, of: string): { text: string; isMet: boolean } {
+  return 'least' in bound
+    ? { text: `≥ ${bound.least}${of}`, isMet: value >= bound.least }
+    : { text: `≤ ${bound.most}${of}`, isMet: value <= bound.most };
+}
+
+const yesOrNo = (is: boolean) => (is ? 'yes' : 'no');
+
+const lineOf = ({ what, figure, beside, target, met }: Row) =>
+  `| ${what} | ${figure} | ${beside} | ${target} | ${met} |`;
 
 export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
 const spread = (values: readonly number[], unit: string) =>
-  `${Math.round(median(values))} ${unit} (${Math.round(Math.min(...values))} to ${Math.round(Math.max(...values))})`;
+  `${short(median(values))} ${unit} (${short(Math.min(...values))} to ${short(Math.max(...values))})`;
+
+const short = (value: number) => (value < 100 ? value.toPrecision(2) : String(Math.round(value)));
