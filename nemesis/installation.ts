@@ -102,6 +102,7 @@ export async function startInstallation(processes: number, tenants: number): Pro
         await member.end('SIGKILL');
         await member.proxy.close();
       }
+      await backups.drop();
       await postgres.stop();
       rmSync(place, { recursive: true, maxRetries: 10 });
     },
