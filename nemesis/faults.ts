@@ -106,6 +106,9 @@ export const faults: Readonly<Record<string, Fault>> = {
     if (servers.length === 0) throw new Error('PostgreSQL is not running');
     const pid = random.of(servers);
     await withFullDisk([pid, ...childrenOf(pid)], random.between(500, 3_000));
+    // It may have ended the server; others record meanwhile, and would have the next fault begin.
+    const back = async () => (await installation.postgres.servers().catch(() => [])).length;
+    await expect.poll(back, patiently).toBe(servers.length);
   },
   'restore a backup': restoreBackup,
 };
