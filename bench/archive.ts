@@ -31,6 +31,7 @@ export async function benchArchive(
     run = await measure(service, 'run', tenantId);
     return run.events / run.seconds;
   };
+  // Of each round this is the first: it records what both read, because events are archived once.
   const copying = async () => {
     tenantId = await recorded(service, events, () => ({}));
     return events / (await copySeconds(service, `tenant_id = '${tenantId}' ORDER BY sequence`));
