@@ -39,13 +39,13 @@ const benches: Record<string, Bench> = {
   outbox: { run: benchOutbox, count: 100_000, smoke: 200 },
   list: { run: benchList, count: 5_000_000, smoke: 2_000 },
   retention: { run: benchRetention, count: 5_000_000, seconds: 3, smoke: 1_000 },
-  archive: { run: benchArchive, count: 100_000, smoke: 500 },
+  archive: { run: benchArchive, count: 100_000, smoke: 200 },
   export: { run: benchExport, count: 1_000_000, seconds: 8, smoke: 500 },
   panel: { run: benchPanel, count: 1_000_000, smoke: 500 },
   proof: { run: benchProof, count: 1_000_000, smoke: 600 },
   neighbours: { run: benchNeighbours, count: 1_000_000, seconds: 20, smoke: 500 },
   webhooks: { run: benchWebhooks, count: 50_000, smoke: 500 },
-  alerts: { run: benchAlerts, count: 1_000_000, smoke: 500 },
+  alerts: { run: benchAlerts, count: 1_000_000, smoke: 200 },
 };
 
 const { values } = parseArgs({

@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs';
+import { percentile } from './load.ts';
 
 /** How much a bench does. */
 export interface Size {
@@ -22,6 +23,19 @@ export interface Pair {
   target?: Bound;
   /** Of the ratio of the medians. */
   ratio?: Bound;
+  /** Before each round, not measured. */
+  prepare?: () => Promise<unknown>;
+}
+
+/** The same of latencies, sorted. */
+export interface LatencyPair {
+  what: string;
+  /** Milliseconds, unless another unit is given. */
+  unit?: string;
+  measure: () => Promise<Float64Array>;
+  limit: { what: string; measure: () => Promise<Float64Array> };
+  p50Max?: number;
+  p99Max?: number;
 }
 
 interface Row {
@@ -46,12 +60,13 @@ export class Report {
 
   /**
    * Measures limit and figure in alternation, because the speed of a machine changes, and adds the
-   * medians with what they lie between. Returns the median of the figure.
+   * medians with what they lie between.
    */
-  async compare({ what, unit, limit, ...pair }: Pair, rounds: number): Promise<number> {
+  async compare({ what, unit, limit, ...pair }: Pair, rounds: number): Promise<void> {
     const limits: number[] = [];
     const values: number[] = [];
     for (let round = 0; round < rounds; round++) {
+      await pair.prepare?.();
       limits.push(await limit.measure());
       values.push(await pair.measure());
     }
@@ -67,31 +82,34 @@ export class Report {
       target: bounds.map(({ text }) => text).join(', '),
       met: bounds.length === 0 ? '' : yesOrNo(bounds.every(({ isMet }) => isMet)),
     });
-    return figure;
   }
 
-  target(what: string, rate: number, target: number, unit: string, failures: number): void {
-    const failed = failures > 0 ? `, ${failures} failed` : '';
-    const figure = `${Math.round(rate)} ${unit}${failed}`;
-    this.add(what, figure, `≥ ${target}`, yesOrNo(rate >= target), [rate]);
+  /** The medians of p50 beside those of the limit, then that of p99. */
+  async compareLatencies(pair: LatencyPair, rounds: number): Promise<void> {
+    const { what, unit = 'ms', p50Max, p99Max } = pair;
+    const slowest: number[] = [];
+    const measure = async () => {
+      const latencies = await pair.measure();
+      slowest.push(percentile(latencies, 0.99));
+      return percentile(latencies, 0.5);
+    };
+    const limit = {
+      what: `${pair.limit.what}, p50`,
+      measure: async () => percentile(await pair.limit.measure(), 0.5),
+    };
+    const target = p50Max === undefined ? {} : { target: { most: p50Max } };
+    await this.compare({ what: `${what}, p50`, unit, measure, limit, ...target }, rounds);
+    this.atMost(`${what}, p99`, median(slowest), p99Max, unit);
   }
 
-  atMost(what: string, ms: number, most: number): void {
-    this.add(what, `${short(ms)} ms`, `≤ ${most} ms`, yesOrNo(ms <= most), [ms]);
+  atMost(what: string, value: number, most?: number, unit = 'ms'): void {
+    const target = most === undefined ? [] : [`≤ ${most} ${unit}`, yesOrNo(value <= most)];
+    this.add(what, `${short(value)} ${unit}`, target[0], target[1], [value]);
   }
 
-  latency(
-    what: string,
-    p50: number,
-    p99: number,
-    p99Max: number,
-    p50Max = Number.POSITIVE_INFINITY,
-  ): void {
-    const target = Number.isFinite(p50Max)
-      ? `p50 ≤ ${p50Max} ms, p99 ≤ ${p99Max} ms`
-      : `p99 < ${p99Max} ms`;
-    const met = yesOrNo(p99 <= p99Max && p50 <= p50Max);
-    this.add(what, `p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`, target, met, [p50, p99]);
+  latency(what: string, p50: number, p99: number, p99Max: number): void {
+    const figure = `p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`;
+    this.add(what, figure, `p99 < ${p99Max} ms`, yesOrNo(p99 <= p99Max), [p50, p99]);
   }
 
   memory(when: string, bytes: number): void {

@@ -116,10 +116,10 @@ export function isNodeLost({ message, ...error }: Error & { code?: unknown; wher
   if (error.code !== 'XX000') return false;
   const isOfConnection = /connection|server|socket|SSL/.test(message);
   const isOfNode = String(error.where).includes('while executing command on');
-  return (isOfConnection && isOfNode) || endings.test(message);
+  return (isOfConnection && isOfNode) || commitFaults.test(message);
 }
 
-const endings =
+const commitFaults =
   /could not commit transaction for shard|failure on connection marked as essential|failed to prepare transaction/;
 
 /** Whether a session of a pool is one of a cluster. */

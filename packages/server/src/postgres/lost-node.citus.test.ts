@@ -11,8 +11,8 @@ import { record, unavailability, type WriterTx } from './db.ts';
 const service = await testService();
 afterAll(service.close);
 
-/** Process ids on the workers of what works there for this session of the coordinator. */
-async function workersOf(session: Pick<pg.ClientBase, 'query'>): Promise<number[]> {
+/** Process ids of the sessions that this one of the coordinator has on the workers. */
+async function sessionsOf(session: Pick<pg.ClientBase, 'query'>): Promise<number[]> {
   const { rows } = await session.query('SELECT citus_backend_gpid() AS own');
   const pids: number[] = [];
   await onNodes(service.ownerUrl, async (node) => {
@@ -23,9 +23,9 @@ async function workersOf(session: Pick<pg.ClientBase, 'query'>): Promise<number[
   return pids;
 }
 
-/** Ends them, and says so to the coordinator. */
-async function loseWorkers(session: Pick<pg.ClientBase, 'query'>): Promise<void> {
-  const pids = await workersOf(session);
+/** Ends them in order: the coordinator is told. */
+async function endSessionsOf(session: Pick<pg.ClientBase, 'query'>): Promise<void> {
+  const pids = await sessionsOf(session);
   await onNodes(service.ownerUrl, (node) =>
     node.query('SELECT pg_terminate_backend(pid, 5000) FROM unnest($1::int[]) AS pid', [pids]),
   );
@@ -41,7 +41,7 @@ test('a commit that its node does not answer may be tried again', async () => {
       'UPDATE indelible.audit_events SET resource_type = resource_type WHERE tenant_id = $1',
       [id],
     );
-    await loseWorkers(owner);
+    await endSessionsOf(owner);
     const lost = await owner.query('COMMIT').catch((error) => error);
     expect(unavailability(lost)).toBe('the database is not available');
   });
@@ -58,12 +58,12 @@ async function lostFlush(lose: (tx: WriterTx) => Promise<unknown>): Promise<unkn
 }
 
 test('a flush whose node went away may be tried again, also if it had nothing to write', async () => {
-  expect(unavailability(await lostFlush(loseWorkers))).toBe('the database is not available');
+  expect(unavailability(await lostFlush(endSessionsOf))).toBe('the database is not available');
 });
 
 test('a flush whose node crashed may be tried again', async () => {
   const crash = async (tx: WriterTx) => {
-    for (const pid of await workersOf(tx)) process.kill(pid, 'SIGKILL');
+    for (const pid of await sessionsOf(tx)) process.kill(pid, 'SIGKILL');
   };
   expect(unavailability(await lostFlush(crash))).toBe('the database is not available');
   const back = () => onNodes(service.ownerUrl, (node) => node.query('SELECT'));
