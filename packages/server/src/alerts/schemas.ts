@@ -2,13 +2,19 @@ import { type AlertGroup, alertGroups, alertKinds } from '@indelible/protocol';
 import { Type } from 'typebox';
 import { operatorHeaders } from '../access/index.ts';
 import {
+  count,
+  described,
   emails,
+  exact,
   filterSchema,
+  idWith,
   label,
+  named,
   nullable,
   storedFilters,
   strict,
   time,
+  timeOrNull,
   uuid,
 } from '../http/index.ts';
 import { ruleFilters } from './rule.ts';
@@ -41,21 +47,18 @@ const noGroup = Type.Unsafe<AlertGroup | null>({
   description: `${aboutGroup} Null: without it.`,
 });
 
-const notify = Type.Object(
-  {
-    emails: Type.Optional(
-      emails("Who is mailed; without it the tenant's `notifyEmails`, `[]` is no recipient."),
-    ),
-    webhookIds: Type.Optional(
-      Type.Array(Type.String({ pattern: '^whk_[0-9a-z]{26}$' }), {
-        maxItems: 20,
-        uniqueItems: true,
-        description: 'Which webhooks are told; without it each with the type `audit.alert.raised`.',
-      }),
-    ),
-  },
-  { ...strict, title: 'AlertNotify' },
-);
+const notify = named('AlertNotify', {
+  emails: Type.Optional(
+    emails("Who is mailed; without it the tenant's `notifyEmails`, `[]` is no recipient."),
+  ),
+  webhookIds: Type.Optional(
+    Type.Array(idWith('whk_'), {
+      maxItems: 20,
+      uniqueItems: true,
+      description: 'Which webhooks are told; without it each with the type `audit.alert.raised`.',
+    }),
+  ),
+});
 
 const kind = Type.Enum([...alertKinds], {
   description:
@@ -73,10 +76,10 @@ const needed = {
 const followedBy = filterSchema('AlertFollowedBy', ruleFilters);
 const others = { ...limits, groupBy: noGroup, followedBy, enabled, notify };
 
-export const RuleInput = Type.Object(
-  { ...needed, ...Type.Partial(Type.Object(others)).properties },
-  { ...strict, title: 'AlertRuleInput' },
-);
+export const RuleInput = named('AlertRuleInput', {
+  ...needed,
+  ...Type.Partial(Type.Object(others)).properties,
+});
 export const RuleChange = Type.Partial(Type.Object({ ...needed, ...others }), {
   ...strict,
   title: 'AlertRuleChange',
@@ -93,29 +96,18 @@ const rule = {
   ...{ name: needed.name, kind, filters: storedFilters() },
   ...Type.Partial(Type.Object({ ...limits, followedBy: storedFilters() })).properties,
   ...{ enabled, notify },
-  version: Type.Integer({ minimum: 0, description: 'Counts its changes; alerts name it.' }),
-  dropped: Type.Integer({
-    minimum: 0,
-    description: 'Findings above 60 in an hour since the rule began, which raised no alert.',
-  }),
-  mutedUntil: nullable({
-    format: 'date-time',
-    description: 'Until then its alerts are recorded, and no message tells of them.',
-  }),
-  createdAt: nullable({ format: 'date-time', description: 'Null: built in and never changed.' }),
+  version: count('Counts its changes; alerts name it.'),
+  dropped: count('Findings above 60 in an hour since the rule began, which raised no alert.'),
+  mutedUntil: timeOrNull('Until then its alerts are recorded, and no message tells of them.'),
+  createdAt: timeOrNull('Null: built in and never changed.'),
   updatedAt: nullable({ format: 'date-time' }),
 };
-const AlertRule = Type.Object(rule, {
-  ...strict,
-  title: 'AlertRule',
-  description: 'The rule as it is now.',
-});
+const AlertRule = described('AlertRule', 'The rule as it is now.', rule);
 
 const tags = ['Alerts'];
 const headers = operatorHeaders;
 const params = Type.Object({ id: uuid('The rule.') });
 const ofOne = { tags, params, headers };
-const count = (description: string) => Type.Integer({ minimum: 0, description });
 
 export const listSchema = {
   tags,
@@ -125,14 +117,11 @@ export const listSchema = {
     "The tenant's own rules by age, then the built-in ones. Alerts are events: action `raise`, resource type `alert`.",
   headers,
   response: {
-    200: Type.Object(
-      {
-        data: Type.Array(AlertRule),
-        behind: count('Entries of the log that are not evaluated yet.'),
-        lateSkipped: count('Events that came over an hour late, and set nothing off.'),
-      },
-      { ...strict, title: 'AlertRuleList', description: 'All rules.' },
-    ),
+    200: described('AlertRuleList', 'All rules.', {
+      data: Type.Array(AlertRule),
+      behind: count('Entries of the log that are not evaluated yet.'),
+      lateSkipped: count('Events that came over an hour late, and set nothing off.'),
+    }),
   },
 };
 
@@ -181,15 +170,9 @@ export const muteSchema = {
   'x-refuses': [409],
   summary: 'Mute an alert rule',
   description: 'Alerts are still recorded; no message tells of them. Recorded.',
-  body: Type.Object(
-    {
-      until: nullable({
-        format: 'date-time',
-        description: 'A moment of the next 90 days; null ends the muting.',
-      }),
-    },
-    { ...strict, title: 'AlertMuting' },
-  ),
+  body: named('AlertMuting', {
+    until: timeOrNull('A moment of the next 90 days; null ends the muting.'),
+  }),
   response: { 200: AlertRule },
 };
 
@@ -201,67 +184,48 @@ export const acknowledgeSchema = {
   description:
     "Recorded with the alert's id as `correlationId`; the same alert again is answered alike, and " +
     'leaves no second record.',
-  body: Type.Object(
-    {
-      alertId: Type.String({
-        pattern: '^evt_audit_[0-9a-z]{26}$',
-        description: "Id of the alert's event.",
-      }),
-      note: Type.Optional(label('What was found.')),
-    },
-    { ...strict, title: 'Acknowledgement' },
-  ),
+  body: named('Acknowledgement', {
+    alertId: idWith('evt_audit_', "Id of the alert's event."),
+    note: Type.Optional(label('What was found.')),
+  }),
   response: {
-    200: Type.Object(
-      {
-        alertId: Type.String(),
-        acknowledgedAt: time('When it was acknowledged first.'),
-      },
-      { ...strict, title: 'AcknowledgedAlert', description: 'It is acknowledged.' },
-    ),
+    200: described('AcknowledgedAlert', 'It is acknowledged.', {
+      alertId: Type.String(),
+      acknowledgedAt: time('When it was acknowledged first.'),
+    }),
   },
 };
 
-const moment = (description: string) => Type.String({ format: 'date-time', description });
 const range = {
-  since: moment('The alerts from this time on, of events by their own times.'),
-  until: Type.Optional(moment('The alerts before this time; now unless said.')),
+  since: time('The alerts from this time on, of events by their own times.'),
+  until: Type.Optional(time('The alerts before this time; now unless said.')),
 };
-const TestedRule = Type.Object(
-  {
-    alerts: Type.Array(
-      Type.Object(
-        {
-          at: time('The time of the event that completed it.'),
-          group: Type.Record(Type.String(), Type.String(), {
-            description: 'What the events have in common, such as `actor`.',
-          }),
-          count: count('How many events set it off.'),
-          events: Type.Array(
-            Type.Object({ id: Type.String(), sequence: count('In the log.') }, strict),
-            { maxItems: 10, description: 'The last of them.' },
-          ),
-        },
-        { ...strict, title: 'TestedAlert' },
-      ),
-      { maxItems: 500, description: 'The last 500, by time.' },
-    ),
-    perDay: Type.Array(
-      Type.Object(
-        {
-          day: Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$', description: 'Of UTC.' }),
-          alerts: count('Raised on it.'),
-        },
-        strict,
-      ),
-      { description: 'Every day of the range.' },
-    ),
-    total: count('All alerts.'),
-    dropped: count('Findings above 60 in an hour, which raise no alert.'),
-    matched: count('Events of the range that match the filters.'),
-  },
-  { ...strict, title: 'TestedRule', description: 'What the rule would have raised.' },
-);
+const TestedRule = described('TestedRule', 'What the rule would have raised.', {
+  alerts: Type.Array(
+    named('TestedAlert', {
+      at: time('The time of the event that completed it.'),
+      group: Type.Record(Type.String(), Type.String(), {
+        description: 'What the events have in common, such as `actor`.',
+      }),
+      count: count('How many events set it off.'),
+      events: Type.Array(exact({ id: Type.String(), sequence: count('In the log.') }), {
+        maxItems: 10,
+        description: 'The last of them.',
+      }),
+    }),
+    { maxItems: 500, description: 'The last 500, by time.' },
+  ),
+  perDay: Type.Array(
+    exact({
+      day: Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$', description: 'Of UTC.' }),
+      alerts: count('Raised on it.'),
+    }),
+    { description: 'Every day of the range.' },
+  ),
+  total: count('All alerts.'),
+  dropped: count('Findings above 60 in an hour, which raise no alert.'),
+  matched: count('Events of the range that match the filters.'),
+});
 
 const tested = {
   tags,
@@ -278,7 +242,7 @@ export const testSchema = {
   'x-refuses': [409],
   summary: 'Test an alert rule on the past',
   params,
-  body: Type.Object(range, { ...strict, title: 'AlertTestRange' }),
+  body: named('AlertTestRange', range),
 };
 
 export const testNewSchema = {
@@ -286,5 +250,5 @@ export const testNewSchema = {
   operationId: 'testNewAlertRule',
   'x-refuses': [409],
   summary: 'Test an alert rule before it is made',
-  body: Type.Object({ rule: RuleInput, ...range }, { ...strict, title: 'AlertTest' }),
+  body: named('AlertTest', { rule: RuleInput, ...range }),
 };

@@ -1,5 +1,5 @@
 import { emailLengthMax, paramLengthMax, reasonLength, reasonLengthMax } from '@indelible/protocol';
-import { type TSchema, Type } from 'typebox';
+import { type TProperties, type TSchema, Type } from 'typebox';
 
 /*
  * Schema parts that several features share. A schema with a `title` is one of the named schemas of
@@ -8,10 +8,33 @@ import { type TSchema, Type } from 'typebox';
 
 export const strict = { additionalProperties: false };
 
+/** An object without other members. */
+export const exact = <Members extends TProperties>(members: Members) =>
+  Type.Object(members, strict);
+
+/** The same as a named schema. */
+export const named = <Members extends TProperties>(title: string, members: Members) =>
+  Type.Object(members, { ...strict, title });
+
+/** The same with a sentence about it. */
+export const described = <Members extends TProperties>(
+  title: string,
+  description: string,
+  members: Members,
+) => Type.Object(members, { ...strict, title, description });
+
 export const uuid = (description?: string) =>
   Type.String({ format: 'uuid', ...(description === undefined ? {} : { description }) });
 
+/** An id such as `whk_…`, as `typeId` writes it. */
+export const idWith = (prefix: string, description?: string) =>
+  Type.String({ pattern: `^${prefix}[0-9a-z]{26}$`, ...(description && { description }) });
+
+export const count = (description: string) => Type.Integer({ minimum: 0, description });
+
 export const time = (description: string) => Type.String({ format: 'date-time', description });
+
+export const timeOrNull = (description: string) => nullable({ format: 'date-time', description });
 
 export const nullable = (options: Record<string, unknown>) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], ...options });

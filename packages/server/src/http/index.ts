@@ -2,16 +2,22 @@ export { acceptedType } from './accepted-type.ts';
 export { FairQueue } from './fair-queue.ts';
 export {
   answer,
+  count,
+  described,
   emails,
+  exact,
   idParams,
+  idWith,
   LogParams,
   label,
+  named,
   nullable,
   pathPart,
   queryText,
   reason,
   strict,
   time,
+  timeOrNull,
   uuid,
 } from './field-schemas.ts';
 export { filterOfBody } from './filter-body.ts';

@@ -2,13 +2,18 @@ import { Type } from 'typebox';
 import { operatorHeaders } from '../access/index.ts';
 import {
   answer,
+  described,
+  exact,
   idParams,
+  idWith,
+  named,
   nullable,
   PageQuery,
   pageOf,
   receivedCall,
   strict,
   time,
+  timeOrNull,
   uuid,
 } from '../http/index.ts';
 
@@ -18,37 +23,31 @@ const Target = Type.Enum(['before', 'after'], {
 
 const fieldsMax = 500;
 
-const RestoreInput = Type.Object(
-  {
-    to: Target,
-    fields: Type.Optional(
-      Type.Array(Type.String({ maxLength: 1024 }), {
-        ...{ minItems: 1, maxItems: fieldsMax, uniqueItems: true },
-        description: 'Only these members of the state; left out: all of it.',
-      }),
-    ),
-  },
-  { ...strict, title: 'RestoreInput' },
-);
+const RestoreInput = named('RestoreInput', {
+  to: Target,
+  fields: Type.Optional(
+    Type.Array(Type.String({ maxLength: 1024 }), {
+      ...{ minItems: 1, maxItems: fieldsMax, uniqueItems: true },
+      description: 'Only these members of the state; left out: all of it.',
+    }),
+  ),
+});
 
-export const Restore = Type.Object(
-  {
-    id: Type.String({ pattern: '^rst_[0-9a-z]{26}$' }),
-    status: Type.Enum(['requested', 'applied', 'refused', 'failed'], {
-      description:
-        '`applied` and `refused` are the answer of the host product; `failed`: there was no such answer.',
-    }),
-    reason: nullable({ description: 'Why it was refused or failed.' }),
-    eventId: Type.String(),
-    to: Target,
-    fields: Type.Union([Type.Array(Type.String()), Type.Null()], {
-      description: 'The chosen members of the state; null: all of it.',
-    }),
-    requestedAt: time('When it was asked for.'),
-    finishedAt: nullable({ format: 'date-time', description: 'Null while it is under way.' }),
-  },
-  { ...strict, title: 'Restore', description: 'The restore as it is now.' },
-);
+export const Restore = described('Restore', 'The restore as it is now.', {
+  id: idWith('rst_'),
+  status: Type.Enum(['requested', 'applied', 'refused', 'failed'], {
+    description:
+      '`applied` and `refused` are the answer of the host product; `failed`: there was no such answer.',
+  }),
+  reason: nullable({ description: 'Why it was refused or failed.' }),
+  eventId: Type.String(),
+  to: Target,
+  fields: Type.Union([Type.Array(Type.String()), Type.Null()], {
+    description: 'The chosen members of the state; null: all of it.',
+  }),
+  requestedAt: time('When it was asked for.'),
+  finishedAt: timeOrNull('Null while it is under way.'),
+});
 
 const tags = ['Restore'];
 
@@ -91,49 +90,40 @@ const state = (description: string) =>
   Type.Unsafe<object | null>({ type: ['object', 'null'], description });
 
 const Agents = Type.Array(
-  Type.Object(
-    {
-      id: uuid('As in events.'),
-      externalId: Type.Optional(Type.String()),
-      name: Type.Optional(Type.String()),
-    },
-    { ...strict, title: 'Agent' },
-  ),
+  named('Agent', {
+    id: uuid('As in events.'),
+    externalId: Type.Optional(Type.String()),
+    name: Type.Optional(Type.String()),
+  }),
   { description: "Asked with the person's token, nearest first; absent if the person asked." },
 );
 
-const RestoreRequested = Type.Object(
-  {
-    type: Type.Literal('audit.restore.requested'),
-    id: Type.String({ pattern: '^rst_[0-9a-z]{26}$', description: 'The same at every attempt.' }),
-    tenantId: uuid('Whose log the event is in.'),
-    eventId: Type.String(),
-    resource: Type.Object(
-      { type: Type.String(), id: uuid('The resource.'), name: nullable({}) },
-      strict,
-    ),
-    to: Target,
-    requestedBy: Type.Object(
-      {
-        ...{ id: uuid('Who asked for it.'), email: nullable({}), role: Type.String() },
-        agents: Type.Optional(Agents),
-      },
-      { ...strict, description: 'Check the rights of this person or program in your product.' },
-    ),
-    recordedBy: Type.Object(
-      { kind: Type.Enum(['api_key', 'service']), id: uuid('Of the API key.') },
-      { ...strict, description: 'Apply only states that your own key recorded.' },
-    ),
-    requestedAt: time('When it was asked for.'),
-    before: Type.Optional(state("The event's state before the change; absent with `fields`.")),
-    after: Type.Optional(state("The event's state after the change; absent with `fields`.")),
-    fields: Type.Optional(
-      Type.Object({}, { additionalProperties: true, description: 'Set only these members.' }),
-    ),
-    current: Type.Optional(state('The last recorded state; `null`: deleted; absent: unknown.')),
-  },
-  { ...strict, title: 'RestoreRequested' },
-);
+const RestoreRequested = named('RestoreRequested', {
+  type: Type.Literal('audit.restore.requested'),
+  id: idWith('rst_', 'The same at every attempt.'),
+  tenantId: uuid('Whose log the event is in.'),
+  eventId: Type.String(),
+  resource: exact({ type: Type.String(), id: uuid('The resource.'), name: nullable({}) }),
+  to: Target,
+  requestedBy: Type.Object(
+    {
+      ...{ id: uuid('Who asked for it.'), email: nullable({}), role: Type.String() },
+      agents: Type.Optional(Agents),
+    },
+    { ...strict, description: 'Check the rights of this person or program in your product.' },
+  ),
+  recordedBy: Type.Object(
+    { kind: Type.Enum(['api_key', 'service']), id: uuid('Of the API key.') },
+    { ...strict, description: 'Apply only states that your own key recorded.' },
+  ),
+  requestedAt: time('When it was asked for.'),
+  before: Type.Optional(state("The event's state before the change; absent with `fields`.")),
+  after: Type.Optional(state("The event's state after the change; absent with `fields`.")),
+  fields: Type.Optional(
+    Type.Object({}, { additionalProperties: true, description: 'Set only these members.' }),
+  ),
+  current: Type.Optional(state('The last recorded state; `null`: deleted; absent: unknown.')),
+});
 
 const RestoreAnswer = Type.Union(
   [

@@ -2,8 +2,12 @@ import { Type } from 'typebox';
 import { operatorHeaders } from '../access/index.ts';
 import {
   answer,
+  described,
+  exact,
   filterSchema,
   idParams,
+  idWith,
+  named,
   nullable,
   pageOf,
   storedFilters,
@@ -15,26 +19,23 @@ import { SourceGap } from '../sources/index.ts';
 
 const noteMax = 1_000;
 
-const SearchInput = Type.Object(
-  {
-    filters: filterSchema('EventFilters'),
-    note: Type.Optional(
-      nullable({
-        maxLength: noteMax,
-        pattern: '^(?:[^\\p{Cc}\\p{Cs}]|\\n)*$',
-        description: 'What it is to show, in your own words.',
-      }),
-    ),
-  },
-  { ...strict, title: 'SearchInput' },
-);
+const SearchInput = named('SearchInput', {
+  filters: filterSchema('EventFilters'),
+  note: Type.Optional(
+    nullable({
+      maxLength: noteMax,
+      pattern: '^(?:[^\\p{Cc}\\p{Cs}]|\\n)*$',
+      description: 'What it is to show, in your own words.',
+    }),
+  ),
+});
 
 const Digest = Type.String({
   pattern: '^[0-9a-f]{64}$',
   description:
     'SHA-256 over the ids of the matches, newest first, joined by line feeds, none at the end.',
 });
-const Matched = Type.Object({ value: Type.Integer({ minimum: 0 }) }, strict);
+const Matched = exact({ value: Type.Integer({ minimum: 0 }) });
 const Checkpoint = Type.Unsafe<object | null>({
   title: 'SearchCheckpoint',
   type: ['object', 'null'],
@@ -48,98 +49,81 @@ const Checkpoint = Type.Unsafe<object | null>({
 });
 
 const saved = {
-  id: Type.String({ pattern: '^srch_[0-9a-z]{26}$' }),
+  id: idWith('srch_'),
   url: Type.String({ description: 'The page that shows it.' }),
   filters: storedFilters({
     description: 'With an absolute range, within what the plan showed.',
   }),
   note: nullable({}),
   createdAt: time('When it was saved.'),
-  createdBy: Type.Object({ id: uuid('Who saved it.'), email: nullable({}) }, strict),
+  createdBy: exact({ id: uuid('Who saved it.'), email: nullable({}) }),
   checkpoint: Checkpoint,
   matched: Matched,
   digest: Digest,
 };
 
-const SavedSearch = Type.Object(saved, {
-  ...strict,
-  title: 'SavedSearch',
-  description: 'The search as it was saved.',
-});
+const SavedSearch = described('SavedSearch', 'The search as it was saved.', saved);
 
-const CoveredSource = Type.Object(
-  {
-    id: Type.String({ description: 'The `source.id` of its events.' }),
-    firstReceivedAt: time('When its first event was received.'),
-    lastReceivedAt: time('When its last event was received: later ones are not covered.'),
-    gaps: Type.Array(SourceGap, { description: 'What was not received in the range.' }),
-    gapsDropped: Type.Boolean({ description: 'Whether gaps may be missing from the list.' }),
-  },
-  { ...strict, title: 'CoveredSource', description: 'A source that numbered its events.' },
-);
+const CoveredSource = described('CoveredSource', 'A source that numbered its events.', {
+  id: Type.String({ description: 'The `source.id` of its events.' }),
+  firstReceivedAt: time('When its first event was received.'),
+  lastReceivedAt: time('When its last event was received: later ones are not covered.'),
+  gaps: Type.Array(SourceGap, { description: 'What was not received in the range.' }),
+  gapsDropped: Type.Boolean({ description: 'Whether gaps may be missing from the list.' }),
+});
 
 const CountOrMore = Type.Object(
   { value: Type.Integer({ minimum: 0 }), relation: Type.Enum(['eq', 'gte']) },
   { ...strict, description: '`gte`: at least so many; counted to 10,000.' },
 );
 
-const Coverage = Type.Object(
+const Coverage = described(
+  'Coverage',
+  'What the search could find at all: `eventsInRange` are all events of its time range, whatever the other filters are.',
   {
     logBeganAt: time('When the first entry of the log was received.'),
     shownFrom: time('The plan shows events that happened or were received since.'),
     eventsInRange: CountOrMore,
     totals: Type.Array(
-      Type.Object(
-        {
-          filter: Type.Enum(['user', 'onBehalfOf', 'resource', 'resourceId']),
-          value: Type.String(),
-          events: CountOrMore,
-        },
-        strict,
-      ),
+      exact({
+        filter: Type.Enum(['user', 'onBehalfOf', 'resource', 'resourceId']),
+        value: Type.String(),
+        events: CountOrMore,
+      }),
       {
         description: 'For each person and resource that the filters name: its events at any time.',
       },
     ),
   },
-  {
-    ...strict,
-    title: 'Coverage',
+);
+
+const Now = exact({
+  matched: Matched,
+  digest: Digest,
+  agrees: Type.Boolean({ description: 'Whether the answer is the same today.' }),
+  earlierAgrees: Type.Boolean({
+    description: 'Whether the events that the saved checkpoint covers give the same answer.',
+  }),
+  recordedSince: Type.Object(
+    { value: Type.Integer({ minimum: 0 }) },
+    { ...strict, description: 'Matches recorded after the saved checkpoint.' },
+  ),
+  bodiesExpired: Type.Boolean({
+    description: 'Whether events of the range have left the plan since.',
+  }),
+  checkpoint: Checkpoint,
+  coverage: Coverage,
+  sources: Type.Array(CoveredSource, {
+    maxItems: 500,
     description:
-      'What the search could find at all: `eventsInRange` are all events of its time range, whatever the other filters are.',
-  },
-);
+      'The sources that numbered their events in the range. Other producers are not covered.',
+  }),
+});
 
-const Now = Type.Object(
-  {
-    matched: Matched,
-    digest: Digest,
-    agrees: Type.Boolean({ description: 'Whether the answer is the same today.' }),
-    earlierAgrees: Type.Boolean({
-      description: 'Whether the events that the saved checkpoint covers give the same answer.',
-    }),
-    recordedSince: Type.Object(
-      { value: Type.Integer({ minimum: 0 }) },
-      { ...strict, description: 'Matches recorded after the saved checkpoint.' },
-    ),
-    bodiesExpired: Type.Boolean({
-      description: 'Whether events of the range have left the plan since.',
-    }),
-    checkpoint: Checkpoint,
-    coverage: Coverage,
-    sources: Type.Array(CoveredSource, {
-      maxItems: 500,
-      description:
-        'The sources that numbered their events in the range. Other producers are not covered.',
-    }),
-  },
-  strict,
-);
-
-const OpenedSearch = Type.Object(
-  { ...saved, now: Now },
-  { ...strict, title: 'OpenedSearch', description: 'The search, and its answer of this moment.' },
-);
+const OpenedSearch = described('OpenedSearch', 'The search, and its answer of this moment.', {
+  ...saved,
+  now: Now,
+});
 
 const tags = ['Searches'];
 

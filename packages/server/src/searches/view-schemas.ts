@@ -1,11 +1,14 @@
 import { type Static, Type } from 'typebox';
 import {
+  described,
+  exact,
   filterSchema,
+  idWith,
   label,
+  named,
   nullable,
   pageOf,
   storedFilters,
-  strict,
   time,
   uuid,
 } from '../http/index.ts';
@@ -20,47 +23,37 @@ const shared = Type.Boolean({
   description: 'Whether each person of the tenant has it; otherwise only the person who made it.',
 });
 
-const ViewInput = Type.Object(
-  {
-    name,
-    filters: filterSchema('EventFilters'),
-    last: Type.Optional(nullable({ pattern: lastPattern, description: aboutLast })),
-    columns: Type.Optional(
-      Type.Unsafe<string[] | null>({
-        type: ['array', 'null'],
-        ...{ items: column, minItems: 1, maxItems: 40, uniqueItems: true },
-        description: aboutColumns,
-      }),
-    ),
-    shared,
-  },
-  { ...strict, title: 'ViewInput' },
-);
-export type ViewInput = Static<typeof ViewInput>;
-
-const View = Type.Object(
-  {
-    id: Type.String({ pattern: '^view_[0-9a-z]{26}$' }),
-    url: Type.String({ description: 'The page that shows its events of today.' }),
-    name,
-    filters: storedFilters(),
-    last: nullable({ pattern: lastPattern, description: aboutLast }),
-    columns: Type.Unsafe<string[] | null>({
+const ViewInput = named('ViewInput', {
+  name,
+  filters: filterSchema('EventFilters'),
+  last: Type.Optional(nullable({ pattern: lastPattern, description: aboutLast })),
+  columns: Type.Optional(
+    Type.Unsafe<string[] | null>({
       type: ['array', 'null'],
-      items: column,
+      ...{ items: column, minItems: 1, maxItems: 40, uniqueItems: true },
       description: aboutColumns,
     }),
-    shared,
-    createdAt: time('When it was made.'),
-    updatedAt: time('When it was last changed.'),
-    createdBy: Type.Object({ id: uuid('Who made it.'), email: nullable({}) }, strict),
-  },
-  {
-    ...strict,
-    title: 'View',
-    description: 'A search under a name: nothing of its answer is stored.',
-  },
-);
+  ),
+  shared,
+});
+export type ViewInput = Static<typeof ViewInput>;
+
+const View = described('View', 'A search under a name: nothing of its answer is stored.', {
+  id: idWith('view_'),
+  url: Type.String({ description: 'The page that shows its events of today.' }),
+  name,
+  filters: storedFilters(),
+  last: nullable({ pattern: lastPattern, description: aboutLast }),
+  columns: Type.Unsafe<string[] | null>({
+    type: ['array', 'null'],
+    items: column,
+    description: aboutColumns,
+  }),
+  shared,
+  createdAt: time('When it was made.'),
+  updatedAt: time('When it was last changed.'),
+  createdBy: exact({ id: uuid('Who made it.'), email: nullable({}) }),
+});
 
 export const listViewsSchema = {
   operationId: 'listViews',

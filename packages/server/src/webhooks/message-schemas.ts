@@ -1,18 +1,15 @@
 import { type TProperties, Type } from 'typebox';
 import { ListedEvent } from '../events/index.ts';
-import { nullable, receivedCall, strict, time, uuid } from '../http/index.ts';
+import { exact, idWith, named, nullable, receivedCall, time, uuid } from '../http/index.ts';
 
 /* The messages of the format `webhook`, for the OpenAPI document. */
 
 const message = (title: string, type: string, data: TProperties) =>
-  Type.Object(
-    {
-      type: Type.Literal(type),
-      timestamp: time('When the message was first made.'),
-      data: Type.Object({ tenantId: uuid('Whose log it is.'), ...data }, strict),
-    },
-    { ...strict, title },
-  );
+  named(title, {
+    type: Type.Literal(type),
+    timestamp: time('When the message was first made.'),
+    data: exact({ tenantId: uuid('Whose log it is.'), ...data }),
+  });
 
 const EventsRecorded = message('EventsRecorded', 'audit.events.recorded', {
   events: Type.Array(ListedEvent, {
@@ -21,35 +18,29 @@ const EventsRecorded = message('EventsRecorded', 'audit.events.recorded', {
   }),
 });
 
-const ReadyExport = Type.Object(
-  {
-    id: Type.String({ pattern: '^exp_[0-9a-z]{26}$' }),
-    rows: Type.Integer({ minimum: 0 }),
-    bytes: Type.Integer({ minimum: 0 }),
-    sha256: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'Of the whole file.' }),
-    format: Type.Enum(['csv', 'ndjson']),
-    expiresAt: time('Until when the file is kept.'),
-  },
-  { ...strict, title: 'ReadyExport' },
-);
+const ReadyExport = named('ReadyExport', {
+  id: idWith('exp_'),
+  rows: Type.Integer({ minimum: 0 }),
+  bytes: Type.Integer({ minimum: 0 }),
+  sha256: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'Of the whole file.' }),
+  format: Type.Enum(['csv', 'ndjson']),
+  expiresAt: time('Until when the file is kept.'),
+});
 const ExportReady = message('ExportReady', 'audit.export.ready', { export: ReadyExport });
 
-const RaisedAlerts = Type.Object(
-  {
-    ruleId: uuid('The rule.'),
-    ruleName: nullable({ description: 'What people call it.' }),
-    count: Type.Integer({ minimum: 1, description: 'Alerts since the last message about it.' }),
-    ids: Type.Array(Type.String({ pattern: '^evt_audit_[0-9a-z]{26}$' }), {
-      description: "Of the alerts' events, oldest first.",
-    }),
-    url: Type.String({ description: 'Their page in the panel, which needs sign-in.' }),
-  },
-  { ...strict, title: 'RaisedAlerts' },
-);
+const RaisedAlerts = named('RaisedAlerts', {
+  ruleId: uuid('The rule.'),
+  ruleName: nullable({ description: 'What people call it.' }),
+  count: Type.Integer({ minimum: 1, description: 'Alerts since the last message about it.' }),
+  ids: Type.Array(idWith('evt_audit_'), {
+    description: "Of the alerts' events, oldest first.",
+  }),
+  url: Type.String({ description: 'Their page in the panel, which needs sign-in.' }),
+});
 const AlertRaised = message('AlertRaised', 'audit.alert.raised', { alerts: RaisedAlerts });
 
 const WebhookTested = message('WebhookTested', 'audit.webhook.test', {
-  webhookId: Type.String({ pattern: '^whk_[0-9a-z]{26}$' }),
+  webhookId: idWith('whk_'),
 });
 
 const tags = ['Webhooks'];

@@ -1,14 +1,19 @@
 import { messageTypes, webhookFacets, webhookFormats } from '@indelible/protocol';
 import { Type } from 'typebox';
 import {
+  count,
+  described,
   filterSchema,
+  idWith,
   label,
+  named,
   nullable,
   PageQuery,
   pageOf,
   storedFilters,
   strict,
   time,
+  timeOrNull,
 } from '../http/index.ts';
 import { outboundUrlMax } from '../outbound/index.ts';
 import { headerValueMax, ownHeadersMax } from './own-headers.ts';
@@ -55,27 +60,22 @@ const given = {
 };
 
 const { url, ...others } = given;
-export const WebhookInput = Type.Object(
-  { url, ...Type.Partial(Type.Object(others)).properties },
-  { ...strict, title: 'WebhookInput' },
-);
+export const WebhookInput = named('WebhookInput', {
+  url,
+  ...Type.Partial(Type.Object(others)).properties,
+});
 export const WebhookChange = Type.Partial(Type.Object(given), {
   ...strict,
   title: 'WebhookChange',
   description: 'Omitted members keep their value.',
 });
 
-const count = (description: string) => Type.Integer({ minimum: 0, description });
 const sequence = (description: string) =>
   Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 0, description });
-const moment = (description: string) => nullable({ format: 'date-time', description });
 
 const delivery = {
-  id: Type.String({ pattern: '^dlv_[0-9a-z]{26}$' }),
-  messageId: Type.String({
-    pattern: '^msg_[0-9a-z]{26}$',
-    description: 'Header `webhook-id`, the same at every attempt.',
-  }),
+  id: idWith('dlv_'),
+  messageId: idWith('msg_', 'Header `webhook-id`, the same at every attempt.'),
   type: Type.Enum([...messageTypes, 'audit.webhook.test']),
   status: Type.Enum(['delivered', 'failed']),
   attempt: Type.Integer({ minimum: 1 }),
@@ -87,12 +87,12 @@ const delivery = {
   responseStatus: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
   response: nullable({ description: 'What the receiver answered: one line of at most 1 KiB.' }),
   reason: nullable({ description: 'Why it failed.' }),
-  nextAttemptAt: moment('When the message is tried again, if it is.'),
+  nextAttemptAt: timeOrNull('When the message is tried again, if it is.'),
 };
-const Delivery = Type.Object(delivery, { ...strict, title: 'WebhookDelivery' });
+const Delivery = named('WebhookDelivery', delivery);
 
 const webhook = {
-  id: Type.String({ pattern: '^whk_[0-9a-z]{26}$' }),
+  id: idWith('whk_'),
   name: nullable({ description: 'What people call the webhook.' }),
   url: Type.String(),
   format: given.format,
@@ -112,26 +112,24 @@ const webhook = {
   nextSequence: count('All events of the log before this one are delivered or do not match.'),
   behind: count('Entries of the log from there to its end.'),
   attempt: count('Failed attempts of the message that is due.'),
-  nextAttemptAt: moment('When it is tried again; null unless an attempt has failed.'),
+  nextAttemptAt: timeOrNull('When it is tried again; null unless an attempt has failed.'),
   lastDelivery: Type.Unsafe<object | null>({ anyOf: [Delivery, { type: 'null' }] }),
-  previousSecretValidUntil: moment('Until then messages are also signed with the previous secret.'),
+  previousSecretValidUntil: timeOrNull(
+    'Until then messages are also signed with the previous secret.',
+  ),
   createdAt: time('When it was made.'),
   updatedAt: time('When it was last changed.'),
 };
-const Webhook = Type.Object(webhook, {
-  ...strict,
-  title: 'Webhook',
-  description: 'The webhook as it is now.',
-});
+const Webhook = described('Webhook', 'The webhook as it is now.', webhook);
 
 const secret = Type.String({
   pattern: '^whsec_[A-Za-z0-9+/]{43}=$',
   description: 'Signs messages (Standard Webhooks); shown this once.',
 });
-const NewWebhook = Type.Object(
-  { ...webhook, secret: Type.Optional(secret) },
-  { ...strict, title: 'NewWebhook', description: 'The new webhook.' },
-);
+const NewWebhook = described('NewWebhook', 'The new webhook.', {
+  ...webhook,
+  secret: Type.Optional(secret),
+});
 
 export const listSchema = {
   operationId: 'listWebhooks',
@@ -192,10 +190,10 @@ export const rotateSchema = {
   summary: 'Replace the signing secret',
   description: 'The previous one also signs for 24 hours. `409` for a format that is not signed.',
   response: {
-    200: Type.Object(
-      { secret, previousValidUntil: time('Until then the former one signs too.') },
-      { ...strict, title: 'NewWebhookSecret', description: 'The new secret.' },
-    ),
+    200: described('NewWebhookSecret', 'The new secret.', {
+      secret,
+      previousValidUntil: time('Until then the former one signs too.'),
+    }),
   },
 };
 
@@ -207,16 +205,13 @@ export const testSchema = {
     "A signed message of type `audit.webhook.test`, or the format's health check; recorded like a delivery. " +
     '`409` while another one is under way.',
   response: {
-    200: Type.Object(
-      {
-        ok: Type.Boolean(),
-        status: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
-        reason: nullable({ description: 'Why it is not ok.' }),
-        response: nullable({ description: 'One line of at most 1 KiB of the answer.' }),
-        durationMs: count('How long it took.'),
-      },
-      { ...strict, title: 'WebhookTest', description: 'What the receiver answered.' },
-    ),
+    200: described('WebhookTest', 'What the receiver answered.', {
+      ok: Type.Boolean(),
+      status: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
+      reason: nullable({ description: 'Why it is not ok.' }),
+      response: nullable({ description: 'One line of at most 1 KiB of the answer.' }),
+      durationMs: count('How long it took.'),
+    }),
   },
 };
 
@@ -225,10 +220,7 @@ export const replaySchema = {
   summary: 'Deliver again from an earlier event on',
   description:
     'Goes back, never forward, and not behind what the plan still shows: `nextSequence` says from where. Needs `events:read` too.',
-  body: Type.Object(
-    { fromSequence: count('The first event to be sent again.') },
-    { ...strict, title: 'WebhookReplay' },
-  ),
+  body: named('WebhookReplay', { fromSequence: count('The first event to be sent again.') }),
   response: { 202: Webhook },
 };
 
