@@ -1,7 +1,7 @@
 import { visibility } from '../events/index.ts';
 import { AppError } from '../http/index.ts';
 import { newSecret } from '../outbound/index.ts';
-import type { Who } from '../own-event.ts';
+import type { OwnEvent, Who } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import { readTenant, type WriterTx, write } from '../postgres/index.ts';
 import { tenantExists } from '../tenants/index.ts';
@@ -75,13 +75,13 @@ export async function createWebhook(
 
 /** Does not record a call that changes nothing. Throws `not_found` and `validation_failed`. */
 export function changeWebhook(
-  { db, now, sealer, recordOwn, allowPrivate }: ChangeDeps,
+  deps: ChangeDeps,
   key: WebhookKey,
   patch: WebhookPatch,
   who: Who,
 ): Promise<WebhookRow> {
-  return write(db, async (tx) => {
-    const row = await locked(tx, key);
+  const { now, sealer, allowPrivate } = deps;
+  return changing(deps, key, (row) => {
     const names = headerNames(row);
     const former = { ...row, hasCredential: row.credential !== null, headerNames: names };
     const { settings, credential, headers } = readSettings(former, patch, allowPrivate);
@@ -94,10 +94,7 @@ export function changeWebhook(
     const changed = changedTo(row, settings, sealed, now());
     const event = changedEvent(who, row, changed);
     const isSame = JSON.stringify(event.before) === JSON.stringify(event.after);
-    if (isSame && !credential) return row;
-    await saveWebhook(tx, changed);
-    await recordOwn(tx, key.tenantId, event);
-    return changed;
+    return isSame && !credential ? null : { changed, event };
   });
 }
 
@@ -115,80 +112,79 @@ export function removeWebhook(
 }
 
 /** No effect if it is paused already. Throws `not_found`. */
-export function pauseWebhook(
-  { db, now, recordOwn }: ChangeDeps,
-  key: WebhookKey,
-  who: Who,
-): Promise<WebhookRow> {
-  return write(db, async (tx) => {
-    const row = await locked(tx, key);
-    if (row.status === 'paused') return row;
-    const paused = pausedNow(row, now());
-    await saveWebhook(tx, paused);
-    await recordOwn(tx, key.tenantId, pausedEvent(row, who, 'requested'));
-    return paused;
+export function pauseWebhook(deps: ChangeDeps, key: WebhookKey, who: Who): Promise<WebhookRow> {
+  return changing(deps, key, (row) => {
+    if (row.status === 'paused') return null;
+    return { changed: pausedNow(row, deps.now()), event: pausedEvent(row, who, 'requested') };
   });
 }
 
 /** Also starts a pending retry at once. Throws `not_found`. */
-export function resumeWebhook(
-  { db, now, recordOwn }: ChangeDeps,
-  key: WebhookKey,
-  who: Who,
-): Promise<WebhookRow> {
-  return write(db, async (tx) => {
-    const row = await locked(tx, key);
-    if (row.status === 'active' && row.attempt === 0) return row;
-    const resumed = resumedNow(row, now());
-    await saveWebhook(tx, resumed);
-    await recordOwn(tx, key.tenantId, resumedEvent(row, who));
-    return resumed;
+export function resumeWebhook(deps: ChangeDeps, key: WebhookKey, who: Who): Promise<WebhookRow> {
+  return changing(deps, key, (row) => {
+    if (row.status === 'active' && row.attempt === 0) return null;
+    return { changed: resumedNow(row, deps.now()), event: resumedEvent(row, who) };
   });
 }
 
 /** Throws `not_found`, and `conflict` for a format without signatures. */
-export function rotateSecret(
-  { db, now, sealer, recordOwn }: ChangeDeps,
+export async function rotateSecret(
+  deps: ChangeDeps,
   key: WebhookKey,
   who: Who,
 ): Promise<{ secret: string; previousValidUntilMs: number }> {
-  return write(db, async (tx) => {
-    const row = await locked(tx, key);
+  const { now, sealer } = deps;
+  const secret = newSecret();
+  const previousValidUntilMs = now() + previousValidMs;
+  await changing(deps, key, (row) => {
     if (!isSigned(row)) {
       throw new AppError('conflict', `messages of the format ${row.format} are not signed`);
     }
-    const secret = newSecret();
-    const previousValidUntilMs = now() + previousValidMs;
-    await saveWebhook(tx, {
+    const changed = {
       ...row,
       secret: sealer.seal(secretContext(row.id), secret),
       previousSecret: row.secret,
       previousSecretUntilMs: previousValidUntilMs,
       updatedAtMs: now(),
-    });
-    await recordOwn(tx, key.tenantId, rotatedEvent(row, who, previousValidUntilMs));
-    return { secret, previousValidUntilMs };
+    };
+    return { changed, event: rotatedEvent(row, who, previousValidUntilMs) };
   });
+  return { secret, previousValidUntilMs };
 }
 
 /** Back to this sequence, or to the first event that the plan shows. Throws `not_found`. */
 export async function replayWebhook(
-  { db, now, recordOwn }: ChangeDeps,
+  deps: ChangeDeps,
   key: WebhookKey,
   fromSequence: number,
   who: Who,
 ): Promise<WebhookRow> {
+  const { db, now } = deps;
   const first = await readTenant(db, key.tenantId, async (tx) => {
     const visible = await visibility(tx, now());
     return visible ? firstShown(tx, visible) : 0;
   });
+  return changing(deps, key, (row) => {
+    const changed = replayedFrom(row, Math.max(first, fromSequence), now());
+    return changed === row
+      ? null
+      : { changed, event: replayedEvent(row, who, changed.nextSequence) };
+  });
+}
+
+/** Stores what `change` makes of the locked webhook, with its record; null changes nothing. */
+function changing(
+  { db, recordOwn }: ChangeDeps,
+  key: WebhookKey,
+  change: (row: WebhookRow) => { changed: WebhookRow; event: OwnEvent } | null,
+): Promise<WebhookRow> {
   return write(db, async (tx) => {
     const row = await locked(tx, key);
-    const replayed = replayedFrom(row, Math.max(first, fromSequence), now());
-    if (replayed === row) return row;
-    await saveWebhook(tx, replayed);
-    await recordOwn(tx, key.tenantId, replayedEvent(row, who, replayed.nextSequence));
-    return replayed;
+    const made = change(row);
+    if (made === null) return row;
+    await saveWebhook(tx, made.changed);
+    await recordOwn(tx, key.tenantId, made.event);
+    return made.changed;
   });
 }
 
