@@ -1,5 +1,5 @@
 import { type Scope, uuidFromTypeId } from '@indelible/protocol';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import { type AppError, answerPage, idParams, PageQuery, readPage } from '../http/index.ts';
 import { type Database, readTenant, type TenantTx } from '../postgres/index.ts';
@@ -16,7 +16,8 @@ interface Kind {
   tag: string;
   /** With `authenticated` the `input` of each call decides. */
   scope: Scope | 'authenticated';
-  idPrefix: string;
+  /** Without it ids are UUIDs, which each operation checks by its own `params`. */
+  idPrefix?: string;
   /** Of an id that names none of them. */
   none: () => AppError;
   /** The `input` of a call reports the problems of its body's schema with those of its own. */
@@ -24,8 +25,9 @@ interface Kind {
 }
 
 /** A call in the OpenAPI document. The first response has the status of success. */
-interface Operation {
+interface Operation extends Pick<FastifyContextConfig, 'reads'> {
   operationId: string;
+  params?: TSchema;
   body?: TSchema;
   querystring?: TSchema;
   response: Readonly<Record<number, object>>;
@@ -35,7 +37,7 @@ export interface TenantCall {
   access: TenantAccess;
   tenantId: string;
   request: FastifyRequest;
-  /** The UUID in the path. Throws `not_found` for an id of another form. */
+  /** The UUID in the path. Throws `not_found` for an id without the kind's prefix. */
   id(): string;
 }
 
@@ -71,7 +73,7 @@ export class TenantCalls {
    */
   onInput<Input>(
     route: Route,
-    operation: Operation,
+    { reads, ...operation }: Operation,
     input: (request: FastifyRequest) => Input,
     run: (call: TenantCall, input: Input) => Promise<unknown>,
   ): void {
@@ -80,11 +82,11 @@ export class TenantCalls {
     const status = Number(Object.keys(operation.response)[0]);
     const schema = {
       ...{ tags: [tag], headers: operatorHeaders },
-      ...(inside.includes('/:id') && { params: idParams(`\`${idPrefix}…\``) }),
+      ...(idPrefix && inside.includes('/:id') && { params: idParams(`\`${idPrefix}…\``) }),
       ...operation,
     };
     const options = {
-      ...{ schema, config: { scope, schema: 'enforced' as const } },
+      ...{ schema, config: { scope, schema: 'enforced' as const, ...(reads && { reads }) } },
       attachValidation: judgesBodies && operation.body !== undefined,
     };
     this.#app[verb](`${path}${inside}`, options, async (request, reply) => {
@@ -113,8 +115,11 @@ export class TenantCalls {
   }
 
   #idIn({ params }: FastifyRequest): string {
-    const uuid = uuidFromTypeId(this.#kind.idPrefix, (params as { id: string }).id);
-    if (uuid === null) throw this.#kind.none();
+    const { idPrefix, none } = this.#kind;
+    const { id } = params as { id: string };
+    if (idPrefix === undefined) return id.toLowerCase();
+    const uuid = uuidFromTypeId(idPrefix, id);
+    if (uuid === null) throw none();
     return uuid;
   }
 }

@@ -1,9 +1,9 @@
 import { formatTimestamp, parseTimestamp } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { lookAt, type RecordAccess, readAsTenant } from '../access/index.ts';
+import { type TenantCall, TenantCalls } from '../access/index.ts';
 import { AppError } from '../http/index.ts';
 import { logSize } from '../log/index.ts';
-import type { Who } from '../own-event.ts';
+import type { Parts } from '../parts.ts';
 import { readTenant } from '../postgres/index.ts';
 import { acknowledge } from './acknowledge.ts';
 import {
@@ -21,97 +21,64 @@ import * as schemas from './schemas.ts';
 import { listRules, type RuleKey, type RuleRow } from './store.ts';
 import { type TestRange, testRule } from './test-rule.ts';
 
-export interface AlertRouteDeps extends ChangeDeps {
-  recordAccess: RecordAccess;
-}
-
-const config = { scope: 'alerts:write' as const, schema: 'enforced' as const };
-const path = '/api/alert-rules';
+export type AlertRouteDeps = ChangeDeps & Pick<Parts, 'recordAccess'>;
 
 /** Alert rules: list, make, change, remove, test, mute; acknowledge an alert. */
 export function alertRoutes(app: FastifyInstance, deps: AlertRouteDeps): void {
-  testRoutes(app, deps);
-  const { db } = deps;
-
-  app.get(path, { config, schema: schemas.listSchema }, (request) =>
-    readAsTenant(request, deps.recordAccess, lookAt('alert-rules', request), ({ tenantId }) =>
-      readTenant(db, tenantId, async (tx) => {
-        const [rules, cursor, size] = [await listRules(tx), await getCursor(tx), await logSize(tx)];
-        const behind = cursor === null ? 0 : Math.max(0, size - cursor.nextSequence);
-        const data = allRules(tenantId, rules).map(shownRule);
-        return { data, behind, lateSkipped: cursor?.lateSkipped ?? 0 };
-      }),
-    ),
-  );
-
-  app.post(path, { config, schema: schemas.createSchema }, async (request, reply) => {
-    const input = request.body as RulePatch;
-    const made = await readAsTenant(
-      request,
-      deps.recordAccess,
-      lookAt('alert-rules', request),
-      (access) => createRule(deps, access.tenantId, input, access),
-    );
-    return reply.code(201).send(shownRule(made));
+  const calls = new TenantCalls(app, deps, {
+    ...{ lookedAt: 'alert-rules', path: '/api/alert-rules', tag: 'Alerts', scope: 'alerts:write' },
+    none: noRule,
   });
-
-  app.get(`${path}/:id`, { config, schema: schemas.getSchema }, (request) =>
-    onOne(request, deps, async (key) => shownRule(await requireRule(deps, key))),
+  testCalls(calls, deps);
+  calls.on('get', schemas.listSchema, ({ tenantId }) =>
+    readTenant(deps.db, tenantId, async (tx) => {
+      const [rules, cursor, size] = [await listRules(tx), await getCursor(tx), await logSize(tx)];
+      const behind = cursor === null ? 0 : Math.max(0, size - cursor.nextSequence);
+      const data = allRules(tenantId, rules).map(shownRule);
+      return { data, behind, lateSkipped: cursor?.lateSkipped ?? 0 };
+    }),
   );
-
-  app.put(`${path}/:id`, { config, schema: schemas.changeSchema }, (request) =>
-    onOne(request, deps, async (key, who) =>
-      shownRule(await changeRule(deps, key, request.body as RulePatch, who)),
-    ),
+  calls.on('post', schemas.createSchema, async ({ access, request }) =>
+    shownRule(await createRule(deps, access.tenantId, request.body as RulePatch, access)),
   );
-
-  app.delete(`${path}/:id`, { config, schema: schemas.removeSchema }, async (request, reply) => {
-    await onOne(request, deps, (key, who) => removeRule(deps, key, who));
-    return reply.code(204).send();
+  calls.on('get /:id', schemas.getSchema, async (call) =>
+    shownRule(await requireRule(deps, keyOf(call))),
+  );
+  calls.on('put /:id', schemas.changeSchema, async (call) => {
+    const patch = call.request.body as RulePatch;
+    return shownRule(await changeRule(deps, keyOf(call), patch, call.access));
   });
-
-  app.post(`${path}/:id/mute`, { config, schema: schemas.muteSchema }, (request) => {
-    const { until } = request.body as { until: string | null };
+  calls.on('delete /:id', schemas.removeSchema, (call) =>
+    removeRule(deps, keyOf(call), call.access),
+  );
+  calls.on('post /:id/mute', schemas.muteSchema, async (call) => {
+    const { until } = call.request.body as { until: string | null };
     const untilMs = until === null ? null : parseTimestamp(until);
-    return onOne(request, deps, async (key, who) =>
-      shownRule(await muteRule(deps, key, untilMs, who)),
-    );
+    return shownRule(await muteRule(deps, keyOf(call), untilMs, call.access));
   });
-
-  app.post(`${path}/:id/acknowledge`, { config, schema: schemas.acknowledgeSchema }, (request) => {
-    const { alertId, note = null } = request.body as { alertId: string; note?: string };
-    return onOne(request, deps, async (key, who) => {
-      const acknowledgedAtMs = await acknowledge(deps, key, alertId, note, who);
-      return { alertId, acknowledgedAt: formatTimestamp(acknowledgedAtMs) };
-    });
+  calls.on('post /:id/acknowledge', schemas.acknowledgeSchema, async (call) => {
+    const { alertId, note = null } = call.request.body as { alertId: string; note?: string };
+    const acknowledgedAtMs = await acknowledge(deps, keyOf(call), alertId, note, call.access);
+    return { alertId, acknowledgedAt: formatTimestamp(acknowledgedAtMs) };
   });
 }
 
 /** Tests of rules: also those that do not exist yet. */
-function testRoutes(app: FastifyInstance, deps: AlertRouteDeps): void {
-  const testing = { config: { ...config, reads: 'search' as const } };
-
-  app.post(`${path}/test`, { ...testing, schema: schemas.testNewSchema }, (request) => {
+function testCalls(calls: TenantCalls, deps: AlertRouteDeps): void {
+  calls.on('post /test', schemas.testNewSchema, async ({ tenantId, request }) => {
     const { rule, ...range } = request.body as { rule: RulePatch } & GivenRange;
-    return readAsTenant(request, deps.recordAccess, lookAt('alert-rules', request), (access) =>
-      testRule(
-        deps,
-        access.tenantId,
-        readRule(null, rule),
-        readRange(request, range, deps),
-        request.gone,
-      ),
-    );
+    const settings = readRule(null, rule);
+    return testRule(deps, tenantId, settings, readRange(request, range, deps), request.gone);
   });
-
-  app.post(`${path}/:id/test`, { ...testing, schema: schemas.testSchema }, (request) =>
-    onOne(request, deps, async (key) => {
-      const settings = settingsOf(await requireRule(deps, key));
-      const range = readRange(request, request.body as GivenRange, deps);
-      return testRule(deps, key.tenantId, settings, range, request.gone);
-    }),
-  );
+  calls.on('post /:id/test', schemas.testSchema, async (call) => {
+    const { tenantId, request } = call;
+    const settings = settingsOf(await requireRule(deps, keyOf(call)));
+    const range = readRange(request, request.body as GivenRange, deps);
+    return testRule(deps, tenantId, settings, range, request.gone);
+  });
 }
+
+const keyOf = ({ tenantId, id }: TenantCall): RuleKey => ({ tenantId, id: id() });
 
 interface GivenRange {
   since: string;
@@ -144,16 +111,4 @@ async function requireRule({ db }: AlertRouteDeps, { tenantId, id }: RuleKey): P
   const found = rules.find((rule) => rule.id === id);
   if (found) return found;
   throw noRule();
-}
-
-/** Runs an operation on the rule in the path. */
-function onOne<T>(
-  request: FastifyRequest,
-  deps: AlertRouteDeps,
-  run: (key: RuleKey, who: Who) => Promise<T>,
-): Promise<T> {
-  return readAsTenant(request, deps.recordAccess, lookAt('alert-rules', request), (access) => {
-    const { id } = request.params as { id: string };
-    return run({ tenantId: access.tenantId, id: id.toLowerCase() }, access);
-  });
 }

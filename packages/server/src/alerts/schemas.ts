@@ -1,6 +1,5 @@
 import { type AlertGroup, alertGroups, alertKinds } from '@indelible/protocol';
 import { Type } from 'typebox';
-import { operatorHeaders } from '../access/index.ts';
 import {
   count,
   described,
@@ -104,18 +103,13 @@ const rule = {
 };
 const AlertRule = described('AlertRule', 'The rule as it is now.', rule);
 
-const tags = ['Alerts'];
-const headers = operatorHeaders;
 const params = Type.Object({ id: uuid('The rule.') });
-const ofOne = { tags, params, headers };
 
 export const listSchema = {
-  tags,
   operationId: 'listAlertRules',
   summary: 'Alert rules, the built-in ones too',
   description:
     "The tenant's own rules by age, then the built-in ones. Alerts are events: action `raise`, resource type `alert`.",
-  headers,
   response: {
     200: described('AlertRuleList', 'All rules.', {
       data: Type.Array(AlertRule),
@@ -126,18 +120,16 @@ export const listSchema = {
 };
 
 export const createSchema = {
-  tags,
   operationId: 'createAlertRule',
   'x-refuses': [409],
   summary: 'Make an alert rule',
   description: 'Begins at the present end of the log. At most 100 a tenant, `409` above that.',
-  headers,
   body: RuleInput,
   response: { 201: AlertRule },
 };
 
 export const getSchema = {
-  ...ofOne,
+  params,
   operationId: 'getAlertRule',
   summary: 'One alert rule',
   description: 'Also a built-in one that is not switched on.',
@@ -145,7 +137,7 @@ export const getSchema = {
 };
 
 export const changeSchema = {
-  ...ofOne,
+  params,
   operationId: 'changeAlertRule',
   'x-refuses': [409],
   summary: 'Change an alert rule, switch it on or off',
@@ -156,7 +148,7 @@ export const changeSchema = {
 };
 
 export const removeSchema = {
-  ...ofOne,
+  params,
   operationId: 'removeAlertRule',
   'x-refuses': [409],
   summary: 'Remove an alert rule',
@@ -165,7 +157,7 @@ export const removeSchema = {
 };
 
 export const muteSchema = {
-  ...ofOne,
+  params,
   operationId: 'muteAlertRule',
   'x-refuses': [409],
   summary: 'Mute an alert rule',
@@ -177,7 +169,7 @@ export const muteSchema = {
 };
 
 export const acknowledgeSchema = {
-  ...ofOne,
+  params,
   operationId: 'acknowledgeAlert',
   'x-refuses': [409],
   summary: 'Acknowledge an alert',
@@ -228,8 +220,7 @@ const TestedRule = described('TestedRule', 'What the rule would have raised.', {
 });
 
 const tested = {
-  tags,
-  headers,
+  reads: 'search' as const,
   description:
     'The alerts that the rule would have raised, if each event had been received at its time. Raises nothing. ' +
     'Needs `events:read` too. Ten million events take up to a minute.',
