@@ -1,18 +1,13 @@
 import { panelHome } from '@indelible/protocol';
-import type { Jobs } from '../background/index.ts';
-import { composeMail, type Mailer, mailTexts, mailTime } from '../outbound/index.ts';
-import { type Database, readTenant } from '../postgres/index.ts';
+import { composeMail, mailTexts, mailTime } from '../outbound/index.ts';
+import type { Parts } from '../parts.ts';
+import { readTenant } from '../postgres/index.ts';
 import { getTenant } from '../tenants/index.ts';
 import { settingsOf } from './rule.ts';
 import { listRules } from './store.ts';
 import type { AlertMailJob } from './tell.ts';
 
-export interface AlertMailDeps {
-  db: Database;
-  jobs: Jobs;
-  mailer: Mailer;
-  publicUrl: () => string;
-}
+export type AlertMailDeps = Pick<Parts, 'db' | 'jobs' | 'mailer' | 'publicUrl'>;
 
 /** Mail about alerts, in separate jobs: an unavailable mail server delays no alert. */
 export function handleAlertMail({ db, jobs, mailer, publicUrl }: AlertMailDeps): void {

@@ -7,8 +7,9 @@ import {
 } from '@indelible/protocol';
 import { AppError } from '../http/index.ts';
 import { lockHeads } from '../log/index.ts';
-import type { RecordOwn, Who } from '../own-event.ts';
-import { type Database, type WriterTx, write } from '../postgres/index.ts';
+import type { Who } from '../own-event.ts';
+import type { Parts } from '../parts.ts';
+import { type WriterTx, write } from '../postgres/index.ts';
 import { webhookIdPrefix, webhooksTaking } from '../webhooks/index.ts';
 import { changedEvent, mutedEvent } from './alert-event.ts';
 import { closeCursor, openCursor } from './cursor.store.ts';
@@ -24,12 +25,7 @@ import {
   saveRule,
 } from './store.ts';
 
-export interface ChangeDeps {
-  db: Database;
-  now: () => number;
-  recordOwn: RecordOwn;
-  newUuid: (timeMs: number) => string;
-}
+export type ChangeDeps = Pick<Parts, 'db' | 'now' | 'recordOwn' | 'newUuid'>;
 
 const rulesMax = 100;
 const mutedMsMax = 90 * dayMs;

@@ -1,8 +1,8 @@
-import { type Ended, LeasedWorker } from '../background/index.ts';
+import { LeasedWorker } from '../background/index.ts';
 import { visibility } from '../events/index.ts';
 import { lockHeads } from '../log/index.ts';
-import type { RecordOwn } from '../own-event.ts';
-import { type Database, readTenant, writeInBackground } from '../postgres/index.ts';
+import type { Parts } from '../parts.ts';
+import { readTenant, writeInBackground } from '../postgres/index.ts';
 import { raisedEvent } from './alert-event.ts';
 import {
   claimCursor,
@@ -16,12 +16,7 @@ import { watchOf } from './rule.ts';
 import { listRules, type RuleRow, rulesToChange, saveRule } from './store.ts';
 import { type TellDeps, tellDue, tellEveryMs } from './tell.ts';
 
-export interface EvaluateDeps extends TellDeps {
-  db: Database;
-  now: () => number;
-  recordOwn: RecordOwn;
-  ended: Ended;
-}
+export type EvaluateDeps = TellDeps & Pick<Parts, 'ended'>;
 
 const tenantsAtOnce = 4;
 /** Longer than reading and recording together. */

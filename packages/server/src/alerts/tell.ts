@@ -1,18 +1,12 @@
 import { eventIdFromUuid } from '@indelible/protocol';
-import type { Jobs } from '../background/index.ts';
 import { lockHeads } from '../log/index.ts';
-import type { RecordOwn } from '../own-event.ts';
-import { type Database, writeInBackground } from '../postgres/index.ts';
+import type { Parts } from '../parts.ts';
+import { writeInBackground } from '../postgres/index.ts';
 import { toldEvent } from './alert-event.ts';
 import { minuteMs } from './evaluate.ts';
 import { type RuleRow, rulesToChange, saveRule } from './store.ts';
 
-export interface TellDeps {
-  db: Database;
-  now: () => number;
-  recordOwn: RecordOwn;
-  jobs: Jobs;
-}
+export type TellDeps = Pick<Parts, 'db' | 'now' | 'recordOwn' | 'jobs'>;
 
 /** The work of a job `alert-mail`; `alerts` are the UUIDs of their events. */
 export interface AlertMailJob {

@@ -6,7 +6,8 @@ import {
 } from '@indelible/protocol';
 import { type Visibility, visibility } from '../events/index.ts';
 import { AppError } from '../http/index.ts';
-import { type Database, readTenant, type TenantTx } from '../postgres/index.ts';
+import type { Parts } from '../parts.ts';
+import { readTenant, type TenantTx } from '../postgres/index.ts';
 import { groupShown } from './alert-event.ts';
 import { candidatesAfter } from './candidates.store.ts';
 import {
@@ -21,11 +22,6 @@ import {
 } from './evaluate.ts';
 import { ruleFilter } from './rule.ts';
 import { newEvaluator, ofKnownActors } from './watch.ts';
-
-export interface TestDeps {
-  db: Database;
-  now: () => number;
-}
 
 /** A range of event times in milliseconds; the end is excluded. */
 export interface TestRange {
@@ -51,7 +47,7 @@ const beforeAll = '00000000-0000-0000-0000-000000000000';
  * are of UTC. Throws `conflict` if the rule has to remember too much.
  */
 export async function testRule(
-  { db, now }: TestDeps,
+  { db, now }: Pick<Parts, 'db' | 'now'>,
   tenantId: string,
   settings: AlertRuleSettings,
   { sinceMs, untilMs }: TestRange,

@@ -1,8 +1,6 @@
 import type { ListQuery } from '@indelible/protocol';
-import { getEvent, listEvents, type visibility } from '../events/index.ts';
+import { getEvent, listEvents, type Visibility } from '../events/index.ts';
 import type { TenantTx } from '../postgres/index.ts';
-
-type Visible = NonNullable<Awaited<ReturnType<typeof visibility>>>;
 
 const lookedAtMax = 20;
 
@@ -13,7 +11,7 @@ const lookedAtMax = 20;
  */
 export async function currentState(
   tx: TenantTx,
-  visible: Visible,
+  visible: Visibility,
   { resourceType, resourceId }: { resourceType: string; resourceId: string },
 ): Promise<string | null | undefined> {
   const only = (value: string) => ({ any: [value], none: [] });

@@ -10,6 +10,7 @@ import {
   finishRestore,
   type PendingRestore,
   type RestoreOutcome,
+  type RestoreRequest,
   readPending,
   restoreAddress,
 } from './store.ts';
@@ -20,10 +21,7 @@ export interface RestoreJobDeps
   onError: (error: unknown) => void;
 }
 
-export interface RestoreKey {
-  tenantId: string;
-  id: string;
-}
+type Key = Pick<RestoreRequest, 'tenantId' | 'id'>;
 
 const secretLost =
   'the restore secret cannot be decrypted, because SESSION_SECRET was changed: remove ' +
@@ -36,13 +34,13 @@ const secretLost =
  * that cannot be stored is stored later.
  */
 export function handleRestores(deps: RestoreJobDeps): void {
-  const attempt = (job: RunningJob<RestoreKey>) => attemptRestore(deps, job);
+  const attempt = (job: RunningJob<Key>) => attemptRestore(deps, job);
   deps.jobs.handle('restore', attempt, attempt);
 }
 
 async function attemptRestore(
   deps: RestoreJobDeps,
-  { data, isLast, signal }: RunningJob<RestoreKey>,
+  { data, isLast, signal }: RunningJob<Key>,
 ): Promise<void> {
   const pending = await readTenant(deps.db, data.tenantId, (tx) => readPending(tx, data.id));
   if (pending === null) return; // another process has written its outcome

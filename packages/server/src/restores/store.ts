@@ -1,9 +1,6 @@
 import type { Requester } from '../access/index.ts';
 import { firstRow, type TenantTx, type WriterTx } from '../postgres/index.ts';
 
-export type RestoreTarget = 'before' | 'after';
-export type RestoreStatus = 'requested' | RestoreOutcome['status'];
-
 /** The outcome of a restore; `reason` is one line of at most 1 KiB, null if applied. */
 export interface RestoreOutcome {
   status: 'applied' | 'refused' | 'failed';
@@ -17,14 +14,14 @@ export interface RestoreRequest extends Requester {
   resourceType: string;
   resourceId: string;
   resourceName: string | null;
-  target: RestoreTarget;
+  target: 'before' | 'after';
   /** Members of the state; null: all of it. */
   fields: string[] | null;
   requestedAtMs: number;
 }
 
 export interface RestoreRow extends RestoreRequest {
-  status: RestoreStatus;
+  status: 'requested' | RestoreOutcome['status'];
   reason: string | null;
   finishedAtMs: number | null;
 }

@@ -1,4 +1,5 @@
 import { formatTimestamp, panelRoot, typeId } from '@indelible/protocol';
+import type { PublishedCheckpoint } from '../log/index.ts';
 import { shownGap } from '../sources/index.ts';
 import type { Covered } from './coverage.ts';
 import { type AnswerNow, hex, searchIdPrefix } from './evidence.ts';
@@ -9,19 +10,9 @@ const shownAnswer = ({ matched, digest }: Pick<SavedSearch, 'matched' | 'digest'
   digest: hex(digest),
 });
 
-const shownCheckpoint = ({
-  size,
-  root,
-  note,
-}: {
-  size: number;
-  root: Uint8Array;
-  note: string;
-}) => ({
-  size,
-  rootHash: hex(root),
-  note,
-});
+type Checkpoint = Pick<PublishedCheckpoint, 'size' | 'root' | 'note'>;
+
+const shownCheckpoint = ({ size, root, note }: Checkpoint) => ({ size, rootHash: hex(root), note });
 
 /** A saved search as answers show it. */
 export function shownSearch(search: SavedSearch, publicUrl: string) {

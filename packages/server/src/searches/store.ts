@@ -22,7 +22,7 @@ export interface SavedSearch {
   createdByEmail: string | null;
   logId: string;
   checkpointSize: number;
-  checkpointRoot: Uint8Array;
+  checkpointRoot: Buffer;
   checkpointNote: string;
   matched: number;
   digest: Uint8Array;
