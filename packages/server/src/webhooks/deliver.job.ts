@@ -13,7 +13,7 @@ import {
   passOver,
   releaseWebhook,
 } from './lease.store.ts';
-import { type Next, readNext } from './next-message.ts';
+import { type Content, readNext } from './next-message.ts';
 import { type RecordDeps, recordAttempt, type Sent } from './record-attempt.ts';
 import type { PendingMessage, WebhookRow } from './store.ts';
 
@@ -70,8 +70,6 @@ async function deliverWhileLeased(
   }
   await releaseWebhook(deps.db.background, leased);
 }
-
-type Content = Extract<Next, { kind: 'events' | 'export' | 'alert' }>;
 
 /** False if there is nothing more to do now. */
 async function deliverNext(

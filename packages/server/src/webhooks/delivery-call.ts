@@ -15,7 +15,7 @@ import {
   messageIdPrefix,
   testBody,
 } from './message-body.ts';
-import type { Next } from './next-message.ts';
+import type { Content } from './next-message.ts';
 import type { WebhookRow } from './store.ts';
 
 /** The decrypted secrets, credential and own headers of a webhook. */
@@ -46,8 +46,6 @@ export function messageBytesMax({ format }: Pick<WebhookRow, 'format'>): number 
 export function isSigned({ format }: Pick<WebhookRow, 'format'>): boolean {
   return format === 'webhook' || format === 'generic';
 }
-
-type Content = Extract<Next, { kind: 'events' | 'export' | 'alert' }>;
 
 /**
  * The call that delivers a message, in the format of its webhook. `atMs` is when it was made

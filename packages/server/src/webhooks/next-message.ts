@@ -20,18 +20,19 @@ export interface MessageEvent {
 }
 
 /** The next part of the log for a webhook; `end` is the sequence after it. */
-export type Next =
-  | { kind: 'nothing' }
-  | { kind: 'passed'; end: number }
+export type Next = { kind: 'nothing' } | { kind: 'passed'; end: number } | Content;
+
+/** What a message holds. */
+export type Content =
   | { kind: 'events'; end: number; events: MessageEvent[] }
   | ({ end: number } & News);
 
 /** What a message of its own tells, at the sequence of its record. */
-export type News =
+type News =
   | { kind: 'export'; sequence: number; export: ExportRow }
   | { kind: 'alert'; sequence: number; alert: ToldAlerts };
 
-export const messageEventsMax = 100;
+const messageEventsMax = 100;
 
 // Usually the next message's hundred events and the last record; more if few events match.
 const firstChunkEntries = 128;

@@ -10,23 +10,14 @@ export interface TestDeps extends AttemptDeps, RecordDeps {}
 
 const haltAnswerMs = 10_000;
 
-/** The result of a test, for the caller. */
-export interface TestResult {
-  ok: boolean;
-  status: number | null;
-  reason: string | null;
-  response: string | null;
-  durationMs: number;
-}
-
 /**
  * Calls receivers without an event, even if the webhook is paused; recorded like a delivery, in the
  * name of the caller. One at a time for each webhook in this process: throws `conflict`, and
  * `unavailable` while recording is stopped.
  */
-export function testerOf(deps: TestDeps): (row: WebhookRow, who: Who) => Promise<TestResult> {
+export function testerOf(deps: TestDeps) {
   const running = new Set<string>();
-  return async (webhook, who) => {
+  return async (webhook: WebhookRow, who: Who) => {
     if (running.has(webhook.id)) {
       throw new AppError('conflict', 'a test of this webhook is under way');
     }
@@ -35,7 +26,8 @@ export function testerOf(deps: TestDeps): (row: WebhookRow, who: Who) => Promise
   };
 }
 
-async function test(deps: TestDeps, webhook: WebhookRow, who: Who): Promise<TestResult> {
+/** The result for the caller. */
+async function test(deps: TestDeps, webhook: WebhookRow, who: Who) {
   // Nothing is sent that cannot be recorded.
   if ((await haltReason(deps.db, haltAnswerMs)) !== null) throw logIsHalted();
   const messageId = deps.newUuid(deps.now());

@@ -3,7 +3,7 @@ import { failed, fine, jsonObject, said, statusVerdict } from './answers.ts';
 import { type EventParts, eventParts, summary } from './event-parts.ts';
 import type { FormatVerdict, StreamBatch, StreamFormat, StreamTarget } from './stream-format.ts';
 import { callUrl } from './target-url.ts';
-import { credentialProblem, oneOf, plainText, soundCredential, urlCheck } from './value-checks.ts';
+import { oneOf, plainText, soundCredential, unspacedProblem, urlCheck } from './value-checks.ts';
 
 /**
  * Datadog's logs intake: `POST /api/v2/logs`, one JSON array of logs. Reserved attributes
@@ -25,7 +25,7 @@ export const datadog: StreamFormat = {
   needsCredential: true,
   // Five megabytes, minus the overhead of a hundred events; a diff as text may be twice as long.
   messageBytesMax: 2_000_000,
-  credentialProblem: keyProblem,
+  credentialProblem: unspacedProblem,
   urlProblem: urlCheck('dd-api-key', 'api_key'),
   deliver(target, batch) {
     const logs = batch.events.map((text) => logOf(eventParts(text), target, batch));
@@ -85,12 +85,8 @@ function urlOf(entered: string, host: string, path: string): string {
   return name === undefined ? callUrl(entered, paths, path) : `https://${host}.${name}${path}`;
 }
 
-function keyProblem(key: string): string | null {
-  return credentialProblem(key) ?? (/\s/.test(key) ? 'holds a space' : null);
-}
-
 function apiKey({ credential }: StreamTarget): Record<string, string> {
-  return { 'dd-api-key': soundCredential(credential, keyProblem) };
+  return { 'dd-api-key': soundCredential(credential, unspacedProblem) };
 }
 
 function tagsProblem(value: string): string | null {

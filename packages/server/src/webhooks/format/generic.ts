@@ -1,5 +1,5 @@
 import { fine, said, statusVerdict } from './answers.ts';
-import type { FormatRequest, StreamFormat, StreamTarget } from './stream-format.ts';
+import type { StreamFormat, StreamTarget } from './stream-format.ts';
 import { credentialProblem, oneOf, soundCredential, urlCheck } from './value-checks.ts';
 
 /**
@@ -22,12 +22,12 @@ export const generic: StreamFormat = {
 
 function message({ url, credential, options }: StreamTarget, events: readonly string[]) {
   const isNdjson = options.body === 'ndjson';
-  const headers: FormatRequest['headers'] = {
+  const headers = {
     'content-type': isNdjson ? 'application/x-ndjson' : 'application/json',
+    ...(credential !== null && {
+      authorization: soundCredential(credential, credentialProblem),
+    }),
   };
-  if (credential !== null) {
-    headers.authorization = soundCredential(credential, credentialProblem);
-  }
   const body = isNdjson ? events.map(lineOf).join('') : `[${events.join(',')}]`;
   return { method: 'POST' as const, url, headers, body };
 }

@@ -1,16 +1,16 @@
 import { formatTimestamp, outcomeSaid } from '@indelible/protocol';
+import type { OutboundCall } from '../../outbound/index.ts';
 import { failed, fine, jsonObject, said, statusVerdict } from './answers.ts';
 import { alertMessage, headline, isAlert, pageOf, plainLine } from './chat-lines.ts';
 import { type EventFields, eventParts } from './event-parts.ts';
-import type {
-  AlertNews,
-  FormatRequest,
-  FormatVerdict,
-  StreamFormat,
-  StreamTarget,
-} from './stream-format.ts';
+import type { AlertNews, FormatVerdict, StreamFormat, StreamTarget } from './stream-format.ts';
 import { callUrl } from './target-url.ts';
-import { credentialProblem, oneOf, soundCredential, urlCheck } from './value-checks.ts';
+import { credentialLike, oneOf, soundCredential, urlCheck } from './value-checks.ts';
+
+const keyProblem = credentialLike(
+  /^[\w-]{20,64}$/,
+  'is not an integration key of the Events API v2: 32 letters and digits',
+);
 
 /**
  * PagerDuty's Events API v2: `POST /v2/enqueue`, one event a call. Alerts of one rule share their
@@ -93,13 +93,7 @@ function severityOf({ outcome, action }: EventFields): string {
   return known === 'failure' || known === 'denied' ? 'warning' : 'info';
 }
 
-function keyProblem(key: string): string | null {
-  const problem = credentialProblem(key);
-  if (problem !== null || /^[\w-]{20,64}$/.test(key)) return problem;
-  return 'is not an integration key of the Events API v2: 32 letters and digits';
-}
-
-function call(target: StreamTarget, message: object): FormatRequest {
+function call(target: StreamTarget, message: object): OutboundCall {
   const routing_key = soundCredential(target.credential, keyProblem);
   return {
     method: 'POST',

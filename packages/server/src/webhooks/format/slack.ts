@@ -1,7 +1,14 @@
+import type { OutboundCall } from '../../outbound/index.ts';
 import { failed, fine, said, statusVerdict } from './answers.ts';
 import { alertMessage, type ChatLine, type ChatMessage, chatMessage } from './chat-lines.ts';
-import type { FormatRequest, FormatVerdict, StreamFormat, StreamTarget } from './stream-format.ts';
-import { credentialProblem, soundCredential, urlCheck } from './value-checks.ts';
+import type { FormatVerdict, StreamFormat, StreamTarget } from './stream-format.ts';
+import { credentialLike, soundCredential, urlCheck } from './value-checks.ts';
+
+const webhookPath = /^(?:https?:\/\/[^/\s]+)?(\/[\w./-]+)$/;
+const pathProblem = credentialLike(
+  webhookPath,
+  'is not the address of an incoming webhook, or its path: /services/T…/B…/…',
+);
 
 /**
  * A message for a channel of Slack, by an incoming webhook. Its address is a secret: the path is
@@ -54,16 +61,8 @@ function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-const webhookPath = /^(?:https?:\/\/[^/\s]+)?(\/[\w./-]+)$/;
-
-function pathProblem(credential: string): string | null {
-  const problem = credentialProblem(credential);
-  if (problem !== null || webhookPath.test(credential)) return problem;
-  return 'is not the address of an incoming webhook, or its path: /services/T…/B…/…';
-}
-
 /** The URL decides the host, whatever host the pasted address names. */
-function call(target: StreamTarget, payload: object): FormatRequest {
+function call(target: StreamTarget, payload: object): OutboundCall {
   const [, path = ''] = webhookPath.exec(soundCredential(target.credential, pathProblem)) ?? [];
   return {
     method: 'POST',

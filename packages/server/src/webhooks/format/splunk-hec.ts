@@ -2,7 +2,7 @@ import { failed, fine, jsonObject, said, statusVerdict } from './answers.ts';
 import { eventParts } from './event-parts.ts';
 import type { FormatVerdict, StreamFormat, StreamTarget } from './stream-format.ts';
 import { callUrl } from './target-url.ts';
-import { credentialProblem, plainText, soundCredential, urlCheck } from './value-checks.ts';
+import { plainText, soundCredential, unspacedProblem, urlCheck } from './value-checks.ts';
 
 /**
  * Splunk's HTTP Event Collector: `POST services/collector/event`, concatenated envelopes in one
@@ -52,7 +52,7 @@ const collector = /\/services(\/collector(\/.*)?)?$/;
 
 function tokenProblem(token: string): string | null {
   if (/^Splunk\s/i.test(token)) return 'begins with “Splunk”: give the token alone';
-  return credentialProblem(token) ?? (/\s/.test(token) ? 'holds a space' : null);
+  return unspacedProblem(token);
 }
 
 function authorization({ credential }: StreamTarget): { authorization: string } {

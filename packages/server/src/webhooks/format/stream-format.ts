@@ -1,10 +1,4 @@
-/** One HTTP call; the sender adds length, user agent and signatures. */
-export interface FormatRequest {
-  method: 'GET' | 'POST';
-  url: string;
-  headers: Record<string, string>;
-  body: string;
-}
+import type { OutboundCall } from '../../outbound/index.ts';
 
 /** A stream's receiver, as the customer entered it. */
 export interface StreamTarget {
@@ -61,12 +55,15 @@ export interface StreamFormat {
   credentialProblem: ValueCheck;
   /** Problems of a URL beyond the rules of all outbound calls. */
   urlProblem: ValueCheck;
-  /** Throws RangeError for a credential that `credentialProblem` refuses. */
-  deliver(target: StreamTarget, batch: StreamBatch): FormatRequest;
+  /**
+   * The sender adds length, user agent and signatures. Throws RangeError for a credential that
+   * `credentialProblem` refuses.
+   */
+  deliver(target: StreamTarget, batch: StreamBatch): OutboundCall;
   /** A message for people about alerts; others get the record of it as an event. Throws alike. */
-  alert?(target: StreamTarget, news: AlertNews): FormatRequest;
+  alert?(target: StreamTarget, news: AlertNews): OutboundCall;
   judge(status: number, text: string): FormatVerdict;
   /** Throws like `deliver`. */
-  health(target: StreamTarget): FormatRequest;
+  health(target: StreamTarget): OutboundCall;
   judgeHealth(status: number, text: string): FormatVerdict;
 }

@@ -1,7 +1,13 @@
+import type { OutboundCall } from '../../outbound/index.ts';
 import { failed, fine, jsonObject, said, statusVerdict } from './answers.ts';
 import { alertMessage, type ChatLine, type ChatMessage, chatMessage } from './chat-lines.ts';
-import type { FormatRequest, FormatVerdict, StreamFormat, StreamTarget } from './stream-format.ts';
-import { credentialProblem, soundCredential, urlCheck } from './value-checks.ts';
+import type { FormatVerdict, StreamFormat, StreamTarget } from './stream-format.ts';
+import { credentialLike, soundCredential, urlCheck } from './value-checks.ts';
+
+const signatureProblem = credentialLike(
+  /^[\w%.~-]+$/,
+  'is not the value of `sig`, with which the address of the workflow ends',
+);
 
 /**
  * A card in a channel of Microsoft Teams, by a workflow that begins with "When a Teams webhook
@@ -56,13 +62,7 @@ function cardOf({ title, lines, more, url }: Card) {
   return { type: 'message', attachments: [{ contentType, contentUrl: null, content }] };
 }
 
-function signatureProblem(credential: string): string | null {
-  const problem = credentialProblem(credential);
-  if (problem !== null || /^[\w%.~-]+$/.test(credential)) return problem;
-  return 'is not the value of `sig`, with which the address of the workflow ends';
-}
-
-function call(target: StreamTarget, payload: object): FormatRequest {
+function call(target: StreamTarget, payload: object): OutboundCall {
   const signature = soundCredential(target.credential, signatureProblem);
   const url = new URL(target.url);
   url.searchParams.set('sig', decodeURIComponent(signature));

@@ -14,6 +14,14 @@ export const credentialProblem: ValueCheck = (credential) => {
   return credential.trim() === credential ? null : 'begins or ends with a space';
 };
 
+/** A credential of this form; of another one `otherwise` is said. */
+export function credentialLike(form: RegExp, otherwise: string): ValueCheck {
+  return (credential) =>
+    credentialProblem(credential) ?? (form.test(credential) ? null : otherwise);
+}
+
+export const unspacedProblem = credentialLike(/^\S*$/, 'holds a space');
+
 /** The credential, checked again by `check` directly before it becomes a header. */
 export function soundCredential(credential: string | null, check: ValueCheck): string {
   const problem = check(credential ?? '');

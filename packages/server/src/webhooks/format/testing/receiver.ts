@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { FormatRequest } from '../stream-format.ts';
+import type { OutboundCall } from '../../../outbound/index.ts';
 
 /** A received request. */
 export interface Received {
@@ -54,7 +54,7 @@ export async function listen(take: (request: Received) => ReceiverAnswer) {
 }
 
 /** Sends a format's request as any HTTP client would. */
-export async function send({ method, url, headers, body }: FormatRequest) {
+export async function send({ method, url, headers, body }: OutboundCall) {
   const init = method === 'GET' ? { method, headers } : { method, headers, body };
   const answer = await fetch(url, init);
   return { status: answer.status, text: await answer.text() };
