@@ -34,11 +34,15 @@ export interface Finding {
 
 /** One rule's view of the events so far. */
 export interface Evaluator {
-  /** What it must be told by `learn` before it takes this event; null for nothing. */
-  unknown(event: Candidate): string | null;
   take(event: Candidate): Finding | null;
   /** How much it remembers. */
   size(): number;
+}
+
+/** An evaluator that needs earlier events. */
+export interface Learner extends Evaluator {
+  /** What it must be told by `learn` before it takes this event; null for nothing. */
+  unknown(event: Candidate): string | null;
 }
 
 export const minuteMs = 60_000;
@@ -53,10 +57,6 @@ const seen = ({ uuid, sequence }: Candidate): Seen => ({ uuid, sequence });
 
 /** Each matching event is a finding. */
 export class MatchEvaluator implements Evaluator {
-  unknown(): null {
-    return null;
-  }
-
   take(event: Candidate): Finding {
     return { atMs: event.atMs, group: event.actorId, count: 1, events: [seen(event)] };
   }
@@ -82,7 +82,7 @@ interface Timed extends Seen {
  * a finding the group is quiet for a window: these events count neither for it nor for the next
  * one.
  */
-export class ThresholdEvaluator implements Evaluator {
+export class ThresholdEvaluator implements Learner {
   readonly #count: number;
   readonly #windowMs: number;
   readonly #groupBy: AlertGroup | undefined;
@@ -171,7 +171,7 @@ export function novelty(event: Candidate, groupBy: AlertGroup | undefined): stri
 }
 
 /** The actor has not matched with this value within the lookback. */
-export class FirstSeenEvaluator implements Evaluator {
+export class FirstSeenEvaluator implements Learner {
   readonly #groupBy: AlertGroup | undefined;
   readonly #lookbackMs: number;
   readonly #lastMs = new Map<string, number>();
@@ -225,7 +225,7 @@ const historyMs = 2 * weekMs;
 const deviations = 6 * 1.4826;
 
 /** Far more matching events of an actor in an hour than in the same hour of the weeks before. */
-export class UnusualRateEvaluator implements Evaluator {
+export class UnusualRateEvaluator implements Learner {
   readonly #floor: number;
   readonly #weeks: number;
   readonly #actors = new Map<string, Hours>();
@@ -305,10 +305,6 @@ export class SilenceEvaluator implements Evaluator {
   constructor({ windowMinutes = 5 }: AlertRuleSettings, sinceMs: number) {
     this.#windowMs = windowMinutes * minuteMs;
     this.#sinceMs = sinceMs;
-  }
-
-  unknown(): null {
-    return null;
   }
 
   /** The finding before this event, if it ends a silence. */

@@ -18,6 +18,15 @@ export type RulePatch = Static<typeof RuleChange>;
 
 const limits = ['count', 'windowMinutes', 'lookbackDays'] as const;
 
+/** A change of a rule, which is then of this kind. */
+interface Change {
+  kind: AlertRuleSettings['kind'];
+  patch: RulePatch;
+  /** The former settings if the kind stays; else null: members of the former kind go with it. */
+  kept: AlertRuleSettings | null;
+  problems: FieldProblem[];
+}
+
 /**
  * The settings after a change whose shape the schema has checked; omitted members keep their value.
  * Throws `validation_failed` with every problem.
@@ -26,17 +35,13 @@ export function readRule(former: AlertRuleSettings | null, patch: RulePatch): Al
   const problems: FieldProblem[] = [];
   const name = patch.name ?? former?.name ?? required('name', problems, '');
   const kind = patch.kind ?? former?.kind ?? required('kind', problems, 'match');
-  // A member that the former kind had, and the new one does not, goes with it.
-  const kept = former?.kind === kind ? former : null;
+  const filters = readFilters(patch.filters ?? former?.filters ?? {}, '/filters', problems);
+  const change = { kind, patch, kept: former?.kind === kind ? former : null, problems };
   const settings: AlertRuleSettings = {
-    ...{
-      name,
-      kind,
-      filters: readFilters(patch.filters ?? former?.filters ?? {}, '/filters', problems),
-    },
-    ...readLimits(kind, patch, kept, problems),
-    ...readGroup(kind, patch, kept, problems),
-    ...readFollowing(kind, patch, kept, problems),
+    ...{ name, kind, filters },
+    ...readLimits(change),
+    ...readGroup(change),
+    ...readFollowing(change),
     notify: patch.notify ?? former?.notify ?? {},
   };
   if (problems.length === 0) return settings;
@@ -48,6 +53,11 @@ function required<T>(member: string, problems: FieldProblem[], instead: T): T {
   return instead;
 }
 
+function refuseMember({ kind, problems }: Change, member: string): void {
+  const message = `is no member of a ${kind} rule`;
+  problems.push({ path: pointerOf(member), code: 'unknown_field', message });
+}
+
 function readFilters(json: unknown, path: string, problems: FieldProblem[]): FilterJson {
   const parsed = parseFilterBody(json, path, ruleFilters);
   if ('filter' in parsed) return filterToJson(parsed.filter);
@@ -56,63 +66,47 @@ function readFilters(json: unknown, path: string, problems: FieldProblem[]): Fil
 }
 
 /** Of a threshold; with `{}` no event has to follow. */
-function readFollowing(
-  kind: AlertRuleSettings['kind'],
-  patch: RulePatch,
-  kept: AlertRuleSettings | null,
-  problems: FieldProblem[],
-): Pick<AlertRuleSettings, 'followedBy'> {
-  const path = pointerOf('followedBy');
+function readFollowing(change: Change): Pick<AlertRuleSettings, 'followedBy'> {
+  const { kind, patch, kept, problems } = change;
   if (kind !== 'threshold' && patch.followedBy !== undefined) {
-    problems.push({ path, code: 'unknown_field', message: `is no member of a ${kind} rule` });
+    refuseMember(change, 'followedBy');
     return {};
   }
-  const followedBy = readFilters(patch.followedBy ?? kept?.followedBy ?? {}, path, problems);
+  const given = patch.followedBy ?? kept?.followedBy ?? {};
+  const followedBy = readFilters(given, pointerOf('followedBy'), problems);
   return Object.keys(followedBy).length === 0 ? {} : { followedBy };
 }
 
-function readLimits(
-  kind: AlertRuleSettings['kind'],
-  patch: RulePatch,
-  kept: AlertRuleSettings | null,
-  problems: FieldProblem[],
-): Partial<AlertRuleSettings> {
+function readLimits(change: Change): Partial<AlertRuleSettings> {
+  const { kind, patch, kept, problems } = change;
   return Object.fromEntries(
     limits.flatMap((limit): [string, number][] => {
       const range = alertLimits[kind][limit];
-      const path = pointerOf(limit);
       if (range === undefined) {
-        if (patch[limit] === undefined) return [];
-        problems.push({ path, code: 'unknown_field', message: `is no member of a ${kind} rule` });
+        if (patch[limit] !== undefined) refuseMember(change, limit);
         return [];
       }
       const value = patch[limit] ?? kept?.[limit] ?? range.preset;
       const isWithin = value !== undefined && value >= range.min && value <= range.max;
       if (isWithin) return [[limit, value]];
       const message = `must be a whole number from ${range.min} to ${range.max} for a ${kind} rule`;
-      problems.push({ path, code: value === undefined ? 'required' : 'invalid_value', message });
+      const code = value === undefined ? 'required' : 'invalid_value';
+      problems.push({ path: pointerOf(limit), code, message });
       return [];
     }),
   );
 }
 
 /** Null is no group. */
-function readGroup(
-  kind: AlertRuleSettings['kind'],
-  patch: RulePatch,
-  kept: AlertRuleSettings | null,
-  problems: FieldProblem[],
-): Pick<AlertRuleSettings, 'groupBy'> {
+function readGroup(change: Change): Pick<AlertRuleSettings, 'groupBy'> {
+  const { kind, patch, kept, problems } = change;
   const grouping = alertGrouping[kind];
   const given = patch.groupBy === undefined ? kept?.groupBy : patch.groupBy;
   const groupBy = given ?? undefined;
-  const path = pointerOf('groupBy');
-  if (grouping === 'none' && patch.groupBy) {
-    problems.push({ path, code: 'unknown_field', message: `is no member of a ${kind} rule` });
-  }
+  if (grouping === 'none' && patch.groupBy) refuseMember(change, 'groupBy');
   if (grouping === 'required' && groupBy === undefined) {
     const message = 'is required: actor (its resource types), resource or ip (its networks)';
-    problems.push({ path, code: 'required', message });
+    problems.push({ path: pointerOf('groupBy'), code: 'required', message });
   }
   return grouping === 'none' || groupBy === undefined ? {} : { groupBy };
 }

@@ -8,6 +8,7 @@ import {
   type Finding,
   FirstSeenEvaluator,
   hourMs,
+  type Learner,
   MatchEvaluator,
   minuteMs,
   ThresholdEvaluator,
@@ -84,7 +85,7 @@ function readAlert(after: string): { group: string; atMs: number } {
 }
 
 /** The keys that it does not know, each with its first event. */
-function unknownIn(evaluator: Evaluator, events: readonly Candidate[]): Map<string, Candidate> {
+function unknownIn(evaluator: Learner, events: readonly Candidate[]): Map<string, Candidate> {
   const unknown = new Map<string, Candidate>();
   for (const event of events) {
     const key = evaluator.unknown(event);
