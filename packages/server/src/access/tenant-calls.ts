@@ -1,7 +1,7 @@
 import { type Scope, uuidFromTypeId } from '@indelible/protocol';
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify';
-import type { TSchema } from 'typebox';
-import { type AppError, answerPage, idParams, PageQuery, readPage } from '../http/index.ts';
+import { type TSchema, Type } from 'typebox';
+import { type AppError, answerPage, idParams, PageQuery, readPage, uuid } from '../http/index.ts';
 import { type Database, readTenant, type TenantTx } from '../postgres/index.ts';
 import { lookAt, type OtherThing } from './look.ts';
 import { operatorHeaders } from './operator-headers.ts';
@@ -16,8 +16,8 @@ interface Kind {
   tag: string;
   /** With `authenticated` the `input` of each call decides. */
   scope: Scope | 'authenticated';
-  /** Without it ids are UUIDs, which each operation checks by its own `params`. */
-  idPrefix?: string;
+  /** Of the ids in paths; null: they are UUIDs. */
+  idPrefix: string | null;
   /** Of an id that names none of them. */
   none: () => AppError;
   /** The `input` of a call reports the problems of its body's schema with those of its own. */
@@ -27,7 +27,6 @@ interface Kind {
 /** A call in the OpenAPI document. The first response has the status of success. */
 interface Operation extends Pick<FastifyContextConfig, 'reads'> {
   operationId: string;
-  params?: TSchema;
   body?: TSchema;
   querystring?: TSchema;
   response: Readonly<Record<number, object>>;
@@ -37,7 +36,7 @@ export interface TenantCall {
   access: TenantAccess;
   tenantId: string;
   request: FastifyRequest;
-  /** The UUID in the path. Throws `not_found` for an id without the kind's prefix. */
+  /** The UUID in the path. Throws `not_found` for an id of another form. */
   id(): string;
 }
 
@@ -82,7 +81,7 @@ export class TenantCalls {
     const status = Number(Object.keys(operation.response)[0]);
     const schema = {
       ...{ tags: [tag], headers: operatorHeaders },
-      ...(idPrefix && inside.includes('/:id') && { params: idParams(`\`${idPrefix}…\``) }),
+      ...(inside.includes('/:id') && { params: paramsWith(idPrefix) }),
       ...operation,
     };
     const options = {
@@ -117,7 +116,7 @@ export class TenantCalls {
   #idIn({ params }: FastifyRequest): string {
     const { idPrefix, none } = this.#kind;
     const { id } = params as { id: string };
-    if (idPrefix === undefined) return id.toLowerCase();
+    if (idPrefix === null) return id.toLowerCase();
     const uuid = uuidFromTypeId(idPrefix, id);
     if (uuid === null) throw none();
     return uuid;
@@ -125,3 +124,6 @@ export class TenantCalls {
 }
 
 const newestPage = (request: FastifyRequest) => readPage(request, 'newest');
+
+const paramsWith = (idPrefix: string | null) =>
+  idPrefix === null ? Type.Object({ id: uuid('As listed.') }) : idParams(`\`${idPrefix}…\``);

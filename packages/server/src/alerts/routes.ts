@@ -27,7 +27,7 @@ export type AlertRouteDeps = ChangeDeps & Pick<Parts, 'recordAccess'>;
 export function alertRoutes(app: FastifyInstance, deps: AlertRouteDeps): void {
   const calls = new TenantCalls(app, deps, {
     ...{ lookedAt: 'alert-rules', path: '/api/alert-rules', tag: 'Alerts', scope: 'alerts:write' },
-    none: noRule,
+    ...{ idPrefix: null, none: noRule },
   });
   testCalls(calls, deps);
   calls.on('get', schemas.listSchema, ({ tenantId }) =>

@@ -103,8 +103,6 @@ const rule = {
 };
 const AlertRule = described('AlertRule', 'The rule as it is now.', rule);
 
-const params = Type.Object({ id: uuid('The rule.') });
-
 export const listSchema = {
   operationId: 'listAlertRules',
   summary: 'Alert rules, the built-in ones too',
@@ -129,7 +127,6 @@ export const createSchema = {
 };
 
 export const getSchema = {
-  params,
   operationId: 'getAlertRule',
   summary: 'One alert rule',
   description: 'Also a built-in one that is not switched on.',
@@ -137,7 +134,6 @@ export const getSchema = {
 };
 
 export const changeSchema = {
-  params,
   operationId: 'changeAlertRule',
   'x-refuses': [409],
   summary: 'Change an alert rule, switch it on or off',
@@ -148,7 +144,6 @@ export const changeSchema = {
 };
 
 export const removeSchema = {
-  params,
   operationId: 'removeAlertRule',
   'x-refuses': [409],
   summary: 'Remove an alert rule',
@@ -157,7 +152,6 @@ export const removeSchema = {
 };
 
 export const muteSchema = {
-  params,
   operationId: 'muteAlertRule',
   'x-refuses': [409],
   summary: 'Mute an alert rule',
@@ -169,7 +163,6 @@ export const muteSchema = {
 };
 
 export const acknowledgeSchema = {
-  params,
   operationId: 'acknowledgeAlert',
   'x-refuses': [409],
   summary: 'Acknowledge an alert',
@@ -232,7 +225,6 @@ export const testSchema = {
   operationId: 'testAlertRule',
   'x-refuses': [409],
   summary: 'Test an alert rule on the past',
-  params,
   body: named('AlertTestRange', range),
 };
 

@@ -1,7 +1,18 @@
 import { scopes } from '@indelible/protocol';
 import { Type } from 'typebox';
 import { makerSchema } from '../access/index.ts';
-import { label, nullable, pageOf, pathPart, strict, time, uuid } from '../http/index.ts';
+import {
+  described,
+  exact,
+  label,
+  named,
+  nullable,
+  pageOf,
+  pathPart,
+  time,
+  timeOrNull,
+  uuid,
+} from '../http/index.ts';
 
 const tenantParam = { id: uuid('The tenant.') };
 const keyParam = { keyId: pathPart("The key's id.") };
@@ -9,13 +20,13 @@ const keyParam = { keyId: pathPart("The key's id.") };
 /** Paths of a tenant's keys, and of the platform's. */
 export const tenantKeys = {
   url: '/api/tenants/:id/api-keys',
-  params: Type.Object(tenantParam, strict),
-  keyParams: Type.Object({ ...tenantParam, ...keyParam }, strict),
+  params: exact(tenantParam),
+  keyParams: exact({ ...tenantParam, ...keyParam }),
 } as const;
 export const platformKeys = {
   url: '/api/api-keys',
-  params: Type.Object({}, strict),
-  keyParams: Type.Object(keyParam, strict),
+  params: exact({}),
+  keyParams: exact(keyParam),
 } as const;
 
 const keyScopes = Type.Array(Type.Enum([...scopes]), {
@@ -37,21 +48,18 @@ const allowedIps = Type.Unsafe<string[] | null>({
   examples: [['192.0.2.0/24', '2001:db8::7']],
 });
 
-export const ApiKeyInput = Type.Object(
-  {
-    name: label('What the key is for.'),
-    scopes: keyScopes,
-    expiresAt: Type.Optional(
-      nullable({
-        format: 'date-time',
-        description:
-          'When the key expires; must be in the future. Absent or `null`: it never expires.',
-      }),
-    ),
-    allowedIps: Type.Optional(allowedIps),
-  },
-  { ...strict, title: 'ApiKeyInput' },
-);
+export const ApiKeyInput = named('ApiKeyInput', {
+  name: label('What the key is for.'),
+  scopes: keyScopes,
+  expiresAt: Type.Optional(
+    nullable({
+      format: 'date-time',
+      description:
+        'When the key expires; must be in the future. Absent or `null`: it never expires.',
+    }),
+  ),
+  allowedIps: Type.Optional(allowedIps),
+});
 
 const shown = {
   id: uuid('Also `recordedBy.id` of what the key records.'),
@@ -61,31 +69,25 @@ const shown = {
   expiresAt: nullable({ format: 'date-time' }),
   tenantId: nullable({ format: 'uuid', description: '`null`: bound to the platform.' }),
   allowedIps,
-  lastUsedAt: nullable({ format: 'date-time', description: 'Within ten minutes; `null`: never.' }),
+  lastUsedAt: timeOrNull('Within ten minutes; `null`: never.'),
   madeBy: makerSchema('Which key made it; `null` for one made before that was kept.'),
 };
 
-export const NewApiKey = Type.Object(
-  {
-    ...shown,
-    key: Type.String({
-      pattern: '^idl_[0-7][0-9a-hjkmnp-tv-z]{25}_[A-Za-z0-9_-]{43}$',
-      description: 'The key itself. Shown this once: only its hash is stored.',
-    }),
-  },
-  { ...strict, title: 'NewApiKey', description: 'The new key.' },
-);
+export const NewApiKey = described('NewApiKey', 'The new key.', {
+  ...shown,
+  key: Type.String({
+    pattern: '^idl_[0-7][0-9a-hjkmnp-tv-z]{25}_[A-Za-z0-9_-]{43}$',
+    description: 'The key itself. Shown this once: only its hash is stored.',
+  }),
+});
 
-export const ApiKey = Type.Object(
-  {
-    ...shown,
-    revokedAt: nullable({
-      format: 'date-time',
-      description: '`null` while the key is not revoked.',
-    }),
-  },
-  { ...strict, title: 'ApiKey' },
-);
+export const ApiKey = named('ApiKey', {
+  ...shown,
+  revokedAt: nullable({
+    format: 'date-time',
+    description: '`null` while the key is not revoked.',
+  }),
+});
 
 export const ApiKeyPage = pageOf(
   'ApiKeyPage',

@@ -14,9 +14,9 @@ import {
   answer,
   idParams,
   LogParams,
+  named,
   queryText,
   readQuery,
-  strict,
 } from '../http/index.ts';
 import { publishedCheckpoint } from '../log/index.ts';
 import type { Parts } from '../parts.ts';
@@ -38,24 +38,21 @@ const tags = ['Verification'];
 const common = { config: { scope: 'events:read' as const, schema: 'documents' as const } };
 const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' });
 
-const Proof = Type.Object(
-  {
-    event: FullEvent,
-    receivedAt: Type.String({ format: 'date-time' }),
-    salts: Type.Record(Type.String(), Type.String({ pattern: '^[0-9a-f]{32}$' })),
-    hashes: Type.Optional(
-      Type.Record(Type.String(), Hash, {
-        description: 'Of erased segments, in place of the salt.',
-      }),
-    ),
-    commitment: Hash,
-    leafHash: Hash,
-    sequence: Type.Integer({ minimum: 0 }),
-    checkpoint: Type.String({ description: 'The signed note the path leads to.' }),
-    path: Type.Array(Hash),
-  },
-  { ...strict, title: 'EventProof' },
-);
+const Proof = named('EventProof', {
+  event: FullEvent,
+  receivedAt: Type.String({ format: 'date-time' }),
+  salts: Type.Record(Type.String(), Type.String({ pattern: '^[0-9a-f]{32}$' })),
+  hashes: Type.Optional(
+    Type.Record(Type.String(), Hash, {
+      description: 'Of erased segments, in place of the salt.',
+    }),
+  ),
+  commitment: Hash,
+  leafHash: Hash,
+  sequence: Type.Integer({ minimum: 0 }),
+  checkpoint: Type.String({ description: 'The signed note the path leads to.' }),
+  path: Type.Array(Hash),
+});
 
 /** `GET /api/audit-logs/{id}/proof`, and the bodies of a whole log for `indelible verify`. */
 export function proofRoutes(app: FastifyInstance, deps: ProofRouteDeps): void {

@@ -9,7 +9,15 @@ import {
 } from '@indelible/protocol';
 import { Type } from 'typebox';
 import { operatorHeaders } from '../access/index.ts';
-import { filterParams, idParams, nullable, queryText, strict } from '../http/index.ts';
+import {
+  described,
+  exact,
+  filterParams,
+  idParams,
+  named,
+  nullable,
+  queryText,
+} from '../http/index.ts';
 import { FullEvent, ListedEvent } from './schemas.ts';
 
 /*
@@ -69,24 +77,19 @@ const statsQuerystring = Type.Object({
 
 const cursor = nullable({});
 
-const EventPagination = Type.Object(
-  {
-    limit: Type.Integer(),
-    page: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
-    hasMore: Type.Boolean(),
-    nextCursor: cursor,
-    previousCursor: cursor,
-    total: Type.Optional(
-      Type.Object({ value: Type.Integer(), relation: Type.Enum(['eq', 'gte']) }, strict),
-    ),
-  },
-  { ...strict, title: 'EventPagination' },
-);
+const EventPagination = named('EventPagination', {
+  limit: Type.Integer(),
+  page: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
+  hasMore: Type.Boolean(),
+  nextCursor: cursor,
+  previousCursor: cursor,
+  total: Type.Optional(exact({ value: Type.Integer(), relation: Type.Enum(['eq', 'gte']) })),
+});
 
-const EventPage = Type.Object(
-  { data: Type.Array(ListedEvent), pagination: EventPagination },
-  { ...strict, title: 'EventPage', description: 'One page of events.' },
-);
+const EventPage = described('EventPage', 'One page of events.', {
+  data: Type.Array(ListedEvent),
+  pagination: EventPagination,
+});
 
 const groups = [
   ...timeUnits.map((unit) => [unit, Type.Optional(Type.String({ format: 'date-time' }))] as const),
@@ -98,19 +101,16 @@ const groups = [
   }),
 ];
 
-const EventGroup = Type.Object(
-  {
-    ...Object.fromEntries(groups),
-    email: Type.Optional(nullable({})),
-    count: Type.Integer({ minimum: 1 }),
-  },
-  { ...strict, title: 'EventGroup' },
-);
+const EventGroup = named('EventGroup', {
+  ...Object.fromEntries(groups),
+  email: Type.Optional(nullable({})),
+  count: Type.Integer({ minimum: 1 }),
+});
 
-const EventStats = Type.Object(
-  { data: Type.Array(EventGroup), total: Type.Integer({ minimum: 0 }) },
-  { ...strict, title: 'EventStats', description: 'The groups, and the number of all events.' },
-);
+const EventStats = described('EventStats', 'The groups, and the number of all events.', {
+  data: Type.Array(EventGroup),
+  total: Type.Integer({ minimum: 0 }),
+});
 
 const tags = ['Events'];
 

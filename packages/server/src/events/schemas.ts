@@ -14,7 +14,7 @@ import {
   withholdableSegments,
 } from '@indelible/protocol';
 import { type TSchema, Type } from 'typebox';
-import { strict } from '../http/index.ts';
+import { described, named, strict } from '../http/index.ts';
 
 /*
  * The shapes of an audit event for the OpenAPI document, from the field table. Tests check every
@@ -144,7 +144,7 @@ function objectOf(fields: readonly EventField[], form: Form) {
   return objectSchema(properties, needed);
 }
 
-const named = (title: string, schema: Schema): TSchema => Type.Unsafe({ ...schema, title });
+const titled = (title: string, schema: Schema): TSchema => Type.Unsafe({ ...schema, title });
 
 export const eventExample = {
   actor: {
@@ -159,7 +159,7 @@ export const eventExample = {
 };
 
 /** An event to record. Unknown fields are refused, not dropped. */
-export const EventInput = named(
+export const EventInput = titled(
   'AuditEventInput',
   objectOf(
     eventFields.filter(({ sent }) => sent !== undefined),
@@ -178,13 +178,13 @@ const erased = {
 
 /** The single read, with both states. */
 const full = { ...stored, properties: { ...stored.properties, erased } };
-export const FullEvent = named('AuditEvent', {
+export const FullEvent = titled('AuditEvent', {
   ...full,
   description: 'The event, with its states.',
 });
 
 /** An event of a list; `before` and `after` only with `include=state`. */
-export const ListedEvent = named('ListedAuditEvent', {
+export const ListedEvent = titled('ListedAuditEvent', {
   ...full,
   required: stored.required.filter((name) => name !== 'before' && name !== 'after'),
 });
@@ -198,46 +198,39 @@ const leafHash = {
   description: 'RFC 6962 hash of the log entry.',
 };
 
-export const RecordedEvent = named('RecordedAuditEvent', {
+export const RecordedEvent = titled('RecordedAuditEvent', {
   ...full,
   required: [...stored.required, 'leafHash', 'warnings'],
   properties: { ...full.properties, leafHash, warnings },
 });
 
-export const FieldError = Type.Object(
-  {
-    path: Type.String({ description: 'JSON Pointer, or the parameter.' }),
-    code: Type.String(),
-    message: Type.String(),
-  },
-  { ...strict, title: 'FieldProblem' },
-);
+export const FieldError = named('FieldProblem', {
+  path: Type.String({ description: 'JSON Pointer, or the parameter.' }),
+  code: Type.String(),
+  message: Type.String(),
+});
 
-const rejection = Type.Object(
-  { code: Type.String(), detail: Type.String(), errors: Type.Optional(Type.Array(FieldError)) },
-  { ...strict, title: 'Rejection' },
-);
+const rejection = named('Rejection', {
+  code: Type.String(),
+  detail: Type.String(),
+  errors: Type.Optional(Type.Array(FieldError)),
+});
 
-export const BatchInput = Type.Object(
-  {
-    events: Type.Array(EventInput, { minItems: 1, maxItems: batchEventsMax }),
-  },
-  { ...strict, title: 'EventBatch' },
-);
+export const BatchInput = named('EventBatch', {
+  events: Type.Array(EventInput, { minItems: 1, maxItems: batchEventsMax }),
+});
 
-const BatchResult = Type.Object(
-  {
-    index: Type.Integer({ description: 'Position in the batch, from 0.' }),
-    status: Type.Enum(['created', 'duplicate', 'rejected']),
-    id: Type.Optional(Type.Unsafe<string>(kinds.eventId)),
-    sequence: Type.Optional(Type.Unsafe<number>(kinds.sequence)),
-    warnings: Type.Optional(warnings),
-    error: Type.Optional(rejection),
-  },
-  { ...strict, title: 'BatchResult' },
-);
+const BatchResult = named('BatchResult', {
+  index: Type.Integer({ description: 'Position in the batch, from 0.' }),
+  status: Type.Enum(['created', 'duplicate', 'rejected']),
+  id: Type.Optional(Type.Unsafe<string>(kinds.eventId)),
+  sequence: Type.Optional(Type.Unsafe<number>(kinds.sequence)),
+  warnings: Type.Optional(warnings),
+  error: Type.Optional(rejection),
+});
 
-export const BatchResults = Type.Object(
+export const BatchResults = described(
+  'BatchResults',
+  'One result for each event, in their order.',
   { results: Type.Array(BatchResult) },
-  { ...strict, title: 'BatchResults', description: 'One result for each event, in their order.' },
 );

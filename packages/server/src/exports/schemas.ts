@@ -3,14 +3,18 @@ import { Type } from 'typebox';
 import { operatorHeaders } from '../access/index.ts';
 import {
   answer,
+  countOrNull,
+  described,
+  exact,
   filterSchema,
   idParams,
+  idWith,
   nullable,
   pageOf,
   queryText,
   storedFilters,
-  strict,
   time,
+  timeOrNull,
   uuid,
 } from '../http/index.ts';
 
@@ -32,37 +36,30 @@ const ExportInput = Type.Unsafe<object>({
   },
 });
 
-const count = (description: string) =>
-  Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 0, description });
-const moment = (description: string) => nullable({ format: 'date-time', description });
-
-const ExportJob = Type.Object(
-  {
-    id: Type.String({ pattern: '^exp_[0-9a-z]{26}$' }),
-    mode: Type.Enum(['stream', 'job'], {
-      description: '`stream`: sent with the answer, and not kept.',
-    }),
-    status: Type.Enum(['queued', 'running', 'ready', 'failed', 'expired', 'cancelled']),
-    format: Type.Enum(['csv', 'ndjson']),
-    columns: Type.Unsafe<string[] | null>({ type: ['array', 'null'], items: { type: 'string' } }),
-    filters: storedFilters(),
-    rowsDone: Type.Integer({ minimum: 0 }),
-    rowsTotal: count('Null until it is known.'),
-    bytes: count('Size of the file, or what was sent of one that broke off.'),
-    sha256: nullable({ pattern: '^[0-9a-f]{64}$', description: 'Of the whole file.' }),
-    createdAt: time('When it was asked for.'),
-    finishedAt: moment('When it came to its end, whichever.'),
-    expiresAt: moment('Until when the file is kept.'),
-    requestedBy: Type.Object({ id: uuid('Who asked for it.'), email: nullable({}) }, strict),
-    error: nullable({ description: 'Why it failed, for people.' }),
-    retryReason: nullable({
-      description: 'Why the last attempt failed, until the next one begins.',
-    }),
-    notified: Type.Array(Type.String(), { description: 'Who was told by e-mail.' }),
-    notice: nullable({ description: 'Why no mail was sent, if so.' }),
-  },
-  { ...strict, title: 'ExportJob', description: 'The export as it is now.' },
-);
+const ExportJob = described('ExportJob', 'The export as it is now.', {
+  id: idWith('exp_'),
+  mode: Type.Enum(['stream', 'job'], {
+    description: '`stream`: sent with the answer, and not kept.',
+  }),
+  status: Type.Enum(['queued', 'running', 'ready', 'failed', 'expired', 'cancelled']),
+  format: Type.Enum(['csv', 'ndjson']),
+  columns: Type.Unsafe<string[] | null>({ type: ['array', 'null'], items: { type: 'string' } }),
+  filters: storedFilters(),
+  rowsDone: Type.Integer({ minimum: 0 }),
+  rowsTotal: countOrNull('Null until it is known.'),
+  bytes: countOrNull('Size of the file, or what was sent of one that broke off.'),
+  sha256: nullable({ pattern: '^[0-9a-f]{64}$', description: 'Of the whole file.' }),
+  createdAt: time('When it was asked for.'),
+  finishedAt: timeOrNull('When it came to its end, whichever.'),
+  expiresAt: timeOrNull('Until when the file is kept.'),
+  requestedBy: exact({ id: uuid('Who asked for it.'), email: nullable({}) }),
+  error: nullable({ description: 'Why it failed, for people.' }),
+  retryReason: nullable({
+    description: 'Why the last attempt failed, until the next one begins.',
+  }),
+  notified: Type.Array(Type.String(), { description: 'Who was told by e-mail.' }),
+  notice: nullable({ description: 'Why no mail was sent, if so.' }),
+});
 
 const tags = ['Exports'];
 const file = (description: string) =>

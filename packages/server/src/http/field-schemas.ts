@@ -8,15 +8,15 @@ import { type TProperties, type TSchema, Type } from 'typebox';
 
 export const strict = { additionalProperties: false };
 
-/** An object without other members. */
-export const exact = <Members extends TProperties>(members: Members) =>
-  Type.Object(members, strict);
+/** An object that has these members and no others. */
+export const exact = <Members extends TProperties>(members: Members, description?: string) =>
+  Type.Object(members, { ...strict, ...(description && { description }) });
 
-/** The same as a named schema. */
+/** Such an object as a named schema. */
 export const named = <Members extends TProperties>(title: string, members: Members) =>
   Type.Object(members, { ...strict, title });
 
-/** The same with a sentence about it. */
+/** Such an object as a named schema with a description. */
 export const described = <Members extends TProperties>(
   title: string,
   description: string,
@@ -24,13 +24,17 @@ export const described = <Members extends TProperties>(
 ) => Type.Object(members, { ...strict, title, description });
 
 export const uuid = (description?: string) =>
-  Type.String({ format: 'uuid', ...(description === undefined ? {} : { description }) });
+  Type.String({ format: 'uuid', ...(description && { description }) });
 
 /** An id such as `whk_…`, as `typeId` writes it. */
 export const idWith = (prefix: string, description?: string) =>
   Type.String({ pattern: `^${prefix}[0-9a-z]{26}$`, ...(description && { description }) });
 
+/** A number of things, or a position: 0 and above. */
 export const count = (description: string) => Type.Integer({ minimum: 0, description });
+
+export const countOrNull = (description: string) =>
+  Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 0, description });
 
 export const time = (description: string) => Type.String({ format: 'date-time', description });
 

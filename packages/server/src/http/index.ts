@@ -3,6 +3,7 @@ export { FairQueue } from './fair-queue.ts';
 export {
   answer,
   count,
+  countOrNull,
   described,
   emails,
   exact,

@@ -7,7 +7,7 @@ import {
 } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
 import { type TSchema, Type } from 'typebox';
-import { nullable, queryText, strict } from './field-schemas.ts';
+import { described, exact, named, nullable, queryText } from './field-schemas.ts';
 import { AppError } from './problem.ts';
 import { readQuery, searchParams } from './query.ts';
 
@@ -20,32 +20,27 @@ const limitDefault = 50;
 const limitMax = 500;
 const lastUuid = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
-export const PageQuery = Type.Object(
-  {
-    limit: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: limitMax,
-        default: limitDefault,
-        description: 'How many a page holds at most.',
-      }),
-    ),
-    cursor: Type.Optional(queryText('The `nextCursor` of the page before.')),
-  },
-  strict,
-);
+export const PageQuery = exact({
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: limitMax,
+      default: limitDefault,
+      description: 'How many a page holds at most.',
+    }),
+  ),
+  cursor: Type.Optional(queryText('The `nextCursor` of the page before.')),
+});
 
-const Pagination = Type.Object(
-  { limit: Type.Integer(), hasMore: Type.Boolean(), nextCursor: nullable({}) },
-  { ...strict, title: 'Pagination' },
-);
+const Pagination = named('Pagination', {
+  limit: Type.Integer(),
+  hasMore: Type.Boolean(),
+  nextCursor: nullable({}),
+});
 
 /** The answer of such a list. */
 export const pageOf = <T extends TSchema>(title: string, item: T, description: string) =>
-  Type.Object(
-    { data: Type.Array(item), pagination: Pagination },
-    { ...strict, title, description },
-  );
+  described(title, description, { data: Type.Array(item), pagination: Pagination });
 
 /** The first `limit` rows from the id `from`, ascending or descending. */
 export interface PageRequest {

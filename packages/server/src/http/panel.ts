@@ -8,7 +8,7 @@ import { Type } from 'typebox';
 import pkg from '../../package.json' with { type: 'json' };
 import type { Config } from '../config.ts';
 import { codeOf } from '../postgres/index.ts';
-import { strict } from './field-schemas.ts';
+import { described } from './field-schemas.ts';
 import { AppError, unavailable } from './problem.ts';
 
 /** The output folder of `npm run build`. */
@@ -57,19 +57,16 @@ const configOptions = {
     summary: 'What the panel must know before a sign-in',
     description: 'Which sites may embed the panel, where to sign in, and the version.',
     response: {
-      200: Type.Object(
-        {
-          frameAncestors: Type.Array(
-            Type.String({ description: 'An origin whose pages may hand over a token.' }),
-          ),
-          signInUrl: Type.Union([Type.String(), Type.Null()], {
-            description:
-              'The host’s page that signs a reader in. The panel adds `return_to`, its own path.',
-          }),
-          version: Type.String(),
-        },
-        { ...strict, title: 'PanelConfig', description: 'The same for everybody.' },
-      ),
+      200: described('PanelConfig', 'The same for everybody.', {
+        frameAncestors: Type.Array(
+          Type.String({ description: 'An origin whose pages may hand over a token.' }),
+        ),
+        signInUrl: Type.Union([Type.String(), Type.Null()], {
+          description:
+            'The host’s page that signs a reader in. The panel adds `return_to`, its own path.',
+        }),
+        version: Type.String(),
+      }),
     },
   },
 } as const;

@@ -12,11 +12,13 @@ import { lookAt, operatorHeaders, type RecordAccess, readAsTenant } from '../acc
 import {
   AppError,
   answer,
+  count,
+  described,
+  exact,
   LogParams,
   pathPart,
   queryText,
   readQuery,
-  strict,
   unavailable,
 } from '../http/index.ts';
 import { type Database, readTenant, type TenantTx } from '../postgres/index.ts';
@@ -50,22 +52,16 @@ export function logRoutes(app: FastifyInstance, deps: LogRouteDeps): void {
   consistencyRoute(app, deps);
 }
 
-const Keys = Type.Object(
-  {
-    origin: Type.String({ description: 'The key name of the vkey lines.' }),
-    keys: Type.Array(
-      Type.Object(
-        {
-          vkey: Type.String({ description: 'C2SP verifier key: `name+id+key`.' }),
-          notBefore: Type.String({ format: 'date-time' }),
-          notAfter: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
-        },
-        strict,
-      ),
-    ),
-  },
-  { ...strict, title: 'LogKeys', description: 'The keys, newest first.' },
-);
+const Keys = described('LogKeys', 'The keys, newest first.', {
+  origin: Type.String({ description: 'The key name of the vkey lines.' }),
+  keys: Type.Array(
+    exact({
+      vkey: Type.String({ description: 'C2SP verifier key: `name+id+key`.' }),
+      notBefore: Type.String({ format: 'date-time' }),
+      notAfter: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
+    }),
+  ),
+});
 
 function keyRoute(app: FastifyInstance, { db, sha, originHost }: LogRouteDeps): void {
   app.get(
@@ -218,17 +214,13 @@ function tileRoute(app: FastifyInstance, deps: LogRouteDeps): void {
   );
 }
 
-const Consistency = Type.Object(
-  {
-    first: Type.Integer(),
-    second: Type.Integer(),
-    path: Type.Array(Type.String({ pattern: '^[0-9a-f]{64}$' })),
-  },
-  { ...strict, title: 'ConsistencyProof', description: 'The proof.' },
-);
+const Consistency = described('ConsistencyProof', 'The proof.', {
+  first: Type.Integer(),
+  second: Type.Integer(),
+  path: Type.Array(Type.String({ pattern: '^[0-9a-f]{64}$' })),
+});
 
 function consistencyRoute(app: FastifyInstance, deps: LogRouteDeps): void {
-  const size = (description: string) => Type.Integer({ minimum: 0, description });
   app.get(
     '/api/audit-logs/consistency',
     {
@@ -240,8 +232,8 @@ function consistencyRoute(app: FastifyInstance, deps: LogRouteDeps): void {
         description:
           'RFC 6962: the hashes that lead from the root of `first` to that of `second`, in hexadecimal.',
         querystring: Type.Object({
-          first: size('The size that is known.'),
-          second: size('The size that is to continue it.'),
+          first: count('The size that is known.'),
+          second: count('The size that is to continue it.'),
         }),
         headers: operatorHeaders,
         response: { 200: Consistency },

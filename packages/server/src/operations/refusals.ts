@@ -2,22 +2,19 @@ import { STATUS_CODES } from 'node:http';
 import { errorCodes } from '@indelible/protocol';
 import { Type } from 'typebox';
 import { FieldError } from '../events/index.ts';
-import { answer, strict } from '../http/index.ts';
+import { answer, named } from '../http/index.ts';
 
 /* How calls refuse, for the OpenAPI document. */
 
-const Problem = Type.Object(
-  {
-    type: Type.String({ description: '`urn:indelible:error:` and the code.' }),
-    title: Type.String({ description: 'The same for every answer with this code.' }),
-    status: Type.Integer(),
-    detail: Type.String({ description: 'What is wrong, with which value.' }),
-    code: Type.Enum(Object.keys(errorCodes), { description: 'More may be added.' }),
-    requestId: Type.String({ description: 'As in the header `X-Request-Id`.' }),
-    errors: Type.Optional(Type.Array(FieldError, { description: 'Every field that is wrong.' })),
-  },
-  { ...strict, title: 'Problem' },
-);
+const Problem = named('Problem', {
+  type: Type.String({ description: '`urn:indelible:error:` and the code.' }),
+  title: Type.String({ description: 'The same for every answer with this code.' }),
+  status: Type.Integer(),
+  detail: Type.String({ description: 'What is wrong, with which value.' }),
+  code: Type.Enum(Object.keys(errorCodes), { description: 'More may be added.' }),
+  requestId: Type.String({ description: 'As in the header `X-Request-Id`.' }),
+  errors: Type.Optional(Type.Array(FieldError, { description: 'Every field that is wrong.' })),
+});
 
 const problem = (description: string) => answer(description, ['application/problem+json', Problem]);
 const retryAfter = { schema: Type.Integer(), description: 'Seconds to wait before the next try.' };

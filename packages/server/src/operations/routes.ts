@@ -2,17 +2,14 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import { Type } from 'typebox';
-import { AppError, answer, strict, unavailable } from '../http/index.ts';
+import { AppError, answer, described, unavailable } from '../http/index.ts';
 import { haltReason } from '../log/index.ts';
 import { type Database, unavailability } from '../postgres/index.ts';
 import { metricsText } from './metrics-text.ts';
 import { probeWrite } from './ready.store.ts';
 import { sharedWhileRunning } from './shared-while-running.ts';
 
-const Healthy = Type.Object(
-  { status: Type.Literal('ok') },
-  { ...strict, title: 'Health', description: 'Yes.' },
-);
+const Healthy = described('Health', 'Yes.', { status: Type.Literal('ok') });
 
 /** Liveness, readiness and metrics, for the operator. */
 export function operationsRoutes(

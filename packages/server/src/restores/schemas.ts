@@ -11,7 +11,6 @@ import {
   PageQuery,
   pageOf,
   receivedCall,
-  strict,
   time,
   timeOrNull,
   uuid,
@@ -105,16 +104,16 @@ const RestoreRequested = named('RestoreRequested', {
   eventId: Type.String(),
   resource: exact({ type: Type.String(), id: uuid('The resource.'), name: nullable({}) }),
   to: Target,
-  requestedBy: Type.Object(
+  requestedBy: exact(
     {
       ...{ id: uuid('Who asked for it.'), email: nullable({}), role: Type.String() },
       agents: Type.Optional(Agents),
     },
-    { ...strict, description: 'Check the rights of this person or program in your product.' },
+    'Check the rights of this person or program in your product.',
   ),
-  recordedBy: Type.Object(
+  recordedBy: exact(
     { kind: Type.Enum(['api_key', 'service']), id: uuid('Of the API key.') },
-    { ...strict, description: 'Apply only states that your own key recorded.' },
+    'Apply only states that your own key recorded.',
   ),
   requestedAt: time('When it was asked for.'),
   before: Type.Optional(state("The event's state before the change; absent with `fields`.")),

@@ -11,7 +11,6 @@ import {
   nullable,
   pageOf,
   storedFilters,
-  strict,
   time,
   uuid,
 } from '../http/index.ts';
@@ -72,9 +71,9 @@ const CoveredSource = described('CoveredSource', 'A source that numbered its eve
   gapsDropped: Type.Boolean({ description: 'Whether gaps may be missing from the list.' }),
 });
 
-const CountOrMore = Type.Object(
+const CountOrMore = exact(
   { value: Type.Integer({ minimum: 0 }), relation: Type.Enum(['eq', 'gte']) },
-  { ...strict, description: '`gte`: at least so many; counted to 10,000.' },
+  '`gte`: at least so many; counted to 10,000.',
 );
 
 const Coverage = described(
@@ -104,9 +103,9 @@ const Now = exact({
   earlierAgrees: Type.Boolean({
     description: 'Whether the events that the saved checkpoint covers give the same answer.',
   }),
-  recordedSince: Type.Object(
+  recordedSince: exact(
     { value: Type.Integer({ minimum: 0 }) },
-    { ...strict, description: 'Matches recorded after the saved checkpoint.' },
+    'Matches recorded after the saved checkpoint.',
   ),
   bodiesExpired: Type.Boolean({
     description: 'Whether events of the range have left the plan since.',

@@ -1,7 +1,7 @@
 import { emailLengthMax, panelHome, panelPathMax, panelRoot, scopes } from '@indelible/protocol';
 import { Type } from 'typebox';
 import { makerSchema } from '../access/index.ts';
-import { nullable, pageOf, reason, strict, time, uuid } from '../http/index.ts';
+import { described, exact, named, nullable, pageOf, reason, time, uuid } from '../http/index.ts';
 
 const role = Type.Enum(['admin', 'superadmin'], {
   description: '`admin`: of this tenant. `superadmin`: an operator, who needs a reason.',
@@ -11,108 +11,87 @@ const email = nullable({ format: 'email', maxLength: emailLengthMax });
 const ttlSecondsMax = 900;
 export const ttlSecondsDefault = 300;
 
-export const ViewerLinkInput = Type.Object(
-  {
-    tenantId: uuid('Whose log is opened.'),
-    actor: Type.Object(
-      { id: uuid('Of the person.'), email, role },
-      { ...strict, description: 'Who looks. An operator has an e-mail address.' },
-    ),
-    reason: Type.Optional(
-      reason("Why an operator looks: the tenant sees it, and an admin's is not used"),
-    ),
-    ttlSeconds: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: ttlSecondsMax, default: ttlSecondsDefault }),
-    ),
-    path: Type.Optional(
-      nullable({
-        format: 'panel-path',
-        maxLength: panelPathMax,
-        description: `Which page is opened: a path below \`${panelRoot}\`, percent-encoded.`,
-        examples: [`${panelHome}?action=delete`],
-      }),
-    ),
-  },
-  { ...strict, title: 'ViewerLinkInput' },
-);
+export const ViewerLinkInput = named('ViewerLinkInput', {
+  tenantId: uuid('Whose log is opened.'),
+  actor: exact(
+    { id: uuid('Of the person.'), email, role },
+    'Who looks. An operator has an e-mail address.',
+  ),
+  reason: Type.Optional(
+    reason("Why an operator looks: the tenant sees it, and an admin's is not used"),
+  ),
+  ttlSeconds: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: ttlSecondsMax, default: ttlSecondsDefault }),
+  ),
+  path: Type.Optional(
+    nullable({
+      format: 'panel-path',
+      maxLength: panelPathMax,
+      description: `Which page is opened: a path below \`${panelRoot}\`, percent-encoded.`,
+      examples: [`${panelHome}?action=delete`],
+    }),
+  ),
+});
 
-export const ViewerLink = Type.Object(
-  {
-    url: Type.String({ description: 'Opens the panel, once. It is a secret until then.' }),
-    expiresAt: time('From then on it opens nothing.'),
-  },
-  { ...strict, title: 'ViewerLink', description: 'The link.' },
-);
+export const ViewerLink = described('ViewerLink', 'The link.', {
+  url: Type.String({ description: 'Opens the panel, once. It is a secret until then.' }),
+  expiresAt: time('From then on it opens nothing.'),
+});
 
-export const SignIn = Type.Object(
-  {
-    token: Type.Optional(
-      Type.String({ maxLength: 200, description: "What stands behind a viewer link's `#`." }),
-    ),
-    jwt: Type.Optional(
-      Type.String({ maxLength: 16_384, description: 'A token of the host product.' }),
-    ),
-    tenantId: Type.Optional(
-      nullable({ format: 'uuid', description: "With an operator's `jwt`: whose log." }),
-    ),
-    reason: Type.Optional(reason("With an operator's `jwt`: why")),
-  },
-  { ...strict, title: 'SignIn', description: 'Either `token` or `jwt`.' },
-);
+export const SignIn = described('SignIn', 'Either `token` or `jwt`.', {
+  token: Type.Optional(
+    Type.String({ maxLength: 200, description: "What stands behind a viewer link's `#`." }),
+  ),
+  jwt: Type.Optional(
+    Type.String({ maxLength: 16_384, description: 'A token of the host product.' }),
+  ),
+  tenantId: Type.Optional(
+    nullable({ format: 'uuid', description: "With an operator's `jwt`: whose log." }),
+  ),
+  reason: Type.Optional(reason("With an operator's `jwt`: why")),
+});
 
-const Tenant = Type.Object(
-  {
-    id: uuid('The tenant.'),
-    name: Type.String(),
-    plan: Type.String(),
-    locale: Type.String(),
-    timeZone: Type.String(),
-    restoreUrl: Type.Boolean({ description: 'Whether former states can be restored.' }),
-    closedAt: Type.Optional(time('Since when the tenant has left; only then.')),
-  },
-  strict,
-);
+const Tenant = exact({
+  id: uuid('The tenant.'),
+  name: Type.String(),
+  plan: Type.String(),
+  locale: Type.String(),
+  timeZone: Type.String(),
+  restoreUrl: Type.Boolean({ description: 'Whether former states can be restored.' }),
+  closedAt: Type.Optional(time('Since when the tenant has left; only then.')),
+});
 
-export const Session = Type.Object(
-  {
-    actor: Type.Object({ id: uuid('Who is signed in.'), email, role }, strict),
-    tenant: Tenant,
-    crossTenant: Type.Boolean({ description: 'Whether an operator looks in from outside.' }),
-    reason: nullable({ description: 'What the operator declared; `null` for an admin.' }),
-    openedBy: makerSchema('Which key made the link; `null` for a token.'),
-    scopes: Type.Array(Type.Enum([...scopes])),
-    sensitiveAccess: Type.Union(
-      [
-        Type.Object(
-          { resourceTypes: Type.Array(Type.String()), actions: Type.Array(Type.String()) },
-          strict,
-        ),
-        Type.Null(),
-      ],
-      { description: 'What the page of that name counts; `null`: the catalogue names nothing.' },
-    ),
-    expiresAt: time('When it ends at the latest.'),
-    idleExpiresAt: time('When it ends without use.'),
-    path: nullable({ description: 'Where the viewer link leads; in the answer to signing in.' }),
-  },
-  { ...strict, title: 'Session', description: 'Who is signed in, and to which tenant.' },
-);
+export const Session = described('Session', 'Who is signed in, and to which tenant.', {
+  actor: exact({ id: uuid('Who is signed in.'), email, role }),
+  tenant: Tenant,
+  crossTenant: Type.Boolean({ description: 'Whether an operator looks in from outside.' }),
+  reason: nullable({ description: 'What the operator declared; `null` for an admin.' }),
+  openedBy: makerSchema('Which key made the link; `null` for a token.'),
+  scopes: Type.Array(Type.Enum([...scopes])),
+  sensitiveAccess: Type.Union(
+    [
+      exact({ resourceTypes: Type.Array(Type.String()), actions: Type.Array(Type.String()) }),
+      Type.Null(),
+    ],
+    { description: 'What the page of that name counts; `null`: the catalogue names nothing.' },
+  ),
+  expiresAt: time('When it ends at the latest.'),
+  idleExpiresAt: time('When it ends without use.'),
+  path: nullable({ description: 'Where the viewer link leads; in the answer to signing in.' }),
+});
 
-const OpenSession = Type.Object(
-  {
-    id: Type.String({ pattern: '^sess_[0-7][0-9a-hjkmnp-tv-z]{25}$' }),
-    actor: Type.Object({ id: uuid('Who is signed in.'), email, role }, strict),
-    crossTenant: Type.Boolean({ description: 'Whether it is an operator.' }),
-    reason: nullable({ description: 'What the operator declared; `null` for an admin.' }),
-    signedInBy: Type.Enum(['viewer_link', 'jwt']),
-    openedBy: makerSchema('Which key made the link; `null` for a token.'),
-    isOwn: Type.Boolean({ description: 'Whether it is the session that asks.' }),
-    createdAt: time('When it began.'),
-    idleExpiresAt: time('When it ends without use.'),
-    expiresAt: time('When it ends at the latest.'),
-  },
-  { ...strict, title: 'OpenSession' },
-);
+const OpenSession = named('OpenSession', {
+  id: Type.String({ pattern: '^sess_[0-7][0-9a-hjkmnp-tv-z]{25}$' }),
+  actor: exact({ id: uuid('Who is signed in.'), email, role }),
+  crossTenant: Type.Boolean({ description: 'Whether it is an operator.' }),
+  reason: nullable({ description: 'What the operator declared; `null` for an admin.' }),
+  signedInBy: Type.Enum(['viewer_link', 'jwt']),
+  openedBy: makerSchema('Which key made the link; `null` for a token.'),
+  isOwn: Type.Boolean({ description: 'Whether it is the session that asks.' }),
+  createdAt: time('When it began.'),
+  idleExpiresAt: time('When it ends without use.'),
+  expiresAt: time('When it ends at the latest.'),
+});
 
 export const OpenSessionPage = pageOf(
   'OpenSessionPage',

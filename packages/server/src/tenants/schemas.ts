@@ -1,6 +1,16 @@
 import { locales, type Plans } from '@indelible/protocol';
 import { Type } from 'typebox';
-import { emails, label, nullable, pageOf, strict, time, uuid } from '../http/index.ts';
+import {
+  described,
+  emails,
+  exact,
+  label,
+  nullable,
+  pageOf,
+  strict,
+  time,
+  uuid,
+} from '../http/index.ts';
 import { outboundUrlMax } from '../outbound/index.ts';
 import { digests } from './tenant-settings.ts';
 
@@ -33,7 +43,7 @@ const settings = {
   legalHold: Type.Boolean({ description: 'While true, nothing is hidden or removed by age.' }),
 };
 
-export const TenantParams = Type.Object({ id: uuid('The tenant.') }, strict);
+export const TenantParams = exact({ id: uuid('The tenant.') });
 
 /** The body of PUT: omitted fields keep their value; a new tenant needs name and plan. */
 export const tenantChange = ({ names }: Plans) =>
@@ -53,20 +63,16 @@ const shown = {
   ),
 };
 
-export const Tenant = Type.Object(shown, {
-  ...strict,
-  title: 'Tenant',
-  description: 'The tenant as it is now.',
-});
+export const Tenant = described('Tenant', 'The tenant as it is now.', shown);
 
 const restoreSecret = Type.String({
   pattern: '^whsec_[A-Za-z0-9+/]{43}=$',
   description: 'Signs restore calls (Standard Webhooks); shown this once, when the URL is set.',
 });
 
-export const WrittenTenant = Type.Object(
-  { ...shown, restoreSecret: Type.Optional(restoreSecret) },
-  { ...strict, title: 'WrittenTenant', description: 'The tenant as it is now.' },
-);
+export const WrittenTenant = described('WrittenTenant', 'The tenant as it is now.', {
+  ...shown,
+  restoreSecret: Type.Optional(restoreSecret),
+});
 
 export const TenantPage = pageOf('TenantPage', Tenant, 'One page of tenants, by id.');

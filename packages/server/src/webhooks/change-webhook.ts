@@ -81,7 +81,7 @@ export function changeWebhook(
   who: Who,
 ): Promise<WebhookRow> {
   const { now, sealer, allowPrivate } = deps;
-  return changing(deps, key, (row) => {
+  return changeLocked(deps, key, (row) => {
     const names = headerNames(row);
     const former = { ...row, hasCredential: row.credential !== null, headerNames: names };
     const { settings, credential, headers } = readSettings(former, patch, allowPrivate);
@@ -113,7 +113,7 @@ export function removeWebhook(
 
 /** No effect if it is paused already. Throws `not_found`. */
 export function pauseWebhook(deps: ChangeDeps, key: WebhookKey, who: Who): Promise<WebhookRow> {
-  return changing(deps, key, (row) => {
+  return changeLocked(deps, key, (row) => {
     if (row.status === 'paused') return null;
     return { changed: pausedNow(row, deps.now()), event: pausedEvent(row, who, 'requested') };
   });
@@ -121,7 +121,7 @@ export function pauseWebhook(deps: ChangeDeps, key: WebhookKey, who: Who): Promi
 
 /** Also starts a pending retry at once. Throws `not_found`. */
 export function resumeWebhook(deps: ChangeDeps, key: WebhookKey, who: Who): Promise<WebhookRow> {
-  return changing(deps, key, (row) => {
+  return changeLocked(deps, key, (row) => {
     if (row.status === 'active' && row.attempt === 0) return null;
     return { changed: resumedNow(row, deps.now()), event: resumedEvent(row, who) };
   });
@@ -135,11 +135,12 @@ export async function rotateSecret(
 ): Promise<{ secret: string; previousValidUntilMs: number }> {
   const { now, sealer } = deps;
   const secret = newSecret();
-  const previousValidUntilMs = now() + previousValidMs;
-  await changing(deps, key, (row) => {
+  let previousValidUntilMs = 0;
+  await changeLocked(deps, key, (row) => {
     if (!isSigned(row)) {
       throw new AppError('conflict', `messages of the format ${row.format} are not signed`);
     }
+    previousValidUntilMs = now() + previousValidMs;
     const changed = {
       ...row,
       secret: sealer.seal(secretContext(row.id), secret),
@@ -164,7 +165,7 @@ export async function replayWebhook(
     const visible = await visibility(tx, now());
     return visible ? firstShown(tx, visible) : 0;
   });
-  return changing(deps, key, (row) => {
+  return changeLocked(deps, key, (row) => {
     const changed = replayedFrom(row, Math.max(first, fromSequence), now());
     return changed === row
       ? null
@@ -173,7 +174,7 @@ export async function replayWebhook(
 }
 
 /** Stores what `change` makes of the locked webhook, with its record; null changes nothing. */
-function changing(
+function changeLocked(
   { db, recordOwn }: ChangeDeps,
   key: WebhookKey,
   change: (row: WebhookRow) => { changed: WebhookRow; event: OwnEvent } | null,

@@ -2,6 +2,7 @@ import { messageTypes, webhookFacets, webhookFormats } from '@indelible/protocol
 import { Type } from 'typebox';
 import {
   count,
+  countOrNull,
   described,
   filterSchema,
   idWith,
@@ -70,17 +71,14 @@ export const WebhookChange = Type.Partial(Type.Object(given), {
   description: 'Omitted members keep their value.',
 });
 
-const sequence = (description: string) =>
-  Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 0, description });
-
 const delivery = {
   id: idWith('dlv_'),
   messageId: idWith('msg_', 'Header `webhook-id`, the same at every attempt.'),
   type: Type.Enum([...messageTypes, 'audit.webhook.test']),
   status: Type.Enum(['delivered', 'failed']),
   attempt: Type.Integer({ minimum: 1 }),
-  firstSequence: sequence('Of the first event in it.'),
-  lastSequence: sequence('Of the last event in it.'),
+  firstSequence: countOrNull('Of the first event in it.'),
+  lastSequence: countOrNull('Of the last event in it.'),
   events: count('How many are in it.'),
   at: time('When the attempt began.'),
   durationMs: count('How long it took.'),
