@@ -29,6 +29,16 @@ export async function startProcesses(env: Environment, count: number): Promise<S
     const { config, logger, platformKeyFile, takenOver } = ground;
     const metrics = new AggregatorRegistry<PrometheusContentType>();
     const running = new Set<Worker>();
+    const stopping = new AbortController();
+    const replace = (worker: Worker, reason: object) => {
+      running.delete(worker);
+      const restart = async () => {
+        await sleep(restartMs, undefined, { signal: stopping.signal });
+        logger.error(reason, 'a process has ended, and is replaced');
+        start();
+      };
+      restart().catch((err) => stopping.signal.aborted || replace(worker, { err }));
+    };
     const start = () => {
       const worker = cluster.fork({
         ...env,
@@ -38,14 +48,16 @@ export async function startProcesses(env: Environment, count: number): Promise<S
         PLATFORM_API_KEY: config.platformApiKeys.join(','),
       });
       running.add(worker);
-      worker.once('exit', () => running.delete(worker));
+      const { pid } = worker.process;
+      worker.once('exit', (code, signal) => replace(worker, { pid, code, signal }));
+      // It was not started, or a message did not reach it because it ends: others go on.
+      worker.on('error', (err) => pid === undefined && replace(worker, { err }));
       worker.on('message', (message: FromProcess) => {
         if ('failed' in message) logger.error(message.failed);
         if ('metricsFor' in message) void tellMetrics(worker, message.metricsFor, metrics);
       });
       return worker;
     };
-    const stopping = new AbortController();
     const stop = once(async () => {
       stopping.abort();
       await Promise.all([...running].map(stopped));
@@ -53,11 +65,6 @@ export async function startProcesses(env: Environment, count: number): Promise<S
     });
     cleanup.push(stop);
     const urls = await Promise.all(Array.from({ length: count }, () => ready(start())));
-    cluster.on('exit', async ({ process: { pid } }, code, signal) => {
-      if (stopping.signal.aborted) return;
-      logger.error({ pid, code, signal }, 'a process has ended, and is replaced');
-      await sleep(restartMs, undefined, { signal: stopping.signal }).then(start, () => {});
-    });
     return { url: urls[0] ?? '', dataDir: config.dataDir, platformKeyFile, takenOver, stop };
   });
 }

@@ -1,12 +1,19 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { RunningCli } from '../testing/run-cli.ts';
 import { servedFolder } from '../testing/served-folder.ts';
 
 /* A process of the service is killed, or told to stop while it starts. */
 
-const { folder, dataDir, start, serving } = servedFolder();
+const { folder, dataDir, start, serving, ready } = servedFolder();
+
+/** The processes that this one has started to serve. */
+function pidsBelow({ process }: RunningCli): string[] {
+  const asked = ['-P', String(process.pid), '-f', 'main.ts serve'];
+  return spawnSync('pgrep', asked, { encoding: 'utf8' }).stdout.split('\n').filter(Boolean);
+}
 
 test('several processes share a port: their metrics are summed, one that is killed is replaced, and no acknowledged event is lost', async () => {
   const { cli, url } = await serving('--processes', '2');
@@ -29,12 +36,7 @@ test('several processes share a port: their metrics are summed, one that is kill
   const metrics = await (await fetch(`${url}/metrics`)).text();
   expect(metrics).toMatch(/^indelible_events_total{category="configuration"} 20$/m);
 
-  const pids = () =>
-    spawnSync('pgrep', ['-P', String(cli.process.pid), '-f', 'main.ts serve'], {
-      encoding: 'utf8',
-    })
-      .stdout.split('\n')
-      .filter(Boolean);
+  const pids = () => pidsBelow(cli);
   const before = pids();
   expect(before.length).toBe(2);
   const during = Array.from({ length: 60 }, (_, n) => record(100 + n).catch(() => null));
@@ -51,6 +53,20 @@ test('several processes share a port: their metrics are summed, one that is kill
   expect((await cli.ended()).status).toBe(0);
   expect(pids()).toEqual([]);
   expect(existsSync(join(dataDir, 'postgresql', 'data', 'postmaster.pid'))).toBe(false);
+});
+
+test('while an ended process cannot be replaced the others serve, and it is replaced once it can be', async () => {
+  const node = join(folder, 'node');
+  copyFileSync(process.execPath, node);
+  const { cli, url } = await ready(start(['--processes', '2'], { LOG_LEVEL: 'error' }, node));
+  const before = pidsBelow(cli);
+  rmSync(node);
+  process.kill(Number(before[0]), 'SIGKILL');
+  await expect.poll(() => cli.stderr, { timeout: 10_000 }).toContain('ENOENT');
+  expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  copyFileSync(process.execPath, node);
+  await expect.poll(() => pidsBelow(cli).length, { timeout: 10_000 }).toBe(2);
+  expect(pidsBelow(cli)).not.toEqual(before);
 });
 
 test('a signal during the start, also that of a closed terminal, is obeyed once the start is over, and leaves no database behind', async () => {

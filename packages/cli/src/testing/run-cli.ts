@@ -50,14 +50,22 @@ export class RunningCli {
   stderr = '';
   readonly #closed: Promise<unknown>;
 
-  /** Adds PATH, HOME and Node's cache to the environment. Without input, stdin stays open. */
+  /**
+   * Adds PATH, HOME and Node's cache to the environment. Without input, stdin stays open. `node` is
+   * the program that runs it.
+   */
   constructor(
     args: readonly string[],
-    { env = {}, cwd = '/', input }: CliOptions & { cwd?: string } = {},
+    {
+      env = {},
+      cwd = '/',
+      input,
+      node = process.execPath,
+    }: CliOptions & { cwd?: string; node?: string | undefined } = {},
   ) {
     const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '' } = process.env;
     const own = { PATH, HOME, NODE_COMPILE_CACHE };
-    this.process = spawn(process.execPath, [main, ...args], { env: { ...own, ...env }, cwd });
+    this.process = spawn(node, [main, ...args], { env: { ...own, ...env }, cwd });
     this.process.stdout?.setEncoding('utf8').on('data', (text) => {
       this.stdout += text;
     });

@@ -20,23 +20,27 @@ export function servedFolder() {
   afterAll(() => rmSync(folder, { recursive: true }));
 
   /** It ends with the test at the latest. */
-  function start(args: string[], more: Record<string, string> = {}): RunningCli {
-    const cli = new RunningCli(['serve', ...args], { env: { ...env, ...more }, cwd: folder });
+  function start(args: string[], more: Record<string, string> = {}, node?: string): RunningCli {
+    const options = { env: { ...env, ...more }, cwd: folder, node };
+    const cli = new RunningCli(['serve', ...args], options);
     running.push(cli);
     return cli;
   }
 
   /** A service that is ready, and where. */
   async function serving(...args: string[]) {
-    const cli = start(args);
-    const ready = /http:\/\/127\.0\.0\.1:\d+/;
+    return ready(start(args));
+  }
+
+  async function ready(cli: RunningCli) {
+    const where = /http:\/\/127\.0\.0\.1:\d+/;
     await expect
-      .poll(() => ready.test(cli.stdout) || cli.process.exitCode !== null, { timeout: 60_000 })
+      .poll(() => where.test(cli.stdout) || cli.process.exitCode !== null, { timeout: 60_000 })
       .toBe(true);
-    const [url = ''] = ready.exec(cli.stdout) ?? [];
+    const [url = ''] = where.exec(cli.stdout) ?? [];
     expect(url, cli.stderr).not.toBe('');
     return { cli, url };
   }
 
-  return { folder, dataDir, env, start, serving };
+  return { folder, dataDir, env, start, serving, ready };
 }
