@@ -1,4 +1,12 @@
-import type { TenantTx, WriterTx } from '../postgres/index.ts';
+import {
+  dateOrNull,
+  execute,
+  firstRow,
+  rowsOf,
+  sql,
+  type TenantTx,
+  type WriterTx,
+} from '../postgres/index.ts';
 
 export interface RuleKey {
   tenantId: string;
@@ -25,63 +33,44 @@ export interface RuleRow extends RuleKey {
   updatedAtMs: number;
 }
 
-const columns = `tenant_id AS "tenantId", id, built_in AS "builtIn", settings, version, enabled,
+const columns = sql`tenant_id AS "tenantId", id, built_in AS "builtIn", settings, version, enabled,
   from_sequence AS "fromSequence", muted_until AS "mutedUntilMs", silent_at AS "silentAtMs", untold,
   tell_at AS "tellAtMs", told_at AS "toldAtMs", dropped, created_at AS "createdAtMs", updated_at AS "updatedAtMs"`;
 
 export async function listRules(tx: TenantTx): Promise<RuleRow[]> {
-  const { rows } = await tx.query<RuleRow>({
-    name: 'list-alert-rules',
-    text: `SELECT ${columns} FROM alert_rules WHERE tenant_id = $1 ORDER BY id`,
-    values: [tx.tenantId],
-  });
-  return rows;
+  return rowsOf<RuleRow>(tx)`SELECT ${columns} FROM alert_rules
+    WHERE tenant_id = ${tx.tenantId} ORDER BY id`;
 }
 
 /** All rules of a tenant, whose log's head the caller has locked. */
 export async function rulesToChange(tx: WriterTx, tenantId: string): Promise<RuleRow[]> {
-  const { rows } = await tx.query<RuleRow>({
-    name: 'alert-rules-to-change',
-    text: `SELECT ${columns} FROM alert_rules WHERE tenant_id = $1 ORDER BY id`,
-    values: [tenantId],
-  });
-  return rows;
+  return rowsOf<RuleRow>(tx)`SELECT ${columns} FROM alert_rules
+    WHERE tenant_id = ${tenantId} ORDER BY id`;
 }
-
-const time = (ms: number | null) => (ms === null ? null : new Date(ms));
 
 /** Stores all of it that may change. */
 export async function saveRule(tx: WriterTx, r: RuleRow): Promise<void> {
-  await tx.query({
-    name: 'save-alert-rule',
-    text: `INSERT INTO alert_rules (tenant_id, id, built_in, settings, version, enabled, from_sequence,
-        muted_until, silent_at, untold, tell_at, told_at, created_at, updated_at, dropped)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
-      ON CONFLICT (tenant_id, id) DO UPDATE SET settings = $4, version = $5, enabled = $6,
-        from_sequence = $7, muted_until = $8, silent_at = $9, untold = $10, tell_at = $11,
-        told_at = $12, updated_at = $14, dropped = $15`,
-    values: [
-      ...[r.tenantId, r.id, r.builtIn, r.settings, r.version, r.enabled, r.fromSequence],
-      ...[time(r.mutedUntilMs), time(r.silentAtMs), r.untold, time(r.tellAtMs)],
-      ...[time(r.toldAtMs), time(r.createdAtMs), time(r.updatedAtMs), r.dropped],
-    ],
-  });
+  await execute(tx)`
+    INSERT INTO alert_rules (tenant_id, id, built_in, settings, version, enabled, from_sequence,
+      muted_until, silent_at, untold, tell_at, told_at, created_at, updated_at, dropped)
+    VALUES (${r.tenantId}, ${r.id}, ${r.builtIn}, ${r.settings}, ${r.version}, ${r.enabled},
+      ${r.fromSequence}, ${dateOrNull(r.mutedUntilMs)}, ${dateOrNull(r.silentAtMs)}, ${r.untold},
+      ${dateOrNull(r.tellAtMs)}, ${dateOrNull(r.toldAtMs)}, ${new Date(r.createdAtMs)},
+      ${new Date(r.updatedAtMs)}, ${r.dropped})
+    ON CONFLICT (tenant_id, id) DO UPDATE SET settings = excluded.settings,
+      version = excluded.version, enabled = excluded.enabled,
+      from_sequence = excluded.from_sequence, muted_until = excluded.muted_until,
+      silent_at = excluded.silent_at, untold = excluded.untold, tell_at = excluded.tell_at,
+      told_at = excluded.told_at, updated_at = excluded.updated_at, dropped = excluded.dropped`;
 }
 
 export async function deleteRule(tx: WriterTx, { tenantId, id }: RuleKey): Promise<void> {
-  await tx.query({
-    name: 'delete-alert-rule',
-    text: 'DELETE FROM alert_rules WHERE tenant_id = $1 AND id = $2',
-    values: [tenantId, id],
-  });
+  await execute(tx)`DELETE FROM alert_rules WHERE tenant_id = ${tenantId} AND id = ${id}`;
 }
 
 /** The sequence of the next event of a log whose head is locked. */
 export async function endOfLog(tx: WriterTx, tenantId: string): Promise<number> {
-  const { rows } = await tx.query<{ size: number }>({
-    name: 'end-of-log',
-    text: 'SELECT size FROM log_heads WHERE tenant_id = $1',
-    values: [tenantId],
-  });
-  return rows[0]?.size ?? 0;
+  const row = await firstRow<{ size: number }>(tx)`SELECT size FROM log_heads
+    WHERE tenant_id = ${tenantId}`;
+  return row?.size ?? 0;
 }

@@ -1,7 +1,16 @@
 import type { Scope } from '@indelible/protocol';
 import type pg from 'pg';
 import type { Maker, StoredApiKey } from '../access/index.ts';
-import { firstRow, uuidArray, type WriterTx } from '../postgres/index.ts';
+import {
+  dateOrNull,
+  execute,
+  firstRow,
+  hasRow,
+  rowsOf,
+  sql,
+  uuidArray,
+  type WriterTx,
+} from '../postgres/index.ts';
 
 /** A key as shown, without its hash. */
 export interface ApiKeyRow {
@@ -19,33 +28,25 @@ export interface ApiKeyRow {
   lastUsedAtMs: number | null;
 }
 
-const columns = `id, tenant_id AS "tenantId", name, scopes, created_at AS "createdAtMs",
+const columns = sql`id, tenant_id AS "tenantId", name, scopes, created_at AS "createdAtMs",
   expires_at AS "expiresAtMs", revoked_at AS "revokedAtMs", made_by AS "madeBy",
   allowed_ips AS "allowedIps", last_used_at AS "lastUsedAtMs"`;
 
 /** Finds a key by id, for authentication: the tenant is not known yet. */
 export function findApiKey(pool: pg.Pool): (id: string) => Promise<StoredApiKey | null> {
   return async (id) => {
-    return firstRow<StoredApiKey>(pool, {
-      name: 'find-api-key',
-      text: `SELECT id, tenant_id AS "tenantId", scopes, key_hash AS "keyHash",
-          expires_at AS "expiresAtMs", revoked_at AS "revokedAtMs", made_by AS "madeBy",
-          allowed_ips AS "allowedIps"
-        FROM api_keys WHERE id = $1`,
-      values: [id],
-    });
+    return firstRow<StoredApiKey>(pool)`
+      SELECT id, tenant_id AS "tenantId", scopes, key_hash AS "keyHash",
+        expires_at AS "expiresAtMs", revoked_at AS "revokedAtMs", made_by AS "madeBy",
+        allowed_ips AS "allowedIps" FROM api_keys WHERE id = ${id}`;
   };
 }
 
 /** Writes down that a key was used. */
 export function noteApiKeyUse(pool: pg.Pool): (id: string, nowMs: number) => Promise<void> {
   return async (id, nowMs) => {
-    await pool.query({
-      name: 'note-api-key-use',
-      text: `UPDATE api_keys SET last_used_at = $2
-        WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)`,
-      values: [id, new Date(nowMs)],
-    });
+    await execute(pool)`UPDATE api_keys SET last_used_at = ${new Date(nowMs)}
+      WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at < ${new Date(nowMs)})`;
   };
 }
 
@@ -55,27 +56,20 @@ export async function invalidKeyIds(
   ids: readonly string[],
   nowMs: number,
 ): Promise<Set<string>> {
-  const { rows } = await tx.query<{ id: string }>({
-    name: 'invalid-key-ids',
-    text: `SELECT wanted.id FROM unnest($1::uuid[]) AS wanted (id)
-      LEFT JOIN api_keys AS known ON known.id = wanted.id
-      WHERE known.id IS NULL OR known.revoked_at IS NOT NULL OR known.expires_at <= $2`,
-    values: [uuidArray(ids), new Date(nowMs)],
-  });
+  const rows = await rowsOf<{ id: string }>(tx)`
+    SELECT wanted.id FROM unnest(${uuidArray(ids)}::uuid[]) AS wanted (id)
+    LEFT JOIN api_keys AS known ON known.id = wanted.id
+    WHERE known.id IS NULL OR known.revoked_at IS NOT NULL OR known.expires_at <= ${new Date(nowMs)}`;
   return new Set(rows.map((row) => row.id));
 }
 
 export async function insertApiKey(tx: WriterTx, key: ApiKeyRow, keyHash: Uint8Array) {
-  await tx.query({
-    name: 'insert-api-key',
-    text: `INSERT INTO api_keys (id, tenant_id, name, scopes, key_hash, created_at, expires_at,
-        made_by, allowed_ips)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-    values: [
-      ...[key.id, key.tenantId, key.name, key.scopes, keyHash, new Date(key.createdAtMs)],
-      ...[key.expiresAtMs === null ? null : new Date(key.expiresAtMs), key.madeBy, key.allowedIps],
-    ],
-  });
+  await execute(tx)`
+    INSERT INTO api_keys (id, tenant_id, name, scopes, key_hash, created_at, expires_at, made_by,
+      allowed_ips)
+    VALUES (${key.id}, ${key.tenantId}, ${key.name}, ${key.scopes}, ${keyHash},
+      ${new Date(key.createdAtMs)}, ${dateOrNull(key.expiresAtMs)},
+      ${key.madeBy}, ${key.allowedIps})`;
 }
 
 /** The owner's keys by id (by age), from this one on, also revoked and expired ones. */
@@ -86,14 +80,9 @@ export async function listApiKeys(
   count: number,
 ): Promise<ApiKeyRow[]> {
   // Two statements: `= NULL` finds nothing, and IS NOT DISTINCT FROM cannot use the index.
-  const { rows } = await tx.query<ApiKeyRow>({
-    name: owner === null ? 'list-platform-api-keys' : 'list-tenant-api-keys',
-    text: `SELECT ${columns} FROM api_keys
-      WHERE id >= $1 AND tenant_id ${owner === null ? 'IS NULL AND $3::uuid IS NULL' : '= $3'}
-      ORDER BY id LIMIT $2`,
-    values: [from, count, owner],
-  });
-  return rows;
+  const isOwner = owner === null ? sql`IS NULL` : sql`= ${owner}`;
+  return rowsOf<ApiKeyRow>(tx)`SELECT ${columns} FROM api_keys
+    WHERE id >= ${from} AND tenant_id ${isOwner} ORDER BY id LIMIT ${count}`;
 }
 
 /** Revokes a key of this owner and returns it; null if no such key is valid. */
@@ -103,12 +92,9 @@ export async function revokeApiKey(
   owner: string | null,
   nowMs: number,
 ): Promise<ApiKeyRow | null> {
-  return firstRow<ApiKeyRow>(tx, {
-    name: 'revoke-api-key',
-    text: `UPDATE api_keys SET revoked_at = $3
-      WHERE id = $1 AND tenant_id IS NOT DISTINCT FROM $2 AND revoked_at IS NULL RETURNING ${columns}`,
-    values: [id, owner, new Date(nowMs)],
-  });
+  return firstRow<ApiKeyRow>(tx)`UPDATE api_keys SET revoked_at = ${new Date(nowMs)}
+    WHERE id = ${id} AND tenant_id IS NOT DISTINCT FROM ${owner} AND revoked_at IS NULL
+    RETURNING ${columns}`;
 }
 
 /** Whether this owner has, or had, this key. */
@@ -117,10 +103,6 @@ export async function apiKeyExists(
   id: string,
   owner: string | null,
 ): Promise<boolean> {
-  const { rowCount } = await tx.query({
-    name: 'api-key-exists',
-    text: 'SELECT FROM api_keys WHERE id = $1 AND tenant_id IS NOT DISTINCT FROM $2',
-    values: [id, owner],
-  });
-  return rowCount === 1;
+  return hasRow(tx)`SELECT FROM api_keys
+    WHERE id = ${id} AND tenant_id IS NOT DISTINCT FROM ${owner}`;
 }

@@ -15,13 +15,13 @@ export interface ColdState {
 }
 
 export async function coldState(tx: WriterTx, tenantId: string): Promise<ColdState | null> {
-  return firstRow<ColdState>(tx, {
-    text: `SELECT h.size, coalesce(w.size, 0) AS indexed, t.cold_before AS "coldBefore",
-       coalesce((SELECT max(last_sequence) + 1 FROM cold_parts WHERE tenant_id = $1), 0) AS verified
-     FROM log_heads h JOIN tenants t ON t.id = h.tenant_id LEFT JOIN word_heads w ON w.tenant_id = h.tenant_id
-     WHERE h.tenant_id = $1`,
-    values: [tenantId],
-  });
+  return firstRow<ColdState>(tx)`
+    SELECT h.size, coalesce(w.size, 0) AS indexed, t.cold_before AS "coldBefore",
+      coalesce((SELECT max(last_sequence) + 1 FROM cold_parts WHERE tenant_id = ${tenantId}), 0)
+        AS verified
+    FROM log_heads h JOIN tenants t ON t.id = h.tenant_id
+      LEFT JOIN word_heads w ON w.tenant_id = h.tenant_id
+    WHERE h.tenant_id = ${tenantId}`;
 }
 
 /** The archived part that begins at this sequence, or null. */
@@ -30,10 +30,8 @@ export async function partAt(
   tenantId: string,
   first: number,
 ): Promise<{ stem: string } | null> {
-  return firstRow<{ stem: string }>(tx, {
-    text: 'SELECT stem FROM archive_segments WHERE tenant_id = $1 AND first_sequence = $2',
-    values: [tenantId, first],
-  });
+  return firstRow<{ stem: string }>(tx)`SELECT stem FROM archive_segments
+    WHERE tenant_id = ${tenantId} AND first_sequence = ${first}`;
 }
 
 /** The files that readers use of a part, as JSON; null if it is not read. */

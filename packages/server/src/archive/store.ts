@@ -51,11 +51,9 @@ export async function lastPart(
   tx: WriterTx,
   tenantId: string,
 ): Promise<{ last: number; root: Buffer } | null> {
-  return firstRow<{ last: number; root: Buffer }>(tx, {
-    text: `SELECT last_sequence AS last, root FROM archive_segments WHERE tenant_id = $1
-     ORDER BY first_sequence DESC LIMIT 1`,
-    values: [tenantId],
-  });
+  return firstRow<{ last: number; root: Buffer }>(tx)`
+    SELECT last_sequence AS last, root FROM archive_segments WHERE tenant_id = ${tenantId}
+    ORDER BY first_sequence DESC LIMIT 1`;
 }
 
 export interface PartRow {

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { sql } from '../postgres/index.ts';
 
 /*
  * Claiming leased rows of any tenant: candidates first, without a lock, then each by its key, if it
@@ -16,10 +17,7 @@ export async function firstClaimed<Due extends pg.QueryResultRow, Row extends pg
   due: Promise<pg.QueryResult<Due>>,
   claim: (due: Due) => pg.QueryConfig,
 ): Promise<Row | null> {
-  const halted = session.query<{ halted: string | null }>({
-    name: 'is-halted',
-    text: 'SELECT halted FROM log_rounds',
-  });
+  const halted = session.query<{ halted: string | null }>(sql`SELECT halted FROM log_rounds`);
   const [candidates, rounds] = await Promise.all([due, halted]);
   if (rounds.rows[0]?.halted != null) return null;
   for (const candidate of candidates.rows) {

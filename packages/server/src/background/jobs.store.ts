@@ -1,4 +1,4 @@
-import type { WriterTx } from '../postgres/index.ts';
+import { execute, hasRow, sql, type WriterTx } from '../postgres/index.ts';
 import type { Leased } from './leased-worker.ts';
 
 /* Statements of the queue: they span tenants; each except the claim is its own transaction. */
@@ -35,21 +35,14 @@ export async function insertJob(
   priority: number,
   nowMs: number,
 ): Promise<void> {
-  await tx.query({
-    name: 'insert-job',
-    text: `INSERT INTO jobs (tenant_id, queue, id, data, priority, due_at)
-      VALUES ($1, $2, $3, $4, $5, $6)`,
-    values: [tenantId, queue, id, JSON.stringify(data), priority, new Date(nowMs)],
-  });
+  await execute(tx)`INSERT INTO jobs (tenant_id, queue, id, data, priority, due_at)
+    VALUES (${tenantId}, ${queue}, ${id}, ${JSON.stringify(data)}, ${priority}, ${new Date(nowMs)})`;
 }
 
 /** Deletes an unfinished job; its process notices at `renewLease`. */
 export async function deleteJob(tx: Alone, { tenantId, queue, id }: JobKey): Promise<void> {
-  await tx.query({
-    name: 'delete-job',
-    text: 'DELETE FROM jobs WHERE tenant_id = $1 AND queue = $2 AND id = $3',
-    values: [tenantId, queue, id],
-  });
+  await execute(tx)`DELETE FROM jobs
+    WHERE tenant_id = ${tenantId} AND queue = ${queue} AND id = ${id}`;
 }
 
 /**
@@ -66,41 +59,30 @@ export async function claimJob(
   // All processes claim one after the other: two concurrent claims would not count each other, and
   // exceed `perTenant`.
   const locked = tx.query(`SELECT pg_advisory_xact_lock(hashtext('indelible.jobs'))`);
-  const claimed = tx.query<ClaimedJob>({
-    name: 'claim-job',
-    text: `WITH open AS (SELECT * FROM unnest($1::text[], $2::int[], $3::bool[])
-          AS q (queue, per_tenant, records)),
-      due AS MATERIALIZED (SELECT tenant_id AS t, j.queue AS q, id AS i FROM jobs j JOIN open USING (queue)
-        WHERE due_at <= $5
-          AND (NOT records OR (SELECT halted IS NULL FROM log_rounds))
-          AND (SELECT count(*) FROM jobs o WHERE o.queue = j.queue AND o.tenant_id = j.tenant_id
-            AND o.lease IS NOT NULL AND o.due_at > $5) < per_tenant
-        ORDER BY priority DESC, due_at, id LIMIT 1 FOR UPDATE OF j SKIP LOCKED)
-      UPDATE jobs SET lease = $4, due_at = $6, attempts = attempts + 1 FROM due
-      WHERE tenant_id = t AND queue = q AND id = i
-      RETURNING tenant_id AS "tenantId", queue, id, data, attempts, lease`,
-    values: [
-      queues.map(({ name }) => name),
-      queues.map(({ perTenant }) => perTenant),
-      queues.map(({ records }) => records),
-      ...[lease, new Date(nowMs), new Date(untilMs)],
-    ],
-  });
+  const claimed = tx.query<ClaimedJob>(sql`
+    WITH open AS (SELECT * FROM unnest(${queues.map(({ name }) => name)}::text[],
+        ${queues.map(({ perTenant }) => perTenant)}::int[],
+        ${queues.map(({ records }) => records)}::bool[]) AS q (queue, per_tenant, records)),
+    due AS MATERIALIZED (SELECT tenant_id AS t, j.queue AS q, id AS i
+      FROM jobs j JOIN open USING (queue)
+      WHERE due_at <= ${new Date(nowMs)}
+        AND (NOT records OR (SELECT halted IS NULL FROM log_rounds))
+        AND (SELECT count(*) FROM jobs o WHERE o.queue = j.queue AND o.tenant_id = j.tenant_id
+          AND o.lease IS NOT NULL AND o.due_at > ${new Date(nowMs)}) < per_tenant
+      ORDER BY priority DESC, due_at, id LIMIT 1 FOR UPDATE OF j SKIP LOCKED)
+    UPDATE jobs SET lease = ${lease}, due_at = ${new Date(untilMs)}, attempts = attempts + 1
+    FROM due WHERE tenant_id = t AND queue = q AND id = i
+    RETURNING tenant_id AS "tenantId", queue, id, data, attempts, lease`);
   const [, { rows }] = await Promise.all([locked, claimed]);
   return rows[0] ?? null;
 }
 
-const ofLease = 'WHERE tenant_id = $1 AND queue = $2 AND id = $3 AND lease = $4';
-const leaseOf = ({ tenantId, queue, id, lease }: ClaimedJob) => [tenantId, queue, id, lease];
+const leased = ({ tenantId, queue, id, lease }: ClaimedJob) =>
+  sql`tenant_id = ${tenantId} AND queue = ${queue} AND id = ${id} AND lease = ${lease}`;
 
 /** False if the lease is lost: the job was deleted, or another process has it. */
 export async function renewLease(tx: Alone, job: ClaimedJob, untilMs: number): Promise<boolean> {
-  const { rowCount } = await tx.query({
-    name: 'renew-lease',
-    text: `UPDATE jobs SET due_at = $5 ${ofLease}`,
-    values: [...leaseOf(job), new Date(untilMs)],
-  });
-  return rowCount === 1;
+  return hasRow(tx)`UPDATE jobs SET due_at = ${new Date(untilMs)} WHERE ${leased(job)}`;
 }
 
 /** Ends the lease; the job is due at `dueAtMs`, with this number of attempts. */
@@ -110,13 +92,10 @@ export async function releaseJob(
   attempts: number,
   dueAtMs: number,
 ): Promise<void> {
-  await tx.query({
-    name: 'release-job',
-    text: `UPDATE jobs SET lease = NULL, attempts = $5, due_at = $6 ${ofLease}`,
-    values: [...leaseOf(job), attempts, new Date(dueAtMs)],
-  });
+  await execute(tx)`UPDATE jobs
+    SET lease = NULL, attempts = ${attempts}, due_at = ${new Date(dueAtMs)} WHERE ${leased(job)}`;
 }
 
 export async function endJob(tx: Alone, job: ClaimedJob): Promise<void> {
-  await tx.query({ name: 'end-job', text: `DELETE FROM jobs ${ofLease}`, values: leaseOf(job) });
+  await execute(tx)`DELETE FROM jobs WHERE ${leased(job)}`;
 }

@@ -7,7 +7,15 @@ import {
   folded,
   type JsonValue,
 } from '@indelible/protocol';
-import { textArray, uuidArray, type WriterTx } from '../postgres/index.ts';
+import {
+  execute,
+  firstRow,
+  raw,
+  rowsOf,
+  textArray,
+  uuidArray,
+  type WriterTx,
+} from '../postgres/index.ts';
 import type { Owner } from '../retention/index.ts';
 
 /* Data about a person outside the events. Statements of the owner role. */
@@ -153,9 +161,8 @@ async function replaceInFilters(
   );
   for (const { id, filters } of rows) {
     const without = canonicalize(withoutAddresses(JSON.parse(filters), person.addresses, ids));
-    await tx.query(`UPDATE ${table} SET filters = $3 WHERE tenant_id = $1 AND id = $2`, [
-      ...[person.tenantId, id, without],
-    ]);
+    await execute(tx)`UPDATE ${raw(table)} SET filters = ${without}
+      WHERE tenant_id = ${person.tenantId} AND id = ${id}`;
   }
 }
 
@@ -182,9 +189,8 @@ async function replaceInRules(tx: WriterTx, person: Person, ids: readonly string
       }),
       notify: emails.length > 0 ? { ...notify, emails } : notify,
     };
-    await tx.query('UPDATE alert_rules SET settings = $3 WHERE tenant_id = $1 AND id = $2', [
-      ...[person.tenantId, id, JSON.stringify(without)],
-    ]);
+    await execute(tx)`UPDATE alert_rules SET settings = ${JSON.stringify(without)}
+      WHERE tenant_id = ${person.tenantId} AND id = ${id}`;
   }
 }
 
@@ -232,11 +238,10 @@ export async function notifiesAny(owner: Owner, person: Person): Promise<boolean
 
 /** Whether a restore call of an event's states is still to be sent. */
 export async function isRestoring(owner: Owner, tenantId: string): Promise<boolean> {
-  const { rows } = await owner.query<{ pending: boolean }>(
-    'SELECT EXISTS (SELECT 1 FROM restores WHERE tenant_id = $1 AND body IS NOT NULL) AS pending',
-    [tenantId],
-  );
-  return rows[0]?.pending === true;
+  const row = await firstRow<{ pending: boolean }>(owner)`
+    SELECT EXISTS (SELECT 1 FROM restores WHERE tenant_id = ${tenantId}
+      AND body IS NOT NULL) AS pending`;
+  return row?.pending === true;
 }
 
 /** An export's file, by the parts of its object name. */
@@ -248,12 +253,9 @@ export interface ExportFile {
 
 /** Exports with a file, finished or in progress. */
 export async function countFiles(owner: Owner, tenantId: string): Promise<number> {
-  const { rows } = await owner.query<{ count: number }>(
-    `SELECT count(*) AS count FROM exports
-     WHERE tenant_id = $1 AND stored AND status IN ('running', 'ready')`,
-    [tenantId],
-  );
-  return rows[0]?.count ?? 0;
+  const row = await firstRow<{ count: number }>(owner)`SELECT count(*) AS count FROM exports
+    WHERE tenant_id = ${tenantId} AND stored AND status IN ('running', 'ready')`;
+  return row?.count ?? 0;
 }
 
 /**
@@ -266,26 +268,19 @@ export async function expireFiles(
   atMs: number,
 ): Promise<ExportFile[]> {
   const at = new Date(atMs);
-  await tx.query(
-    `UPDATE exports SET status = 'failed', failure = 'interrupted', finished_at = $2
-     WHERE tenant_id = $1 AND mode = 'job' AND status = 'running'`,
-    [tenantId, at],
-  );
-  const { rows } = await tx.query<ExportFile>(
-    `UPDATE exports SET status = CASE WHEN status = 'ready' THEN 'expired' ELSE status END,
-       expires_at = least(expires_at, $2)
-     WHERE tenant_id = $1 AND stored RETURNING tenant_id AS "tenantId", id, format`,
-    [tenantId, at],
-  );
-  return rows;
+  await execute(tx)`UPDATE exports
+    SET status = 'failed', failure = 'interrupted', finished_at = ${at}
+    WHERE tenant_id = ${tenantId} AND mode = 'job' AND status = 'running'`;
+  return rowsOf<ExportFile>(tx)`
+    UPDATE exports SET status = CASE WHEN status = 'ready' THEN 'expired' ELSE status END,
+      expires_at = least(expires_at, ${at})
+    WHERE tenant_id = ${tenantId} AND stored RETURNING tenant_id AS "tenantId", id, format`;
 }
 
 /**
  * Stores that the object is gone. One that a worker writes later is removed as a failed export's.
  */
 export async function fileRemoved(tx: WriterTx, { tenantId, id }: ExportFile): Promise<void> {
-  await tx.query(
-    `UPDATE exports SET stored = false WHERE tenant_id = $1 AND id = $2 AND status = 'expired'`,
-    [tenantId, id],
-  );
+  await execute(tx)`UPDATE exports SET stored = false
+    WHERE tenant_id = ${tenantId} AND id = ${id} AND status = 'expired'`;
 }

@@ -1,5 +1,5 @@
 import { lateClass, nilUuid } from '@indelible/protocol';
-import type { WriterTx } from '../postgres/index.ts';
+import { execute, raw, rowsOf, type WriterTx } from '../postgres/index.ts';
 import type { Owner } from '../retention/index.ts';
 import { removeAllWords } from '../words/index.ts';
 import type { BundleFacts } from './erasure-event.ts';
@@ -35,25 +35,19 @@ export interface Offboarding {
 type Row = Omit<Offboarding, 'bundle' | 'counts'> & { bundle: string; counts: string };
 
 export async function readOffboarding(owner: Owner, tenantId: string): Promise<Offboarding | null> {
-  const { rows } = await owner.query<Row>(
-    `SELECT tenant_id AS "tenantId", size, record, reason, bundle, counts, closed_at AS "closedAtMs",
-       finished_at AS "finishedAtMs" FROM offboardings WHERE tenant_id = $1`,
-    [tenantId],
-  );
+  const rows = await rowsOf<Row>(owner)`
+    SELECT tenant_id AS "tenantId", size, record, reason, bundle, counts, closed_at AS "closedAtMs",
+      finished_at AS "finishedAtMs" FROM offboardings WHERE tenant_id = ${tenantId}`;
   const [row] = rows;
   return row ? { ...row, bundle: JSON.parse(row.bundle), counts: JSON.parse(row.counts) } : null;
 }
 
 export async function insertOffboarding(tx: WriterTx, offboarding: Offboarding): Promise<void> {
   const { tenantId, size, record, reason, bundle, counts, closedAtMs } = offboarding;
-  await tx.query(
-    `INSERT INTO offboardings (tenant_id, size, record, reason, bundle, counts, closed_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-    [
-      ...[tenantId, size, record, reason, JSON.stringify(bundle), JSON.stringify(counts)],
-      new Date(closedAtMs),
-    ],
-  );
+  await execute(tx)`
+    INSERT INTO offboardings (tenant_id, size, record, reason, bundle, counts, closed_at)
+    VALUES (${tenantId}, ${size}, ${record}, ${reason}, ${JSON.stringify(bundle)},
+      ${JSON.stringify(counts)}, ${new Date(closedAtMs)})`;
 }
 
 export async function finishOffboarding(
@@ -61,18 +55,14 @@ export async function finishOffboarding(
   tenantId: string,
   atMs: number,
 ): Promise<void> {
-  await tx.query('UPDATE offboardings SET finished_at = $2 WHERE tenant_id = $1', [
-    tenantId,
-    new Date(atMs),
-  ]);
+  await execute(tx)`UPDATE offboardings SET finished_at = ${new Date(atMs)}
+    WHERE tenant_id = ${tenantId}`;
 }
 
 /** From now on the log accepts only the service's own records. The head is locked. */
 export async function closeLog(tx: WriterTx, tenantId: string, atMs: number): Promise<void> {
-  await tx.query('UPDATE log_heads SET closed_at = $2 WHERE tenant_id = $1', [
-    tenantId,
-    new Date(atMs),
-  ]);
+  await execute(tx)`UPDATE log_heads SET closed_at = ${new Date(atMs)}
+    WHERE tenant_id = ${tenantId}`;
 }
 
 /**
@@ -83,14 +73,13 @@ export async function eventFacts(
   tenantId: string,
   from: number,
 ): Promise<{ count: number; newest: string | null; since: number }> {
-  const { rows } = await tx.query<{ count: number; newest: string | null; since: number }>(
-    `SELECT count(*) FILTER (WHERE retention_class = ${lateClass}
-         OR id >= coalesce((SELECT cold_before FROM tenants WHERE id = $1), '${nilUuid}')) AS count,
-       max(id::text)::uuid AS newest,
-       count(*) FILTER (WHERE sequence >= $2 AND recorded_by_kind <> 'service') AS since
-     FROM audit_events WHERE tenant_id = $1`,
-    [tenantId, from],
-  );
+  const rows = await rowsOf<{ count: number; newest: string | null; since: number }>(tx)`
+    SELECT count(*) FILTER (WHERE retention_class = ${lateClass}
+        OR id >= coalesce((SELECT cold_before FROM tenants WHERE id = ${tenantId}),
+          ${nilUuid})) AS count,
+      max(id::text)::uuid AS newest,
+      count(*) FILTER (WHERE sequence >= ${from} AND recorded_by_kind <> 'service') AS since
+    FROM audit_events WHERE tenant_id = ${tenantId}`;
   return rows[0] ?? { count: 0, newest: null, since: 0 };
 }
 
@@ -109,45 +98,38 @@ export async function removeBelongings(
   tenantId: string,
   atMs: number,
 ): Promise<Omit<RemovedCounts, 'events'>> {
-  await tx.query(
-    `UPDATE tenants SET notify_emails = '{}', restore_url = NULL, restore_secret = NULL WHERE id = $1`,
-    [tenantId],
-  );
+  await execute(tx)`UPDATE tenants
+    SET notify_emails = '{}', restore_url = NULL, restore_secret = NULL WHERE id = ${tenantId}`;
   for (const table of ['former_emails', 'sources', 'views', 'alert_cursors', 'alert_rules']) {
-    await tx.query(`DELETE FROM ${table} WHERE tenant_id = $1`, [tenantId]);
+    await execute(tx)`DELETE FROM ${raw(table)} WHERE tenant_id = ${tenantId}`;
   }
   const counts: [string, number][] = [];
   for (const [name, table] of Object.entries(tablesOfTenant)) {
-    const { rowCount } = await tx.query(`DELETE FROM ${table} WHERE tenant_id = $1`, [tenantId]);
-    counts.push([name, rowCount ?? 0]);
+    const count = await execute(tx)`DELETE FROM ${raw(table)} WHERE tenant_id = ${tenantId}`;
+    counts.push([name, count]);
   }
-  await tx.query('DELETE FROM jobs WHERE tenant_id = $1', [tenantId]);
+  await execute(tx)`DELETE FROM jobs WHERE tenant_id = ${tenantId}`;
   // Their rows are deleted after their files.
-  const { rowCount: exports } = await tx.query(
-    `UPDATE exports SET status = CASE WHEN finished_at IS NULL THEN 'cancelled' ELSE status END,
-       finished_at = coalesce(finished_at, $2) WHERE tenant_id = $1`,
-    [tenantId, new Date(atMs)],
-  );
-  return { ...Object.fromEntries(counts), exports: exports ?? 0 } as Omit<RemovedCounts, 'events'>;
+  const exports = await execute(tx)`
+    UPDATE exports SET status = CASE WHEN finished_at IS NULL THEN 'cancelled' ELSE status END,
+    finished_at = coalesce(finished_at, ${new Date(atMs)}) WHERE tenant_id = ${tenantId}`;
+  return { ...Object.fromEntries(counts), exports } as Omit<RemovedCounts, 'events'>;
 }
 
 const batchRows = 5_000;
 
 /** Removes a batch of the tenant's events below `size`; returns how many. */
 export async function removeEvents(tx: WriterTx, tenantId: string, size: number): Promise<number> {
-  const { rowCount } = await tx.query(
-    `DELETE FROM audit_events e USING
-       (SELECT retention_class, id FROM audit_events WHERE tenant_id = $1 AND sequence < $2
-        LIMIT ${batchRows}) b
-     WHERE e.tenant_id = $1 AND e.retention_class = b.retention_class AND e.id = b.id`,
-    [tenantId, size],
-  );
-  return rowCount ?? 0;
+  return execute(tx)`DELETE FROM audit_events e USING
+      (SELECT retention_class, id FROM audit_events WHERE tenant_id = ${tenantId}
+        AND sequence < ${size}
+       LIMIT ${batchRows}) b
+    WHERE e.tenant_id = ${tenantId} AND e.retention_class = b.retention_class AND e.id = b.id`;
 }
 
 /** The remaining rows of exports and erasures, and the words of the removed events. */
 export async function removeRest(tx: WriterTx, tenantId: string): Promise<void> {
   await removeAllWords(tx, tenantId);
-  await tx.query('DELETE FROM exports WHERE tenant_id = $1', [tenantId]);
-  await tx.query('DELETE FROM erasures WHERE tenant_id = $1', [tenantId]);
+  await execute(tx)`DELETE FROM exports WHERE tenant_id = ${tenantId}`;
+  await execute(tx)`DELETE FROM erasures WHERE tenant_id = ${tenantId}`;
 }

@@ -1,4 +1,4 @@
-import { firstRow, uuidArray, type WriterTx } from '../postgres/index.ts';
+import { firstRow, rowsOf, uuidArray, type WriterTx } from '../postgres/index.ts';
 
 /* Statements of the owner role: no serving role may run them. */
 
@@ -9,11 +9,9 @@ export async function classAndMark(
   owner: Owner,
   tenantId: string,
 ): Promise<{ retentionClass: number; coldBefore: string | null } | null> {
-  return firstRow<{ retentionClass: number; coldBefore: string | null }>(owner, {
-    text: `SELECT retention_class AS "retentionClass", cold_before AS "coldBefore"
-     FROM tenants JOIN log_heads ON tenant_id = id WHERE id = $1`,
-    values: [tenantId],
-  });
+  return firstRow<{ retentionClass: number; coldBefore: string | null }>(owner)`
+    SELECT retention_class AS "retentionClass", cold_before AS "coldBefore" FROM tenants
+    JOIN log_heads ON tenant_id = id WHERE id = ${tenantId}`;
 }
 
 /** Those of these ids that have a row. */
@@ -22,9 +20,7 @@ export async function storedOf(
   tenantId: string,
   uuids: readonly string[],
 ): Promise<Set<string>> {
-  const { rows } = await owner.query<{ id: string }>(
-    'SELECT id FROM audit_events WHERE tenant_id = $1 AND id = ANY ($2::uuid[])',
-    [tenantId, uuidArray(uuids)],
-  );
+  const rows = await rowsOf<{ id: string }>(owner)`SELECT id FROM audit_events
+    WHERE tenant_id = ${tenantId} AND id = ANY (${uuidArray(uuids)}::uuid[])`;
   return new Set(rows.map(({ id }) => id));
 }

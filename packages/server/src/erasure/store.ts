@@ -5,6 +5,7 @@ import {
   firstRow,
   int2Array,
   jsonArray,
+  raw,
   textArray,
   uuidArray,
   type WriterTx,
@@ -257,11 +258,9 @@ export async function findEvent(
   tenantId: string,
   uuid: string,
 ): Promise<StoredEvent | null> {
-  return firstRow<StoredEvent>(owner, {
-    text: `SELECT ${storedColumns}, before, after FROM audit_events WHERE tenant_id = $1
-       AND retention_class = ANY (ARRAY(SELECT class FROM plans)) AND id = $2`,
-    values: [tenantId, uuid],
-  });
+  return firstRow<StoredEvent>(owner)`
+    SELECT ${raw(storedColumns)}, before, after FROM audit_events WHERE tenant_id = ${tenantId}
+      AND retention_class = ANY (ARRAY(SELECT class FROM plans)) AND id = ${uuid}`;
 }
 
 /** Whether detached partitions exist, whose events cannot be reached. */

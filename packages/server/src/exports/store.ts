@@ -1,5 +1,13 @@
 import type { Requester } from '../access/index.ts';
-import { firstRow, type TenantTx, type WriterTx } from '../postgres/index.ts';
+import {
+  execute,
+  firstRow,
+  hasRow,
+  rowsOf,
+  sql,
+  type TenantTx,
+  type WriterTx,
+} from '../postgres/index.ts';
 import type { ExportUsage } from './quota.ts';
 
 export type ExportStatus = 'queued' | 'running' | 'ready' | 'failed' | 'expired' | 'cancelled';
@@ -46,7 +54,7 @@ export interface ExportRow extends ExportRequest {
 export type ExportKey = Pick<ExportRow, 'tenantId' | 'id'>;
 export type ExportAttempt = ExportKey & Pick<ExportRow, 'attempt'>;
 
-const columns = `tenant_id AS "tenantId", id, mode, status, format, columns, filters,
+const columns = sql`tenant_id AS "tenantId", id, mode, status, format, columns, filters,
   before_sequence AS "beforeSequence", oldest_id AS "oldestId", created_at AS "createdAtMs",
   requested_by_id AS "requestedById", requested_by_email AS "requestedByEmail",
   requested_by_role AS "requestedByRole", agents, access_reason AS "accessReason",
@@ -58,21 +66,15 @@ const columns = `tenant_id AS "tenantId", id, mode, status, format, columns, fil
  * sequence becomes the bound, and is returned with the row.
  */
 export async function insertExport(tx: WriterTx, e: ExportRequest): Promise<ExportRow> {
-  const { rows } = await tx.query<ExportRow>({
-    name: 'insert-export',
-    text: `INSERT INTO exports (tenant_id, id, mode, status, format, columns, filters, oldest_id, rows_total,
-        created_at, requested_by_id, requested_by_email, requested_by_role, access_reason, mail_to,
-        agents, before_sequence)
-      SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, size - 1
-        FROM log_heads WHERE tenant_id = $1
-      RETURNING ${columns}`,
-    values: [
-      ...[e.tenantId, e.id, e.mode, e.mode === 'job' ? 'queued' : 'running', e.format, e.columns],
-      ...[e.filters, e.oldestId, e.rowsTotal, new Date(e.createdAtMs)],
-      ...[e.requestedById, e.requestedByEmail, e.requestedByRole, e.accessReason],
-      ...[e.mailTo, JSON.stringify(e.agents)],
-    ],
-  });
+  const rows = await rowsOf<ExportRow>(tx)`
+    INSERT INTO exports (tenant_id, id, mode, status, format, columns, filters, oldest_id,
+      rows_total, created_at, requested_by_id, requested_by_email, requested_by_role, access_reason,
+      mail_to, agents, before_sequence)
+    SELECT ${e.tenantId}, ${e.id}, ${e.mode}, ${e.mode === 'job' ? 'queued' : 'running'},
+      ${e.format}, ${e.columns}, ${e.filters}, ${e.oldestId}, ${e.rowsTotal},
+      ${new Date(e.createdAtMs)}, ${e.requestedById}, ${e.requestedByEmail}, ${e.requestedByRole},
+      ${e.accessReason}, ${e.mailTo}, ${JSON.stringify(e.agents)}, size - 1 FROM log_heads
+    WHERE tenant_id = ${e.tenantId} RETURNING ${columns}`;
   const [row] = rows;
   if (!row) throw new Error('an export was not inserted');
   return row;
@@ -83,33 +85,23 @@ export async function insertExport(tx: WriterTx, e: ExportRequest): Promise<Expo
  * files take.
  */
 export async function exportUsage(tx: WriterTx, tenantId: string): Promise<ExportUsage> {
-  const { rows } = await tx.query<ExportUsage>({
-    name: 'export-usage',
-    text: `SELECT count(*) FILTER (WHERE status <> 'ready') AS unfinished,
-        coalesce(sum(bytes) FILTER (WHERE status = 'ready'), 0)::bigint AS "keptBytes"
-      FROM exports
-      WHERE tenant_id = $1 AND status IN ('queued', 'running', 'ready') AND mode = 'job'`,
-    values: [tenantId],
-  });
-  return rows[0] ?? { unfinished: 0, keptBytes: 0 };
+  const row = await firstRow<ExportUsage>(tx)`
+    SELECT count(*) FILTER (WHERE status <> 'ready') AS unfinished,
+      coalesce(sum(bytes) FILTER (WHERE status = 'ready'), 0)::bigint AS "keptBytes"
+    FROM exports
+    WHERE tenant_id = ${tenantId} AND status IN ('queued', 'running', 'ready') AND mode = 'job'`;
+  return row ?? { unfinished: 0, keptBytes: 0 };
 }
 
 export async function getExport(tx: TenantTx, id: string): Promise<ExportRow | null> {
-  return firstRow<ExportRow>(tx, {
-    name: 'get-export',
-    text: `SELECT ${columns} FROM exports WHERE tenant_id = $1 AND id = $2`,
-    values: [tx.tenantId, id],
-  });
+  return firstRow<ExportRow>(tx)`SELECT ${columns} FROM exports
+    WHERE tenant_id = ${tx.tenantId} AND id = ${id}`;
 }
 
 /** Newest first, from this id on. */
 export async function listExports(tx: TenantTx, from: string, count: number): Promise<ExportRow[]> {
-  const { rows } = await tx.query<ExportRow>({
-    name: 'list-exports',
-    text: `SELECT ${columns} FROM exports WHERE tenant_id = $1 AND id <= $2 ORDER BY id DESC LIMIT $3`,
-    values: [tx.tenantId, from, count],
-  });
-  return rows;
+  return rowsOf<ExportRow>(tx)`SELECT ${columns} FROM exports
+    WHERE tenant_id = ${tx.tenantId} AND id <= ${from} ORDER BY id DESC LIMIT ${count}`;
 }
 
 /** Starts an attempt; null if there is nothing to do, for example after a cancellation. */
@@ -117,15 +109,10 @@ export async function beginExport(
   tx: WriterTx,
   { tenantId, id }: ExportKey,
 ): Promise<ExportRow | null> {
-  return firstRow<ExportRow>(tx, {
-    name: 'begin-export',
-    // Marked as stored from now on, because the object is written before this row is updated.
-    text: `UPDATE exports SET status = 'running', attempt = attempt + 1, rows_done = 0, failure = NULL,
-        stored = true
-      WHERE tenant_id = $1 AND id = $2 AND mode = 'job' AND status IN ('queued', 'running')
-      RETURNING ${columns}`,
-    values: [tenantId, id],
-  });
+  return firstRow<ExportRow>(tx)`UPDATE exports
+    SET status = 'running', attempt = attempt + 1, rows_done = 0, failure = NULL, stored = true
+    WHERE tenant_id = ${tenantId} AND id = ${id} AND mode = 'job' AND status IN ('queued',
+      'running') RETURNING ${columns}`;
 }
 
 /**
@@ -138,13 +125,10 @@ export async function progressExport(
   rowsDone: number,
   rowsTotal: number | null,
 ): Promise<boolean> {
-  const { rowCount } = await tx.query({
-    name: 'progress-export',
-    text: `UPDATE exports SET rows_done = $3, rows_total = coalesce(rows_total, $4)
-      WHERE tenant_id = $1 AND id = $2 AND attempt = $5 AND status = 'running'`,
-    values: [key.tenantId, key.id, rowsDone, rowsTotal, key.attempt],
-  });
-  return rowCount === 1;
+  return hasRow(tx)`UPDATE exports
+    SET rows_done = ${rowsDone}, rows_total = coalesce(rows_total, ${rowsTotal})
+    WHERE tenant_id = ${key.tenantId} AND id = ${key.id} AND attempt = ${key.attempt}
+      AND status = 'running'`;
 }
 
 /** This attempt has failed; another one follows. */
@@ -153,12 +137,9 @@ export async function requeueExport(
   key: ExportAttempt,
   failure: Failure,
 ): Promise<void> {
-  await tx.query({
-    name: 'requeue-export',
-    text: `UPDATE exports SET status = 'queued', failure = $3
-      WHERE tenant_id = $1 AND id = $2 AND attempt = $4 AND status = 'running'`,
-    values: [key.tenantId, key.id, failure, key.attempt],
-  });
+  await execute(tx)`UPDATE exports SET status = 'queued', failure = ${failure}
+    WHERE tenant_id = ${key.tenantId} AND id = ${key.id} AND attempt = ${key.attempt}
+      AND status = 'running'`;
 }
 
 export interface FinishedFile {
@@ -175,16 +156,12 @@ export async function finishExport(
   finishedAtMs: number,
   expiresAtMs: number | null,
 ): Promise<ExportRow | null> {
-  return firstRow<ExportRow>(tx, {
-    name: 'finish-export',
-    text: `UPDATE exports SET status = 'ready', rows_done = $3, rows_total = $3, bytes = $4, sha256 = $5,
-        finished_at = $6, expires_at = $7, failure = NULL
-      WHERE tenant_id = $1 AND id = $2 AND status = 'running' RETURNING ${columns}`,
-    values: [
-      ...[key.tenantId, key.id, file.rows, file.bytes, file.sha256, new Date(finishedAtMs)],
-      expiresAtMs === null ? null : new Date(expiresAtMs),
-    ],
-  });
+  return firstRow<ExportRow>(tx)`UPDATE exports
+    SET status = 'ready', rows_done = ${file.rows}, rows_total = ${file.rows},
+      bytes = ${file.bytes}, sha256 = ${file.sha256}, finished_at = ${new Date(finishedAtMs)},
+      expires_at = ${expiresAtMs === null ? null : new Date(expiresAtMs)}, failure = NULL
+    WHERE tenant_id = ${key.tenantId} AND id = ${key.id} AND status = 'running'
+    RETURNING ${columns}`;
 }
 
 /** How much of a file was made or sent. */
@@ -201,16 +178,12 @@ export async function endExport(
   finishedAtMs: number,
   sent: PartOfFile | null = null,
 ): Promise<ExportRow | null> {
-  return firstRow<ExportRow>(tx, {
-    name: 'end-export',
-    text: `UPDATE exports SET status = $3, failure = coalesce(failure, $4), finished_at = $5,
-        rows_done = coalesce($6, rows_done), bytes = coalesce($7, bytes)
-      WHERE tenant_id = $1 AND id = $2 AND status IN ('queued', 'running') RETURNING ${columns}`,
-    values: [
-      ...[key.tenantId, key.id, end.status, end.failure, new Date(finishedAtMs)],
-      ...[sent?.rows ?? null, sent?.bytes ?? null],
-    ],
-  });
+  return firstRow<ExportRow>(tx)`UPDATE exports
+    SET status = ${end.status}, failure = coalesce(failure, ${end.failure}),
+      finished_at = ${new Date(finishedAtMs)}, rows_done = coalesce(${sent?.rows ?? null},
+      rows_done), bytes = coalesce(${sent?.bytes ?? null}, bytes)
+    WHERE tenant_id = ${key.tenantId} AND id = ${key.id} AND status IN ('queued', 'running')
+    RETURNING ${columns}`;
 }
 
 export async function setNotified(
@@ -219,11 +192,8 @@ export async function setNotified(
   notified: readonly string[],
   notice: string | null,
 ): Promise<void> {
-  await tx.query({
-    name: 'set-export-notified',
-    text: 'UPDATE exports SET notified = $3, notice = $4 WHERE tenant_id = $1 AND id = $2',
-    values: [key.tenantId, key.id, notified, notice],
-  });
+  await execute(tx)`UPDATE exports SET notified = ${notified}, notice = ${notice}
+    WHERE tenant_id = ${key.tenantId} AND id = ${key.id}`;
 }
 
 /**
@@ -236,39 +206,28 @@ export async function expireExports(
   leftBeforeMs: number,
   max: number,
 ): Promise<(ExportKey & Pick<ExportRow, 'format'>)[]> {
-  const { rows: due } = await tx.query<ExportKey & Pick<ExportRow, 'format'>>({
-    name: 'due-exports',
-    text: `SELECT tenant_id AS "tenantId", id, format FROM exports
-      WHERE stored AND finished_at IS NOT NULL
-        AND CASE WHEN status IN ('failed', 'cancelled') THEN finished_at <= $2 ELSE expires_at <= $1 END
-      ORDER BY finished_at LIMIT $3`,
-    values: [new Date(nowMs), new Date(leftBeforeMs), max],
-  });
+  const due = await rowsOf<ExportKey & Pick<ExportRow, 'format'>>(tx)`
+    SELECT tenant_id AS "tenantId", id, format FROM exports
+    WHERE stored AND finished_at IS NOT NULL
+      AND CASE WHEN status IN ('failed', 'cancelled') THEN finished_at <= ${new Date(leftBeforeMs)}
+        ELSE expires_at <= ${new Date(nowMs)} END
+    ORDER BY finished_at LIMIT ${max}`;
   for (const { tenantId, id } of due) {
-    await tx.query({
-      name: 'expire-export',
-      text: `UPDATE exports SET status = 'expired' WHERE tenant_id = $1 AND id = $2 AND status = 'ready'`,
-      values: [tenantId, id],
-    });
+    await execute(tx)`UPDATE exports SET status = 'expired'
+      WHERE tenant_id = ${tenantId} AND id = ${id} AND status = 'ready'`;
   }
   return due;
 }
 
 export async function objectRemoved(tx: WriterTx, key: ExportKey): Promise<void> {
-  await tx.query({
-    name: 'export-object-removed',
-    text: 'UPDATE exports SET stored = false WHERE tenant_id = $1 AND id = $2',
-    values: [key.tenantId, key.id],
-  });
+  await execute(tx)`UPDATE exports SET stored = false
+    WHERE tenant_id = ${key.tenantId} AND id = ${key.id}`;
 }
 
 /** Stores that an export is still being sent. */
 export async function keepStream(tx: WriterTx, key: ExportKey, nowMs: number): Promise<void> {
-  await tx.query({
-    name: 'keep-export-stream',
-    text: 'UPDATE exports SET alive_at = $3 WHERE tenant_id = $1 AND id = $2',
-    values: [key.tenantId, key.id, new Date(nowMs)],
-  });
+  await execute(tx)`UPDATE exports SET alive_at = ${new Date(nowMs)}
+    WHERE tenant_id = ${key.tenantId} AND id = ${key.id}`;
 }
 
 /** Exports whose sending process has crashed: not updated since. Spans tenants. */
@@ -277,11 +236,7 @@ export async function lostStreams(
   sinceMs: number,
   max: number,
 ): Promise<ExportKey[]> {
-  const { rows } = await tx.query<ExportKey>({
-    name: 'lost-export-streams',
-    text: `SELECT tenant_id AS "tenantId", id FROM exports
-      WHERE status = 'running' AND mode = 'stream' AND coalesce(alive_at, created_at) <= $1 LIMIT $2`,
-    values: [new Date(sinceMs), max],
-  });
-  return rows;
+  return rowsOf<ExportKey>(tx)`SELECT tenant_id AS "tenantId", id FROM exports
+    WHERE status = 'running' AND mode = 'stream' AND coalesce(alive_at,
+      created_at) <= ${new Date(sinceMs)} LIMIT ${max}`;
 }

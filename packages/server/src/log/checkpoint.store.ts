@@ -57,13 +57,10 @@ export async function takeRound(
   tx: Pick<WriterTx, 'query'>,
   wait: boolean,
 ): Promise<TakenRound | null> {
-  return firstRow<TakenRound>(tx, {
-    name: 'take-round',
-    text: `SELECT round, halted, (SELECT public_key FROM signing_keys WHERE not_after IS NULL) AS "keyInUse",
-        (SELECT seed FROM installation_key) AS seed
-      FROM take_round($1)`,
-    values: [wait],
-  });
+  return firstRow<TakenRound>(tx)`
+    SELECT round, halted, (SELECT seed FROM installation_key) AS seed,
+      (SELECT public_key FROM signing_keys WHERE not_after IS NULL) AS "keyInUse"
+    FROM take_round(${wait})`;
 }
 
 /** Keeps every process from signing until the transaction ends; waits for a round that runs. */

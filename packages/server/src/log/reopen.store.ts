@@ -127,11 +127,10 @@ export async function openHead(tx: WriterTx, tenantId: string): Promise<LogState
   );
   const [tenant] = found.rows;
   if (!tenant) return null;
-  return firstRow<LogState>(tx, {
-    text: `INSERT INTO log_heads (tenant_id, log_id, retention_class, other_classes, last_received_us)
-     VALUES ($1, $2, $3, $4, $5) RETURNING size, frontier`,
-    values: [tenantId, randomUUID(), tenant.own, tenant.others, tenant.nowUs],
-  });
+  return firstRow<LogState>(tx)`
+    INSERT INTO log_heads (tenant_id, log_id, retention_class, other_classes, last_received_us)
+    VALUES (${tenantId}, ${randomUUID()}, ${tenant.own}, ${tenant.others}, ${tenant.nowUs})
+    RETURNING size, frontier`;
 }
 
 /** Gives the log a new id, and so a new origin; its entries stay. Returns the id. */

@@ -44,13 +44,4 @@ async function rollBack(client: pg.PoolClient, cause: unknown): Promise<Error | 
   );
 }
 
-/** The row that a statement finds, of which there is at most one; null without one. */
-export async function firstRow<R extends pg.QueryResultRow>(
-  client: { query<R extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<R>> },
-  query: pg.QueryConfig,
-): Promise<R | null> {
-  const { rows } = await client.query<R>(query);
-  return rows[0] ?? null;
-}
-
 export const queryTimeout = 'Query read timeout';

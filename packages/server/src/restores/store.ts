@@ -1,5 +1,5 @@
 import type { Requester } from '../access/index.ts';
-import { firstRow, type TenantTx, type WriterTx } from '../postgres/index.ts';
+import { firstRow, hasRow, rowsOf, sql, type TenantTx, type WriterTx } from '../postgres/index.ts';
 
 /** The outcome of a restore; `reason` is one line of at most 1 KiB, null if applied. */
 export interface RestoreOutcome {
@@ -32,23 +32,20 @@ export interface PendingRestore extends RestoreRequest {
   body: string;
 }
 
-const requestColumns = `tenant_id AS "tenantId", id, event_id AS "eventUuid", resource_type AS "resourceType",
+const requestColumns = sql`tenant_id AS "tenantId", id, event_id AS "eventUuid", resource_type AS "resourceType",
   resource_id AS "resourceId", resource_name AS "resourceName", target, fields, requested_at AS "requestedAtMs",
   requested_by_id AS "requestedById", requested_by_email AS "requestedByEmail",
   requested_by_role AS "requestedByRole", agents,
   access_reason AS "accessReason"`;
-const rowColumns = `${requestColumns}, status, reason, finished_at AS "finishedAtMs"`;
+const rowColumns = sql`${requestColumns}, status, reason, finished_at AS "finishedAtMs"`;
 
 /** The tenant's restore URL with its encrypted secret; null if there is none. */
 export async function restoreAddress(
   tx: TenantTx,
 ): Promise<{ url: string; sealedSecret: Buffer } | null> {
-  return firstRow<{ url: string; sealedSecret: Buffer }>(tx, {
-    name: 'restore-address',
-    text: `SELECT restore_url AS url, restore_secret AS "sealedSecret" FROM tenants
-      WHERE id = $1 AND restore_url IS NOT NULL AND restore_secret IS NOT NULL`,
-    values: [tx.tenantId],
-  });
+  return firstRow<{ url: string; sealedSecret: Buffer }>(tx)`
+    SELECT restore_url AS url, restore_secret AS "sealedSecret" FROM tenants
+    WHERE id = ${tx.tenantId} AND restore_url IS NOT NULL AND restore_secret IS NOT NULL`;
 }
 
 /** False while another one of the same event to the same state is in progress. */
@@ -57,21 +54,15 @@ export async function insertRestore(
   request: RestoreRequest,
   body: string,
 ): Promise<boolean> {
-  const { rowCount } = await tx.query({
-    name: 'insert-restore',
-    text: `INSERT INTO restores (tenant_id, id, event_id, resource_type, resource_id, resource_name, target,
-        requested_at, requested_by_id, requested_by_email, requested_by_role, agents,
-        access_reason, body, fields)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) ON CONFLICT DO NOTHING`,
-    values: [
-      ...[request.tenantId, request.id, request.eventUuid, request.resourceType],
-      ...[request.resourceId, request.resourceName, request.target],
-      new Date(request.requestedAtMs),
-      ...[request.requestedById, request.requestedByEmail, request.requestedByRole],
-      ...[JSON.stringify(request.agents), request.accessReason, body, request.fields],
-    ],
-  });
-  return rowCount === 1;
+  return hasRow(tx)`
+    INSERT INTO restores (tenant_id, id, event_id, resource_type, resource_id, resource_name,
+      target, requested_at, requested_by_id, requested_by_email, requested_by_role, agents,
+      access_reason, body, fields)
+    VALUES (${request.tenantId}, ${request.id}, ${request.eventUuid}, ${request.resourceType},
+      ${request.resourceId}, ${request.resourceName}, ${request.target},
+      ${new Date(request.requestedAtMs)}, ${request.requestedById}, ${request.requestedByEmail},
+      ${request.requestedByRole}, ${JSON.stringify(request.agents)}, ${request.accessReason},
+      ${body}, ${request.fields}) ON CONFLICT DO NOTHING`;
 }
 
 /** The one of the same event and state that is in progress, or null. */
@@ -79,21 +70,15 @@ export async function pendingRestore(
   tx: WriterTx,
   { tenantId, eventUuid, target }: RestoreRequest,
 ): Promise<string | null> {
-  const { rows } = await tx.query<{ id: string }>({
-    name: 'pending-restore',
-    text: `SELECT id FROM restores
-      WHERE tenant_id = $1 AND event_id = $2 AND target = $3 AND status = 'requested'`,
-    values: [tenantId, eventUuid, target],
-  });
-  return rows[0]?.id ?? null;
+  const row = await firstRow<{ id: string }>(tx)`SELECT id FROM restores
+    WHERE tenant_id = ${tenantId} AND event_id = ${eventUuid} AND target = ${target}
+      AND status = 'requested'`;
+  return row?.id ?? null;
 }
 
 export async function getRestore(tx: TenantTx, id: string): Promise<RestoreRow | null> {
-  return firstRow<RestoreRow>(tx, {
-    name: 'get-restore',
-    text: `SELECT ${rowColumns} FROM restores WHERE tenant_id = $1 AND id = $2`,
-    values: [tx.tenantId, id],
-  });
+  return firstRow<RestoreRow>(tx)`SELECT ${rowColumns} FROM restores
+    WHERE tenant_id = ${tx.tenantId} AND id = ${id}`;
 }
 
 /** Newest first, from this id on; of one resource, or of all (null). */
@@ -103,24 +88,16 @@ export async function listRestores(
   from: string,
   count: number,
 ): Promise<RestoreRow[]> {
-  const { rows } = await tx.query<RestoreRow>({
-    name: resourceId === null ? 'list-restores' : 'list-restores-of-resource',
-    text: `SELECT ${rowColumns} FROM restores
-      WHERE tenant_id = $1 AND id <= $2 AND ${resourceId === null ? '$3::uuid IS NULL' : 'resource_id = $3'}
-      ORDER BY id DESC LIMIT $4`,
-    values: [tx.tenantId, from, resourceId, count],
-  });
-  return rows;
+  const ofResource = resourceId === null ? sql`` : sql`AND resource_id = ${resourceId}`;
+  return rowsOf<RestoreRow>(tx)`SELECT ${rowColumns} FROM restores
+    WHERE tenant_id = ${tx.tenantId} AND id <= ${from} ${ofResource}
+    ORDER BY id DESC LIMIT ${count}`;
 }
 
 /** The restore with its call; null once it has an outcome. */
 export async function readPending(tx: TenantTx, id: string): Promise<PendingRestore | null> {
-  return firstRow<PendingRestore>(tx, {
-    name: 'read-pending-restore',
-    text: `SELECT ${requestColumns}, body FROM restores
-      WHERE tenant_id = $1 AND id = $2 AND status = 'requested'`,
-    values: [tx.tenantId, id],
-  });
+  return firstRow<PendingRestore>(tx)`SELECT ${requestColumns}, body FROM restores
+    WHERE tenant_id = ${tx.tenantId} AND id = ${id} AND status = 'requested'`;
 }
 
 /** Stores the outcome and deletes the states. False if there was one: the first outcome counts. */
@@ -130,11 +107,7 @@ export async function finishRestore(
   { status, reason }: RestoreOutcome,
   nowMs: number,
 ): Promise<boolean> {
-  const { rowCount } = await tx.query({
-    name: 'finish-restore',
-    text: `UPDATE restores SET status = $3, reason = $4, finished_at = $5, body = NULL
-      WHERE tenant_id = $1 AND id = $2 AND status = 'requested'`,
-    values: [tenantId, id, status, reason, new Date(nowMs)],
-  });
-  return rowCount === 1;
+  return hasRow(tx)`UPDATE restores
+    SET status = ${status}, reason = ${reason}, finished_at = ${new Date(nowMs)}, body = NULL
+    WHERE tenant_id = ${tenantId} AND id = ${id} AND status = 'requested'`;
 }

@@ -1,5 +1,5 @@
 import type { Plan } from '@indelible/protocol';
-import { uuidArray, type WriterTx } from '../postgres/index.ts';
+import { execute, firstRow, rowsOf, sql, uuidArray, type WriterTx } from '../postgres/index.ts';
 import { keepsOf } from '../tenants/index.ts';
 import type { RetentionTerms, SeenTime } from './schedule.ts';
 
@@ -23,16 +23,14 @@ export async function readTerms(
   tenantIds: readonly string[],
 ): Promise<Map<string, TenantTerms>> {
   const ids = uuidArray(tenantIds);
-  const { rows } = await owner.query<Omit<TenantTerms, 'keeps' | 'grace'> & Length>(
-    `SELECT id AS "tenantId", tenants.name, plan, days, years, legal_hold AS "legalHold"
-     FROM tenants JOIN plans ON plans.name = plan WHERE id = ANY ($1)`,
-    [ids],
-  );
-  const graces = await owner.query<Length & { tenantId: string; untilMs: number; isHold: boolean }>(
-    `SELECT tenant_id AS "tenantId", until AS "untilMs", days, years, name IS NULL AS "isHold"
-     FROM grace JOIN plans USING (class) WHERE tenant_id = ANY ($1)`,
-    [ids],
-  );
+  const rows = await rowsOf<Omit<TenantTerms, 'keeps' | 'grace'> & Length>(owner)`
+    SELECT id AS "tenantId", tenants.name, plan, days, years, legal_hold AS "legalHold" FROM tenants
+    JOIN plans ON plans.name = plan WHERE id = ANY (${ids})`;
+  const graces = await owner.query<
+    Length & { tenantId: string; untilMs: number; isHold: boolean }
+  >(sql`
+    SELECT tenant_id AS "tenantId", until AS "untilMs", days, years, name IS NULL AS "isHold"
+    FROM grace JOIN plans USING (class) WHERE tenant_id = ANY (${ids})`);
   const byTenant = Map.groupBy(graces.rows, ({ tenantId }) => tenantId);
   return new Map(
     rows.map(({ days, years, ...row }) => {
@@ -51,7 +49,7 @@ interface Length {
 
 /** The tenant's terms, locked until the transaction ends. */
 export async function lockTerms(tx: WriterTx, tenantId: string): Promise<TenantTerms | null> {
-  await tx.query('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
+  await execute(tx)`SELECT 1 FROM tenants WHERE id = ${tenantId} FOR NO KEY UPDATE`;
   return (await readTerms(tx, [tenantId])).get(tenantId) ?? null;
 }
 
@@ -67,19 +65,16 @@ export async function unsettledTenants(
   owner: Owner,
   tenantId: string | null = null,
 ): Promise<UnsettledTenant[]> {
-  const { rows } = await owner.query<UnsettledTenant>(
-    `SELECT tenant_id AS "tenantId", retention_class AS "retentionClass",
-       other_classes AS "otherClasses"
-     FROM log_heads
-     WHERE other_classes <> '{}' AND ($1::uuid IS NULL OR tenant_id = $1) ORDER BY tenant_id`,
-    [tenantId],
-  );
-  return rows;
+  return rowsOf<UnsettledTenant>(owner)`
+    SELECT tenant_id AS "tenantId", retention_class AS "retentionClass",
+      other_classes AS "otherClasses" FROM log_heads
+    WHERE other_classes <> '{}' AND (${tenantId}::uuid IS NULL OR tenant_id = ${tenantId})
+    ORDER BY tenant_id`;
 }
 
 /** Locks the tenant's head until the transaction ends, also while recording is stopped. */
 export async function lockHead(tx: WriterTx, tenantId: string): Promise<void> {
-  await tx.query('SELECT 1 FROM log_heads WHERE tenant_id = $1 FOR NO KEY UPDATE', [tenantId]);
+  await execute(tx)`SELECT 1 FROM log_heads WHERE tenant_id = ${tenantId} FOR NO KEY UPDATE`;
 }
 
 /** Removes these classes from the row of the tenant, whose head is locked. */
@@ -88,31 +83,27 @@ export async function leaveClasses(
   tenantId: string,
   classes: readonly number[],
 ): Promise<void> {
-  await tx.query(
-    `UPDATE log_heads SET other_classes =
-       (SELECT coalesce(array_agg(c ORDER BY c), '{}') FROM unnest(other_classes) c WHERE c <> ALL ($2::smallint[]))
-     WHERE tenant_id = $1`,
-    [tenantId, `{${classes.join(',')}}`],
-  );
+  await tx.query(sql`UPDATE log_heads SET other_classes =
+      (SELECT coalesce(array_agg(c ORDER BY c), '{}') FROM unnest(other_classes) c
+        WHERE c <> ALL (${`{${classes.join(',')}}`}::smallint[]))
+    WHERE tenant_id = ${tenantId}`);
 }
 
 /** False while another process removes, moves or erases events; the lock ends with the session. */
 export async function takeRetentionLock(owner: Owner): Promise<boolean> {
-  const { rows } = await owner.query<{ taken: boolean }>(
-    `SELECT pg_try_advisory_lock(hashtext('indelible.retention')) AS taken`,
-  );
-  return rows[0]?.taken === true;
+  const row = await firstRow<{ taken: boolean }>(owner)`
+    SELECT pg_try_advisory_lock(hashtext('indelible.retention')) AS taken`;
+  return row?.taken === true;
 }
 
 /** Before the session ends. */
 export async function releaseRetentionLock(owner: Owner): Promise<void> {
-  await owner.query(`SELECT pg_advisory_unlock(hashtext('indelible.retention'))`);
+  await execute(owner)`SELECT pg_advisory_unlock(hashtext('indelible.retention'))`;
 }
 
 export async function readSeenTime(owner: Owner): Promise<SeenTime> {
-  const { rows } = await owner.query<SeenTime>(
-    'SELECT seen_at AS "seenMs", believed_at AS "believedMs" FROM retention_clock',
-  );
+  const rows = await rowsOf<SeenTime>(owner)`
+    SELECT seen_at AS "seenMs", believed_at AS "believedMs" FROM retention_clock`;
   const [row] = rows;
   if (!row) throw new Error('the table retention_clock is empty');
   return row;
@@ -120,8 +111,6 @@ export async function readSeenTime(owner: Owner): Promise<SeenTime> {
 
 export async function keepSeenTime(owner: Owner, { seenMs, believedMs }: SeenTime): Promise<void> {
   const believed = believedMs === null ? null : new Date(believedMs);
-  await owner.query('UPDATE retention_clock SET seen_at = $1, believed_at = $2', [
-    new Date(seenMs),
-    believed,
-  ]);
+  await execute(owner)`UPDATE retention_clock
+    SET seen_at = ${new Date(seenMs)}, believed_at = ${believed}`;
 }

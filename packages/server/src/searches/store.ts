@@ -9,7 +9,15 @@ import {
   shownIn,
   type Visibility,
 } from '../events/index.ts';
-import { firstRow, type TenantTx, type WriterTx } from '../postgres/index.ts';
+import {
+  dateOrNull,
+  execute,
+  firstRow,
+  rowsOf,
+  sql,
+  type TenantTx,
+  type WriterTx,
+} from '../postgres/index.ts';
 
 /** A saved search: query, checkpoint and answer. */
 export interface SavedSearch {
@@ -34,32 +42,22 @@ export interface SavedSearch {
 }
 
 export async function insertSearch(tx: WriterTx, tenantId: string, s: SavedSearch): Promise<void> {
-  await tx.query({
-    name: 'insert-search',
-    text: `INSERT INTO searches (tenant_id, id, filters, note, created_at, created_by_id, created_by_email,
-        log_id, checkpoint_size, checkpoint_root, checkpoint_note, matched, digest, counted_from)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
-    values: [
-      ...[tenantId, s.id, s.filters, s.note, new Date(s.createdAtMs)],
-      ...[s.createdById, s.createdByEmail, s.logId, s.checkpointSize, s.checkpointRoot],
-      ...[s.checkpointNote, s.matched, s.digest, timeOrNull(s.countedFromMs)],
-    ],
-  });
+  await execute(tx)`
+    INSERT INTO searches (tenant_id, id, filters, note, created_at, created_by_id, created_by_email,
+      log_id, checkpoint_size, checkpoint_root, checkpoint_note, matched, digest, counted_from)
+    VALUES (${tenantId}, ${s.id}, ${s.filters}, ${s.note}, ${new Date(s.createdAtMs)},
+      ${s.createdById}, ${s.createdByEmail}, ${s.logId}, ${s.checkpointSize}, ${s.checkpointRoot},
+      ${s.checkpointNote}, ${s.matched}, ${s.digest}, ${dateOrNull(s.countedFromMs)})`;
 }
 
-const columns = `id, filters, note, created_at AS "createdAtMs", created_by_id AS "createdById",
+const columns = sql`id, filters, note, created_at AS "createdAtMs", created_by_id AS "createdById",
   created_by_email AS "createdByEmail", log_id AS "logId", checkpoint_size AS "checkpointSize",
   checkpoint_root AS "checkpointRoot", checkpoint_note AS "checkpointNote", matched, digest,
   counted_from AS "countedFromMs"`;
 
-const timeOrNull = (ms: number | null) => (ms === null ? null : new Date(ms));
-
 export async function getSearch(tx: TenantTx, id: string): Promise<SavedSearch | null> {
-  return firstRow<SavedSearch>(tx, {
-    name: 'get-search',
-    text: `SELECT ${columns} FROM searches WHERE tenant_id = $1 AND id = $2`,
-    values: [tx.tenantId, id],
-  });
+  return firstRow<SavedSearch>(tx)`SELECT ${columns} FROM searches
+    WHERE tenant_id = ${tx.tenantId} AND id = ${id}`;
 }
 
 /** Newest first, from this id on. */
@@ -68,12 +66,8 @@ export async function listSearches(
   from: string,
   count: number,
 ): Promise<SavedSearch[]> {
-  const { rows } = await tx.query<SavedSearch>({
-    name: 'list-searches',
-    text: `SELECT ${columns} FROM searches WHERE tenant_id = $1 AND id <= $2 ORDER BY id DESC LIMIT $3`,
-    values: [tx.tenantId, from, count],
-  });
-  return rows;
+  return rowsOf<SavedSearch>(tx)`SELECT ${columns} FROM searches
+    WHERE tenant_id = ${tx.tenantId} AND id <= ${from} ORDER BY id DESC LIMIT ${count}`;
 }
 
 /** The needed part of a match. */

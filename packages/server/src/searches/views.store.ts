@@ -1,4 +1,12 @@
-import { firstRow, type TenantTx, textArray, type WriterTx } from '../postgres/index.ts';
+import {
+  execute,
+  firstRow,
+  rowsOf,
+  sql,
+  type TenantTx,
+  textArray,
+  type WriterTx,
+} from '../postgres/index.ts';
 
 /** What a caller sets of a view. */
 export interface ViewSettings {
@@ -20,46 +28,32 @@ export interface ViewRow extends ViewSettings {
   createdByEmail: string | null;
 }
 
-const columns = `id, name, filters, last, columns, shared, created_at AS "createdAtMs",
+const columns = sql`id, name, filters, last, columns, shared, created_at AS "createdAtMs",
   updated_at AS "updatedAtMs", created_by_id AS "createdById", created_by_email AS "createdByEmail"`;
 
-const time = (ms: number) => new Date(ms);
 const listOrNull = (texts: string[] | null) => texts && textArray(texts);
 
 export async function insertView(tx: WriterTx, tenantId: string, view: ViewRow): Promise<void> {
   const { id, name, filters, last, shared, createdAtMs, updatedAtMs } = view;
-  await tx.query({
-    name: 'insert-view',
-    text: `INSERT INTO views (tenant_id, id, name, filters, last, columns, shared, created_at, updated_at,
-        created_by_id, created_by_email)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-    values: [
-      ...[tenantId, id, name, filters, last, listOrNull(view.columns), shared],
-      ...[time(createdAtMs), time(updatedAtMs), view.createdById, view.createdByEmail],
-    ],
-  });
+  await execute(tx)`
+    INSERT INTO views (tenant_id, id, name, filters, last, columns, shared, created_at, updated_at,
+      created_by_id, created_by_email)
+    VALUES (${tenantId}, ${id}, ${name}, ${filters}, ${last}, ${listOrNull(view.columns)},
+      ${shared}, ${new Date(createdAtMs)}, ${new Date(updatedAtMs)}, ${view.createdById},
+      ${view.createdByEmail})`;
 }
 
 /** Replaces the settings of a locked view. */
 export async function updateView(tx: WriterTx, tenantId: string, view: ViewRow): Promise<void> {
   const { id, name, filters, last, shared, updatedAtMs } = view;
-  await tx.query({
-    name: 'update-view',
-    text: `UPDATE views SET name = $3, filters = $4, last = $5, columns = $6, shared = $7, updated_at = $8
-      WHERE tenant_id = $1 AND id = $2`,
-    values: [
-      ...[tenantId, id, name, filters, last, listOrNull(view.columns), shared],
-      time(updatedAtMs),
-    ],
-  });
+  await execute(tx)`UPDATE views
+    SET name = ${name}, filters = ${filters}, last = ${last}, columns = ${listOrNull(view.columns)},
+      shared = ${shared}, updated_at = ${new Date(updatedAtMs)}
+    WHERE tenant_id = ${tenantId} AND id = ${id}`;
 }
 
 export async function deleteView(tx: WriterTx, tenantId: string, id: string): Promise<void> {
-  await tx.query({
-    name: 'delete-view',
-    text: 'DELETE FROM views WHERE tenant_id = $1 AND id = $2',
-    values: [tenantId, id],
-  });
+  await execute(tx)`DELETE FROM views WHERE tenant_id = ${tenantId} AND id = ${id}`;
 }
 
 /** The view if this person may see it, locked until the transaction ends, or null. */
@@ -69,12 +63,9 @@ export async function lockView(
   id: string,
   personId: string,
 ): Promise<ViewRow | null> {
-  return firstRow<ViewRow>(tx, {
-    name: 'lock-view',
-    text: `SELECT ${columns} FROM views
-      WHERE tenant_id = $1 AND id = $2 AND (shared OR created_by_id = $3) FOR UPDATE`,
-    values: [tenantId, id, personId],
-  });
+  return firstRow<ViewRow>(tx)`SELECT ${columns} FROM views
+    WHERE tenant_id = ${tenantId} AND id = ${id} AND (shared OR created_by_id = ${personId})
+    FOR UPDATE`;
 }
 
 /** How many views the tenant shares, or this person has. */
@@ -84,13 +75,9 @@ export async function countViews(
   shared: boolean,
   personId: string,
 ): Promise<number> {
-  const { rows } = await tx.query<{ count: number }>({
-    name: 'count-views',
-    text: `SELECT count(*) AS count FROM views
-      WHERE tenant_id = $1 AND shared = $2 AND (shared OR created_by_id = $3)`,
-    values: [tenantId, shared, personId],
-  });
-  return rows[0]?.count ?? 0;
+  const row = await firstRow<{ count: number }>(tx)`SELECT count(*) AS count FROM views
+    WHERE tenant_id = ${tenantId} AND shared = ${shared} AND (shared OR created_by_id = ${personId})`;
+  return row?.count ?? 0;
 }
 
 /** The view if this person may see it, or null. */
@@ -106,11 +93,7 @@ export async function listViews(
   count: number,
   personId: string,
 ): Promise<ViewRow[]> {
-  const { rows } = await tx.query<ViewRow>({
-    name: 'list-views',
-    text: `SELECT ${columns} FROM views
-      WHERE tenant_id = $1 AND id <= $2 AND (shared OR created_by_id = $4) ORDER BY id DESC LIMIT $3`,
-    values: [tx.tenantId, from, count, personId],
-  });
-  return rows;
+  return rowsOf<ViewRow>(tx)`SELECT ${columns} FROM views
+    WHERE tenant_id = ${tx.tenantId} AND id <= ${from} AND (shared OR created_by_id = ${personId})
+    ORDER BY id DESC LIMIT ${count}`;
 }

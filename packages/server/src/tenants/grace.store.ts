@@ -1,5 +1,5 @@
 import { heldClass, type Plans } from '@indelible/protocol';
-import type { WriterTx } from '../postgres/index.ts';
+import { execute, type WriterTx } from '../postgres/index.ts';
 import { hasShorterPlan, type TenantSettings } from './tenant-settings.ts';
 
 /** How long events are kept that a smaller plan or a lifted hold has hidden. */
@@ -28,10 +28,8 @@ export async function grantGrace(
   const classes = hasShorterPlan(plans, before, after) && left !== undefined ? [left] : [];
   if (before.legalHold && !after.legalHold) classes.push(heldClass);
   if (classes.length === 0) return;
-  await tx.query({
-    name: 'grant-grace',
-    text: `INSERT INTO grace (tenant_id, class, until) SELECT $1, class, $3 FROM unnest($2::smallint[]) class
-      ON CONFLICT (tenant_id, class) DO UPDATE SET until = greatest(grace.until, excluded.until)`,
-    values: [tenantId, classes, new Date(graceEnd(nowMs))],
-  });
+  await execute(tx)`
+    INSERT INTO grace (tenant_id, class, until) SELECT ${tenantId}, class,
+      ${new Date(graceEnd(nowMs))} FROM unnest(${classes}::smallint[]) class
+    ON CONFLICT (tenant_id, class) DO UPDATE SET until = greatest(grace.until, excluded.until)`;
 }

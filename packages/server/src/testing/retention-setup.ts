@@ -131,9 +131,9 @@ export function watched(
   before: (statement: string) => Promise<unknown>,
 ): OwnerSession {
   const send = owner.query as (...statement: unknown[]) => Promise<unknown>;
-  const query = async (...statement: unknown[]) => {
-    await before(String(statement[0]));
-    return send(...statement);
+  const query = async (statement: string | pg.QueryConfig, ...values: unknown[]) => {
+    await before(typeof statement === 'string' ? statement : statement.text);
+    return send(statement, ...values);
   };
   return { ...owner, query: query as pg.PoolClient['query'] };
 }

@@ -1,4 +1,13 @@
-import { firstRow, type TenantTx, uuidArray, type WriterTx } from '../postgres/index.ts';
+import {
+  dateOrNull,
+  execute,
+  firstRow,
+  rowsOf,
+  sql,
+  type TenantTx,
+  uuidArray,
+  type WriterTx,
+} from '../postgres/index.ts';
 
 /** One attempt and its outcome. Sequences are those of the first and last event in the message. */
 export interface DeliveryRow {
@@ -22,7 +31,7 @@ export interface DeliveryRow {
   nextAttemptAtMs: number | null;
 }
 
-const columns = `tenant_id AS "tenantId", webhook_id AS "webhookId", id, message_id AS "messageId", type, status,
+const columns = sql`tenant_id AS "tenantId", webhook_id AS "webhookId", id, message_id AS "messageId", type, status,
   attempt, first_sequence AS "firstSequence", last_sequence AS "lastSequence", events, at AS "atMs",
   duration_ms AS "durationMs", response_status AS "responseStatus", response, reason,
   next_attempt_at AS "nextAttemptAtMs"`;
@@ -32,26 +41,19 @@ export const keptMs = 30 * 86_400_000;
 
 /** The webhook must exist and be locked. Deletes all but the newest 1,000. */
 export async function insertDelivery(tx: WriterTx, d: DeliveryRow): Promise<void> {
-  const inserted = tx.query({
-    name: 'insert-delivery',
-    text: `INSERT INTO webhook_deliveries (tenant_id, webhook_id, id, message_id, type, status, attempt,
-        first_sequence, last_sequence, events, at, duration_ms, response_status, response, reason,
-        next_attempt_at)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
-    values: [
-      ...[d.tenantId, d.webhookId, d.id, d.messageId, d.type, d.status, d.attempt],
-      ...[d.firstSequence, d.lastSequence, d.events, new Date(d.atMs), d.durationMs],
-      ...[d.responseStatus, d.response, d.reason],
-      d.nextAttemptAtMs === null ? null : new Date(d.nextAttemptAtMs),
-    ],
-  });
-  const trimmed = tx.query({
-    name: 'trim-deliveries',
-    text: `DELETE FROM webhook_deliveries WHERE tenant_id = $1 AND webhook_id = $2 AND id <=
-        (SELECT id FROM webhook_deliveries WHERE tenant_id = $1 AND webhook_id = $2
-         ORDER BY id DESC OFFSET ${keptRowsMax} LIMIT 1)`,
-    values: [d.tenantId, d.webhookId],
-  });
+  const inserted = tx.query(sql`
+    INSERT INTO webhook_deliveries (tenant_id, webhook_id, id, message_id, type, status, attempt,
+      first_sequence, last_sequence, events, at, duration_ms, response_status, response, reason,
+      next_attempt_at)
+    VALUES (${d.tenantId}, ${d.webhookId}, ${d.id}, ${d.messageId}, ${d.type}, ${d.status},
+      ${d.attempt}, ${d.firstSequence}, ${d.lastSequence}, ${d.events}, ${new Date(d.atMs)},
+      ${d.durationMs}, ${d.responseStatus}, ${d.response}, ${d.reason},
+      ${dateOrNull(d.nextAttemptAtMs)})`);
+  const trimmed = tx.query(sql`
+    DELETE FROM webhook_deliveries WHERE tenant_id = ${d.tenantId} AND webhook_id = ${d.webhookId}
+      AND id <= (SELECT id FROM webhook_deliveries
+        WHERE tenant_id = ${d.tenantId} AND webhook_id = ${d.webhookId}
+        ORDER BY id DESC OFFSET ${keptRowsMax} LIMIT 1)`);
   await Promise.all([inserted, trimmed]); // they travel together
 }
 
@@ -63,24 +65,16 @@ export async function listDeliveries(
   from: string,
   count: number,
 ): Promise<DeliveryRow[]> {
-  const { rows } = await tx.query<DeliveryRow>({
-    name: 'list-deliveries',
-    text: `SELECT ${columns} FROM webhook_deliveries
-      WHERE tenant_id = $1 AND webhook_id = $2 AND at > $3 AND id <= $4 ORDER BY id DESC LIMIT $5`,
-    values: [tx.tenantId, webhookId, new Date(sinceMs), from, count],
-  });
-  return rows;
+  return rowsOf<DeliveryRow>(tx)`SELECT ${columns} FROM webhook_deliveries
+    WHERE tenant_id = ${tx.tenantId} AND webhook_id = ${webhookId} AND at > ${new Date(sinceMs)}
+      AND id <= ${from} ORDER BY id DESC LIMIT ${count}`;
 }
 
 /** The newest one of a message, not of a test; null if there is none. */
 export async function lastOfMessages(tx: TenantTx, webhookId: string): Promise<DeliveryRow | null> {
-  return firstRow<DeliveryRow>(tx, {
-    name: 'last-delivery-of-messages',
-    text: `SELECT ${columns} FROM webhook_deliveries
-      WHERE tenant_id = $1 AND webhook_id = $2 AND type <> 'audit.webhook.test'
-      ORDER BY id DESC LIMIT 1`,
-    values: [tx.tenantId, webhookId],
-  });
+  return firstRow<DeliveryRow>(tx)`SELECT ${columns} FROM webhook_deliveries
+    WHERE tenant_id = ${tx.tenantId} AND webhook_id = ${webhookId} AND type <> 'audit.webhook.test'
+    ORDER BY id DESC LIMIT 1`;
 }
 
 /** The newest one of each webhook. */
@@ -89,26 +83,18 @@ export async function lastDeliveries(
   webhookIds: readonly string[],
   sinceMs: number,
 ): Promise<Map<string, DeliveryRow>> {
-  const { rows } = await tx.query<DeliveryRow>({
-    name: 'last-deliveries',
-    text: `SELECT d.* FROM unnest($2::uuid[]) AS wanted (w), LATERAL (
-        SELECT ${columns} FROM webhook_deliveries WHERE tenant_id = $1 AND webhook_id = w AND at > $3
-        ORDER BY id DESC LIMIT 1) d`,
-    values: [tx.tenantId, uuidArray(webhookIds), new Date(sinceMs)],
-  });
+  const rows = await rowsOf<DeliveryRow>(tx)`
+    SELECT d.* FROM unnest(${uuidArray(webhookIds)}::uuid[]) AS wanted (w), LATERAL (
+      SELECT ${columns} FROM webhook_deliveries
+      WHERE tenant_id = ${tx.tenantId} AND webhook_id = w AND at > ${new Date(sinceMs)}
+      ORDER BY id DESC LIMIT 1) d`;
   return new Map(rows.map((row) => [row.webhookId, row]));
 }
 
 /** Deletes expired ones, a limited number at once. Spans tenants. */
 export async function forgetDeliveries(tx: WriterTx, beforeMs: number): Promise<void> {
-  const { rows } = await tx.query<{ atMs: number }>({
-    name: 'last-expired-delivery',
-    text: `SELECT at AS "atMs" FROM webhook_deliveries WHERE at <= $1 ORDER BY at OFFSET 9999 LIMIT 1`,
-    values: [new Date(beforeMs)],
-  });
-  await tx.query({
-    name: 'forget-deliveries',
-    text: 'DELETE FROM webhook_deliveries WHERE at <= $1',
-    values: [new Date(rows[0]?.atMs ?? beforeMs)],
-  });
+  const rows = await rowsOf<{ atMs: number }>(tx)`SELECT at AS "atMs" FROM webhook_deliveries
+    WHERE at <= ${new Date(beforeMs)} ORDER BY at OFFSET 9999 LIMIT 1`;
+  await execute(tx)`DELETE FROM webhook_deliveries
+    WHERE at <= ${new Date(rows[0]?.atMs ?? beforeMs)}`;
 }

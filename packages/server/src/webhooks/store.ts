@@ -1,5 +1,14 @@
 import type { MessageType, WebhookFormat } from '@indelible/protocol';
-import { firstRow, type TenantTx, uuidArray, type WriterTx } from '../postgres/index.ts';
+import {
+  dateOrNull,
+  execute,
+  firstRow,
+  rowsOf,
+  sql,
+  type TenantTx,
+  uuidArray,
+  type WriterTx,
+} from '../postgres/index.ts';
 
 /** A due message; it begins at the webhook's `nextSequence`. */
 export interface PendingMessage {
@@ -54,7 +63,7 @@ export type WebhookRow = WebhookKey &
     updatedAtMs: number;
   };
 
-export const webhookColumns = `tenant_id AS "tenantId", id, name, url, format, types, filters, options, secret,
+export const webhookColumns = sql`tenant_id AS "tenantId", id, name, url, format, types, filters, options, secret,
   previous_secret AS "previousSecret", previous_secret_until AS "previousSecretUntilMs", credential, headers, status,
   paused_because AS "pausedBecause", revision, next_sequence AS "nextSequence",
   announced_sequence AS "announcedSequence", message_id AS "messageId", message_type AS "messageType",
@@ -70,75 +79,52 @@ export type NewWebhook = WebhookKey &
  * tenant.
  */
 export async function insertWebhook(tx: WriterTx, w: NewWebhook): Promise<WebhookRow | null> {
-  return firstRow<WebhookRow>(tx, {
-    name: 'insert-webhook',
-    text: `INSERT INTO webhooks (tenant_id, id, name, url, format, types, filters, options, secret, credential,
-        headers, next_sequence, due_at, served_at, created_at, updated_at)
-      SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, size, $12, $12, $12, $12 FROM log_heads
-        WHERE tenant_id = $1 AND closed_at IS NULL
-      RETURNING ${webhookColumns}`,
-    values: [
-      ...[w.tenantId, w.id, w.name, w.url, w.format, w.types, w.filters, w.options],
-      ...[w.secret, w.credential, w.headers, new Date(w.createdAtMs)],
-    ],
-  });
+  const createdAt = new Date(w.createdAtMs);
+  return firstRow<WebhookRow>(tx)`
+    INSERT INTO webhooks (tenant_id, id, name, url, format, types, filters, options, secret,
+      credential, headers, next_sequence, due_at, served_at, created_at, updated_at)
+    SELECT ${w.tenantId}, ${w.id}, ${w.name}, ${w.url}, ${w.format}, ${w.types}, ${w.filters},
+      ${w.options}, ${w.secret}, ${w.credential}, ${w.headers}, size, ${createdAt}, ${createdAt},
+      ${createdAt}, ${createdAt}
+    FROM log_heads WHERE tenant_id = ${w.tenantId} AND closed_at IS NULL
+    RETURNING ${webhookColumns}`;
 }
 
 export async function countWebhooks(tx: WriterTx, tenantId: string): Promise<number> {
-  const { rows } = await tx.query<{ count: number }>({
-    name: 'count-webhooks',
-    text: 'SELECT count(*) AS count FROM webhooks WHERE tenant_id = $1',
-    values: [tenantId],
-  });
-  return rows[0]?.count ?? 0;
+  const row = await firstRow<{ count: number }>(tx)`SELECT count(*) AS count FROM webhooks
+    WHERE tenant_id = ${tenantId}`;
+  return row?.count ?? 0;
 }
 
 /** The webhook, locked against other changes until the transaction ends, or null. */
 export async function lockWebhook(tx: WriterTx, key: WebhookKey): Promise<WebhookRow | null> {
-  return firstRow<WebhookRow>(tx, {
-    name: 'lock-webhook',
-    text: `SELECT ${webhookColumns} FROM webhooks WHERE tenant_id = $1 AND id = $2 FOR UPDATE`,
-    values: [key.tenantId, key.id],
-  });
+  return firstRow<WebhookRow>(tx)`SELECT ${webhookColumns} FROM webhooks
+    WHERE tenant_id = ${key.tenantId} AND id = ${key.id} FOR UPDATE`;
 }
 
 /** Stores everything of a locked webhook that may change. */
 export async function saveWebhook(tx: WriterTx, w: WebhookRow): Promise<void> {
-  await tx.query({
-    name: 'save-webhook',
-    text: `UPDATE webhooks SET name = $3, url = $4, format = $5, types = $6, filters = $7, options = $8,
-        secret = $9, previous_secret = $10, previous_secret_until = $11, credential = $12, status = $13,
-        paused_because = $14, revision = $15, next_sequence = $16, announced_sequence = $17, message_id = $18,
-        message_type = $19, message_end = $20, message_at = $21, attempt = $22, due_at = $23, updated_at = $24,
-        headers = $25
-      WHERE tenant_id = $1 AND id = $2`,
-    values: [
-      ...[w.tenantId, w.id, w.name, w.url, w.format, w.types, w.filters, w.options],
-      ...[w.secret, w.previousSecret, time(w.previousSecretUntilMs), w.credential, w.status],
-      ...[w.pausedBecause, w.revision, w.nextSequence, w.announcedSequence],
-      ...[w.messageId, w.messageType, w.messageEnd, time(w.messageAtMs)],
-      ...[w.attempt, time(w.dueAtMs), time(w.updatedAtMs), w.headers],
-    ],
-  });
+  await execute(tx)`UPDATE webhooks
+    SET name = ${w.name}, url = ${w.url}, format = ${w.format}, types = ${w.types},
+      filters = ${w.filters}, options = ${w.options}, secret = ${w.secret},
+      previous_secret = ${w.previousSecret},
+      previous_secret_until = ${dateOrNull(w.previousSecretUntilMs)}, credential = ${w.credential},
+      status = ${w.status}, paused_because = ${w.pausedBecause}, revision = ${w.revision},
+      next_sequence = ${w.nextSequence}, announced_sequence = ${w.announcedSequence},
+      message_id = ${w.messageId}, message_type = ${w.messageType}, message_end = ${w.messageEnd},
+      message_at = ${dateOrNull(w.messageAtMs)}, attempt = ${w.attempt}, due_at = ${dateOrNull(w.dueAtMs)},
+      updated_at = ${dateOrNull(w.updatedAtMs)}, headers = ${w.headers}
+    WHERE tenant_id = ${w.tenantId} AND id = ${w.id}`;
 }
-
-const time = (ms: number | null) => (ms === null ? null : new Date(ms));
 
 /** Including its deliveries. */
 export async function deleteWebhook(tx: WriterTx, key: WebhookKey): Promise<void> {
-  await tx.query({
-    name: 'delete-webhook',
-    text: 'DELETE FROM webhooks WHERE tenant_id = $1 AND id = $2',
-    values: [key.tenantId, key.id],
-  });
+  await execute(tx)`DELETE FROM webhooks WHERE tenant_id = ${key.tenantId} AND id = ${key.id}`;
 }
 
 export async function getWebhook(tx: TenantTx, id: string): Promise<WebhookRow | null> {
-  return firstRow<WebhookRow>(tx, {
-    name: 'get-webhook',
-    text: `SELECT ${webhookColumns} FROM webhooks WHERE tenant_id = $1 AND id = $2`,
-    values: [tx.tenantId, id],
-  });
+  return firstRow<WebhookRow>(tx)`SELECT ${webhookColumns} FROM webhooks
+    WHERE tenant_id = ${tx.tenantId} AND id = ${id}`;
 }
 
 /** Those of the tenant that have one of these ids and are sent messages of this type. */
@@ -148,11 +134,8 @@ export async function webhooksTaking(
   type: MessageType,
   ids: readonly string[],
 ): Promise<string[]> {
-  const { rows } = await tx.query<{ id: string }>({
-    name: 'webhooks-taking',
-    text: 'SELECT id FROM webhooks WHERE tenant_id = $1 AND $2 = ANY (types) AND id = ANY ($3)',
-    values: [tenantId, type, uuidArray(ids)],
-  });
+  const rows = await rowsOf<{ id: string }>(tx)`SELECT id FROM webhooks
+    WHERE tenant_id = ${tenantId} AND ${type} = ANY (types) AND id = ANY (${uuidArray(ids)})`;
   return rows.map(({ id }) => id);
 }
 
@@ -162,11 +145,6 @@ export async function listWebhooks(
   from: string,
   count: number,
 ): Promise<WebhookRow[]> {
-  const { rows } = await tx.query<WebhookRow>({
-    name: 'list-webhooks',
-    text: `SELECT ${webhookColumns} FROM webhooks
-      WHERE tenant_id = $1 AND id <= $2 ORDER BY id DESC LIMIT $3`,
-    values: [tx.tenantId, from, count],
-  });
-  return rows;
+  return rowsOf<WebhookRow>(tx)`SELECT ${webhookColumns} FROM webhooks
+    WHERE tenant_id = ${tx.tenantId} AND id <= ${from} ORDER BY id DESC LIMIT ${count}`;
 }
