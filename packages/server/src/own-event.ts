@@ -44,6 +44,12 @@ export const byItself: OwnEvent['actor'] = {
   ...{ ip: null, userAgent: null },
 };
 
+/** Made, changed or removed: what an event says of the states before and after; null for none. */
+export function changeOf(before: JsonValue | null, after: JsonValue | null) {
+  const action = before === null ? 'create' : after === null ? 'delete' : 'update';
+  return { action, ...(before !== null && { before }), ...(after !== null && { after }) };
+}
+
 /**
  * A log continues under a new origin. Verifiers search this record and compare its checkpoints with
  * those that they know. `notes` are the last checkpoints of the log's former origins, oldest first:

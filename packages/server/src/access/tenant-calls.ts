@@ -38,6 +38,8 @@ export interface TenantCall {
   request: FastifyRequest;
   /** The UUID in the path. Throws `not_found` for an id of another form. */
   id(): string;
+  /** What `read` finds by that id. Throws `not_found` if it finds nothing. */
+  found<Row>(read: (tx: TenantTx, id: string) => Promise<Row | null | undefined>): Promise<Row>;
 }
 
 type Verb = 'get' | 'post' | 'put' | 'patch' | 'delete';
@@ -91,10 +93,9 @@ export class TenantCalls {
     this.#app[verb](`${path}${inside}`, options, async (request, reply) => {
       const given = input(request);
       const look = lookAt(lookedAt, request);
-      const answer = await readAsTenant(request, this.#deps.recordAccess, look, async (access) => {
-        const { tenantId } = access;
-        return run({ access, tenantId, request, id: () => this.#idIn(request) }, given);
-      });
+      const answer = await readAsTenant(request, this.#deps.recordAccess, look, async (access) =>
+        run(this.#callOf(request, access), given),
+      );
       return reply.code(status).send(answer);
     });
   }
@@ -111,6 +112,18 @@ export class TenantCalls {
         readTenant(this.#deps.db, tenantId, (tx) => read(tx, from, max, access));
       return answerPage(page, rows, (found) => show(found, tenantId));
     });
+  }
+
+  #callOf(request: FastifyRequest, access: TenantAccess): TenantCall {
+    const { tenantId } = access;
+    const id = () => this.#idIn(request);
+    const found: TenantCall['found'] = async (read) => {
+      const uuid = id();
+      const row = await readTenant(this.#deps.db, tenantId, (tx) => read(tx, uuid));
+      if (row) return row;
+      throw this.#kind.none();
+    };
+    return { access, tenantId, request, id, found };
   }
 
   #idIn({ params }: FastifyRequest): string {

@@ -4,7 +4,7 @@ import {
   formatTimestamp,
   type JsonObject,
 } from '@indelible/protocol';
-import { byItself, type OwnEvent, type Who } from '../own-event.ts';
+import { byItself, changeOf, type OwnEvent, type Who } from '../own-event.ts';
 import type { Finding } from './evaluate.ts';
 import { settingsOf } from './rule.ts';
 import type { RuleRow } from './store.ts';
@@ -20,14 +20,10 @@ export function changedEvent(
   before: RuleRow | null,
   after: RuleRow | null,
 ): OwnEvent {
-  const action = before === null ? 'create' : after === null ? 'delete' : 'update';
   const either = after ?? before;
   if (either === null) throw new Error('nothing was changed');
-  const states = {
-    ...(before === null ? {} : { before: stateOf(before) }),
-    ...(after === null ? {} : { after: stateOf(after) }),
-  };
-  return { actor, action, resource: ruleOf(either), ...states, reason };
+  const change = changeOf(before && stateOf(before), after && stateOf(after));
+  return { actor, ...change, resource: ruleOf(either), reason };
 }
 
 function stateOf(row: RuleRow) {

@@ -1,11 +1,5 @@
-import {
-  type AlertNotify,
-  nilUuid,
-  pointerOf,
-  problemsText,
-  uuidFromTypeId,
-} from '@indelible/protocol';
-import { AppError } from '../http/index.ts';
+import { type AlertNotify, nilUuid, pointerOf, uuidFromTypeId } from '@indelible/protocol';
+import { AppError, invalid } from '../http/index.ts';
 import { lockHeads } from '../log/index.ts';
 import type { Who } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
@@ -87,7 +81,7 @@ async function refuseUnknownWebhooks(
     const message = 'is no webhook of this tenant with the type audit.alert.raised';
     return [{ path, code: 'invalid_value' as const, message }];
   });
-  if (errors.length > 0) throw new AppError('validation_failed', problemsText(errors), { errors });
+  if (errors.length > 0) throw invalid(errors);
 }
 
 const fixed = ['name', 'kind', 'filters', 'groupBy', 'followedBy'] as const;
@@ -99,9 +93,7 @@ function refuseFixed({ builtIn }: RuleRow, patch: RulePatch): void {
     const message = 'is fixed for a built-in rule: make a rule of your own';
     return { path: `/${member}`, code: 'invalid_value', message };
   });
-  throw new AppError('validation_failed', `${given.join(', ')} of a built-in rule are fixed`, {
-    errors,
-  });
+  throw invalid(errors, `${given.join(', ')} of a built-in rule are fixed`);
 }
 
 /** Throws `not_found`. */
@@ -124,8 +116,7 @@ export function muteRule(
   const nowMs = deps.now();
   if (untilMs !== null && (untilMs <= nowMs || untilMs > nowMs + mutedMsMax)) {
     const message = 'must be a moment of the next 90 days';
-    const errors = [{ path: '/until', code: 'invalid_value', message }];
-    throw new AppError('validation_failed', `/until ${message}`, { errors });
+    throw invalid([{ path: '/until', code: 'invalid_value', message }]);
   }
   return changing(deps, key.tenantId, async (tx, rules) => {
     const row = present(rules, key, nowMs);

@@ -1,7 +1,7 @@
 import { formatTimestamp, parseTimestamp } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type TenantCall, TenantCalls } from '../access/index.ts';
-import { AppError } from '../http/index.ts';
+import { AppError, invalid } from '../http/index.ts';
 import { logSize } from '../log/index.ts';
 import type { Parts } from '../parts.ts';
 import { readTenant } from '../postgres/index.ts';
@@ -18,7 +18,7 @@ import { getCursor } from './cursor.store.ts';
 import { allRules, settingsOf, shownRule } from './rule.ts';
 import { type RulePatch, readRule } from './rule-input.ts';
 import * as schemas from './schemas.ts';
-import { listRules, type RuleKey, type RuleRow } from './store.ts';
+import { listRules, type RuleKey } from './store.ts';
 import { type TestRange, testRule } from './test-rule.ts';
 
 export type AlertRouteDeps = ChangeDeps & Pick<Parts, 'recordAccess'>;
@@ -41,9 +41,7 @@ export function alertRoutes(app: FastifyInstance, deps: AlertRouteDeps): void {
   calls.on('post', schemas.createSchema, async ({ access, request }) =>
     shownRule(await createRule(deps, access.tenantId, request.body as RulePatch, access)),
   );
-  calls.on('get /:id', schemas.getSchema, async (call) =>
-    shownRule(await requireRule(deps, keyOf(call))),
-  );
+  calls.on('get /:id', schemas.getSchema, async (call) => shownRule(await ruleIn(call)));
   calls.on('put /:id', schemas.changeSchema, async (call) => {
     const patch = call.request.body as RulePatch;
     return shownRule(await changeRule(deps, keyOf(call), patch, call.access));
@@ -72,7 +70,7 @@ function testCalls(calls: TenantCalls, deps: AlertRouteDeps): void {
   });
   calls.on('post /:id/test', schemas.testSchema, async (call) => {
     const { tenantId, request } = call;
-    const settings = settingsOf(await requireRule(deps, keyOf(call)));
+    const settings = settingsOf(await ruleIn(call));
     const range = readRange(request, request.body as GivenRange, deps);
     return testRule(deps, tenantId, settings, range, request.gone);
   });
@@ -102,13 +100,9 @@ function readRange(
     return { sinceMs: inPast(sinceMs), untilMs: inPast(untilMs) };
   }
   const message = 'must be before `until`';
-  const errors = [{ path: '/since', code: 'invalid_value', message }];
-  throw new AppError('validation_failed', `/since ${message}`, { errors });
+  throw invalid([{ path: '/since', code: 'invalid_value', message }]);
 }
 
-async function requireRule({ db }: AlertRouteDeps, { tenantId, id }: RuleKey): Promise<RuleRow> {
-  const rules = allRules(tenantId, await readTenant(db, tenantId, listRules));
-  const found = rules.find((rule) => rule.id === id);
-  if (found) return found;
-  throw noRule();
-}
+/** A stored rule, or a built-in one as it is at first. */
+const ruleIn = ({ tenantId, found }: TenantCall) =>
+  found(async (tx, id) => allRules(tenantId, await listRules(tx)).find((rule) => rule.id === id));

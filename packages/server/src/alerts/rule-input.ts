@@ -7,10 +7,9 @@ import {
   filterToJson,
   parseFilterBody,
   pointerOf,
-  problemsText,
 } from '@indelible/protocol';
 import type { Static } from 'typebox';
-import { AppError } from '../http/index.ts';
+import { invalid } from '../http/index.ts';
 import { ruleFilters } from './rule.ts';
 import type { RuleChange } from './schemas.ts';
 
@@ -45,7 +44,7 @@ export function readRule(former: AlertRuleSettings | null, patch: RulePatch): Al
     notify: patch.notify ?? former?.notify ?? {},
   };
   if (problems.length === 0) return settings;
-  throw new AppError('validation_failed', problemsText(problems), { errors: problems });
+  throw invalid(problems);
 }
 
 function required<T>(member: string, problems: FieldProblem[], instead: T): T {

@@ -10,7 +10,7 @@ import {
   makerOf,
   newApiKeyText,
 } from '../access/index.ts';
-import { AppError, answerPage, PageQuery, readPage } from '../http/index.ts';
+import { AppError, answerPage, invalid, PageQuery, readPage } from '../http/index.ts';
 import type { OwnEvent, Who } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import { write } from '../postgres/index.ts';
@@ -183,9 +183,9 @@ async function revokeKey(
 function readExpiry(text: string | null, nowMs: number): number | null {
   const expiresAtMs = text === null ? null : parseTimestamp(text);
   if (expiresAtMs === null || expiresAtMs > nowMs) return expiresAtMs;
-  throw new AppError('validation_failed', 'the expiry is in the past', {
-    errors: [{ path: '/expiresAt', code: 'out_of_range', message: 'must be in the future' }],
-  });
+  const message = 'must be in the future';
+  const errors = [{ path: '/expiresAt', code: 'out_of_range', message }];
+  throw invalid(errors, 'the expiry is in the past');
 }
 
 function keyEvent(action: 'create' | 'delete', who: Who, row: ApiKeyRow): OwnEvent {

@@ -8,10 +8,9 @@ import {
   isCsvColumn,
   parseFilterBody,
   pointerOf,
-  problemsText,
   unknownNameMessage,
 } from '@indelible/protocol';
-import { AppError } from '../http/index.ts';
+import { invalid } from '../http/index.ts';
 import { type ExportFormat, exportFormats } from './file/export-file.ts';
 
 /** The parameters of a new export. */
@@ -37,7 +36,7 @@ export function readExportInput(body: unknown): ExportInput {
   };
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     refuse('', 'invalid_type', 'must be an object');
-    throw refused(problems);
+    throw invalid(problems);
   }
   const { filters, format, columns } = body as Record<string, unknown>;
   for (const name of Object.keys(body).slice(0, fieldProblemsMax)) {
@@ -50,12 +49,8 @@ export function readExportInput(body: unknown): ExportInput {
     format: readFormat(format, refuse),
     columns: readColumns(columns, format, refuse),
   };
-  if (problems.length > 0) throw refused(problems);
+  if (problems.length > 0) throw invalid(problems);
   return input;
-}
-
-function refused(problems: FieldProblem[]): AppError {
-  return new AppError('validation_failed', problemsText(problems), { errors: problems });
 }
 
 function readFilters(json: unknown, refuse: Refuse): EventFilter {

@@ -75,11 +75,11 @@ export function exportRoutes(app: FastifyInstance, deps: ExportDeps): void {
     ...{ idPrefix: exportIdPrefix, none: noExport },
   });
   exports.list(listSchema, listExports, (rows) => rows.map((row) => shownExport(row, now())));
-  exports.on('get /:id', getSchema, async ({ tenantId, request }) =>
-    shownExport(await requireExport(request, deps, tenantId), now()),
+  exports.on('get /:id', getSchema, async ({ found }) =>
+    shownExport(await found(getExport), now()),
   );
-  exports.on('delete /:id', cancelSchema, async ({ access, request }) =>
-    shownExport(await cancel(request, deps, access), now()),
+  exports.on('delete /:id', cancelSchema, async ({ access, found }) =>
+    shownExport(await cancel(deps, access, await found(getExport)), now()),
   );
 }
 
@@ -132,13 +132,11 @@ export async function requireExport(
 
 /** Cancelling twice succeeds; throws `conflict` if it has ended otherwise. */
 async function cancel(
-  request: FastifyRequest,
-  deps: ExportDeps,
+  { db, now, jobs, recordOwn }: ExportDeps,
   access: TenantAccess,
+  row: ExportRow,
 ): Promise<ExportRow> {
-  const row = await requireExport(request, deps, access.tenantId);
   if (row.status === 'cancelled') return row;
-  const { db, now, jobs, recordOwn } = deps;
   return write(db, async (tx) => {
     const end = { status: 'cancelled', failure: null } as const;
     const cancelled = row.mode === 'job' ? await endExport(tx, row, end, now()) : null;

@@ -3,11 +3,10 @@ import {
   type FieldProblem,
   fieldProblemsMax,
   parseFilterBody,
-  problemsText,
 } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
 import { asAppError } from './http.ts';
-import { AppError } from './problem.ts';
+import { invalid } from './problem.ts';
 
 /**
  * The member `filters` of a body. Throws `validation_failed` with every problem of the body if the
@@ -24,5 +23,5 @@ export function filterOfBody(request: FastifyRequest, more: FieldProblem[] = [])
   const ofFilter = 'filter' in parsed ? [] : parsed.problems;
   const problems = [...ofOthers, ...ofFilter, ...more].slice(0, fieldProblemsMax);
   if ('filter' in parsed && problems.length === 0) return parsed.filter;
-  throw new AppError('validation_failed', problemsText(problems), { errors: problems });
+  throw invalid(problems);
 }

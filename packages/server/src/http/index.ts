@@ -25,7 +25,7 @@ export { filterOfBody } from './filter-body.ts';
 export { filterParams, filterSchema, storedFilters } from './filter-schema.ts';
 export { isAllowedFrom } from './ip-range.ts';
 export { answerPage, PageQuery, pageOf, readPage } from './keyset-page.ts';
-export { AppError, tooSlow, unavailable } from './problem.ts';
+export { AppError, invalid, tooSlow, unavailable } from './problem.ts';
 export { accepted, readQuery, searchParams } from './query.ts';
 export { receivedCall } from './received-call.ts';
 export { whenGone } from './tenant-reads.ts';

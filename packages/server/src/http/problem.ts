@@ -1,4 +1,4 @@
-import { type ErrorCode, errorCodes, type FieldProblem } from '@indelible/protocol';
+import { type ErrorCode, errorCodes, type FieldProblem, problemsText } from '@indelible/protocol';
 
 /** An error with a code of `errorCodes`; every other error becomes a 500 or 503. */
 export class AppError extends Error {
@@ -20,6 +20,11 @@ export class AppError extends Error {
     this.headers = more.headers ?? {};
     this.finding = more.finding;
   }
+}
+
+/** The refusal of a body; `detail` is a sentence about it, else its problems say it. */
+export function invalid(errors: FieldProblem[], detail = problemsText(errors)): AppError {
+  return new AppError('validation_failed', detail, { errors });
 }
 
 /** The answer of a service that cannot work at the moment; the caller may retry. */

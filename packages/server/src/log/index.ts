@@ -10,6 +10,7 @@ export {
   storeAlarm,
 } from './checkpoint.store.ts';
 export { hasRoot } from './guard.store.ts';
+export { firstReceivedSince } from './received-since.ts';
 export { beginAnew } from './reopen.store.ts';
 export { type ReopenDeps, type ReopenedLog, reopenLogs } from './reopen.ts';
 export { reopeningSigner } from './reopening-key.ts';

@@ -65,12 +65,7 @@ export function restoreRoutes(app: FastifyInstance, deps: RestoreDeps): void {
     ...{ lookedAt: 'restores', path, tag: 'Restore', scope: 'restore:write' },
     ...{ idPrefix: restoreIdPrefix, none: noRestore },
   });
-  restores.on('get /:id', getSchema, async ({ tenantId, id }) => {
-    const uuid = id();
-    const row = await readTenant(deps.db, tenantId, (tx) => getRestore(tx, uuid));
-    if (!row) throw noRestore();
-    return shown(row);
-  });
+  restores.on('get /:id', getSchema, async ({ found }) => shown(await found(getRestore)));
   restores.onInput('get', listSchema, pageIn, ({ tenantId }, { resourceId, ...page }) => {
     const read = (from: string, max: number) =>
       readTenant(deps.db, tenantId, (tx) => listRestores(tx, resourceId, from, max));

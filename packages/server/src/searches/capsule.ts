@@ -5,7 +5,6 @@ import {
   capsuleJson,
   clockSlackMs,
   decidingSegments,
-  decodeEntry,
   encodeUtf8,
   formatBase64,
   formatHex,
@@ -32,13 +31,13 @@ import {
   readBodies,
   requireVisible,
 } from '../events/index.ts';
-import { AppError } from '../http/index.ts';
+import { AppError, invalid } from '../http/index.ts';
 import {
+  firstReceivedSince,
   publishedCheckpoint,
   readEntries,
   signingKeys,
   treeNodes,
-  unreadable,
 } from '../log/index.ts';
 import type { OwnEvent } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
@@ -153,19 +152,6 @@ async function readLog(
   return { first, frontier: formatHex(frontier), entries: formatBase64(Buffer.concat(entries)) };
 }
 
-/** The first entry received since then, or the size; receipt times never go back. */
-async function firstReceivedSince(tx: TenantTx, sinceMs: number, size: number): Promise<number> {
-  let [low, high] = [0, size];
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2);
-    const [entry] = await readEntries(tx, middle, middle + 1);
-    if (entry === undefined) throw unreadable('a log lacks an entry that it counts', tx.tenantId);
-    if (decodeEntry(entry).receivedAtUs / 1000 < sinceMs) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
 /** The events of the range below `size`, in order of id, page by page. */
 async function readRange(
   { db, sha, now }: CapsuleDeps,
@@ -212,8 +198,7 @@ function requireAtMost(max: number, count: number, name: string): void {
   const sentence =
     `the time range ${message}, too many for a capsule: save a search of a ` +
     'shorter or later range, or hand over a bundle of the whole log (indelible export --bundle)';
-  const errors = [{ path: '/id', code: 'too_many', message }];
-  throw new AppError('validation_failed', sentence, { errors });
+  throw invalid([{ path: '/id', code: 'too_many', message }], sentence);
 }
 
 function capsuleEvent(

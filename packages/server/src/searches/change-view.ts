@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { TenantAccess } from '../access/index.ts';
 import { AppError } from '../http/index.ts';
-import type { OwnEvent, RecordOwn } from '../own-event.ts';
+import { changeOf, type RecordOwn } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import { type WriterTx, write } from '../postgres/index.ts';
 import { lockTenant } from '../tenants/index.ts';
@@ -106,15 +106,9 @@ async function recordShared(
   const [old, now] = [before, after].map((view) => (view?.shared ? view : null));
   const view = now ?? old;
   if (!view) return;
-  const event: OwnEvent = {
-    actor,
-    action: !old ? 'create' : !now ? 'delete' : 'update',
-    resource: { type: 'view', id: view.id, name: view.name },
-    ...(old ? { before: stateOf(old) } : {}),
-    ...(now ? { after: stateOf(now) } : {}),
-    reason,
-  };
-  await recordOwn(tx, tenantId, event);
+  const resource = { type: 'view', id: view.id, name: view.name };
+  const change = changeOf(old ? stateOf(old) : null, now ? stateOf(now) : null);
+  await recordOwn(tx, tenantId, { actor, ...change, resource, reason });
 }
 
 const stateOf = ({ name, filters, last, columns }: ViewRow) => {

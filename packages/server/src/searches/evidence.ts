@@ -9,7 +9,7 @@ import {
 } from '@indelible/protocol';
 import type { TenantAccess } from '../access/index.ts';
 import { lowestShown, requireVisible, shownSince } from '../events/index.ts';
-import { AppError, unavailable } from '../http/index.ts';
+import { AppError, invalid, unavailable } from '../http/index.ts';
 import { type PublishedCheckpoint, publishedCheckpoint } from '../log/index.ts';
 import type { OwnEvent } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
@@ -81,9 +81,8 @@ export async function saveSearch(
 function requireRange(filter: FrozenFilter): FrozenFilter {
   if (filter.from < filter.to) return filter;
   const message = 'must select a time range before now that the plan still shows';
-  throw new AppError('validation_failed', 'there is nothing to search: the range is empty', {
-    errors: [{ path: '/filters/from', code: 'out_of_range', message }],
-  });
+  const errors = [{ path: '/filters/from', code: 'out_of_range', message }];
+  throw invalid(errors, 'there is nothing to search: the range is empty');
 }
 
 /** A checkpoint of the whole current log; signs one if the log has grown. */

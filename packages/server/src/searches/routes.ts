@@ -33,14 +33,6 @@ export function searchRoutes(app: FastifyInstance, deps: CapsuleDeps & ViewRoute
     return reply.code(201).send(shownSearch(search, deps.publicUrl()));
   });
 
-  app.get(`${path}/:id`, { config: searching, schema: getSchema }, (request) =>
-    readAsTenant(request, deps.recordAccess, lookAt('searches', request), async ({ tenantId }) => {
-      const search = await namedSearch(request, deps.db, tenantId);
-      const now = await askAgain(deps, tenantId, search, request.gone);
-      return { ...shownSearch(search, deps.publicUrl()), now: shownNow(now) };
-    }),
-  );
-
   app.post(
     `${path}/:id/capsule`,
     { config: searching, schema: capsuleSchema },
@@ -58,6 +50,11 @@ export function searchRoutes(app: FastifyInstance, deps: CapsuleDeps & ViewRoute
   const searches = new TenantCalls(app, deps, {
     ...{ lookedAt: 'searches', path, tag: 'Searches', scope: 'events:read' },
     ...{ idPrefix: searchIdPrefix, none: noSearch },
+  });
+  searches.on('get /:id', getSchema, async ({ tenantId, request, found }) => {
+    const search = await found(getSearch);
+    const now = await askAgain(deps, tenantId, search, request.gone);
+    return { ...shownSearch(search, deps.publicUrl()), now: shownNow(now) };
   });
   searches.list(listSchema, listSearches, (rows) =>
     rows.map((row) => shownSearch(row, deps.publicUrl())),

@@ -1,5 +1,5 @@
 import { requireVisible } from '../events/index.ts';
-import { AppError } from '../http/index.ts';
+import { type AppError, invalid } from '../http/index.ts';
 import { type Database, readTenant, type TenantTx } from '../postgres/index.ts';
 import { type Answer, AnswerDigest } from './answer-digest.ts';
 import type { FrozenFilter } from './frozen-filter.ts';
@@ -55,6 +55,5 @@ export async function runSearch(
 function tooMany(max: number): AppError {
   const sentence = `more than ${max.toLocaleString('en')} events match; narrow the range or the filters`;
   const message = 'match too many events';
-  const errors = [{ path: '/filters', code: 'too_many', message }];
-  return new AppError('validation_failed', sentence, { errors });
+  return invalid([{ path: '/filters', code: 'too_many', message }], sentence);
 }

@@ -140,12 +140,10 @@ export const createSchema = {
 };
 
 export const getSchema = {
-  tags,
+  reads: 'search' as const,
   operationId: 'getSearch',
   summary: 'A saved search, asked again',
   description: '`now` is the answer of this moment, against a fresh checkpoint.',
-  params: idParams('`srch_…`'),
-  headers: operatorHeaders,
   response: { 200: OpenedSearch },
 };
 

@@ -9,7 +9,6 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { TenantCalls } from '../access/index.ts';
 import { filterOfBody } from '../http/index.ts';
 import type { Parts } from '../parts.ts';
-import { readTenant } from '../postgres/index.ts';
 import { type ChangeViewDeps, changeView, createView, noView, removeView } from './change-view.ts';
 import * as schemas from './view-schemas.ts';
 import { getView, listViews, type ViewRow, type ViewSettings } from './views.store.ts';
@@ -20,7 +19,6 @@ const viewIdPrefix = 'view_';
 
 /** Live views: searches under a name, of a person or of the tenant. */
 export function viewRoutes(app: FastifyInstance, deps: ViewRouteDeps): void {
-  const { db } = deps;
   const views = new TenantCalls(app, deps, {
     ...{ lookedAt: 'views', path: '/api/views', tag: 'Views', scope: 'events:read' },
     ...{ idPrefix: viewIdPrefix, none: noView, judgesBodies: true },
@@ -35,12 +33,9 @@ export function viewRoutes(app: FastifyInstance, deps: ViewRouteDeps): void {
   views.onInput('post', schemas.createViewSchema, readSettings, async ({ access }, settings) =>
     shown(await createView(deps, access, settings)),
   );
-  views.on('get /:id', schemas.getViewSchema, async ({ tenantId, access: { actor }, id }) => {
-    const uuid = id();
-    const view = await readTenant(db, tenantId, (tx) => getView(tx, uuid, actor.id));
-    if (!view) throw noView();
-    return shown(view);
-  });
+  views.on('get /:id', schemas.getViewSchema, async ({ access: { actor }, found }) =>
+    shown(await found((tx, id) => getView(tx, id, actor.id))),
+  );
   views.onInput('put /:id', schemas.putViewSchema, readSettings, async ({ access, id }, settings) =>
     shown(await changeView(deps, access, id(), settings)),
   );

@@ -3,7 +3,7 @@ import { type Agent, agentsIn, eventUuid } from '@indelible/protocol';
 import type { Static } from 'typebox';
 import { type JwtPrincipal, parseReasonField, unauthenticated } from '../access/index.ts';
 import { hashSecretToken, newSecretToken } from '../crypto/index.ts';
-import { AppError } from '../http/index.ts';
+import { AppError, invalid } from '../http/index.ts';
 import type { Whence } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import { type WriterTx, write } from '../postgres/index.ts';
@@ -89,8 +89,7 @@ async function entrance(
 function eitherOr(): AppError {
   const message =
     'must be sent alone; otherwise send jwt, for an operator with tenantId and reason';
-  const errors = [{ path: '/token', code: 'required', message }];
-  return new AppError('validation_failed', `token ${message}`, { errors });
+  return invalid([{ path: '/token', code: 'required', message }], `token ${message}`);
 }
 
 async function byLink(tx: WriterTx, token: string, nowMs: number): Promise<Entry> {
@@ -131,9 +130,9 @@ async function byJwt(deps: SignInDeps, attempt: SignInAttempt, jwt: string): Pro
 }
 
 function tenantMissing(): AppError {
-  return new AppError('validation_failed', 'an operator must name the tenant', {
-    errors: [{ path: '/tenantId', code: 'required', message: 'is required for superadmin' }],
-  });
+  const message = 'is required for superadmin';
+  const errors = [{ path: '/tenantId', code: 'required', message }];
+  return invalid(errors, 'an operator must name the tenant');
 }
 
 /** Throws `reason_required` after the refusal is recorded in the tenant's log. */

@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import { makerOf, type Principal, parseReasonField, personScopes } from '../access/index.ts';
 import { hashSecretToken, newSecretToken } from '../crypto/index.ts';
-import { AppError } from '../http/index.ts';
+import { AppError, invalid } from '../http/index.ts';
 import { actorOf, type OwnEvent } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import { type Database, write } from '../postgres/index.ts';
@@ -60,9 +60,10 @@ function requireMayOpen(principal: Principal, { tenantId, actor }: Input): void 
     throw new AppError('forbidden', 'a link for an operator needs a platform-bound credential');
   }
   if (actor.email !== null) return;
-  throw new AppError('validation_failed', 'a link for an operator needs an e-mail address', {
-    errors: [{ path: '/actor/email', code: 'required', message: 'is required for superadmin' }],
-  });
+  const errors = [
+    { path: '/actor/email', code: 'required', message: 'is required for superadmin' },
+  ];
+  throw invalid(errors, 'a link for an operator needs an e-mail address');
 }
 
 function linkOf(maker: Principal, input: Input, nowMs: number): Link {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Sealer } from '../crypto/index.ts';
-import { AppError } from '../http/index.ts';
+import { AppError, invalid } from '../http/index.ts';
 import { refusalOf } from '../outbound/index.ts';
 import type { OwnEvent, Who } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
@@ -81,9 +81,7 @@ function requireCallable({ allowPrivate }: PutTenantDeps, restoreUrl: string | n
   const refusal = restoreUrl && refusalOf(restoreUrl, allowPrivate);
   if (!refusal) return;
   const message = `cannot be called: ${refusal}`;
-  throw new AppError('validation_failed', `restoreUrl ${message}`, {
-    errors: [{ path: '/restoreUrl', code: 'invalid_value', message }],
-  });
+  throw invalid([{ path: '/restoreUrl', code: 'invalid_value', message }], `restoreUrl ${message}`);
 }
 
 async function changeTenant(

@@ -8,7 +8,7 @@ import {
   type PlanDefinition,
   type Plans,
 } from '@indelible/protocol';
-import { AppError } from '../http/index.ts';
+import { invalid } from '../http/index.ts';
 
 export const digests = ['none', 'weekly', 'monthly'] as const;
 export type Digest = (typeof digests)[number];
@@ -52,7 +52,7 @@ export function changedSettings(
   const errors = missing.map((field): FieldProblem => {
     return { path: `/${field}`, code: 'required', message: 'is required for a new tenant' };
   });
-  throw new AppError('validation_failed', 'a new tenant needs a name and a plan', { errors });
+  throw invalid(errors, 'a new tenant needs a name and a plan');
 }
 
 /** Only the settings. */

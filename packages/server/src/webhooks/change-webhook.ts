@@ -1,5 +1,7 @@
+import { futureMsMax, uuidTimeMs } from '@indelible/protocol';
 import { visibility } from '../events/index.ts';
 import { AppError } from '../http/index.ts';
+import { firstReceivedSince } from '../log/index.ts';
 import { newSecret } from '../outbound/index.ts';
 import type { OwnEvent, Who } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
@@ -7,7 +9,6 @@ import { readTenant, type WriterTx, write } from '../postgres/index.ts';
 import { tenantExists } from '../tenants/index.ts';
 import { isSigned } from './delivery-call.ts';
 import { headerNames } from './own-headers.ts';
-import { firstShown } from './replay-start.ts';
 import { credentialContext, sealHeaders, secretContext } from './sealed-secrets.ts';
 import {
   countWebhooks,
@@ -163,7 +164,9 @@ export async function replayWebhook(
   const { db, now } = deps;
   const first = await readTenant(db, key.tenantId, async (tx) => {
     const visible = await visibility(tx, now());
-    return visible ? firstShown(tx, visible) : 0;
+    if (!visible) return 0;
+    // An event's time may be ahead of its receipt.
+    return firstReceivedSince(tx, uuidTimeMs(visible.oldest) - futureMsMax, visible.size);
   });
   return changeLocked(deps, key, (row) => {
     const changed = replayedFrom(row, Math.max(first, fromSequence), now());

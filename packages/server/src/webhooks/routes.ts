@@ -1,7 +1,7 @@
 import { fieldProblemsMax, formatTimestamp, pointerOf } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type RecordAccess, type TenantCall, TenantCalls } from '../access/index.ts';
-import { AppError, answerPage, readPage } from '../http/index.ts';
+import { AppError, answerPage, invalid, readPage } from '../http/index.ts';
 import { logSize } from '../log/index.ts';
 import { readTenant } from '../postgres/index.ts';
 import {
@@ -42,9 +42,7 @@ export function webhookRoutes(app: FastifyInstance, deps: WebhookRouteDeps): voi
     const webhook = await show(deps, made.webhook);
     return { ...webhook, ...(isSigned(made.webhook) ? { secret: made.secret } : {}) };
   });
-  calls.on('get /:id', schemas.getSchema, async (call) =>
-    show(deps, await requireWebhook(deps, keyOf(call))),
-  );
+  calls.on('get /:id', schemas.getSchema, async (call) => show(deps, await call.found(getWebhook)));
   calls.onInput('patch /:id', schemas.changeSchema, patchOf, async (call, patch) =>
     showDue(deps, await changeWebhook(deps, keyOf(call), patch, call.access)),
   );
@@ -68,7 +66,7 @@ function actionCalls(calls: TenantCalls, deps: WebhookRouteDeps): void {
     return { secret, previousValidUntil: formatTimestamp(previousValidUntilMs) };
   });
   calls.onInput('post /:id/test', schemas.testSchema, refuseMembers, async (call) =>
-    test(await requireWebhook(deps, keyOf(call)), call.access),
+    test(await call.found(getWebhook), call.access),
   );
   calls.onInput('post /:id/replay', schemas.replaySchema, requireReads, async (call) => {
     const { fromSequence } = call.request.body as { fromSequence: number };
@@ -76,11 +74,10 @@ function actionCalls(calls: TenantCalls, deps: WebhookRouteDeps): void {
   });
   const pageIn = (request: FastifyRequest) => readPage(request, 'newest');
   calls.onInput('get /:id/deliveries', schemas.deliveriesSchema, pageIn, async (call, page) => {
-    const { tenantId, id } = keyOf(call);
-    await requireWebhook(deps, { tenantId, id });
+    const { id } = await call.found(getWebhook);
     const since = deps.now() - keptMs;
     const read = (from: string, max: number) =>
-      readTenant(deps.db, tenantId, (tx) => listDeliveries(tx, id, since, from, max));
+      readTenant(deps.db, call.tenantId, (tx) => listDeliveries(tx, id, since, from, max));
     return answerPage(page, read, (rows) => rows.map(shownDelivery));
   });
 }
@@ -108,16 +105,7 @@ function refuseMembers({ body }: FastifyRequest): void {
     const message = 'is unknown: this call accepts no members';
     return { path: pointerOf(member), code: 'unknown_field', message };
   });
-  throw new AppError('validation_failed', 'this call accepts no members', { errors });
-}
-
-async function requireWebhook(
-  { db }: WebhookRouteDeps,
-  { tenantId, id }: WebhookKey,
-): Promise<WebhookRow> {
-  const row = await readTenant(db, tenantId, (tx) => getWebhook(tx, id));
-  if (row) return row;
-  throw noWebhook();
+  throw invalid(errors, 'this call accepts no members');
 }
 
 async function show(deps: WebhookRouteDeps, row: WebhookRow) {

@@ -1,14 +1,11 @@
 import { formatTimestamp, typeId } from '@indelible/protocol';
-import { byItself, type OwnEvent, type Who } from '../own-event.ts';
+import { byItself, changeOf, type OwnEvent, type Who } from '../own-event.ts';
 import type { DeliveryRow } from './deliveries.store.ts';
 import { messageIdPrefix } from './message-body.ts';
 import { headerNames } from './own-headers.ts';
 import type { WebhookRow, WebhookSettings } from './store.ts';
 
-export const byService: Who = {
-  actor: byItself,
-  reason: null,
-};
+export const byService: Who = { actor: byItself, reason: null };
 
 type Named = Pick<WebhookRow, 'id' | 'name'>;
 
@@ -36,14 +33,13 @@ export function changedEvent(
   before: WebhookState | null,
   after: WebhookState | null,
 ): OwnEvent {
-  const action = before === null ? 'create' : after === null ? 'delete' : 'update';
   const either = after ?? before;
   if (either === null) throw new Error('nothing was changed');
-  const states = {
-    ...(before === null ? {} : { before: stateOf(before) }),
-    ...(after === null ? {} : { after: { ...stateOf(after), ...replacedIn(before, after) } }),
-  };
-  return { actor, action, resource: resource(either), ...states, reason };
+  const change = changeOf(
+    before && stateOf(before),
+    after && { ...stateOf(after), ...replacedIn(before, after) },
+  );
+  return { actor, ...change, resource: resource(either), reason };
 }
 
 type WebhookState = Named & WebhookSettings & Pick<WebhookRow, 'credential' | 'headers'>;

@@ -4,11 +4,10 @@ import {
   filterToJson,
   parseFilterBody,
   pointerOf,
-  problemsText,
   webhookFacets,
 } from '@indelible/protocol';
 import type { Static } from 'typebox';
-import { AppError } from '../http/index.ts';
+import { invalid } from '../http/index.ts';
 import { isOutboundUrl, refusalOf } from '../outbound/index.ts';
 import { streamFormats } from './formats.ts';
 import { type HeaderChanges, readHeaders } from './own-headers.ts';
@@ -59,9 +58,7 @@ export function readSettings(
     patch.filters === undefined ? former.filters : readFilters(patch.filters, problems);
   const kept = { names: former.headerNames, isSameReceiver: sameOrigin(url, former.url) };
   const headers = readHeaders(patch.headers ?? {}, kept, format, problems);
-  if (problems.length > 0) {
-    throw new AppError('validation_failed', problemsText(problems), { errors: problems });
-  }
+  if (problems.length > 0) throw invalid(problems);
   const settings = { name, url, format, types, filters, options: JSON.stringify(options) };
   return { settings, credential: format === 'webhook' ? null : credential, headers };
 }
