@@ -5,10 +5,9 @@ import { lockHeads } from '../log/index.ts';
 import type { Who } from '../own-event.ts';
 import { readTenant, write } from '../postgres/index.ts';
 import { acknowledgedEvent } from './alert-event.ts';
-import { acknowledgedAt } from './alerts.store.ts';
 import { type ChangeDeps, noRule } from './change-rule.ts';
 import { allRules } from './rule.ts';
-import { listRules, type RuleKey } from './store.ts';
+import { acknowledgedAt, listRules, type RuleKey } from './store.ts';
 
 /**
  * Records who acknowledges the alert, once. Returns when it was acknowledged first. Throws

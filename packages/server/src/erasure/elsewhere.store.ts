@@ -8,6 +8,7 @@ import {
   type JsonValue,
 } from '@indelible/protocol';
 import {
+  countOf,
   execute,
   firstRow,
   raw,
@@ -253,9 +254,8 @@ export interface ExportFile {
 
 /** Exports with a file, finished or in progress. */
 export async function countFiles(owner: Owner, tenantId: string): Promise<number> {
-  const row = await firstRow<{ count: number }>(owner)`SELECT count(*) AS count FROM exports
+  return countOf(owner)`SELECT count(*) AS count FROM exports
     WHERE tenant_id = ${tenantId} AND stored AND status IN ('running', 'ready')`;
-  return row?.count ?? 0;
 }
 
 /**

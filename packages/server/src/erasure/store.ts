@@ -2,10 +2,14 @@ import { nilUuid, storedFields, type WithholdableSegment } from '@indelible/prot
 import { type StoredEvent, storedColumns } from '../events/index.ts';
 import {
   byteaArray,
+  countOf,
+  execute,
   firstRow,
   int2Array,
   jsonArray,
   raw,
+  rowsOf,
+  sql,
   textArray,
   uuidArray,
   type WriterTx,
@@ -26,25 +30,19 @@ export interface Erasure {
   size: number;
 }
 
-const erasureColumns = 'tenant_id AS "tenantId", id, segment, actors, events, size';
-
 export async function insertErasure(tx: WriterTx, erasure: Erasure, atMs: number): Promise<void> {
   const { tenantId, id, segment, actors, events, size } = erasure;
-  await tx.query(
-    `INSERT INTO erasures (tenant_id, id, segment, actors, events, size, started_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-    [tenantId, id, segment, uuidArray(actors), uuidArray(events), size, new Date(atMs)],
-  );
+  await execute(tx)`
+    INSERT INTO erasures (tenant_id, id, segment, actors, events, size, started_at)
+    VALUES (${tenantId}, ${id}, ${segment}, ${uuidArray(actors)}, ${uuidArray(events)}, ${size},
+      ${new Date(atMs)})`;
 }
 
 /** Erasures of the tenant that are recorded and not finished. */
 export async function unfinishedErasures(owner: Owner, tenantId: string): Promise<Erasure[]> {
-  const { rows } = await owner.query<Erasure>(
-    `SELECT ${erasureColumns} FROM erasures WHERE tenant_id = $1 AND finished_at IS NULL
-     ORDER BY started_at, id`,
-    [tenantId],
-  );
-  return rows;
+  return rowsOf<Erasure>(owner)`
+    SELECT tenant_id AS "tenantId", id, segment, actors, events, size FROM erasures
+    WHERE tenant_id = ${tenantId} AND finished_at IS NULL ORDER BY started_at, id`;
 }
 
 export async function finishErasure(
@@ -52,11 +50,8 @@ export async function finishErasure(
   { tenantId, id }: Erasure,
   atMs: number,
 ): Promise<void> {
-  await tx.query('UPDATE erasures SET finished_at = $3 WHERE tenant_id = $1 AND id = $2', [
-    tenantId,
-    id,
-    new Date(atMs),
-  ]);
+  await execute(tx)`UPDATE erasures SET finished_at = ${new Date(atMs)}
+    WHERE tenant_id = ${tenantId} AND id = ${id}`;
 }
 
 /** An event with a segment to erase. */
@@ -72,26 +67,23 @@ export async function nextErasable(
   { tenantId, size, segment, actors, events }: Erasure,
   after: string,
 ): Promise<ErasableEvent[]> {
-  const byActor = actors.length > 0;
-  const { rows } = await tx.query<ErasableEvent>(
-    `SELECT ${storedColumns}, before, after, retention_class AS "retentionClass" FROM audit_events
-     WHERE tenant_id = $1 AND sequence < $2 AND id > $3
-       AND ${byActor ? ofActors('$4') : 'id = ANY ($4::uuid[])'} AND ${hasSegment('$5')}
-     ORDER BY id LIMIT ${batchRows}`,
-    [tenantId, size, after, uuidArray(byActor ? actors : events), segment],
-  );
-  return rows;
+  const named = actors.length > 0 ? ofActors(actors) : sql`id = ANY (${uuidArray(events)}::uuid[])`;
+  return rowsOf<ErasableEvent>(tx)`
+    SELECT ${raw(storedColumns)}, before, after, retention_class AS "retentionClass"
+    FROM audit_events
+    WHERE tenant_id = ${tenantId} AND sequence < ${size} AND id > ${after} AND ${named}
+      AND (erased->>${segment}::text) IS NULL
+      AND (${segment}::text <> 'state' OR before IS NOT NULL OR after IS NOT NULL)
+      AND (${segment}::text <> 'context' OR context IS NOT NULL)
+    ORDER BY id LIMIT ${batchRows}`;
 }
 
 /** By these people, or on behalf of them. An operator's identity is never erased. */
-const ofActors = (ids: string) =>
-  `(actor_id = ANY (${ids}::uuid[]) OR on_behalf_of && ${ids}::uuid[]::text[]) AND actor_role <> 'superadmin'`;
-const hasSegment = (name: string) => `(erased->>${name}::text) IS NULL
-  AND (${name}::text <> 'state' OR before IS NOT NULL OR after IS NOT NULL)
-  AND (${name}::text <> 'context' OR context IS NOT NULL)`;
+const ofActors = (ids: readonly string[]) => sql`(actor_id = ANY (${uuidArray(ids)}::uuid[])
+  OR on_behalf_of && ${uuidArray(ids)}::uuid[]::text[]) AND actor_role <> 'superadmin'`;
 
 /** The people on whose behalf a tenant's actors act, each with the address in lower case. */
-const people = `(SELECT tenant_id, (p.value->>'id')::uuid AS id,
+const people = sql`(SELECT tenant_id, (p.value->>'id')::uuid AS id,
     lower(coalesce(who->>'email', substring(who->>'externalId' FROM '.*@.*'))) AS email
   FROM audit_events, json_array_elements(context->'onBehalfOf') WITH ORDINALITY p,
     LATERAL (SELECT context_identity->'onBehalfOf'->(p.ordinality - 1)::int) AS w (who)
@@ -132,19 +124,13 @@ export async function eraseSegments(
   { tenantId, segment }: Erasure,
   rows: readonly ErasedEvent[],
 ): Promise<number> {
-  const { rowCount } = await tx.query(
-    `UPDATE audit_events e SET ${emptying(segment)}, salts = n.salts, erased = n.erased
-     FROM unnest($2::uuid[], $3::int2[], $4::bytea[], $5::json[]) AS n (id, class, salts, erased)
-     WHERE e.tenant_id = $1 AND e.retention_class = n.class AND e.id = n.id`,
-    [
-      tenantId,
-      uuidArray(rows.map(({ uuid }) => uuid)),
-      int2Array(rows.map(({ retentionClass }) => retentionClass)),
-      byteaArray(rows.map(({ salts }) => salts)),
-      jsonArray(rows.map(({ erased }) => erased)),
-    ],
-  );
-  return rowCount ?? 0;
+  return execute(tx)`
+    UPDATE audit_events e SET ${raw(emptying(segment))}, salts = n.salts, erased = n.erased
+    FROM unnest(${uuidArray(rows.map(({ uuid }) => uuid))}::uuid[],
+      ${int2Array(rows.map(({ retentionClass }) => retentionClass))}::int2[],
+      ${byteaArray(rows.map(({ salts }) => salts))}::bytea[],
+      ${jsonArray(rows.map(({ erased }) => erased))}::json[]) AS n (id, class, salts, erased)
+    WHERE e.tenant_id = ${tenantId} AND e.retention_class = n.class AND e.id = n.id`;
 }
 
 /** The identities of a person in the tenant's events. */
@@ -162,21 +148,20 @@ export async function findActors(
   tenantId: string,
   by: { id: string } | { emailKey: string },
 ): Promise<KnownActor[]> {
-  const [actor, person, value] =
-    'id' in by ? ['actor_id', 'id', by.id] : ['actor_email_key', 'email', by.emailKey];
-  const { rows } = await owner.query<KnownActor>(
-    `WITH wanted AS (
-       SELECT actor_id AS id FROM audit_events WHERE tenant_id = $1 AND ${actor} = $2
-       UNION SELECT id FROM ${people} WHERE tenant_id = $1 AND ${person} = $2)
-     SELECT wanted.id,
-       count(*) FILTER (WHERE actor_role <> 'superadmin' AND (erased->>'identity') IS NULL) AS count,
-       count(*) FILTER (WHERE actor_role = 'superadmin' AND actor_id = wanted.id) AS "asOperator"
-     FROM wanted JOIN audit_events ON tenant_id = $1
-       AND (actor_id = wanted.id OR on_behalf_of && ARRAY[wanted.id::text])
-     WHERE wanted.id <> '${nilUuid}' GROUP BY 1 ORDER BY 1`,
-    [tenantId, value],
-  );
-  return rows;
+  const [actor, person] =
+    'id' in by
+      ? [sql`actor_id = ${by.id}`, sql`id = ${by.id}`]
+      : [sql`actor_email_key = ${by.emailKey}`, sql`email = ${by.emailKey}`];
+  return rowsOf<KnownActor>(owner)`
+    WITH wanted AS (
+      SELECT actor_id AS id FROM audit_events WHERE tenant_id = ${tenantId} AND ${actor}
+      UNION SELECT id FROM ${people} WHERE tenant_id = ${tenantId} AND ${person})
+    SELECT wanted.id,
+      count(*) FILTER (WHERE actor_role <> 'superadmin' AND (erased->>'identity') IS NULL) AS count,
+      count(*) FILTER (WHERE actor_role = 'superadmin' AND actor_id = wanted.id) AS "asOperator"
+    FROM wanted JOIN audit_events ON tenant_id = ${tenantId}
+      AND (actor_id = wanted.id OR on_behalf_of && ARRAY[wanted.id::text])
+    WHERE wanted.id <> ${nilUuid} GROUP BY 1 ORDER BY 1`;
 }
 
 /**
@@ -188,13 +173,12 @@ export async function eventsOfUnknown(
   tenantId: string,
   emailKey: string,
 ): Promise<string[]> {
-  const { rows } = await owner.query<{ id: string }>(
-    `SELECT id FROM audit_events WHERE tenant_id = $1 AND actor_role <> 'superadmin'
-       AND (actor_email_key = $2 AND actor_id = '${nilUuid}' OR on_behalf_of @> ARRAY[$2::text]
-         AND ((erased->>'context') IS NOT NULL OR on_behalf_of @> ARRAY['${nilUuid}']))
-     ORDER BY id`,
-    [tenantId, emailKey],
-  );
+  const rows = await rowsOf<{ id: string }>(owner)`SELECT id FROM audit_events
+    WHERE tenant_id = ${tenantId} AND actor_role <> 'superadmin'
+      AND (actor_email_key = ${emailKey} AND actor_id = ${nilUuid}
+        OR on_behalf_of @> ARRAY[${emailKey}::text] AND ((erased->>'context') IS NOT NULL
+          OR on_behalf_of @> ARRAY[${nilUuid}::text]))
+    ORDER BY id`;
   return rows.map(({ id }) => id);
 }
 
@@ -204,13 +188,13 @@ export async function addressesOf(
   tenantId: string,
   actors: readonly string[],
 ): Promise<string[]> {
-  const { rows } = await owner.query<{ key: string }>(
-    `SELECT actor_email_key AS key FROM audit_events
-     WHERE tenant_id = $1 AND actor_id = ANY ($2) AND actor_role <> 'superadmin' AND actor_email_key <> ''
-     UNION SELECT email FROM ${people} WHERE tenant_id = $1 AND id = ANY ($2) AND email IS NOT NULL
-     ORDER BY 1`,
-    [tenantId, uuidArray(actors)],
-  );
+  const ids = uuidArray(actors);
+  const rows = await rowsOf<{ key: string }>(owner)`
+    SELECT actor_email_key AS key FROM audit_events
+    WHERE tenant_id = ${tenantId} AND actor_id = ANY (${ids}) AND actor_role <> 'superadmin'
+      AND actor_email_key <> ''
+    UNION SELECT email FROM ${people}
+    WHERE tenant_id = ${tenantId} AND id = ANY (${ids}) AND email IS NOT NULL ORDER BY 1`;
   return rows.map(({ key }) => key);
 }
 
@@ -225,9 +209,9 @@ export interface Mentions {
 
 const mentionsShown = 20;
 
-const holdsAddress = (addresses: string, columns: string) =>
-  `EXISTS (SELECT FROM unnest(${addresses}::text[]) AS a (address)
-    WHERE position(a.address in lower(concat_ws(' ', ${columns}))) > 0)`;
+const holdAddress = (columns: string, addresses: readonly string[]) =>
+  sql`EXISTS (SELECT FROM unnest(${textArray(addresses)}::text[]) AS a (address)
+    WHERE position(a.address in lower(concat_ws(' ', ${raw(columns)}))) > 0)`;
 
 export async function findMentions(
   owner: Owner,
@@ -235,21 +219,19 @@ export async function findMentions(
   actors: readonly string[],
   addresses: readonly string[],
 ): Promise<Mentions> {
-  const { rows: resources } = await owner.query<{ count: number }>(
-    `SELECT count(*) AS count FROM audit_events
-     WHERE tenant_id = $1 AND (${ofActors('$2')}) IS NOT TRUE
-       AND (resource_id = ANY ($2) OR EXISTS (SELECT FROM json_array_elements(context->'targets') t
-         WHERE (t->>'id')::uuid = ANY ($2)) OR ${holdsAddress('$3', 'resource_name, context_identity')})`,
-    [tenantId, uuidArray(actors), textArray(addresses)],
-  );
-  const { rows } = await owner.query<{ id: string; found: number }>(
-    `SELECT id, count(*) OVER () AS found FROM audit_events
-     WHERE tenant_id = $1 AND ${holdsAddress('$2', 'diff, reason, before, after, context')}
-     ORDER BY id DESC LIMIT ${mentionsShown}`,
-    [tenantId, textArray(addresses)],
-  );
-  const newestInText = rows.map(({ id }) => id);
-  return { asResource: resources[0]?.count ?? 0, inText: rows[0]?.found ?? 0, newestInText };
+  const ids = uuidArray(actors);
+  const asResource = await countOf(owner)`SELECT count(*) AS count FROM audit_events
+    WHERE tenant_id = ${tenantId} AND (${ofActors(actors)}) IS NOT TRUE
+      AND (resource_id = ANY (${ids})
+        OR EXISTS (SELECT FROM json_array_elements(context->'targets') t
+          WHERE (t->>'id')::uuid = ANY (${ids}))
+        OR ${holdAddress('resource_name, context_identity', addresses)})`;
+  const rows = await rowsOf<{ id: string; found: number }>(owner)`
+    SELECT id, count(*) OVER () AS found FROM audit_events
+    WHERE tenant_id = ${tenantId}
+      AND ${holdAddress('diff, reason, before, after, context', addresses)}
+    ORDER BY id DESC LIMIT ${mentionsShown}`;
+  return { asResource, inText: rows[0]?.found ?? 0, newestInText: rows.map(({ id }) => id) };
 }
 
 /** An event with everything that its erasure depends on, or null. */

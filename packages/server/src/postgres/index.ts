@@ -44,4 +44,4 @@ export {
 } from './pg-arrays.ts';
 export { runAsOwner, withMigratedSession } from './run-as-owner.ts';
 export { requireNoneServing } from './serving-lock.ts';
-export { dateOrNull, execute, firstRow, hasRow, raw, rowsOf, sql } from './sql.ts';
+export { countOf, dateOrNull, execute, firstRow, hasRow, raw, rowsOf, sql } from './sql.ts';

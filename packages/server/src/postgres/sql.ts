@@ -69,6 +69,12 @@ export const firstRow =
   async (...statement: Written): Promise<R | null> =>
     (await session.query<R>(sql(...statement))).rows[0] ?? null;
 
+/** The `count` that a statement tells; 0 without a row. */
+export const countOf =
+  (session: Session) =>
+  async (...statement: Written): Promise<number> =>
+    (await session.query<{ count: number }>(sql(...statement))).rows[0]?.count ?? 0;
+
 /** The number of rows that a statement changes or finds. */
 export const execute =
   (session: Session) =>

@@ -1,5 +1,13 @@
 import { firstUuidAt, lateAfterMs, lateClass } from '@indelible/protocol';
-import { uuidArray, type WriterTx } from '../postgres/index.ts';
+import {
+  countOf,
+  execute,
+  firstRow,
+  rowsOf,
+  sql,
+  uuidArray,
+  type WriterTx,
+} from '../postgres/index.ts';
 import { partitionOf } from './schedule.ts';
 import type { Owner } from './terms.store.ts';
 
@@ -23,18 +31,13 @@ export async function countPiece(
   const parts = except
     .flatMap((name) => partitionOf(name) ?? [])
     .filter((part) => part.retentionClass === retentionClass);
-  const { rows } = await owner.query<{ count: number }>(
-    `SELECT count(*) AS count FROM audit_events WHERE tenant_id = $1 AND retention_class = $2
-       AND id < $3 AND received_at < $4
-       AND NOT EXISTS (SELECT FROM unnest($5::uuid[], $6::uuid[]) AS part (low, high)
-         WHERE id >= low AND id < high)`,
-    [
-      ...[tenantId, retentionClass, firstUuidAt(beforeMs), new Date(beforeMs)],
-      uuidArray(parts.map(({ fromMs }) => firstUuidAt(fromMs))),
-      uuidArray(parts.map(({ toMs }) => firstUuidAt(toMs))),
-    ],
-  );
-  return rows[0]?.count ?? 0;
+  const lows = uuidArray(parts.map(({ fromMs }) => firstUuidAt(fromMs)));
+  const highs = uuidArray(parts.map(({ toMs }) => firstUuidAt(toMs)));
+  return countOf(owner)`SELECT count(*) AS count FROM audit_events
+    WHERE tenant_id = ${tenantId} AND retention_class = ${retentionClass}
+      AND id < ${firstUuidAt(beforeMs)} AND received_at < ${new Date(beforeMs)}
+      AND NOT EXISTS (SELECT FROM unnest(${lows}::uuid[], ${highs}::uuid[]) AS part (low, high)
+        WHERE id >= low AND id < high)`;
 }
 
 /** Deletes the oldest of them below the log's `size`, up to a number of rows; returns how many. */
@@ -45,21 +48,18 @@ export async function removeBatch(
   rowsMax: number,
 ): Promise<number> {
   if (retentionClass === null) return unlistArchived(tx, tenantId, beforeMs);
-  const { rowCount } = await tx.query(
-    `DELETE FROM audit_events WHERE tenant_id = $1 AND retention_class = $2 AND sequence < $4
-       AND received_at < $6
-       AND id < coalesce((SELECT id FROM audit_events WHERE tenant_id = $1 AND retention_class = $2
-         AND id < $3 AND sequence < $4 AND received_at < $6 ORDER BY id OFFSET $5 LIMIT 1), $3)`,
-    [tenantId, retentionClass, firstUuidAt(beforeMs), size, rowsMax, new Date(beforeMs)],
-  );
-  return rowCount ?? 0;
+  const before = firstUuidAt(beforeMs);
+  const expired = sql`tenant_id = ${tenantId} AND retention_class = ${retentionClass}
+    AND sequence < ${size} AND received_at < ${new Date(beforeMs)}`;
+  return execute(tx)`DELETE FROM audit_events
+    WHERE ${expired} AND id < coalesce((SELECT id FROM audit_events
+      WHERE ${expired} AND id < ${before} ORDER BY id OFFSET ${rowsMax} LIMIT 1), ${before})`;
 }
 
 /** Tenants whose events are read from the archive. */
 export async function archivedTenantIds(owner: Owner): Promise<string[]> {
-  const { rows } = await owner.query<{ id: string }>(
-    'SELECT DISTINCT tenant_id AS id FROM cold_parts WHERE highest IS NOT NULL',
-  );
+  const rows = await rowsOf<{ id: string }>(owner)`
+    SELECT DISTINCT tenant_id AS id FROM cold_parts WHERE highest IS NOT NULL`;
   return rows.map(({ id }) => id);
 }
 
@@ -67,25 +67,19 @@ export async function archivedTenantIds(owner: Owner): Promise<string[]> {
 const highestId = (beforeMs: number) => firstUuidAt(Math.max(0, beforeMs - lateAfterMs));
 
 /** Late events are in the archive too, but are read from PostgreSQL. */
-async function countArchived(owner: Owner, tenantId: string, beforeMs: number): Promise<number> {
-  const { rows } = await owner.query<{ count: number }>(
-    `SELECT coalesce(sum(events - late), 0)::bigint AS count FROM archive_segments
-       JOIN cold_parts USING (tenant_id, first_sequence), LATERAL (SELECT count(*) AS late FROM audit_events
-         WHERE tenant_id = $1 AND retention_class = $3
-           AND sequence BETWEEN first_sequence AND cold_parts.last_sequence) l
-     WHERE tenant_id = $1 AND highest < $2`,
-    [tenantId, highestId(beforeMs), lateClass],
-  );
-  return rows[0]?.count ?? 0;
+function countArchived(owner: Owner, tenantId: string, beforeMs: number): Promise<number> {
+  return countOf(owner)`SELECT coalesce(sum(events - late), 0)::bigint AS count
+    FROM archive_segments JOIN cold_parts USING (tenant_id, first_sequence),
+      LATERAL (SELECT count(*) AS late FROM audit_events
+        WHERE tenant_id = ${tenantId} AND retention_class = ${lateClass}
+          AND sequence BETWEEN first_sequence AND cold_parts.last_sequence) l
+    WHERE tenant_id = ${tenantId} AND highest < ${highestId(beforeMs)}`;
 }
 
 /** No reader looks into a part without ids. Its row stays, so that it is not listed again. */
-async function unlistArchived(tx: WriterTx, tenantId: string, beforeMs: number): Promise<number> {
-  const { rowCount } = await tx.query(
-    `UPDATE cold_parts SET lowest = NULL, highest = NULL, keys = '\\x00' WHERE tenant_id = $1 AND highest < $2`,
-    [tenantId, highestId(beforeMs)],
-  );
-  return rowCount ?? 0;
+function unlistArchived(tx: WriterTx, tenantId: string, beforeMs: number): Promise<number> {
+  return execute(tx)`UPDATE cold_parts SET lowest = NULL, highest = NULL, keys = '\\x00'
+    WHERE tenant_id = ${tenantId} AND highest < ${highestId(beforeMs)}`;
 }
 
 /** Id of the tenant's oldest event of the class at or after `from`, or null. */
@@ -95,12 +89,10 @@ export async function oldestFrom(
   retentionClass: number,
   from: string,
 ): Promise<string | null> {
-  const { rows } = await owner.query<{ id: string }>(
-    `SELECT id FROM audit_events WHERE tenant_id = $1 AND retention_class = $2 AND id >= $3
-     ORDER BY id LIMIT 1`,
-    [tenantId, retentionClass, from],
-  );
-  return rows[0]?.id ?? null;
+  const row = await firstRow<{ id: string }>(owner)`SELECT id FROM audit_events
+    WHERE tenant_id = ${tenantId} AND retention_class = ${retentionClass} AND id >= ${from}
+    ORDER BY id LIMIT 1`;
+  return row?.id ?? null;
 }
 
 /**
@@ -113,13 +105,11 @@ export async function moveBatch(
   rowsMax: number,
 ): Promise<number> {
   const { tenantId, retentionClass, from, to, target } = move;
-  const { rowCount } = await tx.query(
-    `UPDATE audit_events SET retention_class = $5 WHERE tenant_id = $1 AND retention_class = $2
-       AND id >= $3 AND id < coalesce((SELECT id FROM audit_events WHERE tenant_id = $1
-         AND retention_class = $2 AND id >= $3 AND id < $4 ORDER BY id OFFSET $6 LIMIT 1), $4)`,
-    [tenantId, retentionClass, from, to, target, rowsMax],
-  );
-  return rowCount ?? 0;
+  const moving = sql`tenant_id = ${tenantId} AND retention_class = ${retentionClass}
+    AND id >= ${from}`;
+  return execute(tx)`UPDATE audit_events SET retention_class = ${target}
+    WHERE ${moving} AND id < coalesce((SELECT id FROM audit_events
+      WHERE ${moving} AND id < ${to} ORDER BY id OFFSET ${rowsMax} LIMIT 1), ${to})`;
 }
 
 /** The number of the tenant's events in the class at or after `from`. */
@@ -129,10 +119,6 @@ export async function countFrom(
   retentionClass: number,
   from: string,
 ): Promise<number> {
-  const { rows } = await owner.query<{ count: number }>(
-    `SELECT count(*) AS count FROM audit_events
-     WHERE tenant_id = $1 AND retention_class = $2 AND id >= $3`,
-    [tenantId, retentionClass, from],
-  );
-  return rows[0]?.count ?? 0;
+  return countOf(owner)`SELECT count(*) AS count FROM audit_events
+    WHERE tenant_id = ${tenantId} AND retention_class = ${retentionClass} AND id >= ${from}`;
 }

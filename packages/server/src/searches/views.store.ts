@@ -1,4 +1,5 @@
 import {
+  countOf,
   execute,
   firstRow,
   rowsOf,
@@ -75,9 +76,8 @@ export async function countViews(
   shared: boolean,
   personId: string,
 ): Promise<number> {
-  const row = await firstRow<{ count: number }>(tx)`SELECT count(*) AS count FROM views
+  return countOf(tx)`SELECT count(*) AS count FROM views
     WHERE tenant_id = ${tenantId} AND shared = ${shared} AND (shared OR created_by_id = ${personId})`;
-  return row?.count ?? 0;
 }
 
 /** The view if this person may see it, or null. */

@@ -1,8 +1,10 @@
+import { formatTimestamp } from '@indelible/protocol';
 import type { FastifyInstance } from 'fastify';
-import type { RecordAccess } from '../access/index.ts';
-import { sourceRoutes } from './routes.ts';
-import { countSources, type SourceCounts } from './store.ts';
-import { type TellDeps, tellSources } from './tell-sources.ts';
+import { lookAt, type RecordAccess, readAsTenant } from '../access/index.ts';
+import { readTenant } from '../postgres/index.ts';
+import { listSchema } from './schemas.ts';
+import { countSources, listSources, type Source, type SourceCounts } from './store.ts';
+import { shownGap, type TellDeps, tellSources } from './tell-sources.ts';
 
 export interface SourceDeps extends Omit<TellDeps, 'silentMs'> {
   recordAccess: RecordAccess;
@@ -10,9 +12,27 @@ export interface SourceDeps extends Omit<TellDeps, 'silentMs'> {
   metrics: { watchSources(read: () => Promise<SourceCounts>): void };
 }
 
-/** Call and metrics; returns the background work. */
+const config = { scope: 'events:read', schema: 'enforced' } as const;
+
+/** The call on sources that number their events, and metrics; returns the background work. */
 export function openSources(app: FastifyInstance, deps: SourceDeps): () => Promise<boolean> {
-  sourceRoutes(app, deps);
+  app.get('/api/sources', { config, schema: listSchema }, (request) =>
+    readAsTenant(request, deps.recordAccess, lookAt('sources', request), async ({ tenantId }) => ({
+      data: (await readTenant(deps.db, tenantId, listSources)).map(shown),
+    })),
+  );
   deps.metrics.watchSources(() => countSources(deps.db.writer));
   return () => tellSources({ ...deps, silentMs: deps.config.sourceSilentMs });
+}
+
+function shown({ id, lastSequence, silent, ...source }: Source) {
+  const { firstReceivedMs, lastReceivedMs, gapsDroppedMs, gaps } = source;
+  return {
+    ...{ id, lastSequence },
+    firstReceivedAt: formatTimestamp(firstReceivedMs),
+    lastReceivedAt: formatTimestamp(lastReceivedMs),
+    gaps: gaps.map(shownGap),
+    gapsDroppedAt: gapsDroppedMs === null ? null : formatTimestamp(gapsDroppedMs),
+    silent,
+  };
 }

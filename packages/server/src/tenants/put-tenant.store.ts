@@ -5,10 +5,11 @@ import { refusalOf } from '../outbound/index.ts';
 import type { OwnEvent, Who } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import type { WriterTx } from '../postgres/index.ts';
-import { formerEmails, keepFormerEmails } from './former-emails.store.ts';
 import { graceEnd, grantGrace } from './grace.store.ts';
 import {
+  formerEmails,
   insertTenant,
+  keepFormerEmails,
   lockTenant,
   setRestoreSecret,
   type TenantRow,

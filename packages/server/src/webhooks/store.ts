@@ -1,5 +1,6 @@
 import type { MessageType, WebhookFormat } from '@indelible/protocol';
 import {
+  countOf,
   dateOrNull,
   execute,
   firstRow,
@@ -91,9 +92,8 @@ export async function insertWebhook(tx: WriterTx, w: NewWebhook): Promise<Webhoo
 }
 
 export async function countWebhooks(tx: WriterTx, tenantId: string): Promise<number> {
-  const row = await firstRow<{ count: number }>(tx)`SELECT count(*) AS count FROM webhooks
+  return countOf(tx)`SELECT count(*) AS count FROM webhooks
     WHERE tenant_id = ${tenantId}`;
-  return row?.count ?? 0;
 }
 
 /** The webhook, locked against other changes until the transaction ends, or null. */
