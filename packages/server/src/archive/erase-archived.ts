@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import {
   emptiedSegment,
@@ -90,9 +90,9 @@ async function eraseInSegment(
       count += rows.filter((row) => isMeant(row, erasure)).length;
     }
     if (count === 0) return 0;
-    const written = await writePart(folder, erased(deps, erasure, folder, paths));
+    const written = await writePart(erased(deps, erasure, folder, paths));
     const kind = erasure.segment === 'identity' ? 'identity' : 'events';
-    const bytes = await readFile(written[kind]);
+    const bytes = written[kind];
     const file = { name: nextName(manifest.files[kind].name), bytes: bytes.length };
     const files = { ...manifest.files, [kind]: { ...file, sha256: sha256Hex(bytes) } };
     await putOnce(objects, `${dirname(manifestName)}/${file.name}`, bytes);

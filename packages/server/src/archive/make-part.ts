@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import {
   consistencyProof,
   formatBase64,
@@ -31,7 +30,7 @@ import {
   isHeldBack,
   readLogPage,
 } from './store.ts';
-import { writePart } from './write-part.ts';
+import { type WrittenPart, writePart } from './write-part.ts';
 
 // All rows of a page are in memory, up to 600 KiB each; the sizes of the last rows decide how many
 // are read.
@@ -61,19 +60,12 @@ export async function makePart(
   first: number,
   checkpoint: PublishedCheckpoint,
 ): Promise<ArchivedPart | null> {
-  const folder = await mkdtemp(join(deps.tmpDir, 'archive-'));
-  try {
-    const draft: Draft = { ...emptyDraft, first, last: first - 1 };
-    const wasHeldBack = await deps.owner(isHeldBack);
-    const paths = await writePart(folder, pagesOf(deps, tenant.id, draft, checkpoint.size));
-    const isWhole = draft.events === draft.last - first + 1;
-    if (!isWhole && (wasHeldBack || (await mustWait(deps, tenant.id, checkpoint)))) return null;
-    const events = await readFile(paths.events);
-    const identity = await readFile(paths.identity);
-    return await store(deps, tenant, { draft, checkpoint, events, identity });
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  const draft: Draft = { ...emptyDraft, first, last: first - 1 };
+  const wasHeldBack = await deps.owner(isHeldBack);
+  const written = await writePart(pagesOf(deps, tenant.id, draft, checkpoint.size));
+  const isWhole = draft.events === draft.last - first + 1;
+  if (!isWhole && (wasHeldBack || (await mustWait(deps, tenant.id, checkpoint)))) return null;
+  return store(deps, tenant, { draft, checkpoint, ...written });
 }
 
 /** Whether a missing event may come back, or the checkpoint does not cover its removal. */
@@ -139,11 +131,9 @@ function count(draft: Draft, { sequence, body, commitment }: ArchivedRow): void 
   if (body?.hashes.some((hash) => hash !== null)) draft.erased += 1;
 }
 
-interface Made {
+interface Made extends WrittenPart {
   draft: Draft;
   checkpoint: PublishedCheckpoint;
-  events: Uint8Array;
-  identity: Uint8Array;
 }
 
 /** This order makes a part complete or absent: its files, then the manifest, then the bookmark. */

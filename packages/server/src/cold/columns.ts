@@ -11,7 +11,7 @@ import { type ArchivedRow, keptEventSalt } from './archived-row.ts';
 
 /* The tables of an archive part; docs/archive.md describes the columns. */
 
-type Value = string | number | boolean | Uint8Array | null;
+export type Value = string | number | boolean | Uint8Array | null;
 
 export interface Column {
   name: string;
@@ -21,6 +21,8 @@ export interface Column {
   type: 'BIGINT' | 'VARCHAR' | 'BOOLEAN' | 'TIMESTAMP' | 'BLOB';
   /** Times as microseconds since 1970. */
   of: (row: ArchivedRow) => Value;
+  /** Readers look for a range of these ASCII texts; of numbers and times anyway. */
+  isRanged?: true;
 }
 
 const committed = storedFields.filter(({ segment, kind }) => segment && kind !== 'eventId');
@@ -58,7 +60,7 @@ const sequence: Column = { name: 'sequence', type: 'BIGINT', of: (row) => row.se
 /** Everything that does not name people. */
 export const eventColumns: readonly Column[] = [
   sequence,
-  { name: 'id', type: 'VARCHAR', of: (row) => eventIdFromUuid(row.uuid) },
+  { name: 'id', type: 'VARCHAR', of: (row) => eventIdFromUuid(row.uuid), isRanged: true },
   { name: 'timestamp', type: 'TIMESTAMP', of: (row) => uuidTimeMs(row.uuid) * 1_000 },
   { name: 'received_at', type: 'TIMESTAMP', of: (row) => row.receivedAtUs },
   ...plain.filter((field) => !isBehindCategory(field)).map(columnOf),

@@ -15,7 +15,7 @@ const settings = {
 };
 
 const missing =
-  'the archive writes and reads Parquet with the package @duckdb/node-api, which is not installed: ' +
+  'the archive is read with the package @duckdb/node-api, which is not installed: ' +
   'build the server with --parquet, or install that package beside it';
 
 export interface DuckDb {

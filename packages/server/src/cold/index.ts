@@ -5,8 +5,8 @@ export {
   entryOf,
   rowOf,
 } from './archived-row.ts';
-export { type Column, eventColumns, identityColumns } from './columns.ts';
-export { openDuckDb, quoted } from './duckdb.ts';
+export { type Column, eventColumns, identityColumns, type Value } from './columns.ts';
+export { quoted } from './duckdb.ts';
 export { type ColdSettings, coldSettings, openColdSource } from './duckdb-reader.ts';
 export { KeyFilter } from './key-filter.ts';
 export {
