@@ -11,8 +11,8 @@ export { type ColdSettings, coldSettings, openColdSource } from './duckdb-reader
 export { KeyFilter } from './key-filter.ts';
 export {
   archiveFolder,
+  monthAround,
   monthFolder,
-  monthOf,
   namesOfStem,
   parseArchiveName,
   partNames,

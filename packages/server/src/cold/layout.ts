@@ -22,13 +22,16 @@ export function tenantFolder(tenantId: string): string {
 
 /** The folder of entries that a tenant's log received in the month of this time (UTC). */
 export function monthFolder(tenantId: string, receivedAtUs: number): string {
-  const [year = '', month = ''] = monthOf(receivedAtUs).split('-');
+  const [year, month] = new Date(Math.floor(receivedAtUs / 1_000)).toISOString().split('-');
   return `${tenantFolder(tenantId)}/year=${year}/month=${month}`;
 }
 
-/** `YYYY-MM` in UTC. */
-export function monthOf(receivedAtUs: number): string {
-  return new Date(Math.floor(receivedAtUs / 1_000)).toISOString().slice(0, 7);
+/** The month of this time (UTC), half-open. */
+export function monthAround(receivedAtUs: number): { fromUs: number; beforeUs: number } {
+  const time = new Date(Math.floor(receivedAtUs / 1_000));
+  const startUs = (month: number) => Date.UTC(time.getUTCFullYear(), month) * 1_000;
+  const month = time.getUTCMonth();
+  return { fromUs: startUs(month), beforeUs: startUs(month + 1) };
 }
 
 export function partNames(folder: string, range: PartRange): PartNames {
