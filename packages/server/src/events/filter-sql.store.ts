@@ -14,10 +14,21 @@ import { type TenantTx, textArray, uuidArray } from '../postgres/index.ts';
 /** Parameters of a statement; each member returns the placeholder. */
 export class Params {
   readonly values: unknown[] = [];
+  /** The numbers of those that are bounds of ids. */
+  readonly bounds = new Set<number>();
+  /** How many partitions the statement may read. */
+  partitions: 'few' | 'all' = 'all';
 
   add(value: unknown): string {
     this.values.push(value);
     return `$${this.values.length}`;
+  }
+
+  /** An id that limits which partitions the statement reads. */
+  bound(uuid: string): string {
+    const placeholder = this.add(uuid);
+    this.bounds.add(this.values.length);
+    return placeholder;
   }
 
   texts(values: readonly string[]): string {
@@ -54,6 +65,8 @@ export interface Visibility {
 export type SqlFilter = EventFilter & {
   /** All events with the words of `q` that the statement may return. */
   among?: readonly string[];
+  /** A part of the range that was asked for, with few partitions. */
+  isPart?: true;
 };
 
 /** Conditions except the retention class; the caller adds that of `except`. */
@@ -147,9 +160,9 @@ export function shownIn(
   if (firstUuidAt(from) >= lowestHot(visible, oldest)) return [inClasses(classes)];
   const ordinary = classes.filter((each) => each !== lateClass);
   const since = params.add(shownSince({ oldest }));
-  const shown = `(id >= ${params.add(oldest)} OR received_at >= ${since})`;
+  const shown = `(id >= ${params.bound(oldest)} OR received_at >= ${since})`;
   if (ordinary.length === 0) return [inClasses(classes), shown];
-  const lowest = params.add(lowestHot(visible, lowestShown({ classes: ordinary, oldest })));
+  const lowest = params.bound(lowestHot(visible, lowestShown({ classes: ordinary, oldest })));
   const within = `${inClasses(ordinary)} AND id >= ${lowest}`;
   const isAll = ordinary.length === classes.length;
   return [isAll ? within : `(${inClasses([lateClass])} OR ${within})`, shown];
@@ -173,10 +186,12 @@ export function shownParts(
   const { oldest } = visible;
   const hot = each === lateClass ? oldest : lowestHot(visible, oldest);
   if (firstUuidAt(from) >= hot) return [[inClasses([each])]];
-  if (hot > oldest) return [[inClasses([each]), `id >= ${params.add(hot)}`]];
-  const bound = params.add(oldest);
+  if (hot > oldest) return [[inClasses([each]), `id >= ${params.bound(hot)}`]];
+  const bound = params.bound(oldest);
   const lowestOfClass = lowestShown({ classes: [each], oldest });
-  const lowest = params.add(each === lateClass ? lowestOfClass : lowestHot(visible, lowestOfClass));
+  const lowest = params.bound(
+    each === lateClass ? lowestOfClass : lowestHot(visible, lowestOfClass),
+  );
   const since = params.add(shownSince({ oldest }));
   return [
     [inClasses([each]), `id >= ${bound}`],
@@ -201,10 +216,11 @@ export function matching(
   params: Params,
   except?: FacetName,
 ): string[] {
+  if (filter.isPart) params.partitions = 'few';
   const { from, to } = filter;
   const conditions = [`tenant_id = ${params.add(tenantId)}`];
-  if (from !== undefined) conditions.push(`id >= ${params.add(firstUuidAt(from))}`);
-  if (to !== undefined) conditions.push(`id < ${params.add(firstUuidAt(to))}`);
+  if (from !== undefined) conditions.push(`id >= ${params.bound(firstUuidAt(from))}`);
+  if (to !== undefined) conditions.push(`id < ${params.bound(firstUuidAt(to))}`);
   return [...conditions, ...filterConditions(filter, params, except)];
 }
 

@@ -5,6 +5,7 @@ import {
   facetOf,
   type ListQuery,
 } from '@indelible/protocol';
+import type pg from 'pg';
 import { type TenantTx, uuidArray } from '../postgres/index.ts';
 import { amongWithWords } from '../words/index.ts';
 import { coldEventsById } from './cold.store.ts';
@@ -35,7 +36,7 @@ import {
   withCold,
   withColdById,
 } from './merge-cold.store.ts';
-import { inOneStatement, nearFirst, portions } from './portions.ts';
+import { inOneStatement, nearFirst, portions, widerAndWider } from './portions.ts';
 import { prepared } from './prepared-statement.ts';
 
 /**
@@ -96,9 +97,19 @@ async function positionAfter(
     const filter = await inOneStatement(tx, query.filter, visible);
     return keyAt(tx, { ...query, filter }, visible, descending, skip);
   }
+  if (query.filter.q === undefined) {
+    const whole = keysStatement(tx, query, visible, descending, { skip: skip - 1, limit: 1 });
+    const isPlanned = whole.name !== undefined;
+    const filters = isPlanned ? [query.filter] : widerAndWider(query.filter, visible, descending);
+    for (const filter of filters) {
+      const position = await keyAt(tx, { ...query, filter }, visible, descending, skip);
+      if (position !== null) return position;
+    }
+    return null;
+  }
   let left = skip;
   for await (const filter of portions(tx, query.filter, visible, { ascending: !descending })) {
-    const found = filter.among ? await countMatching(tx, filter, visible, left) : left;
+    const found = await countMatching(tx, filter, visible, left);
     if (found === left) return keyAt(tx, { ...query, filter }, visible, descending, left);
     left -= found;
   }
@@ -146,14 +157,23 @@ async function nextInOrder(
     : withCold(tx, visible, wanted, range, hot);
 }
 
-/** Keys of events in PostgreSQL. Indexes have these columns, so what is skipped is not read. */
+/** Keys of events in PostgreSQL. */
 async function keysInOrder(
+  ...asked: Parameters<typeof keysStatement>
+): Promise<{ uuid: string; emailKey: string }[]> {
+  const [tx] = asked;
+  const { rows } = await tx.query<{ uuid: string; emailKey: string }>(keysStatement(...asked));
+  return rows;
+}
+
+/** Indexes have these columns, so what is skipped is not read. */
+function keysStatement(
   tx: TenantTx,
   { filter, sort }: PartOfList,
   visible: Visibility,
   descending: boolean,
   { skip, limit }: { skip: number; limit: number },
-): Promise<{ uuid: string; emailKey: string }[]> {
+): pg.QueryConfig {
   const params = new Params();
   const order = orderBy(sort, descending);
   const conditions = matching(tx, filter, params, leadFacet(filter));
@@ -163,14 +183,11 @@ async function keysInOrder(
     ...{ columns, order, filter, visible, conditions, params },
     limit: params.add(skip + limit),
   });
-  const { rows } = await tx.query<{ uuid: string; emailKey: string }>(
-    prepared(
-      `SELECT id AS uuid, ${emailKey} AS "emailKey"
-       FROM (${source} OFFSET ${params.add(skip)} LIMIT ${params.add(limit)}) k`,
-      params,
-    ),
+  return prepared(
+    `SELECT id AS uuid, ${emailKey} AS "emailKey"
+     FROM (${source} OFFSET ${params.add(skip)} LIMIT ${params.add(limit)}) k`,
+    params,
   );
-  return rows;
 }
 
 function orderBy(sort: ListQuery['sort'], descending: boolean): string {
@@ -225,7 +242,7 @@ function behind(
   params: Params,
 ): string {
   const sign = descending ? '<' : '>';
-  const id = `${params.add(position.uuid)}::uuid`;
+  const id = `${params.bound(position.uuid)}::uuid`;
   if (sort !== 'user') return `id ${sign} ${id}`;
   return `(actor_email_key, id) ${sign} (${params.add(position.emailKey)}::text, ${id})`;
 }

@@ -16,6 +16,7 @@ import {
 import { expectLogIntact } from '../testing/intact.ts';
 import { eventOf, type TestService, testService } from '../testing/service.ts';
 
+const day = 86_400_000;
 let service: TestService;
 let tenant: { id: string; key: string };
 let stored: StoredFacts[];
@@ -37,11 +38,15 @@ const ids = (events: readonly StoredFacts[]) => events.map(({ id }) => id);
 /**
  * Follows `nextCursor` to the end, or `previousCursor` to the beginning; returns each page's ids.
  */
-async function walk(query: string, way: 'nextCursor' | 'previousCursor', cursor?: string) {
+async function walk(
+  query: string,
+  way: 'nextCursor' | 'previousCursor',
+  { cursor, key }: { cursor?: string; key?: string } = {},
+) {
   const pages: { ids: string[]; body: { pagination: Record<string, string> } }[] = [];
   let at: string | null = cursor ?? null;
   do {
-    const answer = await list(`${query}${at === null ? '' : `&cursor=${at}`}`);
+    const answer = await list(`${query}${at === null ? '' : `&cursor=${at}`}`, key);
     expect(answer.status).toBe(200);
     pages.push({ ids: idsOf(answer), body: answer.body });
     at = answer.body.pagination[way];
@@ -131,7 +136,7 @@ test('every filter, sort, order and limit: the pages are exactly the naive answe
           });
         }
         const back = pages.at(-1)?.body.pagination.previousCursor;
-        const backwards = back ? await walk(query, 'previousCursor', back) : [];
+        const backwards = back ? await walk(query, 'previousCursor', { cursor: back }) : [];
         expect(backwards.map((page) => page.ids).reverse()).toEqual(
           pages.slice(0, -1).map((page) => page.ids),
         );
@@ -139,6 +144,27 @@ test('every filter, sort, order and limit: the pages are exactly the naive answe
     ),
     { numRuns: 60 },
   );
+});
+
+test('pages lead through years of events, in either order and by number', async () => {
+  const { now } = service.clock;
+  const ages = [1_500, 800, 401, 399, 200, 32, 30, 1];
+  service.clock.now = now - 1_501 * day;
+  const own = await service.tenant('Enterprise');
+  for (const age of ages) {
+    service.clock.now = now - age * day;
+    await recordAll(service, own.key, [eventOf({ action: 'login' })]);
+  }
+  service.clock.now = now;
+  const logins = (await storedFacts(service, own.id)).filter(({ action }) => action === 'login');
+  expect(logins).toHaveLength(ages.length);
+  for (const order of ['asc', 'desc'] as const) {
+    const query = `action=login&order=${order}&limit=3`;
+    const pages = await walk(query, 'nextCursor', { key: own.key });
+    expect(pages.flatMap((page) => page.ids)).toEqual(ids(naiveOrder(logins, 'timestamp', order)));
+    for (const [index, { ids: shown }] of pages.entries())
+      expect(idsOf(await list(`${query}&page=${index + 1}`, own.key))).toEqual(shown);
+  }
 });
 
 test.each(

@@ -11,7 +11,8 @@ export interface IdBounds {
   ascending?: boolean;
 }
 
-const afterAll = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+/** Higher than every id of an event. */
+export const afterAll = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 /**
  * The filter for one statement after the other. Without words it is one statement. With words each
@@ -39,28 +40,61 @@ export async function* portions(
   for await (const among of findWords(tx, { ...filter, q }, range)) yield { ...filter, among };
 }
 
-const nearMs = 31 * 86_400_000;
+const day = 86_400_000;
+
+/** A page is most often in the month at its beginning, else in the year. */
+const pageSpans = [31 * day, 400 * day];
+const skippedSpans = [400 * day];
 
 /**
- * The same for a page without words, in two statements: the first opens the few partitions near the
- * page's beginning, of hundreds, and most often fills it.
+ * The same for a page without words, in statements that follow one another in time: the first ones
+ * open few partitions, of hundreds, and most often fill the page.
  */
 export function nearFirst(
   filter: EventFilter,
+  visible: Pick<Visibility, 'newestMs'>,
+  position: { uuid: string } | null,
+  descending: boolean,
+): SqlFilter[] {
+  const parts: SqlFilter[] = [];
+  let rest = filter;
+  for (const edge of edgesOf(filter, visible, position, descending, pageSpans)) {
+    const [older, newer] = [
+      { ...rest, to: edge },
+      { ...rest, from: edge },
+    ];
+    parts.push({ ...(descending ? newer : older), isPart: true });
+    rest = descending ? older : newer;
+  }
+  return [...parts, rest];
+}
+
+/**
+ * The same for events to skip, as long as PostgreSQL has no plan for the whole: each filter holds
+ * those before it, and the last one is the whole.
+ */
+export function widerAndWider(
+  filter: EventFilter,
+  visible: Pick<Visibility, 'newestMs'>,
+  descending: boolean,
+): SqlFilter[] {
+  const edges = edgesOf(filter, visible, null, descending, skippedSpans);
+  return [...edges.map((from) => ({ ...filter, from, isPart: true as const })), filter];
+}
+
+/** The ends of these spans from the page's beginning on, within the filter. */
+function edgesOf(
+  { from = 0, to = Number.POSITIVE_INFINITY }: EventFilter,
   { newestMs }: Pick<Visibility, 'newestMs'>,
   position: { uuid: string } | null,
   descending: boolean,
-): EventFilter[] {
-  const { from = 0, to = Number.POSITIVE_INFINITY } = filter;
-  if (position === null && !descending) return [filter];
+  spans: readonly number[],
+): number[] {
+  if (position === null && !descending) return []; // begins at an event that is not known
   const at = position === null ? newestMs : uuidTimeMs(position.uuid);
-  const edge = descending ? Math.min(at, to) - nearMs : Math.max(at, from) + nearMs;
-  if (edge <= from || edge >= to) return [filter];
-  const [older, newer] = [
-    { ...filter, to: edge },
-    { ...filter, from: edge },
-  ];
-  return descending ? [newer, older] : [older, newer];
+  return spans
+    .map((span) => (descending ? Math.min(at, to) - span : Math.max(at, from) + span))
+    .filter((edge) => edge > from && edge < to);
 }
 
 /** More matches of words are neither counted in groups nor sorted by user. */
