@@ -1,5 +1,6 @@
 import {
   countedFacets,
+  facetNames,
   facetOf,
   firstUuidAt,
   type GroupKey,
@@ -7,9 +8,9 @@ import {
 } from '@indelible/protocol';
 import { type TenantTx, uuidArray } from '../postgres/index.ts';
 import { type ColdGroup, coldGroups, coldRange } from './cold.store.ts';
-import { allMatching, Params, type Visibility } from './filter-sql.store.ts';
-import { inOneStatement } from './portions.ts';
-import { prepared } from './prepared-statement.ts';
+import { allMatching, Params, type SqlFilter, type Visibility } from './filter-sql.store.ts';
+import { afterAll, inOneStatement } from './portions.ts';
+import { ofItsRange } from './prepared-statement.ts';
 
 /** One group: its keys as text, the user's last e-mail, and the number of events. */
 export interface StatsRow {
@@ -41,24 +42,10 @@ export async function countGroups(
   visible: Visibility,
   bucketStarts: readonly number[],
 ): Promise<StatsRow[]> {
-  const params = new Params();
   const filter = await inOneStatement(tx, query.filter, visible);
-  const conditions = allMatching(tx, filter, visible, params);
-  const keys = query.groupBy.map((key) => keyExpression(key, bucketStarts, params));
-  // Ids begin with the time, so the greatest of these texts ends in the last used address.
-  const lastEmail = `max((id::text || actor_email) COLLATE "C")`;
+  const rows = await countInPostgres(tx, { ...query, filter }, visible, bucketStarts);
   const withEmail = query.groupBy.includes('user');
-  const email = withEmail ? lastEmail : 'NULL';
   const isTime = query.groupBy.map((key) => columnOf(key) === undefined);
-  const order = isTime.flatMap((time, index) => (time ? [`${index + 1}`] : []));
-  const { rows } = await tx.query<GroupRow>(
-    prepared(
-      `SELECT ${keys[0]} AS k1, ${keys[1] ?? 'NULL'} AS k2, ${email} AS email, count(*) AS count
-       FROM audit_events WHERE ${conditions.join(' AND ')}
-       GROUP BY 1, 2 ORDER BY ${[...order, 'count(*) DESC', '1', '2'].join(', ')} LIMIT ${groupsMax + 1}`,
-      params,
-    ),
-  );
   const range = coldRange(visible, filter);
   if (range !== null) {
     const columns = query.groupBy.map((key) => columnOf(key) ?? null);
@@ -86,6 +73,105 @@ export async function countGroups(
 }
 
 const uuidLength = 36;
+
+type Counted = Omit<StatsQuery, 'filter'> & { filter: SqlFilter };
+
+/** The groups in PostgreSQL, in order. */
+async function countInPostgres(
+  tx: TenantTx,
+  query: Counted,
+  visible: Visibility,
+  bucketStarts: readonly number[],
+): Promise<GroupRow[]> {
+  const { groupBy, filter } = query;
+  const isTimeAlone = groupBy.length === 1 && groupBy.every((key) => columnOf(key) === undefined);
+  // A search for words is not repeated for each bucket.
+  if (isTimeAlone && bucketStarts.length <= rangesMax && filter.q === undefined)
+    return countRanges(tx, filter, visible, bucketStarts);
+  if (groupBy.join() === 'user' && facetNames.every((facet) => filter[facet] === undefined)) {
+    const users = await countRows(tx, query, visible, bucketStarts, false);
+    if (users.length <= addressesMax) return withLastEmails(tx, filter, visible, users);
+  }
+  return countRows(tx, query, visible, bucketStarts, groupBy.includes('user'));
+}
+
+/** Above it, sorting all events into buckets is quicker than a scan for each bucket. */
+const rangesMax = 100;
+
+/** Above it, reading the addresses of all events is quicker than a scan for each user. */
+const addressesMax = 1_000;
+
+// Ids begin with the time, so the greatest of these texts ends in the last used address.
+const addressOfRow = 'id::text || actor_email';
+
+async function countRows(
+  tx: TenantTx,
+  { groupBy, filter }: Counted,
+  visible: Visibility,
+  bucketStarts: readonly number[],
+  withEmail: boolean,
+): Promise<GroupRow[]> {
+  const params = new Params();
+  const conditions = allMatching(tx, filter, visible, params);
+  const keys = groupBy.map((key) => keyExpression(key, bucketStarts, params));
+  const email = withEmail ? `max((${addressOfRow}) COLLATE "C")` : 'NULL';
+  const times = groupBy.flatMap((key, index) => (columnOf(key) ? [] : [`${index + 1}`]));
+  const { rows } = await tx.query<GroupRow>(
+    ofItsRange(
+      `SELECT ${keys[0]} AS k1, ${keys[1] ?? 'NULL'} AS k2, ${email} AS email, count(*) AS count
+       FROM audit_events WHERE ${conditions.join(' AND ')}
+       GROUP BY 1, 2 ORDER BY ${[...times, 'count(*) DESC', '1', '2'].join(', ')} LIMIT ${groupsMax + 1}`,
+      params,
+    ),
+  );
+  return rows;
+}
+
+/** Counts by time alone: an index has the events of each bucket side by side. */
+async function countRanges(
+  tx: TenantTx,
+  filter: SqlFilter,
+  visible: Visibility,
+  bucketStarts: readonly number[],
+): Promise<GroupRow[]> {
+  const params = new Params();
+  const conditions = allMatching(tx, filter, visible, params);
+  const starts = bucketStarts.map(firstUuidAt);
+  const ends = [...starts.slice(1), afterAll].slice(0, starts.length);
+  const { rows } = await tx.query<GroupRow>(
+    ofItsRange(
+      `SELECT nth AS k1, NULL AS k2, NULL AS email, count
+       FROM unnest(${params.uuids(starts)}, ${params.uuids(ends)}) WITH ORDINALITY AS b (low, high, nth),
+         LATERAL (SELECT count(*) AS count FROM audit_events
+           WHERE ${conditions.join(' AND ')} AND id >= low AND id < high) AS c
+       WHERE count > 0 ORDER BY 1`,
+      params,
+    ),
+  );
+  return rows;
+}
+
+/** The last address of each user. So an index alone counts the events. */
+async function withLastEmails(
+  tx: TenantTx,
+  filter: SqlFilter,
+  visible: Visibility,
+  users: readonly GroupRow[],
+): Promise<GroupRow[]> {
+  const params = new Params();
+  const conditions = allMatching(tx, filter, visible, params);
+  const ids = params.uuids(users.map(({ k1 }) => String(k1)));
+  const { rows } = await tx.query<{ email: string | null }>(
+    ofItsRange(
+      `SELECT (SELECT ${addressOfRow} FROM audit_events
+           WHERE ${conditions.join(' AND ')} AND actor_id = u.id AND actor_email IS NOT NULL
+           ORDER BY id DESC LIMIT 1) AS email
+       FROM unnest(${ids}) WITH ORDINALITY AS u (id, nth) ORDER BY nth`,
+      params,
+    ),
+  );
+  return users.map((user, index) => ({ ...user, email: rows[index]?.email ?? null }));
+}
 
 interface GroupRow {
   k1: unknown;

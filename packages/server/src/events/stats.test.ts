@@ -145,6 +145,8 @@ test('a row is the keys asked for, the e-mail of a user, and the count; times co
     ],
     total: 4,
   });
+  const all = await stats('group_by=user', own.key);
+  expect(all.body.data).toEqual(expect.arrayContaining(byUser.body.data));
   const byDay = await stats('group_by=action,day&action=login', own.key);
   const at0 = (days: number) => new Date(Date.UTC(2026, 10, 20 - days)).toISOString();
   expect(byDay.body).toEqual({
