@@ -47,6 +47,18 @@ test('any UUID survives text, bytes and TypeID, and comes back in lower case', (
   );
 });
 
+test('a text with a single other character than a digit or hyphen is no UUID', () => {
+  const uuid = '0123abcd-ef45-6789-abcd-ef0123456789';
+  const others = fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code));
+  fc.assert(
+    fc.property(fc.nat(35), others, (at, other) => {
+      const text = uuid.slice(0, at) + other + uuid.slice(at + 1);
+      expect(isUuid(text)).toBe(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
 test('an event made at a moment has an id of the given form that carries that millisecond', () => {
   fc.assert(
     fc.property(anyTime, tenBytes, (timeMs, random) => {

@@ -29,10 +29,14 @@ export interface LogEntry {
  */
 export function encodeEntry(entry: LogEntry): Uint8Array {
   const bytes = new Uint8Array(entryBytes);
-  const view = new DataView(bytes.buffer);
-  view.setUint8(0, entry.version);
-  view.setUint32(4, Math.floor(entry.receivedAtUs / 2 ** 32));
-  view.setUint32(8, entry.receivedAtUs % 2 ** 32);
+  bytes[0] = entry.version;
+  // Not through a DataView: that moves a small array out of the heap, which takes longer than this.
+  const high = Math.floor(entry.receivedAtUs / 2 ** 32);
+  const low = entry.receivedAtUs % 2 ** 32;
+  for (let at = 0; at < 4; at++) {
+    bytes[4 + at] = high >>> (24 - 8 * at);
+    bytes[8 + at] = low >>> (24 - 8 * at);
+  }
   uuidBytes(entry.eventUuid, bytes, 12);
   bytes.set(entry.commitment, 28);
   return bytes;
