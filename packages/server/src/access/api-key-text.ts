@@ -1,5 +1,6 @@
-import { hash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { typeId, uuidFromTypeId } from '@indelible/protocol';
+import { shaOfText } from '../crypto/index.ts';
 
 /*
  * The text of an API key: `idl_`, 26 characters of the key's UUID (TypeID base32), `_`, and 32
@@ -23,6 +24,6 @@ export function apiKeyUuid(text: string): string | null {
 }
 
 /** SHA-256 of the whole key. A slow hash is not needed: 256 random bits cannot be guessed. */
-export function hashApiKey(text: string): Buffer {
-  return hash('sha256', text, 'buffer');
+export function hashApiKey(text: string): Uint8Array {
+  return shaOfText(text);
 }

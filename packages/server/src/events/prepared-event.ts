@@ -2,9 +2,9 @@ import {
   type CommittedEvent,
   commitmentOf,
   commitmentOfSegments,
+  deriveEventSalt,
   type EntryVersion,
   encodeEntry,
-  eventSalt,
   eventText,
   formatHex,
   parseHex,
@@ -121,8 +121,7 @@ export type Random = (bytes: number) => Uint8Array;
 export function prepare(event: CommittedEvent, sha: Sha256, random: Random): PreparedEvent {
   const texts = segmentTexts(event);
   const salts = random(saltsLength(texts));
-  const behind = saltsLength(texts.slice(0, segmentNames.indexOf('event')));
-  salts.set(eventSalt(sha, salts.subarray(0, saltBytes)), behind);
+  deriveEventSalt(sha, texts, salts);
   return {
     ...event,
     version: event.context === null ? 1 : 2,
