@@ -94,10 +94,13 @@ export class GroupCommit {
    * An event that the database could not take is `rejected` as `unavailable`: if the connection
    * broke during the commit it may be stored, so send it again with the same id.
    */
-  async record(events: readonly PreparedEvent[], keyId: string | null): Promise<Outcome[]> {
+  record(events: readonly PreparedEvent[], keyId: string | null): Promise<Outcome[]> {
     const nowMs = this.#deps.now();
-    if (!events.some(({ uuid }) => isLate(uuidTimeMs(uuid), nowMs)))
-      return this.#recordNew(events, keyId);
+    const late = events.some(({ uuid }) => isLate(uuidTimeMs(uuid), nowMs));
+    return late ? this.#recordLate(events, keyId) : this.#recordNew(events, keyId);
+  }
+
+  async #recordLate(events: readonly PreparedEvent[], keyId: string | null): Promise<Outcome[]> {
     const known = await coldRepeats(this.#deps, events);
     const recorded = await this.#recordNew(
       events.filter((event) => !known.has(event)),
@@ -113,11 +116,9 @@ export class GroupCommit {
     const wanted = { caller: first.tenantId, size, share: this.#deps.queueBytesMax };
     const release = this.#room.tryTake(wanted) ?? (await this.#room.take(wanted));
     this.#events += events.length;
-    const settled = events.map(
-      (event) => new Promise<Outcome>((settle) => this.#queue.add({ event, keyId, settle })),
-    );
+    const settled = this.#queue.addAll(events, keyId);
     this.#pumpSoon();
-    const outcomes = await Promise.all(settled);
+    const outcomes = await settled;
     release();
     this.#events -= events.length;
     if (this.#events === 0) for (const resolve of this.#idle.splice(0)) resolve();
@@ -191,7 +192,7 @@ export class GroupCommit {
     const written = await this.#write(items, wait).catch((error: unknown) => ({ error }));
     if ('error' in written) return this.#recover(items, wait, written.error);
     const { settled, skipped } = written;
-    if (settled.size > 0) observer.flushed(settled.size, (performance.now() - started) / 1_000);
+    if (settled.length > 0) observer.flushed(settled.length, (performance.now() - started) / 1_000);
     // Outcomes are reported only after the commit.
     for (const [item, outcome] of settled) {
       if (outcome.status === 'created') observer.created(item.event.category);
@@ -220,14 +221,14 @@ export class GroupCommit {
     const nowMs = now();
     // After the heads: a key revoked meanwhile must not record, and its revocation is in the log.
     const revoked = keyIds.length > 0 ? await invalidKeyIds(tx, keyIds, nowMs) : new Set<string>();
-    const settled = new Map<QueuedEvent, Outcome>();
+    const settled: Settled = [];
     const { skipped, beheaded } = await withoutHead(tx, groups, heads, settled);
     if (beheaded.length > 0) observer.failed(new LogDamaged('a log has lost its head', beheaded));
     const work: HeadWork[] = [];
     for (const head of heads) {
       const items = (groups.get(head.tenantId) ?? []).filter((item) => {
         const refusal = refusalOf(item, head, revoked);
-        if (refusal) settled.set(item, refusal);
+        if (refusal) settled.push([item, refusal]);
         return !refusal;
       });
       work.push(await withoutTooOld(tx, plans, { head, items, nowMs }, settled));
@@ -241,7 +242,7 @@ export class GroupCommit {
       }
       batch.items.forEach((item, i) => {
         const outcome = outcomes[b]?.[i];
-        if (outcome) settled.set(item, outcome);
+        if (outcome) settled.push([item, outcome]);
       });
     }
     return { settled, skipped };
@@ -279,6 +280,9 @@ function parts(items: QueuedEvent[]): QueuedEvent[][] {
   const middle = Math.ceil(items.length / 2);
   return [items.slice(0, middle), items.slice(middle)];
 }
+
+/** What a flush has to tell, once it has committed. */
+type Settled = [QueuedEvent, Outcome][];
 
 const tenantOf = ({ event }: QueuedEvent) => event.tenantId;
 
@@ -327,7 +331,7 @@ async function withoutHead(
   tx: WriterTx,
   groups: Map<string, QueuedEvent[]>,
   heads: readonly LogHead[],
-  settled: Map<QueuedEvent, Outcome>,
+  settled: Settled,
 ): Promise<{ skipped: QueuedEvent[]; beheaded: string[] }> {
   if (heads.length === groups.size) return { skipped: [], beheaded: [] };
   const locked = new Set(heads.map((head) => head.tenantId));
@@ -341,7 +345,7 @@ async function withoutHead(
   for (const [tenantId, items] of missing) {
     const tenant = known.get(tenantId);
     if (tenant?.hasLog) skipped.push(...items);
-    else for (const item of items) settled.set(item, tenant ? damagedLog : unknownTenant);
+    else for (const item of items) settled.push([item, tenant ? damagedLog : unknownTenant]);
     if (tenant?.hasLog === false) beheaded.push(tenantId);
   }
   return { skipped, beheaded };
@@ -364,7 +368,7 @@ async function withoutTooOld(
   tx: WriterTx,
   plans: Plans,
   { head, items, nowMs }: { head: LogHead; items: QueuedEvent[]; nowMs: number },
-  settled: Map<QueuedEvent, Outcome>,
+  settled: Settled,
 ): Promise<HeadWork> {
   const plan = plans.ofClass(head.retentionClass); // none while a legal hold stands
   const shownFromMs = plan ? retentionCutoff(plan.keeps, nowMs) : 0;
@@ -375,9 +379,10 @@ async function withoutTooOld(
     const batch = { head, events: old.map(({ event }) => event) };
     const repeats = await shownRepeats(tx, batch, shownFromMs);
     for (const item of old) {
-      settled.set(item, repeats.get(item.event.uuid) ?? rejected('outside_retention', detail));
+      const repeat = repeats.get(item.event.uuid);
+      settled.push([item, repeat ?? rejected('outside_retention', detail)]);
     }
   }
-  const accepted = items.filter((item) => !isTooOld(item));
+  const accepted = old.length > 0 ? items.filter((item) => !isTooOld(item)) : items;
   return { head, items: accepted, events: accepted.map(({ event }) => event) };
 }

@@ -34,6 +34,21 @@ export class RecordQueue {
     else this.#lines.set(item.event.tenantId, [item]);
   }
 
+  /** Resolves with the outcomes once all are settled. One promise an event would cost more. */
+  addAll(events: readonly PreparedEvent[], keyId: string | null): Promise<Outcome[]> {
+    return new Promise((resolve) => {
+      const outcomes: Outcome[] = [];
+      let left = events.length;
+      events.forEach((event, at) => {
+        const settle = (outcome: Outcome) => {
+          outcomes[at] = outcome;
+          if (--left === 0) resolve(outcomes);
+        };
+        this.add({ event, keyId, settle });
+      });
+    });
+  }
+
   /**
    * The events of the next flush, of tenants whose heads are not locked elsewhere: at most 500
    * events and about 4 MiB.

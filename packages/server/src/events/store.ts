@@ -7,7 +7,13 @@ import {
 } from '@indelible/protocol';
 import { AppError } from '../http/index.ts';
 import { type LogAppend, type LogHead, planAppend, recordLogs } from '../log/index.ts';
-import { int2Array, type TenantTx, uuidArray, type WriterTx } from '../postgres/index.ts';
+import {
+  int2Array,
+  isSharded,
+  type TenantTx,
+  uuidArray,
+  type WriterTx,
+} from '../postgres/index.ts';
 import { shownFrom } from '../tenants/index.ts';
 import { classOf } from './class-of.ts';
 import { coldEventsById } from './cold.store.ts';
@@ -50,6 +56,8 @@ export async function appendEvents(
   nowMs: number,
 ): Promise<(Appended[] | null)[]> {
   const known = await storedElsewhere(tx, batches, nowMs);
+  // A single call that finds a repeated id has written nothing.
+  const mustUndo = isSharded(tx) || batches.some(mayMove);
   let saved: Promise<unknown> | undefined;
   for (;;) {
     const fresh = batches.map((batch) => ({
@@ -58,11 +66,11 @@ export async function appendEvents(
     }));
     const appends = fresh.map(({ head, events }) => {
       const append = planAppend(sha, head, events, nowMs);
-      return { ...append, rows: rowsOf(head, events, nowMs, append) };
+      return { ...append, events, rows: rowsOf(head, events, nowMs, append) };
     });
     const grown = appends.filter((append) => append.leaves.length > 0);
     const rowsIn = (own: readonly { rows: InsertedRow[] }[]) => own.flatMap(({ rows }) => rows);
-    saved ??= tx.query('SAVEPOINT append'); // travels with the insert
+    if (mustUndo) saved ??= tx.query('SAVEPOINT append'); // travels with the insert
     const inserted = recordLogs(tx, grown, (own) => eventColumns(rowsIn(own)));
     // On a cluster the savepoint may be what meets a lost node, also with nothing to insert.
     const [recorded] = await Promise.all([inserted, saved]);
@@ -73,7 +81,7 @@ export async function appendEvents(
       return batches.map((batch, b) =>
         passed.has(batch.head.tenantId) ? null : outcomes(batch, known, appends[b]),
       );
-    await tx.query('ROLLBACK TO SAVEPOINT append');
+    if (mustUndo) await tx.query('ROLLBACK TO SAVEPOINT append');
     const found = moved ?? (await findStored(tx, rowsIn(grown)));
     if (found.size === 0) throw new Error('an insert met a conflict that cannot be found');
     for (const [key, stored] of found) known.set(key, stored);
@@ -135,7 +143,11 @@ export function asRepeat(event: PreparedEvent, stored: StoredEvent): Appended {
 }
 
 /** The first event of each id that is not stored yet; drops repeats in the same batch. */
-function withoutKnown(batch: TenantBatch, known: Map<string, StoredEvent>): PreparedEvent[] {
+function withoutKnown(
+  batch: TenantBatch,
+  known: Map<string, StoredEvent>,
+): readonly PreparedEvent[] {
+  if (known.size === 0 && batch.events.length === 1) return batch.events;
   const firsts = new Map<string, PreparedEvent>();
   for (const event of batch.events) {
     if (!known.has(keyOf(event)) && !firsts.has(event.uuid)) firsts.set(event.uuid, event);
@@ -163,11 +175,13 @@ function rowsOf(
 function outcomes(
   batch: TenantBatch,
   known: Map<string, StoredEvent>,
-  append: LogAppend | undefined,
+  append?: LogAppend & Pick<TenantBatch, 'events'>,
 ): Appended[] {
-  const fresh = withoutKnown(batch, known);
-  const receivedAtMs = (append?.receivedUs ?? 0) / 1_000;
-  const created = new Map(fresh.map((event, index) => [event, append?.leaves[index]]));
+  const { events: fresh = [], leaves = [], receivedUs = 0 } = append ?? {};
+  const receivedAtMs = receivedUs / 1_000;
+  if (fresh.length === batch.events.length)
+    return leaves.map((leaf) => ({ status: 'created', receivedAtMs, ...leaf }));
+  const created = new Map(fresh.map((event, index) => [event, leaves[index]]));
   const firsts = new Map(fresh.map((event) => [event.uuid, event]));
   return batch.events.map((event): Appended => {
     const leaf = created.get(event);

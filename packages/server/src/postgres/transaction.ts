@@ -18,6 +18,10 @@ export async function transactionOn<T>(
   state: { broken?: Error | undefined },
 ): Promise<T> {
   try {
+    // BEGIN and the queries that `work` sends at once are one packet.
+    const { stream } = client.connection;
+    stream.cork();
+    process.nextTick(() => stream.uncork());
     // Not awaited yet: its answer comes with that of the first query, and is checked before the
     // result is used.
     const begun = Promise.all(begin.map((text) => client.query(text)));
