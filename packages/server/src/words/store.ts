@@ -1,8 +1,13 @@
 import { storedFields } from '@indelible/protocol';
 import {
   byteaArray,
+  execute,
+  firstRow,
   int2Array,
   int8Array,
+  raw,
+  rowsOf,
+  sql,
   type TenantTx,
   uuidArray,
   type WriterTx,
@@ -23,11 +28,9 @@ export async function tenantsToIndex(
   db: Pick<WriterTx, 'query'>,
   entries: number,
 ): Promise<string[]> {
-  const { rows } = await db.query<{ tenantId: string }>(
-    `SELECT tenant_id AS "tenantId" FROM log_heads h LEFT JOIN word_heads w USING (tenant_id)
-     WHERE h.size >= coalesce(w.size, 0) + $1 ORDER BY random() LIMIT 100`,
-    [entries],
-  );
+  const rows = await rowsOf<{ tenantId: string }>(db)`SELECT tenant_id AS "tenantId"
+    FROM log_heads h LEFT JOIN word_heads w USING (tenant_id)
+    WHERE h.size >= coalesce(w.size, 0) + ${entries} ORDER BY random() LIMIT 100`;
   return rows.map(({ tenantId }) => tenantId);
 }
 
@@ -40,19 +43,12 @@ export async function lockWords(
   tenantId: string,
   wait: boolean,
 ): Promise<number | null> {
-  await tx.query({
-    name: 'add-word-head',
-    text: 'INSERT INTO word_heads (tenant_id) VALUES ($1) ON CONFLICT DO NOTHING',
-    values: [tenantId],
-  });
+  await execute(tx)`INSERT INTO word_heads (tenant_id) VALUES (${tenantId}) ON CONFLICT DO NOTHING`;
   // Uniting blocks takes seconds.
   if (wait) await tx.query("SET LOCAL lock_timeout = '30s'");
-  const { rows } = await tx.query<{ size: number }>({
-    name: `lock-words${wait ? '' : '-now'}`,
-    text: `SELECT size FROM word_heads WHERE tenant_id = $1 FOR UPDATE ${wait ? '' : 'SKIP LOCKED'}`,
-    values: [tenantId],
-  });
-  return rows[0]?.size ?? null;
+  const row = await firstRow<{ size: number }>(tx)`SELECT size FROM word_heads
+    WHERE tenant_id = ${tenantId} FOR UPDATE ${wait ? sql`` : sql`SKIP LOCKED`}`;
+  return row?.size ?? null;
 }
 
 const blockColumns = storedFields
@@ -70,11 +66,8 @@ async function rowsOfIds<Row extends { uuid: string }>(
   uuids: readonly string[],
   columns: string,
 ): Promise<Row[]> {
-  const { rows: heads } = await tx.query<{ classes: number[] }>({
-    name: 'classes-of-tenant',
-    text: 'SELECT retention_class || other_classes AS classes FROM log_heads WHERE tenant_id = $1',
-    values: [tenantId],
-  });
+  const heads = await rowsOf<{ classes: number[] }>(tx)`
+    SELECT retention_class || other_classes AS classes FROM log_heads WHERE tenant_id = ${tenantId}`;
   const classes = heads.flatMap((head) => head.classes.map(Number));
   if (classes.length === 0 || uuids.length === 0) return [];
   const branches = classes.map(
@@ -103,42 +96,25 @@ export async function insertBlocks(
   blocks: readonly WordBlock[],
 ): Promise<void> {
   const stored = blocks.filter(({ ids }) => ids.length > 0);
-  await tx.query({
-    name: 'insert-word-blocks',
-    text: `INSERT INTO word_blocks (tenant_id, first, entries, ids, oldest, newest)
-      SELECT tenant_id, u.* FROM word_heads
-        CROSS JOIN unnest($2::int8[], $3::int8[], $4::bytea[], $5::uuid[], $6::uuid[]) AS u
-      WHERE tenant_id = $1`,
-    values: [
-      tenantId,
-      int8Array(stored.map(({ first }) => first)),
-      int8Array(stored.map(({ entries }) => entries)),
-      byteaArray(stored.map(({ ids }) => ids)),
-      uuidArray(stored.map(({ ids }) => uuidAt(ids, 0))),
-      uuidArray(stored.map(({ ids }) => uuidAt(ids, ids.length / uuidLength - 1))),
-    ],
-  });
+  await execute(tx)`INSERT INTO word_blocks (tenant_id, first, entries, ids, oldest, newest)
+    SELECT tenant_id, u.* FROM word_heads CROSS JOIN unnest(
+      ${int8Array(stored.map(({ first }) => first))}::int8[],
+      ${int8Array(stored.map(({ entries }) => entries))}::int8[],
+      ${byteaArray(stored.map(({ ids }) => ids))}::bytea[],
+      ${uuidArray(stored.map(({ ids }) => uuidAt(ids, 0)))}::uuid[],
+      ${uuidArray(stored.map(({ ids }) => uuidAt(ids, ids.length / uuidLength - 1)))}::uuid[]) AS u
+    WHERE tenant_id = ${tenantId}`;
   const rows = stored.flatMap(({ first, lists }) => lists.map((each) => ({ first, ...each })));
-  await tx.query({
-    name: 'insert-word-lists',
-    text: `INSERT INTO word_lists (tenant_id, first, list, words)
-      SELECT tenant_id, u.* FROM word_heads
-        CROSS JOIN unnest($2::int8[], $3::int2[], $4::bytea[]) AS u WHERE tenant_id = $1`,
-    values: [
-      tenantId,
-      int8Array(rows.map(({ first }) => first)),
-      int2Array(rows.map(({ list }) => list)),
-      byteaArray(rows.map(({ words }) => words)),
-    ],
-  });
+  await execute(tx)`INSERT INTO word_lists (tenant_id, first, list, words)
+    SELECT tenant_id, u.* FROM word_heads CROSS JOIN unnest(
+      ${int8Array(rows.map(({ first }) => first))}::int8[],
+      ${int2Array(rows.map(({ list }) => list))}::int2[],
+      ${byteaArray(rows.map(({ words }) => words))}::bytea[]) AS u
+    WHERE tenant_id = ${tenantId}`;
 }
 
 export async function setWordsSize(tx: WriterTx, tenantId: string, size: number): Promise<void> {
-  await tx.query({
-    name: 'set-words-size',
-    text: 'UPDATE word_heads SET size = $2 WHERE tenant_id = $1',
-    values: [tenantId, size],
-  });
+  await execute(tx)`UPDATE word_heads SET size = ${size} WHERE tenant_id = ${tenantId}`;
 }
 
 /** The ids of the tenant's small blocks in this range of sequences. */
@@ -148,12 +124,10 @@ export async function smallBlocks(
   start: number,
   end: number,
 ): Promise<{ first: number; ids: Buffer }[]> {
-  const { rows } = await tx.query<{ first: number; ids: Buffer }>(
-    `SELECT first, ids FROM word_blocks WHERE tenant_id = $1 AND first >= $2 AND first < $3
-       AND entries = ${smallEntries} ORDER BY first`,
-    [tenantId, start, end],
-  );
-  return rows;
+  return rowsOf<{ first: number; ids: Buffer }>(tx)`SELECT first, ids
+    FROM word_blocks
+    WHERE tenant_id = ${tenantId} AND first >= ${start} AND first < ${end}
+      AND entries = ${smallEntries} ORDER BY first`;
 }
 
 /** One list of each block in this range of sequences. */
@@ -164,11 +138,9 @@ export async function listInBlocks(
   start: number,
   end: number,
 ): Promise<{ first: number; words: Buffer }[]> {
-  const { rows } = await tx.query<{ first: number; words: Buffer }>(
-    `SELECT first, words FROM word_lists WHERE tenant_id = $1 AND list = $2 AND first >= $3 AND first < $4`,
-    [tenantId, list, start, end],
-  );
-  return rows;
+  return rowsOf<{ first: number; words: Buffer }>(tx)`SELECT first, words
+    FROM word_lists
+    WHERE tenant_id = ${tenantId} AND list = ${list} AND first >= ${start} AND first < ${end}`;
 }
 
 export async function deleteBlocks(
@@ -178,23 +150,17 @@ export async function deleteBlocks(
   end: number,
 ): Promise<void> {
   for (const table of ['word_lists', 'word_blocks']) {
-    await tx.query(`DELETE FROM ${table} WHERE tenant_id = $1 AND first >= $2 AND first < $3`, [
-      tenantId,
-      start,
-      end,
-    ]);
+    await execute(tx)`DELETE FROM ${raw(table)}
+      WHERE tenant_id = ${tenantId} AND first >= ${start} AND first < ${end}`;
   }
 }
 
 /** How far the tenant's words are in blocks. */
 export async function wordsProgress(tx: TenantTx): Promise<{ indexed: number; size: number }> {
-  const { rows } = await tx.query<{ indexed: number; size: number }>({
-    name: 'words-progress',
-    text: `SELECT coalesce(w.size, 0) AS indexed, h.size FROM log_heads h
-      LEFT JOIN word_heads w USING (tenant_id) WHERE h.tenant_id = $1`,
-    values: [tx.tenantId],
-  });
-  return rows[0] ?? { indexed: 0, size: 0 };
+  const row = await firstRow<{ indexed: number; size: number }>(tx)`
+    SELECT coalesce(w.size, 0) AS indexed, h.size FROM log_heads h
+    LEFT JOIN word_heads w USING (tenant_id) WHERE h.tenant_id = ${tx.tenantId}`;
+  return row ?? { indexed: 0, size: 0 };
 }
 
 /** A block as a search reads it. */
@@ -212,13 +178,10 @@ export async function blocksBetween(
   from: string,
   before: string,
 ): Promise<BlockRange[]> {
-  const { rows } = await tx.query<BlockRange>({
-    name: 'word-blocks-between',
-    text: `SELECT first, entries, octet_length(ids) / ${uuidLength} AS events, oldest, newest
-      FROM word_blocks WHERE tenant_id = $1 AND newest >= $2 AND oldest < $3 ORDER BY newest DESC`,
-    values: [tx.tenantId, from, before],
-  });
-  return rows;
+  return rowsOf<BlockRange>(tx)`
+    SELECT first, entries, octet_length(ids) / ${uuidLength}::int AS events, oldest, newest
+    FROM word_blocks WHERE tenant_id = ${tx.tenantId} AND newest >= ${from} AND oldest < ${before}
+    ORDER BY newest DESC`;
 }
 
 /** These lists of blocks, if they exist; null if one is longer than `bytesMax`. */
@@ -227,19 +190,11 @@ export async function readLists(
   wanted: readonly { first: number; list: number }[],
   bytesMax: number,
 ): Promise<{ first: number; list: number; words: Buffer | null }[]> {
-  const { rows } = await tx.query<{ first: number; list: number; words: Buffer | null }>({
-    name: 'read-word-lists',
-    text: `SELECT first, list, CASE WHEN octet_length(words) <= $4::int8 THEN words END AS words
-      FROM unnest($2::int8[], $3::int2[]) AS wanted (first, list)
-      JOIN word_lists USING (list, first) WHERE tenant_id = $1`,
-    values: [
-      tx.tenantId,
-      int8Array(wanted.map(({ first }) => first)),
-      int2Array(wanted.map(({ list }) => list)),
-      bytesMax,
-    ],
-  });
-  return rows;
+  return rowsOf<{ first: number; list: number; words: Buffer | null }>(tx)`
+    SELECT first, list, CASE WHEN octet_length(words) <= ${bytesMax}::int8 THEN words END AS words
+    FROM unnest(${int8Array(wanted.map(({ first }) => first))}::int8[],
+      ${int2Array(wanted.map(({ list }) => list))}::int2[]) AS wanted (first, list)
+    JOIN word_lists USING (list, first) WHERE tenant_id = ${tx.tenantId}`;
 }
 
 /** The UUIDs at these ascending offsets of a block, in their order. */
@@ -251,16 +206,13 @@ export async function idsAt(
   const [low = 0, high = 0] = [offsets[0], offsets.at(-1)];
   // One slice is faster, unless most of it is not needed.
   const isDense = high - low < 16 * offsets.length;
-  const { rows } = await tx.query<{ ids: Buffer }>({
-    name: `word-ids-${isDense ? 'slice' : 'each'}`,
-    text: isDense
-      ? `SELECT substring(ids FROM $3::int * ${uuidLength} + 1 FOR ($4::int - $3::int + 1) * ${uuidLength}) AS ids
-         FROM word_blocks WHERE tenant_id = $1 AND first = $2`
-      : `SELECT (SELECT string_agg(substring(ids FROM o::int * ${uuidLength} + 1 FOR ${uuidLength}), '' ORDER BY o)
-           FROM unnest($3::int8[]) o) AS ids FROM word_blocks WHERE tenant_id = $1 AND first = $2`,
-    values: [tx.tenantId, first, ...(isDense ? [low, high] : [int8Array(offsets)])],
-  });
-  const ids = rows[0]?.ids ?? Buffer.alloc(0);
+  const wanted = isDense
+    ? sql`substring(ids FROM ${low * uuidLength + 1}::int FOR ${(high - low + 1) * uuidLength}::int)`
+    : sql`(SELECT string_agg(substring(ids FROM o::int * ${uuidLength}::int + 1
+        FOR ${uuidLength}::int), '' ORDER BY o) FROM unnest(${int8Array(offsets)}::int8[]) o)`;
+  const row = await firstRow<{ ids: Buffer }>(tx)`SELECT ${wanted} AS ids FROM word_blocks
+    WHERE tenant_id = ${tx.tenantId} AND first = ${first}`;
+  const ids = row?.ids ?? Buffer.alloc(0);
   return offsets.map((offset, at) => uuidAt(ids, isDense ? offset - low : at));
 }
 
@@ -279,13 +231,12 @@ export async function blocksWithSequences(
   tenantId: string,
   sequences: readonly number[],
 ): Promise<BlockIds[]> {
-  const { rows } = await tx.query<BlockIds>(
-    `SELECT first, entries, ids FROM word_blocks WHERE tenant_id = $1 AND first IN (
-       SELECT max(b.first) FROM unnest($2::int8[]) AS wanted JOIN word_blocks b
-         ON b.tenant_id = $1 AND b.first <= wanted AND b.first + b.entries > wanted GROUP BY wanted)`,
-    [tenantId, int8Array(sequences)],
-  );
-  return rows;
+  return rowsOf<BlockIds>(tx)`
+    SELECT first, entries, ids FROM word_blocks WHERE tenant_id = ${tenantId} AND first IN (
+      SELECT max(b.first) FROM unnest(${int8Array(sequences)}::int8[]) AS wanted
+      JOIN word_blocks b ON b.tenant_id = ${tenantId} AND b.first <= wanted
+        AND b.first + b.entries > wanted
+      GROUP BY wanted)`;
 }
 
 /**
@@ -296,20 +247,19 @@ export async function blocksWithGoneEvents(
   owner: Pick<WriterTx, 'query'>,
   atMs: number,
 ): Promise<{ tenantId: string; first: number }[]> {
-  const { rows } = await owner.query<{ tenantId: string; first: number }>(
-    `SELECT b.tenant_id AS "tenantId", b.first FROM word_blocks b
-       JOIN tenants t ON t.id = b.tenant_id JOIN plans p ON p.name = t.plan
-     WHERE b.oldest < first_id_at($1::timestamptz - make_interval(years => p.years, days => p.days))
-       AND (t.cold_before IS NULL OR NOT t.legal_hold AND b.newest <
-         first_id_at($1::timestamptz - make_interval(years => p.years, days => p.days)))
-       AND NOT EXISTS (SELECT 1 FROM log_heads h, unnest(h.retention_class || h.other_classes) AS class,
-         LATERAL (SELECT 1 FROM audit_events WHERE tenant_id = b.tenant_id
-           AND retention_class = class AND id = b.oldest) e
-         WHERE h.tenant_id = b.tenant_id)
-     ORDER BY 1, 2`,
-    [new Date(atMs)],
-  );
-  return rows;
+  const kept = sql`make_interval(years => p.years, days => p.days)`;
+  const shownFrom = sql`first_id_at(${new Date(atMs)}::timestamptz - ${kept})`;
+  return rowsOf<{ tenantId: string; first: number }>(owner)`
+    SELECT b.tenant_id AS "tenantId", b.first FROM word_blocks b
+      JOIN tenants t ON t.id = b.tenant_id JOIN plans p ON p.name = t.plan
+    WHERE b.oldest < ${shownFrom}
+      AND (t.cold_before IS NULL OR NOT t.legal_hold AND b.newest < ${shownFrom})
+      AND NOT EXISTS (SELECT 1 FROM log_heads h,
+        unnest(h.retention_class || h.other_classes) AS class,
+        LATERAL (SELECT 1 FROM audit_events WHERE tenant_id = b.tenant_id
+          AND retention_class = class AND id = b.oldest) e
+        WHERE h.tenant_id = b.tenant_id)
+    ORDER BY 1, 2`;
 }
 
 /** Those of these ids whose events are stored. */
@@ -328,16 +278,10 @@ export async function listsInBlock(
   first: number,
   lists: readonly number[] | null,
 ): Promise<WordBlock['lists']> {
-  const { rows } = await tx.query<{ list: number; words: Buffer }>(
-    `SELECT list, words FROM word_lists WHERE tenant_id = $1 AND first = $2
-       AND list = ANY ($3::int2[])`,
-    [
-      tenantId,
-      first,
-      int2Array(lists ?? Array.from({ length: listsOf(largeEntries) }, (_, list) => list)),
-    ],
-  );
-  return rows;
+  return rowsOf<{ list: number; words: Buffer }>(tx)`SELECT list, words
+    FROM word_lists
+    WHERE tenant_id = ${tenantId} AND first = ${first} AND list = ANY
+      (${int2Array(lists ?? Array.from({ length: listsOf(largeEntries) }, (_, list) => list))}::int2[])`;
 }
 
 /** Null: the list is empty. */
@@ -348,12 +292,9 @@ export async function replaceList(
   list: number,
   words: Buffer | null,
 ): Promise<void> {
-  const key = 'WHERE tenant_id = $1 AND first = $2 AND list = $3';
-  if (words === null) await tx.query(`DELETE FROM word_lists ${key}`, [tenantId, first, list]);
-  else {
-    const text = `UPDATE word_lists SET words = $4 ${key}`;
-    await tx.query(text, [tenantId, first, list, words]);
-  }
+  const ofList = sql`WHERE tenant_id = ${tenantId} AND first = ${first} AND list = ${list}`;
+  if (words === null) await execute(tx)`DELETE FROM word_lists ${ofList}`;
+  else await execute(tx)`UPDATE word_lists SET words = ${words} ${ofList}`;
 }
 
 export async function setOldest(
@@ -362,9 +303,6 @@ export async function setOldest(
   first: number,
   oldest: string,
 ): Promise<void> {
-  await tx.query('UPDATE word_blocks SET oldest = $3 WHERE tenant_id = $1 AND first = $2', [
-    tenantId,
-    first,
-    oldest,
-  ]);
+  await execute(tx)`UPDATE word_blocks SET oldest = ${oldest}
+    WHERE tenant_id = ${tenantId} AND first = ${first}`;
 }
