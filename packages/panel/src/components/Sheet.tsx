@@ -45,7 +45,7 @@ export function Sheet({
   );
 }
 
-interface ConfirmSheetProps {
+interface ConfirmSheetProps<Answer> {
   title: string;
   /** The consequence of confirming, or what is filled in. */
   children: ReactNode;
@@ -53,19 +53,23 @@ interface ConfirmSheetProps {
   note?: string | false;
   width?: string;
   confirm: string;
-  /** What confirming does: a mutation. */
-  action: { isPending: boolean; error: unknown };
+  /** What confirming does: a mutation. Then `done` is called, or else the dialog closed. */
+  action: {
+    isPending: boolean;
+    error: unknown;
+    mutate: (input: undefined, after: { onSuccess: (answer: Answer) => void }) => void;
+  };
+  done?: (answer: Answer) => void;
   isDanger?: boolean;
   /** Whether the input is complete. */
   isReady?: boolean;
-  go: () => void;
   close: () => void;
 }
 
 /** A dialog that names the consequence, and acts when the reader confirms. */
-export function ConfirmSheet(props: ConfirmSheetProps) {
+export function ConfirmSheet<Answer>(props: ConfirmSheetProps<Answer>) {
   const { title, children, note, confirm, isReady = true } = props;
-  const { isPending: isBusy, error } = props.action;
+  const { isPending: isBusy, error, mutate } = props.action;
   const { width = 'max-w-lg', isDanger = false } = props;
   const t = useTexts();
   return (
@@ -74,7 +78,7 @@ export function ConfirmSheet(props: ConfirmSheetProps) {
         noValidate
         onSubmit={(event) => {
           event.preventDefault();
-          props.go();
+          if (isReady) mutate(undefined, { onSuccess: props.done ?? props.close });
         }}
       >
         {children}

@@ -64,7 +64,6 @@ function RemoveRule({ rule, close }: { rule: AlertRule; close: () => void }) {
       confirm={t.alerts.removeIt}
       isDanger
       action={remove}
-      go={() => remove.mutate(undefined, { onSuccess: close })}
       close={close}
     >
       <p className="text-muted">{t.alerts.removeText}</p>

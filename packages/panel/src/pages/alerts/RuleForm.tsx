@@ -48,7 +48,6 @@ export function RuleForm({ rule, close }: RuleFormProps) {
       width="max-w-xl"
       action={save}
       isReady={isReady}
-      go={() => save.mutate(undefined, { onSuccess: close })}
       close={close}
     >
       <div className="space-y-4">

@@ -156,7 +156,6 @@ function MuteSheet({ id, name, close }: { id: string; name: string; close: () =>
       title={t.alerts.mute({ name })}
       confirm={t.alerts.muteIt}
       action={mute}
-      go={() => mute.mutate(undefined, { onSuccess: close })}
       close={close}
     >
       <SelectField

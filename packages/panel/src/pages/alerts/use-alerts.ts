@@ -1,12 +1,14 @@
 import type { AlertRule, AuditEvent } from '@indelible/client';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { client } from '../../api.ts';
-
-const rulesKey = ['alert-rules'];
-const alertsKey = ['alerts'];
+import { useChange } from '../../components/use-change.ts';
 
 export function useRules() {
-  return useQuery({ queryKey: rulesKey, queryFn: () => client.alerts.rules(), staleTime: 0 });
+  return useQuery({
+    queryKey: ['alert-rules'],
+    queryFn: () => client.alerts.rules(),
+    staleTime: 0,
+  });
 }
 
 /** A raised alert, and the record of the person who acknowledged it. */
@@ -20,7 +22,7 @@ const alertsShown = 20;
 /** The newest alerts. */
 export function useRaisedAlerts() {
   return useQuery({
-    queryKey: alertsKey,
+    queryKey: ['alerts'],
     queryFn: async (): Promise<RaisedAlert[]> => {
       const of = (action: string, limit: number) =>
         client.page({ action, resource: 'alert', limit });
@@ -32,15 +34,9 @@ export function useRaisedAlerts() {
   });
 }
 
-/** A change of rules or alerts; then both lists are read again. */
-export function useAlertChange<Input>(change: (input: Input) => Promise<unknown>) {
-  const queries = useQueryClient();
-  return useMutation({
-    mutationFn: change,
-    onSuccess: () =>
-      Promise.all([rulesKey, alertsKey].map((queryKey) => queries.invalidateQueries({ queryKey }))),
-  });
-}
+/** A change of rules or alerts. */
+export const useAlertChange = <Input>(change: (input: Input) => Promise<unknown>) =>
+  useChange(['alert-rules', 'alerts'], change);
 
 /** Whether messages about its alerts are held back now. */
 export function isMuted({ mutedUntil }: Pick<AlertRule, 'mutedUntil'>, nowMs: number): boolean {

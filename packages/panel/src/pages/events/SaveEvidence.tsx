@@ -1,9 +1,9 @@
 import { filterToJson } from '@indelible/protocol';
-import { useMutation } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { client } from '../../api.ts';
 import { TextField } from '../../components/fields.tsx';
 import { ConfirmSheet } from '../../components/Sheet.tsx';
+import { useChange } from '../../components/use-change.ts';
 import { useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { CriteriaList } from '../../search/CriteriaList.tsx';
@@ -28,12 +28,9 @@ export default function SaveEvidence({ search, nowMs, close }: SaveEvidenceProps
   const filter = filterAt(search, nowMs);
   const { from, to = nowMs } = filter;
   const range = { kind: 'between', ...(from === undefined ? {} : { from }), to } as const;
-  const save = useMutation({
-    mutationFn: () => {
-      const filters = filterToJson({ ...filter, to });
-      return client.searches.create({ filters, note: note.trim() });
-    },
-    onSuccess: ({ id }) => go(paths.search(id)),
+  const save = useChange(['searches'], () => {
+    const filters = filterToJson({ ...filter, to });
+    return client.searches.create({ filters, note: note.trim() });
   });
   return (
     <ConfirmSheet
@@ -41,7 +38,7 @@ export default function SaveEvidence({ search, nowMs, close }: SaveEvidenceProps
       confirm={t.buttons.save}
       action={save}
       isReady={note.trim() !== ''}
-      go={save.mutate}
+      done={({ id }) => go(paths.search(id))}
       close={close}
     >
       <p className="text-muted text-pretty">{t.evidence.saveText}</p>

@@ -33,14 +33,13 @@ export default function SaveView({ search, close }: SaveViewProps) {
     const chosen = columns && columns.length < listColumns.length ? [...columns] : null;
     const input = { name: name.trim(), filters, last, columns: chosen, shared };
     return former ? client.views.put(former.id, input) : client.views.create(input);
-  }, close);
+  });
   return (
     <ConfirmSheet
       title={t.views.saveTitle}
       confirm={former ? t.views.replace : t.buttons.save}
       action={save}
       isReady={name.trim() !== ''}
-      go={save.mutate}
       close={close}
     >
       <p className="text-muted text-pretty">{t.views.saveText}</p>

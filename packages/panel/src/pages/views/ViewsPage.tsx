@@ -70,14 +70,13 @@ function Row({ view, remove }: { view: View; remove: () => void }) {
 
 function RemoveView({ view, close }: { view: View; close: () => void }) {
   const t = useTexts();
-  const remove = useViewChange(() => client.views.remove(view.id), close);
+  const remove = useViewChange(() => client.views.remove(view.id));
   return (
     <ConfirmSheet
       title={t.views.remove({ name: view.name })}
       confirm={t.views.removeIt}
       isDanger
       action={remove}
-      go={remove.mutate}
       close={close}
     >
       <p className="text-muted">{view.shared ? t.views.removeShared : t.views.removeOwn}</p>

@@ -1,18 +1,17 @@
 import type { View } from '@indelible/client';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { client } from '../../api.ts';
+import { useChange } from '../../components/use-change.ts';
 import { searchOfCriteria } from '../../search/criteria.ts';
 import type { EventSearch } from '../../search/event-search.ts';
 import { parseColumns } from '../../search/list-view.ts';
 import { isPreset, presetDefault } from '../../search/time-range.ts';
 import { useMay, useSession } from '../../session/session-context.tsx';
 
-const viewsKey = ['views'];
-
 /** The tenant's views and the reader's own, by name. */
 export function useViews({ isAsked }: { isAsked: boolean }) {
   return useQuery({
-    queryKey: viewsKey,
+    queryKey: ['views'],
     queryFn: async () => {
       const views: View[] = [];
       for await (const view of client.views.list()) views.push(view);
@@ -22,17 +21,8 @@ export function useViews({ isAsked }: { isAsked: boolean }) {
   });
 }
 
-/** A change of views; then they are read again, and `done` is called. */
-export function useViewChange(change: () => Promise<unknown>, done: () => void) {
-  const queries = useQueryClient();
-  return useMutation({
-    mutationFn: change,
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: viewsKey });
-      done();
-    },
-  });
-}
+/** A change of views. */
+export const useViewChange = (change: () => Promise<unknown>) => useChange(['views'], change);
 
 /** Views for the sidebar of every page; not for operators, whose every look is recorded. */
 export function useSidebarViews(): readonly View[] {

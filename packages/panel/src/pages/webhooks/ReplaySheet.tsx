@@ -21,7 +21,7 @@ export function ReplaySheet({ webhook, from, close }: ReplaySheetProps) {
   const [text, setText] = useState(from === null ? '' : String(Math.min(from, last)));
   const fromSequence = /^\d{1,15}$/.test(text.trim()) ? Number(text.trim()) : null;
   const isReady = fromSequence !== null && fromSequence <= last && nextSequence > 0;
-  const replay = useWebhookChange((at: number) => client.webhooks.replay(webhook.id, at));
+  const replay = useWebhookChange(() => client.webhooks.replay(webhook.id, fromSequence ?? last));
   const entries = nextSequence + behind - (fromSequence ?? 0);
   return (
     <ConfirmSheet
@@ -29,7 +29,6 @@ export function ReplaySheet({ webhook, from, close }: ReplaySheetProps) {
       confirm={w.replay.confirm}
       action={replay}
       isReady={isReady}
-      go={() => fromSequence !== null && replay.mutate(fromSequence, { onSuccess: close })}
       close={close}
     >
       <p className="mb-4 text-muted text-pretty">{w.replay.text}</p>

@@ -121,7 +121,7 @@ function Rotate({ webhook, close }: DialogProps) {
       title={w.rotate.title}
       confirm={w.rotate.confirm}
       action={rotate}
-      go={() => rotate.mutate(undefined)}
+      done={() => {}} // it shows the secret
       close={close}
     >
       <p className="text-muted text-pretty">
@@ -142,7 +142,7 @@ function Remove({ webhook, close }: DialogProps) {
       confirm={w.remove.confirm}
       isDanger
       action={remove}
-      go={() => remove.mutate(undefined, { onSuccess: () => go(paths.webhooks) })}
+      done={() => go(paths.webhooks)}
       close={close}
     >
       <p className="text-muted text-pretty">{w.remove.text}</p>

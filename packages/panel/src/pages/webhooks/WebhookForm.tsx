@@ -50,7 +50,7 @@ export function WebhookForm({ webhook, saved, close }: WebhookFormProps) {
       width="max-w-xl"
       isReady={draft.url.trim() !== '' && draft.types.length > 0}
       action={problems.isElsewhere ? save : { ...save, error: null }}
-      go={() => save.mutate(undefined, { onSuccess: saved })}
+      done={saved}
       close={close}
     >
       <div className="space-y-4">

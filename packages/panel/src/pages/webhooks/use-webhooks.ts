@@ -1,7 +1,8 @@
 import type { Webhook } from '@indelible/client';
-import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, client } from '../../api.ts';
+import { useChange } from '../../components/use-change.ts';
 import { serviceNow } from '../../service-clock.ts';
 import { conditionOf, nextLookMs } from './condition.ts';
 
@@ -55,15 +56,6 @@ export function useDeliveries(webhook: Webhook, cursor: string | null) {
   });
 }
 
-/** A change of a webhook; afterwards every query about webhooks is reloaded. */
-export function useWebhookChange<Input, Answer>(change: (input: Input) => Promise<Answer>) {
-  const queries = useQueryClient();
-  return useMutation({
-    mutationFn: change,
-    onSettled: () =>
-      Promise.all([
-        queries.invalidateQueries({ queryKey: ['webhooks'] }),
-        queries.invalidateQueries({ queryKey: ['webhook-deliveries'] }),
-      ]),
-  });
-}
+/** A change of a webhook. */
+export const useWebhookChange = <Input, Answer>(change: (input: Input) => Promise<Answer>) =>
+  useChange(['webhooks', 'webhook-deliveries'], change);
