@@ -1,32 +1,6 @@
 /** A time in ms, or as ISO 8601. */
 type Time = number | string;
 
-/** Numbers and times as a reader of `language` in `timeZone` expects them. */
-
-export interface Formats {
-  timeZone: string;
-  number(value: number): string;
-  /** Time of day with seconds. */
-  time(time: Time): string;
-  /** Day in full, with its weekday. */
-  day(time: Time): string;
-  /** Day in a few characters. */
-  shortDay(time: Time): string;
-  /** Date and time to the second. */
-  dateTime(time: Time): string;
-  /** Date and time with milliseconds and zone, for facts. */
-  exact(time: Time): string;
-  /** A key that is the same for all moments of one day. */
-  dayKey(time: Time): string;
-  /** A whole month by its name. */
-  range(from: number, to: number): string;
-  month(time: Time): string;
-  /** The days of `[from, to)`, in a few characters. */
-  dayRange(from: number, to: number): string;
-  relative(time: Time, nowMs: number): string;
-  bytes(value: number): string;
-}
-
 const units = [
   ['year', 31_557_600_000],
   ['month', 2_629_800_000],
@@ -38,6 +12,9 @@ const units = [
 
 const made = new Map<string, Formats>();
 
+/** Numbers and times as a reader of a language in a time zone expects them. */
+export type Formats = ReturnType<typeof createFormats>;
+
 /** Made once: every cell of a list asks for them, and a formatter of `Intl` is slow to make. */
 export function formatsOf(language: string, timeZone: string): Formats {
   const key = `${language} ${timeZone}`;
@@ -46,7 +23,7 @@ export function formatsOf(language: string, timeZone: string): Formats {
   return formats;
 }
 
-function createFormats(language: string, timeZone: string): Formats {
+function createFormats(language: string, timeZone: string) {
   const format = (options: Intl.DateTimeFormatOptions) =>
     new Intl.DateTimeFormat(language, { timeZone, ...options });
   const time = format({ hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
@@ -71,18 +48,27 @@ function createFormats(language: string, timeZone: string): Formats {
   const relative = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
   return {
     timeZone,
-    number: (value) => number.format(value),
-    time: (at) => time.format(msOf(at)),
-    day: (at) => day.format(msOf(at)),
-    shortDay: (at) => shortDay.format(msOf(at)),
-    dateTime: (at) => dateTime.format(msOf(at)),
-    exact: (at) => exact.format(msOf(at)),
-    dayKey: (at) => key.format(msOf(at)),
-    range: (from, to) => (isMonth(from, to) ? month.format(from) : range.formatRange(from, to)),
-    month: (at) => month.format(msOf(at)),
-    dayRange: (from, to) => shortDay.formatRange(from, to - 1),
-    relative: (at, nowMs) => relativeText(relative, msOf(at) - nowMs),
-    bytes: (value) => bytesText(language, value),
+    number: (value: number) => number.format(value),
+    /** Time of day with seconds. */
+    time: (at: Time) => time.format(msOf(at)),
+    /** Day in full, with its weekday. */
+    day: (at: Time) => day.format(msOf(at)),
+    /** Day in a few characters. */
+    shortDay: (at: Time) => shortDay.format(msOf(at)),
+    /** Date and time to the second. */
+    dateTime: (at: Time) => dateTime.format(msOf(at)),
+    /** Date and time with milliseconds and zone, for facts. */
+    exact: (at: Time) => exact.format(msOf(at)),
+    /** A key that is the same for all moments of one day. */
+    dayKey: (at: Time) => key.format(msOf(at)),
+    /** A whole month by its name. */
+    range: (from: number, to: number) =>
+      isMonth(from, to) ? month.format(from) : range.formatRange(from, to),
+    month: (at: Time) => month.format(msOf(at)),
+    /** The days of `[from, to)`, in a few characters. */
+    dayRange: (from: number, to: number) => shortDay.formatRange(from, to - 1),
+    relative: (at: Time, nowMs: number) => relativeText(relative, msOf(at) - nowMs),
+    bytes: (value: number) => bytesText(language, value),
   };
 }
 

@@ -7,23 +7,6 @@ import { searchOfCriteria } from './criteria.ts';
 import type { Facets } from './event-search.ts';
 import type { TimeRange } from './time-range.ts';
 
-/** Criteria in the reader's words. */
-export interface CriteriaTexts {
-  rangeText(range: TimeRange): string;
-  /** Null for an empty facet. `names` say what ids stand for. */
-  facetText(
-    facets: Facets,
-    facet: FacetName,
-    names?: ReadonlyMap<string, string | undefined>,
-  ): string | null;
-  /** When the service took the events; null for any time. */
-  receivedText(facets: Facets): string | null;
-  /** Each criterion as name and text, the range first. */
-  all(facets: Facets, range: TimeRange): Criterion[];
-  /** The same of stored criteria. */
-  stored(criteria: EventCriteria): Criterion[];
-}
-
 interface Criterion {
   name: string;
   text: string;
@@ -34,18 +17,25 @@ interface Criterion {
 export const lineOf = (criteria: readonly Criterion[]): string =>
   criteria.map(({ name, text }) => `${name}: ${text}`).join(' · ');
 
-export function useCriteriaTexts(): CriteriaTexts {
+/** Criteria in the reader's words. */
+export function useCriteriaTexts() {
   const { t, formats } = useReader();
   return useMemo(() => {
     const rangeText = (range: TimeRange) => rangeTextOf(range, t, formats);
-    const facetText: CriteriaTexts['facetText'] = (facets, facet, names) =>
-      facetTextOf(facets, facet, (value) => names?.get(value) ?? valueText(facet, value, t), t);
+    /** Null for an empty facet. `names` say what ids stand for. */
+    const facetText = (
+      facets: Facets,
+      facet: FacetName,
+      names?: ReadonlyMap<string, string | undefined>,
+    ) => facetTextOf(facets, facet, (value) => names?.get(value) ?? valueText(facet, value, t), t);
+    /** When the service took the events; null for any time. */
     const receivedText = ({ receivedFrom: from, receivedTo: to }: Facets) => {
       if (from === undefined && to === undefined) return null;
       const ends = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
       return rangeText({ kind: 'between', ...ends });
     };
-    const all = (facets: Facets, range: TimeRange) => [
+    /** Each criterion as name and text, the range first. */
+    const all = (facets: Facets, range: TimeRange): Criterion[] => [
       { name: t.filters.time, text: rangeText(range) },
       ...[receivedText(facets) ?? []].flat().map((text) => ({ name: t.filters.received, text })),
       ...facetNames.flatMap((facet) => {
@@ -53,6 +43,7 @@ export function useCriteriaTexts(): CriteriaTexts {
         return text === null ? [] : [{ name: t.filters[facet], text, facet }];
       }),
     ];
+    /** The same of stored criteria. */
     const stored = (criteria: EventCriteria) => {
       const { facets, range } = searchOfCriteria(criteria);
       return all(facets, range);

@@ -58,7 +58,7 @@ export function shortened(batch: Batch): Batch {
 /** The event that completed it; a silence has none. */
 const setOffBy = ({ events }: Finding) => events.slice(-1).map(({ sequence }) => sequence);
 
-/** A rule that could not recall what it needs begins anew after this time. */
+/** A rule that could not read the earlier events that it needs begins anew after this time. */
 const restMs = 10 * minuteMs;
 
 const batchEntries = 512;
@@ -81,7 +81,7 @@ export class RuleMemory {
     this.#first = { sequence, nowMs };
   }
 
-  /** Whether the rule takes no events: what it needs was too much, or took too long. */
+  /** Whether the rule skips events: to read what it needs was too much, or took too long. */
   isResting(rule: RuleRow, nowMs: number): boolean {
     const resting = this.#resting.get(rule.id);
     return resting?.key === keyOf(rule) && nowMs < resting.untilMs;

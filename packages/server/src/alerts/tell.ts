@@ -19,7 +19,7 @@ export interface AlertMailJob {
 /** At most one message about a rule in this time. */
 export const tellEveryMs = 10 * minuteMs;
 
-/** A moment further ahead than ever is stored comes from a clock that was wrong: it is due too. */
+/** A time further ahead than any that is stored was written by a wrong clock: it is due too. */
 export const isDue = (dueMs: number | null, nowMs: number, aheadMsMax: number) =>
   dueMs !== null && (dueMs <= nowMs || dueMs > nowMs + aheadMsMax);
 

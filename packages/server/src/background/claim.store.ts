@@ -8,7 +8,7 @@ import { sql } from '../postgres/index.ts';
 
 type Session = Pick<pg.ClientBase, 'query'>;
 
-/** Another process may claim as many before; the next look, a second later, finds the others. */
+/** If other processes claim all of these first, this one finds more a second later. */
 export const candidatesMax = 8;
 
 /** The first of the due rows that `claim` still finds due; null while recording is stopped. */

@@ -7,23 +7,18 @@ export interface LinkedFile {
   untilMs: number;
 }
 
-/** Signs links that open a file without a credential, and verifies them. */
-export interface DownloadLinks {
-  /** Query parameters of the link. */
-  sign(file: LinkedFile): URLSearchParams;
-  /**
-   * The file; null if this service did not sign the link, or it was changed, even in spelling. May
-   * have expired.
-   */
-  read(exportId: string, query: string): LinkedFile | null;
-}
+export type DownloadLinks = ReturnType<typeof createDownloadLinks>;
 
-/** The key is derived by HKDF-SHA-256 (RFC 5869) from the session secret. */
-export function createDownloadLinks(sessionSecret: string): DownloadLinks {
+/**
+ * Signs links that open a file without a credential, and verifies them. The key is derived by
+ * HKDF-SHA-256 (RFC 5869) from the session secret.
+ */
+export function createDownloadLinks(sessionSecret: string) {
   const info = 'indelible/export-download/v1';
   const key = new Uint8Array(hkdfSync('sha256', sessionSecret, '', info, 32));
   const tag = ({ tenantId, exportId, untilMs }: LinkedFile) =>
     createHmac('sha256', key).update(`${tenantId}\n${exportId}\n${untilMs}`).digest();
+  /** Query parameters of the link. */
   const sign = (file: LinkedFile) => {
     const { tenantId: tenant, untilMs } = file;
     const signature = tag(file).toString('base64url');
@@ -31,7 +26,11 @@ export function createDownloadLinks(sessionSecret: string): DownloadLinks {
   };
   return {
     sign,
-    read(exportId, query) {
+    /**
+     * The file; null if this service did not sign the link, or it was changed, even in spelling.
+     * May have expired.
+     */
+    read(exportId: string, query: string): LinkedFile | null {
       const sent = new URLSearchParams(query);
       const file = {
         ...{ tenantId: sent.get('tenant') ?? '', exportId },

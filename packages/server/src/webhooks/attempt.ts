@@ -22,8 +22,8 @@ const unreadable =
   'set them again';
 
 /**
- * One call to a webhook. Never throws: an error before the call is its outcome, so that an
- * webhook that cannot be called is paused in the end like one that does not answer.
+ * One call to a webhook. Never throws: an error before the call is the outcome. So a webhook that
+ * cannot be called is paused after its last attempt, as one that does not answer.
  */
 export async function attemptCall(
   { now, outbound, sealer, onError }: AttemptDeps,

@@ -2,16 +2,8 @@ import { useActorText } from '../../components/Parties.tsx';
 import { useReader } from '../../i18n/texts.tsx';
 import type { Version } from './versions.ts';
 
-interface VersionText {
-  when(version: Version): string;
-  /** Empty for the state before the first known change. */
-  who(version: Version): string;
-  /** Time and author. */
-  name(version: Version): string;
-}
-
-/** A version in words. */
-export function useVersionText(): VersionText {
+/** A version in words: its time, its author (none before the first known change), and both. */
+export function useVersionText() {
   const { t, formats } = useReader();
   const actorText = useActorText();
   const when = ({ event, of }: Version) =>

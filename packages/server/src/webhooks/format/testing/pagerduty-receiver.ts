@@ -25,7 +25,7 @@ export async function pagerdutyReceiver() {
     return take(JSON.parse(body));
   });
 
-  // biome-ignore lint/suspicious/noExplicitAny: what anybody may post
+  // biome-ignore lint/suspicious/noExplicitAny: any JSON may arrive
   function take({ routing_key, event_action, dedup_key, payload, links }: any): ReceiverAnswer {
     if (routing_key !== state.key) return invalid(400, 'routing_key is unknown');
     if (dedup_key.length > 255) return invalid(400, 'dedup_key is too long');
