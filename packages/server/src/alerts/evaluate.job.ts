@@ -21,8 +21,6 @@ export type EvaluateDeps = TellDeps & Pick<Parts, 'ended'>;
 const tenantsAtOnce = 4;
 /** Longer than reading and recording together. */
 const leaseMs = 30_000;
-/** After this time the tenant that has waited longest is next. */
-const timeSliceMs = 1_000;
 /** Tenants whose rules a process remembers. */
 const memoriesMax = 500;
 
@@ -33,12 +31,8 @@ export function createAlertWorker(deps: EvaluateDeps): LeasedWorker<LeasedCursor
   return new LeasedWorker<LeasedCursor>({
     atOnce: tenantsAtOnce,
     claim: (lease) => claimCursor(db.background, lease, now(), now() + leaseMs),
-    async run(leased, stopping) {
-      const began = performance.now();
-      let goesOn = true;
-      while (goesOn && !stopping.aborted && performance.now() - began < timeSliceMs) {
-        goesOn = await step(deps, leased, memories);
-      }
+    run: (leased) => step(deps, leased, memories),
+    async release(leased) {
       await releaseCursor(db.background, leased);
       ended('alerts', true);
     },

@@ -127,11 +127,12 @@ export function createJobs(db: Database, now: () => number, ended: Ended): Jobs 
       const untilMs = now() + leaseMs;
       return writeInBackground(db, (tx) => claimJob(tx, open, lease, now(), untilMs));
     },
-    run: (job, stopping) => {
+    run: async (job, stopping) => {
       const name = job.queue as QueueName;
       const handler = handlers.get(name);
       if (!handler) throw new Error(`no handler for jobs of ${name}`);
-      return runJob({ db, now, ended }, queues[name].pausesMs, handler, job, stopping);
+      await runJob({ db, now, ended }, queues[name].pausesMs, handler, job, stopping);
+      return false;
     },
     onError: (error) => ended('jobs', false, error),
   });

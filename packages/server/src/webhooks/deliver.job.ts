@@ -29,9 +29,6 @@ const perTenant = 4;
 export const leaseMs = 30_000;
 /** How much of it may have passed when a call begins, which takes up to 10 s. */
 const sendWithinMs = 10_000;
-/** After this time the webhook that has waited longest is next. */
-const timeSliceMs = 1_000;
-
 /**
  * Delivers to all webhooks: several at once, each by one process at a time, the longest waiting
  * first. Work is found in the logs, so nothing needs a queue and nothing can be lost.
@@ -45,8 +42,9 @@ export function createWebhookWorker(deps: DeliverDeps): LeasedWorker<LeasedWebho
       const busy = [...byTenant].flatMap(([id, all]) => (all.length >= perTenant ? [id] : []));
       return claimWebhook(db.background, lease, busy, now(), now() + leaseMs);
     },
-    async run(leased, stopping) {
-      await deliverWhileLeased(deps, leased, stopping);
+    run: (leased, stopping) => deliverNext(deps, leased, stopping),
+    async release(leased) {
+      await releaseWebhook(db.background, leased);
       ended('webhook', true);
     },
     onError: (error) => ended('webhook', false, error),
@@ -54,24 +52,9 @@ export function createWebhookWorker(deps: DeliverDeps): LeasedWorker<LeasedWebho
 }
 
 /**
- * Delivers the due messages of one webhook until there are none, an attempt fails, or the time
- * slice is over. Throws errors that prevent it; the webhook then waits until its lease ends. A
- * message is stored, sent, and recorded: after a crash in between it is sent again under its id.
+ * Delivers the next due message. It is stored, sent, and recorded: after a crash in between it is
+ * sent again under its id. False if there is nothing more to do now.
  */
-async function deliverWhileLeased(
-  deps: DeliverDeps,
-  leased: LeasedWebhook,
-  stopping: AbortSignal,
-): Promise<void> {
-  const began = performance.now();
-  let goesOn = true;
-  while (goesOn && !stopping.aborted && performance.now() - began < timeSliceMs) {
-    goesOn = await deliverNext(deps, leased, stopping);
-  }
-  await releaseWebhook(deps.db.background, leased);
-}
-
-/** False if there is nothing more to do now. */
 async function deliverNext(
   deps: DeliverDeps,
   leased: LeasedWebhook,
