@@ -1,3 +1,4 @@
+import cluster from 'node:cluster';
 import { createMasker } from '@indelible/protocol';
 import type { Logger } from 'pino';
 import { recordLooks } from './access/record-looks.ts';
@@ -17,7 +18,7 @@ import type { Metrics } from './operations/metrics.ts';
 import type { Resolve } from './outbound/outbound-names.ts';
 import type { RecordQueued } from './own-event.ts';
 import type { Clock } from './postgres/clock.ts';
-import { type Database, readTenant, record, write } from './postgres/db.ts';
+import { type Database, readTenant, record, recordingConnections, write } from './postgres/db.ts';
 
 /* The parts of `buildApp` that append to the logs and sign them. */
 
@@ -62,6 +63,8 @@ export async function wireRecording(
     observer,
     queueBytesMax: config.queueBytesMax,
     waitMs: config.roomWaitMs,
+    // Of several processes the others write meanwhile, and more at once would only be smaller.
+    slots: cluster.isWorker ? 1 : recordingConnections.flushes,
   });
   metrics.watchQueue(() => groupCommit.depth());
   metrics.watchDisk(() => freeBytes(config));

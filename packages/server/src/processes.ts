@@ -104,6 +104,7 @@ function ready(worker: Worker): Promise<string> {
     if ('url' in message) resolve(message.url);
     if ('failed' in message) reject(new Error(message.failed));
   });
+  worker.once('error', reject);
   worker.once('exit', (code) => reject(new Error(`a process ended at its start (${code})`)));
   return promise;
 }

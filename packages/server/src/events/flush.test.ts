@@ -124,6 +124,26 @@ test('a locked head stalls no other tenant, and its events go through in order a
   await expectLogIntact(service, held.id);
 });
 
+test('what comes while a flush waits for a head is written with it, in one transaction', async () => {
+  const { app, db } = await further();
+  const tenant = await service.tenant();
+  await post(eventOf(), tenant.key, app);
+  const release = await holdHeads(tenant.id);
+  let transactions = 0;
+  db.recording.on('acquire', () => transactions++);
+  const first = post(eventOf(named('event 0')), tenant.key, app);
+  await expect.poll(waitingSessions).toBe(1);
+  const names = Array.from({ length: 20 }, (_, n) => `event ${n}`);
+  const others = names.slice(1).map((name) => post(eventOf(named(name)), tenant.key, app));
+  await expect.poll(() => app.groupCommit.depth().events).toBe(20);
+  await release();
+  const answers = await Promise.all([first, ...others]);
+  expect(answers.map(({ status }) => status)).toEqual(names.map(() => 201));
+  expect(transactions).toBe(2); // the first found the head locked
+  expect((await storedNames(tenant.id)).slice(1)).toEqual(names);
+  await expectLogIntact(service, tenant.id);
+});
+
 test('heads that are never released cost their own events 503 after the lock timeout, others nothing, and no spinning', async () => {
   // More held heads than there are places to wait in, and as few connections as can be configured.
   const { app, db } = await further(2);

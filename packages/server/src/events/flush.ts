@@ -42,6 +42,8 @@ export interface FlushDeps extends Pick<Parts, 'db' | 'sha' | 'now' | 'plans'> {
   queueBytesMax: number;
   /** How long events wait for room in a full queue. */
   waitMs: number;
+  /** How many flushes write at once, beside those that wait for a head. */
+  slots: number;
 }
 
 /**
@@ -61,10 +63,10 @@ const busyEvents = 16;
 const waitingMax = 1_000;
 
 /**
- * Group commit without a timer: a flush starts as soon as one of two slots is free and takes the
- * waiting events. So a single event never waits, and a busy service commits hundreds at once. A
- * head that another process has locked is skipped, then waited for in a separate slot, so that it
- * delays no other tenant.
+ * Group commit without a timer: a flush starts as soon as one of its slots is free and takes the
+ * waiting events, then those that have come by the time it has the heads. So a single event never
+ * waits, and a busy service commits hundreds at once. A head that another process has locked is
+ * skipped, then waited for in a separate slot, so that it delays no other tenant.
  */
 export class GroupCommit {
   readonly #deps: FlushDeps;
@@ -155,25 +157,24 @@ export class GroupCommit {
   }
 
   #pump(): void {
-    const { flushes, waiters } = recordingConnections;
-    while (this.#flushes < flushes) {
-      const items = this.#queue.takeReady();
-      if (items.length === 0) break;
-      this.#flushes++;
-      void this.#run(items, false)
-        .finally(() => this.#flushes--)
-        .finally(() => this.#pumpSoon());
-    }
     // With more locked heads than waiting slots, the remaining events must not wait forever.
     for (const item of this.#queue.takeOverdue(performance.now() - slotWaitMsMax)) {
       item.settle(headIsLocked);
     }
-    while (this.#waiters < waiters) {
+    while (this.#waiters < recordingConnections.waiters) {
       const items = this.#queue.takeStuck();
       if (items.length === 0) break;
       this.#waiters++;
       void this.#run(items, true)
         .finally(() => this.#waiters--)
+        .finally(() => this.#pumpSoon());
+    }
+    while (this.#flushes < this.#deps.slots) {
+      const items = this.#queue.takeReady();
+      if (items.length === 0) break;
+      this.#flushes++;
+      void this.#run(items, false)
+        .finally(() => this.#flushes--)
         .finally(() => this.#pumpSoon());
     }
   }
@@ -182,10 +183,13 @@ export class GroupCommit {
     // Without an answer all are one group: its flush meets the same error, and tells it.
     const groups = await this.#byNode(items, tenantOf, performance.now()).catch(() => [items]);
     const skipped = await Promise.all(groups.map((group) => this.#flush(group, wait)));
-    this.#queue.release(items, skipped.flat(), performance.now());
+    this.#queue.release(groups.flat(), skipped.flat(), performance.now());
   }
 
-  /** Writes the events and settles them; returns those whose log another process writes to. */
+  /**
+   * Writes the events, and those that join them, and settles them; returns those whose log another
+   * process writes to.
+   */
   async #flush(items: QueuedEvent[], wait: boolean): Promise<QueuedEvent[]> {
     const { observer } = this.#deps;
     const started = performance.now();
@@ -213,17 +217,19 @@ export class GroupCommit {
 
   async #append(tx: WriterTx, items: QueuedEvent[], wait: boolean) {
     const { sha, now, plans, partitions, observer } = this.#deps;
-    const groups = byTenant(items);
-    const keyIds = [...new Set(items.flatMap((item) => item.keyId ?? []))];
     const startedMs = performance.now();
     const isContended = (id: string) => (this.#contended.get(id) ?? 0) > startedMs;
-    const heads = await takeHeads(tx, [...groups.keys()], wait, isContended);
+    const heads = await takeHeads(tx, [...byTenant(items).keys()], wait, isContended);
+    items.push(...this.#queue.takeBehind(items, heads));
+    const groups = byTenant(items);
+    const keyIds = [...new Set(items.flatMap((item) => item.keyId ?? []))];
     const nowMs = now();
     // After the heads: a key revoked meanwhile must not record, and its revocation is in the log.
     const revoked = keyIds.length > 0 ? await invalidKeyIds(tx, keyIds, nowMs) : new Set<string>();
     const settled: Settled = [];
     const { skipped, beheaded } = await withoutHead(tx, groups, heads, settled);
     if (beheaded.length > 0) observer.failed(new LogDamaged('a log has lost its head', beheaded));
+    if (heads.length === 0) return { settled, skipped };
     const work: HeadWork[] = [];
     for (const head of heads) {
       const items = (groups.get(head.tenantId) ?? []).filter((item) => {

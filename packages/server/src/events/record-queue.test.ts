@@ -75,7 +75,7 @@ test('events that were skipped go back to the head of their line', () => {
   const first = queue.takeReady();
   queue.add(item('a', '3'));
   queue.release(first, first, 0);
-  expect(namesOf(queue.takeReady())).toEqual(['1', '2', '3']);
+  expect(namesOf(queue.takeStuck())).toEqual(['1', '2', '3']);
 });
 
 test('a head found locked three times is waited for alone, and is ready again once it was free', () => {
@@ -105,19 +105,66 @@ test('what waits too long for a place to wait in is given up, but not what is be
   expect(namesOf(queue.takeReady())).toEqual(['4']);
 });
 
-test('a head that was skipped once is not given up', () => {
+test('a flush finds the head of its only tenant locked: the next one waits for it', () => {
+  const queue = queueWith(item('a', '1'));
+  const taken = queue.takeReady();
+  queue.release(taken, taken, 0);
+  expect(queue.takeReady()).toEqual([]);
+  expect(namesOf(queue.takeStuck())).toEqual(['1']);
+});
+
+test('after a wait a tenant of many events has flushes of its own while they are many, if there is a slot', () => {
   const queue = queueWith(item('a'));
+  const many = () => Array.from({ length: 8 }, () => item('a'));
+  makeStuck(queue);
+  const waited = queue.takeStuck();
+  for (const each of many()) queue.add(each);
+  waited.push(...queue.takeBehind(waited, [{ tenantId: 'a' }]));
+  expect(waited.length).toBe(9);
+  queue.release(waited, [], 0);
+  for (const each of many()) queue.add(each);
+  const alone = queue.takeStuck();
+  expect(alone.length).toBe(8);
+  queue.release(alone, [], 0);
+  for (const each of many().slice(1)) queue.add(each);
+  expect(queue.takeOverdue(1_000_000)).toEqual([]);
+  const withOthers = queue.takeReady();
+  expect(withOthers.length).toBe(7);
+  queue.release(withOthers, [], 0);
+  queue.add(item('a'));
+  expect(queue.takeStuck()).toEqual([]);
+});
+
+test('what has come by the time a flush has the heads joins it, as far as it has room', () => {
+  const queue = queueWith(item('a', '1'), item('b', '2'));
+  const taken = queue.takeReady();
+  for (const name of ['3', '4']) queue.add(item('a', name));
+  queue.add(item('b', '5'));
+  queue.add(item('c', '6'));
+  expect(queue.takeBehind(taken.slice(0, 0), [{ tenantId: 'a' }])).toEqual([]);
+  expect(namesOf(queue.takeBehind(taken, [{ tenantId: 'a' }]))).toEqual(['3', '4']);
+  expect(queue.takeBehind(taken, [{ tenantId: 'a' }])).toEqual([]);
+  expect(namesOf(queue.takeReady())).toEqual(['6']);
+  const full = Array.from({ length: 500 }, () => item('d'));
+  expect(queue.takeBehind([...full, ...taken], [{ tenantId: 'b' }])).toEqual([]);
+});
+
+test('a head that was skipped once is not given up', () => {
+  const queue = queueWith(item('a'), item('b'));
   const taken = queue.takeReady();
   queue.release(taken, taken, 0);
   expect(queue.takeOverdue(1_000_000)).toEqual([]);
 });
 
-type Step = { add: string } | { take: 'ready' | 'stuck' } | { release: 'written' | 'skipped' };
+type Step =
+  | { add: string }
+  | { take: 'ready' | 'stuck' | 'behind' }
+  | { release: 'written' | 'skipped' };
 
 const steps: fc.Arbitrary<Step[]> = fc.array(
   fc.oneof(
     { weight: 4, arbitrary: fc.record({ add: fc.constantFrom('a', 'b', 'c') }) },
-    { weight: 2, arbitrary: fc.record({ take: fc.constantFrom('ready', 'stuck') }) },
+    { weight: 2, arbitrary: fc.record({ take: fc.constantFrom('ready', 'stuck', 'behind') }) },
     { weight: 2, arbitrary: fc.record({ release: fc.constantFrom('written', 'skipped') }) },
   ),
   { maxLength: 60 },
@@ -142,13 +189,19 @@ test('whatever is skipped and released: every event is written once, in order wi
         if (taken.length > 0) flights.push(taken);
         return taken.length;
       };
+      const join = () => {
+        const flight = flights.at(-1) ?? [];
+        const heads = tenantsOf(flight).map((tenantId) => ({ tenantId }));
+        flight.push(...queue.takeBehind(flight, heads));
+      };
       for (const step of sequence) {
         if ('add' in step) {
           const each = item(step.add, String(added.length));
           added.push(each);
           queue.add(each);
-        } else if ('take' in step) take(step.take === 'stuck');
-        else release(step.release === 'skipped');
+        } else if ('release' in step) release(step.release === 'skipped');
+        else if (step.take === 'behind') join();
+        else take(step.take === 'stuck');
       }
       while (flights.length > 0 || take(false) + take(true) > 0) release(false);
       for (const tenant of ['a', 'b', 'c']) {

@@ -16,6 +16,8 @@ export interface QueuedEvent {
 export const flushEventsMax = 500;
 const flushBytesMax = 4 * 2 ** 20;
 const skipsBeforeWaiting = 3;
+/** A flush of one tenant is worth its transaction from so many events on. */
+const aloneEventsMin = 8;
 
 /**
  * Events waiting for a flush: first in, first out for each tenant, round robin between tenants. A
@@ -24,9 +26,12 @@ const skipsBeforeWaiting = 3;
  */
 export class RecordQueue {
   readonly #lines = new Map<string, QueuedEvent[]>();
-  readonly #taken = new Set<string>();
+  /** The last event of each tenant that a flush has taken. */
+  readonly #taken = new Map<string, QueuedEvent>();
   /** Tenants whose head another process had locked: how often in a row, and since when. */
   readonly #skipped = new Map<string, { times: number; sinceMs: number }>();
+  /** Tenants of many events for whose heads flushes have waited: others record them too. */
+  readonly #shared = new Set<string>();
 
   add(item: QueuedEvent): void {
     const line = this.#lines.get(item.event.tenantId);
@@ -57,19 +62,34 @@ export class RecordQueue {
     const load = new Load();
     for (const tenantId of [...this.#lines.keys()]) {
       if (load.isFull()) break;
-      if (!this.#isStuck(tenantId)) this.#takeFrom(tenantId, load);
+      if (!this.#isStuck(tenantId) && !this.#taken.has(tenantId)) this.#takeFrom(tenantId, load);
     }
     return load.items;
   }
 
-  /** The events of one tenant whose head was locked several times: a flush must wait for it. */
+  /** The events of one tenant whose head is often locked: a flush of its own waits for it. */
   takeStuck(): QueuedEvent[] {
     const load = new Load();
-    for (const tenantId of this.#skipped.keys()) {
-      if (this.#isStuck(tenantId)) this.#takeFrom(tenantId, load);
+    for (const tenantId of [...this.#skipped.keys(), ...this.#shared]) {
+      if (!this.#isStuck(tenantId) && !this.#shared.has(tenantId)) continue;
+      if (!this.#taken.has(tenantId)) this.#takeFrom(tenantId, load);
       if (load.items.length > 0) break;
     }
     return load.items;
+  }
+
+  /**
+   * Events that have come since a flush took `items`, as many as it has room for, of tenants whose
+   * heads it has now. None if another part of a split flush has the tenant's last events.
+   */
+  takeBehind(items: readonly QueuedEvent[], heads: readonly { tenantId: string }[]): QueuedEvent[] {
+    const load = new Load(items);
+    const lasts = new Map(items.map((item) => [item.event.tenantId, item]));
+    for (const { tenantId } of heads) {
+      if (load.isFull()) break;
+      if (this.#taken.get(tenantId) === lasts.get(tenantId)) this.#takeFrom(tenantId, load);
+    }
+    return load.items.slice(items.length);
   }
 
   /**
@@ -88,18 +108,26 @@ export class RecordQueue {
     return items;
   }
 
-  /** Ends a flush; `skipped` events return to the front of their queue. */
+  /**
+   * Ends a flush; `skipped` events return to the front of their queue. A flush that had nothing
+   * else to write should have waited: the next one does.
+   */
   release(items: readonly QueuedEvent[], skipped: readonly QueuedEvent[], nowMs: number): void {
     const back = byTenant(skipped);
-    for (const tenantId of byTenant(items).keys()) {
+    const groups = byTenant(items);
+    for (const [tenantId, own] of groups) {
       this.#taken.delete(tenantId);
       const again = back.get(tenantId);
       if (!again) {
+        const isContended = this.#isStuck(tenantId) || this.#shared.has(tenantId);
         this.#skipped.delete(tenantId);
+        this.#shared.delete(tenantId);
+        if (isContended && own.length >= aloneEventsMin) this.#shared.add(tenantId);
         continue;
       }
       const { times, sinceMs } = this.#skipped.get(tenantId) ?? { times: 0, sinceMs: nowMs };
-      this.#skipped.set(tenantId, { times: times + 1, sinceMs });
+      const more = groups.size === 1 ? skipsBeforeWaiting : 1;
+      this.#skipped.set(tenantId, { times: times + more, sinceMs });
       this.#lines.set(tenantId, [...again, ...(this.#lines.get(tenantId) ?? [])]);
     }
   }
@@ -111,14 +139,14 @@ export class RecordQueue {
   // A tenant with more events than fit moves behind the other tenants.
   #takeFrom(tenantId: string, load: Load): void {
     const line = this.#lines.get(tenantId);
-    if (!line || this.#taken.has(tenantId)) return;
+    if (!line) return;
     let count = 0;
     for (const item of line) {
       if (load.isFull()) break;
       load.add(item);
+      this.#taken.set(tenantId, item);
       count++;
     }
-    this.#taken.add(tenantId);
     this.#lines.delete(tenantId);
     if (count < line.length) this.#lines.set(tenantId, line.slice(count));
   }
@@ -128,6 +156,10 @@ export class RecordQueue {
 class Load {
   readonly items: QueuedEvent[] = [];
   #bytes = 0;
+
+  constructor(items: readonly QueuedEvent[] = []) {
+    for (const item of items) this.add(item);
+  }
 
   add(item: QueuedEvent): void {
     this.items.push(item);
