@@ -18,9 +18,9 @@ export function jsonObject(text: string): Record<string, unknown> {
 }
 
 export const fine: FormatVerdict = { ok: true };
-export const failed = (reason: string, mayPass: boolean): FormatVerdict => {
-  return { ok: false, reason, mayPass };
-};
+export const failed = (reason: string): FormatVerdict => ({ ok: false, reason });
+
+export const isSuccess = (status: number) => status >= 200 && status < 300;
 
 /**
  * The meaning of an unsuccessful status for all receivers. Omits the receiver's words if it refused
@@ -28,25 +28,22 @@ export const failed = (reason: string, mayPass: boolean): FormatVerdict => {
  */
 export function statusVerdict(receiver: string, status: number, words = ''): FormatVerdict {
   if (status >= 300 && status < 400) {
-    return failed(`${receiver} redirected the call (${status}), which is never followed`, false);
+    return failed(`${receiver} redirected the call (${status}), which is never followed`);
   }
-  const known = meanings[status];
-  const meaning = known?.[0] ?? `answered ${status}`;
-  const mayPass = known?.[1] ?? status >= 500;
+  const meaning = meanings[status] ?? `answered ${status}`;
   const added = words !== '' && status !== 401 && status !== 403 ? `: ${words}` : '';
-  return failed(`${receiver} ${meaning}${added}`, mayPass);
+  return failed(`${receiver} ${meaning}${added}`);
 }
 
-const meanings: Record<number, readonly [meaning: string, mayPass: boolean]> = {
-  400: ['cannot read the message (400)', false],
-  401: ['does not accept the credential (401)', false],
-  403: ['does not allow this with the credential given (403)', false],
-  // Load balancers answer 404 while their targets restart.
-  404: ['has nothing at this address (404)', true],
-  408: ['waited too long for the message (408)', true],
-  410: ['says that this address no longer exists (410)', false],
-  413: ['says that the message is too large (413)', false],
-  425: ['asks to retry later (425)', true],
-  429: ['asks for fewer messages (429)', true],
-  503: ['is busy (503)', true],
+const meanings: Record<number, string> = {
+  400: 'cannot read the message (400)',
+  401: 'does not accept the credential (401)',
+  403: 'does not allow this with the credential given (403)',
+  404: 'has nothing at this address (404)',
+  408: 'waited too long for the message (408)',
+  410: 'says that this address no longer exists (410)',
+  413: 'says that the message is too large (413)',
+  425: 'asks to retry later (425)',
+  429: 'asks for fewer messages (429)',
+  503: 'is busy (503)',
 };

@@ -1,5 +1,5 @@
 import { outcomeSaid } from '@indelible/protocol';
-import { failed, fine, jsonObject, said, statusVerdict } from './answers.ts';
+import { failed, fine, isSuccess, jsonObject, said, statusVerdict } from './answers.ts';
 import { type EventParts, eventParts, summary } from './event-parts.ts';
 import type { FormatVerdict, StreamBatch, StreamFormat, StreamTarget } from './stream-format.ts';
 import { callUrl } from './target-url.ts';
@@ -44,7 +44,7 @@ export const datadog: StreamFormat = {
   judgeHealth(status, text) {
     if (status !== 200) return refusal(status, text);
     if (jsonObject(text).valid === true) return fine;
-    return failed('the server at this address is not Datadog, or does not know the key', false);
+    return failed('the server at this address is not Datadog, or does not know the key');
   },
 };
 
@@ -100,11 +100,9 @@ function tagsProblem(value: string): string | null {
 function refusal(status: number, text: string): FormatVerdict {
   if (status === 401 || status === 403) {
     const hint = 'check the key, that it is an API key, and the site in the URL';
-    return failed(`Datadog does not accept the API key (${status}): ${hint}`, false);
+    return failed(`Datadog does not accept the API key (${status}): ${hint}`);
   }
-  if (status >= 200 && status < 300) {
-    return failed(`the server at this address is not Datadog (${status})`, false);
-  }
+  if (isSuccess(status)) return failed(`the server at this address is not Datadog (${status})`);
   return statusVerdict('Datadog', status, firstError(text));
 }
 

@@ -1,4 +1,4 @@
-import { failed, fine, jsonObject, said, statusVerdict } from './answers.ts';
+import { failed, fine, isSuccess, jsonObject, said, statusVerdict } from './answers.ts';
 import { ecsDocument } from './elastic-document.ts';
 import { eventParts } from './event-parts.ts';
 import type { FormatVerdict, StreamFormat, StreamTarget } from './stream-format.ts';
@@ -78,14 +78,14 @@ function judge(status: number, text: string): FormatVerdict {
   if (answer.errors === false) return fine;
   const { items: results = [] } = answer;
   if (answer.errors !== true || !Array.isArray(results) || results.length === 0) {
-    return failed('the server at this address does not answer like the bulk API', true);
+    return failed('the server at this address does not answer like the bulk API');
   }
   const items = results.map(itemOf);
   const refused = items.filter(({ status = 0 }) => !isStored(status));
   const final = refused.find(({ status = 0 }) => status !== 429 && status < 500);
   const [first] = refused;
   if (!first) return fine;
-  return failed(describe(final ?? first, refused.length), final === undefined);
+  return failed(describe(final ?? first, refused.length));
 }
 
 /** The result of an item, under the name of its action; empty if there is none. */
@@ -94,7 +94,7 @@ function itemOf(item: unknown): Item {
   return { ...result };
 }
 
-const isStored = (status: number) => (status >= 200 && status < 300) || status === 409;
+const isStored = (status: number) => isSuccess(status) || status === 409;
 
 function describe({ _id, status = 0, error }: Item, count: number): string {
   const others = count > 1 ? ` and ${count - 1} more` : '';
@@ -117,5 +117,5 @@ function judgeHealth(status: number, text: string): FormatVerdict {
   const { version } = answer;
   const isKnown = typeof version === 'object' && version !== null && 'number' in version;
   if (isKnown) return fine;
-  return failed('the server at this address is neither Elasticsearch nor OpenSearch', false);
+  return failed('the server at this address is neither Elasticsearch nor OpenSearch');
 }

@@ -1,4 +1,4 @@
-import { fine, said, statusVerdict } from './answers.ts';
+import { fine, isSuccess, said, statusVerdict } from './answers.ts';
 import type { StreamFormat, StreamTarget } from './stream-format.ts';
 import { credentialProblem, oneOf, soundCredential, urlCheck } from './value-checks.ts';
 
@@ -44,6 +44,6 @@ const escaped = (character: string) =>
   `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 function judge(status: number, text: string) {
-  if (status >= 200 && status < 300) return fine;
+  if (isSuccess(status)) return fine;
   return statusVerdict('the receiver', status, said(text, 100));
 }

@@ -1,5 +1,5 @@
 import type { OutboundCall } from '../../outbound/index.ts';
-import { failed, fine, said, statusVerdict } from './answers.ts';
+import { failed, fine, isSuccess, said, statusVerdict } from './answers.ts';
 import { alertMessage, type ChatLine, type ChatMessage, chatMessage } from './chat-lines.ts';
 import type { FormatVerdict, StreamFormat, StreamTarget } from './stream-format.ts';
 import { credentialLike, soundCredential, urlCheck } from './value-checks.ts';
@@ -85,11 +85,8 @@ const final: Record<string, string> = {
 function judge(status: number, text: string): FormatVerdict {
   const word = text.trim();
   if (status === 200 && word === 'ok') return fine;
-  if (status >= 200 && status < 300) {
-    return failed(`the server at this address is not Slack (${status})`, false);
-  }
+  if (isSuccess(status)) return failed(`the server at this address is not Slack (${status})`);
   const meaning = Object.hasOwn(final, word) ? final[word] : undefined;
-  if (meaning !== undefined)
-    return failed(`Slack refuses the message: ${meaning} (${word})`, false);
+  if (meaning !== undefined) return failed(`Slack refuses the message: ${meaning} (${word})`);
   return statusVerdict('Slack', status, said(text, 100));
 }

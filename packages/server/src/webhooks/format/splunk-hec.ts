@@ -1,4 +1,4 @@
-import { failed, fine, jsonObject, said, statusVerdict } from './answers.ts';
+import { failed, fine, isSuccess, jsonObject, said, statusVerdict } from './answers.ts';
 import { eventParts } from './event-parts.ts';
 import type { FormatVerdict, StreamFormat, StreamTarget } from './stream-format.ts';
 import { callUrl } from './target-url.ts';
@@ -63,42 +63,41 @@ function authorization({ credential }: StreamTarget): { authorization: string } 
 function verdict(status: number, text: string, good: readonly number[]): FormatVerdict {
   const answer = jsonObject(text);
   const code = answer.code;
-  const isSuccess = status >= 200 && status < 300;
   if (typeof code !== 'number') {
-    if (!isSuccess) return statusVerdict('Splunk', status, said(text));
-    return failed('the server at this address is not an HTTP Event Collector', false);
+    if (!isSuccess(status)) return statusVerdict('Splunk', status, said(text));
+    return failed('the server at this address is not an HTTP Event Collector');
   }
-  if (isSuccess && good.includes(code)) return fine;
+  if (isSuccess(status) && good.includes(code)) return fine;
   const known = codes[code];
   if (!known) return statusVerdict('Splunk', status, `code ${code}`);
   const at = answer['invalid-event-number'];
   const where = typeof at === 'number' ? ` at event ${at} of the message` : '';
-  return failed(`Splunk ${known[0]} (code ${code})${where}`, known[1]);
+  return failed(`Splunk ${known} (code ${code})${where}`);
 }
 
-const codes: Record<number, readonly [meaning: string, mayPass: boolean]> = {
-  1: ['says that the token is disabled', false],
-  2: ['was given no token', false],
-  3: ['cannot read the authorization', false],
-  4: ['does not know the token', false],
-  5: ['found no data in the message', false],
-  6: ['cannot read the data', false],
-  7: ['does not let the token write to this index', false],
-  8: ['had an internal error', true],
-  9: ['is busy', true],
-  10: ['wants a data channel: turn indexer acknowledgement off for this token', false],
-  11: ['finds the data channel invalid: turn indexer acknowledgement off for this token', false],
-  12: ['misses the event', false],
-  13: ['finds an event blank', false],
-  14: ['says that acknowledgement is disabled', false],
-  15: ['cannot handle the indexed fields', false],
-  16: ['does not take a token from the query', false],
-  18: ['is not healthy, its queues are full', true],
-  19: ['is not healthy, its acknowledgement service is unavailable', true],
-  20: ['is not healthy, its queues are full and acknowledgement is unavailable', true],
-  21: ['does not know the token', false],
-  22: ['says that the token is disabled', false],
-  23: ['is shutting down', true],
-  26: ['has a full queue', true],
-  27: ['has a full acknowledgement channel', true],
+const codes: Record<number, string> = {
+  1: 'says that the token is disabled',
+  2: 'was given no token',
+  3: 'cannot read the authorization',
+  4: 'does not know the token',
+  5: 'found no data in the message',
+  6: 'cannot read the data',
+  7: 'does not let the token write to this index',
+  8: 'had an internal error',
+  9: 'is busy',
+  10: 'wants a data channel: turn indexer acknowledgement off for this token',
+  11: 'finds the data channel invalid: turn indexer acknowledgement off for this token',
+  12: 'misses the event',
+  13: 'finds an event blank',
+  14: 'says that acknowledgement is disabled',
+  15: 'cannot handle the indexed fields',
+  16: 'does not take a token from the query',
+  18: 'is not healthy, its queues are full',
+  19: 'is not healthy, its acknowledgement service is unavailable',
+  20: 'is not healthy, its queues are full and acknowledgement is unavailable',
+  21: 'does not know the token',
+  22: 'says that the token is disabled',
+  23: 'is shutting down',
+  26: 'has a full queue',
+  27: 'has a full acknowledgement channel',
 };

@@ -33,11 +33,8 @@ export interface AlertNews {
   atMs: number;
 }
 
-/**
- * The meaning of an answer. `reason` is a clause for the tenant's admins without credentials;
- * `mayPass`: the same message may succeed later without a change.
- */
-export type FormatVerdict = { ok: true } | { ok: false; reason: string; mayPass: boolean };
+/** The meaning of an answer. `reason` is a clause for the tenant's admins without credentials. */
+export type FormatVerdict = { ok: true } | { ok: false; reason: string };
 
 /** The end of a sentence with the value's problem (`is larger than 32 KiB`), or null. */
 export type ValueCheck = (value: string) => string | null;
