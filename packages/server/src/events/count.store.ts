@@ -3,7 +3,7 @@ import { AppError } from '../http/index.ts';
 import type { TenantTx } from '../postgres/index.ts';
 import { coldCount, coldRange } from './cold.store.ts';
 import { allMatching, Params, type SqlFilter, type Visibility } from './filter-sql.store.ts';
-import { portions } from './portions.ts';
+import { nearFirst, portions } from './portions.ts';
 import { prepared } from './prepared-statement.ts';
 
 /** The number of matches, counted up to `max` + 1. */
@@ -14,7 +14,9 @@ export async function countEvents(
   max: number,
 ): Promise<number> {
   let count = 0;
-  for await (const part of portions(tx, filter, visible)) {
+  const parts =
+    filter.q === undefined ? nearFirst(filter, visible, null, true) : portions(tx, filter, visible);
+  for await (const part of parts) {
     count += await countMatching(tx, part, visible, max + 1 - count);
     if (count > max) break;
   }
