@@ -96,7 +96,7 @@ async function countInPostgres(
 }
 
 /** Above it, sorting all events into buckets is quicker than a scan for each bucket. */
-const rangesMax = 100;
+const rangesMax = 1_000;
 
 /** Above it, reading the addresses of all events is quicker than a scan for each user. */
 const addressesMax = 1_000;
