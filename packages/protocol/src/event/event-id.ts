@@ -208,7 +208,7 @@ export function importedEventUuid(timeMs: number, order: number, hash: Uint8Arra
   const bytes = new Uint8Array(16);
   bytes[6] = (order % 4096) >> 8;
   bytes[7] = order % 256;
-  bytes.set(hash.subarray(0, 8), 8);
+  for (let at = 0; at < 8; at++) bytes[8 + at] = hash[at] ?? 0; // see `stamp` on views
   return uuidFromBytes(stamp(bytes, timeMs));
 }
 

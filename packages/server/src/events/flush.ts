@@ -16,6 +16,7 @@ import {
 } from '../log/index.ts';
 import type { Parts } from '../parts.ts';
 import {
+  type Commit,
   codeOf,
   createNodeGroups,
   record,
@@ -27,7 +28,7 @@ import { coldRepeats } from './cold-repeats.store.ts';
 import { isMissingPartition, type PartitionKeeper } from './partitions.ts';
 import type { PreparedEvent } from './prepared-event.ts';
 import { byTenant, type Outcome, type QueuedEvent, RecordQueue } from './record-queue.ts';
-import { appendEvents, shownRepeats, type TenantBatch } from './store.ts';
+import { appendEvents, RepeatedId, shownRepeats, type TenantBatch } from './store.ts';
 
 /** Observes flushes; the metrics endpoint implements it. */
 export interface FlushObserver {
@@ -207,15 +208,16 @@ export class GroupCommit {
 
   async #write(items: QueuedEvent[], wait: boolean) {
     const { db, partitions } = this.#deps;
-    const attempt = () => record(db, (tx) => this.#append(tx, items, wait));
-    return attempt().catch((error: unknown) => {
-      if (!isMissingPartition(error)) throw error;
-      partitions.forget(); // retention has dropped one that was there
-      return attempt();
+    const commitAtOnce = record(db, (tx, commit) => this.#append(tx, items, wait, commit));
+    return commitAtOnce.catch((error: unknown) => {
+      if (isMissingPartition(error))
+        partitions.forget(); // retention has dropped one that was there
+      else if (!(error instanceof RepeatedId)) throw error;
+      return record(db, (tx) => this.#append(tx, items, wait));
     });
   }
 
-  async #append(tx: WriterTx, items: QueuedEvent[], wait: boolean) {
+  async #append(tx: WriterTx, items: QueuedEvent[], wait: boolean, commit?: Commit) {
     const { sha, now, plans, partitions, observer } = this.#deps;
     const startedMs = performance.now();
     const isContended = (id: string) => (this.#contended.get(id) ?? 0) > startedMs;
@@ -240,7 +242,7 @@ export class GroupCommit {
       work.push(await withoutTooOld(tx, plans, { head, items, nowMs }, settled));
     }
     await partitions.ensure(work, nowMs);
-    const outcomes = await appendEvents(tx, sha, work, nowMs);
+    const outcomes = await appendEvents(tx, sha, work, nowMs, commit);
     for (const [b, batch] of work.entries()) {
       if (!outcomes[b]) {
         skipped.push(...batch.items);

@@ -127,7 +127,9 @@ async function recordOne(request: FastifyRequest, reply: FastifyReply, deps: Rec
   reply.code(outcome.status === 'created' ? 201 : 200).type('application/json; charset=utf-8');
   if (outcome.status === 'duplicate')
     return recordedJson(outcome.stored, storedLeafHash(outcome.stored, deps.sha), warnings);
-  return recordedJson({ ...event, ...outcome }, outcome.leafHash, warnings);
+  const { sequence, receivedAtMs } = outcome;
+  const stored = Object.assign(event, { sequence, receivedAtMs });
+  return recordedJson(stored, outcome.leafHash, warnings);
 }
 
 function rejected({ code, detail }: { code: ErrorCode; detail: string }): AppError {

@@ -8,6 +8,7 @@ import {
 import { AppError } from '../http/index.ts';
 import { type LogAppend, type LogHead, planAppend, recordLogs } from '../log/index.ts';
 import {
+  type Commit,
   int2Array,
   isSharded,
   type TenantTx,
@@ -38,6 +39,9 @@ export type Appended =
   | { status: 'duplicate'; stored: StoredEvent }
   | { status: 'conflict' };
 
+/** A transaction that was committed at once has written nothing, and must be repeated. */
+export class RepeatedId extends Error {}
+
 /** The events of one tenant to append, with its locked head. */
 export interface TenantBatch {
   head: LogHead;
@@ -47,13 +51,15 @@ export interface TenantBatch {
 /**
  * Appends events to their tenants' logs in `tx`. Assumes that all ids are new, because most batches
  * repeat none: a call inserts and appends, and all are undone if one finds a repeated id. Answers
- * null for a batch whose head was only read, and has grown since or is locked.
+ * null for a batch whose head was only read, and has grown since or is locked. With `commit` it
+ * commits at once, and throws RepeatedId, having written nothing, if an id is repeated.
  */
 export async function appendEvents(
   tx: WriterTx,
   sha: Sha256,
   batches: readonly TenantBatch[],
   nowMs: number,
+  commit?: Commit,
 ): Promise<(Appended[] | null)[]> {
   const known = await storedElsewhere(tx, batches, nowMs);
   // A single call that finds a repeated id has written nothing.
@@ -73,7 +79,7 @@ export async function appendEvents(
     if (mustUndo) saved ??= tx.query('SAVEPOINT append'); // travels with the insert
     const inserted = recordLogs(tx, grown, (own) => eventColumns(rowsIn(own)));
     // On a cluster the savepoint may be what meets a lost node, also with nothing to insert.
-    const [recorded] = await Promise.all([inserted, saved]);
+    const [recorded] = await Promise.all([inserted, saved, mustUndo ? undefined : commit?.()]);
     const passed = new Set(recorded.flatMap(({ home, stored }) => (stored === null ? home : [])));
     const isNew = recorded.every(({ stored }) => stored !== 0);
     const moved = isNew ? await storedElsewhere(tx, fresh.filter(mayMove), nowMs) : null;
@@ -82,6 +88,7 @@ export async function appendEvents(
         passed.has(batch.head.tenantId) ? null : outcomes(batch, known, appends[b]),
       );
     if (mustUndo) await tx.query('ROLLBACK TO SAVEPOINT append');
+    else if (commit) throw new RepeatedId();
     const found = moved ?? (await findStored(tx, rowsIn(grown)));
     if (found.size === 0) throw new Error('an insert met a conflict that cannot be found');
     for (const [key, stored] of found) known.set(key, stored);

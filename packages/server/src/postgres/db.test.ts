@@ -30,6 +30,17 @@ test('a transaction whose failure went unnoticed does not pass for committed', a
   expect(await tenantCount()).toBe(before);
 });
 
+test('a commit that is sent behind a query that fails leaves nothing, and the connection works', async () => {
+  const before = await tenantCount();
+  const work = record(service.db, async (tx, commit) => {
+    await Promise.all([tx.query(insertTenant), tx.query('SELECT 1 / 0'), commit()]);
+  });
+  await expect(work).rejects.toThrow('division by zero');
+  expect(await tenantCount()).toBe(before);
+  await record(service.db, (tx, commit) => Promise.all([tx.query(insertTenant), commit()]));
+  expect(await tenantCount()).toBe(before + 1);
+});
+
 test('a connection that breaks within a transaction fails that transaction alone', async () => {
   const before = await tenantCount();
   const work = write(service.db, async (tx) => {

@@ -4,7 +4,7 @@ import { createClock } from './clock.ts';
 import { codeOf, messageOf } from './embedded/error-code.ts';
 import { isNodeLost, nodeGroupsMax } from './engine.ts';
 import { openPool, openPoolerPool } from './pools.ts';
-import { queryTimeout, transaction, transactionOn } from './transaction.ts';
+import { type Commit, queryTimeout, transaction, transactionOn } from './transaction.ts';
 
 /**
  * Pools of two roles: no connection that serves requests can change or delete an event. The login
@@ -171,7 +171,10 @@ export function write<T>(db: Database, work: (tx: WriterTx) => Promise<T>): Prom
 }
 
 /** The same on recording's connections, at most `recordingConnections` at once. */
-export function record<T>(db: Database, work: (tx: WriterTx) => Promise<T>): Promise<T> {
+export function record<T>(
+  db: Database,
+  work: (tx: WriterTx, commit: Commit) => Promise<T>,
+): Promise<T> {
   return transaction(db.recording, work);
 }
 

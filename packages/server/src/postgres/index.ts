@@ -45,3 +45,4 @@ export {
 export { runAsOwner, withMigratedSession } from './run-as-owner.ts';
 export { requireNoneServing } from './serving-lock.ts';
 export { countOf, dateOrNull, execute, firstRow, hasRow, raw, rowsOf, sql } from './sql.ts';
+export type { Commit } from './transaction.ts';

@@ -1,10 +1,15 @@
 import type pg from 'pg';
 
+/**
+ * Commits behind the queries that have been sent, without waiting for their answers; after one that
+ * fails, PostgreSQL rolls back instead.
+ */
+export type Commit = () => Promise<unknown>;
+
+type Work<T> = (client: pg.PoolClient, commit: Commit) => Promise<T>;
+
 /** Runs `work` in a transaction on a connection of the pool; an error rolls it back. */
-export async function transaction<T>(
-  pool: pg.Pool,
-  work: (client: pg.PoolClient) => Promise<T>,
-): Promise<T> {
+export async function transaction<T>(pool: pg.Pool, work: Work<T>): Promise<T> {
   const client = await pool.connect();
   const state: { broken?: Error | undefined } = {};
   return transactionOn(client, ['BEGIN'], work, state).finally(() => client.release(state.broken));
@@ -14,7 +19,7 @@ export async function transaction<T>(
 export async function transactionOn<T>(
   client: pg.PoolClient,
   begin: readonly string[],
-  work: (client: pg.PoolClient) => Promise<T>,
+  work: Work<T>,
   state: { broken?: Error | undefined },
 ): Promise<T> {
   try {
@@ -26,9 +31,15 @@ export async function transactionOn<T>(
     // result is used.
     const begun = Promise.all(begin.map((text) => client.query(text)));
     begun.catch(() => {}); // told below, or by the queries behind it
-    const result = await work(client);
+    let committed: Promise<pg.QueryResult> | undefined;
+    const commit = () => {
+      committed ??= client.query('COMMIT');
+      committed.catch(() => {}); // told below, or by the query before it
+      return committed;
+    };
+    const result = await work(client, commit);
     await begun;
-    const { command } = await client.query('COMMIT');
+    const { command } = await commit();
     // After an unnoticed error COMMIT becomes a rollback without an error.
     if (command !== 'COMMIT') throw new Error(`the transaction ended with ${command}`);
     return result;
