@@ -2,8 +2,12 @@ import { tileWidth } from '@indelible/protocol';
 import {
   byteaArray,
   type Database,
+  execute,
   firstRow,
   int8Array,
+  raw,
+  rowsOf,
+  sql,
   type TenantTx,
   textArray,
   uuidArray,
@@ -73,13 +77,13 @@ export async function holdRounds(tx: WriterTx): Promise<void> {
 
 /** The last round whose checkpoints are released. */
 export async function releasedRound(db: Database): Promise<number> {
-  const { rows } = await db.writer.query<{ round: number }>('SELECT round FROM log_rounds');
-  return rows[0]?.round ?? 0;
+  const row = await firstRow<{ round: number }>(db.writer)`SELECT round FROM log_rounds`;
+  return row?.round ?? 0;
 }
 
 /** Why recording and signing are stopped, or null. */
 export async function haltReason(db: Database, timeoutMs: number): Promise<string | null> {
-  const text = 'SELECT halted FROM log_rounds';
+  const { text } = sql`SELECT halted FROM log_rounds`;
   const question = { text, query_timeout: timeoutMs };
   const { rows } = await db.operations.query<{ halted: string | null }>(question);
   return rows[0]?.halted ?? null;
@@ -90,35 +94,31 @@ export async function haltReason(db: Database, timeoutMs: number): Promise<strin
  * end. Includes damage: logs that are missing, or shorter than published.
  */
 export async function dirtyLogs(tx: WriterTx, limit: number): Promise<DirtyLog[]> {
-  const { rows } = await tx.query<DirtyLog>({
-    name: 'dirty-logs',
-    text: `SELECT * FROM (
-        SELECT tenant_id AS "tenantId", log_id AS "logId",
-          coalesce(h.size, 0) AS size, coalesce(h.frontier, '') AS frontier,
-          c.size AS "signedSize", c.root AS "signedRoot",
-          CASE WHEN coalesce(h.size, 0) = 0 THEN true
-            WHEN h.size % ${tileWidth} = 0 THEN EXISTS (SELECT 1 FROM log_tiles t
-              WHERE t.tenant_id = h.tenant_id AND t.level = 0 AND t.index = h.size / ${tileWidth} - 1)
-            ELSE EXISTS (SELECT 1 FROM log_tail t
-              WHERE t.tenant_id = h.tenant_id AND t.sequence = h.size - 1)
-          END AS "isStored",
-          EXISTS (SELECT 1 FROM log_tail t WHERE t.tenant_id = h.tenant_id AND t.sequence >= h.size)
-            OR EXISTS (SELECT 1 FROM log_tiles t WHERE t.tenant_id = h.tenant_id AND t.level = 0
-              AND t.index >= h.size / ${tileWidth}) AS "hasSurplus"
-        FROM log_heads h FULL JOIN log_checkpoints c USING (tenant_id, log_id)
-      ) logs
-      WHERE size <> coalesce("signedSize", 0) OR NOT "isStored" OR "hasSurplus" LIMIT $1`,
-    values: [limit],
-  });
-  return rows;
+  const width = raw(tileWidth);
+  return rowsOf<DirtyLog>(tx)`
+    SELECT * FROM (
+      SELECT tenant_id AS "tenantId", log_id AS "logId",
+        coalesce(h.size, 0) AS size, coalesce(h.frontier, '') AS frontier,
+        c.size AS "signedSize", c.root AS "signedRoot",
+        CASE WHEN coalesce(h.size, 0) = 0 THEN true
+          WHEN h.size % ${width} = 0 THEN EXISTS (SELECT 1 FROM log_tiles t
+            WHERE t.tenant_id = h.tenant_id AND t.level = 0 AND t.index = h.size / ${width} - 1)
+          ELSE EXISTS (SELECT 1 FROM log_tail t
+            WHERE t.tenant_id = h.tenant_id AND t.sequence = h.size - 1)
+        END AS "isStored",
+        EXISTS (SELECT 1 FROM log_tail t WHERE t.tenant_id = h.tenant_id AND t.sequence >= h.size)
+          OR EXISTS (SELECT 1 FROM log_tiles t WHERE t.tenant_id = h.tenant_id AND t.level = 0
+            AND t.index >= h.size / ${width}) AS "hasSurplus"
+      FROM log_heads h FULL JOIN log_checkpoints c USING (tenant_id, log_id)
+    ) logs
+    WHERE size <> coalesce("signedSize", 0) OR NOT "isStored" OR "hasSurplus" LIMIT ${limit}`;
 }
 
 /** The heads of these logs, by log id; absent for unknown ids. */
 export async function headsByLogId(tx: WriterTx, logIds: readonly string[]) {
-  const { rows } = await tx.query<{ logId: string; tenantId: string; size: number }>({
-    text: 'SELECT log_id AS "logId", tenant_id AS "tenantId", size FROM log_heads WHERE log_id = ANY ($1)',
-    values: [uuidArray(logIds)],
-  });
+  const rows = await rowsOf<{ logId: string; tenantId: string; size: number }>(tx)`
+    SELECT log_id AS "logId", tenant_id AS "tenantId", size FROM log_heads
+    WHERE log_id = ANY (${uuidArray(logIds)})`;
   return new Map(rows.map((row) => [row.logId, row]));
 }
 
@@ -130,12 +130,9 @@ export async function headsOf(tx: WriterTx, tenantIds: readonly string[]) {
     size: number;
     frontier: Buffer;
   }
-  const { rows } = await tx.query<Row>({
-    text: `SELECT tenant_id AS "tenantId", log_id AS "logId", size, frontier FROM log_heads
-      WHERE tenant_id = ANY ($1)`,
-    values: [uuidArray(tenantIds)],
-  });
-  return rows;
+  return rowsOf<Row>(tx)`
+    SELECT tenant_id AS "tenantId", log_id AS "logId", size, frontier FROM log_heads
+    WHERE tenant_id = ANY (${uuidArray(tenantIds)})`;
 }
 
 /** Releases a round's checkpoints. Only after they are in the object store. */
@@ -145,49 +142,38 @@ export async function publishRound(
   checkpoints: readonly SignedCheckpoint[],
   nowMs: number,
 ): Promise<void> {
-  await tx.query({
-    text: 'SELECT publish_round($1, $2, $3, $4, $5, $6, $7)',
-    values: [
-      round,
-      uuidArray(checkpoints.map((c) => c.tenantId)),
-      uuidArray(checkpoints.map((c) => c.logId)),
-      int8Array(checkpoints.map((c) => c.size)),
-      byteaArray(checkpoints.map((c) => c.root)),
-      textArray(checkpoints.map((c) => c.note)),
-      new Date(nowMs),
-    ],
-  });
+  await execute(tx)`SELECT publish_round(${round},
+    ${uuidArray(checkpoints.map((c) => c.tenantId))}, ${uuidArray(checkpoints.map((c) => c.logId))},
+    ${int8Array(checkpoints.map((c) => c.size))}, ${byteaArray(checkpoints.map((c) => c.root))},
+    ${textArray(checkpoints.map((c) => c.note))}, ${new Date(nowMs)})`;
 }
 
 /** One hash over the released checkpoints of all logs: `stateOf`, see round.ts. */
 export async function releasedState(tx: WriterTx): Promise<Uint8Array> {
-  const { rows } = await tx.query<{ state: Buffer }>({
-    name: 'released-state',
-    text: 'SELECT released_state() AS state',
-  });
-  return rows[0]?.state ?? new Uint8Array();
+  const row = await firstRow<{ state: Buffer }>(tx)`SELECT released_state() AS state`;
+  return row?.state ?? new Uint8Array();
 }
 
 /** Stores a problem of the object store for `indelible doctor`, unless there is one already. */
 export async function noteAlarm(tx: WriterTx, sentence: string): Promise<void> {
-  await tx.query('SELECT note_alarm($1)', [sentence]);
+  await execute(tx)`SELECT note_alarm(${sentence})`;
 }
 
 /** The known problem of the object store, or null. */
 export async function storeAlarm(db: Database): Promise<string | null> {
-  const { rows } = await db.writer.query<{ alarm: string | null }>('SELECT alarm FROM log_rounds');
-  return rows[0]?.alarm ?? null;
+  const row = await firstRow<{ alarm: string | null }>(db.writer)`SELECT alarm FROM log_rounds`;
+  return row?.alarm ?? null;
 }
 
 /** Stops recording and signing in every process until the log is reopened. */
 export async function haltLog(tx: WriterTx, reason: string): Promise<void> {
-  await tx.query('SELECT halt_log($1)', [reason]);
+  await execute(tx)`SELECT halt_log(${reason})`;
 }
 
 /** The host part of every origin: the stored one, or else the given one, which is stored. */
 export async function openOrigin(tx: WriterTx, host: string): Promise<string> {
-  const { rows } = await tx.query<{ host: string }>('SELECT open_origin($1) AS host', [host]);
-  return rows[0]?.host ?? host;
+  const row = await firstRow<{ host: string }>(tx)`SELECT open_origin(${host}) AS host`;
+  return row?.host ?? host;
 }
 
 export interface StoreLink {
@@ -200,21 +186,19 @@ export interface StoreLink {
 }
 
 export async function storeLink(tx: Pick<WriterTx, 'query'>): Promise<StoreLink> {
-  const { rows } = await tx.query<StoreLink>(
-    `SELECT store_id AS "storeId", round,
-       left(encode(sha256(convert_to('indelible/store/v1 ' || oid, 'UTF8') || seed), 'hex'), 32)::uuid
-         AS "firstId"
-     FROM installation, log_rounds, installation_key, pg_database WHERE datname = current_database()`,
-  );
-  const [row] = rows;
+  const row = await firstRow<StoreLink>(tx)`
+    SELECT store_id AS "storeId", round,
+      left(encode(sha256(convert_to('indelible/store/v1 ' || oid, 'UTF8') || seed), 'hex'), 32)::uuid
+        AS "firstId"
+    FROM installation, log_rounds, installation_key, pg_database WHERE datname = current_database()`;
   if (!row) throw new Error('installation, log_rounds or installation_key has lost its row');
   return row;
 }
 
 /** Stores the identity unless there is one; returns the stored one. */
 export async function openStoreId(tx: Pick<WriterTx, 'query'>, id: string): Promise<string> {
-  const { rows } = await tx.query<{ id: string }>('SELECT open_store_id($1) AS id', [id]);
-  return rows[0]?.id ?? id;
+  const row = await firstRow<{ id: string }>(tx)`SELECT open_store_id(${id}) AS id`;
+  return row?.id ?? id;
 }
 
 /** Activates this key; returns since when, and whether logs still need its record. */
@@ -223,16 +207,15 @@ export async function useSigningKey(
   publicKey: Uint8Array,
   nowMs: number,
 ): Promise<{ beganMs: number; unannounced: boolean }> {
-  const { rows } = await tx.query<{ beganMs: number; unannounced: boolean }>(
-    'SELECT began AS "beganMs", unannounced FROM use_signing_key($1, $2)',
-    [Buffer.from(publicKey), new Date(nowMs)],
-  );
-  return rows[0] ?? { beganMs: nowMs, unannounced: false };
+  const row = await firstRow<{ beganMs: number; unannounced: boolean }>(tx)`
+    SELECT began AS "beganMs", unannounced
+    FROM use_signing_key(${Buffer.from(publicKey)}, ${new Date(nowMs)})`;
+  return row ?? { beganMs: nowMs, unannounced: false };
 }
 
 /** Stores that every log has the record of this key. */
 export async function signingKeyAnnounced(tx: WriterTx, publicKey: Uint8Array): Promise<void> {
-  await tx.query('SELECT signing_key_announced($1)', [Buffer.from(publicKey)]);
+  await execute(tx)`SELECT signing_key_announced(${Buffer.from(publicKey)})`;
 }
 
 export interface SigningKeyRow {
@@ -243,11 +226,9 @@ export interface SigningKeyRow {
 
 /** All signing keys, newest first. */
 export async function signingKeys(tx: Pick<WriterTx, 'query'>): Promise<SigningKeyRow[]> {
-  const { rows } = await tx.query<SigningKeyRow>(
-    `SELECT public_key AS "publicKey", not_before AS "notBeforeMs", not_after AS "notAfterMs"
-     FROM signing_keys ORDER BY not_before DESC`,
-  );
-  return rows;
+  return rowsOf<SigningKeyRow>(tx)`
+    SELECT public_key AS "publicKey", not_before AS "notBeforeMs", not_after AS "notAfterMs"
+    FROM signing_keys ORDER BY not_before DESC`;
 }
 
 export interface PublishedCheckpoint {
@@ -265,18 +246,14 @@ export interface PublishedCheckpoint {
 export async function publishedCheckpoint(
   tx: TenantTx,
 ): Promise<{ logId: string; size: number; checkpoint: PublishedCheckpoint | null } | null> {
-  const { rows } = await tx.query<
+  const row = await firstRow<
     { logId: string; headSize: number } & {
       [K in keyof PublishedCheckpoint]: PublishedCheckpoint[K] | null;
     }
-  >({
-    name: 'published-checkpoint',
-    text: `SELECT h.log_id AS "logId", h.size AS "headSize", c.size, c.root, c.note, c.signed_at AS "signedAtMs"
-      FROM log_heads h LEFT JOIN log_checkpoints c ON c.tenant_id = h.tenant_id AND c.log_id = h.log_id
-      WHERE h.tenant_id = $1`,
-    values: [tx.tenantId],
-  });
-  const [row] = rows;
+  >(tx)`
+    SELECT h.log_id AS "logId", h.size AS "headSize", c.size, c.root, c.note, c.signed_at AS "signedAtMs"
+    FROM log_heads h LEFT JOIN log_checkpoints c ON c.tenant_id = h.tenant_id AND c.log_id = h.log_id
+    WHERE h.tenant_id = ${tx.tenantId}`;
   if (!row) return null;
   const { logId, headSize, size, root, note, signedAtMs } = row;
   if (logId === null) return null;
