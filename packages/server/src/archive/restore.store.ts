@@ -1,7 +1,7 @@
 import { isLate, lateClass, uuidTimeMs } from '@indelible/protocol';
 import type { ArchivedRow } from '../cold/index.ts';
 import { insertEvents, makePartitions, storedOpeners } from '../events/index.ts';
-import type { WriterTx } from '../postgres/index.ts';
+import { execute, firstRow, type WriterTx } from '../postgres/index.ts';
 import type { ArchiveManifest } from './manifest.ts';
 
 /* Statements of the owner role: no serving role may run them. */
@@ -11,12 +11,11 @@ import type { ArchiveManifest } from './manifest.ts';
  */
 export async function holdEmpty(tx: WriterTx): Promise<boolean> {
   await tx.query('LOCK TABLE tenants, log_heads IN EXCLUSIVE MODE');
-  const { rows } = await tx.query<{ empty: boolean }>(
-    'SELECT NOT EXISTS (SELECT 1 FROM tenants) AND NOT EXISTS (SELECT 1 FROM log_heads) AS empty',
-  );
+  const row = await firstRow<{ empty: boolean }>(tx)`
+    SELECT NOT EXISTS (SELECT 1 FROM tenants) AND NOT EXISTS (SELECT 1 FROM log_heads) AS empty`;
   // Downloads between two statements may take long.
   await tx.query('SET LOCAL idle_in_transaction_session_timeout = 0');
-  return rows[0]?.empty === true;
+  return row?.empty === true;
 }
 
 export async function insertRestoredTenant(
@@ -25,21 +24,20 @@ export async function insertRestoredTenant(
   nowMs: number,
 ): Promise<void> {
   const { name, plan, locale, timeZone, legalHold } = tenant;
-  await tx.query(
-    `INSERT INTO tenants (id, name, plan, locale, time_zone, legal_hold, created_at, updated_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $7)`,
-    [tenantId, name, plan, locale, timeZone, legalHold, new Date(nowMs)],
-  );
+  const now = new Date(nowMs);
+  await execute(tx)`
+    INSERT INTO tenants (id, name, plan, locale, time_zone, legal_hold, created_at, updated_at)
+    VALUES (${tenantId}, ${name}, ${plan}, ${locale}, ${timeZone}, ${legalHold}, ${now}, ${now})`;
 }
 
 /** For a hold that is known only after the log's own records were read. */
 export async function setLegalHold(tx: WriterTx, tenantId: string): Promise<void> {
-  await tx.query('UPDATE tenants SET legal_hold = true WHERE id = $1', [tenantId]);
+  await execute(tx)`UPDATE tenants SET legal_hold = true WHERE id = ${tenantId}`;
 }
 
 /** Gives the log its published id, which the published rounds contain. */
 export async function setLogId(tx: WriterTx, tenantId: string, logId: string): Promise<void> {
-  await tx.query('UPDATE log_heads SET log_id = $2 WHERE tenant_id = $1', [tenantId, logId]);
+  await execute(tx)`UPDATE log_heads SET log_id = ${logId} WHERE tenant_id = ${tenantId}`;
 }
 
 /** Inserts events unchanged, and makes their partitions. */

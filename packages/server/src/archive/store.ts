@@ -9,9 +9,12 @@ import {
 } from '../events/index.ts';
 import { readEntries } from '../log/index.ts';
 import {
+  execute,
   firstRow,
+  hasRow,
   type OwnerSession,
   planOnce,
+  rowsOf,
   type TenantTx,
   uuidArray,
   type WriterTx,
@@ -36,14 +39,12 @@ export async function archivedTenants(
   tx: WriterTx,
   tenantId: string | null,
 ): Promise<ArchivedTenant[]> {
-  const { rows } = await tx.query<ArchivedTenant>(
-    `SELECT id, tenants.name, plan, locale, time_zone AS "timeZone", legal_hold AS "legalHold"
-     FROM tenants JOIN plans ON plans.name = plan AND archive
-     WHERE ($1::uuid IS NULL OR id = $1)
-       AND NOT EXISTS (SELECT 1 FROM log_heads WHERE tenant_id = id AND closed_at IS NOT NULL) ORDER BY id`,
-    [tenantId],
-  );
-  return rows;
+  return rowsOf<ArchivedTenant>(tx)`
+    SELECT id, tenants.name, plan, locale, time_zone AS "timeZone", legal_hold AS "legalHold"
+    FROM tenants JOIN plans ON plans.name = plan AND archive
+    WHERE (${tenantId}::uuid IS NULL OR id = ${tenantId})
+      AND NOT EXISTS (SELECT 1 FROM log_heads WHERE tenant_id = id AND closed_at IS NOT NULL)
+    ORDER BY id`;
 }
 
 /** The last archived part: its last sequence, and the log's root there. */
@@ -67,13 +68,10 @@ export interface PartRow {
 }
 
 export async function listParts(tx: WriterTx, tenantId: string | null): Promise<PartRow[]> {
-  const { rows } = await tx.query<PartRow>(
-    `SELECT tenant_id AS "tenantId", first_sequence AS first, last_sequence AS last, stem, events, bytes,
-       archived_at AS "archivedAtMs" FROM archive_segments
-     WHERE $1::uuid IS NULL OR tenant_id = $1 ORDER BY tenant_id, first_sequence`,
-    [tenantId],
-  );
-  return rows;
+  return rowsOf<PartRow>(tx)`
+    SELECT tenant_id AS "tenantId", first_sequence AS first, last_sequence AS last, stem, events, bytes,
+      archived_at AS "archivedAtMs" FROM archive_segments
+    WHERE ${tenantId}::uuid IS NULL OR tenant_id = ${tenantId} ORDER BY tenant_id, first_sequence`;
 }
 
 /** Bookmarks a part whose manifest is in the object store. */
@@ -82,10 +80,8 @@ export async function insertPart(
   part: PartRow & { root: Uint8Array },
 ): Promise<void> {
   const { tenantId, first, last, stem, root, events, bytes, archivedAtMs } = part;
-  await tx.query('INSERT INTO archive_segments VALUES ($1, $2, $3, $4, $5, $6, $7, $8)', [
-    ...[tenantId, first, last, stem, Buffer.from(root), events, bytes],
-    new Date(archivedAtMs),
-  ]);
+  await execute(tx)`INSERT INTO archive_segments VALUES (${tenantId}, ${first}, ${last}, ${stem},
+    ${Buffer.from(root)}, ${events}, ${bytes}, ${new Date(archivedAtMs)})`;
 }
 
 /** Whether events of the tenant are in the archive alone. */
@@ -93,19 +89,14 @@ export async function hasColdEvents(
   tx: Pick<WriterTx, 'query'>,
   tenantId: string,
 ): Promise<boolean> {
-  const { rows } = await tx.query<{ cold: boolean }>(
-    'SELECT cold_before IS NOT NULL AS cold FROM tenants WHERE id = $1',
-    [tenantId],
-  );
-  return rows[0]?.cold === true;
+  return hasRow(tx)`SELECT FROM tenants WHERE id = ${tenantId} AND cold_before IS NOT NULL`;
 }
 
 /** The next run begins with the first entry again. Returns the number of parts. */
 export async function forgetParts(tx: WriterTx, tenantId: string): Promise<number> {
-  await tx.query('DELETE FROM cold_parts WHERE tenant_id = $1', [tenantId]);
-  await tx.query('UPDATE tenants SET cold_before = NULL WHERE id = $1', [tenantId]);
-  const text = 'DELETE FROM archive_segments WHERE tenant_id = $1';
-  return (await tx.query(text, [tenantId])).rowCount ?? 0;
+  await execute(tx)`DELETE FROM cold_parts WHERE tenant_id = ${tenantId}`;
+  await execute(tx)`UPDATE tenants SET cold_before = NULL WHERE id = ${tenantId}`;
+  return execute(tx)`DELETE FROM archive_segments WHERE tenant_id = ${tenantId}`;
 }
 
 /**
@@ -119,16 +110,14 @@ export async function beginDueRun(
   { intervalMs, retryMs }: { intervalMs: number; retryMs: number },
 ): Promise<boolean> {
   const lastMs = nowMs - intervalMs;
-  const { rowCount } = await tx.query(
-    'UPDATE archive_runs SET started_at = $1 WHERE started_at <= $2 OR started_at > $3',
-    [new Date(lastMs + Math.min(retryMs, intervalMs)), new Date(lastMs), new Date(nowMs)],
-  );
-  return rowCount === 1;
+  return hasRow(tx)`
+    UPDATE archive_runs SET started_at = ${new Date(lastMs + Math.min(retryMs, intervalMs))}
+    WHERE started_at <= ${new Date(lastMs)} OR started_at > ${new Date(nowMs)}`;
 }
 
 /** Stores that the run that began at this time was complete. */
 export async function keepWholeRun(tx: WriterTx, beganMs: number): Promise<void> {
-  await tx.query('UPDATE archive_runs SET started_at = $1', [new Date(beganMs)]);
+  await execute(tx)`UPDATE archive_runs SET started_at = ${new Date(beganMs)}`;
 }
 
 /** Whether retention recorded a removal after the log's first `size` entries. */
@@ -137,12 +126,9 @@ export async function hasNewerRemoval(
   tenantId: string,
   size: number,
 ): Promise<boolean> {
-  const { rows } = await tx.query<{ newer: boolean }>(
-    `SELECT EXISTS (SELECT 1 FROM audit_events WHERE tenant_id = $1 AND action = 'delete'
-       AND resource_type = 'retention' AND recorded_by_kind = 'service' AND sequence >= $2) AS newer`,
-    [tenantId, size],
-  );
-  return rows[0]?.newer === true;
+  return hasRow(tx)`
+    SELECT FROM audit_events WHERE tenant_id = ${tenantId} AND action = 'delete'
+      AND resource_type = 'retention' AND recorded_by_kind = 'service' AND sequence >= ${size} LIMIT 1`;
 }
 
 /** Whether retention is removing a partition, which may hide events that the plan still shows. */
@@ -156,10 +142,9 @@ export async function erasuresBehind(
   tenantId: string,
   sequence: number,
 ): Promise<StatedErasure[]> {
-  const { rows } = await tx.query<StatedErasure>(
-    `SELECT segment, actors, events, size FROM erasures WHERE tenant_id = $1 AND size > $2 ORDER BY size`,
-    [tenantId, sequence],
-  );
+  const rows = await rowsOf<StatedErasure>(tx)`
+    SELECT segment, actors, events, size FROM erasures
+    WHERE tenant_id = ${tenantId} AND size > ${sequence} ORDER BY size`;
   return rows.map((row) => ({ ...row, events: row.events.map(eventIdFromUuid) }));
 }
 
@@ -210,8 +195,7 @@ function bodyOf({ salts, erased = null, ...event }: StoredEvent): ArchivedBody {
 
 /** False while another process archives; the lock ends with the session. */
 export async function takeArchiveLock(owner: OwnerSession): Promise<boolean> {
-  const { rows } = await owner.query<{ locked: boolean }>(
-    `SELECT pg_try_advisory_lock(hashtext('indelible.archive')) AS locked`,
-  );
-  return rows[0]?.locked === true;
+  const row = await firstRow<{ locked: boolean }>(owner)`
+    SELECT pg_try_advisory_lock(hashtext('indelible.archive')) AS locked`;
+  return row?.locked === true;
 }

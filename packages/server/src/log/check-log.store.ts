@@ -1,5 +1,5 @@
 import { type Sha256, tileWidth } from '@indelible/protocol';
-import { type Database, type WriterTx, write } from '../postgres/index.ts';
+import { type Database, firstRow, hasRow, raw, type WriterTx, write } from '../postgres/index.ts';
 import { headsOf } from './checkpoint.store.ts';
 import { damageOf } from './guard.store.ts';
 import { allLogs, hasSurplus } from './reopen.store.ts';
@@ -58,23 +58,19 @@ export function inSnapshot<T>(db: Database, work: (tx: WriterTx) => Promise<T>):
 export async function roundsNow(
   tx: WriterTx,
 ): Promise<{ round: number; halted: string | null; seed: Buffer }> {
-  const { rows } = await tx.query<{ round: number; halted: string | null; seed: Buffer }>(
-    'SELECT round, halted, seed FROM log_rounds, installation_key',
-  );
-  const [row] = rows;
+  const row = await firstRow<{ round: number; halted: string | null; seed: Buffer }>(tx)`
+    SELECT round, halted, seed FROM log_rounds, installation_key`;
   if (!row) throw new Error('log_rounds or installation_key has lost its row');
   return row;
 }
 
 /** Whether a tile above the entries is not made of those below it, or covers none. */
 async function hasWrongTile(tx: WriterTx, tenantId: string, size: number): Promise<boolean> {
-  const { rows } = await tx.query<{ wrong: boolean }>(
-    `SELECT EXISTS (SELECT 1 FROM log_tiles t WHERE tenant_id = $1 AND level > 0
-       AND ((index + 1) * ${tileWidth}::numeric ^ (level + 1) > $2
-         OR data IS DISTINCT FROM (SELECT string_agg(hash, '' ORDER BY index) FROM log_tiles b
-           WHERE b.tenant_id = $1 AND b.level = t.level - 1
-             AND b.index >= t.index * ${tileWidth} AND b.index < (t.index + 1) * ${tileWidth}))) AS wrong`,
-    [tenantId, size],
-  );
-  return rows[0]?.wrong === true;
+  const width = raw(tileWidth);
+  return hasRow(tx)`
+    SELECT 1 FROM log_tiles t WHERE tenant_id = ${tenantId} AND level > 0
+      AND ((index + 1) * ${width}::numeric ^ (level + 1) > ${size}
+        OR data IS DISTINCT FROM (SELECT string_agg(hash, '' ORDER BY index) FROM log_tiles b
+          WHERE b.tenant_id = t.tenant_id AND b.level = t.level - 1
+            AND b.index >= t.index * ${width} AND b.index < (t.index + 1) * ${width})) LIMIT 1`;
 }

@@ -5,10 +5,14 @@ import {
   byteaArray,
   callForTenants,
   codeOf,
+  execute,
+  firstRow,
   int2Array,
   int8Array,
   isSharded,
   messageOf,
+  raw,
+  rowsOf,
   type TenantTx,
   uuidArray,
   type WriterTx,
@@ -84,12 +88,8 @@ export async function takeHeads(
 
 async function readHeads(tx: WriterTx, tenantIds: readonly string[]): Promise<LogHead[]> {
   if (tenantIds.length === 0) return [];
-  const { rows } = await tx.query<LogHead>({
-    name: 'read-heads',
-    text: `SELECT ${headColumns} FROM log_heads WHERE tenant_id = ANY ($1)`,
-    values: [uuidArray(tenantIds)],
-  });
-  return rows;
+  return rowsOf<LogHead>(tx)`
+    SELECT ${raw(headColumns)} FROM log_heads WHERE tenant_id = ANY (${uuidArray(tenantIds)})`;
 }
 
 /**
@@ -118,11 +118,8 @@ const headColumns = `tenant_id AS "tenantId", size, frontier, last_received_us A
 
 /** Asked before the heads: behind a failed lock it would have no answer. */
 async function requireRecording(tx: WriterTx): Promise<void> {
-  const { rows } = await tx.query<{ halted: string | null }>({
-    name: 'is-halted',
-    text: 'SELECT halted FROM log_rounds',
-  });
-  if (rows[0]?.halted != null) throw logIsHalted();
+  const row = await firstRow<{ halted: string | null }>(tx)`SELECT halted FROM log_rounds`;
+  if (row?.halted != null) throw logIsHalted();
 }
 
 /**
@@ -133,13 +130,11 @@ export async function tenantsWithLog(
   tx: WriterTx,
   tenantIds: readonly string[],
 ): Promise<Map<string, { hasLog: boolean }>> {
-  const { rows } = await tx.query<{ tenantId: string; hasLog: boolean }>({
-    name: 'tenants-with-log',
-    text: `SELECT coalesce(h.tenant_id, t.id) AS "tenantId", h.tenant_id IS NOT NULL AS "hasLog"
-      FROM (SELECT tenant_id FROM log_heads WHERE tenant_id = ANY ($1)) h
-        FULL JOIN (SELECT id FROM tenants WHERE id = ANY ($1)) t ON t.id = h.tenant_id`,
-    values: [uuidArray(tenantIds)],
-  });
+  const ids = uuidArray(tenantIds);
+  const rows = await rowsOf<{ tenantId: string; hasLog: boolean }>(tx)`
+    SELECT coalesce(h.tenant_id, t.id) AS "tenantId", h.tenant_id IS NOT NULL AS "hasLog"
+    FROM (SELECT tenant_id FROM log_heads WHERE tenant_id = ANY (${ids})) h
+      FULL JOIN (SELECT id FROM tenants WHERE id = ANY (${ids})) t ON t.id = h.tenant_id`;
   return new Map(rows.map(({ tenantId, hasLog }) => [tenantId, { hasLog }]));
 }
 
@@ -152,16 +147,13 @@ export async function openLog(
   tenantId: string,
   retentionClass: number,
 ): Promise<void> {
-  await tx.query('SELECT hold_plans()');
-  const text = 'SELECT former FROM open_log($1, $2::smallint, $3) AS former';
-  const { rows } = await tx
-    .query<{ former: number | null }>(text, [tenantId, retentionClass, randomUUID()])
-    .catch((error: unknown) => {
-      throw codeOf(error) === 'IND02'
-        ? new LogDamaged('a log has lost its head', [tenantId])
-        : error;
-    });
-  await tx.query('SELECT attach_owed($1, $2)', [rows[0]?.former, retentionClass]);
+  await execute(tx)`SELECT hold_plans()`;
+  const opened = firstRow<{ former: number | null }>(tx)`
+    SELECT former FROM open_log(${tenantId}, ${retentionClass}::smallint, ${randomUUID()}) AS former`;
+  const row = await opened.catch((error: unknown) => {
+    throw codeOf(error) === 'IND02' ? new LogDamaged('a log has lost its head', [tenantId]) : error;
+  });
+  await execute(tx)`SELECT attach_owed(${row?.former}, ${retentionClass})`;
 }
 
 /**
@@ -228,27 +220,22 @@ export function recordOf(home: string, appends: readonly LogAppend[], columns: r
 
 /** Size of the tenant's log: the next event's sequence. */
 export async function logSize(tx: TenantTx): Promise<number> {
-  const { rows } = await tx.query<{ size: number }>({
-    name: 'log-size',
-    text: 'SELECT size FROM log_heads WHERE tenant_id = $1',
-    values: [tx.tenantId],
-  });
-  return rows[0]?.size ?? 0;
+  const row = await firstRow<{ size: number }>(tx)`
+    SELECT size FROM log_heads WHERE tenant_id = ${tx.tenantId}`;
+  return row?.size ?? 0;
 }
 
 /** Entries `[start, end)` in order, from tiles and tail; at most a few tiles at a time. */
 export async function readEntries(tx: TenantTx, start: number, end: number): Promise<Uint8Array[]> {
-  const { rows } = await tx.query<{ first: number; data: Buffer }>({
-    name: 'read-entries',
-    text: `SELECT index * ${tileWidth} AS first, data FROM log_tiles
-             WHERE tenant_id = $1 AND level = 0 AND index >= $2::bigint / ${tileWidth}
-               AND index * ${tileWidth} < $3::bigint
-           UNION ALL
-           SELECT sequence, entry FROM log_tail
-             WHERE tenant_id = $1 AND sequence >= $2::bigint AND sequence < $3::bigint
-           ORDER BY 1`,
-    values: [tx.tenantId, start, end],
-  });
+  const width = raw(tileWidth);
+  const rows = await rowsOf<{ first: number; data: Buffer }>(tx)`
+    SELECT index * ${width} AS first, data FROM log_tiles
+      WHERE tenant_id = ${tx.tenantId} AND level = 0 AND index >= ${start}::bigint / ${width}
+        AND index * ${width} < ${end}::bigint
+    UNION ALL
+    SELECT sequence, entry FROM log_tail
+      WHERE tenant_id = ${tx.tenantId} AND sequence >= ${start}::bigint AND sequence < ${end}::bigint
+    ORDER BY 1`;
   return rows.flatMap(({ first, data }) => {
     const entries: Uint8Array[] = [];
     for (let at = 0; at < data.length; at += entryBytes) {

@@ -7,7 +7,7 @@ import {
   subtreeRoot,
   tileWidth,
 } from '@indelible/protocol';
-import { int2Array, int8Array, type TenantTx } from '../postgres/index.ts';
+import { int2Array, int8Array, raw, rowsOf, type TenantTx } from '../postgres/index.ts';
 import { unreadable } from './store.ts';
 
 /** Levels of the tree in one tile. */
@@ -29,28 +29,24 @@ async function readTiles(
   tenantId: string,
   tiles: readonly TilePlace[],
 ): Promise<Buffer[]> {
-  const { rows } = await tx.query<{ data: Buffer | null }>({
-    name: 'read-tiles',
-    text: `SELECT CASE WHEN w.level = 0 THEN coalesce(
-          (SELECT t.data FROM log_tiles t
-            WHERE t.tenant_id = $1 AND t.level = 0 AND t.index = w.index),
-          (SELECT string_agg(t.entry, '' ORDER BY t.sequence) FROM log_tail t
-            WHERE t.tenant_id = $1 AND t.sequence >= w.first AND t.sequence < w.first + ${tileWidth}
-            HAVING min(t.sequence) = w.first AND max(t.sequence) = w.first + count(*) - 1))
-        ELSE (SELECT string_agg(t.hash, '' ORDER BY t.index) FROM log_tiles t
-            WHERE t.tenant_id = $1 AND t.level = w.level - 1
-              AND t.index >= w.first AND t.index < w.first + ${tileWidth}
-            HAVING min(t.index) = w.first AND max(t.index) = w.first + count(*) - 1)
-        END AS data
-      FROM (SELECT *, index * ${tileWidth} AS first FROM unnest($2::int2[], $3::int8[])
-        WITH ORDINALITY AS asked (level, index, place)) w
-      ORDER BY place`,
-    values: [
-      tenantId,
-      int2Array(tiles.map(({ level }) => level)),
-      int8Array(tiles.map(({ index }) => index)),
-    ],
-  });
+  const width = raw(tileWidth);
+  const levels = int2Array(tiles.map(({ level }) => level));
+  const indexes = int8Array(tiles.map(({ index }) => index));
+  const rows = await rowsOf<{ data: Buffer | null }>(tx)`
+    SELECT CASE WHEN w.level = 0 THEN coalesce(
+        (SELECT t.data FROM log_tiles t
+          WHERE t.tenant_id = ${tenantId} AND t.level = 0 AND t.index = w.index),
+        (SELECT string_agg(t.entry, '' ORDER BY t.sequence) FROM log_tail t
+          WHERE t.tenant_id = ${tenantId} AND t.sequence >= w.first AND t.sequence < w.first + ${width}
+          HAVING min(t.sequence) = w.first AND max(t.sequence) = w.first + count(*) - 1))
+      ELSE (SELECT string_agg(t.hash, '' ORDER BY t.index) FROM log_tiles t
+          WHERE t.tenant_id = ${tenantId} AND t.level = w.level - 1
+            AND t.index >= w.first AND t.index < w.first + ${width}
+          HAVING min(t.index) = w.first AND max(t.index) = w.first + count(*) - 1)
+      END AS data
+    FROM (SELECT *, index * ${width} AS first FROM unnest(${levels}::int2[], ${indexes}::int8[])
+      WITH ORDINALITY AS asked (level, index, place)) w
+    ORDER BY place`;
   return rows.map(({ data }) => data ?? Buffer.alloc(0));
 }
 
@@ -131,10 +127,9 @@ export async function* storedEntries(tx: Query, tenantId: string): AsyncGenerato
 
 /** Entries of the tail from this sequence up to the first gap. */
 async function readTail(tx: Query, tenantId: string, first: number): Promise<Buffer[]> {
-  const { rows } = await tx.query<{ sequence: number; entry: Buffer }>({
-    text: 'SELECT sequence, entry FROM log_tail WHERE tenant_id = $1 AND sequence >= $2 ORDER BY sequence',
-    values: [tenantId, first],
-  });
+  const rows = await rowsOf<{ sequence: number; entry: Buffer }>(tx)`
+    SELECT sequence, entry FROM log_tail WHERE tenant_id = ${tenantId} AND sequence >= ${first}
+    ORDER BY sequence`;
   const gap = rows.findIndex(({ sequence }, n) => sequence !== first + n);
   return (gap < 0 ? rows : rows.slice(0, gap)).map(({ entry }) => entry);
 }

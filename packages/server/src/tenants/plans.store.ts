@@ -1,5 +1,5 @@
 import { type Keeps, type Plans, retentionCutoff } from '@indelible/protocol';
-import type { WriterTx } from '../postgres/index.ts';
+import { execute, rowsOf, type WriterTx } from '../postgres/index.ts';
 import {
   type PlanInUse,
   planProblem,
@@ -17,24 +17,21 @@ export function keepsOf({ days, years }: { days: number; years: number }): Keeps
 
 /** Every plan, also retired ones. */
 export async function readPlans(queries: Queries): Promise<StoredPlan[]> {
-  const { rows } = await queries.query<StoredPlan & { days: number; years: number }>(
-    `SELECT name, class, days, years, archive, unit, retired FROM indelible.plans
-     WHERE name IS NOT NULL ORDER BY class`,
-  );
+  const rows = await rowsOf<StoredPlan & { days: number; years: number }>(queries)`
+    SELECT name, class, days, years, archive, unit, retired FROM indelible.plans
+    WHERE name IS NOT NULL ORDER BY class`;
   return rows.map(({ days, years, ...plan }) => ({ ...plan, keeps: keepsOf({ days, years }) }));
 }
 
 /** Plans with their numbers of tenants, and whether their class may contain events. */
 async function readPlansInUse(queries: Queries): Promise<PlanInUse[]> {
-  const counted = await queries.query<{ plan: string; tenants: number }>(
-    'SELECT plan, count(*)::int AS tenants FROM tenants GROUP BY plan',
-  );
-  const used = await queries.query<{ class: number }>(
-    `SELECT DISTINCT class FROM (SELECT unnest(retention_class || other_classes) AS class FROM log_heads
-       UNION ALL SELECT class FROM grace WHERE until > now()) AS used`,
-  );
-  const tenants = new Map(counted.rows.map((row) => [row.plan, row.tenants]));
-  const classes = new Set(used.rows.map((row) => row.class));
+  const counted = await rowsOf<{ plan: string; tenants: number }>(queries)`
+    SELECT plan, count(*)::int AS tenants FROM tenants GROUP BY plan`;
+  const used = await rowsOf<{ class: number }>(queries)`
+    SELECT DISTINCT class FROM (SELECT unnest(retention_class || other_classes) AS class FROM log_heads
+      UNION ALL SELECT class FROM grace WHERE until > now()) AS used`;
+  const tenants = new Map(counted.map((row) => [row.plan, row.tenants]));
+  const classes = new Set(used.map((row) => row.class));
   return (await readPlans(queries)).map((plan) => ({
     ...plan,
     tenants: tenants.get(plan.name) ?? 0,
@@ -61,7 +58,7 @@ export async function requirePlans(queries: Queries, given: Plans): Promise<void
 
 /** Locks plans and holds until the transaction ends: `open_log` needs the same lock. */
 export async function holdPlans(tx: Queries): Promise<void> {
-  await tx.query(`SELECT pg_advisory_xact_lock(hashtext('indelible.plans'))`);
+  await execute(tx)`SELECT pg_advisory_xact_lock(hashtext('indelible.plans'))`;
 }
 
 /**
@@ -76,14 +73,15 @@ export async function storePlans(tx: Queries, given: Plans): Promise<void> {
   requirePossible(stored, given);
   for (const plan of given.all) {
     const { days = 0, years = 0 }: { days?: number; years?: number } = plan.keeps;
-    await tx.query(
-      `INSERT INTO plans (class, name, days, years, archive, unit) VALUES ($1, $2, $3, $4, $5, $6)
-       ON CONFLICT (class) DO UPDATE SET days = $3, years = $4, archive = $5, retired = false`,
-      [plan.class, plan.name, days, years, plan.archive === true, unitFor(plan.keeps)],
-    );
+    await execute(tx)`
+      INSERT INTO plans (class, name, days, years, archive, unit)
+      VALUES (${plan.class}, ${plan.name}, ${days}, ${years}, ${plan.archive === true},
+        ${unitFor(plan.keeps)})
+      ON CONFLICT (class) DO UPDATE SET days = excluded.days, years = excluded.years,
+        archive = excluded.archive, retired = false`;
   }
-  await tx.query('UPDATE plans SET retired = true WHERE name <> ALL ($1)', [given.names]);
-  await tx.query('SELECT place_partition(class, first) FROM detached_partitions()');
+  await execute(tx)`UPDATE plans SET retired = true WHERE name <> ALL (${given.names})`;
+  await execute(tx)`SELECT place_partition(class, first) FROM detached_partitions()`;
 }
 
 /** The first time that a tenant's plan shows at `nowMs`; null under a hold. */
