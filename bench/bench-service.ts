@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,6 +20,8 @@ export interface BenchService {
   /** The owner's connection to the embedded PostgreSQL, for raw limits and seeding. */
   owner: pg.Client;
   connect(): Promise<pg.Client>;
+  /** Processor time that PostgreSQL has taken, seconds. */
+  postgresSeconds(): number;
   /** Resident memory of the service's process (PostgreSQL is not in it), bytes. */
   memory(): { now: number; peak: number };
   /** The JSON of a successful answer, or null. Default credential: the platform key. */
@@ -29,8 +31,17 @@ export interface BenchService {
     body?: object,
     headers?: Record<string, string>,
   ): Promise<Answer>;
+  /** A further service on the same database: so many processes that share a port. */
+  serving(processes: number): Promise<Serving>;
   /** A new tenant with a key of these scopes. */
   tenant(...scopes: string[]): Promise<BenchTenant>;
+  stop(): Promise<void>;
+}
+
+export interface Serving {
+  url: string;
+  /** Processor time that its processes have taken, seconds. */
+  processorSeconds(): number;
   stop(): Promise<void>;
 }
 
@@ -44,7 +55,8 @@ export interface BenchTenant {
 export async function startBenchService(): Promise<BenchService> {
   const dataDir = await mkdtemp(join(tmpdir(), 'indelible-bench-'));
   await chmod(dataDir, 0o711); // as root PostgreSQL runs under another account
-  const postgres = await startEmbeddedPostgres({ dataDir, log: () => {} });
+  const settings = { max_connections: '400' };
+  const postgres = await startEmbeddedPostgres({ dataDir, settings, log: () => {} });
   await migrate(postgres.ownerUrl, postgres.servingUrl);
   const key = `idl_platform_${randomBytes(24).toString('base64url')}`;
   const env = {
@@ -57,9 +69,7 @@ export async function startBenchService(): Promise<BenchService> {
     RATE_LIMIT_PER_MINUTE: '10000000',
     WEBHOOK_ALLOW_PRIVATE: 'true',
   };
-  const program = join(import.meta.dirname, 'service-process.ts');
-  const child = spawn(process.execPath, [program], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  const url = await firstLine(child);
+  const { child, url } = await startProcess(env);
   const options = '-c search_path=indelible -c timezone=UTC -c jit=off';
   const connect = async () => {
     const client = new pg.Client({ connectionString: postgres.ownerUrl, options });
@@ -67,6 +77,7 @@ export async function startBenchService(): Promise<BenchService> {
     return client;
   };
   const owner = await connect();
+  const postmaster = readFileSync(join(dataDir, 'postgresql', 'data', 'postmaster.pid'), 'utf8');
   const callAs = (credential: string): BenchService['call'] => {
     const authorization = `Bearer ${credential}`;
     return (...request) => call(url, authorization, ...request);
@@ -91,15 +102,54 @@ export async function startBenchService(): Promise<BenchService> {
     ownerUrl: postgres.ownerUrl,
     owner,
     connect,
+    postgresSeconds: () => processorSeconds(Number.parseInt(postmaster, 10)),
+    serving: (processes) => startServing({ ...env, PROCESSES: String(processes) }),
     memory: () => memoryOf(child.pid ?? 0),
     stop: async () => {
       await owner.end();
-      child.kill('SIGTERM');
-      await once(child, 'exit');
+      await ended(child);
       await postgres.stop();
       await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+/** Of a program that prints its URL when it is ready. */
+async function startProcess(env: NodeJS.ProcessEnv) {
+  const program = join(import.meta.dirname, 'service-process.ts');
+  const child = spawn(process.execPath, [program], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  return { child, url: await firstLine(child) };
+}
+
+async function startServing(env: NodeJS.ProcessEnv): Promise<Serving> {
+  const { child, url } = await startProcess(env);
+  const pid = child.pid ?? 0;
+  return {
+    url,
+    processorSeconds: () => processorSeconds(pid),
+    stop: () => ended(child),
+  };
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  child.kill('SIGTERM');
+  await once(child, 'exit');
+}
+
+/**
+ * User and system time of a process, of its children and of those that have ended, from proc(5), in
+ * ticks of 10 ms.
+ */
+function processorSeconds(pid: number): number {
+  const tasks = `/proc/${pid}/task`;
+  const lists = readdirSync(tasks).map((task) => readFileSync(`${tasks}/${task}/children`, 'utf8'));
+  const children = lists.flatMap((list) => list.split(' ').filter(Boolean));
+  const ticks = (of: string | number, fields: number) => {
+    const [, after = ''] = readFileSync(`/proc/${of}/stat`, 'utf8').split(') ');
+    const times = after.split(' ').slice(11, 11 + fields);
+    return times.reduce((sum, time) => sum + Number(time), 0);
+  };
+  return children.reduce((sum, child) => sum + ticks(child, 2), ticks(pid, 4)) / 100;
 }
 
 async function call<Answer>(

@@ -36,7 +36,7 @@ export async function benchRecord(
   );
   const latencies: number[][] = [];
   const singles = async () => {
-    const result = await singleLoad(service, seconds, tenants);
+    const result = await singleLoad(service, service.url, seconds, tenants);
     failures += result.failures;
     latencies.push([percentile(result.latencies, 0.5), percentile(result.latencies, 0.99)]);
     return result.requests / result.seconds;
@@ -108,8 +108,10 @@ export function batchLoad(
   });
 }
 
-function singleLoad(
+/** On 64 connections. */
+export function singleLoad(
   service: BenchService,
+  url: string,
   seconds: number,
   tenants: readonly string[],
 ): Promise<LoadResult> {
@@ -118,7 +120,7 @@ function singleLoad(
   );
   let index = 0;
   return load({
-    url: service.url,
+    url,
     connections: 64,
     seconds,
     next: () => ({
