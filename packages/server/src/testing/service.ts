@@ -15,7 +15,7 @@ import { openObjectStore } from '../objects/open-store.ts';
 import { type Clock, createClock } from '../postgres/clock.ts';
 import { type Database, openDatabase, withOwnerSession } from '../postgres/db.ts';
 import { storePlans } from '../tenants/plans.store.ts';
-import { on, onNodes, runAlone } from './cluster.ts';
+import { clusterNodes, onNodes, runAlone } from './cluster.ts';
 import { expectAnswerAsDocumented, shareDocument } from './documented.ts';
 import { databaseUrl } from './global-setup.ts';
 
@@ -231,18 +231,43 @@ export async function cloneTemplate(from = 'template') {
     name,
     ...{ ownerUrl: databaseUrl(ownerUrl, name), servingUrl: databaseUrl(servingUrl, name) },
     drop: () =>
-      onNodes(ownerUrl, (node) => runAlone(node, name, `DROP DATABASE IF EXISTS ${name}`)),
+      onServers(ownerUrl, (node) => runAlone(node, name, `DROP DATABASE IF EXISTS ${name}`)),
   };
 }
 
 async function clone(ownerUrl: string, from: string, name: string): Promise<void> {
-  await on(ownerUrl, async (client) => {
-    // Concurrent clones would see each other's connection to the template.
-    await client.query('SELECT pg_advisory_lock(1)');
-    await onNodes(ownerUrl, (node) =>
+  const client = await keptConnection(ownerUrl);
+  // Concurrent clones would see each other's connection to the template.
+  await client.query('SELECT pg_advisory_lock(1)');
+  try {
+    await onServers(ownerUrl, (node) =>
       runAlone(node, from, `CREATE DATABASE ${name} TEMPLATE ${from} STRATEGY file_copy`),
     );
-  });
+  } finally {
+    await client.query('SELECT pg_advisory_unlock(1)');
+  }
+}
+
+let kept: Promise<pg.Client> | undefined;
+
+/** One for all files of a worker: most make and drop a database. A lost one is made anew. */
+function keptConnection(ownerUrl: string): Promise<pg.Client> {
+  const connect = async () => {
+    const client = new pg.Client({ connectionString: ownerUrl });
+    client.on('error', () => {
+      kept = undefined;
+    });
+    await client.connect();
+    return client;
+  };
+  kept ??= connect();
+  return kept;
+}
+
+/** On every node of a cluster, or on the run's one server. */
+async function onServers(ownerUrl: string, work: (node: pg.Client) => Promise<unknown>) {
+  if (clusterNodes().length > 0) await onNodes(ownerUrl, work);
+  else await work(await keptConnection(ownerUrl));
 }
 
 /** Runs `work` while the service has no right to record. */
