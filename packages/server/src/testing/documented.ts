@@ -14,6 +14,8 @@ interface Operation {
 
 interface ApiDocument {
   operations: Map<string, Operation>;
+  /** Those with a parameter in their path: for which method, and which paths they are. */
+  templates: { method: string; paths: RegExp; operation: Operation }[];
   /** What is wrong with a body; empty if nothing is. */
   problemsOf(schema: object, body: unknown): string;
 }
@@ -64,30 +66,24 @@ export function expectMessageAsDocumented(app: FastifyInstance, body: { type: st
   if (media) expect(documentOf(app).problemsOf(media.schema, body)).toBe('');
 }
 
+const problem = { $ref: '#/components/schemas/Problem' };
+
 function expectProblem(
   app: FastifyInstance,
   answer: { status: number; headers: Record<string, unknown>; body: unknown },
 ): void {
   expect(String(answer.headers['content-type'])).toMatch(/^application\/problem\+json/);
-  const schema = { $ref: '#/components/schemas/Problem' };
-  expect(documentOf(app).problemsOf(schema, answer.body)).toBe('');
+  expect(documentOf(app).problemsOf(problem, answer.body)).toBe('');
   const { status, requestId } = answer.body as { status: number; requestId: string };
   expect(status).toBe(answer.status);
   expect(requestId).toBe(answer.headers['x-request-id']);
 }
 
 function operationOf(app: FastifyInstance, method: string, path: string): Operation | undefined {
-  const { operations } = documentOf(app);
+  const { operations, templates } = documentOf(app);
   const exact = operations.get(`${method} ${path}`);
   if (exact) return exact;
-  const found = [...operations].find(([key]) => {
-    const [verb, template = ''] = key.split(' ');
-    return (
-      verb === method &&
-      new RegExp(`^${template.replace('{path}', '.+').replace(/\{\w+\}/g, '[^/]+')}$`).test(path)
-    );
-  });
-  return found?.[1];
+  return templates.find((each) => each.method === method && each.paths.test(path))?.operation;
 }
 
 function documentOf(app: FastifyInstance): ApiDocument {
@@ -98,13 +94,18 @@ function documentOf(app: FastifyInstance): ApiDocument {
     paths?: Record<string, Record<string, Operation>>;
     components?: object;
   };
-  const operations = new Map<string, Operation>();
+  const operations: ApiDocument['operations'] = new Map();
+  const templates: ApiDocument['templates'] = [];
   for (const [template, item] of Object.entries(paths)) {
+    const pattern = template.replace('{path}', '.+').replace(/\{\w+\}/g, '[^/]+');
     for (const [verb, operation] of Object.entries(item)) {
-      operations.set(`${verb.toUpperCase()} ${template}`, operation);
+      const method = verb.toUpperCase();
+      operations.set(`${method} ${template}`, operation);
+      templates.push({ method, paths: new RegExp(`^${pattern}$`), operation });
     }
   }
-  const document = { operations, problemsOf: checkerFor(JSON.stringify(components)) };
+  const problemsOf = checkerFor(JSON.stringify(components));
+  const document = { operations, templates, problemsOf };
   documents.set(key, document);
   return document;
 }
@@ -114,16 +115,22 @@ const checkers = new Map<string, ApiDocument['problemsOf']>();
 
 /** Compiles each schema once for all services: that takes longer than most requests. */
 function checkerFor(componentsText: string): ApiDocument['problemsOf'] {
-  const known = checkers.get(componentsText);
-  if (known) return known;
+  const made = checkers.get(componentsText);
+  if (made) return made;
   const inDocument = (text: string) => JSON.parse(text.replaceAll('"#/', '"document#/'));
   const ajv = new Ajv2020({ allErrors: true, strict: false, validateSchema: false, formats });
   ajv.addSchema({ $id: 'document', components: inDocument(componentsText) });
   const compiled = new Map<string, ValidateFunction>();
-  const check: ApiDocument['problemsOf'] = (schema, body) => {
+  const known = new WeakMap<object, ValidateFunction>();
+  const checkOf = (schema: object) => {
     const text = JSON.stringify(schema);
     const validate = compiled.get(text) ?? ajv.compile(inDocument(text));
     compiled.set(text, validate);
+    known.set(schema, validate);
+    return validate;
+  };
+  const check: ApiDocument['problemsOf'] = (schema, body) => {
+    const validate = known.get(schema) ?? checkOf(schema);
     return validate(body) ? '' : ajv.errorsText(validate.errors);
   };
   checkers.set(componentsText, check);
