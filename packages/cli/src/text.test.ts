@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { anyCharacter } from '../../protocol/src/testing/any-character.ts';
 import { grouped, jsonLine, shortened, visible } from './text.ts';
 
-const anyText = fc.string({ unit: 'binary' });
+const anyText = fc.string({ unit: anyCharacter });
 
 test('no control character, line break, direction mark or half of a pair reaches a terminal', () => {
   fc.assert(

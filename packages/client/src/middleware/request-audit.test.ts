@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import fastify from 'fastify';
 import { Hono } from 'hono';
 import { expect, test } from 'vitest';
+import { anyCharacter } from '../../../protocol/src/testing/any-character.ts';
 import { IndelibleError } from '../http/errors.ts';
 import { captureAudit, expectAudited } from '../testing/index.ts';
 import { fastifyAudit } from './fastify.ts';
@@ -68,7 +69,7 @@ test('acting as another person is said in the reason, however the actor became k
 
 test('a declared reason of any length is recorded, and never at the cost of as whom', () => {
   fc.assert(
-    fc.property(fc.string({ unit: 'binary', maxLength: 60 }), (words) => {
+    fc.property(fc.string({ unit: anyCharacter, maxLength: 60 }), (words) => {
       const sink = captureAudit();
       const reason = `${words.replaceAll('\0', '').toWellFormed()}𝒳`.padStart(1_100, '𝒳');
       const audit = auditOf({ ...operator, actingAs: ana, reason }, sink);
@@ -134,7 +135,7 @@ test('a sink that fails, at once or later, is told apart from everything else th
 const headerValue = fc.stringMatching(/^[\t -~\u0080-\u00ff]{0,60}$/);
 /** Any text, in the form of MCP for names that no header can hold. */
 const mcpName = fc
-  .string({ unit: 'binary', maxLength: 4 })
+  .string({ unit: anyCharacter, maxLength: 4 })
   .map((name) => `=?base64?${Buffer.from(name).toString('base64')}?=`);
 
 test('no header of a stranger can keep an event from being recorded', () => {

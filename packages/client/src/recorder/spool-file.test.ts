@@ -1,11 +1,12 @@
 import { crc32 as zlibCrc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { anyCharacter } from '../../../protocol/src/testing/any-character.ts';
 import { crc32, decodeRecords, encodeRecords, recordOverhead } from './spool-file.ts';
 
 const texts = fc.array(
   fc
-    .dictionary(fc.string({ unit: 'binary' }), fc.jsonValue())
+    .dictionary(fc.string({ unit: anyCharacter }), fc.jsonValue())
     .map((value) => JSON.stringify(value)),
   { minLength: 1, maxLength: 8 },
 );

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { anyCharacter } from '../testing/any-character.ts';
 import { canonicalize, checkJson, type JsonValue } from './canonical.ts';
 import { parseStrictJson } from './strict-json.ts';
 
@@ -42,7 +43,7 @@ test('numeric keys sort as text and __proto__ is an ordinary member', () => {
 });
 
 test('the order in which members arrive never changes the text, for few keys and for many', () => {
-  const members = fc.uniqueArray(fc.tuple(fc.string({ unit: 'binary' }), fc.nat()), {
+  const members = fc.uniqueArray(fc.tuple(fc.string({ unit: anyCharacter }), fc.nat()), {
     selector: ([key]) => key,
     maxLength: 40,
   });
@@ -57,7 +58,7 @@ test('the order in which members arrive never changes the text, for few keys and
 
 test('parsing the canonical text gives the value back', () => {
   fc.assert(
-    fc.property(fc.jsonValue({ stringUnit: 'binary' }), (value) => {
+    fc.property(fc.jsonValue({ stringUnit: anyCharacter }), (value) => {
       fc.pre(checkJson(value, '').every(({ code }) => code !== 'lone_surrogate'));
       // Through JSON.stringify because JSON has no -0.
       const expected = parse(JSON.stringify(value));

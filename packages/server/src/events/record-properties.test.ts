@@ -1,6 +1,7 @@
 import { canonicalize, type JsonValue } from '@indelible/protocol';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
+import { anyCharacter } from '../../../protocol/src/testing/any-character.ts';
 import { eventArbitrary, spoiltEventArbitrary } from '../testing/arbitraries.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { testService } from '../testing/service.ts';
@@ -8,7 +9,7 @@ import { testService } from '../testing/service.ts';
 const service = await testService();
 afterAll(() => service.close());
 
-const anyJson = fc.jsonValue({ stringUnit: 'binary', maxDepth: 4 });
+const anyJson = fc.jsonValue({ stringUnit: anyCharacter, maxDepth: 4 });
 const post = (key: string, url: string, body: unknown) =>
   service.call({ method: 'POST', url, key, body });
 const json = (value: unknown) => canonicalize(value as JsonValue);

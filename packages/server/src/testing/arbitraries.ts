@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { anyCharacter } from '../../../protocol/src/testing/any-character.ts';
 
 /*
  * Events as producers may send them: valid and canonical (lower-case UUIDs, RFC 5952 addresses, no
@@ -9,7 +10,7 @@ import fc from 'fast-check';
 export const textArbitrary = (maxLength: number): fc.Arbitrary<string> =>
   fc
     .oneof(
-      fc.string({ unit: 'binary', maxLength }),
+      fc.string({ unit: anyCharacter, maxLength }),
       fc.constantFrom(...hostileTexts).map((text) => text.slice(0, maxLength)),
     )
     .map((text) => text.replaceAll('\0', ''));
@@ -115,7 +116,7 @@ export const spoiltEventArbitrary = fc
   .tuple(
     eventArbitrary,
     fc.nat(),
-    fc.option(fc.jsonValue({ stringUnit: 'binary' }), { nil: undefined }),
+    fc.option(fc.jsonValue({ stringUnit: anyCharacter }), { nil: undefined }),
   )
   .map(([event, choice, value]) => {
     const copy = structuredClone(event) as Record<string, unknown>;
