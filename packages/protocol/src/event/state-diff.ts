@@ -37,20 +37,13 @@ type TakeLeaf = (path: string, from: StateLeaf, to: StateLeaf) => boolean;
 /**
  * Gives the leaves of two JSON states (`checkJson` has limited their depth) in one order: depth
  * first, members by UTF-16 code units, elements as they are aligned (`alignLists`). Paths are
- * dotted (`steps.0.name`), an empty container is the text `{}` or `[]`. Skips what it knows to be
- * equal with `onlyChanges`. Removed elements may have the path of one that did not change.
+ * dotted (`steps.0.name`), an empty container is the text `{}` or `[]`. Skips elements that it
+ * knows to be equal. Removed elements may have the path of one that did not change.
  */
-export function compareStates(
-  before: object | null,
-  after: object | null,
-  take: TakeLeaf,
-  onlyChanges = false,
-): void {
+export function compareStates(before: object | null, after: object | null, take: TakeLeaf): void {
   const pairsOf = memberPairs();
   const compareMembers = (prefix: string, from: unknown, to: unknown): boolean =>
-    pairsOf(from, to).every(
-      (pair) => (onlyChanges && pair.isEqual) || compare(`${prefix}${pair.name}`, pair),
-    );
+    pairsOf(from, to).every((pair) => pair.isEqual || compare(`${prefix}${pair.name}`, pair));
   const compare = (path: string, { from, to }: MemberPair): boolean => {
     const [leaf, other] = [leafOf(from), leafOf(to)];
     const isLeaf = leaf !== undefined || other !== undefined;
@@ -111,7 +104,7 @@ export function diffStates(
     else changes.set(path, { from: cut(from), to: cut(to) });
     return !isFull;
   };
-  compareStates(before, after, take, true);
+  compareStates(before, after, take);
   // fromEntries defines members; assignment would call the `__proto__` setter.
   return { diff: Object.fromEntries(changes), truncated };
 }

@@ -4,7 +4,7 @@ import { lockHeads } from '../log/index.ts';
 import type { Who } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import { type WriterTx, write } from '../postgres/index.ts';
-import { webhookIdPrefix, webhooksTaking } from '../webhooks/index.ts';
+import { webhookIdPrefix, webhooksTakingAlerts } from '../webhooks/index.ts';
 import { changedEvent, mutedEvent } from './alert-event.ts';
 import { closeCursor, openCursor } from './cursor.store.ts';
 import { dayMs, minuteMs } from './evaluate.ts';
@@ -74,7 +74,7 @@ async function refuseUnknownWebhooks(
   const added = webhookIds.filter((id) => !former.includes(id));
   if (added.length === 0) return;
   const uuids = added.map((id) => uuidFromTypeId(webhookIdPrefix, id) ?? nilUuid);
-  const known = await webhooksTaking(tx, tenantId, 'audit.alert.raised', uuids);
+  const known = await webhooksTakingAlerts(tx, tenantId, uuids);
   const errors = added.flatMap((id, n) => {
     if (known.includes(uuids[n] ?? '')) return [];
     const path = pointerOf('notify', 'webhookIds', webhookIds.indexOf(id));

@@ -4,9 +4,9 @@ import pino, { type Logger } from 'pino';
  * The service's log: JSON lines on standard error. Errors are reduced to message and location:
  * those of `pg` contain the client, its connection and the refused row.
  */
-export function openLogger(level: string, fd = 2): Logger {
+export function openLogger(level: string): Logger {
   const options = { level, base: null, serializers: { err: describeError } };
-  const destination = pino.destination({ fd, sync: true });
+  const destination = pino.destination({ fd: 2, sync: true });
   // A closed terminal or a full disk must not end the service.
   destination.on('error', () => {});
   return pino(options, destination);

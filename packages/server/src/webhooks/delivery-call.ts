@@ -6,6 +6,8 @@ import {
   signatureHeaders,
   signedPost,
 } from '../outbound/index.ts';
+import { failed, fine, isSuccess } from './format/answers.ts';
+import type { FormatVerdict } from './format/stream-format.ts';
 import { streamFormats } from './formats.ts';
 import {
   alertBody,
@@ -149,13 +151,10 @@ function verdictOf(format: WebhookRow['format'], status: number, text: string, i
 }
 
 /** Standard Webhooks: any 2xx is a delivery, 410 ends them. */
-function webhookVerdict(status: number): { ok: true } | { ok: false; reason: string } {
-  if (status >= 200 && status < 300) return { ok: true };
+function webhookVerdict(status: number): FormatVerdict {
+  if (isSuccess(status)) return fine;
   const answered = `the receiver answered ${status}`;
-  if (status === 410) return { ok: false, reason: `${answered}: it accepts no more messages` };
+  if (status === 410) return failed(`${answered}: it accepts no more messages`);
   const isRedirect = status >= 300 && status < 400;
-  return {
-    ok: false,
-    reason: isRedirect ? `${answered}, and redirects are not followed` : answered,
-  };
+  return failed(isRedirect ? `${answered}, and redirects are not followed` : answered);
 }

@@ -127,15 +127,15 @@ export async function getWebhook(tx: TenantTx, id: string): Promise<WebhookRow |
     WHERE tenant_id = ${tx.tenantId} AND id = ${id}`;
 }
 
-/** Those of the tenant that have one of these ids and are sent messages of this type. */
-export async function webhooksTaking(
+/** Those of the tenant that have one of these ids and are sent messages about alerts. */
+export async function webhooksTakingAlerts(
   tx: WriterTx,
   tenantId: string,
-  type: MessageType,
   ids: readonly string[],
 ): Promise<string[]> {
   const rows = await rowsOf<{ id: string }>(tx)`SELECT id FROM webhooks
-    WHERE tenant_id = ${tenantId} AND ${type} = ANY (types) AND id = ANY (${uuidArray(ids)})`;
+    WHERE tenant_id = ${tenantId} AND 'audit.alert.raised' = ANY (types)
+      AND id = ANY (${uuidArray(ids)})`;
   return rows.map(({ id }) => id);
 }
 

@@ -27,10 +27,11 @@ export function isAlert({ action, resource }: EventFields): boolean {
   return action === 'raise' && resource.type === 'alert';
 }
 
-/** One line of at most `max` characters, in which no program finds a link. */
-export function plainLine(text: string, max = lineLengthMax): string {
+/** One line of at most 300 characters, in which no program finds a link. */
+export function plainLine(text: string): string {
   const line = withoutLinks(text);
-  return line.length > max ? `${line.slice(0, max - 1).replace(/\p{Cs}$/u, '')}…` : line;
+  if (line.length <= lineLengthMax) return line;
+  return `${line.slice(0, lineLengthMax - 1).replace(/\p{Cs}$/u, '')}…`;
 }
 
 const alertLine = (rule: string) => plainLine(`Alert: ${rule}`);
