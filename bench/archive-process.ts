@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { verifyArchive } from '../packages/cli/src/archive/verify-archive.ts';
 import { noProgress } from '../packages/cli/src/verify/log-source.ts';
@@ -10,7 +11,9 @@ const started = performance.now();
 const facts = what === 'run' ? await run() : await verify();
 const seconds = (performance.now() - started) / 1_000;
 const cpuSeconds = process.cpuUsage().user / 1e6;
-const peakBytes = process.resourceUsage().maxRSS * 1_024;
+// Not resourceUsage(), whose peak begins with that of the process that started this one.
+const [, peak] = /VmHWM:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
+const peakBytes = Number(peak) * 1_024;
 process.stdout.write(`${JSON.stringify({ ...facts, seconds, cpuSeconds, peakBytes })}\n`);
 
 async function run() {

@@ -1,6 +1,7 @@
 import type { PartLimits } from '../cold/index.ts';
 import type { Parts } from '../parts.ts';
 import type { WriterTx } from '../postgres/index.ts';
+import type { DraftThread } from './draft-thread.ts';
 
 export interface ArchiveDeps extends Pick<Parts, 'sha' | 'now' | 'objects' | 'recordOwn'> {
   /** Runs one transaction as the owner. */
@@ -8,6 +9,9 @@ export interface ArchiveDeps extends Pick<Parts, 'sha' | 'now' | 'objects' | 're
   /** An existing folder for temporary files. */
   tmpDir: string;
   limits: PartLimits;
+  /** Makes a part when at least so many entries are left. */
+  thread: DraftThread;
+  threadFrom: number;
   /** Older events leave PostgreSQL; null: none. */
   hotMonths: number | null;
   /** When aborted, the run ends after its current part. */

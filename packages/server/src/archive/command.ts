@@ -11,6 +11,7 @@ import { openObjectStore } from '../objects/index.ts';
 import { runAsOwner, type WriterTx, withMigratedSession } from '../postgres/index.ts';
 import { archiveTenants, type TenantArchive } from './archive.job.ts';
 import type { ArchiveDeps } from './archived-part.ts';
+import { DraftThread, threadFrom } from './draft-thread.ts';
 import { openArchive } from './open-archive.ts';
 import {
   beginRestored,
@@ -204,6 +205,7 @@ export function runArchive(
   return withMigratedSession(ownerUrl, async (owner) => {
     if (!(await takeArchiveLock(owner))) return null;
     const { now = owner.now } = changes;
+    const thread = new DraftThread({ ownerUrl });
     const deps: ArchiveDeps = {
       owner: (work) => owner.transaction(work),
       sha,
@@ -212,9 +214,10 @@ export function runArchive(
       recordOwn: await recordOwnIn(owner, config.catalogue, now),
       tmpDir: await archiveTmpDir(config.dataDir),
       limits: partLimits,
+      ...{ thread, threadFrom },
       hotMonths: config.hotMonths,
     };
-    return archiveTenants({ ...deps, ...changes }, tenantId);
+    return archiveTenants({ ...deps, ...changes }, tenantId).finally(() => thread.close());
   });
 }
 

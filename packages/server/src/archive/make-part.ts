@@ -7,20 +7,12 @@ import {
   parseCheckpoint,
   parseNote,
   rootAtSize,
-  uuidTimeMs,
 } from '@indelible/protocol';
-import {
-  type ArchivedBody,
-  type ArchivedRow,
-  monthAround,
-  monthFolder,
-  parseArchiveName,
-  partNames,
-  rowOf,
-} from '../cold/index.ts';
+import { monthFolder, parseArchiveName, partNames } from '../cold/index.ts';
 import { type PublishedCheckpoint, signingKeys, treeReader } from '../log/index.ts';
 import { archiveEvent } from './archive-event.ts';
 import type { ArchiveDeps, ArchivedPart } from './archived-part.ts';
+import { type Draft, type DraftedPart, draftPart } from './draft-part.ts';
 import { type ArchiveManifest, archiveFormat, formatManifest } from './manifest.ts';
 import { putOnce, sha256Hex } from './objects-once.ts';
 import {
@@ -29,27 +21,7 @@ import {
   hasNewerRemoval,
   insertPart,
   isHeldBack,
-  type LogPage,
-  readLogPage,
 } from './store.ts';
-import { type WrittenPart, writePart } from './write-part.ts';
-
-// All rows of two pages are in memory, up to 600 KiB each; the sizes of the last rows decide how
-// many are read. PostgreSQL takes 2 us an event less for pages of 1,024 than of 256.
-const pageEntries = { first: 32, most: 1_024, characters: 2 ** 20 };
-
-/** A part while it is being read. */
-interface Draft {
-  first: number;
-  last: number;
-  firstReceivedUs: number;
-  events: number;
-  contradicted: number;
-  /** Events with an erased segment. */
-  erased: number;
-  /** The oldest time that the plan showed while the first page was read. */
-  oldestMs: number;
-}
 
 /**
  * Archives the part that begins at `first` and returns it with its bookmark. Null if it must wait:
@@ -62,12 +34,15 @@ export async function makePart(
   first: number,
   checkpoint: PublishedCheckpoint,
 ): Promise<ArchivedPart | null> {
-  const draft: Draft = { ...emptyDraft, first, last: first - 1 };
-  const wasHeldBack = await deps.owner(isHeldBack);
-  const written = await writePart(pagesOf(deps, tenant.id, draft, checkpoint.size));
-  const isWhole = draft.events === draft.last - first + 1;
+  const { owner, limits, now, thread, threadFrom } = deps;
+  const wasHeldBack = await owner(isHeldBack);
+  const end = checkpoint.size;
+  const wanted = { tenantId: tenant.id, first, end, limits, nowMs: now() };
+  const isLarge = end - first >= threadFrom;
+  const made = await (isLarge ? thread.draft(wanted) : draftPart(owner, wanted));
+  const isWhole = made.draft.events === made.draft.last - first + 1;
   if (!isWhole && (wasHeldBack || (await mustWait(deps, tenant.id, checkpoint)))) return null;
-  return store(deps, tenant, { draft, checkpoint, ...written });
+  return store(deps, tenant, { ...made, checkpoint });
 }
 
 /** Whether a missing event may come back, or the checkpoint does not cover its removal. */
@@ -79,89 +54,7 @@ function mustWait(
   return owner(async (tx) => (await isHeldBack(tx)) || hasNewerRemoval(tx, tenantId, size));
 }
 
-const emptyDraft = { firstReceivedUs: 0, events: 0, contradicted: 0, erased: 0, oldestMs: 0 };
-
-/** The rows from the draft's first one until the part is full; updates the draft. */
-async function* pagesOf(
-  deps: ArchiveDeps,
-  tenantId: string,
-  draft: Draft,
-  end: number,
-): AsyncGenerator<ArchivedRow[]> {
-  const { sha, limits } = deps;
-  const { first } = draft;
-  let characters = 0;
-  let month = { fromUs: 0, beforeUs: 0 };
-  const most = Math.min(end, first + limits.entries);
-  for await (const page of readAhead(deps, tenantId, first, most)) {
-    const rows: ArchivedRow[] = [];
-    let isFull = false;
-    for (const [offset, entry] of page.entries.entries()) {
-      const sequence = page.start + offset;
-      const row = rowOf(sha, sequence, entry, (uuid) => page.bodies.get(uuid) ?? null);
-      if (sequence === first) {
-        draft.firstReceivedUs = row.receivedAtUs;
-        draft.oldestMs = uuidTimeMs(page.oldest);
-        month = monthAround(row.receivedAtUs);
-      }
-      const isOther = row.receivedAtUs < month.fromUs || row.receivedAtUs >= month.beforeUs;
-      isFull = isOther || characters >= limits.characters;
-      if (isFull) break;
-      rows.push(row);
-      characters += charactersOf(row.body);
-      count(draft, row);
-    }
-    yield rows;
-    if (isFull) return;
-  }
-}
-
-/** The pages of `[start, end)`. PostgreSQL reads the next one while one is worked on. */
-async function* readAhead(
-  { owner, now }: ArchiveDeps,
-  tenantId: string,
-  start: number,
-  end: number,
-): AsyncGenerator<LogPage> {
-  const read = (from: number, entries: number): Promise<LogPage | null> => {
-    if (from >= end) return Promise.resolve(null);
-    const range = { start: from, end: Math.min(from + entries, end) };
-    const page = owner((tx) => readLogPage(tx, tenantId, range, now()));
-    page.catch(() => {}); // told when the page is wanted
-    return page;
-  };
-  let next = read(start, pageEntries.first);
-  try {
-    for (let page = await next; page !== null; page = await next) {
-      if (page.entries.length === 0) throw new Error(`the log has no entry ${page.start}`);
-      const bodies = [...page.bodies.values()];
-      const characters = bodies.reduce((sum, body) => sum + charactersOf(body), 0);
-      const each = Math.max(1, characters / page.entries.length);
-      const entries = Math.min(pageEntries.most, Math.ceil(pageEntries.characters / each));
-      next = read(page.start + page.entries.length, entries);
-      yield page;
-    }
-  } finally {
-    // The session takes one transaction at a time.
-    await next.catch(() => {});
-  }
-}
-
-function charactersOf(body: ArchivedBody | null): number {
-  if (body === null) return 0;
-  const { diff, before, after } = body.event;
-  return diff.length + (before?.length ?? 0) + (after?.length ?? 0);
-}
-
-function count(draft: Draft, { sequence, body, commitment }: ArchivedRow): void {
-  draft.last = sequence;
-  if (body !== null) draft.events += 1;
-  if (body !== null && commitment !== null) draft.contradicted += 1;
-  if (body?.hashes.some((hash) => hash !== null)) draft.erased += 1;
-}
-
-interface Made extends WrittenPart {
-  draft: Draft;
+interface Made extends DraftedPart {
   checkpoint: PublishedCheckpoint;
 }
 

@@ -1,0 +1,18 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { withOwnerSession } from '../postgres/index.ts';
+import { type DraftedPart, type DraftWanted, draftPart } from './draft-part.ts';
+
+/* The program of the thread that makes the files of large parts; see draft-thread.ts. */
+
+export interface ThreadSettings {
+  ownerUrl: string;
+}
+
+const { ownerUrl } = workerData as ThreadSettings;
+
+parentPort?.on('message', async (wanted: DraftWanted) => {
+  const answer = await withOwnerSession(ownerUrl, ({ transaction }) =>
+    draftPart(transaction, wanted),
+  ).catch((error: Error) => error);
+  parentPort?.postMessage(answer satisfies DraftedPart | Error);
+});

@@ -1,0 +1,50 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, expect, test } from 'vitest';
+import { partLimits } from '../cold/index.ts';
+import { withOwnerSession } from '../postgres/index.ts';
+import { archiveOf, expectWhole } from '../testing/archived.ts';
+import { recordAll } from '../testing/event-pool.ts';
+import { eventOf, testService } from '../testing/service.ts';
+import { draftPart } from './draft-part.ts';
+import { DraftThread } from './draft-thread.ts';
+
+const service = await testService();
+const thread = new DraftThread({ ownerUrl: service.ownerUrl });
+afterAll(async () => {
+  await thread.close();
+  await service.close();
+});
+
+const tenant = await service.tenant();
+await recordAll(
+  service,
+  tenant.key,
+  Array.from({ length: 60 }, (_, n) => eventOf({ diff: { n: { from: n, to: n + 1 } } })),
+);
+const wanted = {
+  ...{ tenantId: tenant.id, first: 10, end: 50 },
+  ...{ limits: partLimits, nowMs: service.clock.now },
+};
+
+test('a thread makes the same files as the caller would, byte by byte', async () => {
+  const here = await withOwnerSession(service.ownerUrl, ({ transaction }) =>
+    draftPart(transaction, wanted),
+  );
+  const there = await thread.draft(wanted);
+  expect(there.draft).toEqual(here.draft);
+  expect(here.draft).toMatchObject({ first: 10, last: 49, events: 40, contradicted: 0 });
+  expect(Buffer.from(there.events)).toEqual(Buffer.from(here.events));
+  expect(Buffer.from(there.identity)).toEqual(Buffer.from(here.identity));
+});
+
+test('a part that a thread cannot make is told, and the next one is made', async () => {
+  const unknown = { ...wanted, tenantId: randomUUID() };
+  await expect(thread.draft(unknown)).rejects.toThrow('the tenant has no log');
+  expect((await thread.draft(wanted)).draft.last).toBe(49);
+});
+
+test('a run archives the same entries in a thread', async () => {
+  const { parts, problem } = await archiveOf(service, tenant.id, { threadFrom: 0 });
+  expect([problem, parts.length]).toEqual([null, 1]);
+  await expectWhole(service, tenant, 1);
+});
