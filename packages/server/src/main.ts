@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Config, type Environment, readConfig } from './config.ts';
 import { openLogger } from './operations/logger.ts';
 import { isReadOnly } from './postgres/db.ts';
@@ -37,7 +38,8 @@ export async function migrateDatabase(env: Environment): Promise<string[]> {
 export async function begin(config: Config, processes: number, cleanup: Cleanup) {
   const [embedded, serving] = await Promise.all([
     config.databaseUrl === null ? startEmbedded(config, processes) : null,
-    import('./serve.ts'),
+    // Loading keeps this thread busy: first PostgreSQL's process must be running.
+    nextTurn().then(() => import('./serve.ts')),
   ]);
   if (embedded) cleanup.push(embedded.stop);
   return { embedded, ...serving };
