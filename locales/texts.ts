@@ -42,11 +42,16 @@ export const placeholder = /\{\{(\w+)(, number)?\}\}/g;
 
 /** The texts of a dictionary. Values are inserted as they are: the caller escapes them for HTML. */
 export function textsIn(locale: string, dictionary: Dictionary): Texts {
-  const plural = new Intl.PluralRules(locale);
-  const number = new Intl.NumberFormat(locale);
+  // Made at their first use, because a service loads all languages when it starts.
+  let plural: Intl.PluralRules | undefined;
+  let number: Intl.NumberFormat | undefined;
+  const formatted = (value: unknown) => {
+    number ??= new Intl.NumberFormat(locale);
+    return number.format(Number(value));
+  };
   const fill = (text: unknown, values: Values) =>
     String(text).replace(placeholder, (_, name: string, isNumber?: string) =>
-      isNumber ? number.format(Number(values[name])) : String(values[name]),
+      isNumber ? formatted(values[name]) : String(values[name]),
     );
   const read = (part: Part): object =>
     Object.fromEntries(
@@ -56,7 +61,10 @@ export function textsIn(locale: string, dictionary: Dictionary): Texts {
         if (form === undefined) {
           return [[key, text.includes('{{') ? (values: Values) => fill(text, values) : text]];
         }
-        const formOf = ({ count }: Values) => part[`${name}_${plural.select(Number(count))}`];
+        const formOf = ({ count }: Values) => {
+          plural ??= new Intl.PluralRules(locale);
+          return part[`${name}_${plural.select(Number(count))}`];
+        };
         const say = (values: Values) => fill(formOf(values) ?? text, values);
         return form === 'other' ? [[name ?? '', say]] : [];
       }),

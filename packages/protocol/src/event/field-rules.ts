@@ -15,12 +15,7 @@ const emailExpression = /^(?=.{3,320}$)[^\s@]+@[^\s@]+$/u;
 const unprintable = /[\p{Cc}\p{Cs}\uFFFD]/u;
 // Zero-width and direction marks, variation selectors, tags, fillers, the blank Braille pattern.
 const unseen = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
-// A whole emoji first, because joiners and selectors are invisible only outside of one.
-// biome-ignore lint/complexity/useRegexLiterals: ES2022, the packages’ target, has no flag v
-const concealing = new RegExp(
-  String.raw`\p{RGI_Emoji}|([\p{Cc}\p{Cs}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800])`,
-  'gv',
-);
+let concealing: RegExp | undefined;
 // Excludes Hangul fillers, which Unicode calls letters, and the blank Braille pattern, a sign.
 const visible = /(?![\p{Default_Ignorable_Code_Point}\u2800])[\p{L}\p{N}\p{P}\p{S}]/u;
 
@@ -98,16 +93,27 @@ export function hidesCharacters(text: string): boolean {
  * joiners within an emoji stay.
  */
 export function revealed(text: string): string {
-  return text.replace(concealing, (found, hidden?: string) =>
+  return text.replace(concealed(), (found, hidden?: string) =>
     hidden === undefined || /[\n\r\t]/.test(hidden) ? found : codePointOf(hidden),
   );
 }
 
 /** `revealed` on one line, for terminals, mail and headers; `written` replaces code points. */
 export function revealedLine(text: string, written = codePointOf): string {
-  return text.replace(concealing, (found, hidden?: string) =>
+  return text.replace(concealed(), (found, hidden?: string) =>
     hidden === undefined ? found : written(hidden),
   );
+}
+
+/** Made at its first use: the list of emoji takes 10 ms. */
+function concealed(): RegExp {
+  // A whole emoji first, because joiners and selectors are invisible only outside of one.
+  // biome-ignore lint/complexity/useRegexLiterals: ES2022, the packages’ target, has no flag v
+  concealing ??= new RegExp(
+    String.raw`\p{RGI_Emoji}|([\p{Cc}\p{Cs}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800])`,
+    'gv',
+  );
+  return concealing;
 }
 
 function codePointOf(character: string): string {

@@ -27,7 +27,7 @@ export const ipLengthMax = 64;
 export const userAgentLengthMax = 1_024;
 export const reasonLengthMax = 1_000;
 /** As errors and descriptions say it. */
-export const reasonLength = `1 to ${reasonLengthMax.toLocaleString('en')} characters`;
+export const reasonLength = `1 to ${withCommas(reasonLengthMax)} characters`;
 /** The host's own id of an actor or resource. */
 export const externalIdLengthMax = 200;
 /** The name of a person or thing beside its id. */
@@ -46,3 +46,8 @@ export const metadataTextLengthMax = 500;
 export const futureMsMax = 5 * 60_000;
 
 export const inKib = (bytes: number): string => `${bytes / 1024} KiB`;
+
+/** `1,000`. Without `toLocaleString`, which loads ICU: 9 ms of each start, and 7 MiB. */
+export function withCommas(count: number): string {
+  return String(count).replace(/\B(?=(\d{3})+$)/g, ',');
+}

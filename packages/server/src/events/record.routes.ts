@@ -15,6 +15,7 @@ import {
   type Sha256,
   takeEvent,
   type WarningCode,
+  withCommas,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, answer, unavailable } from '../http/index.ts';
@@ -84,7 +85,7 @@ export function recordRoutes(app: FastifyInstance, deps: RecordDeps): void {
       schema: {
         tags: ['Events'],
         operationId: 'recordEvents',
-        summary: `Record up to ${batchEventsMax.toLocaleString('en')} events`,
+        summary: `Record up to ${withCommas(batchEventsMax)} events`,
         description:
           'One bad event never blocks the others; the results always agree with what is stored.',
         body: BatchInput,
