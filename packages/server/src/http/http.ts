@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
-import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import {
   type ErrorCode,
@@ -18,6 +17,7 @@ import type {
   FastifySchemaCompiler,
 } from 'fastify';
 import type { FastifyValidationResult } from 'fastify/types/schema.js';
+import { http } from '../outbound/index.ts';
 import { codeOf, tookTooLong, unavailability } from '../postgres/index.ts';
 import { fieldProblem, formats } from './json-schema.ts';
 import { AppError, problemOf, tooSlow, unavailable } from './problem.ts';
@@ -229,7 +229,7 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void
   );
   const body = JSON.stringify(problem);
   const head = [
-    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`,
+    `HTTP/1.1 ${problem.status} ${http.STATUS_CODES[problem.status]}`,
     `x-request-id: ${problem.requestId}`,
     'content-type: application/problem+json; charset=utf-8',
     `content-length: ${Buffer.byteLength(body)}`,

@@ -1,8 +1,8 @@
-import { STATUS_CODES } from 'node:http';
 import { errorCodes } from '@indelible/protocol';
 import { Type } from 'typebox';
 import { FieldError } from '../events/index.ts';
 import { answer, named } from '../http/index.ts';
+import { http } from '../outbound/index.ts';
 
 /* How calls refuse, for the OpenAPI document. */
 
@@ -20,7 +20,7 @@ const problem = (description: string) => answer(description, ['application/probl
 const retryAfter = { schema: Type.Integer(), description: 'Seconds to wait before the next try.' };
 const statuses = [400, 401, 403, 404, 409, 410, 413, 415, 416, 422, 429, 503];
 const isTemporary = (status: number) => status === 429 || status === 503;
-const nameOf = (status: number) => STATUS_CODES[status]?.replaceAll(/\W/g, '') ?? '';
+const nameOf = (status: number) => http.STATUS_CODES[status]?.replaceAll(/\W/g, '') ?? '';
 
 /** The components that `refusalsOf` refers to: a status with its codes, and any other. */
 export const problems = {
