@@ -82,7 +82,7 @@ async function serve({ role, processes, demo, json }: ServeOptions, io: Io): Pro
     ? banner(facts)
     : `Indelible works in the background; health at ${url}/healthz\n`;
   io.stdout.write(json ? jsonLine(facts) : text);
-  freeStartMemory();
+  freeStartMemorySoon();
   await stopped;
   io.stderr.write('stopping: accepted events are still recorded\n');
   await service.stop();
@@ -94,16 +94,21 @@ async function serveBeside({ role }: ServeOptions, io: Io): Promise<void> {
   const { startOneOfSeveral } = await loadServer(io.env);
   const stopped = stopSignal(io);
   const service = await startOneOfSeveral(io.env, role);
-  freeStartMemory();
+  freeStartMemorySoon();
   await stopped;
   await service.stop();
   process.exit(0);
 }
 
-/** Else V8 keeps the garbage of the start until recording needs the room. */
-function freeStartMemory(): void {
-  setFlagsFromString('--expose-gc');
-  runInNewContext('gc')();
+/**
+ * Else V8 keeps the garbage of the start until recording needs the room. Not at once: the first
+ * calls would wait, for 50 to 100 ms.
+ */
+function freeStartMemorySoon(): void {
+  setTimeout(() => {
+    setFlagsFromString('--expose-gc');
+    runInNewContext('gc')();
+  }, 3_000).unref();
 }
 
 /** A service that cannot show what it was started for stops again. */
