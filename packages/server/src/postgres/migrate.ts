@@ -35,6 +35,8 @@ export async function migrate(
   try {
     await client.query('SELECT pg_advisory_lock($1)', [migratorsLock]);
     await requireVersion(client);
+    // A crash may take the last steps back, with their rows in `migrations`: then they run again.
+    await client.query('SET synchronous_commit = off');
     const servingLogin = new pg.Client({ connectionString: servingUrl }).user;
     await makeRoles(client, servingLogin).catch((error: unknown) => {
       throw new Error(`roles and schema cannot be made: ${connectionProblem(error)}`);
@@ -44,6 +46,8 @@ export async function migrate(
     // Citus: reading and changing tables in one transaction.
     await client.query("SET citus.multi_shard_modify_mode = 'sequential'");
     const applied = await applyPending(client);
+    await client.query('RESET synchronous_commit');
+    // This always writes, so its commit makes every step before it durable.
     await client.query('GRANT SELECT ON migrations TO indelible_reader');
     await inTransaction(client, () => afterwards(client));
     await client.query('SELECT make_partitions_ahead(now(), $1)', [daysAhead]);
@@ -123,7 +127,8 @@ async function applyPending(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>('SELECT name FROM migrations');
   const done = new Set(rows.map((row) => row.name));
   const pending = (await migrationNames()).filter((name) => !done.has(name));
-  for (const name of pending) await applyOne(client, name);
+  const texts = await Promise.all(pending.map((name) => readFile(new URL(name, folder), 'utf8')));
+  for (const [i, name] of pending.entries()) await applyOne(client, name, texts[i] ?? '');
   return pending;
 }
 
@@ -139,12 +144,10 @@ export async function pendingMigrations(database: Pick<pg.Pool, 'query'>): Promi
   return (await migrationNames()).filter((name) => !done.has(name));
 }
 
-async function applyOne(client: pg.Client, name: string): Promise<void> {
-  const sql = await readFile(new URL(name, folder), 'utf8');
-  await inTransaction(client, async () => {
-    await client.query(sql);
-    await client.query('INSERT INTO migrations (name) VALUES ($1)', [name]);
-  }).catch((error: unknown) => {
+async function applyOne(client: pg.Client, name: string, sql: string): Promise<void> {
+  const done = `INSERT INTO migrations (name) VALUES (${client.escapeLiteral(name)})`;
+  // One message, which PostgreSQL runs as one transaction.
+  await client.query(`${sql};\n${done}`).catch((error: unknown) => {
     throw new Error(`migration ${name} failed: ${connectionProblem(error)}`);
   });
 }
