@@ -1,5 +1,4 @@
 import { type ArchivedRow, eventColumns, identityColumns } from '../cold/index.ts';
-import { ParquetFile } from './parquet/parquet-file.ts';
 
 /** The two Parquet files of a part. */
 export interface WrittenPart {
@@ -14,11 +13,13 @@ export interface WrittenPart {
 export async function writePart(
   pages: AsyncIterable<readonly ArchivedRow[]>,
 ): Promise<WrittenPart> {
+  // Only here: a start of the service does not load the library.
+  const { ParquetFile } = await import('./parquet-file.ts');
   const events = new ParquetFile(eventColumns);
   const identity = new ParquetFile(identityColumns);
   for await (const page of pages) {
-    await events.append(page);
-    await identity.append(page);
+    events.append(page);
+    identity.append(page);
   }
-  return { events: await events.end(), identity: await identity.end() };
+  return { events: events.end(), identity: identity.end() };
 }

@@ -21,8 +21,6 @@ export interface Column {
   type: 'BIGINT' | 'VARCHAR' | 'BOOLEAN' | 'TIMESTAMP' | 'BLOB';
   /** Times as microseconds since 1970. */
   of: (row: ArchivedRow) => Value;
-  /** Readers look for a range of these ASCII texts; of numbers and times anyway. */
-  isRanged?: true;
 }
 
 const committed = storedFields.filter(({ segment, kind }) => segment && kind !== 'eventId');
@@ -60,7 +58,7 @@ const sequence: Column = { name: 'sequence', type: 'BIGINT', of: (row) => row.se
 /** Everything that does not name people. */
 export const eventColumns: readonly Column[] = [
   sequence,
-  { name: 'id', type: 'VARCHAR', of: (row) => eventIdFromUuid(row.uuid), isRanged: true },
+  { name: 'id', type: 'VARCHAR', of: (row) => eventIdFromUuid(row.uuid) },
   { name: 'timestamp', type: 'TIMESTAMP', of: (row) => uuidTimeMs(row.uuid) * 1_000 },
   { name: 'received_at', type: 'TIMESTAMP', of: (row) => row.receivedAtUs },
   ...plain.filter((field) => !isBehindCategory(field)).map(columnOf),
