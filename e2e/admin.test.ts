@@ -367,7 +367,7 @@ test('everything is reached by keyboard: rows, events, help, and commands found 
 
   await command(page, 'language portugues');
   await see(page.getByRole('heading', { name: 'Eventos' })).toBeVisible();
-  await command(page, 'acao exclu');
+  await command(page, 'acao exclu', 'Exclusão');
   await see(page).toHaveURL(/action=delete/);
   await command(page, 'integridade');
   await see(page).toHaveURL(/\/integrity$/);

@@ -40,13 +40,16 @@ export async function choose(page: Page, filter: string, value: string): Promise
   await see(filters(page).getByRole('button', { name: `${filter} ${value}` })).toBeVisible();
 }
 
-/** Enters it into the palette and, as a fast typist does, at once takes the first thing found. */
-export async function command(page: Page, text: string): Promise<void> {
+/**
+ * Enters it into the palette and, as a fast typist does, at once takes the first thing found.
+ * Values of filters come from the service: for one of them, waits until it is found.
+ */
+export async function command(page: Page, text: string, value = ''): Promise<void> {
   await page.keyboard.press('/');
   const words = page.getByRole('dialog').getByRole('searchbox');
   await see(words).toBeFocused();
   await words.fill(text);
-  await see(page.getByRole('dialog').getByRole('option').first()).toBeVisible();
+  await see(page.getByRole('dialog').getByRole('option').first()).toContainText(value);
   await page.keyboard.press('Enter');
   await see(page.getByRole('dialog')).toHaveCount(0);
 }
