@@ -35,8 +35,6 @@ export async function migrate(
   try {
     await client.query('SELECT pg_advisory_lock($1)', [migratorsLock]);
     await requireVersion(client);
-    // A crash may take the last steps back, with their rows in `migrations`: then they run again.
-    await client.query('SET synchronous_commit = off');
     const servingLogin = new pg.Client({ connectionString: servingUrl }).user;
     await makeRoles(client, servingLogin).catch((error: unknown) => {
       throw new Error(`roles and schema cannot be made: ${connectionProblem(error)}`);
@@ -46,8 +44,6 @@ export async function migrate(
     // Citus: reading and changing tables in one transaction.
     await client.query("SET citus.multi_shard_modify_mode = 'sequential'");
     const applied = await applyPending(client);
-    await client.query('RESET synchronous_commit');
-    // This always writes, so its commit makes every step before it durable.
     await client.query('GRANT SELECT ON migrations TO indelible_reader');
     await inTransaction(client, () => afterwards(client));
     await client.query('SELECT make_partitions_ahead(now(), $1)', [daysAhead]);

@@ -81,11 +81,11 @@ export const execute =
   async (...statement: Written): Promise<number> =>
     (await session.query(sql(...statement))).rowCount ?? 0;
 
-/** Whether a statement changes or finds its row. */
+/** Whether a statement changes or finds a row. */
 export const hasRow =
   (session: Session) =>
   async (...statement: Written): Promise<boolean> =>
-    (await session.query(sql(...statement))).rowCount === 1;
+    ((await session.query(sql(...statement))).rowCount ?? 0) > 0;
 
 /** A time as a parameter. */
 export const dateOrNull = (ms: number | null) => (ms === null ? null : new Date(ms));

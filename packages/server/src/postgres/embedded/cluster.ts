@@ -104,9 +104,7 @@ async function runInitdb(
     `--username=${administrator}`,
     `--pwfile=${passwordFile}`,
   ];
-  // One call instead of one a file, of which there are a thousand; Linux alone has it.
-  const sync = process.platform === 'linux' ? ['--sync-method=syncfs'] : [];
-  const args = [`--pgdata=${data}`, '--data-checksums', ...sync, ...locale, ...access];
+  const args = [`--pgdata=${data}`, '--data-checksums', ...locale, ...access];
   try {
     await promisify(execFile)(join(binaries.bin, 'initdb'), args, runAs(account));
   } catch (error) {
