@@ -6,8 +6,12 @@ export function useChange<Input, Answer>(
   change: (input: Input) => Promise<Answer>,
 ) {
   const queries = useQueryClient();
+  const readAgain = () =>
+    Promise.all(keys.map((key) => queries.invalidateQueries({ queryKey: [key] })));
   return useMutation({
     mutationFn: change,
-    onSettled: () => Promise.all(keys.map((key) => queries.invalidateQueries({ queryKey: [key] }))),
+    onSuccess: readAgain,
+    // Not waited for: the reader sees at once why a change was refused.
+    onError: () => void readAgain(),
   });
 }
