@@ -48,3 +48,9 @@ test('a run archives the same entries in a thread', async () => {
   expect([problem, parts.length]).toEqual([null, 1]);
   await expectWhole(service, tenant, 1);
 });
+
+test('a draft whose thread is ended is told, and the next one is made', async () => {
+  const made = thread.draft(wanted);
+  await Promise.all([expect(made).rejects.toThrow('the thread has ended'), thread.close()]);
+  expect((await thread.draft(wanted)).draft.last).toBe(49);
+});

@@ -27,16 +27,27 @@ export class DraftThread {
 
   /** One at a time. */
   async draft(wanted: DraftWanted): Promise<DraftedPart> {
-    this.#worker ??= this.#start();
-    this.#worker.postMessage(wanted);
-    // Throws if the thread ends by an error.
-    const [answer]: (DraftedPart | Error)[] = await once(this.#worker, 'message');
-    if (answer === undefined || answer instanceof Error) throw answer;
-    return answer;
+    const worker = (this.#worker ??= this.#start());
+    const over = new AbortController();
+    worker.postMessage(wanted);
+    try {
+      // Each of them throws if the thread ends by an error.
+      const [answer]: (DraftedPart | Error)[] = await Promise.race([
+        once(worker, 'message', over),
+        once(worker, 'messageerror', over),
+        once(worker, 'exit', over).then(() => [new Error('the thread has ended')]),
+      ]);
+      if (answer === undefined || answer instanceof Error) throw answer;
+      return answer;
+    } finally {
+      over.abort();
+    }
   }
 
   async close(): Promise<void> {
-    await this.#worker?.terminate();
+    const worker = this.#worker;
+    this.#worker = null;
+    await worker?.terminate();
   }
 
   #start(): Worker {
@@ -44,9 +55,11 @@ export class DraftThread {
     const program = new URL(`./draft-part.thread${extname(import.meta.filename)}`, import.meta.url);
     const worker = new Worker(program, { workerData: this.#settings, resourceLimits });
     // The next part gets another thread.
-    worker.once('error', () => {
-      this.#worker = null;
-    });
+    const forget = () => {
+      if (this.#worker === worker) this.#worker = null;
+    };
+    worker.once('error', forget);
+    worker.once('exit', forget);
     return worker;
   }
 }
