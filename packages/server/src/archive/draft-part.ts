@@ -12,8 +12,8 @@ import { type LogPage, readLogPage } from './store.ts';
 import { type WrittenPart, writePart } from './write-part.ts';
 
 // All rows of two pages are in memory, up to 600 KiB each; the sizes of the last rows decide how
-// many are read. PostgreSQL takes 2 us an event less for pages of 1,024 than of 256.
-const pageEntries = { first: 32, most: 1_024, characters: 2 ** 20 };
+// many are read, so the caller bounds the rows.
+const pageEntries = { first: 32, most: 256, characters: 2 ** 20 };
 
 /** A part while it is being read. */
 export interface Draft {
@@ -45,10 +45,14 @@ export interface DraftedPart extends WrittenPart {
 /** Runs one transaction as the owner. */
 type Owner = OwnerSession['transaction'];
 
-/** Reads the entries and events of a part, and makes its files. */
-export async function draftPart(owner: Owner, wanted: DraftWanted): Promise<DraftedPart> {
+/** Reads the entries and events of a part, at most so many at once, and makes its files. */
+export async function draftPart(
+  owner: Owner,
+  wanted: DraftWanted,
+  pageMost = pageEntries.most,
+): Promise<DraftedPart> {
   const draft: Draft = { ...emptyDraft, first: wanted.first, last: wanted.first - 1 };
-  const written = await writePart(pagesOf(owner, wanted, draft));
+  const written = await writePart(pagesOf(readAhead(owner, wanted, pageMost), wanted, draft));
   return { draft, ...written };
 }
 
@@ -56,14 +60,13 @@ const emptyDraft = { firstReceivedUs: 0, events: 0, contradicted: 0, erased: 0, 
 
 /** The rows from the draft's first one until the part is full; updates the draft. */
 async function* pagesOf(
-  owner: Owner,
-  wanted: DraftWanted,
+  pages: AsyncIterable<LogPage>,
+  { first, limits }: DraftWanted,
   draft: Draft,
 ): AsyncGenerator<ArchivedRow[]> {
-  const { first, limits } = wanted;
   let characters = 0;
   let month = { fromUs: 0, beforeUs: 0 };
-  for await (const page of readAhead(owner, wanted)) {
+  for await (const page of pages) {
     const rows: ArchivedRow[] = [];
     let isFull = false;
     for (const [offset, entry] of page.entries.entries()) {
@@ -90,6 +93,7 @@ async function* pagesOf(
 async function* readAhead(
   owner: Owner,
   { tenantId, first, limits, nowMs, ...wanted }: DraftWanted,
+  pageMost: number,
 ): AsyncGenerator<LogPage> {
   const end = Math.min(wanted.end, first + limits.entries);
   const read = (from: number, entries: number): Promise<LogPage | null> => {
@@ -106,7 +110,7 @@ async function* readAhead(
       const bodies = [...page.bodies.values()];
       const characters = bodies.reduce((sum, body) => sum + charactersOf(body), 0);
       const each = Math.max(1, characters / page.entries.length);
-      const entries = Math.min(pageEntries.most, Math.ceil(pageEntries.characters / each));
+      const entries = Math.min(pageMost, Math.ceil(pageEntries.characters / each));
       next = read(page.start + page.entries.length, entries);
       yield page;
     }

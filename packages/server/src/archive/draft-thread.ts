@@ -27,7 +27,8 @@ export class DraftThread {
 
   /** One at a time. */
   async draft(wanted: DraftWanted): Promise<DraftedPart> {
-    const worker = (this.#worker ??= this.#start());
+    const worker = this.#worker ?? this.#start();
+    this.#worker = worker;
     const over = new AbortController();
     worker.postMessage(wanted);
     try {
