@@ -10,9 +10,10 @@ import {
 } from '@indelible/protocol';
 import { monthFolder, parseArchiveName, partNames } from '../cold/index.ts';
 import { type PublishedCheckpoint, signingKeys, treeReader } from '../log/index.ts';
+import type { ObjectStore } from '../objects/index.ts';
 import { archiveEvent } from './archive-event.ts';
 import type { ArchiveDeps, ArchivedPart } from './archived-part.ts';
-import { type Draft, type DraftedPart, draftPart } from './draft-part.ts';
+import { type DraftedPart, draftPart } from './draft-part.ts';
 import { type ArchiveManifest, archiveFormat, formatManifest } from './manifest.ts';
 import { putOnce, sha256Hex } from './objects-once.ts';
 import {
@@ -65,12 +66,12 @@ async function store(deps: ArchiveDeps, tenant: ArchivedTenant, made: Made): Pro
   const { first, last } = draft;
   const folder = monthFolder(tenant.id, draft.firstReceivedUs);
   const names = partNames(folder, draft);
+  await removeLeftovers(objects, folder, first);
   await putOnce(objects, names.events, events);
   await putOnce(objects, names.identity, identity);
   const manifest = await manifestOf(deps, tenant, made, names.stem);
   const bytes = formatManifest(manifest);
   await putOnce(objects, names.manifest, bytes);
-  await removeLeftovers(deps, folder, draft);
   const part = {
     ...{ first, last, stem: names.stem, events: draft.events },
     bytes: events.length + identity.length,
@@ -85,13 +86,16 @@ async function store(deps: ArchiveDeps, tenant: ArchivedTenant, made: Made): Pro
   return part;
 }
 
-/** Files of an interrupted run with this first sequence, which no manifest names. */
-async function removeLeftovers({ objects }: ArchiveDeps, folder: string, { first, last }: Draft) {
-  for (const object of await objects.list(folder)) {
-    const name = parseArchiveName(object);
-    if (name?.first === first && name.last !== last && !name.isManifest)
-      await objects.remove(object);
-  }
+/**
+ * Removes what an interrupted run left of the part that begins here. It may have other bytes: of a
+ * log that has grown since, or of another release.
+ */
+async function removeLeftovers(objects: ObjectStore, folder: string, first: number) {
+  const names = await objects.list(folder);
+  const left = names.filter((name) => parseArchiveName(name)?.first === first);
+  // A manifest was looked for before: if there is one now, another service wrote this part.
+  if (left.some((name) => parseArchiveName(name)?.isManifest)) return;
+  for (const name of left) await objects.remove(name);
 }
 
 async function manifestOf(

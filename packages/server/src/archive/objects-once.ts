@@ -21,8 +21,7 @@ export async function putOnce(
   const stored = await objects.get(name);
   if (stored !== null && sha256Hex(stored) === sha256Hex(bytes)) return;
   throw new ArchiveConflict(
-    `${name} already exists in the object store with other content. If an earlier run ` +
-      'was interrupted before an erasure, remove the object. Otherwise another service ' +
-      'writes to this archive',
+    `${name} already exists in the object store with other content: another ` +
+      'service writes to this archive',
   );
 }
