@@ -8,7 +8,7 @@ import {
   parseNote,
   rootAtSize,
 } from '@indelible/protocol';
-import { monthFolder, parseArchiveName, partNames } from '../cold/index.ts';
+import { monthFolder, parseArchiveName, partNames, requireDuckDb } from '../cold/index.ts';
 import { type PublishedCheckpoint, signingKeys, treeReader } from '../log/index.ts';
 import type { ObjectStore } from '../objects/index.ts';
 import { archiveEvent } from './archive-event.ts';
@@ -27,7 +27,7 @@ import {
 /**
  * Archives the part that begins at `first` and returns it with its bookmark. Null if it must wait:
  * the record of a removal is after the checkpoint, or events may come back from a partition that
- * retention is removing.
+ * retention is removing. Throws a sentence if the package that reads the archive is not installed.
  */
 export async function makePart(
   deps: ArchiveDeps,
@@ -35,6 +35,7 @@ export async function makePart(
   first: number,
   checkpoint: PublishedCheckpoint,
 ): Promise<ArchivedPart | null> {
+  requireDuckDb();
   const { owner, limits, now, thread, threadFrom } = deps;
   const wasHeldBack = await owner(isHeldBack);
   const end = checkpoint.size;

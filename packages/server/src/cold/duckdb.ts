@@ -49,6 +49,15 @@ export function loadDuckDb(): Promise<Library> {
   });
 }
 
+/** Throws that sentence too, and loads nothing: what is written must be readable to an erasure. */
+export function requireDuckDb(): void {
+  try {
+    import.meta.resolve('@duckdb/node-api');
+  } catch (error) {
+    throw new Error(missing, { cause: error });
+  }
+}
+
 /** A string literal in SQL: COPY takes no parameters for file names. */
 export function quoted(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;

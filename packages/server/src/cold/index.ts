@@ -6,7 +6,7 @@ export {
   rowOf,
 } from './archived-row.ts';
 export { type Column, eventColumns, identityColumns, type Value } from './columns.ts';
-export { quoted } from './duckdb.ts';
+export { quoted, requireDuckDb } from './duckdb.ts';
 export { type ColdSettings, coldSettings, openColdSource } from './duckdb-reader.ts';
 export { KeyFilter } from './key-filter.ts';
 export {
