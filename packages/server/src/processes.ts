@@ -109,9 +109,12 @@ function ready(worker: Worker): Promise<string> {
   return promise;
 }
 
-async function stopped(worker: Worker): Promise<void> {
+/** Ends the process; resolves when it has ended. */
+export async function stopped(worker: Worker): Promise<void> {
   if (worker.isDead()) return;
-  const end = emitted(worker, 'exit');
+  // An 'error', such as a message that does not reach it any more, is not its end: `once` of
+  // node:events would reject, and PostgreSQL stay behind.
+  const end = new Promise((resolve) => worker.once('exit', resolve));
   worker.process.kill('SIGTERM');
   await end;
 }

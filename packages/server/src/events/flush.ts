@@ -95,7 +95,7 @@ export class GroupCommit {
    * Resolves after the commit, with the outcomes in the given order. Checks in the same transaction
    * that `keyId` is not revoked. Waits while the queue is full (64 MiB), then throws `unavailable`.
    * An event that the database could not take is `rejected` as `unavailable`: if the connection
-   * broke during the commit it may be stored, so send it again with the same id.
+   * broke after the insert was sent it may be stored, so send it again with the same id.
    */
   record(events: readonly PreparedEvent[], keyId: string | null): Promise<Outcome[]> {
     const nowMs = this.#deps.now();
