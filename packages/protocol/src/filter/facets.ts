@@ -83,7 +83,7 @@ const person = {
   external: 'actor',
 } as const;
 
-/** In canonical order, on which stored filters and cursors depend: append new facets. */
+/** Stored filters and cursors depend on this order: add a new facet at the end, after `q`. */
 export const facets = {
   user: {
     about: 'actor id, own id of the host, or e-mail address in any case',

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type EventFilter, facetNames, facetOf, type ShownEvent } from '@indelible/protocol';
+import { type EventFilter, type FacetName, facetOf, type ShownEvent } from '@indelible/protocol';
 
 /*
  * Which values the events of an archive part have: a Bloom filter, so that a search opens few
@@ -43,8 +43,14 @@ export class KeyFilter {
   }
 }
 
-/** All but words, which have an index of their own. */
-const indexedFacets = facetNames.filter((name) => name !== 'q');
+/**
+ * Not words, which have an index of their own. A facet that is added later stays out: the filters
+ * of older parts lack its values, so a search for one would skip these parts.
+ */
+const indexedFacets: readonly FacetName[] = [
+  ...(['user', 'action', 'resource', 'resourceId', 'crossTenant', 'category', 'ip'] as const),
+  ...(['hasReason', 'outcome', 'actorType', 'onBehalfOf', 'correlationId'] as const),
+];
 
 /** Of each list a part must hold one key, else none of its events matches. */
 export function wantedKeys(filter: EventFilter): Key[][] {
