@@ -7,11 +7,8 @@ import type {
   FieldProblem,
   Identity,
   Locale,
-  OnBehalfOf,
-  Outcome,
   Plan,
   Scope,
-  Target,
   WarningCode,
 } from '@indelible/protocol';
 import type { AnyAction, AnyResourceType } from './event/words.ts';
@@ -25,7 +22,8 @@ export type State = Record<string, unknown>;
 /**
  * An event to record. Times are ISO 8601; ids of tenants are UUIDs. A catalogue limits its words.
  */
-export interface EventInput<A extends string = AnyAction, R extends string = AnyResourceType> {
+export interface EventInput<A extends string = AnyAction, R extends string = AnyResourceType>
+  extends Omit<EventContext, 'actor' | 'resource'> {
   /** `evt_audit_…`. If absent, the client makes one, so that retries are safe. */
   id?: string;
   timestamp?: string;
@@ -41,21 +39,6 @@ export interface EventInput<A extends string = AnyAction, R extends string = Any
   };
   action: A;
   resource: Identity & { type: R; name?: string | null };
-  outcome?: Outcome;
-  /** For whom the actor acts, nearest first; at most 4. */
-  onBehalfOf?: readonly OnBehalfOf[];
-  /** How it was done, such as over `mcp` with this tool. */
-  via?: EventContext['via'];
-  /** What the events of one request, job or message have in common. */
-  correlationId?: string;
-  /** W3C trace id: 32 hexadecimal digits. */
-  traceId?: string;
-  /** Set by recorder and outbox if they number events; see their option `source`. */
-  source?: { id: string; sequence: number };
-  /** Further resources; at most 10. */
-  targets?: readonly Target[];
-  /** Anything else, as a flat object of at most 50 members. */
-  metadata?: EventContext['metadata'];
   diff?: Diff;
   crossTenant?: boolean;
   reason?: string | null;

@@ -25,12 +25,19 @@ export interface EventContext {
   actor?: { type?: ActorType; name?: string; externalId?: string };
   outcome?: Outcome;
   resource?: { externalId?: string };
+  /** What the events of one request, job or message have in common. */
   correlationId?: string;
+  /** W3C trace id: 32 hexadecimal digits. */
   traceId?: string;
-  onBehalfOf?: OnBehalfOf[];
+  /** For whom the actor acts, nearest first; at most 4. */
+  onBehalfOf?: readonly OnBehalfOf[];
+  /** How it was done, such as over `mcp` with this tool. */
   via?: { channel: string; clientId?: string; tool?: string; sessionId?: string };
-  targets?: Target[];
+  /** Further resources; at most 10. */
+  targets?: readonly Target[];
+  /** Anything else, as a flat object of at most 50 members. */
   metadata?: Record<string, string | number | boolean | null>;
+  /** Set by recorder and outbox if they number events; see their option `source`. */
   source?: { id: string; sequence: number };
 }
 
