@@ -71,7 +71,7 @@ export function csvRow(event: CsvEvent, columns: readonly CsvColumn[] = csvColum
   return `${columns.map((column) => cells[column](event)).join(',')}\r\n`;
 }
 
-/** The format before semicolons were escaped; existing files use it. */
+/** The former format, without escaped semicolons: older files have it. */
 export function formerCsvRow(event: CsvEvent, columns: readonly CsvColumn[] = csvColumns): string {
   return `${columns.map((column) => (formerCells[column] ?? cells[column])(event)).join(',')}\r\n`;
 }
