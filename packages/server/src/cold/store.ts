@@ -1,5 +1,5 @@
 import type { EventFilter } from '@indelible/protocol';
-import type { TenantTx, WriterTx } from '../postgres/index.ts';
+import { execute, type TenantTx, type WriterTx } from '../postgres/index.ts';
 import { wantedKeys } from './key-filter.ts';
 import { tenantFolder } from './layout.ts';
 
@@ -78,12 +78,11 @@ export interface VerifiedPart {
 }
 
 /** Stores a part, or replaces it after an erasure. */
-export async function putColdPart(tx: WriterTx, part: VerifiedPart): Promise<void> {
+export function putColdPart(tx: WriterTx, part: VerifiedPart) {
   const { tenantId, first, last, lowest, highest, folder, files, keys } = part;
-  await tx.query(
-    `INSERT INTO cold_parts VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-     ON CONFLICT (tenant_id, first_sequence) DO UPDATE
-     SET lowest = excluded.lowest, highest = excluded.highest, files = excluded.files, keys = excluded.keys`,
-    [tenantId, first, last, lowest, highest, folder, JSON.stringify(files), keys],
-  );
+  return execute(tx)`
+    INSERT INTO cold_parts VALUES (${tenantId}, ${first}, ${last}, ${lowest}, ${highest}, ${folder},
+      ${JSON.stringify(files)}, ${keys})
+    ON CONFLICT (tenant_id, first_sequence) DO UPDATE
+    SET lowest = excluded.lowest, highest = excluded.highest, files = excluded.files, keys = excluded.keys`;
 }

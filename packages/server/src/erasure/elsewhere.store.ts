@@ -10,9 +10,10 @@ import {
 import {
   countOf,
   execute,
-  firstRow,
+  hasRow,
   raw,
   rowsOf,
+  sql,
   textArray,
   uuidArray,
   type WriterTx,
@@ -29,88 +30,98 @@ export interface Person {
 }
 
 /** Numbers of rows by kind. */
-export type Elsewhere = Record<keyof typeof personalTables, number>;
+export type Elsewhere = Record<keyof ReturnType<typeof personalTables>, number>;
 
-// Every statement gets the same three parameters, and must use all of them.
-const inTenant = 'tenant_id = $1 AND $2::uuid[] IS NOT NULL AND $3::text[] IS NOT NULL';
-const byId = (column: string) => `${column} = ANY ($2::uuid[])`;
-const isAddress = (column: string) => `lower(${column}) = ANY ($3::text[])`;
 // A whole address: a longer one that contains it belongs to another person.
-const containsAddress = (column: string) => String.raw`EXISTS (
-  SELECT FROM unnest($3::text[]) AS a (address)
-  WHERE lower(${column}::text) ~ ('(?<![[:alnum:]]|[[:alnum:]][._%+-])'
-    || regexp_replace(a.address, '([^[:alnum:]])', '\\\1', 'g') || '(?![[:alnum:]]|[.-][[:alnum:]])'))`;
+const wholeAddress = raw(String.raw`('(?<![[:alnum:]]|[[:alnum:]][._%+-])'
+  || regexp_replace(a.address, '([^[:alnum:]])', '\\\1', 'g') || '(?![[:alnum:]]|[.-][[:alnum:]])')`);
 
-// Of an agent its id stays, as in events.
-const isAgent = `(a->>'id')::uuid = ANY ($2::uuid[])`;
-const namesAgent = `EXISTS (SELECT FROM jsonb_array_elements(agents) a
-  WHERE ${isAgent} AND a <> jsonb_build_object('id', a->'id'))`;
-const unnamedAgents = `coalesce((SELECT jsonb_agg(CASE WHEN ${isAgent} THEN jsonb_build_object('id', a->'id')
-  ELSE a END) FROM jsonb_array_elements(agents) a), '[]')`;
+/** Conditions on columns that may name the person. */
+function naming({ actors, addresses }: Person) {
+  const [ids, texts] = [uuidArray(actors), textArray(addresses)];
+  // Of an agent its id stays, as in events.
+  const isAgent = sql`(a->>'id')::uuid = ANY (${ids}::uuid[])`;
+  return {
+    byId: (column: string) => sql`${raw(column)} = ANY (${ids}::uuid[])`,
+    isAddress: (column: string) => sql`lower(${raw(column)}) = ANY (${texts}::text[])`,
+    containsAddress: (column: string) => sql`EXISTS (
+      SELECT FROM unnest(${texts}::text[]) AS a (address)
+      WHERE lower(${raw(column)}::text) ~ ${wholeAddress})`,
+    namesAgent: sql`EXISTS (SELECT FROM jsonb_array_elements(agents) a
+      WHERE ${isAgent} AND a <> jsonb_build_object('id', a->'id'))`,
+    unnamedAgents: sql`coalesce((SELECT jsonb_agg(CASE WHEN ${isAgent}
+      THEN jsonb_build_object('id', a->'id') ELSE a END) FROM jsonb_array_elements(agents) a), '[]')`,
+  };
+}
 
 /** Tables, their affected rows, and the change: emptied columns, or (null) deletion. */
-const personalTables = {
-  searches: {
-    table: 'searches',
-    rows: `${byId('created_by_id')} AND created_by_email IS NOT NULL OR ${containsAddress('note')}`,
-    change: `created_by_email = CASE WHEN ${byId('created_by_id')} THEN NULL ELSE created_by_email END,
-      note = CASE WHEN ${containsAddress('note')} THEN NULL ELSE note END`,
-  },
-  views: {
-    table: 'views',
-    rows: `${byId('created_by_id')} AND created_by_email IS NOT NULL OR ${containsAddress('name')}`,
-    change: `created_by_email = CASE WHEN ${byId('created_by_id')} THEN NULL ELSE created_by_email END,
-      name = CASE WHEN ${containsAddress('name')} THEN 'View' ELSE name END`,
-  },
-  restores: {
-    table: 'restores',
-    rows: `requested_by_role <> 'superadmin'
-        AND (${byId('requested_by_id')} AND requested_by_email IS NOT NULL OR ${namesAgent})
-      OR ${byId('resource_id')} AND resource_name IS NOT NULL`,
-    change: `requested_by_email = CASE WHEN requested_by_role <> 'superadmin' AND ${byId('requested_by_id')}
-        THEN NULL ELSE requested_by_email END,
-      agents = CASE WHEN requested_by_role <> 'superadmin' THEN ${unnamedAgents} ELSE agents END,
-      resource_name = CASE WHEN ${byId('resource_id')} THEN NULL ELSE resource_name END`,
-  },
-  exports: {
-    table: 'exports',
-    rows: `requested_by_role <> 'superadmin' AND (${byId('requested_by_id')} AND requested_by_email IS NOT NULL
-      OR ${namesAgent} OR ${isAddress('mail_to')} OR ${containsAddress('notified')})`,
-    change: `requested_by_email = CASE WHEN ${byId('requested_by_id')} THEN NULL ELSE requested_by_email END,
-      agents = ${unnamedAgents},
-      mail_to = CASE WHEN ${isAddress('mail_to')} THEN NULL ELSE mail_to END,
-      notified = (SELECT array_agg(n) FILTER (WHERE NOT ${isAddress('n')}) FROM unnest(notified) n)`,
-  },
-  webhooks: { table: 'webhooks', rows: containsAddress('name'), change: 'name = NULL' },
-  deliveries: {
-    table: 'webhook_deliveries',
-    rows: containsAddress('response'),
-    change: 'response = NULL',
-  },
-  sessions: {
-    table: 'sessions',
-    rows: `actor_role <> 'superadmin'
-      AND (${byId('actor_id')} OR ${isAddress('actor_email')} OR ${namesAgent})`,
-    change: null,
-  },
-  viewerLinks: {
-    table: 'viewer_links',
-    rows: `actor_role <> 'superadmin' AND (${byId('actor_id')} OR ${isAddress('actor_email')})`,
-    change: null,
-  },
-  formerEmails: { table: 'former_emails', rows: isAddress('email'), change: null },
-} as const;
+function personalTables(person: Person) {
+  const { byId, isAddress, containsAddress, namesAgent, unnamedAgents } = naming(person);
+  return {
+    searches: {
+      table: 'searches',
+      rows: sql`${byId('created_by_id')} AND created_by_email IS NOT NULL OR ${containsAddress('note')}`,
+      change: sql`
+        created_by_email = CASE WHEN ${byId('created_by_id')} THEN NULL ELSE created_by_email END,
+        note = CASE WHEN ${containsAddress('note')} THEN NULL ELSE note END`,
+    },
+    views: {
+      table: 'views',
+      rows: sql`${byId('created_by_id')} AND created_by_email IS NOT NULL OR ${containsAddress('name')}`,
+      change: sql`
+        created_by_email = CASE WHEN ${byId('created_by_id')} THEN NULL ELSE created_by_email END,
+        name = CASE WHEN ${containsAddress('name')} THEN 'View' ELSE name END`,
+    },
+    restores: {
+      table: 'restores',
+      rows: sql`requested_by_role <> 'superadmin'
+          AND (${byId('requested_by_id')} AND requested_by_email IS NOT NULL OR ${namesAgent})
+        OR ${byId('resource_id')} AND resource_name IS NOT NULL`,
+      change: sql`
+        requested_by_email = CASE WHEN requested_by_role <> 'superadmin' AND ${byId('requested_by_id')}
+          THEN NULL ELSE requested_by_email END,
+        agents = CASE WHEN requested_by_role <> 'superadmin' THEN ${unnamedAgents} ELSE agents END,
+        resource_name = CASE WHEN ${byId('resource_id')} THEN NULL ELSE resource_name END`,
+    },
+    exports: {
+      table: 'exports',
+      rows: sql`requested_by_role <> 'superadmin' AND (
+        ${byId('requested_by_id')} AND requested_by_email IS NOT NULL
+        OR ${namesAgent} OR ${isAddress('mail_to')} OR ${containsAddress('notified')})`,
+      change: sql`
+        requested_by_email = CASE WHEN ${byId('requested_by_id')} THEN NULL ELSE requested_by_email END,
+        agents = ${unnamedAgents},
+        mail_to = CASE WHEN ${isAddress('mail_to')} THEN NULL ELSE mail_to END,
+        notified = (SELECT array_agg(n) FILTER (WHERE NOT ${isAddress('n')}) FROM unnest(notified) n)`,
+    },
+    webhooks: { table: 'webhooks', rows: containsAddress('name'), change: sql`name = NULL` },
+    deliveries: {
+      table: 'webhook_deliveries',
+      rows: containsAddress('response'),
+      change: sql`response = NULL`,
+    },
+    sessions: {
+      table: 'sessions',
+      rows: sql`actor_role <> 'superadmin'
+        AND (${byId('actor_id')} OR ${isAddress('actor_email')} OR ${namesAgent})`,
+      change: null,
+    },
+    viewerLinks: {
+      table: 'viewer_links',
+      rows: sql`actor_role <> 'superadmin' AND (${byId('actor_id')} OR ${isAddress('actor_email')})`,
+      change: null,
+    },
+    formerEmails: { table: 'former_emails', rows: isAddress('email'), change: null },
+  };
+}
 
-const names = Object.keys(personalTables) as (keyof typeof personalTables)[];
+type PersonalTable = ReturnType<typeof personalTables>[keyof Elsewhere];
 
 /** How many rows of each kind name the person. */
-export async function findElsewhere(owner: Owner, person: Person): Promise<Elsewhere> {
-  return forEachTable(async ({ table, rows }) => {
-    const found = await owner.query<{ count: number }>(
-      `SELECT count(*) AS count FROM ${table} WHERE ${inTenant} AND (${rows})`,
-      values(person),
-    );
-    return found.rows[0]?.count ?? 0;
+export function findElsewhere(owner: Owner, person: Person): Promise<Elsewhere> {
+  return forEachTable(person, ({ table, rows }) => {
+    return countOf(owner)`SELECT count(*) AS count FROM ${raw(table)}
+      WHERE tenant_id = ${person.tenantId} AND (${rows})`;
   });
 }
 
@@ -123,31 +134,21 @@ export async function eraseElsewhere(
   for (const table of ['searches', 'views', 'exports', 'webhooks'])
     await replaceInFilters(tx, table, person, ids);
   await replaceInRules(tx, person, ids);
-  return forEachTable(async ({ table, rows, change }) => {
-    const where = `${inTenant} AND (${rows})`;
-    const { rowCount } = await tx.query(
-      change === null
-        ? `DELETE FROM ${table} WHERE ${where}`
-        : `UPDATE ${table} SET ${change} WHERE ${where}`,
-      values(person),
-    );
-    return rowCount ?? 0;
+  return forEachTable(person, ({ table, rows, change }) => {
+    const what = change ? sql`UPDATE ${raw(table)} SET ${change}` : sql`DELETE FROM ${raw(table)}`;
+    return execute(tx)`${what} WHERE tenant_id = ${person.tenantId} AND (${rows})`;
   });
 }
 
 async function forEachTable(
-  count: (table: (typeof personalTables)[keyof typeof personalTables]) => Promise<number>,
+  person: Person,
+  count: (table: PersonalTable) => Promise<number>,
 ): Promise<Elsewhere> {
   const counts: [string, number][] = [];
-  for (const name of names) counts.push([name, await count(personalTables[name])]);
+  for (const [name, table] of Object.entries(personalTables(person)))
+    counts.push([name, await count(table)]);
   return Object.fromEntries(counts) as Elsewhere;
 }
-
-const values = ({ tenantId, actors, addresses }: Person) => [
-  tenantId,
-  uuidArray(actors),
-  textArray(addresses),
-];
 
 async function replaceInFilters(
   tx: WriterTx,
@@ -155,11 +156,9 @@ async function replaceInFilters(
   person: Person,
   ids: readonly string[],
 ): Promise<void> {
-  const { rows } = await tx.query<{ id: string; filters: string }>(
-    `SELECT id, filters FROM ${table}
-     WHERE ${inTenant} AND (${containsAddress('filters')} OR filters->'q' IS NOT NULL)`,
-    values(person),
-  );
+  const rows = await rowsOf<{ id: string; filters: string }>(tx)`
+    SELECT id, filters FROM ${raw(table)} WHERE tenant_id = ${person.tenantId}
+      AND (${naming(person).containsAddress('filters')} OR filters->'q' IS NOT NULL)`;
   for (const { id, filters } of rows) {
     const without = canonicalize(withoutAddresses(JSON.parse(filters), person.addresses, ids));
     await execute(tx)`UPDATE ${raw(table)} SET filters = ${without}
@@ -169,12 +168,10 @@ async function replaceInFilters(
 
 /** An alert rule goes on, by the ids, and tells the others, or else the tenant's `notifyEmails`. */
 async function replaceInRules(tx: WriterTx, person: Person, ids: readonly string[]): Promise<void> {
-  const { rows } = await tx.query<{ id: string; settings: string }>(
-    `SELECT id, settings FROM alert_rules WHERE ${inTenant}
-       AND (${containsAddress('settings')} OR settings->'filters'->'q' IS NOT NULL
-         OR settings->'followedBy'->'q' IS NOT NULL)`,
-    values(person),
-  );
+  const rows = await rowsOf<{ id: string; settings: string }>(tx)`
+    SELECT id, settings FROM alert_rules WHERE tenant_id = ${person.tenantId}
+      AND (${naming(person).containsAddress('settings')} OR settings->'filters'->'q' IS NOT NULL
+        OR settings->'followedBy'->'q' IS NOT NULL)`;
   const { addresses } = person;
   for (const { id, settings } of rows) {
     const rule = JSON.parse(settings) as AlertRuleSettings;
@@ -228,21 +225,16 @@ function hasWordsOf(address: string, query: string): boolean {
 const personFacets = facetNames.filter((name) => facetOf(name).external === 'actor');
 
 /** Whether the tenant's notices go to one of these addresses; only the tenant can change that. */
-export async function notifiesAny(owner: Owner, person: Person): Promise<boolean> {
-  const { rows } = await owner.query<{ told: boolean }>(
-    `SELECT EXISTS (SELECT 1 FROM tenants, unnest(notify_emails) n
-       WHERE id = $1 AND $2::uuid[] IS NOT NULL AND ${isAddress('n')}) AS told`,
-    values(person),
-  );
-  return rows[0]?.told === true;
+export function notifiesAny(owner: Owner, person: Person): Promise<boolean> {
+  return hasRow(owner)`SELECT FROM tenants, unnest(notify_emails) n
+    WHERE id = ${person.tenantId} AND ${naming(person).isAddress('n')} LIMIT 1`;
 }
 
 /** Whether a restore call of an event's states is still to be sent. */
-export async function isRestoring(owner: Owner, tenantId: string): Promise<boolean> {
-  const row = await firstRow<{ pending: boolean }>(owner)`
-    SELECT EXISTS (SELECT 1 FROM restores WHERE tenant_id = ${tenantId}
-      AND body IS NOT NULL) AS pending`;
-  return row?.pending === true;
+export function isRestoring(owner: Owner, tenantId: string): Promise<boolean> {
+  return hasRow(
+    owner,
+  )`SELECT FROM restores WHERE tenant_id = ${tenantId} AND body IS NOT NULL LIMIT 1`;
 }
 
 /** An export's file, by the parts of its object name. */

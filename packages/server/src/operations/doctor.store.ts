@@ -13,13 +13,20 @@ export interface LoginFacts {
   readOnly: boolean;
 }
 
-export async function readLogin(client: pg.Client): Promise<LoginFacts> {
-  const { rows } = await client.query<LoginFacts>(
+export function readLogin(client: pg.Client): Promise<LoginFacts> {
+  return factsOf<LoginFacts>(
+    client,
     `SELECT current_setting('server_version_num')::int AS "versionNumber", session_user AS login,
        (SELECT rolsuper FROM pg_roles WHERE rolname = session_user) AS superuser,
        current_setting('transaction_read_only') = 'on' AS "readOnly"`,
   );
-  const [facts] = rows;
+}
+
+async function factsOf<F extends pg.QueryResultRow>(
+  client: Pick<pg.Client, 'query'>,
+  text: string,
+): Promise<F> {
+  const [facts] = (await client.query<F>(text)).rows;
   if (facts === undefined) throw new Error('the database says nothing about itself');
   return facts;
 }
@@ -78,8 +85,9 @@ export interface LockFacts {
   connections: number;
 }
 
-export async function readLocks(client: pg.Client): Promise<LockFacts> {
-  const { rows } = await client.query<LockFacts>(
+export function readLocks(client: pg.Client): Promise<LockFacts> {
+  return factsOf<LockFacts>(
+    client,
     `SELECT current_setting('max_locks_per_transaction')::int AS "perTransaction",
        current_setting('max_connections')::int + current_setting('max_prepared_transactions')::int
          AS connections,
@@ -87,9 +95,6 @@ export async function readLocks(client: pg.Client): Promise<LockFacts> {
           FROM pg_partition_tree('indelible.audit_events') tree
           LEFT JOIN pg_index ON indrelid = tree.relid) AS relations`,
   );
-  const [facts] = rows;
-  if (facts === undefined) throw new Error('the database says nothing about itself');
-  return facts;
 }
 
 /** Settings that make an acknowledged commit survive. */
@@ -101,16 +106,14 @@ export interface DurabilityFacts {
   replicas: number;
 }
 
-export async function readDurability(client: Pick<pg.Client, 'query'>): Promise<DurabilityFacts> {
-  const { rows } = await client.query<DurabilityFacts>(
+export function readDurability(client: Pick<pg.Client, 'query'>): Promise<DurabilityFacts> {
+  return factsOf<DurabilityFacts>(
+    client,
     `SELECT current_setting('fsync') AS fsync,
        current_setting('full_page_writes') AS "fullPageWrites",
        current_setting('synchronous_standby_names') AS "synchronousStandbys",
        (SELECT count(*)::int FROM pg_stat_replication) AS replicas`,
   );
-  const [facts] = rows;
-  if (facts === undefined) throw new Error('the database says nothing about itself');
-  return facts;
 }
 
 /** Pairs of nodes of a cluster, as `one:5432 to other:5432`, that do not reach each other. */

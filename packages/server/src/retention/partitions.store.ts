@@ -1,4 +1,4 @@
-import { isCluster, type WriterTx } from '../postgres/index.ts';
+import { execute, hasRow, isCluster, rowsOf, type WriterTx } from '../postgres/index.ts';
 import { type Partition, partitionOf } from './schedule.ts';
 import type { Owner } from './terms.store.ts';
 
@@ -16,23 +16,18 @@ export interface StoredPartition extends Partition {
   state: PartitionState;
 }
 
-export async function makePartitionsAhead(
-  owner: Owner,
-  nowMs: number,
-  days: number,
-): Promise<void> {
-  await owner.query('SELECT make_partitions_ahead($1, $2)', [new Date(nowMs), days]);
+export function makePartitionsAhead(owner: Owner, nowMs: number, days: number) {
+  return execute(owner)`SELECT make_partitions_ahead(${new Date(nowMs)}, ${days})`;
 }
 
 /** Every partition, and every former one. */
 export async function listPartitions(owner: Owner): Promise<StoredPartition[]> {
-  const { rows } = await owner.query<{ name: string; state: PartitionState }>(
-    `SELECT relname AS name, CASE WHEN inhrelid IS NULL THEN 'detached'
-        WHEN inhdetachpending THEN 'detach_pending' ELSE 'attached' END AS state
-     FROM pg_class LEFT JOIN pg_inherits ON inhrelid = pg_class.oid
-     WHERE relnamespace = 'indelible'::regnamespace AND relkind = 'r'
-       AND relname LIKE 'audit\\_events\\_%' ORDER BY relname`,
-  );
+  const rows = await rowsOf<{ name: string; state: PartitionState }>(owner)`
+    SELECT relname AS name, CASE WHEN inhrelid IS NULL THEN 'detached'
+      WHEN inhdetachpending THEN 'detach_pending' ELSE 'attached' END AS state
+    FROM pg_class LEFT JOIN pg_inherits ON inhrelid = pg_class.oid
+    WHERE relnamespace = 'indelible'::regnamespace AND relkind = 'r'
+      AND relname LIKE 'audit\\_events\\_%' ORDER BY relname`;
   return rows.flatMap(({ name, state }) => {
     const partition = partitionOf(name);
     return partition ? [{ ...partition, state }] : [];
@@ -72,14 +67,12 @@ export async function eventReaders(
   owner: Owner,
   { name, state }: StoredPartition,
 ): Promise<string[]> {
-  const { rows } = await owner.query<{ id: string }>(
-    `SELECT DISTINCT virtualtransaction AS id FROM pg_locks
-     WHERE locktype = 'relation' AND granted
-       AND relation IN ($1::regclass, CASE $2 WHEN 'attached' THEN 'audit_events'::regclass END)
-       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-       AND pid IS DISTINCT FROM pg_backend_pid()`,
-    [name, state],
-  );
+  const parent = state === 'attached' ? 'audit_events' : null;
+  const rows = await rowsOf<{ id: string }>(owner)`
+    SELECT DISTINCT virtualtransaction AS id FROM pg_locks
+    WHERE locktype = 'relation' AND granted AND relation IN (${name}::regclass, ${parent}::regclass)
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+      AND pid IS DISTINCT FROM pg_backend_pid()`;
   return rows.map(({ id }) => id);
 }
 
@@ -99,12 +92,9 @@ export async function finishDetachment(owner: Owner, { name }: Partition): Promi
 
 /** Whether it is detached, and cannot be attached until the transaction ends. */
 export async function holdDetached(tx: WriterTx, { name }: Partition): Promise<boolean> {
-  await tx.query(`SELECT pg_advisory_xact_lock(hashtext('indelible.make_partition'))`);
-  const { rows } = await tx.query<{ detached: boolean }>(
-    `SELECT to_regclass($1) IS NOT NULL AND NOT partition_exists($1) AS detached`,
-    [name],
-  );
-  return rows[0]?.detached === true;
+  await execute(tx)`SELECT pg_advisory_xact_lock(hashtext('indelible.make_partition'))`;
+  return hasRow(tx)`
+    SELECT WHERE to_regclass(${name}) IS NOT NULL AND NOT partition_exists(${name})`;
 }
 
 const retiredPrefix = 'gone_';
@@ -119,22 +109,20 @@ export async function retirePartition(tx: WriterTx, { name }: Partition): Promis
 
 /** Former partitions that still take disk space. */
 export async function listRetired(owner: Owner): Promise<string[]> {
-  const { rows } = await owner.query<{ name: string }>(
-    `SELECT relname AS name FROM pg_class WHERE relnamespace = 'indelible'::regnamespace
-       AND relkind = 'r' AND relname ~ '^${retiredPrefix}audit_events_[a-z0-9]+_[0-9]+$' ORDER BY relname`,
-  );
+  const rows = await rowsOf<{ name: string }>(owner)`
+    SELECT relname AS name FROM pg_class WHERE relnamespace = 'indelible'::regnamespace
+      AND relkind = 'r' AND relname ~ ${`^${retiredPrefix}audit_events_[a-z0-9]+_[0-9]+$`}
+    ORDER BY relname`;
   return rows.map(({ name }) => name);
 }
 
 /** The steps of dropping a table: its indexes, then itself. */
 export async function stepsOfDropping(owner: Owner, table: string): Promise<string[]> {
-  const { rows } = await owner.query<{ step: string }>(
-    `SELECT CASE WHEN conname IS NULL THEN format('DROP INDEX %I', relname)
-        ELSE format('ALTER TABLE %I DROP CONSTRAINT %I', $1::text, conname) END AS step
-     FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
-       LEFT JOIN pg_constraint ON conindid = indexrelid AND conrelid = indrelid
-     WHERE indrelid = $1::regclass ORDER BY relname`,
-    [table],
-  );
+  const rows = await rowsOf<{ step: string }>(owner)`
+    SELECT CASE WHEN conname IS NULL THEN format('DROP INDEX %I', relname)
+      ELSE format('ALTER TABLE %I DROP CONSTRAINT %I', ${table}::text, conname) END AS step
+    FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+      LEFT JOIN pg_constraint ON conindid = indexrelid AND conrelid = indrelid
+    WHERE indrelid = ${table}::regclass ORDER BY relname`;
   return [...rows.map(({ step }) => step), `DROP TABLE ${table}`];
 }
