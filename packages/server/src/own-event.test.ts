@@ -1,15 +1,12 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { expectLogIntact } from './testing/intact.ts';
 import { lockWaits } from './testing/lock-waits.ts';
-import { type TestService, testService } from './testing/service.ts';
+import { testService } from './testing/service.ts';
 
-let service: TestService;
-beforeAll(async () => {
-  service = await testService();
-});
+const service = await testService();
 afterAll(() => service.close());
 
 const waiting = () => lockWaits(service.owner);

@@ -1,20 +1,14 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { moveToArchive, rowsOf, tenantOfMonths } from '../../../server/src/testing/cold.ts';
-import type { Tenant } from '../../../server/src/testing/retention-setup.ts';
-import { type TestService, testService } from '../../../server/src/testing/service.ts';
+import { testService } from '../../../server/src/testing/service.ts';
 import { runCli } from '../testing/run-cli.ts';
 
-let service: TestService;
-let tenant: Tenant;
-let env: Record<string, string>;
-beforeAll(async () => {
-  service = await testService();
-  tenant = await tenantOfMonths(service, 60);
-  await moveToArchive(service, tenant);
-  const url = await service.app.http.listen({ port: 0 });
-  env = { INDELIBLE_URL: url, INDELIBLE_API_KEY: tenant.key, XDG_STATE_HOME: service.dataDir };
-});
+const service = await testService();
+const tenant = await tenantOfMonths(service, 60);
+await moveToArchive(service, tenant);
+const url = await service.app.http.listen({ port: 0 });
+const env = { INDELIBLE_URL: url, INDELIBLE_API_KEY: tenant.key, XDG_STATE_HOME: service.dataDir };
 afterAll(() => service.close());
 
 test('a log whose older events are in the archive verifies, as a log and as a bundle', async () => {

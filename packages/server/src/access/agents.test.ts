@@ -1,31 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { externalUuid } from '@indelible/protocol';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { Browser } from '../testing/browser.ts';
 import { eraseNow } from '../testing/erasure-setup.ts';
 import { askForJob, exportsUrl } from '../testing/exports.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import {
   jwtSecret,
-  type RestoringTenant,
   recordChange,
   restore,
   restoringTenant,
   token,
 } from '../testing/restore-setup.ts';
-import { type TestService, testService } from '../testing/service.ts';
+import { testService } from '../testing/service.ts';
 
 /* An agent uses a person's token (RFC 8693): the log says that the agent acts for the person. */
 
-let service: TestService;
-let tenant: RestoringTenant;
-let eventId: string;
-
-beforeAll(async () => {
-  service = await testService({ AUTH_JWT_SECRET: jwtSecret, WEBHOOK_ALLOW_PRIVATE: 'true' });
-  tenant = await restoringTenant(service);
-  eventId = await recordChange(service, tenant);
-});
+const service = await testService({ AUTH_JWT_SECRET: jwtSecret, WEBHOOK_ALLOW_PRIVATE: 'true' });
+const tenant = await restoringTenant(service);
+const eventId = await recordChange(service, tenant);
 afterAll(async () => {
   await tenant.host.close();
   await expectLogIntact(service, tenant.id);

@@ -1,24 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { admin, Browser, viewerToken } from '../testing/browser.ts';
 import { recordAll } from '../testing/event-pool.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import { eventOf, platformKey, type TestService, testService } from '../testing/service.ts';
+import { eventOf, platformKey, testService } from '../testing/service.ts';
 
 /* An operator with a platform key tries every way around the record of an operator's access. */
 
-let service: TestService;
 let tenant: { id: string; key: string };
 /** Platform-bound, as a host product has one. */
 let hostKey: { id: string; key: string };
 
-beforeAll(async () => {
-  service = await testService();
-  tenant = await service.tenant();
-  await recordAll(service, tenant.key, [eventOf()]);
-  const scopes = ['viewer-links:write', 'events:read', 'exports:write'];
-  hostKey = await makeKey('/api/api-keys', scopes, platformKey);
-});
+const service = await testService();
+tenant = await service.tenant();
+await recordAll(service, tenant.key, [eventOf()]);
+const scopes = ['viewer-links:write', 'events:read', 'exports:write'];
+hostKey = await makeKey('/api/api-keys', scopes, platformKey);
 afterAll(async () => {
   await expectLogIntact(service, tenant.id);
   await service.close();

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { byItself } from '../own-event.ts';
 import { Browser, viewerToken } from '../testing/browser.ts';
 import { poolEvents, recordAll } from '../testing/event-pool.ts';
@@ -9,7 +9,6 @@ import {
   eventOf,
   platformKey,
   serviceOn,
-  type TestService,
   testService,
   whileUnrecordable,
 } from '../testing/service.ts';
@@ -17,19 +16,15 @@ import { recordLooks } from './record-looks.ts';
 
 /* An operator browses, and the tenant counts the records: one for each thing that was looked at. */
 
-let service: TestService;
 let tenant: { id: string; key: string };
-let eventId: string;
 const minute = 60_000;
 const nothing = { type: 'audit_log', id: randomUUID(), name: null };
 
-beforeAll(async () => {
-  service = await testService();
-  tenant = await service.tenant();
-  await recordAll(service, tenant.key, poolEvents(30, service.clock.now, 20));
-  const { body } = await service.call({ url: '/api/audit-logs?limit=1', key: tenant.key });
-  eventId = body.data[0].id;
-});
+const service = await testService();
+tenant = await service.tenant();
+await recordAll(service, tenant.key, poolEvents(30, service.clock.now, 20));
+const listed = await service.call({ url: '/api/audit-logs?limit=1', key: tenant.key });
+const eventId = listed.body.data[0].id;
 afterAll(async () => {
   await expectLogIntact(service, tenant.id);
   await service.close();

@@ -2,14 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { SignJWT } from 'jose';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { poolEvents, recordAll } from '../testing/event-pool.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import {
   type Answer,
   eventOf,
   platformKey,
-  type TestService,
   testService,
   whileUnrecordable,
 } from '../testing/service.ts';
@@ -19,20 +18,15 @@ type Sent = Record<string, string | string[]>;
 const reasoned = { 'x-access-reason': 'x' };
 const operator = { sub: randomUUID(), email: 'olga@operator.example', role: 'superadmin' };
 
-let service: TestService;
 let tenant: { id: string; key: string };
-let eventId: string;
-let superadmin: string;
 
-beforeAll(async () => {
-  service = await testService({ AUTH_JWT_SECRET: jwtSecret });
-  tenant = await service.tenant();
-  await recordAll(service, tenant.key, poolEvents(30, service.clock.now, 20));
-  const { body } = await service.call({ url: '/api/audit-logs?limit=1', key: tenant.key });
-  eventId = body.data[0].id;
-  superadmin = await token(operator);
-  await service.app.http.listen({ port: 0, host: '127.0.0.1' });
-});
+const service = await testService({ AUTH_JWT_SECRET: jwtSecret });
+tenant = await service.tenant();
+await recordAll(service, tenant.key, poolEvents(30, service.clock.now, 20));
+const listed = await service.call({ url: '/api/audit-logs?limit=1', key: tenant.key });
+const eventId = listed.body.data[0].id;
+const superadmin = await token(operator);
+await service.app.http.listen({ port: 0, host: '127.0.0.1' });
 afterAll(() => service.close());
 
 function token(claims: Record<string, unknown>): Promise<string> {

@@ -1,15 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { alertCalls, watchedTenant } from '../testing/alert-setup.ts';
 import { alertProcess } from '../testing/alert-worker.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import { type TestService, testService } from '../testing/service.ts';
+import { testService } from '../testing/service.ts';
 import { killedEverywhere } from '../testing/steps.ts';
 import { minuteMs } from './evaluate.ts';
 
-let service: TestService;
-beforeAll(async () => {
-  service = await testService();
-});
+const service = await testService();
 afterAll(() => service.close());
 
 interface Recorded {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import {
   type AlertCalls,
   alertCalls,
@@ -9,18 +9,15 @@ import { bundleOf, offboardNow } from '../testing/erasure-setup.ts';
 import { expectLogIntact, expectTreeIntact } from '../testing/intact.ts';
 import { lockWaits } from '../testing/lock-waits.ts';
 import { runTwice } from '../testing/retention-setup.ts';
-import { type TestService, testService } from '../testing/service.ts';
+import { testService } from '../testing/service.ts';
 import { dayMs, minuteMs } from './evaluate.ts';
 
 /* What else happens while rules are evaluated: changes, removals, and clocks that were wrong. */
 
-let service: TestService;
 let tenant: WatchedTenant;
 let alerts: AlertCalls;
 
-beforeAll(async () => {
-  service = await testService();
-});
+const service = await testService();
 beforeEach(async () => {
   service.clock.now += dayMs;
   await watch('Pro');

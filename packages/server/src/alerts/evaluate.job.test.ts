@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import {
   type AlertCalls,
   alertCalls,
@@ -6,16 +6,13 @@ import {
   watchedTenant,
 } from '../testing/alert-setup.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import { actorWith, serviceOn, type TestService, testService } from '../testing/service.ts';
+import { actorWith, serviceOn, testService } from '../testing/service.ts';
 import { dayMs, hourMs, minuteMs } from './evaluate.ts';
 
-let service: TestService;
 let tenant: WatchedTenant;
 let alerts: AlertCalls;
 
-beforeAll(async () => {
-  service = await testService();
-});
+const service = await testService();
 beforeEach(async () => {
   service.clock.now += dayMs;
   tenant = await watchedTenant(service);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import {
   type AlertCalls,
   alertCalls,
@@ -7,15 +7,12 @@ import {
   watchedTenant,
 } from '../testing/alert-setup.ts';
 import { keyOf } from '../testing/restore-setup.ts';
-import { type TestService, testService } from '../testing/service.ts';
+import { testService } from '../testing/service.ts';
 
-let service: TestService;
 let tenant: WatchedTenant;
 let alerts: AlertCalls;
 
-beforeAll(async () => {
-  service = await testService();
-});
+const service = await testService();
 beforeEach(async () => {
   tenant = await watchedTenant(service);
   alerts = alertCalls(service, tenant);

@@ -1,12 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { eventOf, type TestService, testService } from '../testing/service.ts';
+import { afterAll, expect, test } from 'vitest';
+import { eventOf, testService } from '../testing/service.ts';
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await testService();
-});
+const service = await testService();
 afterAll(() => service.close());
 
 const platform = '/api/api-keys';

@@ -1,18 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { type Database, openDatabase, write } from '../postgres/db.ts';
+import { afterAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { openDatabase, write } from '../postgres/db.ts';
 import { databaseBefore } from '../testing/old-database.ts';
-import { type TestService, testService } from '../testing/service.ts';
+import { testService } from '../testing/service.ts';
 import { claimJob, type OpenQueue, renewLease } from './jobs.store.ts';
 import { createJobs, type Jobs, type NewJob, type QueueName, TryAgain } from './jobs.ts';
 
-let service: TestService;
+const service = await testService();
 /** Another process, in effect. */
-let db: Database;
-beforeAll(async () => {
-  service = await testService();
-  db = openDatabase(service.servingUrl, { poolSize: 4, onIdleError: () => {} });
-});
+const db = openDatabase(service.servingUrl, { poolSize: 4, onIdleError: () => {} });
 beforeEach(() => service.owner.query('DELETE FROM jobs'));
 afterAll(async () => {
   await db.close();

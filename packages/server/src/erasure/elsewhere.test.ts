@@ -1,18 +1,15 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { openObjectStore } from '../objects/open-store.ts';
 import { configOf } from '../testing/archived.ts';
 import { actorOf, ana, ben, eraseNow, recordEach } from '../testing/erasure-setup.ts';
 import { askForJob, download, exportsUrl, exportUntil, hasEnded } from '../testing/exports.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { keyOf } from '../testing/restore-setup.ts';
-import { type TestService, testService } from '../testing/service.ts';
+import { testService } from '../testing/service.ts';
 
-let service: TestService;
 let tenant: { id: string; key: string };
-beforeAll(async () => {
-  service = await testService();
-  service.app.jobs.start();
-});
+const service = await testService();
+service.app.jobs.start();
 afterAll(() => service.close());
 beforeEach(async () => {
   tenant = await service.tenant();

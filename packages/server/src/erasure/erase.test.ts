@@ -5,7 +5,7 @@ import {
   parseEventProof,
   uuidFromEventId,
 } from '@indelible/protocol';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { configOf } from '../testing/archived.ts';
 import {
   actorOf,
@@ -19,14 +19,11 @@ import {
 } from '../testing/erasure-setup.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { change, partitionFor } from '../testing/retention-setup.ts';
-import { eventOf, platformKey, type TestService, testService } from '../testing/service.ts';
+import { eventOf, platformKey, testService } from '../testing/service.ts';
 import { eraseAs } from './command.ts';
 
-let service: TestService;
 let tenant: { id: string; key: string };
-beforeAll(async () => {
-  service = await testService();
-});
+const service = await testService();
 afterAll(() => service.close());
 beforeEach(async () => {
   tenant = await service.tenant();

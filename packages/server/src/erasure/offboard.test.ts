@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { openObjectStore } from '../objects/open-store.ts';
 import { configOf } from '../testing/archived.ts';
 import { bundleOf, offboardNow, recordEach, requester } from '../testing/erasure-setup.ts';
 import { expectTreeIntact } from '../testing/intact.ts';
 import { change, run } from '../testing/retention-setup.ts';
-import { eventOf, platformKey, type TestService, testService } from '../testing/service.ts';
+import { eventOf, platformKey, testService } from '../testing/service.ts';
 
-let service: TestService;
 let tenant: { id: string; key: string };
 let bundle: ReturnType<typeof bundleOf>;
-beforeAll(async () => {
-  service = await testService();
-});
+const service = await testService();
 afterAll(() => service.close());
 beforeEach(async () => {
   tenant = await service.tenant();

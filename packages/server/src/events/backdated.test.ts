@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { expectLogIntact } from '../testing/intact.ts';
-import { actorWith, eventOf, type TestService, testService } from '../testing/service.ts';
+import { actorWith, eventOf, testService } from '../testing/service.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
 
-let service: TestService;
 let tenant: { id: string; key: string };
 
-beforeAll(async () => {
-  service = await testService({ BACKDATED_HOURS: '48' });
-  tenant = await service.tenant('Starter');
-});
+const service = await testService({ BACKDATED_HOURS: '48' });
+tenant = await service.tenant('Starter');
 afterAll(async () => {
   await expectLogIntact(service, tenant.id);
   await service.close();

@@ -1,27 +1,23 @@
 import { eventIdFromUuid, importedEventUuid } from '@indelible/protocol';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { poolEvents, recordAll } from '../testing/event-pool.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import { eventOf, type TestService, testService } from '../testing/service.ts';
+import { eventOf, testService } from '../testing/service.ts';
 import { CursorSeal } from './list-cursor.ts';
 
-let service: TestService;
 let tenant: { id: string; key: string };
-/** A cursor of the tenant's plain list, three events a page. */
-let cursor: string;
 
 const list = (query: string, key = tenant.key) =>
   service.call({ url: `/api/audit-logs?${query}`, key });
 const idsOf = (answer: { body: { data: { id: string }[] } }) =>
   answer.body.data.map(({ id }) => id);
 
-beforeAll(async () => {
-  service = await testService();
-  tenant = await service.tenant();
-  await recordAll(service, tenant.key, poolEvents(40, service.clock.now, 60));
-  cursor = (await list('limit=3')).body.pagination.nextCursor;
-});
+const service = await testService();
+tenant = await service.tenant();
+await recordAll(service, tenant.key, poolEvents(40, service.clock.now, 60));
+/** A cursor of the tenant's plain list, three events a page. */
+const cursor = (await list('limit=3')).body.pagination.nextCursor;
 afterAll(() => service.close());
 
 /** The code of the refusal, or the number of events. */

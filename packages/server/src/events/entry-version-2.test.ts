@@ -6,17 +6,14 @@ import {
   verifyEventProof,
   versionOf,
 } from '@indelible/protocol';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { everyContext } from '../../../protocol/src/testing/recorded-log.ts';
 import { vkeyOf } from '../testing/checkpoints.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import { eventOf, type TestService, testService } from '../testing/service.ts';
+import { eventOf, testService } from '../testing/service.ts';
 
-let service: TestService;
 let tenant: { id: string; key: string };
-beforeAll(async () => {
-  service = await testService();
-});
+const service = await testService();
 afterAll(() => service.close());
 beforeEach(async () => {
   tenant = await service.tenant();

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { eventIdFromUuid, eventUuid, scopes } from '@indelible/protocol';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 
 import { hostileTexts } from '../testing/arbitraries.ts';
 import { poolEvents, recordAll, storedFacts } from '../testing/event-pool.ts';
-import { type Answer, eventOf, type TestService, testService } from '../testing/service.ts';
+import { type Answer, eventOf, testService } from '../testing/service.ts';
 
 interface Tenant {
   id: string;
@@ -16,13 +16,6 @@ interface Tenant {
   keyId: string;
   logId: string;
 }
-
-let service: TestService;
-let ours: Tenant;
-let theirs: Tenant;
-/** Values that no tenant has. */
-let missing: Omit<Tenant, 'key'>;
-let port: number;
 
 async function makeTenant(): Promise<Tenant> {
   const { id } = await service.tenant();
@@ -44,19 +37,18 @@ async function makeTenant(): Promise<Tenant> {
   };
 }
 
-beforeAll(async () => {
-  service = await testService();
-  ours = await makeTenant();
-  theirs = await makeTenant();
-  missing = {
-    id: randomUUID(),
-    eventId: eventIdFromUuid(eventUuid(service.clock.now, new Uint8Array(10).fill(9))),
-    keyId: theirs.keyId.replace(/.$/, (last) => (last === '0' ? '1' : '0')),
-    logId: randomUUID().replaceAll('-', ''),
-  };
-  await service.app.http.listen({ port: 0, host: '127.0.0.1' });
-  port = Number(new URL(service.app.http.listeningOrigin).port);
-});
+const service = await testService();
+const ours = await makeTenant();
+const theirs = await makeTenant();
+/** Values that no tenant has. */
+const missing = {
+  id: randomUUID(),
+  eventId: eventIdFromUuid(eventUuid(service.clock.now, new Uint8Array(10).fill(9))),
+  keyId: theirs.keyId.replace(/.$/, (last) => (last === '0' ? '1' : '0')),
+  logId: randomUUID().replaceAll('-', ''),
+};
+await service.app.http.listen({ port: 0, host: '127.0.0.1' });
+const port = Number(new URL(service.app.http.listeningOrigin).port);
 afterAll(() => service.close());
 
 /** Status, and the body without the only part that differs between any two answers. */

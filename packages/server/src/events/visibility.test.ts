@@ -1,19 +1,15 @@
 import { defaultPlans, eventIdFromUuid, importedEventUuid, type Plan } from '@indelible/protocol';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { expectLogIntact } from '../testing/intact.ts';
 import { at, planCutoff } from '../testing/retention-setup.ts';
-import { eventOf, type TestService, testService } from '../testing/service.ts';
+import { eventOf, testService } from '../testing/service.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
 const noon = Date.UTC(2026, 10, 20, 12);
 const resourceId = '20000000-0000-4000-8000-00000000000a';
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await testService();
-});
+const service = await testService();
 beforeEach(() => {
   service.clock.now = noon;
 });

@@ -3,25 +3,21 @@ import { fstatSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync }
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { uuidFromTypeId } from '@indelible/protocol';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { poolEvents, recordAll } from '../testing/event-pool.ts';
 import { askForJob, download, exportsUrl, exportUntil, hasEnded } from '../testing/exports.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import { type TestService, testService } from '../testing/service.ts';
+import { testService } from '../testing/service.ts';
 
-let service: TestService;
 let tenant: { id: string; key: string };
 let job: { id: string; sha256: string | null; bytes: number | null };
-let file: string;
-beforeAll(async () => {
-  service = await testService();
-  service.app.jobs.start();
-  tenant = await service.tenant();
-  await recordAll(service, tenant.key, poolEvents(200, service.clock.now, 20));
-  const asked = await askForJob(service, tenant.key);
-  job = await exportUntil(service, tenant.key, asked.id, hasEnded);
-  file = (await download(service, tenant.key, job.id)).text;
-});
+const service = await testService();
+service.app.jobs.start();
+tenant = await service.tenant();
+await recordAll(service, tenant.key, poolEvents(200, service.clock.now, 20));
+const asked = await askForJob(service, tenant.key);
+job = await exportUntil(service, tenant.key, asked.id, hasEnded);
+const file = (await download(service, tenant.key, job.id)).text;
 afterAll(() => service.close());
 
 const link = async () => {

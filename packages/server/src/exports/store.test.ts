@@ -1,12 +1,9 @@
 import { uuidFromTypeId } from '@indelible/protocol';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { exportsUrl } from '../testing/exports.ts';
-import { type TestService, testService } from '../testing/service.ts';
+import { testService } from '../testing/service.ts';
 
-let service: TestService;
-beforeAll(async () => {
-  service = await testService();
-});
+const service = await testService();
 afterAll(() => service.close());
 
 test('an export whose sender was killed has failed within minutes, one still being sent has not', async () => {

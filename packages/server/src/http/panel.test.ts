@@ -4,34 +4,30 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import type { App } from '../app.ts';
-import { serviceOn, type TestService, testService } from '../testing/service.ts';
+import { serviceOn, testService } from '../testing/service.ts';
 
 const html =
   '<!doctype html><title>Panel</title><script type="module" src="/assets/a.js"></script>';
 const script = `export const text = '${'panel '.repeat(2_000)}';`;
 
-let service: TestService;
-let folder: string;
 const opened: Awaited<ReturnType<typeof serviceOn>>[] = [];
 
-beforeAll(async () => {
-  service = await testService();
-  folder = await mkdtemp(join(tmpdir(), 'indelible-panel-'));
-  await mkdir(join(folder, 'assets/inner'), { recursive: true });
-  await writeFile(join(folder, 'index.html'), html);
-  await writeFile(join(folder, 'secret.txt'), 'not an asset');
-  const assets: [string, string | Buffer][] = [
-    ['plain-1a2b.js', script],
-    ['packed-1a2b.js', script],
-    ['packed-1a2b.js.br', brotliCompressSync(script)],
-    ['packed-1a2b.js.gz', gzipSync(script)],
-    ['style-1a2b.css', 'body{}'],
-    ['inner/deep.js', script],
-  ];
-  for (const [name, text] of assets) await writeFile(join(folder, 'assets', name), text);
-});
+const service = await testService();
+const folder = await mkdtemp(join(tmpdir(), 'indelible-panel-'));
+await mkdir(join(folder, 'assets/inner'), { recursive: true });
+await writeFile(join(folder, 'index.html'), html);
+await writeFile(join(folder, 'secret.txt'), 'not an asset');
+const assets: [string, string | Buffer][] = [
+  ['plain-1a2b.js', script],
+  ['packed-1a2b.js', script],
+  ['packed-1a2b.js.br', brotliCompressSync(script)],
+  ['packed-1a2b.js.gz', gzipSync(script)],
+  ['style-1a2b.css', 'body{}'],
+  ['inner/deep.js', script],
+];
+for (const [name, text] of assets) await writeFile(join(folder, 'assets', name), text);
 afterAll(async () => {
   for (const { app, db } of opened) {
     await app.http.close();

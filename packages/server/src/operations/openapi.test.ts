@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { messageTypes } from '@indelible/protocol';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { fastify } from 'fastify';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { enforceSchemas } from '../http/http.ts';
 import { formats } from '../http/json-schema.ts';
-import { type TestService, testService } from '../testing/service.ts';
+import { testService } from '../testing/service.ts';
 import { namedOnce } from './named-schemas.ts';
 
 interface Media {
@@ -34,15 +34,9 @@ interface Document {
   components: object;
 }
 
-let service: TestService;
-let document: Document;
-let operations: Operation[];
-
-beforeAll(async () => {
-  service = await testService();
-  document = (await service.app.http.inject('/openapi.json')).json();
-  operations = Object.values(document.paths).flatMap((path) => Object.values(path));
-});
+const service = await testService();
+const document: Document = (await service.app.http.inject('/openapi.json')).json();
+const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
 afterAll(() => service.close());
 
 test('every operation has a name of its own that is a function in generated code, and a description', () => {

@@ -5,12 +5,12 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { formats } from '../http/json-schema.ts';
 import { signatureHeaders } from '../outbound/standard-webhooks.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { ivr, keyOf, recordChange, restore, restoreFields } from '../testing/restore-setup.ts';
-import { type TestService, testService } from '../testing/service.ts';
+import { testService } from '../testing/service.ts';
 import { Restore } from './schemas.ts';
 
 /* The receiver of docs/restore.md, as it stands there, in front of the real service. */
@@ -40,10 +40,7 @@ async function documentedReceiver(): Promise<Receiver> {
   return import(`data:text/javascript,${encodeURIComponent(code)}`);
 }
 
-let service: TestService;
-beforeAll(async () => {
-  service = await testService({ WEBHOOK_ALLOW_PRIVATE: 'true' });
-});
+const service = await testService({ WEBHOOK_ALLOW_PRIVATE: 'true' });
 afterAll(() => service.close());
 
 test('the documented receiver applies and refuses what the service asks for, once each', async () => {

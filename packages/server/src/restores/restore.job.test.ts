@@ -1,5 +1,5 @@
 import pino from 'pino';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { buildApp } from '../app.ts';
 import { readConfig } from '../config.ts';
 import { openSigner } from '../crypto/signer.ts';
@@ -17,22 +17,12 @@ import {
   restoringTenant,
 } from '../testing/restore-setup.ts';
 import type { HostAnswer } from '../testing/restoring-host.ts';
-import {
-  callOn,
-  movedBy,
-  platformKey,
-  serviceOn,
-  type TestService,
-  testService,
-} from '../testing/service.ts';
+import { callOn, movedBy, platformKey, serviceOn, testService } from '../testing/service.ts';
 
 const env = { WEBHOOK_ALLOW_PRIVATE: 'true' };
-let service: TestService;
 let tenant: RestoringTenant;
 
-beforeAll(async () => {
-  service = await testService(env);
-});
+const service = await testService(env);
 beforeEach(async () => {
   tenant = await restoringTenant(service);
 });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { expectMessageAsDocumented } from '../testing/documented.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import {
@@ -18,14 +18,11 @@ import {
   token,
 } from '../testing/restore-setup.ts';
 import type { HostAnswer } from '../testing/restoring-host.ts';
-import { type TestService, testService } from '../testing/service.ts';
+import { testService } from '../testing/service.ts';
 
-let service: TestService;
 let tenant: RestoringTenant;
 
-beforeAll(async () => {
-  service = await testService({ AUTH_JWT_SECRET: jwtSecret, WEBHOOK_ALLOW_PRIVATE: 'true' });
-});
+const service = await testService({ AUTH_JWT_SECRET: jwtSecret, WEBHOOK_ALLOW_PRIVATE: 'true' });
 beforeEach(async () => {
   tenant = await restoringTenant(service);
 });

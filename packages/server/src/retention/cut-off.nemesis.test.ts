@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import type { OwnerSession } from '../postgres/db.ts';
 import { expectRetainedIntact } from '../testing/intact.ts';
 import {
@@ -16,13 +16,9 @@ import {
   tenantOf,
   watched,
 } from '../testing/retention-setup.ts';
-import { type TestService, testService } from '../testing/service.ts';
+import { testService } from '../testing/service.ts';
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await testService();
-});
+const service = await testService();
 beforeEach(() => {
   service.clock.now += day;
 });

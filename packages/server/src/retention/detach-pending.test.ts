@@ -1,6 +1,6 @@
 import { setTimeout as nextTurn } from 'node:timers/promises';
 import { lateClass } from '@indelible/protocol';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { type OwnerSession, withOwnerSession } from '../postgres/db.ts';
 import { expectRetainedIntact } from '../testing/intact.ts';
 import {
@@ -20,16 +20,13 @@ import {
   tenantOf,
   watched,
 } from '../testing/retention-setup.ts';
-import { type TestService, testService } from '../testing/service.ts';
+import { testService } from '../testing/service.ts';
 import type { RetentionDeps, RetentionRun } from './retention.job.ts';
 import { takeRetentionLock } from './terms.store.ts';
 
 /* Partitions that are detached while a backup or a long report still reads them. */
 
-let service: TestService;
-beforeAll(async () => {
-  service = await testService();
-});
+const service = await testService();
 afterAll(() => service.close());
 
 const nameOf = (family: number, ms: number, digits: number) =>

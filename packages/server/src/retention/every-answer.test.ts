@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { expectLogIntact } from '../testing/intact.ts';
 import {
   change,
@@ -9,15 +9,12 @@ import {
   type Tenant,
   tenantOf,
 } from '../testing/retention-setup.ts';
-import { type TestService, testService } from '../testing/service.ts';
+import { testService } from '../testing/service.ts';
 
 /* Lists, single reads, totals and counts: events/visibility.test.ts. Here is what else hands events
    out. */
 
-let service: TestService;
-beforeAll(async () => {
-  service = await testService();
-});
+const service = await testService();
 afterAll(() => service.close());
 
 const noon = Date.UTC(2026, 10, 20, 12);

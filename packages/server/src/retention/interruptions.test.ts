@@ -1,6 +1,6 @@
 import { firstUuidAt, uuidFromEventId } from '@indelible/protocol';
 import pg from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { expectRetainedIntact } from '../testing/intact.ts';
 import {
   change,
@@ -14,13 +14,9 @@ import {
   type Tenant,
   tenantOf,
 } from '../testing/retention-setup.ts';
-import { eventOf, type TestService, testService } from '../testing/service.ts';
+import { eventOf, testService } from '../testing/service.ts';
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await testService();
-});
+const service = await testService();
 beforeEach(() => {
   service.clock.now += day;
 });

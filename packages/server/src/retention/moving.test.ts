@@ -1,5 +1,5 @@
 import { firstUuidAt, uuidFromEventId } from '@indelible/protocol';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import type { OwnerSession } from '../postgres/db.ts';
 import { expectRetainedIntact } from '../testing/intact.ts';
 import {
@@ -17,12 +17,9 @@ import {
   type Tenant,
   tenantOf,
 } from '../testing/retention-setup.ts';
-import { type TestService, testService } from '../testing/service.ts';
+import { testService } from '../testing/service.ts';
 
-let service: TestService;
-beforeAll(async () => {
-  service = await testService();
-});
+const service = await testService();
 afterAll(() => service.close());
 
 const batchRows = 3;

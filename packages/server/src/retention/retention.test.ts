@@ -1,5 +1,5 @@
 import { defaultCatalogue } from '@indelible/protocol';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { ensurePartition } from '../events/store.ts';
 import { withOwnerSession } from '../postgres/db.ts';
 import { expectRetainedIntact } from '../testing/intact.ts';
@@ -18,14 +18,10 @@ import {
   stored,
   tenantOf,
 } from '../testing/retention-setup.ts';
-import { type TestService, testService } from '../testing/service.ts';
+import { testService } from '../testing/service.ts';
 import { runRetentionAs } from './command.ts';
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await testService();
-});
+const service = await testService();
 afterAll(() => service.close());
 
 const noonOf = (ms: number) => Math.floor(ms / day) * day + day / 2;

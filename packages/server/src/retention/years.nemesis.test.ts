@@ -1,5 +1,5 @@
 import { defaultPlans, type Plan } from '@indelible/protocol';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { expectRetainedIntact } from '../testing/intact.ts';
 import {
   change,
@@ -12,15 +12,11 @@ import {
   stored,
   type Tenant,
 } from '../testing/retention-setup.ts';
-import { type TestService, testService } from '../testing/service.ts';
+import { testService } from '../testing/service.ts';
 
 /* The rules once more, told the slow way: by what was in force when. */
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await testService();
-});
+const service = await testService();
 afterAll(() => service.close());
 
 const { names } = defaultPlans;

@@ -1,31 +1,24 @@
 import { createHash } from 'node:crypto';
 import { filterToJson, parseFilterBody } from '@indelible/protocol';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import {
   type Facets,
   naiveMatches,
   naiveOrder,
   poolValues,
-  type StoredFacts,
   storedFacts,
   tenantWithPool,
 } from '../testing/event-pool.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import { type TestService, testService } from '../testing/service.ts';
+import { testService } from '../testing/service.ts';
 import { sameAnswer } from './answer-digest.ts';
 import { freeze, frozenFilter } from './frozen-filter.ts';
 import { runSearch } from './run-search.ts';
 
-let service: TestService;
-let tenantId: string;
-let stored: StoredFacts[];
-
-beforeAll(async () => {
-  service = await testService();
-  tenantId = (await tenantWithPool(service, 300)).id;
-  stored = await storedFacts(service, tenantId);
-});
+const service = await testService();
+const tenantId = (await tenantWithPool(service, 300)).id;
+const stored = await storedFacts(service, tenantId);
 afterAll(() => service.close());
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');

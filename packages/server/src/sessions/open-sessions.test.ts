@@ -1,20 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { admin, Browser, viewerToken } from '../testing/browser.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import { platformKey, type TestService, testService } from '../testing/service.ts';
+import { platformKey, testService } from '../testing/service.ts';
 
 const jwtSecret = 'a shared secret of at least thirty-two bytes';
 const minute = 60_000;
 
-let service: TestService;
 let tenant: { id: string; key: string };
 let other: { id: string; key: string };
 
-beforeAll(async () => {
-  service = await testService({ AUTH_JWT_SECRET: jwtSecret });
-});
+const service = await testService({ AUTH_JWT_SECRET: jwtSecret });
 beforeEach(async () => {
   [tenant, other] = [await service.tenant(), await service.tenant()];
 });

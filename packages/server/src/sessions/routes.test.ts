@@ -1,28 +1,18 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { admin, Browser, ownOrigin, viewerToken } from '../testing/browser.ts';
 import { recordAll } from '../testing/event-pool.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import {
-  type Answer,
-  eventOf,
-  type TestService,
-  testService,
-  whileUnrecordable,
-} from '../testing/service.ts';
+import { type Answer, eventOf, testService, whileUnrecordable } from '../testing/service.ts';
 
-let service: TestService;
 let tenant: { id: string; key: string };
 let other: { id: string; key: string };
-let otherEventId: string;
 
-beforeAll(async () => {
-  service = await testService();
-  [tenant, other] = [await service.tenant(), await service.tenant()];
-  await recordAll(service, tenant.key, [eventOf()]);
-  await recordAll(service, other.key, [eventOf()]);
-  const { body } = await service.call({ url: '/api/audit-logs?action=update', key: other.key });
-  otherEventId = body.data[0].id;
-});
+const service = await testService();
+[tenant, other] = [await service.tenant(), await service.tenant()];
+await recordAll(service, tenant.key, [eventOf()]);
+await recordAll(service, other.key, [eventOf()]);
+const listed = await service.call({ url: '/api/audit-logs?action=update', key: other.key });
+const otherEventId = listed.body.data[0].id;
 afterAll(async () => {
   await expectLogIntact(service, tenant.id);
   await expectLogIntact(service, other.id);

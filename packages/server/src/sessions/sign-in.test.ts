@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { Browser, viewerToken } from '../testing/browser.ts';
 import { recordAll } from '../testing/event-pool.ts';
 import { expectLogIntact } from '../testing/intact.ts';
@@ -8,7 +8,6 @@ import {
   type Answer,
   eventOf,
   platformKey,
-  type TestService,
   testService,
   whileUnrecordable,
 } from '../testing/service.ts';
@@ -18,18 +17,14 @@ const operator = { id: randomUUID(), email: 'olga@operator.example', role: 'supe
 const person = { id: randomUUID(), email: 'ana@example.com', role: 'admin' };
 const reason = 'Ticket 4711: Prüfung 監査 🔎';
 
-let service: TestService;
 let tenant: { id: string; key: string };
 let other: { id: string; key: string };
-let eventId: string;
 
-beforeAll(async () => {
-  service = await testService({ AUTH_JWT_SECRET: jwtSecret });
-  [tenant, other] = [await service.tenant(), await service.tenant()];
-  await recordAll(service, tenant.key, [eventOf()]);
-  const { body } = await service.call({ url: '/api/audit-logs?action=update', key: tenant.key });
-  eventId = body.data[0].id;
-});
+const service = await testService({ AUTH_JWT_SECRET: jwtSecret });
+[tenant, other] = [await service.tenant(), await service.tenant()];
+await recordAll(service, tenant.key, [eventOf()]);
+const listed = await service.call({ url: '/api/audit-logs?action=update', key: tenant.key });
+const eventId = listed.body.data[0].id;
 afterAll(async () => {
   await expectLogIntact(service, tenant.id);
   await expectLogIntact(service, other.id);

@@ -1,29 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { hostileTexts } from '../testing/arbitraries.ts';
 import { admin, Browser, ownOrigin, viewerToken } from '../testing/browser.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import {
-  type Answer,
-  platformKey,
-  type TestService,
-  testService,
-  whileUnrecordable,
-} from '../testing/service.ts';
+import { type Answer, platformKey, testService, whileUnrecordable } from '../testing/service.ts';
 
-let service: TestService;
 let tenant: { id: string; key: string };
 let other: { id: string; key: string };
-/** Bound to the tenant, with the scope to make links. */
-let linkKey: string;
 
-beforeAll(async () => {
-  service = await testService();
-  [tenant, other] = [await service.tenant(), await service.tenant()];
-  const url = `/api/tenants/${tenant.id}/api-keys`;
-  const body = { name: 'host', scopes: ['viewer-links:write'] };
-  linkKey = (await service.call({ method: 'POST', url, body })).body.key;
-});
+const service = await testService();
+[tenant, other] = [await service.tenant(), await service.tenant()];
+const url = `/api/tenants/${tenant.id}/api-keys`;
+const body = { name: 'host', scopes: ['viewer-links:write'] };
+/** Bound to the tenant, with the scope to make links. */
+const linkKey = (await service.call({ method: 'POST', url, body })).body.key;
 afterAll(async () => {
   await expectLogIntact(service, tenant.id);
   await service.close();

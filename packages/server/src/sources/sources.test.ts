@@ -1,17 +1,14 @@
 import fc from 'fast-check';
 import pg from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { expectLogIntact } from '../testing/intact.ts';
-import { callOn, eventOf, serviceOn, type TestService, testService } from '../testing/service.ts';
+import { callOn, eventOf, serviceOn, testService } from '../testing/service.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
 
-let service: TestService;
 let tenant: { id: string; key: string };
-beforeAll(async () => {
-  service = await testService({ METRICS_TOKEN: 'a-token' });
-});
+const service = await testService({ METRICS_TOKEN: 'a-token' });
 afterAll(() => service.close());
 beforeEach(async () => {
   tenant = await service.tenant();

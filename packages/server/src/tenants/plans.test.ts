@@ -1,20 +1,17 @@
 import { createPlans, defaultPlans, type PlanDefinition } from '@indelible/protocol';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { withOwnerSession } from '../postgres/db.ts';
 import { removalCutoff } from '../retention/schedule.ts';
 import { lockTerms, readTerms } from '../retention/terms.store.ts';
 import { lockWaits } from '../testing/lock-waits.ts';
 import { databaseBefore } from '../testing/old-database.ts';
 import { day } from '../testing/retention-setup.ts';
-import { type TestService, testService } from '../testing/service.ts';
+import { testService } from '../testing/service.ts';
 import { graceEnd } from './grace.store.ts';
 import { readPlans, requirePlans, storePlans } from './plans.store.ts';
 
-let service: TestService;
-beforeAll(async () => {
-  service = await testService();
-  await service.tenant('Pro');
-});
+const service = await testService();
+await service.tenant('Pro');
 afterAll(() => service.close());
 
 const gold: PlanDefinition = { name: 'Gold', class: 4, keeps: { years: 2 } };

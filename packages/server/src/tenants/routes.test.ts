@@ -1,16 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { createSealer } from '../crypto/sealed.ts';
-import { callOn, serviceOn, type TestService, testService } from '../testing/service.ts';
+import { callOn, serviceOn, testService } from '../testing/service.ts';
 import { restoreSecretContext } from './put-tenant.store.ts';
 
 const jwtSecret = 'a shared secret of at least thirty-two bytes';
-let service: TestService;
 
-beforeAll(async () => {
-  service = await testService({ AUTH_JWT_SECRET: jwtSecret });
-});
+const service = await testService({ AUTH_JWT_SECRET: jwtSecret });
 afterAll(() => service.close());
 
 const put = (id: string, body: unknown, more: { key?: string; reason?: string | string[] } = {}) =>

@@ -1,10 +1,10 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { expectMessageAsDocumented } from '../testing/documented.ts';
 import { recordAll } from '../testing/event-pool.ts';
 import { askForJob, exportsUrl, exportUntil, hasEnded } from '../testing/exports.ts';
 import { growLog } from '../testing/grow-log.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import { eventOf, type TestService, testService } from '../testing/service.ts';
+import { eventOf, testService } from '../testing/service.ts';
 import { signedBy } from '../testing/webhook-receiver.ts';
 import {
   type HookedTenant,
@@ -13,13 +13,10 @@ import {
   webhookCalls,
 } from '../testing/webhook-setup.ts';
 
-let service: TestService;
 let tenant: HookedTenant;
 let hooks: WebhookCalls;
 
-beforeAll(async () => {
-  service = await testService({ WEBHOOK_ALLOW_PRIVATE: 'true' });
-});
+const service = await testService({ WEBHOOK_ALLOW_PRIVATE: 'true' });
 beforeEach(async () => {
   service.clock.now += 1_000;
   tenant = await hookedTenant(service);

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { newSecret, signatureHeaders } from '../outbound/standard-webhooks.ts';
-import { type TestService, testService } from '../testing/service.ts';
+import { testService } from '../testing/service.ts';
 import { hookedTenant, webhookCalls } from '../testing/webhook-setup.ts';
 import { retryPausesMs } from './retry-schedule.ts';
 
@@ -25,10 +25,7 @@ async function documentedReceiver(): Promise<Receiver> {
   return import(`data:text/javascript,${encodeURIComponent(code)}`);
 }
 
-let service: TestService;
-beforeAll(async () => {
-  service = await testService({ WEBHOOK_ALLOW_PRIVATE: 'true' });
-});
+const service = await testService({ WEBHOOK_ALLOW_PRIVATE: 'true' });
 afterAll(() => service.close());
 
 test('the documented receiver takes what the service sends, and nothing that was changed or is old', async () => {

@@ -1,17 +1,11 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { beginAnew } from '../log/index.ts';
 import { withOwnerSession } from '../postgres/index.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { RunningService } from '../testing/running-service.ts';
-import {
-  platformKey,
-  serviceOn,
-  sessionSecret,
-  type TestService,
-  testService,
-} from '../testing/service.ts';
+import { platformKey, serviceOn, sessionSecret, testService } from '../testing/service.ts';
 import { type ReceiverAnswer, webhookReceiver } from '../testing/webhook-receiver.ts';
 import {
   type HookedTenant,
@@ -24,13 +18,10 @@ import { leaseMs } from './deliver.job.ts';
 const env = { WEBHOOK_ALLOW_PRIVATE: 'true' };
 /** The machine may be busy with other things. */
 const patiently = { timeout: 20_000 };
-let service: TestService;
 let tenant: HookedTenant;
 let hooks: WebhookCalls;
 
-beforeAll(async () => {
-  service = await testService(env);
-});
+const service = await testService(env);
 beforeEach(async () => {
   service.clock.now += 1_000;
   tenant = await hookedTenant(service);

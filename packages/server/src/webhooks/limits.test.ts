@@ -1,5 +1,5 @@
 import pino from 'pino';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { buildApp } from '../app.ts';
 import { readConfig } from '../config.ts';
 import { openSigner } from '../crypto/signer.ts';
@@ -7,14 +7,7 @@ import { openObjectStore } from '../objects/open-store.ts';
 import { openDatabase } from '../postgres/db.ts';
 import { eraseNow } from '../testing/erasure-setup.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import {
-  callOn,
-  movedBy,
-  platformKey,
-  sessionSecret,
-  type TestService,
-  testService,
-} from '../testing/service.ts';
+import { callOn, movedBy, platformKey, sessionSecret, testService } from '../testing/service.ts';
 import {
   type HookedTenant,
   hookedTenant,
@@ -24,13 +17,10 @@ import {
 
 const env = { WEBHOOK_ALLOW_PRIVATE: 'true' };
 const day = 86_400_000;
-let service: TestService;
 let tenant: HookedTenant;
 let hooks: WebhookCalls;
 
-beforeAll(async () => {
-  service = await testService(env);
-});
+const service = await testService(env);
 beforeEach(async () => {
   service.clock.now += 1_000;
   tenant = await hookedTenant(service, 'Starter');

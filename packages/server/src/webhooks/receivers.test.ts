@@ -1,18 +1,13 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { callOn, serviceOn, type TestService, testService } from '../testing/service.ts';
-import { type HookedTenant, hookedTenant, webhooksUrl } from '../testing/webhook-setup.ts';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { callOn, serviceOn, testService } from '../testing/service.ts';
+import { hookedTenant, webhooksUrl } from '../testing/webhook-setup.ts';
 
 /* Which receivers are called at all: as in production, without WEBHOOK_ALLOW_PRIVATE. */
 
-let service: TestService;
-let tenant: HookedTenant;
-
-beforeAll(async () => {
-  service = await testService();
-  tenant = await hookedTenant(service);
-});
+const service = await testService();
+const tenant = await hookedTenant(service);
 afterAll(async () => {
   await tenant.receiver.close();
   await service.close();

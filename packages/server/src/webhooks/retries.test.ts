@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import PostalMime from 'postal-mime';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { expectLogIntact } from '../testing/intact.ts';
-import { type TestService, testService } from '../testing/service.ts';
+import { testService } from '../testing/service.ts';
 import type { ReceiverAnswer } from '../testing/webhook-receiver.ts';
 import {
   type HookedTenant,
@@ -13,13 +13,10 @@ import {
 } from '../testing/webhook-setup.ts';
 import { retryPausesMs } from './retry-schedule.ts';
 
-let service: TestService;
 let tenant: HookedTenant;
 let hooks: WebhookCalls;
 
-beforeAll(async () => {
-  service = await testService({ WEBHOOK_ALLOW_PRIVATE: 'true' });
-});
+const service = await testService({ WEBHOOK_ALLOW_PRIVATE: 'true' });
 beforeEach(async () => {
   service.clock.now += 1_000;
   tenant = await hookedTenant(service);

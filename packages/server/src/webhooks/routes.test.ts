@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { expectMessageAsDocumented } from '../testing/documented.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { jwtSecret, keyOf, token } from '../testing/restore-setup.ts';
-import { type Answer, type TestService, testService } from '../testing/service.ts';
+import { type Answer, testService } from '../testing/service.ts';
 import { signedBy } from '../testing/webhook-receiver.ts';
 import {
   type HookedTenant,
@@ -15,13 +15,10 @@ import {
 
 /** The machine may be busy with other things. */
 const patiently = { timeout: 20_000 };
-let service: TestService;
 let tenant: HookedTenant;
 let hooks: WebhookCalls;
 
-beforeAll(async () => {
-  service = await testService({ AUTH_JWT_SECRET: jwtSecret, WEBHOOK_ALLOW_PRIVATE: 'true' });
-});
+const service = await testService({ AUTH_JWT_SECRET: jwtSecret, WEBHOOK_ALLOW_PRIVATE: 'true' });
 beforeEach(async () => {
   tenant = await hookedTenant(service);
   hooks = webhookCalls(service, tenant);

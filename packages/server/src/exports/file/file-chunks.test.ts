@@ -1,20 +1,17 @@
 import { setImmediate } from 'node:timers/promises';
 import { uuidFromTypeId } from '@indelible/protocol';
 import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { readTenant } from '../../postgres/db.ts';
 import { recordAll } from '../../testing/event-pool.ts';
 import { askForJob, exportsUrl } from '../../testing/exports.ts';
-import { eventOf, type TestService, testService } from '../../testing/service.ts';
+import { eventOf, testService } from '../../testing/service.ts';
 import { getExport } from '../store.ts';
 import { FileTally, fileChunks } from './file-chunks.ts';
 
-let service: TestService;
 let tenant: { id: string; key: string };
-beforeAll(async () => {
-  service = await testService();
-  tenant = await service.tenant();
-});
+const service = await testService();
+tenant = await service.tenant();
 afterAll(() => service.close());
 
 const dayMs = 86_400_000;

@@ -1,36 +1,31 @@
 import { uuidFromTypeId } from '@indelible/protocol';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { openObjectStore } from '../../objects/open-store.ts';
 import { readTenant } from '../../postgres/db.ts';
 import { poolEvents, recordAll } from '../../testing/event-pool.ts';
 import { askForJob } from '../../testing/exports.ts';
-import { type TestService, testService } from '../../testing/service.ts';
+import { testService } from '../../testing/service.ts';
 import { type ExportRow, getExport } from '../store.ts';
 import { objectName } from './export-file.ts';
 import { FileThread } from './file-thread.ts';
 
-let service: TestService;
-let row: ExportRow;
-let files: FileThread;
 const errors: unknown[] = [];
-beforeAll(async () => {
-  service = await testService();
-  const { id, key } = await service.tenant();
-  await recordAll(service, key, poolEvents(400, service.clock.now, 20));
-  const job = uuidFromTypeId('exp_', (await askForJob(service, key)).id) ?? '';
-  row = (await readTenant(service.db, id, (tx) => getExport(tx, job))) as ExportRow;
-  const database = { databaseUrl: service.servingUrl, poolerUrl: null };
-  const cold = { folder: `${service.dataDir}/cold`, bytesMax: 2 ** 28 };
-  const settings = { ...database, objectStoreUrl: storeUrl(), cold };
-  files = new FileThread(settings, (e) => errors.push(e));
-});
+const service = await testService();
+const { id, key } = await service.tenant();
+await recordAll(service, key, poolEvents(400, service.clock.now, 20));
+const job = uuidFromTypeId('exp_', (await askForJob(service, key)).id) ?? '';
+const row = (await readTenant(service.db, id, (tx) => getExport(tx, job))) as ExportRow;
+const database = { databaseUrl: service.servingUrl, poolerUrl: null };
+const cold = { folder: `${service.dataDir}/cold`, bytesMax: 2 ** 28 };
+const objectStoreUrl = `file://${service.dataDir}/objects`;
+const settings = { ...database, objectStoreUrl, cold };
+const files = new FileThread(settings, (e) => errors.push(e));
 afterAll(async () => {
   await files.close();
   await service.close();
 });
 
-const storeUrl = () => `file://${service.dataDir}/objects`;
-const stored = () => openObjectStore(storeUrl()).list('exports');
+const stored = () => openObjectStore(objectStoreUrl).list('exports');
 const never = new AbortController().signal;
 
 test('a file whose thread ends has failed, and the next one gets a thread again', async () => {
