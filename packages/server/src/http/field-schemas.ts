@@ -45,7 +45,7 @@ export const nullable = (options: Record<string, unknown>) =>
 
 /** Recipients of mail. */
 export const emails = (description: string) =>
-  Type.Array(Type.String({ format: 'email', maxLength: emailLengthMax }), {
+  Type.Array(Type.String({ format: 'mail-address', maxLength: emailLengthMax }), {
     ...{ maxItems: 20, uniqueItems: true, description },
   });
 

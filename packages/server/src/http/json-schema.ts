@@ -13,7 +13,7 @@ import {
   pointerOf,
 } from '@indelible/protocol';
 import type { ErrorObject } from 'ajv/dist/2020.js';
-import { isOutboundUrl } from '../outbound/index.ts';
+import { isMailAddress, isOutboundUrl } from '../outbound/index.ts';
 import { isIpRange } from './ip-range.ts';
 
 /** The formats of our schemas. */
@@ -23,6 +23,7 @@ export const formats: Record<string, (text: string) => boolean> = {
   // `maxLength` checks the length, so that one fault is reported once. A leading `!` is allowed: it
   // only prevents filtering, and a sign-in attempt under such a name must be recorded.
   email: (text: string) => text.length > emailLengthMax || isEmail(text.replace(/^!+/, '')),
+  'mail-address': (text: string) => text.length > emailLengthMax || isMailAddress(text),
   role: isRole,
   visible: isVisible,
   'external-id': isExternalId,

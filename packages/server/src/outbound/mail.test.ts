@@ -96,13 +96,12 @@ test('nothing that is sent can add a header, a recipient or a file', async () =>
     ...['ana@example.org\r\nRCPT TO:<eve@example.net>', 'ana @example.org', 'g:ana@example.org;'],
     ...['ana@exa\u0000mple.org', 'ana@exam\u202eple.org', `${'a'.repeat(320)}@example.org`],
   ]) {
-    for (const recipients of [address, ['ana@example.org', address]]) {
-      await expect(mailer.send({ ...mail, to: recipients }), address).rejects.toThrow(
-        'a recipient is not a mail address',
-      );
-    }
+    await expect(mailer.send({ ...mail, to: address }), address).rejects.toThrow(
+      'no recipient is a mail address',
+    );
+    await mailer.send({ ...mail, to: ['ana@example.org', address] });
+    expect(received.splice(1).map((each) => each.to)).toEqual([['ana@example.org']]);
   }
-  expect(received).toHaveLength(1);
 });
 
 /** Listens, and then does nothing at all. */

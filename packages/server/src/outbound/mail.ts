@@ -16,7 +16,8 @@ export interface OutgoingMail extends Mail {
 
 export interface Mailer {
   /**
-   * Resolves when the mail server accepted the message for at least one recipient. Throws an Error
+   * Resolves when the mail server accepted the message for at least one recipient. An address that
+   * no mail can reach is left out, or it would keep the message from all others. Throws an Error
    * without addresses, within `timeoutMs`, so that the caller can continue.
    */
   send(mail: OutgoingMail): Promise<void>;
@@ -49,10 +50,16 @@ export function createMailer(options: MailerOptions): Mailer {
       : toServer(readSmtpUrl(smtpUrl), logger, timeoutMs);
   return {
     async send({ id, to, subject, text, html }) {
+      const all = [to].flat();
+      const recipients = all.filter(isMailAddress);
+      if (recipients.length === 0) throw new Error('no recipient is a mail address');
+      const skipped = all.length - recipients.length;
+      if (skipped > 0) logger.warn({ skipped }, 'some recipients are not mail addresses');
       await deliver({
         messageId: `<${id}@${from.address.split('@')[1]}>`,
         from,
-        to: [to].flat().map(readRecipient),
+        // As objects, so that no part of an address is read as another one.
+        to: recipients.map((address) => ({ name: '', address })),
         subject: oneLine(subject),
         text,
         html,
@@ -183,18 +190,13 @@ function decode(text: string): string {
 
 function readMailFrom(text: string): Address {
   const [, name = '', address = text] = /^([^<>]*)<([^<>]+)>$/.exec(text) ?? [];
-  if (isAddress(address)) return { name: oneLine(name.replace(/^\s*"(.*)"\s*$/, '$1')), address };
+  if (isMailAddress(address)) return { name: oneLine(name.replace(/^\s*"(.*)"\s*$/, '$1')), address };
   throw new Error(
     'MAIL_FROM must be an address, or a name and an address: Audit <audit@example.com>',
   );
 }
 
-// Passed as an address object, so that no part of it is read as another address.
-function readRecipient(address: string): Address {
-  if (isAddress(address)) return { name: '', address };
-  throw new Error('a recipient is not a mail address');
-}
-
-function isAddress(text: string): boolean {
+/** Whether mail can be sent to `text`; events may name people by other addresses. */
+export function isMailAddress(text: string): boolean {
   return text.length <= 320 && /^[^\s\p{C}<>()[\]\\,;:"@]+@[^\s\p{C}<>()[\]\\,;:"@]+$/u.test(text);
 }

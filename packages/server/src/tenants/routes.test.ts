@@ -127,6 +127,7 @@ test.each([
   ['an offset for a zone', { timeZone: '+02:00' }, '/timeZone'],
   ['an unknown zone', { timeZone: 'Europe/Atlantis' }, '/timeZone'],
   ['no address', { notifyEmails: ['ana'] }, '/notifyEmails/0'],
+  ['an address for no mail', { notifyEmails: ['a,b@example.com'] }, '/notifyEmails/0'],
   ['a repeated address', { notifyEmails: ['a@b.c', 'a@b.c'] }, '/notifyEmails'],
   [
     '21 addresses',
