@@ -1,4 +1,5 @@
 import type { ShownEvent } from '../event/committed-event.ts';
+import type { CommittedEvent } from '../event/event-fields.ts';
 import { uuidTimeMs } from '../event/event-id.ts';
 import { parseTimestamp } from '../event/timestamp.ts';
 import type { Plan } from '../plan.ts';
@@ -64,6 +65,26 @@ export function formerCheckpoints(after: Readonly<Record<string, unknown>>): str
   return notes.filter((note) => typeof note === 'string');
 }
 
+/** Whether verifiers need the event, to know why others, or parts of them, are missing. */
+export function isServiceRecord(event: CommittedEvent): boolean {
+  return recordKindOf(event) !== null;
+}
+
+const recordKinds = {
+  'create tenant': 'terms',
+  'update tenant': 'terms',
+  'delete retention': 'removal',
+  'delete tenant': 'removal',
+  'erase audit_log': 'erasure',
+  'reopen audit_log': 'reopening',
+} as const;
+
+function recordKindOf(event: CommittedEvent) {
+  if (event.recordedByKind !== 'service' || event.resourceId !== event.tenantId) return null;
+  const what = `${event.action} ${event.resourceType}`;
+  return Object.hasOwn(recordKinds, what) ? recordKinds[what as keyof typeof recordKinds] : null;
+}
+
 /**
  * The records of the service in a log (`recordedBy.kind` is `service`). Pass `take` only events
  * that match their entries, in any order; then these records are as trustworthy as the log's
@@ -76,12 +97,11 @@ export class ServiceRecords {
   readonly reopenings: ReopenRecord[] = [];
 
   take(event: ShownEvent): void {
-    if (event.recordedByKind !== 'service' || event.resourceId !== event.tenantId) return;
-    const what = `${event.action} ${event.resourceType}`;
-    if (what === 'create tenant' || what === 'update tenant') this.terms.push(termsOf(event));
-    else if (what === 'delete retention' || what === 'delete tenant') this.#takeRemoval(event);
-    else if (what === 'erase audit_log') this.#takeErasure(event);
-    else if (what === 'reopen audit_log') this.#takeReopening(event);
+    const kind = recordKindOf(event);
+    if (kind === 'terms') this.terms.push(termsOf(event));
+    else if (kind === 'removal') this.#takeRemoval(event);
+    else if (kind === 'erasure') this.#takeErasure(event);
+    else if (kind === 'reopening') this.#takeReopening(event);
   }
 
   #takeRemoval({ after, sequence, uuid, resourceType }: ShownEvent): void {

@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { openObjectStore } from '../objects/open-store.ts';
 import { configOf } from '../testing/archived.ts';
-import { actorOf, ana, ben, eraseNow, recordEach } from '../testing/erasure-setup.ts';
+import { actorOf, ana, ben, eraseNow, readEvent, recordEach } from '../testing/erasure-setup.ts';
 import { askForJob, download, exportsUrl, exportUntil, hasEnded } from '../testing/exports.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { keyOf } from '../testing/restore-setup.ts';
@@ -39,6 +39,25 @@ test('a saved search no longer names the person, and still finds what it found',
   expect(body).toMatchObject({ filters: { user: [ana] }, note: null });
   expect(body.now).toMatchObject({ agrees: true, matched: { value: 1 } });
   expect(JSON.stringify(body)).not.toMatch(/ana@example/i);
+});
+
+test('the record of a saved search is erased by its id, that of an operator’s look is not', async () => {
+  await search({ user: ['ana@example.com'] }, '');
+  const reason = { 'x-tenant-id': tenant.id, 'x-access-reason': 'help' };
+  await service.call({ url: '/api/audit-logs?user=ana@example.com', headers: reason });
+  const idOf = async (action: string) => {
+    const url = `/api/audit-logs?resource=audit_log&action=${action}`;
+    return (await service.call({ url, key: tenant.key })).body.data[0].id;
+  };
+  const target = { tenantId: tenant.id, segment: 'state' } as const;
+  const eventId = await idOf('search');
+  await eraseNow(service, { ...target, eventId });
+  const { erased, after } = await readEvent(service, tenant.key, eventId);
+  expect({ erased, after }).toEqual({ erased: ['state'], after: null });
+  await expect(eraseNow(service, { ...target, eventId: await idOf('access') })).rejects.toThrow(
+    /what an operator looked at/,
+  );
+  await expectLogIntact(service, tenant.id);
 });
 
 test('a saved search for what was done on behalf of the person no longer names them', async () => {

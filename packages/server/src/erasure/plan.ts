@@ -1,4 +1,9 @@
-import { externalUuid, uuidFromEventId, type WithholdableSegment } from '@indelible/protocol';
+import {
+  externalUuid,
+  isServiceRecord,
+  uuidFromEventId,
+  type WithholdableSegment,
+} from '@indelible/protocol';
 import { erasedSegments, hasState, type StoredEvent } from '../events/index.ts';
 import { type Owner, readTerms } from '../retention/index.ts';
 import { countFiles, findElsewhere, notifiesAny } from './elsewhere.store.ts';
@@ -93,11 +98,14 @@ function requireErasable(
   segment: WithholdableSegment,
 ): void {
   if (event === null) throw new ErasureRefused('there is no such event');
-  const { recordedByKind, resourceId } = event;
-  if (recordedByKind === 'service' && resourceId === tenantId) {
+  if (isServiceRecord(event)) {
     throw new ErasureRefused(
       'this event records a removal, and verifiers need it: it cannot be erased',
     );
+  }
+  const { recordedByKind, resourceId, actorRole } = event;
+  if (recordedByKind === 'service' && resourceId === tenantId && actorRole === 'superadmin') {
+    throw new ErasureRefused('this event records what an operator looked at: it cannot be erased');
   }
   if (erasedSegments(event).includes(segment)) {
     throw new ErasureRefused(`the ${segment} of this event is erased already`);
