@@ -190,7 +190,8 @@ function decode(text: string): string {
 
 function readMailFrom(text: string): Address {
   const [, name = '', address = text] = /^([^<>]*)<([^<>]+)>$/.exec(text) ?? [];
-  if (isMailAddress(address)) return { name: oneLine(name.replace(/^\s*"(.*)"\s*$/, '$1')), address };
+  if (isMailAddress(address))
+    return { name: oneLine(name.replace(/^\s*"(.*)"\s*$/, '$1')), address };
   throw new Error(
     'MAIL_FROM must be an address, or a name and an address: Audit <audit@example.com>',
   );
