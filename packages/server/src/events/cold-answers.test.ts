@@ -24,6 +24,8 @@ const filters = [
   ...ofPool.filter((_, index) => index % 4 === 0),
   ...['outcome=success', 'outcome=!success', 'actor_type=user', 'actor_type=!agent'],
   ...['correlation_id=request%209', 'on_behalf_of=user3%40example.com', 'on_behalf_of=user_6'],
+  ...['user=νικος@example.com', 'user=!νικοΣ@example.com', 'user=İpek@example.com'],
+  ...['user=σ.σ-οδοσ.α@ελς', 'on_behalf_of=xİPEK@example.com', 'on_behalf_of=xΝΙΚΟΣ@example.com'],
   ...['on_behalf_of=!user3%40example.com', 'has_reason=true', 'has_reason=false'],
   ...[`from=${old}`, `to=${old}`, `received_from=${old}`, `received_to=${old}`],
   `action=update&action=login&user=${poolValues.user[0]}&to=${old}`,

@@ -77,7 +77,17 @@ export const notLate = `epoch_us(received_at) // 1000 - epoch_ms("timestamp") <=
 
 /** As `addressKey` of the protocol. */
 const address = (email: string, externalId: string) =>
-  `lower(coalesce(${email}, CASE WHEN contains(${externalId}, '@') THEN ${externalId} END))`;
+  lowered(`coalesce(${email}, CASE WHEN contains(${externalId}, '@') THEN ${externalId} END)`);
+
+// Unicode's Final_Sigma: after a letter and before none, whatever marks and dots are between.
+const [cased, ignored] = ['\\p{Lu}\\p{Ll}\\p{Lt}', `\\p{M}\\p{Lm}\\p{Sk}.:·‧‘’''`];
+const finalSigma = `([${cased}][${ignored}]*)Σ([${ignored}]*(?:$|[^${cased}${ignored}]))`;
+
+/** In lower case as JavaScript writes it: DuckDB takes each letter by itself. */
+const lowered = (text: string) =>
+  `lower(CASE WHEN contains(${text}, 'Σ') OR contains(${text}, 'İ')
+    THEN regexp_replace(replace(${text}, 'İ', 'i\u0307'), '${finalSigma}', '\\1ς\\2', 'g')
+    ELSE ${text} END)`;
 
 /** The columns of `audit_events` that filters compare. */
 const eventColumns = [

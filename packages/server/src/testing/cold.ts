@@ -1,4 +1,4 @@
-import { uuidFromEventId, uuidTimeMs } from '@indelible/protocol';
+import { externalUuid, uuidFromEventId, uuidTimeMs } from '@indelible/protocol';
 import { expect } from 'vitest';
 import { nthEvent } from '../../../protocol/src/testing/take-context.ts';
 import { archiveOf } from './archived.ts';
@@ -22,7 +22,13 @@ export async function tenantOfMonths(service: TestService, count = 240): Promise
     const { id } = eventAt(now - (280 - 20 * n) * day);
     return { ...nthEvent(n), id };
   });
-  const all = [...ofPool, ...ofVersion2].sort((a, b) => timeOf(a) - timeOf(b));
+  // Lower case of these depends on their neighbours, or is longer.
+  const ofCase = ['ΝΙΚΟΣ@Example.com', 'Σ.Σ-ΟΔΟΣ.Α@ΕΛΣ', 'İPEK@example.com'].map((email, n) => ({
+    ...eventAt(now - (250 - n) * day),
+    actor: { id: externalUuid(tenant.id, 'actor', email), email, role: 'admin' },
+    onBehalfOf: [{ externalId: `x${email}` }],
+  }));
+  const all = [...ofPool, ...ofVersion2, ...ofCase].sort((a, b) => timeOf(a) - timeOf(b));
   const days = Map.groupBy(all, (event) => Math.floor(timeOf(event) / day));
   for (const events of days.values()) {
     await at(service, timeOf(events.at(-1)) + 1, () => recordAll(service, tenant.key, events));
