@@ -14,11 +14,10 @@ import type { LeasedWebhook } from './webhooks/lease.store.ts';
 import { indexWords } from './words/index.ts';
 
 /*
- * Everything that runs without a request that waits for it. There are two mechanisms:
- *
- * Leased work (`background/leased-worker.ts`) looks for what is due once a second, takes it for 30
- * seconds by one UPDATE, and renews that lease while it runs. A process that dies lets the lease
- * end; then any process takes the work up again. What runs must survive being repeated.
+ * Everything that runs without a request that waits for it. There are two mechanisms. Leased work
+ * (`background/leased-worker.ts`) looks for due work once a second, takes it for 30 seconds by one
+ * UPDATE, and renews that lease while it runs. A process that dies lets the lease end; then any
+ * process takes the work up again. What runs must survive being repeated.
  *
  * | Work           | Lease in         | At once               | A crash leaves                    |
  * |----------------|------------------|-----------------------|-----------------------------------|

@@ -77,7 +77,7 @@ export interface Config {
   readonly requestMs: number;
   /**
    * In which a reader must take something of its answer. The system takes more only when a third of
-   * its buffer, of 4 MiB, is free: behind a proxy on the same machine that is 70 s at 20 kB/s.
+   * its buffer of 4 MiB is free. Behind a proxy on the same machine that takes 70 s at 20 kB/s.
    */
   readonly stalledMs: number;
 }

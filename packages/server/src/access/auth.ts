@@ -173,7 +173,9 @@ function platformKeyId(keyHash: Uint8Array): string {
   return uuidFromBytes(digest);
 }
 
-/** Compares with every key, so that the duration shows neither which key matched nor how much. */
+/**
+ * Compares with every key, so that the duration does not show which key matched, or how much of it.
+ */
 function findPlatformKey(keys: readonly KnownKey[], hash: Uint8Array): KnownKey | null {
   return keys.filter((key) => timingSafeEqual(key.hash, hash))[0] ?? null;
 }

@@ -10,7 +10,7 @@ export function bearerToken(authorization: string | undefined): string {
   return token;
 }
 
-/** One answer for every invalid credential, so that attempts do not show what was wrong. */
+/** One answer for every invalid credential, so that an attacker does not learn the reason. */
 export function unauthenticated(detail?: string): AppError {
   return new AppError('unauthenticated', detail, { headers: { 'www-authenticate': 'Bearer' } });
 }

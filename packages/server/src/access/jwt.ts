@@ -34,8 +34,8 @@ export type JwtPrincipal = Principal & { expiresAtMs: number };
 /**
  * Verifies JWTs by key set or shared secret, as configured; null if neither is. Throws
  * `unauthenticated` for a wrong, unsigned, expired or foreign token or a missing claim, `forbidden`
- * for a role without rights here, and `unavailable` if the key set cannot be read, because the
- * token may be valid. No message contains a part of the token.
+ * for a role without rights here, and `unavailable` if the key set cannot be read (the token may be
+ * valid). No message contains a part of the token.
  */
 export function createJwtVerifier(
   auth: AuthConfig,

@@ -33,7 +33,7 @@ const lastMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /**
  * Events that match a filter. Its times are widened to whole quarters of an hour, because "the last
- * 30 days" are other days at each refresh; the record thus covers at least what was shown.
+ * 30 days" are other days at each refresh. So the record covers at least the shown range.
  */
 export function lookAtEvents(filter: EventFilter, withStates = false): Look {
   const widened = { ...filter };

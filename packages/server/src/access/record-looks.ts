@@ -20,9 +20,9 @@ interface RecordedLook {
 }
 
 /**
- * Writes one record for what is looked at, not one for each request: an access is recorded unless
- * this process has recorded the equal event of the same credential in the last 15 minutes, and the
- * log still has it: a restored database may have lost it. Nothing but its own commits counts, so
+ * Writes one record for a look, not one for each request. An access is recorded unless this process
+ * has recorded the equal event of the same credential in the last 15 minutes, and the log still has
+ * that event. (A restored database may have lost it.) Nothing but its own commits counts, so
  * several processes write a record each. Equal accesses at the same time wait for one commit; if
  * that fails, none is answered and the next one records again.
  */

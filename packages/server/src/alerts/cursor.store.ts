@@ -24,8 +24,8 @@ const aheadMsMax = 600_000;
 
 /**
  * Claims the tenant with events to evaluate, or a due silence or message, that has waited longest.
- * Nothing is due while recording is stopped, because no alert could be recorded, nor for an
- * offboarded tenant.
+ * Nothing is due for an offboarded tenant, or while recording is stopped: no alert could be
+ * recorded.
  */
 export async function claimCursor(
   tx: Alone,

@@ -81,7 +81,9 @@ export class RuleMemory {
     this.#first = { sequence, nowMs };
   }
 
-  /** Whether the rule skips events: to read what it needs was too much, or took too long. */
+  /**
+   * Whether the rule skips events, because it had to read too many earlier ones, or for too long.
+   */
   isResting(rule: RuleRow, nowMs: number): boolean {
     const resting = this.#resting.get(rule.id);
     return resting?.key === keyOf(rule) && nowMs < resting.untilMs;

@@ -41,8 +41,8 @@ export function createAlertWorker(deps: EvaluateDeps): LeasedWorker<LeasedCursor
 }
 
 /**
- * Evaluates one batch. Alerts, what is left to be told, and the cursor are stored in one
- * transaction: after a crash another process reads the same events, and raises each alert once.
+ * Evaluates one batch. Alerts, the messages that are due, and the cursor are stored in one
+ * transaction. After a crash another process reads the same events, and raises each alert once.
  * What a process remembers counts only if it has itself evaluated all events before. False if there
  * is nothing more to do now.
  */

@@ -41,7 +41,7 @@ export interface Evaluator {
 
 /** An evaluator that needs earlier events. */
 export interface Learner extends Evaluator {
-  /** What it must be told by `learn` before it takes this event; null for nothing. */
+  /** The key that `learn` must explain before this event is taken; null for none. */
   unknown(event: Candidate): string | null;
 }
 

@@ -35,8 +35,8 @@ export interface Earlier extends Seen {
 
 /**
  * The last `count` events of each of these groups from `fromSequence` and `sinceMs` on, by
- * sequence, in one reading: a statement for each group would read the window as often where the
- * planner has no statistics.
+ * sequence. One statement, because without statistics the planner would read the whole window for
+ * each group.
  */
 export async function earlierOf(
   tx: TenantTx,

@@ -21,7 +21,9 @@ const limits = ['count', 'windowMinutes', 'lookbackDays'] as const;
 interface Change {
   kind: AlertRuleSettings['kind'];
   patch: RulePatch;
-  /** The former settings if the kind stays; else null: members of the former kind go with it. */
+  /**
+   * The former settings if the kind stays; otherwise null, because a new kind drops their members.
+   */
   kept: AlertRuleSettings | null;
   problems: FieldProblem[];
 }

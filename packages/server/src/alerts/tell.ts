@@ -24,8 +24,9 @@ export const isDue = (dueMs: number | null, nowMs: number, aheadMsMax: number) =
   dueMs !== null && (dueMs <= nowMs || dueMs > nowMs + aheadMsMax);
 
 /**
- * Tells of the alerts of the rules whose message is due: the record of the message, which webhooks
- * are told by, and the mail's job are stored with the mark that they are told. True if any was.
+ * Tells of the alerts of the rules whose message is due. One transaction stores the record of the
+ * message, which webhooks send, the job of the mail, and the mark that the alerts are told. True if
+ * any was.
  */
 export async function tellDue(
   deps: TellDeps,

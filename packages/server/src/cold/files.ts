@@ -5,7 +5,7 @@ import { AppError } from '../http/index.ts';
 import type { ObjectStore } from '../objects/index.ts';
 import type { ColdFile } from './store.ts';
 
-/** What was erased in the archive must not stay in a copy. */
+/** A copy must not keep values that were erased in the archive. */
 const keptMs = 86_400_000;
 
 /** Each copy is an open file of the process. */

@@ -52,7 +52,7 @@ const indexedFacets: readonly FacetName[] = [
   ...(['hasReason', 'outcome', 'actorType', 'onBehalfOf', 'correlationId'] as const),
 ];
 
-/** Of each list a part must hold one key, else none of its events matches. */
+/** A part that holds no key of one of these lists has no matching event. */
 export function wantedKeys(filter: EventFilter): Key[][] {
   return indexedFacets.flatMap((facet) => {
     const values = filter[facet]?.any ?? [];

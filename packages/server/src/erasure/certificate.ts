@@ -1,7 +1,7 @@
 import { formatTimestamp } from '@indelible/protocol';
 import type { Offboarding } from './offboard.ts';
 
-/** What a tenant gets at the end: what was removed, what remains, and the proof. */
+/** The certificate for the tenant: what was removed, what remains, and the proof. */
 export interface OffboardingCertificate {
   format: 'indelible-offboarding/v1';
   tenantId: string;

@@ -166,7 +166,10 @@ async function replaceInFilters(
   }
 }
 
-/** An alert rule goes on, by the ids, and tells the others, or else the tenant's `notifyEmails`. */
+/**
+ * An alert rule continues with the ids. It tells the other addresses; without any, the tenant's
+ * `notifyEmails`.
+ */
 async function replaceInRules(tx: WriterTx, person: Person, ids: readonly string[]): Promise<void> {
   const rows = await rowsOf<{ id: string; settings: string }>(tx)`
     SELECT id, settings FROM alert_rules WHERE tenant_id = ${person.tenantId}

@@ -165,8 +165,9 @@ export async function findActors(
 }
 
 /**
- * Ids of events in which only this address names a person: those of unknown actors, such as failed
- * sign-ins, and those for people who are unknown or whose ids were erased with the context.
+ * Ids of events in which only this address names a person: events of unknown actors, such as failed
+ * sign-ins, and events on behalf of people who are unknown or whose ids were erased with the
+ * context.
  */
 export async function eventsOfUnknown(
   owner: Owner,

@@ -18,7 +18,7 @@ const operatorRole = 'superadmin';
 const operatorSkeleton = skeletonOf(operatorRole);
 
 /**
- * Whether a role is not that of operators but a person would read it so: other capitals, accents,
+ * Whether a role looks like that of operators, and is another one: other capitals, accents,
  * invisible characters, letters of other scripts (Unicode Technical Standard 39, section 4),
  * separators, digits for letters. `superadmin_assistant` is another word.
  */

@@ -12,7 +12,7 @@ const countedShapesMax = 1_000;
 const names = new Map<string, string>();
 const uses = new Map<string, number>();
 
-/** A named statement if it is frequent; else one for its own range. */
+/** A named statement if it is frequent; otherwise one for its own range. */
 export function prepared(
   text: string,
   params: Params,

@@ -6,7 +6,7 @@ export interface Range {
 
 /**
  * The range that a `Range` header (RFC 9110 section 14) requests of a file of `size` bytes;
- * `unsatisfiable` if it is beyond the end; null for the whole file, also for several ranges or an
+ * `unsatisfiable` if it is beyond the end. Null for the whole file: also for several ranges or an
  * invalid header, which a server may ignore.
  */
 export function readRange(

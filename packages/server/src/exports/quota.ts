@@ -17,7 +17,7 @@ export interface ExportUsage {
 
 /**
  * Whether the tenant may have one more, which `usage` does not count. Throws `rate_limited` with
- * what it has, and `unavailable` while the disk is low: what is left of it is for recording.
+ * the tenant's exports, and `unavailable` while the disk is low: the free space is for recording.
  */
 export async function requireRoom(usage: ExportUsage, quota: ExportQuota): Promise<void> {
   const { unfinishedMax, keptBytesMax } = quota;

@@ -32,8 +32,8 @@ export function answerWithId(
 }
 
 /**
- * Closing waits for every accepted request and nothing else: an idle keep-alive connection would
- * otherwise keep the server open as long as its client likes.
+ * Closing waits for accepted requests only. An idle keep-alive connection would keep the server
+ * open as long as its client likes.
  */
 export function closeAfterLastAnswer(http: FastifyInstance): void {
   let closing = false;

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 
 /**
- * Calls `then` when the answer is over, sent or not: at once if the caller has already hung up, for
- * example while its credential was looked up, because `close` is not emitted again.
+ * Calls `then` when the answer is over, sent or not. At once if the caller has already hung up, for
+ * example while its credential was looked up: `close` is not emitted again.
  */
 export function onceClosed(response: ServerResponse, then: () => void): void {
   if (response.closed) then();

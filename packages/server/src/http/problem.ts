@@ -22,7 +22,7 @@ export class AppError extends Error {
   }
 }
 
-/** The refusal of a body; `detail` is a sentence about it, else its problems say it. */
+/** The refusal of a body. Without `detail`, its problems are the sentence. */
 export function invalid(errors: FieldProblem[], detail = problemsText(errors)): AppError {
   return new AppError('validation_failed', detail, { errors });
 }

@@ -1,7 +1,7 @@
 /** The suffix of an unfinished object; no object name has it. */
 export const draftSuffix = '.tmp';
 
-/** A name must not lead out of the store's folder, nor to a draft. */
+/** A name must not lead out of the store's folder, or to a draft. */
 export function requireName(name: string): void {
   const fine =
     /^[A-Za-z0-9_=.-]+(\/[A-Za-z0-9_=.-]+)*$/.test(name) &&

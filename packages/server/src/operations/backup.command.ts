@@ -20,9 +20,10 @@ import { type BackupFacts, backupParts, secretFiles } from './backup-folder.ts';
 
 /**
  * `indelible backup`: copies the embedded database, the secrets of DATA_DIR and a file store into a
- * new folder, which appears when it is complete. A service may record meanwhile. What was committed
- * when copying ended is in the copy, and the store holds exactly the rounds of that moment, so that
- * the guard accepts both together. Throws an Error whose message is a sentence for the operator.
+ * new folder, which appears when it is complete. A service may record meanwhile. The copy has
+ * everything that was committed when copying ended. The store has exactly the rounds of that
+ * moment, so the guard accepts both together. Throws an Error whose message is a sentence for the
+ * operator.
  */
 export async function backUp(env: Environment, folder: string): Promise<BackupFacts> {
   const config = readConfig(env);

@@ -24,8 +24,8 @@ export interface RestoredBackup {
 
 /**
  * `indelible restore-backup`: puts a backup of `indelible backup` into DATA_DIR, which must have no
- * database. Secrets and objects that are there stay: they are newer, and only they can tell what
- * was published after the backup. A cut-off run may be repeated. Throws an Error whose message is a
+ * database. Existing secrets and objects stay: they are newer, and only they can tell what was
+ * published after the backup. A cut-off run may be repeated. Throws an Error whose message is a
  * sentence for the operator.
  */
 export async function restoreBackup(env: Environment, folder: string): Promise<RestoredBackup> {

@@ -11,7 +11,7 @@ export interface NameServers {
 
 /**
  * Addresses of a name by DNS only, IPv4 first. The system's look-up also knows the machine's
- * private names, but has two threads for the whole process: names of one tenant whose servers never
+ * private names, but has two threads for the whole process. Names of one tenant whose servers never
  * answer would block the calls of all others. Throws the resolver's error, with its code.
  */
 export function resolveByDns({ servers, timeoutMs = 2_000 }: NameServers = {}): Resolve {

@@ -261,8 +261,8 @@ const systemFaults = [
 const readOnly = '25006';
 /** Usually a write that waited for the head of a log. */
 const lockTimeout = '55P03';
-// Serialization failures, deadlocks, sessions that were ended for idling; a statement that was sent
-// behind one that failed, whose error may be heard of later; and a database that a backup is being
+// Serialization failures; deadlocks; sessions that were ended for idling; a statement that was sent
+// behind one that failed (its error may arrive first); and a database that a backup is being
 // restored to, which refuses connections or is briefly absent.
 const passingStates = ['40001', '40P01', '25P02', '25P03', '25P04', '55000', '3D000'];
 

@@ -128,10 +128,11 @@ async function distributeTable(tx: WriterTx, table: string, shards: number): Pro
 }
 
 /**
- * What takes a tenant first and is STRICT runs on the node of that tenant. There the session has no
- * time limits of the service: without one of its own, a locked log would use up the statement's.
- * What it calls takes several tenants first, and is made on the nodes before, as is what retention
- * calls for all tenants, and what chooses archived files by their keys.
+ * A function that takes a tenant first and is STRICT runs on the node of that tenant. There the
+ * session has no time limits of the service: the function needs one of its own, or a locked log
+ * would use up that of the statement. These functions call others that take several tenants. Those
+ * are made on the nodes first, as are the functions that retention calls for all tenants, and
+ * `holds_key`, which chooses archived files.
  */
 async function distributeFunctions(owner: OwnerSession): Promise<void> {
   const { rows } = await owner.query<{ name: string; tenant: string | null }>(
@@ -153,7 +154,7 @@ async function distributeFunctions(owner: OwnerSession): Promise<void> {
       [name, tenant],
     );
   }
-  // Citus makes a function on a node with the rights of a new one, which everybody may call.
+  // Citus gives a function on a node the rights of a new one, which every login may call.
   await owner.query('REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA indelible FROM PUBLIC');
 }
 

@@ -1,8 +1,9 @@
 import type pg from 'pg';
 
 /*
- * What differs on PostgreSQL that Citus shards by tenant, the coordinator of a cluster: there, what
- * writes to logs is called for each tenant alone, and runs on the node of that tenant.
+ * The differences on the coordinator of a cluster, where Citus shards PostgreSQL by tenant:
+ * functions that write to logs are called for each tenant alone, and run on the node of that
+ * tenant.
  */
 
 const onCluster = new WeakSet<pg.ClientBase>();
@@ -77,9 +78,9 @@ export const nodeGroupsMax = 16;
 const placesLastMs = 60_000;
 
 /**
- * Groups what is written by the node of its tenant: a node that is down fails its own tenants only,
- * and a group is one commit. One group on PostgreSQL. A tenant that moves is in the wrong group for
- * up to a minute, which is still correct.
+ * Groups items by the node of their tenant. A node that is down fails its own tenants only, and a
+ * group is one commit. One group on PostgreSQL. A tenant that moves is in the wrong group for up to
+ * a minute, which is still correct.
  */
 export function createNodeGroups(db: Pick<pg.Pool, 'query'>) {
   let cluster: boolean | undefined;

@@ -24,7 +24,7 @@ export interface SettleDeps {
 
 /**
  * Moves the events of every tenant with a changed plan or hold to its current class, batch by
- * batch: each event is always in exactly one class, so no reader misses one or sees it twice.
+ * batch. Each event is always in exactly one class, so no reader misses one or sees it twice.
  * Hidden events stay until they may be removed. Returns how many were moved.
  */
 export async function settleTenants(
@@ -90,8 +90,8 @@ function unlessUnknown(error: unknown): null {
 }
 
 /**
- * Whether a partition for this time exists now; not while one that is being detached is read,
- * because an update would still put rows into it, which would be invisible. Not in the batch's
+ * Whether a partition for this time exists now. False while the partition is being detached and
+ * still read: an update would put rows into it, and they would be invisible. Not in the batch's
  * transaction: recording makes partitions too, and must not wait for it.
  */
 async function openPartition(

@@ -78,8 +78,8 @@ export interface Silence {
 }
 
 /**
- * Marks the tenant's sources that have sent nothing since then, nor for twice their longest pause
- * so far, as silent; returns them. The head of its log is locked.
+ * Marks as silent the tenant's sources that have sent nothing since then, and for twice their
+ * longest pause so far. Returns them. The head of its log is locked.
  */
 export async function takeSilentSources(
   tx: WriterTx,

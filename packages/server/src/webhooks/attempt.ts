@@ -44,7 +44,7 @@ export async function attemptCall(
     const headers = { ...opened.headers, ...call.headers };
     const result = await outbound({ ...call, headers, signal });
     if (result.kind !== 'answered') return ended(judge(webhook, result, isTest));
-    // Some receivers repeat what they refuse, and answers are shown.
+    // Some receivers repeat a refused body, and answers are shown.
     const text = withoutCredentials(result.text, [
       opened.credential ?? '',
       ...Object.values(opened.headers),

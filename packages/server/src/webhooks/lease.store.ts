@@ -15,9 +15,8 @@ export interface LeasedWebhook extends WebhookKey {
 }
 
 /**
- * Claims the webhook with due messages that has waited longest, of any tenant except these.
- * Nothing is due while recording is stopped, because no attempt could be recorded, nor for an
- * offboarded tenant.
+ * Claims the webhook with due messages that has waited longest, of any tenant except these. Nothing
+ * is due for an offboarded tenant, or while recording is stopped: no attempt could be recorded.
  */
 export async function claimWebhook(
   tx: Alone,

@@ -46,10 +46,10 @@ type DueWebhook = Pick<
 >;
 
 /**
- * What is due after the webhook's position, up to `until`: up to 100 matching events, in the order
- * of the log and of at most `bytesMax` bytes (a larger event is sent alone), as far as the plan
- * shows them. Records of deliveries are never delivered. A ready export, and alerts that are told,
- * are separate messages, at their positions.
+ * The message that is due after the webhook's position, up to `until`: at most 100 matching events
+ * that the plan shows, in the order of the log, of at most `bytesMax` bytes. A larger event is sent
+ * alone. Records of deliveries are never delivered. A ready export, and alerts that are told, are
+ * separate messages, at their positions.
  */
 export async function readNext(
   tx: TenantTx,

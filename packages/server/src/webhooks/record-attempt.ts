@@ -26,9 +26,9 @@ export interface Sent {
 
 /**
  * Stores the result of an attempt: the webhook's position, the delivery and its record in the
- * tenant's log, or nothing. A message that is no longer due (replayed, or delivered by another
- * process after a lost lease) moves nothing; nor does the answer of an address that was changed
- * meanwhile. A removed webhook gets only the record.
+ * tenant's log, or nothing. The position does not move for a message that is no longer due
+ * (replayed, or delivered by another process after a lost lease), or for the answer of an address
+ * that was changed meanwhile. A removed webhook gets only the record.
  */
 export async function recordAttempt(
   deps: RecordDeps,

@@ -16,7 +16,7 @@ import type { WebhookSettings } from './store.ts';
 
 export type WebhookPatch = Static<typeof WebhookChange>;
 
-/** Settings, and the changes of what is sealed; credential undefined: unchanged. */
+/** Settings, and changes of sealed values; credential undefined: unchanged. */
 export interface ReadSettings {
   settings: WebhookSettings;
   credential: string | null | undefined;

@@ -18,8 +18,8 @@ const smallPage = 1024 * 1024;
 export const firstSize: PageSize = { rows: 500, eventBytesMax: 16 * 1024 };
 
 /**
- * The size of the page after one of `size`: smaller if a tenth of its rows were too large, larger
- * if it was full and still small (`characters` of text).
+ * The size of the next page, after one of `size` rows. Smaller if a tenth of the rows were too
+ * large; larger if the page was full and still small (`characters` of text).
  */
 export function nextSize(
   size: PageSize,

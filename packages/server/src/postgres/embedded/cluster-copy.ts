@@ -6,7 +6,7 @@ import { copyTree } from './copy-tree.ts';
 /*
  * A copy of a cluster that is in use, as PostgreSQL's manual has it in "Making a Base Backup Using
  * the Low Level API": the embedded PostgreSQL comes without pg_basebackup. A start on the copy
- * replays its WAL, and then has what was committed when copying ended.
+ * replays its WAL, and then has everything that was committed when copying ended.
  */
 
 /** Folders whose contents the server makes anew. */

@@ -152,7 +152,7 @@ function canWork(account: Account, folder: string): boolean {
   }
 }
 
-/** For a new database. The folder of a deleted data folder is neither reused nor removed. */
+/** For a new database. The folder of a deleted data folder is not reused, and not removed. */
 function unusedSystemFolder(dataDir: string): string {
   makePassable(systemFolder);
   const folder = join(systemFolder, hashOf(dataDir));

@@ -41,7 +41,7 @@ export function closeServerLog(log: ServerLog): void {
   closeSync(log.fd);
 }
 
-/** Why a program of PostgreSQL failed: its first error, else its last line. */
+/** Why a program of PostgreSQL failed: its first error; without one, its last line. */
 export function failureIn(output: string): string {
   const [, error] = /(?:FATAL|PANIC|ERROR|error):\s+(.*)/.exec(output) ?? [];
   return error ?? output.trim().split('\n').at(-1) ?? '';
