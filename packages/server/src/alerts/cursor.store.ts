@@ -1,5 +1,12 @@
 import { candidatesMax, firstClaimed } from '../background/index.ts';
-import { execute, firstRow, hasRow, sql, type TenantTx, type WriterTx } from '../postgres/index.ts';
+import {
+  execute,
+  firstRow,
+  hasRow,
+  rowsOf,
+  type TenantTx,
+  type WriterTx,
+} from '../postgres/index.ts';
 
 /*
  * Which process evaluates the rules of a tenant, and how far. Statements of the job: they span
@@ -34,7 +41,7 @@ export async function claimCursor(
   untilMs: number,
 ): Promise<LeasedCursor | null> {
   const [now, ahead] = [new Date(nowMs), new Date(nowMs + aheadMsMax)];
-  const due = tx.query<{ tenantId: string }>(sql`
+  const due = rowsOf<{ tenantId: string }>(tx)`
     SELECT c.tenant_id AS "tenantId" FROM alert_cursors c
       JOIN log_heads h ON h.tenant_id = c.tenant_id
     WHERE (c.lease IS NULL OR c.lease_until <= ${now}) AND h.closed_at IS NULL
@@ -43,8 +50,8 @@ export async function claimCursor(
           AND (r.silent_at <= ${now} OR r.tell_at <= ${now} OR r.tell_at > ${ahead}
             OR r.silent_at > ${ahead}::timestamptz
               + make_interval(mins => (r.settings->>'windowMinutes')::int))))
-    ORDER BY c.served_at, c.tenant_id LIMIT ${candidatesMax}`);
-  const claim = ({ tenantId }: { tenantId: string }) => sql`
+    ORDER BY c.served_at, c.tenant_id LIMIT ${candidatesMax}`;
+  const claim = ({ tenantId }: { tenantId: string }) => firstRow<LeasedCursor>(tx)`
     UPDATE alert_cursors SET lease = ${lease}, lease_until = ${new Date(untilMs)}, served_at = ${now}
     WHERE tenant_id = ${tenantId} AND (lease IS NULL OR lease_until <= ${now})
     RETURNING tenant_id AS "tenantId", lease`;

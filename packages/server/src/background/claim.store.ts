@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { sql } from '../postgres/index.ts';
+import { firstRow } from '../postgres/index.ts';
 
 /*
  * Claiming leased rows of any tenant: candidates first, without a lock, then each by its key, if it
@@ -12,17 +12,17 @@ type Session = Pick<pg.ClientBase, 'query'>;
 export const candidatesMax = 8;
 
 /** The first of the due rows that `claim` still finds due; null while recording is stopped. */
-export async function firstClaimed<Due extends pg.QueryResultRow, Row extends pg.QueryResultRow>(
+export async function firstClaimed<Due, Row>(
   session: Session,
-  due: Promise<pg.QueryResult<Due>>,
-  claim: (due: Due) => pg.QueryConfig,
+  due: Promise<readonly Due[]>,
+  claim: (due: Due) => Promise<Row | null>,
 ): Promise<Row | null> {
-  const halted = session.query<{ halted: string | null }>(sql`SELECT halted FROM log_rounds`);
-  const [candidates, rounds] = await Promise.all([due, halted]);
-  if (rounds.rows[0]?.halted != null) return null;
-  for (const candidate of candidates.rows) {
-    const { rows } = await session.query<Row>(claim(candidate));
-    if (rows[0]) return rows[0];
+  const halted = firstRow<{ halted: string | null }>(session)`SELECT halted FROM log_rounds`;
+  const [candidates, round] = await Promise.all([due, halted]);
+  if (round?.halted != null) return null;
+  for (const candidate of candidates) {
+    const claimed = await claim(candidate);
+    if (claimed) return claimed;
   }
   return null;
 }

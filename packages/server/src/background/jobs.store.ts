@@ -1,4 +1,4 @@
-import { execute, hasRow, sql, type WriterTx } from '../postgres/index.ts';
+import { execute, firstRow, hasRow, sql, type WriterTx } from '../postgres/index.ts';
 import type { Leased } from './leased-worker.ts';
 
 /* Statements of the queue: they span tenants; each except the claim is its own transaction. */
@@ -58,8 +58,8 @@ export async function claimJob(
 ): Promise<ClaimedJob | null> {
   // All processes claim one after the other: two concurrent claims would not count each other, and
   // exceed `perTenant`.
-  const locked = tx.query(`SELECT pg_advisory_xact_lock(hashtext('indelible.jobs'))`);
-  const claimed = tx.query<ClaimedJob>(sql`
+  const locked = execute(tx)`SELECT pg_advisory_xact_lock(hashtext('indelible.jobs'))`;
+  const claimed = firstRow<ClaimedJob>(tx)`
     WITH open AS (SELECT * FROM unnest(${queues.map(({ name }) => name)}::text[],
         ${queues.map(({ perTenant }) => perTenant)}::int[],
         ${queues.map(({ records }) => records)}::bool[]) AS q (queue, per_tenant, records)),
@@ -72,9 +72,9 @@ export async function claimJob(
       ORDER BY priority DESC, due_at, id LIMIT 1 FOR UPDATE OF j SKIP LOCKED)
     UPDATE jobs SET lease = ${lease}, due_at = ${new Date(untilMs)}, attempts = attempts + 1
     FROM due WHERE tenant_id = t AND queue = q AND id = i
-    RETURNING tenant_id AS "tenantId", queue, id, data, attempts, lease`);
-  const [, { rows }] = await Promise.all([locked, claimed]);
-  return rows[0] ?? null;
+    RETURNING tenant_id AS "tenantId", queue, id, data, attempts, lease`;
+  const [, job] = await Promise.all([locked, claimed]);
+  return job;
 }
 
 const leased = ({ tenantId, queue, id, lease }: ClaimedJob) =>

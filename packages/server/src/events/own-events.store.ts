@@ -13,7 +13,7 @@ import { AppError, unavailable } from '../http/index.ts';
 import { haltedSentence, LogDamaged, lockHeads, logIsHalted } from '../log/index.ts';
 import type { OwnEvent, RecordOwn } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
-import type { OwnerSession, WriterTx } from '../postgres/index.ts';
+import { hasRow, type OwnerSession, type WriterTx } from '../postgres/index.ts';
 import type { GroupCommit } from './flush.ts';
 import { createPartitionKeeper, isMissingPartition, type PartitionKeeper } from './partitions.ts';
 import { type PreparedEvent, prepare, type Random } from './prepared-event.ts';
@@ -129,13 +129,10 @@ export function recordOwnWith(deps: OwnEventDeps & { partitions: PartitionKeeper
 }
 
 async function asSetUp(tx: WriterTx, tenantId: string, event: OwnEvent): Promise<OwnEvent> {
-  const { rowCount } = await tx.query({
-    name: 'any-producer-event',
-    text: `SELECT FROM tenants WHERE id = $1 AND (cold_before IS NOT NULL OR EXISTS (
-      SELECT FROM audit_events WHERE tenant_id = $1 AND recorded_by_kind <> 'service'))`,
-    values: [tenantId],
-  });
-  return rowCount === 0 ? { ...event, actor: { ...event.actor, role: 'api_key' } } : event;
+  const isSetUp = await hasRow(tx)`
+    SELECT FROM tenants WHERE id = ${tenantId} AND (cold_before IS NOT NULL OR EXISTS (
+      SELECT FROM audit_events WHERE tenant_id = ${tenantId} AND recorded_by_kind <> 'service'))`;
+  return isSetUp ? event : { ...event, actor: { ...event.actor, role: 'api_key' } };
 }
 
 /** As the service does, for commands: in the open transaction of this session. */

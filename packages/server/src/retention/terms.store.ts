@@ -1,5 +1,5 @@
 import type { Plan } from '@indelible/protocol';
-import { execute, firstRow, rowsOf, sql, uuidArray, type WriterTx } from '../postgres/index.ts';
+import { execute, firstRow, rowsOf, uuidArray, type WriterTx } from '../postgres/index.ts';
 import { keepsOf } from '../tenants/index.ts';
 import type { RetentionTerms, SeenTime } from './schedule.ts';
 
@@ -26,12 +26,11 @@ export async function readTerms(
   const rows = await rowsOf<Omit<TenantTerms, 'keeps' | 'grace'> & Length>(owner)`
     SELECT id AS "tenantId", tenants.name, plan, days, years, legal_hold AS "legalHold" FROM tenants
     JOIN plans ON plans.name = plan WHERE id = ANY (${ids})`;
-  const graces = await owner.query<
-    Length & { tenantId: string; untilMs: number; isHold: boolean }
-  >(sql`
+  type Grace = Length & { tenantId: string; untilMs: number; isHold: boolean };
+  const graces = await rowsOf<Grace>(owner)`
     SELECT tenant_id AS "tenantId", until AS "untilMs", days, years, name IS NULL AS "isHold"
-    FROM grace JOIN plans USING (class) WHERE tenant_id = ANY (${ids})`);
-  const byTenant = Map.groupBy(graces.rows, ({ tenantId }) => tenantId);
+    FROM grace JOIN plans USING (class) WHERE tenant_id = ANY (${ids})`;
+  const byTenant = Map.groupBy(graces, ({ tenantId }) => tenantId);
   return new Map(
     rows.map(({ days, years, ...row }) => {
       const grace = (byTenant.get(row.tenantId) ?? []).map(({ untilMs, isHold, ...length }) => {
@@ -83,10 +82,10 @@ export async function leaveClasses(
   tenantId: string,
   classes: readonly number[],
 ): Promise<void> {
-  await tx.query(sql`UPDATE log_heads SET other_classes =
+  await execute(tx)`UPDATE log_heads SET other_classes =
       (SELECT coalesce(array_agg(c ORDER BY c), '{}') FROM unnest(other_classes) c
         WHERE c <> ALL (${`{${classes.join(',')}}`}::smallint[]))
-    WHERE tenant_id = ${tenantId}`);
+    WHERE tenant_id = ${tenantId}`;
 }
 
 /** False while another process removes, moves or erases events; the lock ends with the session. */

@@ -41,19 +41,19 @@ export const keptMs = 30 * 86_400_000;
 
 /** The webhook must exist and be locked. Deletes all but the newest 1,000. */
 export async function insertDelivery(tx: WriterTx, d: DeliveryRow): Promise<void> {
-  const inserted = tx.query(sql`
+  const inserted = execute(tx)`
     INSERT INTO webhook_deliveries (tenant_id, webhook_id, id, message_id, type, status, attempt,
       first_sequence, last_sequence, events, at, duration_ms, response_status, response, reason,
       next_attempt_at)
     VALUES (${d.tenantId}, ${d.webhookId}, ${d.id}, ${d.messageId}, ${d.type}, ${d.status},
       ${d.attempt}, ${d.firstSequence}, ${d.lastSequence}, ${d.events}, ${new Date(d.atMs)},
       ${d.durationMs}, ${d.responseStatus}, ${d.response}, ${d.reason},
-      ${dateOrNull(d.nextAttemptAtMs)})`);
-  const trimmed = tx.query(sql`
+      ${dateOrNull(d.nextAttemptAtMs)})`;
+  const trimmed = execute(tx)`
     DELETE FROM webhook_deliveries WHERE tenant_id = ${d.tenantId} AND webhook_id = ${d.webhookId}
       AND id <= (SELECT id FROM webhook_deliveries
         WHERE tenant_id = ${d.tenantId} AND webhook_id = ${d.webhookId}
-        ORDER BY id DESC OFFSET ${keptRowsMax} LIMIT 1)`);
+        ORDER BY id DESC OFFSET ${keptRowsMax} LIMIT 1)`;
   await Promise.all([inserted, trimmed]); // they travel together
 }
 

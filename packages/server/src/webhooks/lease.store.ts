@@ -1,5 +1,12 @@
 import { candidatesMax, firstClaimed } from '../background/index.ts';
-import { execute, firstRow, hasRow, sql, type TenantTx, type WriterTx } from '../postgres/index.ts';
+import {
+  execute,
+  firstRow,
+  hasRow,
+  rowsOf,
+  type TenantTx,
+  type WriterTx,
+} from '../postgres/index.ts';
 import { type PendingMessage, type WebhookKey, type WebhookRow, webhookColumns } from './store.ts';
 
 /*
@@ -26,14 +33,14 @@ export async function claimWebhook(
   untilMs: number,
 ): Promise<LeasedWebhook | null> {
   const now = new Date(nowMs);
-  const due = tx.query<WebhookKey>(sql`
+  const due = rowsOf<WebhookKey>(tx)`
     SELECT w.tenant_id AS "tenantId", w.id FROM webhooks w
     JOIN log_heads h ON h.tenant_id = w.tenant_id
     WHERE w.status = 'active' AND w.due_at <= ${now} AND (w.lease IS NULL OR w.lease_until <= ${now})
       AND w.next_sequence < h.size AND h.closed_at IS NULL
       AND w.tenant_id <> ALL (${busyTenants}::uuid[])
-    ORDER BY w.served_at, w.id LIMIT ${candidatesMax}`);
-  const claim = ({ tenantId, id }: WebhookKey) => sql`
+    ORDER BY w.served_at, w.id LIMIT ${candidatesMax}`;
+  const claim = ({ tenantId, id }: WebhookKey) => firstRow<LeasedWebhook>(tx)`
     UPDATE webhooks SET lease = ${lease}, lease_until = ${new Date(untilMs)}, served_at = ${now}
     WHERE tenant_id = ${tenantId} AND id = ${id} AND status = 'active' AND due_at <= ${now}
       AND (lease IS NULL OR lease_until <= ${now})
