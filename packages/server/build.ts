@@ -52,8 +52,8 @@ export async function buildServer(target: string, { withParquet = false } = {}):
 }
 
 /**
- * A start finds a few files instead of eleven hundred, and no types to remove. Packages of others
- * stay as npm installs them, but for TypeBox, of which a start would load 373 files.
+ * A start finds a few files instead of seven hundred, and no types to remove. Packages of others
+ * stay as npm installs them.
  */
 async function bundle(outDir: string): Promise<void> {
   const input = programs.map((program) => join(root, program));
@@ -70,13 +70,12 @@ async function bundle(outDir: string): Promise<void> {
     root,
     configFile: false,
     logLevel: 'warn',
-    ssr: { external: true, noExternal: [/^@indelible\//, 'typebox'] },
+    ssr: { external: true, noExternal: /^@indelible\// },
     build: {
       ...{ ssr: true, target: 'node24', outDir, emptyOutDir: true },
       rolldownOptions: { input, output },
     },
   });
-  cpSync(join(root, 'node_modules/typebox/license'), join(outDir, 'typebox.LICENSE'));
 }
 
 function manifestOf(folder: string): Manifest {

@@ -36,6 +36,7 @@ import {
   enforceSchemas,
   refuseUnknownCalls,
   requestId,
+  schemaController,
   sendProblem,
 } from './http/http.ts';
 import {
@@ -212,12 +213,12 @@ function openHttp(config: Config, logger: Logger): FastifyInstance {
     // What still arrives on an open connection is answered like anything else, and closes it.
     return503OnClosing: false,
     routerOptions: { maxParamLength: pathPartLengthMax },
+    schemaController,
     frameworkErrors: (error, request, reply) => void sendProblem(error, request, reply),
   });
   http.server.maxConnections = config.connectionsMax;
   http.setErrorHandler(sendProblem);
   enforceSchemas(http);
-  http.setSerializerCompiler(() => JSON.stringify);
   refuseUnknownCalls(http);
   return http;
 }

@@ -1,5 +1,4 @@
-import { Type } from 'typebox';
-import { named, uuid } from '../http/index.ts';
+import { named, Type, uuid } from '../http/index.ts';
 
 /** The key that made a key or session, as answers show it. */
 export const makerSchema = (description: string) =>

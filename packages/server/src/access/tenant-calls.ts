@@ -1,7 +1,15 @@
 import { type Scope, uuidFromTypeId } from '@indelible/protocol';
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify';
-import { type TSchema, Type } from 'typebox';
-import { type AppError, answerPage, idParams, PageQuery, readPage, uuid } from '../http/index.ts';
+import type { TSchema } from 'typebox';
+import {
+  type AppError,
+  answerPage,
+  idParams,
+  PageQuery,
+  readPage,
+  Type,
+  uuid,
+} from '../http/index.ts';
 import { type Database, readTenant, type TenantTx } from '../postgres/index.ts';
 import { lookAt, type OtherThing } from './look.ts';
 import { operatorHeaders } from './operator-headers.ts';

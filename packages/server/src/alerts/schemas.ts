@@ -1,5 +1,4 @@
 import { type AlertGroup, alertGroups, alertKinds } from '@indelible/protocol';
-import { Type } from 'typebox';
 import {
   count,
   described,
@@ -12,6 +11,7 @@ import {
   nullable,
   storedFilters,
   strict,
+  Type,
   time,
   timeOrNull,
   uuid,

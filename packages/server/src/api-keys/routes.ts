@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { eventUuid, formatTimestamp, isUuid, parseTimestamp } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type Static, type TSchema, Type } from 'typebox';
+import type { Static, TSchema } from 'typebox';
 import {
   administrator,
   administratorHeaders,
@@ -10,7 +10,7 @@ import {
   makerOf,
   newApiKeyText,
 } from '../access/index.ts';
-import { AppError, answerPage, invalid, PageQuery, readPage } from '../http/index.ts';
+import { AppError, answerPage, invalid, PageQuery, readPage, Type } from '../http/index.ts';
 import type { OwnEvent, Who } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import { write } from '../postgres/index.ts';

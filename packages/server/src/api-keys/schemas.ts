@@ -1,5 +1,4 @@
 import { scopes } from '@indelible/protocol';
-import { Type } from 'typebox';
 import { makerSchema } from '../access/index.ts';
 import {
   described,
@@ -9,6 +8,7 @@ import {
   nullable,
   pageOf,
   pathPart,
+  Type,
   time,
   timeOrNull,
   uuid,

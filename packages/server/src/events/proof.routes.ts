@@ -6,7 +6,6 @@ import {
   uuidTimeMs,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
 import { lookAt, operatorHeaders, readAsTenant } from '../access/index.ts';
 import {
   AppError,
@@ -17,6 +16,7 @@ import {
   named,
   queryText,
   readQuery,
+  Type,
 } from '../http/index.ts';
 import { publishedCheckpoint } from '../log/index.ts';
 import type { Parts } from '../parts.ts';

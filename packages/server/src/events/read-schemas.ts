@@ -7,7 +7,6 @@ import {
   paramLengthMax,
   timeUnits,
 } from '@indelible/protocol';
-import { Type } from 'typebox';
 import { operatorHeaders } from '../access/index.ts';
 import {
   described,
@@ -17,6 +16,7 @@ import {
   named,
   nullable,
   queryText,
+  Type,
 } from '../http/index.ts';
 import { FullEvent, ListedEvent } from './schemas.ts';
 

@@ -13,8 +13,8 @@ import {
   snakeCasePattern,
   withholdableSegments,
 } from '@indelible/protocol';
-import { type TSchema, Type } from 'typebox';
-import { described, named, strict } from '../http/index.ts';
+import type { TSchema } from 'typebox';
+import { described, named, strict, Type } from '../http/index.ts';
 
 /*
  * The shapes of an audit event for the OpenAPI document, from the field table. Tests check every

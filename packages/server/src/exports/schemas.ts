@@ -1,5 +1,4 @@
 import { csvColumns, csvFurtherColumns } from '@indelible/protocol';
-import { Type } from 'typebox';
 import { operatorHeaders } from '../access/index.ts';
 import {
   answer,
@@ -13,6 +12,7 @@ import {
   pageOf,
   queryText,
   storedFilters,
+  Type,
   time,
   timeOrNull,
   uuid,

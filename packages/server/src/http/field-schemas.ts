@@ -1,5 +1,6 @@
 import { emailLengthMax, paramLengthMax, reasonLength, reasonLengthMax } from '@indelible/protocol';
-import { type TProperties, type TSchema, Type } from 'typebox';
+import type { TProperties, TSchema } from 'typebox';
+import { Type } from './type.ts';
 
 /*
  * Schema parts that several features share. A schema with a `title` is one of the named schemas of

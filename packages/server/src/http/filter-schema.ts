@@ -7,8 +7,9 @@ import {
   paramLengthMax,
   paramOf,
 } from '@indelible/protocol';
-import { type TSchema, Type } from 'typebox';
+import type { TSchema } from 'typebox';
 import { queryText } from './field-schemas.ts';
+import { Type } from './type.ts';
 
 /*
  * Filters in the OpenAPI document. `readFilterParams` and `parseFilterBody`, shared with panel and

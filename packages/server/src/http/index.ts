@@ -29,3 +29,4 @@ export { AppError, invalid, tooSlow, unavailable } from './problem.ts';
 export { accepted, readQuery, searchParams } from './query.ts';
 export { receivedCall } from './received-call.ts';
 export { whenGone } from './tenant-reads.ts';
+export { Type } from './type.ts';

@@ -6,10 +6,11 @@ import {
   wholeNumber,
 } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
-import { type TSchema, Type } from 'typebox';
+import type { TSchema } from 'typebox';
 import { described, exact, named, nullable, queryText } from './field-schemas.ts';
 import { AppError } from './problem.ts';
 import { readQuery, searchParams } from './query.ts';
+import { Type } from './type.ts';
 
 /*
  * Pages of short administrative lists, by id. The list of events has its own cursors

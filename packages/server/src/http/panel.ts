@@ -4,12 +4,12 @@ import { fileURLToPath } from 'node:url';
 import serveFiles from '@fastify/static';
 import { panelHome, panelRoot } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { Type } from 'typebox';
 import pkg from '../../package.json' with { type: 'json' };
 import type { Config } from '../config.ts';
 import { codeOf } from '../postgres/index.ts';
 import { described } from './field-schemas.ts';
 import { AppError, unavailable } from './problem.ts';
+import { Type } from './type.ts';
 
 /** The output folder of `npm run build`. */
 export const builtPanel = fileURLToPath(new URL('../../../panel/dist', import.meta.url));

@@ -1,4 +1,5 @@
-import { type TSchema, Type } from 'typebox';
+import type { TSchema } from 'typebox';
+import { Type } from './type.ts';
 
 const header = (name: string, description: string) => ({
   ...{ name, in: 'header', required: true, description },

@@ -7,7 +7,6 @@ import {
   wholeNumber,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
 import { lookAt, operatorHeaders, type RecordAccess, readAsTenant } from '../access/index.ts';
 import {
   AppError,
@@ -19,6 +18,7 @@ import {
   pathPart,
   queryText,
   readQuery,
+  Type,
   unavailable,
 } from '../http/index.ts';
 import { type Database, readTenant, type TenantTx } from '../postgres/index.ts';

@@ -1,7 +1,6 @@
 import { errorCodes } from '@indelible/protocol';
-import { Type } from 'typebox';
 import { FieldError } from '../events/index.ts';
-import { answer, named } from '../http/index.ts';
+import { answer, named, Type } from '../http/index.ts';
 import { http } from '../outbound/index.ts';
 
 /* How calls refuse, for the OpenAPI document. */

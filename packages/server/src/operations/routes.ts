@@ -1,8 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
-import { Type } from 'typebox';
-import { AppError, answer, described, unavailable } from '../http/index.ts';
+import { AppError, answer, described, Type, unavailable } from '../http/index.ts';
 import { haltReason } from '../log/index.ts';
 import { type Database, unavailability } from '../postgres/index.ts';
 import { metricsText } from './metrics-text.ts';

@@ -1,4 +1,3 @@
-import { Type } from 'typebox';
 import { operatorHeaders } from '../access/index.ts';
 import {
   answer,
@@ -11,6 +10,7 @@ import {
   nullable,
   pageOf,
   storedFilters,
+  Type,
   time,
   uuid,
 } from '../http/index.ts';

@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import {
   described,
   exact,
@@ -9,6 +9,7 @@ import {
   nullable,
   pageOf,
   storedFilters,
+  Type,
   time,
   uuid,
 } from '../http/index.ts';

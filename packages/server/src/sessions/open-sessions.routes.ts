@@ -1,8 +1,7 @@
 import { formatTimestamp, typeId, uuidTimeMs } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
 import { TenantCalls } from '../access/index.ts';
-import { AppError, answerPage, PageQuery, readPage } from '../http/index.ts';
+import { AppError, answerPage, PageQuery, readPage, Type } from '../http/index.ts';
 import type { Parts } from '../parts.ts';
 import { write } from '../postgres/index.ts';
 import { OpenSessionPage } from './schemas.ts';

@@ -1,10 +1,9 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { type Catalogue, formatTimestamp, scopes } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
 import { type Principal, type RecordAccess, unauthenticated } from '../access/index.ts';
 import { hashSecretToken } from '../crypto/index.ts';
-import { AppError } from '../http/index.ts';
+import { AppError, Type } from '../http/index.ts';
 import { readTenant } from '../postgres/index.ts';
 import { getTenant, type TenantRow } from '../tenants/index.ts';
 import { clearCookie, readCookie, type SessionCookie, setCookie } from './cookie.ts';

@@ -1,7 +1,16 @@
 import { emailLengthMax, panelHome, panelPathMax, panelRoot, scopes } from '@indelible/protocol';
-import { Type } from 'typebox';
 import { makerSchema } from '../access/index.ts';
-import { described, exact, named, nullable, pageOf, reason, time, uuid } from '../http/index.ts';
+import {
+  described,
+  exact,
+  named,
+  nullable,
+  pageOf,
+  reason,
+  Type,
+  time,
+  uuid,
+} from '../http/index.ts';
 
 const role = Type.Enum(['admin', 'superadmin'], {
   description: '`admin`: of this tenant. `superadmin`: an operator, who needs a reason.',

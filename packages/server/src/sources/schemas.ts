@@ -1,6 +1,5 @@
-import { Type } from 'typebox';
 import { operatorHeaders } from '../access/index.ts';
-import { count, described, time, timeOrNull } from '../http/index.ts';
+import { count, described, Type, time, timeOrNull } from '../http/index.ts';
 
 export const SourceGap = described(
   'SourceGap',

@@ -1,5 +1,4 @@
 import { locales, type Plans } from '@indelible/protocol';
-import { Type } from 'typebox';
 import {
   described,
   emails,
@@ -8,6 +7,7 @@ import {
   nullable,
   pageOf,
   strict,
+  Type,
   time,
   uuid,
 } from '../http/index.ts';

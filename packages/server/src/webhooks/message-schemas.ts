@@ -1,6 +1,6 @@
-import { type TProperties, Type } from 'typebox';
+import type { TProperties } from 'typebox';
 import { ListedEvent } from '../events/index.ts';
-import { exact, idWith, named, nullable, receivedCall, time, uuid } from '../http/index.ts';
+import { exact, idWith, named, nullable, receivedCall, Type, time, uuid } from '../http/index.ts';
 
 /* The messages of the format `webhook`, for the OpenAPI document. */
 

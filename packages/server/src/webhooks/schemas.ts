@@ -1,5 +1,4 @@
 import { messageTypes, webhookFacets, webhookFormats } from '@indelible/protocol';
-import { Type } from 'typebox';
 import {
   count,
   countOrNull,
@@ -13,6 +12,7 @@ import {
   pageOf,
   storedFilters,
   strict,
+  Type,
   time,
   timeOrNull,
 } from '../http/index.ts';
