@@ -9,7 +9,8 @@ import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { useEvent } from '../../search/use-events.ts';
 import { EventLinks } from './Backtest.tsx';
-import { type RaisedAlert, useAlertChange, useRaisedAlerts } from './use-alerts.ts';
+import type { RaisedAlert } from './raised.ts';
+import { useAlertChange, useRaisedAlerts } from './use-alerts.ts';
 
 /** The newest alerts, the events that set them off, and who has seen them. */
 export function RaisedAlerts() {

@@ -1,7 +1,8 @@
-import type { AlertRule, AuditEvent } from '@indelible/client';
+import type { AlertRule } from '@indelible/client';
 import { useQuery } from '@tanstack/react-query';
 import { client } from '../../api.ts';
 import { useChange } from '../../components/use-change.ts';
+import { type RaisedAlert, raisedAlerts } from './raised.ts';
 
 export function useRules() {
   return useQuery({
@@ -9,12 +10,6 @@ export function useRules() {
     queryFn: () => client.alerts.rules(),
     staleTime: 0,
   });
-}
-
-/** A raised alert, and the record of the person who acknowledged it. */
-export interface RaisedAlert {
-  event: AuditEvent;
-  acknowledged: AuditEvent | undefined;
 }
 
 const alertsShown = 20;
@@ -26,9 +21,9 @@ export function useRaisedAlerts() {
     queryFn: async (): Promise<RaisedAlert[]> => {
       const of = (action: string, limit: number) =>
         client.page({ action, resource: 'alert', limit });
-      const [raised, seen] = await Promise.all([of('raise', alertsShown), of('acknowledge', 200)]);
-      const byAlert = new Map(seen.data.map((event) => [event.correlationId, event]));
-      return raised.data.map((event) => ({ event, acknowledged: byAlert.get(event.id) }));
+      // More than are shown: producers may have recorded some of them.
+      const [raised, seen] = await Promise.all([of('raise', 200), of('acknowledge', 200)]);
+      return raisedAlerts(raised.data, seen.data).slice(0, alertsShown);
     },
     staleTime: 0,
   });
