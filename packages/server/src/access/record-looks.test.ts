@@ -113,6 +113,33 @@ test('whatever shows more is a look of its own: other filters, times, states, ev
   ]);
 });
 
+test('a test of an alert rule is a look at the events that it compares', async () => {
+  const { declared, seen } = visit();
+  const post = async (path: string, body: object) => {
+    const url = `/api/alert-rules${path}`;
+    const answer = await service.call({ method: 'POST', url, headers: declared, body });
+    expect(answer.status, answer.text).toBeLessThan(300);
+    return answer.body;
+  };
+  const rule = { name: 'a rule', kind: 'match', enabled: false };
+  const range = { since: '2026-01-02', until: '2026-01-03' };
+  const test = (more: object) => post('/test', { rule: { ...rule, ...more }, ...range });
+  await test({ filters: { user: 'ana@example.com' } });
+  await test({ filters: { user: 'ben@example.com' } });
+  const sequence = { kind: 'threshold', count: 2, windowMinutes: 30, groupBy: 'actor' };
+  await test({ ...sequence, filters: { action: 'login' }, followedBy: { action: 'delete' } });
+  const { id } = await post('', { ...rule, filters: { ip: '192.0.2.1' } });
+  await post(`/${id}/test`, range);
+  const [from, to] = ['2026-01-02T00:00:00.000Z', '2026-01-03T00:00:00.000Z'];
+  expect(await seen()).toEqual([
+    { lookedAt: 'events', filters: { from, to, user: ['ana@example.com'] } },
+    { lookedAt: 'events', filters: { from, to, user: ['ben@example.com'] } },
+    { lookedAt: 'events', filters: { from: '2026-01-01T23:30:00.000Z', to } },
+    { lookedAt: 'alert-rules' },
+    { lookedAt: 'events', filters: { from, to, ip: ['192.0.2.1'] } },
+  ]);
+});
+
 test('an event and its proof are one look; so are tiles, proofs and events of the log', async () => {
   const { look, seen } = visit();
   await look(`/api/audit-logs/${eventId}`);

@@ -1,4 +1,4 @@
-import { type Scope, uuidFromTypeId } from '@indelible/protocol';
+import { type EventFilter, type Scope, uuidFromTypeId } from '@indelible/protocol';
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import {
@@ -11,7 +11,7 @@ import {
   uuid,
 } from '../http/index.ts';
 import { type Database, readTenant, type TenantTx } from '../postgres/index.ts';
-import { lookAt, type OtherThing } from './look.ts';
+import { lookAt, lookAtEvents, type OtherThing } from './look.ts';
 import { operatorHeaders } from './operator-headers.ts';
 import type { RecordAccess } from './record-looks.ts';
 import { readAsTenant, type TenantAccess } from './tenant-access.ts';
@@ -44,6 +44,8 @@ export interface TenantCall {
   access: TenantAccess;
   tenantId: string;
   request: FastifyRequest;
+  /** The answer shows what events match: an operator's record says so, instead of the kind. */
+  showsEvents(filter: EventFilter): void;
   /** The UUID in the path. Throws `not_found` for an id of another form. */
   id(): string;
   /** What `read` finds by that id. Throws `not_found` if it finds nothing. */
@@ -100,9 +102,14 @@ export class TenantCalls {
     };
     this.#app[verb](`${path}${inside}`, options, async (request, reply) => {
       const given = input(request);
-      const look = lookAt(lookedAt, request);
-      const answer = await readAsTenant(request, this.#deps.recordAccess, look, async (access) =>
-        run(this.#callOf(request, access), given),
+      let look = lookAt(lookedAt, request);
+      const showsEvents = (filter: EventFilter) => {
+        look = lookAtEvents(filter);
+      };
+      const { recordAccess } = this.#deps;
+      const answer = await readAsTenant(
+        ...([request, recordAccess, () => look] as const),
+        async (access) => run({ ...this.#callOf(request, access), showsEvents }, given),
       );
       return reply.code(status).send(answer);
     });
@@ -122,7 +129,7 @@ export class TenantCalls {
     });
   }
 
-  #callOf(request: FastifyRequest, access: TenantAccess): TenantCall {
+  #callOf(request: FastifyRequest, access: TenantAccess): Omit<TenantCall, 'showsEvents'> {
     const { tenantId } = access;
     const id = () => this.#idIn(request);
     const found: TenantCall['found'] = async (read) => {

@@ -1,4 +1,4 @@
-import { formatTimestamp, parseTimestamp } from '@indelible/protocol';
+import { type AlertRuleSettings, formatTimestamp, parseTimestamp } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type TenantCall, TenantCalls } from '../access/index.ts';
 import { AppError, invalid } from '../http/index.ts';
@@ -19,7 +19,7 @@ import { allRules, settingsOf, shownRule } from './rule.ts';
 import { type RulePatch, readRule } from './rule-input.ts';
 import * as schemas from './schemas.ts';
 import { listRules, type RuleKey } from './store.ts';
-import { type TestRange, testRule } from './test-rule.ts';
+import { type TestRange, testedEvents, testRule } from './test-rule.ts';
 
 export type AlertRouteDeps = ChangeDeps & Pick<Parts, 'recordAccess'>;
 
@@ -63,17 +63,18 @@ export function alertRoutes(app: FastifyInstance, deps: AlertRouteDeps): void {
 
 /** Tests of rules: also those that do not exist yet. */
 function testCalls(calls: TenantCalls, deps: AlertRouteDeps): void {
-  calls.on('post /test', schemas.testNewSchema, async ({ tenantId, request }) => {
-    const { rule, ...range } = request.body as { rule: RulePatch } & GivenRange;
-    const settings = readRule(null, rule);
-    return testRule(deps, tenantId, settings, readRange(request, range, deps), request.gone);
+  const test = (call: TenantCall, settings: AlertRuleSettings, given: GivenRange) => {
+    const range = readRange(call.request, given, deps);
+    call.showsEvents(testedEvents(settings, call.tenantId, range));
+    return testRule(deps, call.tenantId, settings, range, call.request.gone);
+  };
+  calls.on('post /test', schemas.testNewSchema, async (call) => {
+    const { rule, ...range } = call.request.body as { rule: RulePatch } & GivenRange;
+    return test(call, readRule(null, rule), range);
   });
-  calls.on('post /:id/test', schemas.testSchema, async (call) => {
-    const { tenantId, request } = call;
-    const settings = settingsOf(await ruleIn(call));
-    const range = readRange(request, request.body as GivenRange, deps);
-    return testRule(deps, tenantId, settings, range, request.gone);
-  });
+  calls.on('post /:id/test', schemas.testSchema, async (call) =>
+    test(call, settingsOf(await ruleIn(call)), call.request.body as GivenRange),
+  );
 }
 
 const keyOf = ({ tenantId, id }: TenantCall): RuleKey => ({ tenantId, id: id() });

@@ -55,7 +55,6 @@ export async function testRule(
 ) {
   const filter = ruleFilter(settings.filters, tenantId);
   const following = settings.followedBy && ruleFilter(settings.followedBy, tenantId);
-  const memoryMs = (settings.lookbackDays ?? 0) * dayMs + (settings.windowMinutes ?? 0) * minuteMs;
   const isSilence = settings.kind === 'silence';
   const evaluator = isSilence ? new SilenceEvaluator(settings, sinceMs) : newEvaluator(settings);
   const tally = new Tally(settings, sinceMs, untilMs);
@@ -76,7 +75,7 @@ export async function testRule(
       const counting = await pageOf(filter);
       return following ? together(counting, await pageOf(following)) : counting;
     });
-  for await (const events of ahead(pagesOf(read, Math.max(0, sinceMs - memoryMs), untilMs))) {
+  for await (const events of ahead(pagesOf(read, firstMs(settings, sinceMs), untilMs))) {
     gone?.throwIfAborted();
     const found = takeAll(evaluator, events);
     tally.matched += events.filter(({ atMs, follows }) => atMs >= sinceMs && !follows).length;
@@ -89,6 +88,21 @@ export async function testRule(
     tally.add(last ? [last] : []);
   }
   return tally.answer();
+}
+
+/** All events that such a test may show; of a rule with `followedBy` any of its times. */
+export function testedEvents(
+  settings: AlertRuleSettings,
+  tenantId: string,
+  { sinceMs, untilMs }: TestRange,
+): EventFilter {
+  const filter = settings.followedBy ? {} : ruleFilter(settings.filters, tenantId);
+  return { ...filter, from: firstMs(settings, sinceMs), to: untilMs };
+}
+
+/** The time of the first event that a rule remembers at `sinceMs`. */
+function firstMs({ lookbackDays = 0, windowMinutes = 0 }: AlertRuleSettings, sinceMs: number) {
+  return Math.max(0, sinceMs - lookbackDays * dayMs - windowMinutes * minuteMs);
 }
 
 /** The first page of both; an event that counts is not one that follows. */
