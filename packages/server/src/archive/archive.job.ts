@@ -13,7 +13,7 @@ import type { ArchiveDeps, ArchivedPart } from './archived-part.ts';
 import { makePart } from './make-part.ts';
 import { moveCold } from './move-cold.ts';
 import { ArchiveConflict } from './objects-once.ts';
-import { type ArchivedTenant, archivedTenants, lastPart, readLogPage } from './store.ts';
+import { type ArchivedTenant, archivedTenants, eachEntry, lastPart, shownOf } from './store.ts';
 
 export interface TenantArchive {
   tenantId: string;
@@ -119,9 +119,12 @@ async function isOnlyRecords(
   end: number,
 ): Promise<boolean> {
   if (end - start > recordsMax) return false;
-  const page = await owner((tx) => readLogPage(tx, tenantId, { start, end }, now()));
-  return (
-    page.bodies.size === end - start &&
-    [...page.bodies.values()].every(({ event }) => isArchiveRecord(event))
-  );
+  let isOnly = true;
+  await owner(async (tx) => {
+    const { oldest } = await shownOf(tx, tenantId, now());
+    await eachEntry(tx, tenantId, { start, end, oldest }, (_sequence, _entry, body) => {
+      isOnly &&= body !== null && isArchiveRecord(body.event);
+    });
+  });
+  return isOnly;
 }

@@ -8,14 +8,11 @@ export interface ThreadSettings {
   ownerUrl: string;
 }
 
-/** PostgreSQL takes 2 us an event less than for pages of 256; the heap here may grow. */
-const pageMost = 1_024;
-
 const { ownerUrl } = workerData as ThreadSettings;
 
 parentPort?.on('message', async (wanted: DraftWanted) => {
   const answer = await withOwnerSession(ownerUrl, ({ transaction }) =>
-    draftPart(transaction, wanted, pageMost),
+    draftPart(transaction, wanted),
   ).catch((error: Error) => error);
   parentPort?.postMessage(answer satisfies DraftedPart | Error);
 });

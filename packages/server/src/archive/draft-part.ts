@@ -8,12 +8,14 @@ import {
 } from '../cold/index.ts';
 import { sha } from '../crypto/index.ts';
 import type { OwnerSession } from '../postgres/index.ts';
-import { type LogPage, readLogPage } from './store.ts';
-import { type WrittenPart, writePart } from './write-part.ts';
+import { eachEntry, shownOf, type TakeEntry } from './store.ts';
+import { PartWriter, type WrittenPart } from './write-part.ts';
 
-// All rows of two pages are in memory, up to 600 KiB each; the sizes of the last rows decide how
-// many are read, so the caller bounds the rows.
-const pageEntries = { first: 32, most: 256, characters: 2 ** 20 };
+/**
+ * A page is one statement. Its rows are taken as they come, so what bounds it is what is read in
+ * vain when the part is full before its end: about none, if the rows are as long as those before.
+ */
+const pageEntries = { first: 256, most: 8_192 };
 
 /** A part while it is being read. */
 export interface Draft {
@@ -45,78 +47,63 @@ export interface DraftedPart extends WrittenPart {
 /** Runs one transaction as the owner. */
 type Owner = OwnerSession['transaction'];
 
-/** Reads the entries and events of a part, at most so many at once, and makes its files. */
-export async function draftPart(
-  owner: Owner,
-  wanted: DraftWanted,
-  pageMost = pageEntries.most,
-): Promise<DraftedPart> {
-  const draft: Draft = { ...emptyDraft, first: wanted.first, last: wanted.first - 1 };
-  const written = await writePart(pagesOf(readAhead(owner, wanted, pageMost), wanted, draft));
-  return { draft, ...written };
-}
-
-const emptyDraft = { firstReceivedUs: 0, events: 0, contradicted: 0, erased: 0, oldestMs: 0 };
-
-/** The rows from the draft's first one until the part is full; updates the draft. */
-async function* pagesOf(
-  pages: AsyncIterable<LogPage>,
-  { first, limits }: DraftWanted,
-  draft: Draft,
-): AsyncGenerator<ArchivedRow[]> {
-  let characters = 0;
-  let month = { fromUs: 0, beforeUs: 0 };
-  for await (const page of pages) {
-    const rows: ArchivedRow[] = [];
-    let isFull = false;
-    for (const [offset, entry] of page.entries.entries()) {
-      const sequence = page.start + offset;
-      const row = rowOf(sha, sequence, entry, (uuid) => page.bodies.get(uuid) ?? null);
-      if (sequence === first) {
-        draft.firstReceivedUs = row.receivedAtUs;
-        draft.oldestMs = uuidTimeMs(page.oldest);
-        month = monthAround(row.receivedAtUs);
-      }
-      const isOther = row.receivedAtUs < month.fromUs || row.receivedAtUs >= month.beforeUs;
-      isFull = isOther || characters >= limits.characters;
-      if (isFull) break;
-      rows.push(row);
-      characters += charactersOf(row.body);
-      count(draft, row);
-    }
-    yield rows;
-    if (isFull) return;
-  }
-}
-
-/** The pages of the part. PostgreSQL reads the next one while one is worked on. */
-async function* readAhead(
-  owner: Owner,
-  { tenantId, first, limits, nowMs, ...wanted }: DraftWanted,
-  pageMost: number,
-): AsyncGenerator<LogPage> {
+/** Reads the entries and events of a part, and makes its files. */
+export async function draftPart(owner: Owner, wanted: DraftWanted): Promise<DraftedPart> {
+  const { tenantId, first, limits, nowMs } = wanted;
+  const { oldest } = await owner((tx) => shownOf(tx, tenantId, nowMs));
+  const part = new GrowingPart(wanted, oldest, await PartWriter.open());
   const end = Math.min(wanted.end, first + limits.entries);
-  const read = (from: number, entries: number): Promise<LogPage | null> => {
-    if (from >= end) return Promise.resolve(null);
-    const range = { start: from, end: Math.min(from + entries, end) };
-    const page = owner((tx) => readLogPage(tx, tenantId, range, nowMs));
-    page.catch(() => {}); // told when the page is wanted
-    return page;
-  };
-  let next = read(first, pageEntries.first);
-  try {
-    for (let page = await next; page !== null; page = await next) {
-      if (page.entries.length === 0) throw new Error(`the log has no entry ${page.start}`);
-      const bodies = [...page.bodies.values()];
-      const characters = bodies.reduce((sum, body) => sum + charactersOf(body), 0);
-      const each = Math.max(1, characters / page.entries.length);
-      const entries = Math.min(pageMost, Math.ceil(pageEntries.characters / each));
-      next = read(page.start + page.entries.length, entries);
-      yield page;
+  for (let start = first; start < end && !part.isFull; start = part.draft.last + 1) {
+    const range = { start, end: Math.min(end, start + part.entriesLeft()), oldest };
+    await owner((tx) => eachEntry(tx, tenantId, range, part.take));
+  }
+  return { draft: part.draft, ...part.end() };
+}
+
+const emptyDraft = { firstReceivedUs: 0, events: 0, contradicted: 0, erased: 0 };
+
+/** Takes entries until the part is full, and passes over the others. */
+class GrowingPart {
+  readonly draft: Draft;
+  isFull = false;
+  readonly #limits: PartLimits;
+  readonly #writer: PartWriter;
+  #characters = 0;
+  #month = { fromUs: 0, beforeUs: 0 };
+
+  constructor({ first, limits }: DraftWanted, oldest: string, writer: PartWriter) {
+    this.draft = { ...emptyDraft, first, last: first - 1, oldestMs: uuidTimeMs(oldest) };
+    this.#limits = limits;
+    this.#writer = writer;
+  }
+
+  /** How many it would take of events as long as those before. */
+  entriesLeft(): number {
+    const { first, last } = this.draft;
+    if (last < first) return pageEntries.first;
+    const each = Math.max(1, this.#characters / (last + 1 - first));
+    const left = (this.#limits.characters - this.#characters) / each;
+    return Math.min(pageEntries.most, Math.max(1, Math.ceil(left)));
+  }
+
+  readonly take: TakeEntry = (sequence, entry, body) => {
+    if (this.isFull) return;
+    const row = rowOf(sha, sequence, entry, body);
+    if (sequence === this.draft.first) {
+      this.draft.firstReceivedUs = row.receivedAtUs;
+      this.#month = monthAround(row.receivedAtUs);
     }
-  } finally {
-    // The session takes one transaction at a time.
-    await next.catch(() => {});
+    const isOther =
+      row.receivedAtUs < this.#month.fromUs || row.receivedAtUs >= this.#month.beforeUs;
+    this.isFull = isOther || this.#characters >= this.#limits.characters;
+    if (this.isFull) return;
+    this.#writer.append(row);
+    this.#characters += charactersOf(row.body);
+    count(this.draft, row);
+  };
+
+  end(): WrittenPart {
+    return this.#writer.end();
   }
 }
 

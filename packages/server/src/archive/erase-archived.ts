@@ -18,7 +18,7 @@ import { type ArchiveManifest, formatManifest, type StatedErasure } from './mani
 import { ArchiveConflict, putOnce, sha256Hex } from './objects-once.ts';
 import { fetchFiles, readManifest } from './part-files.ts';
 import { relistPart } from './part-index.ts';
-import { writePart } from './write-part.ts';
+import { PartWriter } from './write-part.ts';
 
 /** What leaves the archive: the segment of these events, and of each event by these actors. */
 export interface ArchiveErasure {
@@ -90,7 +90,11 @@ async function eraseInSegment(
       count += rows.filter((row) => isMeant(row, erasure)).length;
     }
     if (count === 0) return 0;
-    const written = await writePart(erased(deps, erasure, folder, paths));
+    const writer = await PartWriter.open();
+    for await (const rows of readPart(folder, paths, erasure.tenantId)) {
+      for (const row of rows) writer.append(erased(deps, erasure, row));
+    }
+    const written = writer.end();
     const kind = erasure.segment === 'identity' ? 'identity' : 'events';
     const bytes = written[kind];
     const file = { name: nextName(manifest.files[kind].name), bytes: bytes.length };
@@ -116,19 +120,13 @@ async function* one(bytes: Uint8Array) {
   yield bytes;
 }
 
-async function* erased(
+function erased(
   { sha }: EraseArchivedDeps,
   erasure: ArchiveErasure,
-  folder: string,
-  paths: { events: string; identity: string },
-): AsyncGenerator<ArchivedRow[]> {
-  for await (const rows of readPart(folder, paths, erasure.tenantId)) {
-    yield rows.map((row) =>
-      row.body !== null && isMeant(row, erasure)
-        ? { ...row, body: withoutSegment(sha, row.body, erasure.segment) }
-        : row,
-    );
-  }
+  row: ArchivedRow,
+): ArchivedRow {
+  if (row.body === null || !isMeant(row, erasure)) return row;
+  return { ...row, body: withoutSegment(sha, row.body, erasure.segment) };
 }
 
 /** An operator's identity stays, unless one of their events is named. */

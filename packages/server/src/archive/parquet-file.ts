@@ -27,16 +27,14 @@ export class ParquetFile {
     });
   }
 
-  append(rows: readonly ArchivedRow[]): void {
-    for (const row of rows) {
-      for (const [index, { of }] of this.#columns.entries()) {
-        const value = of(row);
-        if (typeof value === 'string') this.#characters += value.length;
-        this.#values[index]?.push(typeof value === 'number' ? BigInt(value) : value);
-      }
-      this.#rows += 1;
-      if (this.#rows === groupMax.rows || this.#characters >= groupMax.characters) this.#endGroup();
+  append(row: ArchivedRow): void {
+    for (const [index, { of }] of this.#columns.entries()) {
+      const value = of(row);
+      if (typeof value === 'string') this.#characters += value.length;
+      this.#values[index]?.push(typeof value === 'number' ? BigInt(value) : value);
     }
+    this.#rows += 1;
+    if (this.#rows === groupMax.rows || this.#characters >= groupMax.characters) this.#endGroup();
   }
 
   /** The whole file. */

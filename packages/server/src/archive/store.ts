@@ -1,21 +1,23 @@
-import { eventIdFromUuid, type Plan, uuidFromBytes } from '@indelible/protocol';
-import type { ArchivedBody } from '../cold/index.ts';
 import {
-  openersOf,
-  type StoredEvent,
-  shownSince,
-  storedColumns,
-  visibility,
-} from '../events/index.ts';
+  type CommittedEvent,
+  eventIdFromUuid,
+  type Plan,
+  storedFields,
+  uuidFromBytes,
+} from '@indelible/protocol';
+import type { QueryConfig } from 'pg';
+import type { ArchivedBody } from '../cold/index.ts';
+import { openersOf, shownSince, type Visibility, visibility } from '../events/index.ts';
 import { readEntries } from '../log/index.ts';
 import {
+  eachRow,
   execute,
   firstRow,
   hasRow,
   type OwnerSession,
   planOnce,
+  type RowTexts,
   rowsOf,
-  type TenantTx,
   uuidArray,
   type WriterTx,
 } from '../postgres/index.ts';
@@ -148,49 +150,80 @@ export async function erasuresBehind(
   return rows.map((row) => ({ ...row, events: row.events.map(eventIdFromUuid) }));
 }
 
-/** A range of a log: each entry from `start` on, with its event if it can be shown. */
-export interface LogPage {
-  start: number;
-  entries: Uint8Array[];
-  /** By event id; without events that the plan hides. */
-  bodies: Map<string, ArchivedBody>;
-  /** The first id that the plan shows. */
-  oldest: string;
-}
-
-/** Entries `[start, end)` with their events in the current snapshot. */
-export async function readLogPage(
+/** What the tenant's plan shows at this time. */
+export async function shownOf(
   tx: WriterTx,
   tenantId: string,
-  range: { start: number; end: number },
   nowMs: number,
-): Promise<LogPage> {
-  const tenantTx: TenantTx = { tenantId, query: (query) => tx.query(query) };
-  const visible = await visibility(tenantTx, nowMs);
+): Promise<Pick<Visibility, 'oldest'>> {
+  const visible = await visibility({ tenantId, query: (query) => tx.query(query) }, nowMs);
   if (visible === null) throw new Error('the tenant has no log');
-  const entries = await readEntries(tenantTx, range.start, range.end);
-  // One plan for all pages: planning takes longer than reading a page.
-  await planOnce(tx);
-  const uuids = entries.map((entry) => uuidFromBytes(entry, 12));
-  const { rows } = await tx.query<StoredEvent>({
-    name: 'archive-events',
-    // Reads the classes in the same snapshot: during a plan change, events move between classes.
-    // OFFSET prevents the planner from reading all events of the tenant instead of each event by
-    // its key.
-    text: `SELECT e.*
-      FROM unnest((SELECT retention_class || other_classes FROM log_heads WHERE tenant_id = $1)) AS class (c)
-      CROSS JOIN unnest($2::uuid[]) AS wanted (i)
-      CROSS JOIN LATERAL (SELECT ${storedColumns}, before, after FROM audit_events
-        WHERE tenant_id = $1 AND retention_class = c AND id = i
-          AND (id >= $3 OR received_at >= $4) OFFSET 0) e`,
-    values: [tenantId, uuidArray(uuids), visible.oldest, shownSince(visible)],
-  });
-  const bodies = new Map(rows.map((row) => [row.uuid, bodyOf(row)]));
-  return { start: range.start, entries, bodies, oldest: visible.oldest };
+  return visible;
 }
 
-function bodyOf({ salts, erased = null, ...event }: StoredEvent): ArchivedBody {
-  return { event, ...openersOf({ salts, erased, context: event.context }) };
+/** One entry of the log with its event; null if that is removed or the plan hides it. */
+export type TakeEntry = (sequence: number, entry: Uint8Array, body: ArchivedBody | null) => void;
+
+/** Hands over the entries `[start, end)` with their events, in order, as PostgreSQL sends them. */
+export async function eachEntry(
+  tx: WriterTx,
+  tenantId: string,
+  { start, end, oldest }: { start: number; end: number; oldest: string },
+  take: TakeEntry,
+): Promise<void> {
+  const entries = await readEntries({ tenantId, query: (query) => tx.query(query) }, start, end);
+  if (entries.length < end - start)
+    throw new Error(`the log has no entry ${start + entries.length}`);
+  const uuids = entries.map((entry) => uuidFromBytes(entry, 12));
+  let next = 0;
+  const takeUntil = (at: number) => {
+    for (; next < at; next += 1) take(start + next, entries[next] as Uint8Array, null);
+  };
+  // One plan for all pages: planning takes longer than reading a page.
+  await planOnce(tx);
+  await eachRow(tx, eventsOf(tenantId, uuids, oldest), (row) => {
+    const body = bodyOf(row);
+    const at = uuids.indexOf(body.event.uuid, next);
+    if (at === -1) throw new Error(`the event ${body.event.uuid} was read out of order`);
+    takeUntil(at);
+    take(start + at, entries[at] as Uint8Array, body);
+    next += 1;
+  });
+  takeUntil(entries.length);
+}
+
+/** The fields of an event that the log commits to, in the order of the statement below. */
+const committed = storedFields.filter(({ kind }) => kind !== 'sequence' && kind !== 'time');
+
+/**
+ * The events with these ids, in this order, because the ids are the outer loop. Reads the classes
+ * in the same snapshot: during a plan change, events move between classes. OFFSET prevents the
+ * planner from reading all events of the tenant instead of each event by its key.
+ */
+const eventsOf = (tenantId: string, uuids: readonly string[], oldest: string): QueryConfig => ({
+  name: 'archive-events',
+  text: `SELECT e.* FROM unnest($2::uuid[]) AS wanted (i)
+    CROSS JOIN LATERAL (SELECT found.*
+      FROM unnest((SELECT retention_class || other_classes FROM log_heads WHERE tenant_id = $1)) AS class (c)
+      CROSS JOIN LATERAL (
+        SELECT ${committed.map(({ column }) => column).join(', ')}, salts, erased FROM audit_events
+        WHERE tenant_id = $1 AND retention_class = c AND id = i
+          AND (id >= $3 OR received_at >= $4) OFFSET 0) found OFFSET 0) e`,
+  values: [tenantId, uuidArray(uuids), oldest, shownSince({ oldest })],
+});
+
+const emptyEvent = Object.fromEntries(committed.map(({ key }) => [key, null]));
+
+function bodyOf(row: RowTexts): ArchivedBody {
+  const event: Record<string, string | boolean | null> = { ...emptyEvent };
+  let at = 0;
+  for (const { key, kind } of committed) {
+    const value = row[at++] ?? null;
+    event[key] = kind === 'boolean' ? value === 't' : value;
+  }
+  const salts = Buffer.from((row[at] ?? '').slice(2), 'hex');
+  const openers = { salts, erased: row[at + 1] ?? null, context: event.context as string | null };
+  return { event: event as unknown as CommittedEvent, ...openersOf(openers) };
 }
 
 /** False while another process archives; the lock ends with the session. */

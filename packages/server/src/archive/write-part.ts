@@ -1,4 +1,5 @@
 import { type ArchivedRow, eventColumns, identityColumns } from '../cold/index.ts';
+import type { ParquetFile } from './parquet-file.ts';
 
 /** The two Parquet files of a part. */
 export interface WrittenPart {
@@ -10,16 +11,27 @@ export interface WrittenPart {
  * Writes rows, in order, as the files of a part. The same rows give the same bytes, so that after a
  * lost answer an upload can be recognised.
  */
-export async function writePart(
-  pages: AsyncIterable<readonly ArchivedRow[]>,
-): Promise<WrittenPart> {
-  // Only here: a start of the service does not load the library.
-  const { ParquetFile } = await import('./parquet-file.ts');
-  const events = new ParquetFile(eventColumns);
-  const identity = new ParquetFile(identityColumns);
-  for await (const page of pages) {
-    events.append(page);
-    identity.append(page);
+export class PartWriter {
+  readonly #events: ParquetFile;
+  readonly #identity: ParquetFile;
+
+  private constructor(events: ParquetFile, identity: ParquetFile) {
+    this.#events = events;
+    this.#identity = identity;
   }
-  return { events: events.end(), identity: identity.end() };
+
+  static async open(): Promise<PartWriter> {
+    // Only here: a start of the service does not load the library.
+    const { ParquetFile } = await import('./parquet-file.ts');
+    return new PartWriter(new ParquetFile(eventColumns), new ParquetFile(identityColumns));
+  }
+
+  append(row: ArchivedRow): void {
+    this.#events.append(row);
+    this.#identity.append(row);
+  }
+
+  end(): WrittenPart {
+    return { events: this.#events.end(), identity: this.#identity.end() };
+  }
 }

@@ -56,10 +56,9 @@ export function rowOf(
   sha: Sha256,
   sequence: number,
   entry: Uint8Array,
-  bodyOf: (uuid: string) => ArchivedBody | null,
+  body: ArchivedBody | null,
 ): ArchivedRow {
   const { version, eventUuid, receivedAtUs, commitment } = decodeEntry(entry);
-  const body = bodyOf(eventUuid);
   const isGiven = body !== null && equalBytes(bodyCommitment(sha, body), commitment);
   return {
     version,

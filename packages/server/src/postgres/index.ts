@@ -20,6 +20,7 @@ export {
   writeInBackground,
 } from './db.ts';
 export { distribute, undistributed } from './distribute.ts';
+export { eachRow, type RowTexts } from './each-row.ts';
 export { accountOfThisProcess } from './embedded/account.ts';
 export { copyRunningCluster } from './embedded/cluster-copy.ts';
 export { copyTree } from './embedded/copy-tree.ts';
