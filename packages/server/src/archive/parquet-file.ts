@@ -8,17 +8,15 @@ const groupMax = { rows: 8_192, characters: 2 ** 22 };
 
 /** A file in memory. The same rows give the same bytes. */
 export class ParquetFile {
-  readonly #columns: readonly Column[];
+  readonly #columns: readonly GrowingColumn[];
   readonly #bytes = new ByteWriter();
   readonly #file: ParquetWriter;
-  /** The values of the next row group, by column. */
-  #values: (Value | bigint)[][];
+  /** Of the next row group. */
   #rows = 0;
   #characters = 0;
 
   constructor(columns: readonly Column[]) {
-    this.#columns = columns;
-    this.#values = columns.map(() => []);
+    this.#columns = columns.map((column) => new GrowingColumn(column));
     this.#file = new ParquetWriter({
       ...{ writer: this.#bytes, schema: schemaOf(columns), createdBy: 'Indelible' },
       ...{ codec: 'ZSTD', compressors: { ZSTD: compress } },
@@ -28,11 +26,7 @@ export class ParquetFile {
   }
 
   append(row: ArchivedRow): void {
-    for (const [index, { of }] of this.#columns.entries()) {
-      const value = of(row);
-      if (typeof value === 'string') this.#characters += value.length;
-      this.#values[index]?.push(typeof value === 'number' ? BigInt(value) : value);
-    }
+    for (const column of this.#columns) this.#characters += column.append(row);
     this.#rows += 1;
     if (this.#rows === groupMax.rows || this.#characters >= groupMax.characters) this.#endGroup();
   }
@@ -45,19 +39,54 @@ export class ParquetFile {
   }
 
   #endGroup(): void {
-    const columnData = this.#columns.map(({ name, type }, index) => {
-      const isPlain = type === 'BLOB' || type === 'BOOLEAN';
-      return {
-        ...{ name, data: this.#values[index] ?? [], statistics: type !== 'BLOB' },
-        // What the library chooses for booleans is not read everywhere.
-        ...(isPlain && { encoding: 'PLAIN' as const }),
-      };
-    });
+    const columnData = this.#columns.map((column) => column.end());
     this.#file.write({ columnData, rowGroupSize: this.#rows, pageSize: 0 });
-    this.#values = this.#columns.map(() => []);
     [this.#rows, this.#characters] = [0, 0];
   }
 }
+
+/** The values of a column in the next row group. */
+class GrowingColumn {
+  readonly #column: Column;
+  #values: (Value | bigint)[] = [];
+  /** Equal texts are one string: those of thousands of rows would be most of the memory. */
+  readonly #texts = new Map<string, string>();
+
+  constructor(column: Column) {
+    this.#column = column;
+  }
+
+  /** Returns the characters of the row's text. */
+  append(row: ArchivedRow): number {
+    const value = this.#column.of(row);
+    if (typeof value !== 'string') {
+      this.#values.push(typeof value === 'number' ? BigInt(value) : value);
+      return 0;
+    }
+    const known = this.#texts.get(value);
+    if (known === undefined && this.#texts.size < textsMax) this.#texts.set(value, value);
+    this.#values.push(known ?? value);
+    return value.length;
+  }
+
+  end(): ColumnSource {
+    const { name, type } = this.#column;
+    const isPlain = type === 'BLOB' || type === 'BOOLEAN';
+    const data = this.#values;
+    this.#values = [];
+    this.#texts.clear();
+    return {
+      ...{ name, data, statistics: type !== 'BLOB' },
+      // What the library chooses for booleans is not read everywhere.
+      ...(isPlain && { encoding: 'PLAIN' as const }),
+    };
+  }
+}
+
+/** A column with more different texts in a row group has few equal ones. */
+const textsMax = 4_096;
+
+type ColumnSource = Parameters<ParquetWriter['write']>[0]['columnData'][number];
 
 const compress = (bytes: Uint8Array): Uint8Array => zstdCompressSync(bytes, { params });
 
