@@ -16,7 +16,7 @@ export interface Appearance {
 }
 
 /** Fonts are the reader's own: the panel loads none. */
-export const fontNames = ['system', 'arial', 'georgia', 'inter', 'roboto', 'verdana'] as const;
+const fontNames = ['system', 'arial', 'georgia', 'inter', 'roboto', 'verdana'] as const;
 export type FontName = (typeof fontNames)[number];
 
 export type HostMessage =
@@ -49,7 +49,7 @@ export function readHostMessage(data: unknown): HostMessage | null {
   return null;
 }
 
-export const radiusMax = 16;
+const radiusMax = 16;
 /** Of the accent on the surfaces; above WCAG's 4.5, because text also stands on its tint. */
 const contrastMin = 5.5;
 const surfaces = { light: '#ffffff', dark: '#1e2126' } as const;

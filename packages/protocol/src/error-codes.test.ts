@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { errorCodes, isErrorCode, warningCodes } from './error-codes.ts';
+import { errorCodes, warningCodes } from './error-codes.ts';
 
 const promised: Record<number, string> = {
   400: 'malformed_json unknown_parameter invalid_parameter invalid_cursor page_too_deep',
@@ -53,9 +53,4 @@ test('the warnings are the seven of the event rules, each explained in a sentenc
     'truncated',
   ]);
   for (const text of Object.values(warningCodes)) expect(text).toMatch(/^[A-Z].*\.$/);
-});
-
-test('members that every object has are no codes', () => {
-  expect(isErrorCode('not_found')).toBe(true);
-  expect(isErrorCode('toString')).toBe(false);
 });

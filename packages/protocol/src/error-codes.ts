@@ -203,7 +203,3 @@ export const warningCodes = {
 } as const;
 
 export type WarningCode = keyof typeof warningCodes;
-
-export function isErrorCode(text: string): text is ErrorCode {
-  return Object.hasOwn(errorCodes, text);
-}

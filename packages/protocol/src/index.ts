@@ -39,7 +39,6 @@ export * from './filter/stats-query.ts';
 export * from './filter/time-buckets.ts';
 export * from './filter/words.ts';
 export * from './json/canonical.ts';
-export { type JsonSchema, schemaProblem } from './json/schema-problem.ts';
 export * from './json/strict-json.ts';
 export * from './locales.ts';
 export * from './log/bytes.ts';

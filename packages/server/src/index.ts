@@ -10,7 +10,7 @@ export {
 } from './archive/command.ts';
 export { type ArchiveManifest, parseManifest as parseArchiveManifest } from './archive/manifest.ts';
 export { type Archive, type FoundPart, openArchive } from './archive/open-archive.ts';
-export { type ArchivedRow, entryOf as archivedEntryOf } from './cold/archived-row.ts';
+export { entryOf as archivedEntryOf } from './cold/archived-row.ts';
 export { type Environment, readConfig } from './config.ts';
 export { newSigningKey, openSigner } from './crypto/signer.ts';
 export {
@@ -21,7 +21,6 @@ export {
   eraseNow,
   erasurePlan,
   type Offboarded,
-  type OffboardingCertificate,
   offboardingOf,
   offboardTenant,
   type Requester,
@@ -30,14 +29,13 @@ export type { LogToCheck } from './log/check-log.store.ts';
 export type { ReopenedLog } from './log/reopen.ts';
 export { migrateDatabase, startService } from './main.ts';
 export { backUp } from './operations/backup.command.ts';
-export type { BackupFacts } from './operations/backup-folder.ts';
 export { distributeDatabase } from './operations/distribute.command.ts';
 export { diagnose } from './operations/doctor.ts';
 export type { Finding } from './operations/finding.ts';
 export { type OwnService, withOwnService } from './operations/own-service.ts';
 export { reopenLog } from './operations/reopen.command.ts';
-export { type RestoredBackup, restoreBackup } from './operations/restore-backup.command.ts';
-export { type EmbeddedPostgres, startEmbeddedPostgres } from './postgres/embedded-postgres.ts';
+export { restoreBackup } from './operations/restore-backup.command.ts';
+export { startEmbeddedPostgres } from './postgres/embedded-postgres.ts';
 export { startOneOfSeveral, startProcesses } from './processes.ts';
 export {
   type RetentionPlan,

@@ -32,7 +32,7 @@ export interface FsckReport {
 
 const keptMax = 100;
 
-export function emptyReport(): FsckReport {
+function emptyReport(): FsckReport {
   return {
     what: 'installation',
     result: 'intact',

@@ -30,7 +30,7 @@ import { join } from 'node:path';
 /** If the owner's state is unknown, a folder untouched for this long counts as abandoned. */
 const silentMs = 60_000;
 /** After this long without touching its folder, a process checks that it still owns it. */
-export const unsureAfterMs = 30_000;
+const unsureAfterMs = 30_000;
 
 /** The folders of one recorder below the spool's root. */
 export class SpoolFolders {

@@ -218,7 +218,7 @@ export function el<Tag extends keyof HTMLElementTagNameMap>(
 }
 
 /** Names and their values, as a list. */
-export function factList(facts: readonly (readonly [name: string, value: Child])[]): HTMLElement {
+function factList(facts: readonly (readonly [name: string, value: Child])[]): HTMLElement {
   const rows = facts.map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, value)));
   return el('dl', {}, rows);
 }

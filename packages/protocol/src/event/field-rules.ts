@@ -84,7 +84,7 @@ export function isPrintable(text: string): boolean {
 }
 
 /** Whether `text` contains invisible characters, so that it may look like another text. */
-export function hidesCharacters(text: string): boolean {
+function hidesCharacters(text: string): boolean {
   return unseen.test(text);
 }
 

@@ -51,7 +51,7 @@ export const dayMs = 24 * hourMs;
 const weekMs = 7 * dayMs;
 
 /** An alert names this number of events at most. */
-export const eventsNamedMax = 100;
+const eventsNamedMax = 100;
 
 const seen = ({ uuid, sequence }: Candidate): Seen => ({ uuid, sequence });
 
@@ -67,7 +67,7 @@ export class MatchEvaluator implements Evaluator {
 }
 
 /** Null: the event belongs to no group, because it has no address. */
-export function groupOf(event: Candidate, groupBy: AlertGroup | undefined): string | null {
+function groupOf(event: Candidate, groupBy: AlertGroup | undefined): string | null {
   if (groupBy === undefined) return '';
   if (groupBy === 'actor') return event.actorId;
   return groupBy === 'resource' ? event.resourceId : event.actorIp;
@@ -164,7 +164,7 @@ export function networkOf(ip: string): string {
 }
 
 /** What `first_seen` has to know of an event; null without an address. */
-export function novelty(event: Candidate, groupBy: AlertGroup | undefined): string | null {
+function novelty(event: Candidate, groupBy: AlertGroup | undefined): string | null {
   if (groupBy === 'resource') return event.resourceId;
   if (groupBy === 'ip') return event.actorIp === null ? null : networkOf(event.actorIp);
   return event.resourceType;

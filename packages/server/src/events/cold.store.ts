@@ -330,7 +330,7 @@ async function readWhole(
 }
 
 /** An event as PostgreSQL lists it, with its states. */
-export function listedRow({ sequence, receivedAtUs, body }: ArchivedRow): ListedRow {
+function listedRow({ sequence, receivedAtUs, body }: ArchivedRow): ListedRow {
   if (body === null) throw new Error('a row of the archive has no event');
   const { event, salts, hashes } = body;
   const stored = {

@@ -24,7 +24,7 @@ export { recordOwnIn } from './own-events.store.ts';
 export { isMissingPartition } from './partitions.ts';
 export { inOneStatement, portions } from './portions.ts';
 export { prepared } from './prepared-statement.ts';
-export { bodyLine, type ProofDeps, proofJson, proveEvent, readBodies } from './proof.ts';
+export { bodyLine, proofJson, proveEvent, readBodies } from './proof.ts';
 export { FieldError, ListedEvent } from './schemas.ts';
 export { listBySequence } from './sequence-list.store.ts';
 export {

@@ -40,7 +40,7 @@ export async function openOwnEvents(
 }
 
 /** An event of the service itself: trusted, so it is built without validation. */
-export function prepareOwn(
+function prepareOwn(
   deps: OwnEventDeps,
   tenantId: string,
   event: OwnEvent,

@@ -98,7 +98,7 @@ function edgesOf(
 }
 
 /** More matches of words are neither counted in groups nor sorted by user. */
-export const foundMax = 200_000;
+const foundMax = 200_000;
 
 /** The filter for one statement about all matches. Throws `invalid_parameter` for too many. */
 export async function inOneStatement(

@@ -13,7 +13,7 @@ export interface QueuedEvent {
   settle(outcome: Outcome): void;
 }
 
-export const flushEventsMax = 500;
+const flushEventsMax = 500;
 const flushBytesMax = 4 * 2 ** 20;
 const skipsBeforeWaiting = 3;
 /** A flush of one tenant is worth its transaction from so many events on. */

@@ -21,7 +21,7 @@ import { type ExportRequest, type ExportRow, exportUsage, insertExport } from '.
 import type { StreamDeps } from './stream-export.ts';
 
 /** Up to this many rows are sent with the answer; more become a job. */
-export const streamedRowsMax = 10_000;
+const streamedRowsMax = 10_000;
 
 /** Begins an export: counts up to the limit, then one transaction with record, row and job. */
 export async function createExport(

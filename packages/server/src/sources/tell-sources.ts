@@ -16,7 +16,7 @@ export interface TellDeps extends Pick<Parts, 'db' | 'now' | 'recordOwn'> {
 }
 
 /** Retries and events that overtake each other fill most gaps within seconds. */
-export const gapToldAfterMs = 15 * 60_000;
+const gapToldAfterMs = 15 * 60_000;
 
 /**
  * Records new gaps and silent sources in their tenants' logs. Mark and record are one transaction,
