@@ -9,6 +9,7 @@ import {
   entryBytes,
   type Findings,
   HiddenSegments,
+  latest,
   type Plan,
   type ProvenCover,
   provenCover,
@@ -106,7 +107,7 @@ export class LogBodies {
 
   /** Time passes while pages are read, and moves the cutoff that is stated with them. */
   addCutoff(cutoffMs: number | null): void {
-    this.#statedCutoffMs = later(this.#statedCutoffMs, cutoffMs);
+    this.#statedCutoffMs = latest(this.#statedCutoffMs, cutoffMs);
   }
 
   /**
@@ -194,10 +195,6 @@ export async function addChunks(
     progress.advance(count);
   }
   for (const line of lines.end()) take(line);
-}
-
-function later(one: number | null, other: number | null): number | null {
-  return one === null || other === null ? (one ?? other) : Math.max(one, other);
 }
 
 function endingAt(size: number, findings: Findings, isGap: boolean): Findings {

@@ -2,6 +2,7 @@ import {
   type FieldProblem,
   identityBy,
   isEmail,
+  nilUuid,
   parseTimestamp,
   reasonLengthMax,
 } from '@indelible/protocol';
@@ -11,9 +12,6 @@ import { newEventId } from '../event/outgoing-event.ts';
 import { plainJson } from '../event/plain-json.ts';
 import { IndelibleError } from '../http/errors.ts';
 import { delegationOf } from './agents.ts';
-
-/** The actor of requests without a signed-in user. */
-const nilId = '00000000-0000-0000-0000-000000000000';
 
 /** The person or program that acts. May be a whole user object: only these members are read. */
 export interface Actor {
@@ -151,7 +149,7 @@ export class RequestAudit {
    */
   loginFailed(email: string | null = null, more: Partial<AuditInput> = {}): Promise<string> {
     const actor = { ...anonymous, email: email !== null && isEmail(email) ? email : null };
-    const resource = { type: 'session', id: nilId };
+    const resource = { type: 'session', id: nilUuid };
     return this.record({ actor, action: 'login_failed', resource, ...more });
   }
 }
@@ -171,7 +169,8 @@ export class NotRecordedError extends Error {
   }
 }
 
-const anonymous: Actor = { id: nilId, email: null, role: 'anonymous' };
+/** The actor of requests without a signed-in user. */
+const anonymous: Actor = { id: nilUuid, email: null, role: 'anonymous' };
 
 // Not a spread: other members of a user object would be refused, and may be secret.
 function pickedActor({ id, email, role }: Actor) {

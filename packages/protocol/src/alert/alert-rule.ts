@@ -45,7 +45,9 @@ export interface AlertNotify {
   webhookIds?: string[];
 }
 
-type Limit = 'count' | 'windowMinutes' | 'lookbackDays';
+export const limitNames = ['count', 'windowMinutes', 'lookbackDays'] as const;
+export type LimitName = (typeof limitNames)[number];
+
 interface Range {
   min: number;
   max: number;
@@ -54,7 +56,7 @@ interface Range {
 }
 
 /** The members that a kind has, with their ranges. */
-export const alertLimits: Record<AlertKind, { [limit in Limit]?: Range }> = {
+export const alertLimits: Record<AlertKind, { [limit in LimitName]?: Range }> = {
   match: {},
   threshold: { count: { min: 2, max: 1_000 }, windowMinutes: { min: 1, max: 1_440 } },
   first_seen: { lookbackDays: { min: 1, max: 90, preset: 30 } },

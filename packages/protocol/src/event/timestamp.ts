@@ -6,7 +6,7 @@ const offset = /[Zz]|([+-])(\d\d)(?::?(\d\d))?/.source;
 const timestampExpression = new RegExp(`^${date}(?:${time}(?:${offset})?)?$`);
 
 const firstMs = 0;
-const lastMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+export const timeMsMax = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 const minuteMs = 60_000;
 
 /**
@@ -27,7 +27,7 @@ export function parseTimestamp(text: string): number | null {
   if (dayStart === null || timeOfDay === null || ahead === null) return null;
   const milliseconds = Number(fraction.padEnd(3, '0').slice(0, 3));
   const moment = dayStart + timeOfDay + milliseconds - (sign === '-' ? -ahead : ahead);
-  return moment >= firstMs && moment <= lastMs ? moment : null;
+  return moment >= firstMs && moment <= timeMsMax ? moment : null;
 }
 
 const dayMs = 24 * 60 * minuteMs;

@@ -66,7 +66,8 @@ function covers(records: readonly RetentionRecord[], sequence: number, timeMs: n
   return false;
 }
 
-function latest(one: number | null, other: number | null): number | null {
+/** The later of two moments, of which one may be missing. */
+export function latest(one: number | null, other: number | null): number | null {
   return one === null || other === null ? (one ?? other) : Math.max(one, other);
 }
 

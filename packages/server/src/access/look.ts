@@ -4,6 +4,7 @@ import {
   type EventFilter,
   type FilterJson,
   filterToJson,
+  timeMsMax,
 } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
 
@@ -29,7 +30,6 @@ export type OtherThing =
   | 'views';
 
 const quarterMs = 15 * 60_000;
-const lastMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /**
  * Events that match a filter. Its times are widened to whole quarters of an hour, because "the last
@@ -47,7 +47,7 @@ export function lookAtEvents(filter: EventFilter, withStates = false): Look {
 
 const isEnd = (bound: BoundName) => bound === 'to' || bound === 'receivedTo';
 const quarterBefore = (ms: number) => Math.floor(ms / quarterMs) * quarterMs;
-const quarterAfter = (ms: number) => Math.min(Math.ceil(ms / quarterMs) * quarterMs, lastMs);
+const quarterAfter = (ms: number) => Math.min(Math.ceil(ms / quarterMs) * quarterMs, timeMsMax);
 
 /** Something else of the tenant: the one that the path names by `id`, or the list of them. */
 export function lookAt(lookedAt: OtherThing, { params }: FastifyRequest): Look {

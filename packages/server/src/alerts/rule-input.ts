@@ -5,6 +5,7 @@ import {
   type FieldProblem,
   type FilterJson,
   filterToJson,
+  limitNames,
   parseFilterBody,
   pointerOf,
 } from '@indelible/protocol';
@@ -14,8 +15,6 @@ import { ruleFilters } from './rule.ts';
 import type { RuleChange } from './schemas.ts';
 
 export type RulePatch = Static<typeof RuleChange>;
-
-const limits = ['count', 'windowMinutes', 'lookbackDays'] as const;
 
 /** A change of a rule, which is then of this kind. */
 interface Change {
@@ -81,7 +80,7 @@ function readFollowing(change: Change): Pick<AlertRuleSettings, 'followedBy'> {
 function readLimits(change: Change): Partial<AlertRuleSettings> {
   const { kind, patch, kept, problems } = change;
   return Object.fromEntries(
-    limits.flatMap((limit): [string, number][] => {
+    limitNames.flatMap((limit): [string, number][] => {
       const range = alertLimits[kind][limit];
       if (range === undefined) {
         if (patch[limit] !== undefined) refuseMember(change, limit);

@@ -3,6 +3,7 @@ import {
   type EventFilter,
   eventIdFromUuid,
   formatTimestamp,
+  nilUuid,
 } from '@indelible/protocol';
 import { type Visibility, visibility } from '../events/index.ts';
 import { AppError } from '../http/index.ts';
@@ -38,8 +39,6 @@ const alertsShownMax = 500;
 const eventsShownMax = 10;
 /** About half a gigabyte of memory. */
 const rememberedMax = 3_000_000;
-
-const beforeAll = '00000000-0000-0000-0000-000000000000';
 
 /**
  * The alerts that a rule would have raised in the range, as if each event had been received at its
@@ -116,7 +115,7 @@ type ReadPage = (range: { from: number; to: number }, after: string) => Promise<
 
 /** The matching events by time. A statement reads a span of time in which few match, not years. */
 async function* pagesOf(read: ReadPage, fromMs: number, untilMs: number) {
-  let after = beforeAll;
+  let after = nilUuid; // before all ids
   let spanMs = hourMs;
   for (let at = fromMs; at < untilMs; ) {
     const began = performance.now();

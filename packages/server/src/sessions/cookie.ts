@@ -1,4 +1,5 @@
 import type { Config } from '../config.ts';
+import { loopback } from './origin.ts';
 
 /** Name and attributes of the session's cookie, by the configuration. */
 export interface SessionCookie {
@@ -6,8 +7,6 @@ export interface SessionCookie {
   /** The part after `name=value` in Set-Cookie. */
   attributes: string;
 }
-
-const loopback = ['127.0.0.1', '[::1]', 'localhost'];
 
 /**
  * Off loopback the cookie is `Secure` with the prefix `__Host-`: no other host, and no page without

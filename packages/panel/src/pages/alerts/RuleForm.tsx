@@ -1,5 +1,12 @@
 import type { AlertRule } from '@indelible/client';
-import { alertGrouping, alertGroups, alertKinds, alertLimits, revealed } from '@indelible/protocol';
+import {
+  alertGrouping,
+  alertGroups,
+  alertKinds,
+  alertLimits,
+  limitNames,
+  revealed,
+} from '@indelible/protocol';
 import { useState } from 'react';
 import { client } from '../../api.ts';
 import { CheckList, SelectField, TextField } from '../../components/fields.tsx';
@@ -14,7 +21,6 @@ import {
   draftOf,
   inputOf,
   isComplete,
-  limitNames,
   newRule,
   type RuleDraft,
 } from './rule-draft.ts';

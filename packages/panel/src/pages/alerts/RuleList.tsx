@@ -1,5 +1,5 @@
 import type { AlertRule } from '@indelible/client';
-import { revealed } from '@indelible/protocol';
+import { limitNames, revealed } from '@indelible/protocol';
 import { Bell, BellOff, Pencil, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { client } from '../../api.ts';
@@ -12,7 +12,6 @@ import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
 import { serviceNow } from '../../service-clock.ts';
 import { Backtest } from './Backtest.tsx';
-import { limitNames } from './rule-draft.ts';
 import { isMuted, useAlertChange } from './use-alerts.ts';
 
 interface RuleListProps {

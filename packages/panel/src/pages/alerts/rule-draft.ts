@@ -6,12 +6,11 @@ import {
   alertGrouping,
   alertLimits,
   filterToJson,
+  type LimitName,
+  limitNames,
 } from '@indelible/protocol';
 import { searchOfCriteria } from '../../search/criteria.ts';
 import type { Facets } from '../../search/event-search.ts';
-
-export const limitNames = ['count', 'windowMinutes', 'lookbackDays'] as const;
-export type LimitName = (typeof limitNames)[number];
 
 /** A rule as the form holds it; numbers as typed. */
 export interface RuleDraft {
