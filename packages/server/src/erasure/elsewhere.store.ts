@@ -1,6 +1,7 @@
 import {
   type AlertRuleSettings,
   canonicalize,
+  emailKey,
   facetNames,
   facetOf,
   facetValuesMax,
@@ -43,7 +44,7 @@ function naming({ actors, addresses }: Person) {
   const isAgent = sql`(a->>'id')::uuid = ANY (${ids}::uuid[])`;
   return {
     byId: (column: string) => sql`${raw(column)} = ANY (${ids}::uuid[])`,
-    isAddress: (column: string) => sql`lower(${raw(column)}) = ANY (${texts}::text[])`,
+    isAddress: (column: string) => sql`${raw(column)} = ANY (${texts}::text[])`,
     containsAddress: (column: string) => sql`EXISTS (
       SELECT FROM unnest(${texts}::text[]) AS a (address)
       WHERE lower(${raw(column)}::text) ~ ${wholeAddress})`,
@@ -118,7 +119,8 @@ function personalTables(person: Person) {
 type PersonalTable = ReturnType<typeof personalTables>[keyof Elsewhere];
 
 /** How many rows of each kind name the person. */
-export function findElsewhere(owner: Owner, person: Person): Promise<Elsewhere> {
+export async function findElsewhere(owner: Owner, known: Person): Promise<Elsewhere> {
+  const person = await asWritten(owner, known);
   return forEachTable(person, ({ table, rows }) => {
     return countOf(owner)`SELECT count(*) AS count FROM ${raw(table)}
       WHERE tenant_id = ${person.tenantId} AND (${rows})`;
@@ -128,9 +130,10 @@ export function findElsewhere(owner: Owner, person: Person): Promise<Elsewhere> 
 /** Removes the person from all tables. Filters by address become filters by `ids`. */
 export async function eraseElsewhere(
   tx: WriterTx,
-  person: Person,
+  known: Person,
   ids: readonly string[],
 ): Promise<Elsewhere> {
+  const person = await asWritten(tx, known);
   for (const table of ['searches', 'views', 'exports', 'webhooks'])
     await replaceInFilters(tx, table, person, ids);
   await replaceInRules(tx, person, ids);
@@ -138,6 +141,24 @@ export async function eraseElsewhere(
     const what = change ? sql`UPDATE ${raw(table)} SET ${change}` : sql`DELETE FROM ${raw(table)}`;
     return execute(tx)`${what} WHERE tenant_id = ${person.tenantId} AND (${rows})`;
   });
+}
+
+/**
+ * The person with their addresses also as these tables have them: PostgreSQL lowers other letters
+ * than JavaScript, and those of ASCII alone where its locale is C.
+ */
+async function asWritten(owner: Owner, person: Person): Promise<Person> {
+  const { tenantId, addresses } = person;
+  const rows = await rowsOf<{ address: string | null }>(owner)`
+    SELECT actor_email AS address FROM sessions WHERE tenant_id = ${tenantId}
+    UNION SELECT actor_email FROM viewer_links WHERE tenant_id = ${tenantId}
+    UNION SELECT email FROM former_emails WHERE tenant_id = ${tenantId}
+    UNION SELECT unnest(mail_to || notified) FROM exports WHERE tenant_id = ${tenantId}
+    UNION SELECT unnest(notify_emails) FROM tenants WHERE id = ${tenantId}`;
+  const written = rows.flatMap(({ address }) =>
+    address !== null && addresses.includes(emailKey(address)) ? address : [],
+  );
+  return { ...person, addresses: [...addresses, ...written] };
 }
 
 async function forEachTable(
@@ -228,7 +249,8 @@ function hasWordsOf(address: string, query: string): boolean {
 const personFacets = facetNames.filter((name) => facetOf(name).external === 'actor');
 
 /** Whether the tenant's notices go to one of these addresses; only the tenant can change that. */
-export function notifiesAny(owner: Owner, person: Person): Promise<boolean> {
+export async function notifiesAny(owner: Owner, known: Person): Promise<boolean> {
+  const person = await asWritten(owner, known);
   return hasRow(owner)`SELECT FROM tenants, unnest(notify_emails) n
     WHERE id = ${person.tenantId} AND ${naming(person).isAddress('n')} LIMIT 1`;
 }

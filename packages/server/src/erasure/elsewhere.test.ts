@@ -125,6 +125,26 @@ test('what searches for words of the address searches for the id, wherever it is
   }
 });
 
+test('an address is found in any case, as searches find it, not as PostgreSQL lowers it', async () => {
+  const key = await keyOf(service, tenant.id, ['events:read', 'exports:write']);
+  const email = 'ΝΙΚΟΣ@İ.example.com';
+  const person = { externalId: 'nikos', email };
+  await recordEach(service, tenant.key, [{ actor: actorOf(ben, null), onBehalfOf: [person] }]);
+  await askForJob(service, key);
+  await service.owner.query('UPDATE exports SET mail_to = $2 WHERE tenant_id = $1', [
+    tenant.id,
+    email,
+  ]);
+  await eraseNow(service, { tenantId: tenant.id, actor: 'νικος@i\u0307.example.com' });
+  const { body } = await service.call({ url: '/api/audit-logs?q=nikos', key: tenant.key });
+  expect(JSON.stringify(body)).not.toContain('ΝΙΚΟΣ');
+  const { rows } = await service.owner.query('SELECT mail_to FROM exports WHERE tenant_id = $1', [
+    tenant.id,
+  ]);
+  expect(rows).toEqual([{ mail_to: null }]);
+  await expectLogIntact(service, tenant.id);
+});
+
 test('a saved search about another person stays as it is', async () => {
   const saved = await search({ user: ['ben@example.com'] }, 'what did Ben do?');
   await erase();

@@ -1,4 +1,4 @@
-import { nilUuid, storedFields, type WithholdableSegment } from '@indelible/protocol';
+import { emailKey, nilUuid, storedFields, type WithholdableSegment } from '@indelible/protocol';
 import { type StoredEvent, storedColumns } from '../events/index.ts';
 import {
   byteaArray,
@@ -82,9 +82,9 @@ export async function nextErasable(
 const ofActors = (ids: readonly string[]) => sql`(actor_id = ANY (${uuidArray(ids)}::uuid[])
   OR on_behalf_of && ${uuidArray(ids)}::uuid[]::text[]) AND actor_role <> 'superadmin'`;
 
-/** The people on whose behalf a tenant's actors act, each with the address in lower case. */
-const people = sql`(SELECT tenant_id, (p.value->>'id')::uuid AS id,
-    lower(coalesce(who->>'email', substring(who->>'externalId' FROM '.*@.*'))) AS email
+/** The people on whose behalf a tenant's actors act, each with the address as it was sent. */
+const people = sql`(SELECT tenant_id, on_behalf_of, (p.value->>'id')::uuid AS id,
+    coalesce(who->>'email', substring(who->>'externalId' FROM '.*@.*')) AS address
   FROM audit_events, json_array_elements(context->'onBehalfOf') WITH ORDINALITY p,
     LATERAL (SELECT context_identity->'onBehalfOf'->(p.ordinality - 1)::int) AS w (who)
   WHERE on_behalf_of IS NOT NULL) people`;
@@ -148,20 +148,28 @@ export async function findActors(
   tenantId: string,
   by: { id: string } | { emailKey: string },
 ): Promise<KnownActor[]> {
-  const [actor, person] =
+  const [actor, ids] =
     'id' in by
-      ? [sql`actor_id = ${by.id}`, sql`id = ${by.id}`]
-      : [sql`actor_email_key = ${by.emailKey}`, sql`email = ${by.emailKey}`];
+      ? [sql`actor_id = ${by.id}`, [by.id]]
+      : [sql`actor_email_key = ${by.emailKey}`, await peopleWith(owner, tenantId, by.emailKey)];
   return rowsOf<KnownActor>(owner)`
     WITH wanted AS (
       SELECT actor_id AS id FROM audit_events WHERE tenant_id = ${tenantId} AND ${actor}
-      UNION SELECT id FROM ${people} WHERE tenant_id = ${tenantId} AND ${person})
+      UNION SELECT unnest(${uuidArray(ids)}::uuid[]))
     SELECT wanted.id,
       count(*) FILTER (WHERE actor_role <> 'superadmin' AND (erased->>'identity') IS NULL) AS count,
       count(*) FILTER (WHERE actor_role = 'superadmin' AND actor_id = wanted.id) AS "asOperator"
     FROM wanted JOIN audit_events ON tenant_id = ${tenantId}
       AND (actor_id = wanted.id OR on_behalf_of && ARRAY[wanted.id::text])
     WHERE wanted.id <> ${nilUuid} GROUP BY 1 ORDER BY 1`;
+}
+
+/** The ids of people with this address for whom others acted. PostgreSQL lowers other letters. */
+async function peopleWith(owner: Owner, tenantId: string, key: string): Promise<string[]> {
+  const rows = await rowsOf<{ id: string; address: string }>(owner)`
+    SELECT DISTINCT id, address FROM ${people} WHERE tenant_id = ${tenantId}
+      AND on_behalf_of @> ARRAY[${key}::text] AND id IS NOT NULL AND address IS NOT NULL`;
+  return rows.filter(({ address }) => emailKey(address) === key).map(({ id }) => id);
 }
 
 /**
@@ -172,12 +180,12 @@ export async function findActors(
 export async function eventsOfUnknown(
   owner: Owner,
   tenantId: string,
-  emailKey: string,
+  key: string,
 ): Promise<string[]> {
   const rows = await rowsOf<{ id: string }>(owner)`SELECT id FROM audit_events
     WHERE tenant_id = ${tenantId} AND actor_role <> 'superadmin'
-      AND (actor_email_key = ${emailKey} AND actor_id = ${nilUuid}
-        OR on_behalf_of @> ARRAY[${emailKey}::text] AND ((erased->>'context') IS NOT NULL
+      AND (actor_email_key = ${key} AND actor_id = ${nilUuid}
+        OR on_behalf_of @> ARRAY[${key}::text] AND ((erased->>'context') IS NOT NULL
           OR on_behalf_of @> ARRAY[${nilUuid}::text]))
     ORDER BY id`;
   return rows.map(({ id }) => id);
@@ -190,13 +198,13 @@ export async function addressesOf(
   actors: readonly string[],
 ): Promise<string[]> {
   const ids = uuidArray(actors);
-  const rows = await rowsOf<{ key: string }>(owner)`
-    SELECT actor_email_key AS key FROM audit_events
+  const rows = await rowsOf<{ address: string }>(owner)`
+    SELECT actor_email_key AS address FROM audit_events
     WHERE tenant_id = ${tenantId} AND actor_id = ANY (${ids}) AND actor_role <> 'superadmin'
       AND actor_email_key <> ''
-    UNION SELECT email FROM ${people}
-    WHERE tenant_id = ${tenantId} AND id = ANY (${ids}) AND email IS NOT NULL ORDER BY 1`;
-  return rows.map(({ key }) => key);
+    UNION SELECT address FROM ${people}
+    WHERE tenant_id = ${tenantId} AND id = ANY (${ids}) AND address IS NOT NULL`;
+  return [...new Set(rows.map(({ address }) => emailKey(address)))].sort();
 }
 
 /** Events that name the person elsewhere; erasing an actor does not change them. */
