@@ -5,21 +5,17 @@ import { join } from 'node:path';
 import { createClient, UnreachableError } from '@indelible/client';
 import { formatVerifierKey, parseBodyLine, readPlainBody } from '@indelible/protocol';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { bundleOf, forgedBundle, verifiedBundle } from '../testing/bundle-of.ts';
 import { runCli } from '../testing/run-cli.ts';
-import { type VerifiedService, verifiedService } from '../testing/verified-service.ts';
+import { verifiedService } from '../testing/verified-service.ts';
 import { sha } from '../verify/hashing.ts';
 import { noProgress } from '../verify/log-source.ts';
 import { reportText } from '../verify/report-text.ts';
 import { exportBundle } from './export-bundle.ts';
 
-let log: VerifiedService;
-let bundle: string;
-beforeAll(async () => {
-  log = await verifiedService();
-  bundle = await bundleOf(log);
-});
+const log = await verifiedService();
+const bundle = await bundleOf(log);
 afterAll(() => log.close());
 
 const lines = (content: Buffer) => content.toString().trimEnd().split('\n');

@@ -9,20 +9,16 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { bundleOf, forgedBundle, verifiedBundle } from '../testing/bundle-of.ts';
 import { runCli } from '../testing/run-cli.ts';
-import { type VerifiedService, verifiedService } from '../testing/verified-service.ts';
+import { verifiedService } from '../testing/verified-service.ts';
 import { bundleFiles } from './manifest.ts';
 
 /* Bundles made to hang, crash or fill the verifier, and not only to deceive it. */
 
-let log: VerifiedService;
-let bundle: string;
-beforeAll(async () => {
-  log = await verifiedService();
-  bundle = await bundleOf(log);
-});
+const log = await verifiedService();
+const bundle = await bundleOf(log);
 afterAll(() => log.close());
 
 const copied = () => forgedBundle(bundle, 'checkpoint', (content) => content);

@@ -3,25 +3,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@indelible/client';
 import { canonicalize, formatHex, segmentHash, segmentNames } from '@indelible/protocol';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
+import { envOf } from '../../../server/src/testing/archived.ts';
 import { expectLogIntact } from '../../../server/src/testing/intact.ts';
 import { eventOf, platformKey } from '../../../server/src/testing/service.ts';
 import { exportBundle } from '../bundle/export-bundle.ts';
 import { bundleOf, verifiedBundle } from '../testing/bundle-of.ts';
 import { runCli } from '../testing/run-cli.ts';
-import {
-  signingNothing,
-  type VerifiedService,
-  verifiedService,
-} from '../testing/verified-service.ts';
+import { signingNothing, verifiedService } from '../testing/verified-service.ts';
 import { sha } from '../verify/hashing.ts';
 import { noProgress } from '../verify/log-source.ts';
 import { reportText } from '../verify/report-text.ts';
 
-let verified: VerifiedService;
-beforeAll(async () => {
-  verified = await verifiedService();
-});
+const verified = await verifiedService();
 afterAll(() => verified.close());
 
 const email = 'person@example.com';
@@ -29,11 +23,7 @@ const actor = { id: '11111111-2222-4333-8444-555555555555', email, role: 'admin'
 const by = ['--reason', 'ticket 4711', '--operator-email', 'olga@operators.example', '--yes'];
 
 function erase(...args: string[]) {
-  const { servingUrl, ownerUrl, dataDir } = verified.service;
-  const env = {
-    ...{ DATABASE_URL: servingUrl, DATABASE_OWNER_URL: ownerUrl, DATA_DIR: dataDir },
-    PLATFORM_API_KEY: platformKey,
-  };
+  const env = envOf(verified.service);
   return runCli(['erase', '--tenant', verified.tenant.id, ...args], { env });
 }
 

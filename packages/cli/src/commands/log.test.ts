@@ -1,16 +1,12 @@
 import { afterAll, expect, test } from 'vitest';
-import { platformKey, testService } from '../../../server/src/testing/service.ts';
+import { envOf } from '../../../server/src/testing/archived.ts';
+import { testService } from '../../../server/src/testing/service.ts';
 import { runCli } from '../testing/run-cli.ts';
 
 const service = await testService();
 afterAll(() => service.close());
 
-const env = {
-  DATABASE_URL: service.servingUrl,
-  DATABASE_OWNER_URL: service.ownerUrl,
-  DATA_DIR: service.dataDir,
-  PLATFORM_API_KEY: platformKey,
-};
+const env = envOf(service);
 const reopen = (...args: string[]) => runCli(['log', 'reopen', ...args], { env });
 
 test('logs are not reopened without --yes, nor while they hold what was published of them', async () => {

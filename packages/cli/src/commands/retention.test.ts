@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { startService } from '../../../server/src/main.ts';
+import { envOf } from '../../../server/src/testing/archived.ts';
 import { makeDataDir, openFolder } from '../../../server/src/testing/data-dir.ts';
 import {
   day,
@@ -16,12 +17,7 @@ import { runCli } from '../testing/run-cli.ts';
 const service = await testService();
 afterAll(() => service.close());
 
-const env = {
-  DATABASE_URL: service.servingUrl,
-  DATABASE_OWNER_URL: service.ownerUrl,
-  DATA_DIR: service.dataDir,
-  PLATFORM_API_KEY: platformKey,
-};
+const env = envOf(service);
 const retention = (...args: string[]) => runCli(['retention', ...args], { env });
 
 test('the plan shows what goes before it goes, and the run removes exactly that', async () => {

@@ -1,24 +1,15 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import {
-  type AlertCalls,
-  alertCalls,
-  type WatchedTenant,
-  watchedTenant,
-} from '../../../server/src/testing/alert-setup.ts';
+import { afterAll, expect, test } from 'vitest';
+import { alertCalls, watchedTenant } from '../../../server/src/testing/alert-setup.ts';
 import { testService } from '../../../server/src/testing/service.ts';
 import { runCli } from '../testing/run-cli.ts';
 
 const service = await testService();
 const url = await service.app.http.listen({ port: 0 });
-let tenant: WatchedTenant;
-let alerts: AlertCalls;
 
-beforeAll(async () => {
-  tenant = await watchedTenant(service);
-  alerts = alertCalls(service, tenant);
-});
+const tenant = await watchedTenant(service);
+const alerts = alertCalls(service, tenant);
 afterAll(() => service.close());
 
 function rules(...args: string[]) {

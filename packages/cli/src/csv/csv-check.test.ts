@@ -10,28 +10,23 @@ import {
   formerCsvRow,
   parseBodyLine,
 } from '@indelible/protocol';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { bundleOf, verifiedBundle } from '../testing/bundle-of.ts';
 import { runCli } from '../testing/run-cli.ts';
 import { type VerifiedService, verifiedService } from '../testing/verified-service.ts';
 import { csvCheck } from './csv-check.ts';
 import { cellsOf } from './csv-reader.ts';
 
-let log: VerifiedService;
-let bundle: string;
-let path: string;
 /** The events of the bundle by id. */
 const events = new Map<string, ReturnType<typeof csvEventOf>>();
-beforeAll(async () => {
-  log = await verifiedService();
-  bundle = await bundleOf(log);
-  path = join(log.folder, 'table.csv');
-  const lines = readFileSync(join(bundle, 'events.ndjson'), 'utf8').trimEnd().split('\n');
-  for (const line of lines) {
-    const { event } = parseBodyLine(line);
-    events.set(event.id, csvEventOf(event));
-  }
-});
+const log = await verifiedService();
+const bundle = await bundleOf(log);
+const path = join(log.folder, 'table.csv');
+const lines = readFileSync(join(bundle, 'events.ndjson'), 'utf8').trimEnd().split('\n');
+for (const line of lines) {
+  const { event } = parseBodyLine(line);
+  events.set(event.id, csvEventOf(event));
+}
 afterAll(() => log.close());
 
 type ListQuery = Parameters<VerifiedService['client']['list']>[0];

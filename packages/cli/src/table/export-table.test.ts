@@ -1,23 +1,19 @@
 import { mkdirSync, readFileSync, rmdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, expect, test, vi } from 'vitest';
 import { platformKey } from '../../../server/src/testing/service.ts';
 import { runCli } from '../testing/run-cli.ts';
-import { type VerifiedService, verifiedService } from '../testing/verified-service.ts';
+import { verifiedService } from '../testing/verified-service.ts';
 import { noProgress } from '../verify/log-source.ts';
 import { exportTable } from './export-table.ts';
 import { PartFile, type TableTerms } from './part-file.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
-let verified: VerifiedService;
-let key: string;
-beforeAll(async () => {
-  verified = await verifiedService();
-  verified.service.app.jobs.start();
-  key = verified.tenant.key;
-});
+const verified = await verifiedService();
+verified.service.app.jobs.start();
+const key = verified.tenant.key;
 afterAll(() => verified.close());
 
 const path = (name: string) => join(verified.folder, name);

@@ -1,16 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Damage, damageOf } from '../testing/damage.ts';
+import { afterAll, expect, test } from 'vitest';
+import { damageOf } from '../testing/damage.ts';
 import { runCli } from '../testing/run-cli.ts';
-import { stateEvent, type VerifiedService, verifiedService } from '../testing/verified-service.ts';
+import { stateEvent, verifiedService } from '../testing/verified-service.ts';
 
-let log: VerifiedService;
-let damage: Damage;
-let own: string;
-beforeAll(async () => {
-  log = await verifiedService();
-  damage = await damageOf(log);
-  own = `tenant_id = '${log.tenant.id}'`;
-});
+const log = await verifiedService();
+const damage = await damageOf(log);
+const own = `tenant_id = '${log.tenant.id}'`;
 afterAll(() => log.close());
 
 /** Two full tiles and a tail of 55 entries. */

@@ -1,14 +1,10 @@
 import { eventIdFromUuid } from '@indelible/protocol';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Damage, damageOf } from '../testing/damage.ts';
-import { type VerifiedService, verifiedService } from '../testing/verified-service.ts';
+import { afterAll, expect, test } from 'vitest';
+import { damageOf } from '../testing/damage.ts';
+import { verifiedService } from '../testing/verified-service.ts';
 
-let log: VerifiedService;
-let damage: Damage;
-beforeAll(async () => {
-  log = await verifiedService();
-  damage = await damageOf(log);
-});
+const log = await verifiedService();
+const damage = await damageOf(log);
 afterAll(() => log.close());
 
 /** What the victim of most damages is: an event without an empty column. */

@@ -1,9 +1,8 @@
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { reopenLog } from '../../../server/src/operations/reopen.command.ts';
+import { envOf } from '../../../server/src/testing/archived.ts';
 import { Backups } from '../../../server/src/testing/backup.ts';
-import { platformKey } from '../../../server/src/testing/service.ts';
 import { runCli } from '../testing/run-cli.ts';
 import { signedAgain } from '../testing/signed-again.ts';
 import { stateEvent, type VerifiedService, verifiedService } from '../testing/verified-service.ts';
@@ -40,16 +39,9 @@ const tick = () => log.service.app.checkpoints.tick();
 
 /** Restores the backup, lets the service find out, and reopens the logs. */
 async function rewindTo(backup: string): Promise<void> {
-  const { servingUrl, ownerUrl, dataDir } = log.service;
   await backups.restore(backup);
   await tick();
-  const reopened = await reopenLog({
-    DATABASE_URL: servingUrl,
-    DATABASE_OWNER_URL: ownerUrl,
-    PLATFORM_API_KEY: platformKey,
-    DATA_DIR: dataDir,
-    OBJECT_STORE_URL: pathToFileURL(join(dataDir, 'objects')).href,
-  });
+  const reopened = await reopenLog(envOf(log.service));
   expect(reopened).toHaveLength(1);
   await tick();
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import {
   change,
   day,
@@ -12,14 +12,11 @@ import {
   tenantOf,
 } from '../../../server/src/testing/retention-setup.ts';
 import { bundleOf, verifiedBundle } from '../testing/bundle-of.ts';
-import { type VerifiedService, verifiedService } from '../testing/verified-service.ts';
+import { verifiedService } from '../testing/verified-service.ts';
 
-let log: VerifiedService;
 const now = Date.now();
 
-beforeAll(async () => {
-  log = await verifiedService();
-}, 60_000);
+const log = await verifiedService();
 afterAll(() => log.close());
 
 /** A run that believes its clock, and a checkpoint of what it recorded. */

@@ -1,18 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { UsageError } from '../io.ts';
 import { bundleOf, verifiedBundle } from '../testing/bundle-of.ts';
 import { runCli } from '../testing/run-cli.ts';
-import { stateEvent, type VerifiedService, verifiedService } from '../testing/verified-service.ts';
+import { stateEvent, verifiedService } from '../testing/verified-service.ts';
 import { receiptCheck, verifyReceipt } from './verify-receipt.ts';
 
-let log: VerifiedService;
-let path: string;
-beforeAll(async () => {
-  log = await verifiedService();
-  path = join(log.folder, 'receipt.json');
-});
+const log = await verifiedService();
+const path = join(log.folder, 'receipt.json');
 afterAll(() => log.close());
 
 /** Records an event and keeps the answer. */

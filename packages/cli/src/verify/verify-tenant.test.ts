@@ -2,24 +2,20 @@ import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { formatVerifierKey } from '@indelible/protocol';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { recordAll } from '../../../server/src/testing/event-pool.ts';
 import { eventOf, platformKey } from '../../../server/src/testing/service.ts';
 import { runCli } from '../testing/run-cli.ts';
-import {
-  signingNothing,
-  type VerifiedService,
-  verifiedService,
-} from '../testing/verified-service.ts';
+import { signingNothing, verifiedService } from '../testing/verified-service.ts';
 import { sha } from './hashing.ts';
 import { reportText } from './report-text.ts';
 
-let log: VerifiedService;
-let env: Record<string, string>;
-beforeAll(async () => {
-  log = await verifiedService();
-  env = { INDELIBLE_URL: log.url, INDELIBLE_API_KEY: log.tenant.key, XDG_STATE_HOME: log.folder };
-});
+const log = await verifiedService();
+const env = {
+  INDELIBLE_URL: log.url,
+  INDELIBLE_API_KEY: log.tenant.key,
+  XDG_STATE_HOME: log.folder,
+};
 afterAll(() => log.close());
 
 test('the command says what was checked, against what, what follows and what does not', async () => {

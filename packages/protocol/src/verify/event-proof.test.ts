@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { withholdSegments } from '../event/withheld-body.ts';
 import { FormatError } from '../log/bytes.ts';
 import {
@@ -26,11 +26,8 @@ events[5] = plainEvent(5, {
 });
 const log = record(events);
 const recorded = log[5] as RecordedEvent;
-let proof: string;
 
-beforeAll(async () => {
-  proof = await proofJson(log, recorded);
-});
+const proof = await proofJson(log, recorded);
 
 const code = async (text: string, keys = vkeys) => (await verifyEventProof(sha, text, keys)).code;
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import {
   type AlertCalls,
   alertCalls,
@@ -6,7 +6,7 @@ import {
   watchedTenant,
 } from '../testing/alert-setup.ts';
 import { keyOf } from '../testing/restore-setup.ts';
-import { type TestService, testService } from '../testing/service.ts';
+import { testService } from '../testing/service.ts';
 import { startSmtpServer } from '../testing/smtp-server.ts';
 import { webhookReceiver } from '../testing/webhook-receiver.ts';
 import { webhookCalls } from '../testing/webhook-setup.ts';
@@ -16,15 +16,11 @@ import { slackReceiver } from '../webhooks/format/testing/slack-receiver.ts';
 import { teamsReceiver } from '../webhooks/format/testing/teams-receiver.ts';
 import { minuteMs } from './evaluate.ts';
 
-let smtp: Awaited<ReturnType<typeof startSmtpServer>>;
-let service: TestService;
 let tenant: WatchedTenant;
 let alerts: AlertCalls;
 
-beforeAll(async () => {
-  smtp = await startSmtpServer();
-  service = await testService({ SMTP_URL: smtp.url, WEBHOOK_ALLOW_PRIVATE: 'true' });
-});
+const smtp = await startSmtpServer();
+const service = await testService({ SMTP_URL: smtp.url, WEBHOOK_ALLOW_PRIVATE: 'true' });
 beforeEach(async () => {
   tenant = await watchedTenant(service);
   alerts = alertCalls(service, tenant);

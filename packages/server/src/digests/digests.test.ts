@@ -1,26 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import { locales } from '@indelible/protocol';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { mailTexts } from '../outbound/mail-texts.ts';
-import { serviceOn, type TestService, testService } from '../testing/service.ts';
+import { serviceOn, testService } from '../testing/service.ts';
 import { startSmtpServer } from '../testing/smtp-server.ts';
 import { type TenantDigest, tenantDigest } from './digest-mail.ts';
 
 const day = 86_400_000;
 const monday = Date.UTC(2026, 10, 16);
 
-let smtp: Awaited<ReturnType<typeof startSmtpServer>>;
-let service: TestService;
 const env = () => ({
   SMTP_URL: smtp.url,
   PUBLIC_URL: 'https://audit.example.com',
   METRICS_TOKEN: 'a-token',
   OPERATOR_DIGEST_EMAILS: 'ops@example.com, boss@example.com',
 });
-beforeAll(async () => {
-  smtp = await startSmtpServer();
-  service = await testService(env());
-});
+const smtp = await startSmtpServer();
+const service = await testService(env());
 afterAll(async () => {
   await service.close();
   await smtp.close();

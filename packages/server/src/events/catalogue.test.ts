@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { readConfig } from '../config.ts';
 import { admin, Browser, viewerToken } from '../testing/browser.ts';
 import { expectLogIntact } from '../testing/intact.ts';
@@ -17,20 +17,16 @@ import {
   runTwice,
   stored,
 } from '../testing/retention-setup.ts';
-import { eventOf, type TestService, testService } from '../testing/service.ts';
+import { eventOf, testService } from '../testing/service.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-catalogue-'));
 const CATALOGUE_FILE = join(folder, 'catalogue.json');
-let service: TestService;
-let tenant: { id: string; key: string };
 
-beforeAll(async () => {
-  // The example of the documentation: a customer relations product.
-  const guide = readFileSync(join(import.meta.dirname, '../../../../docs/catalogue.md'), 'utf8');
-  writeFileSync(CATALOGUE_FILE, /```json\n(.*?)```/s.exec(guide)?.[1] ?? '');
-  service = await testService({ CATALOGUE_FILE });
-  tenant = await service.tenant();
-});
+// The example of the documentation: a customer relations product.
+const guide = readFileSync(join(import.meta.dirname, '../../../../docs/catalogue.md'), 'utf8');
+writeFileSync(CATALOGUE_FILE, /```json\n(.*?)```/s.exec(guide)?.[1] ?? '');
+const service = await testService({ CATALOGUE_FILE });
+const tenant = await service.tenant();
 afterAll(async () => {
   await expectLogIntact(service, tenant.id);
   await service.close();

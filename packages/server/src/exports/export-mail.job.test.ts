@@ -1,23 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { askForJob, exportUntil, hasEnded } from '../testing/exports.ts';
-import { type TestService, testService } from '../testing/service.ts';
+import { testService } from '../testing/service.ts';
 import { startSmtpServer } from '../testing/smtp-server.ts';
 
 const jwtSecret = 'a shared secret of at least thirty-two bytes';
-let smtp: Awaited<ReturnType<typeof startSmtpServer>>;
-let service: TestService;
-beforeAll(async () => {
-  smtp = await startSmtpServer();
-  const env = { AUTH_JWT_SECRET: jwtSecret, SMTP_URL: smtp.url };
-  service = await testService({
-    ...env,
-    PUBLIC_URL: 'https://audit.example.com',
-    METRICS_TOKEN: 'a-token',
-  });
-  service.app.jobs.start();
+let smtp = await startSmtpServer();
+const env = { AUTH_JWT_SECRET: jwtSecret, SMTP_URL: smtp.url };
+const service = await testService({
+  ...env,
+  PUBLIC_URL: 'https://audit.example.com',
+  METRICS_TOKEN: 'a-token',
 });
+service.app.jobs.start();
 afterAll(async () => {
   await service.close();
   await smtp.close();

@@ -1,5 +1,5 @@
 import { uuidFromTypeId } from '@indelible/protocol';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, expect, test } from 'vitest';
 import { openObjectStore } from '../objects/open-store.ts';
 import { recordAll } from '../testing/event-pool.ts';
 import {
@@ -12,26 +12,21 @@ import {
 } from '../testing/exports.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { startS3Server } from '../testing/s3-server.ts';
-import { eventOf, type TestService, testService } from '../testing/service.ts';
+import { eventOf, testService } from '../testing/service.ts';
 import { startSmtpServer } from '../testing/smtp-server.ts';
 
 const s3 = await startS3Server();
 const smtp = await startSmtpServer();
-let url: string;
-let service: TestService;
-let tenant: { id: string; key: string };
-beforeAll(async () => {
-  url = await s3.newUrl();
-  const env = { OBJECT_STORE_URL: url, SMTP_URL: smtp.url };
-  service = await testService({
-    ...env,
-    PUBLIC_URL: 'https://audit.example.com',
-    METRICS_TOKEN: 'a-token',
-  });
-  service.app.jobs.start();
-  tenant = await service.tenant();
-  await recordStates(tenant.key);
+const url = await s3.newUrl();
+const env = { OBJECT_STORE_URL: url, SMTP_URL: smtp.url };
+const service = await testService({
+  ...env,
+  PUBLIC_URL: 'https://audit.example.com',
+  METRICS_TOKEN: 'a-token',
 });
+service.app.jobs.start();
+const tenant = await service.tenant();
+await recordStates(tenant.key);
 afterEach(() => s3.fault(null));
 afterAll(async () => {
   await service.close();

@@ -3,7 +3,7 @@ import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { uuidFromTypeId } from '@indelible/protocol';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { write } from '../postgres/db.ts';
 import { poolEvents, recordAll, tenantWithPool } from '../testing/event-pool.ts';
 import {
@@ -19,13 +19,9 @@ import { at, day, tenantOf } from '../testing/retention-setup.ts';
 import { callOn, eventOf, serviceOn, type TestService, testService } from '../testing/service.ts';
 import { progressExport, requeueExport } from './store.ts';
 
-let service: TestService;
-/** Begins to work when everything that waits there has been asked for. */
-let waiting: TestService;
-beforeAll(async () => {
-  [service, waiting] = await Promise.all([testService(), testService()]);
-  service.app.jobs.start();
-});
+/** `waiting` begins to work when all its exports have been asked for. */
+const [service, waiting] = await Promise.all([testService(), testService()]);
+service.app.jobs.start();
 afterAll(() => Promise.all([service.close(), waiting.close()]));
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');

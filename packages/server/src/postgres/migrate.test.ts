@@ -2,38 +2,31 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import type { Environment } from '../config.ts';
 import { migrateDatabase, startService } from '../main.ts';
 import { openFolder } from '../testing/data-dir.ts';
 import { databaseUrl } from '../testing/global-setup.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { eventOf, platformKey } from '../testing/service.ts';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts';
+import { startEmbeddedPostgres } from './embedded-postgres.ts';
 import { migrate } from './migrate.ts';
 
 /* A cluster of its own: which roles exist, and who made them, belongs to a whole cluster. */
 
 const baseFolder = openFolder('migrate-test');
 const password = 's3cr3t-that-nobody-else-may-ever-read';
-let postgres: EmbeddedPostgres;
-let superuser: pg.Client;
-let allMigrations: string[];
+const settings = { fsync: 'off', shared_buffers: '16MB' };
+const postgres = await startEmbeddedPostgres({ dataDir: baseFolder, log: () => {}, settings });
+const superuser = await connect(postgres.ownerUrl);
+for (const role of ['migrator LOGIN CREATEROLE', 'app LOGIN']) {
+  await superuser.query(`CREATE ROLE ${role} PASSWORD '${password}'`);
+}
+const files = readdirSync(new URL('../../migrations/', import.meta.url));
+const allMigrations = files.filter((name) => name.endsWith('.sql')).sort();
 /** The first database of the cluster: its migration makes the roles. */
-let first: Database & { applied: string[] };
-
-beforeAll(async () => {
-  const settings = { fsync: 'off', shared_buffers: '16MB' };
-  postgres = await startEmbeddedPostgres({ dataDir: baseFolder, log: () => {}, settings });
-  superuser = await connect(postgres.ownerUrl);
-  for (const role of ['migrator LOGIN CREATEROLE', 'app LOGIN']) {
-    await superuser.query(`CREATE ROLE ${role} PASSWORD '${password}'`);
-  }
-  const files = readdirSync(new URL('../../migrations/', import.meta.url));
-  allMigrations = files.filter((name) => name.endsWith('.sql')).sort();
-  const database = await newDatabase();
-  first = { ...database, applied: await migrateDatabase(database.env) };
-});
+const first = await newDatabase();
+const applied = await migrateDatabase(first.env);
 afterAll(async () => {
   await superuser.end();
   await postgres.stop();
@@ -98,7 +91,7 @@ async function sentenceOf(attempt: Promise<unknown>): Promise<string> {
 }
 
 test('a plain owner that may make roles migrates an empty database, and the service runs on it as another login', async () => {
-  const { name, env, ask, applied } = first;
+  const { name, env, ask } = first;
   expect(applied).toEqual(allMigrations);
   const service = await startService(env);
   const tenantId = randomUUID();

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { clusterNodes } from '../testing/cluster.ts';
 import { recordAll } from '../testing/event-pool.ts';
 import { roleSessions, roles } from '../testing/role-sessions.ts';
@@ -8,13 +8,10 @@ import { openDatabase, readTenant } from './db.ts';
 const { service, tenant, attempt, close } = await roleSessions();
 afterAll(close);
 
-let partition: string;
-beforeAll(async () => {
-  const found = await service.owner.query(
-    "SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'audit_events'::regclass LIMIT 1",
-  );
-  partition = found.rows[0].name;
-});
+const found = await service.owner.query(
+  "SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'audit_events'::regclass LIMIT 1",
+);
+const partition = found.rows[0].name;
 
 const denied = '42501';
 /** Citus refuses some statements before it looks at rights. */

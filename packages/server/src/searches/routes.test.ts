@@ -2,25 +2,22 @@ import { createHash, randomUUID } from 'node:crypto';
 import { renameSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { vkeyOf } from '../testing/checkpoints.ts';
 import { expectLogIntact, expectTreeIntact, rootStored } from '../testing/intact.ts';
 import { openNote } from '../testing/open-note.ts';
 import { jwtSecret, keyOf, token } from '../testing/restore-setup.ts';
 import { at, tenantOf } from '../testing/retention-setup.ts';
-import { type Answer, eventOf, type TestService, testService } from '../testing/service.ts';
+import { type Answer, eventOf, testService } from '../testing/service.ts';
 
 const day = 86_400_000;
 const bo = { id: 'b7e1f5a0-2c4d-4e6f-8a9b-0c1d2e3f4a5b', email: 'bo@example.com', role: 'admin' };
 const recording = { type: 'recording', id: '64f0f7f2-8f0a-4a51-9a58-5a3b7a3c2d1e' };
 
-let service: TestService;
-beforeAll(async () => {
-  service = await testService({
-    AUTH_JWT_SECRET: jwtSecret,
-    PUBLIC_URL: 'https://audit.example.com',
-    METRICS_TOKEN: 'a-token',
-  });
+const service = await testService({
+  AUTH_JWT_SECRET: jwtSecret,
+  PUBLIC_URL: 'https://audit.example.com',
+  METRICS_TOKEN: 'a-token',
 });
 afterAll(() => service.close());
 

@@ -1,18 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { actorOf, ana, eraseNow, recordEach } from '../testing/erasure-setup.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { jwtSecret, keyOf, token } from '../testing/restore-setup.ts';
-import { type CallOptions, type TestService, testService } from '../testing/service.ts';
+import { type CallOptions, testService } from '../testing/service.ts';
 
-let service: TestService;
 let tenant: { id: string; key: string };
-beforeAll(async () => {
-  service = await testService({
-    AUTH_JWT_SECRET: jwtSecret,
-    PUBLIC_URL: 'https://a.example.com',
-    METRICS_TOKEN: 'a-token',
-  });
+const service = await testService({
+  AUTH_JWT_SECRET: jwtSecret,
+  PUBLIC_URL: 'https://a.example.com',
+  METRICS_TOKEN: 'a-token',
 });
 afterAll(() => service.close());
 beforeEach(async () => {

@@ -1,21 +1,17 @@
 import { defaultPlans, locales } from '@indelible/protocol';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { mailTexts } from '../outbound/mail-texts.ts';
-import { type TestService, testService } from '../testing/service.ts';
+import { testService } from '../testing/service.ts';
 import { startSmtpServer } from '../testing/smtp-server.ts';
 import { type TermsMail, termsMail } from './terms-mail.ts';
 
-let smtp: Awaited<ReturnType<typeof startSmtpServer>>;
-let service: TestService;
-beforeAll(async () => {
-  smtp = await startSmtpServer();
-  service = await testService({
-    SMTP_URL: smtp.url,
-    PUBLIC_URL: 'https://audit.example.com',
-    METRICS_TOKEN: 'a-token',
-  });
-  service.app.jobs.start();
+let smtp = await startSmtpServer();
+const service = await testService({
+  SMTP_URL: smtp.url,
+  PUBLIC_URL: 'https://audit.example.com',
+  METRICS_TOKEN: 'a-token',
 });
+service.app.jobs.start();
 afterAll(async () => {
   await service.close();
   await smtp.close();
