@@ -135,9 +135,13 @@ function checkText(text: string, problems: FieldProblem[]): void {
 function checkNumber(value: number, problems: FieldProblem[]): void {
   if (Number.isSafeInteger(value)) return;
   if (Number.isInteger(value)) {
-    report(problems, 'unsafe_integer', 'an integer beyond ±9007199254740991 would lose digits');
+    report(
+      problems,
+      'unsafe_integer',
+      'is an integer beyond ±9007199254740991, and would lose digits',
+    );
   } else if (!Number.isFinite(value)) {
-    report(problems, 'unsafe_number', 'a number too large for a 64-bit float');
+    report(problems, 'unsafe_number', 'is too large for a 64-bit float');
   }
 }
 

@@ -96,7 +96,9 @@ function readJson(contentType: string, body: Buffer) {
 }
 
 /** One for the process: a schema that several services have is compiled once. */
-const ajv = new Ajv2020({ allErrors: true, strict: false, validateSchema: false, formats });
+const ajv = new Ajv2020({
+  ...{ allErrors: true, strict: false, validateSchema: false, verbose: true, formats },
+});
 // Ajv's own keyword compares all pairs, even beyond `maxItems`.
 ajv.removeKeyword('uniqueItems').addKeyword({
   ...{ keyword: 'uniqueItems', type: 'array', schemaType: 'boolean' },

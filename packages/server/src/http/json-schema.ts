@@ -62,10 +62,13 @@ export function fieldProblem(error: ErrorObject): FieldProblem {
 
 const unescapeToken = (token: string) => token.replaceAll('~1', '/').replaceAll('~0', '~');
 
-function messageOf({ keyword, message, params }: ErrorObject): string {
+function messageOf({ keyword, message, params, parentSchema }: ErrorObject): string {
   if (keyword === 'required') return 'is required';
   if (keyword === 'additionalProperties') return 'is not a field of this object';
   if (keyword === 'format') return `is not a valid ${String(params.format)}`;
   if (keyword === 'enum') return `must be one of ${(params.allowedValues as unknown[]).join(', ')}`;
+  // A description says the rule in words; the pattern itself is for programs.
+  if (keyword === 'pattern' && parentSchema?.description)
+    return `is not of this form: ${String(parentSchema.description)}`;
   return message ?? 'is not valid';
 }

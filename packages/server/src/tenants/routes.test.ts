@@ -152,6 +152,13 @@ test.each([
   expect((await get(id)).body).toMatchObject({ name: 'Acme', plan: 'Pro', restoreUrl: null });
 });
 
+test('a refused text is told the rule in words', async () => {
+  const { body } = await put(randomUUID(), { name: 'Acme\n', plan: 'Pro' });
+  expect(body.detail).toContain(
+    '/name is not of this form: What people call the tenant. Not blank',
+  );
+});
+
 test('every wrong field is named at once', async () => {
   const { body } = await put(randomUUID(), { name: '', plan: 'x', timeZone: '?', restoreUrl: 'x' });
   const paths = body.errors.map((e: { path: string }) => e.path);
