@@ -91,6 +91,11 @@ beforeAll(async () => {
   // The embedded PostgreSQL has room for the pools that were asked for.
   const { rows } = await withOwner((owner) => owner.query('SHOW max_connections'));
   expect(rows).toEqual([{ max_connections: '150' }]);
+  // Retention has not run yet.
+  const days = await withOwner((owner) =>
+    owner.query("SELECT FROM pg_class WHERE relname ~ '^audit_events_\\d+_\\d{8}$'"),
+  );
+  expect(days.rowCount).toBeGreaterThanOrEqual(8);
   await service.stop();
   expect(serverPid(dataDir)).toBeUndefined();
 });

@@ -27,6 +27,7 @@ export async function startProcesses(env: Environment, count: number): Promise<S
     const { embedded, prepare } = await begin(given, count, cleanup);
     const ground = await prepare(given, embedded);
     const { config, logger, platformKeyFile, takenOver } = ground;
+    await ground.partitions;
     const metrics = new AggregatorRegistry<PrometheusContentType>();
     const running = new Set<Worker>();
     const stopping = new AbortController();

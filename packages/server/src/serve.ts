@@ -22,11 +22,13 @@ import {
   openDatabase,
   requireOneDatabase,
   unavailability,
+  withOwnerSession,
 } from './postgres/db.ts';
 import { randomPassword, readOrCreateSecretFile } from './postgres/embedded/secret-file.ts';
 import type { EmbeddedPostgres } from './postgres/embedded-postgres.ts';
 import { daysAheadMin, migrate, pendingMigrations } from './postgres/migrate.ts';
 import { holdServingLock } from './postgres/serving-lock.ts';
+import { makePartitionsAhead } from './retention/partitions.store.ts';
 import { requirePlans, storePlans } from './tenants/index.ts';
 
 /** A running service. `stop` finishes accepted requests, then closes the database it opened. */
@@ -50,15 +52,19 @@ export interface Ground extends Pick<Service, 'platformKeyFile' | 'takenOver'> {
   /** With `databaseUrl`. */
   config: Config;
   logger: Logger;
+  /** Made beside the rest of a start; to be awaited before the first request. */
+  partitions: Promise<unknown>;
   /** Ends the embedded PostgreSQL, if there is one. */
   end(): Promise<void>;
 }
 
 export async function prepare(given: Config, embedded: EmbeddedPostgres | null): Promise<Ground> {
   const logger = openLogger(given.logLevel);
-  // Retention, half a minute after the start, makes the partitions of three months.
-  if (embedded) await migrateConfigured(given, embedded, daysAheadMin);
+  if (embedded) await migrateConfigured(given, embedded, null);
   else await makeDataDir(given.dataDir);
+  const partitions = makeFirstPartitions(embedded);
+  // What awaits it gets its error; a start that fails before must not end by this one.
+  partitions.catch(() => {});
   const end = async () => embedded?.stop();
   const { config, platformKeyFile } = withPlatformKey(given);
   const databaseUrl = embedded?.servingUrl ?? config.databaseUrl;
@@ -66,12 +72,20 @@ export async function prepare(given: Config, embedded: EmbeddedPostgres | null):
   const takenOver = embedded?.takenOver ?? false;
   return {
     config: { ...config, databaseUrl, databaseOwnerUrl },
-    ...{ logger, platformKeyFile, takenOver, end },
+    ...{ logger, partitions, platformKeyFile, takenOver, end },
   };
 }
 
+/** Retention, half a minute after the start, makes those of three months. */
+async function makeFirstPartitions(embedded: EmbeddedPostgres | null): Promise<void> {
+  if (embedded === null) return;
+  await withOwnerSession(embedded.ownerUrl, (owner) =>
+    makePartitionsAhead(owner, owner.now(), daysAheadMin),
+  );
+}
+
 export async function serve(
-  { config, logger, platformKeyFile, takenOver, end }: Ground,
+  { config, logger, partitions, platformKeyFile, takenOver, end }: Ground,
   roles: readonly Role[],
   cleanup: Cleanup,
 ): Promise<Service> {
@@ -94,6 +108,7 @@ export async function serve(
   });
   // Before the first request: a rewound database must not be written to.
   await app.checkpoints.tick();
+  await partitions;
   if (!roles.includes('api')) answerOperationsOnly(app.http);
   const url = await listen(app, config);
   const ownerUrl = config.databaseOwnerUrl;
@@ -164,12 +179,12 @@ async function requireUsable(db: Database, plans: Plans): Promise<Database> {
 export function migrateConfigured(
   config: Config,
   embedded: EmbeddedPostgres | null,
-  daysAhead?: number,
+  daysAhead?: null,
 ): Promise<string[]> {
   const servingUrl = embedded?.servingUrl ?? config.databaseUrl ?? '';
   const ownerUrl = embedded?.ownerUrl ?? config.databaseOwnerUrl ?? servingUrl;
   const afterwards = (client: pg.Client) => storePlans(client, config.catalogue.plans);
-  return migrate(ownerUrl, servingUrl, { afterwards, ...(daysAhead && { daysAhead }) });
+  return migrate(ownerUrl, servingUrl, { afterwards, daysAhead });
 }
 
 function unusable(cause: Error, poolerUrl: string | null): string {

@@ -16,8 +16,8 @@ export const daysAheadMin = 7;
 export interface MigrateOptions {
   /** Runs in a transaction after all migrations. */
   afterwards?: (client: pg.Client) => Promise<void>;
-  /** How far ahead there are partitions afterwards, until retention runs. */
-  daysAhead?: number;
+  /** How far ahead there are partitions afterwards, until retention runs; null makes none. */
+  daysAhead?: number | null | undefined;
 }
 
 /**
@@ -46,7 +46,8 @@ export async function migrate(
     const applied = await applyPending(client);
     await client.query('GRANT SELECT ON migrations TO indelible_reader');
     await inTransaction(client, () => afterwards(client));
-    await client.query('SELECT make_partitions_ahead(now(), $1)', [daysAhead]);
+    if (daysAhead !== null)
+      await client.query('SELECT make_partitions_ahead(now(), $1)', [daysAhead]);
     return applied;
   } finally {
     await client.end();
