@@ -127,7 +127,7 @@ test('a backup of a service that is stopped is the same, and nothing is ever ove
   const onto = await inFolder(folders.live, 'restore-backup', second);
   expect([onto.status, onto.stderr]).toEqual([1, expect.stringContaining('move ')]);
   const none = await inFolder(join(scratch, 'new'), 'restore-backup', folders.live);
-  expect([none.status, none.stderr]).toEqual([1, expect.stringContaining('is no backup')]);
+  expect([none.status, none.stderr]).toEqual([1, expect.stringContaining('is not a backup')]);
   const env = { DATABASE_URL: 'postgres://app@127.0.0.1/a', PLATFORM_API_KEY: platformKey };
   const own = await runCli(['backup', join(scratch, 'third')], { env });
   expect([own.status, own.stderr]).toEqual([1, expect.stringContaining('its own tools')]);

@@ -38,7 +38,7 @@ test('a rule of a file is made and listed beside the built-in ones, which are sw
   const [, id = ''] = /^(\S+)/.exec(made.stdout) ?? [];
   expect((await rules('remove', id)).status).toBe(0);
   writeFileSync(file, '{');
-  expect((await rules('add', file)).stderr).toContain('is no rule as JSON');
+  expect((await rules('add', file)).stderr).toContain('is not a rule as JSON');
 });
 
 test('a test draws the alerts of each day, and names the last ones', async () => {

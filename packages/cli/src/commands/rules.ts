@@ -103,7 +103,7 @@ function ruleIn(file: string): AlertRuleInput {
   try {
     return JSON.parse(readFileSync(file === '-' ? 0 : file, 'utf8'));
   } catch (error) {
-    throw new UsageError(`${file} is no rule as JSON: ${sentenceOf(error)}`);
+    throw new UsageError(`${file} is not a rule as JSON: ${sentenceOf(error)}`);
   }
 }
 

@@ -47,7 +47,7 @@ export type CsvEvent = StoredFields;
 /** The same from an event as the API shows it. FormatError if `receivedAt` is not a valid time. */
 export function csvEventOf(event: ShownEvent): CsvEvent {
   const receivedAtMs = parseTimestamp(event.receivedAt);
-  if (receivedAtMs === null) throw new FormatError('receivedAt is no moment');
+  if (receivedAtMs === null) throw new FormatError('receivedAt is not a time');
   return { ...event, receivedAtMs };
 }
 

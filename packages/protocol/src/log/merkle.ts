@@ -103,7 +103,7 @@ export function createFrontier(state: LogState, sha: Sha256, onSubtree?: OnSubtr
 function splitFrontier({ size, frontier }: LogState): Uint8Array[] {
   if (!Number.isSafeInteger(size) || size < 0) throw new RangeError('not a log size');
   if (frontier.length !== hashBytes * oneBits(size)) {
-    throw new RangeError(`${frontier.length} bytes are no frontier of a log of size ${size}`);
+    throw new RangeError(`${frontier.length} bytes are not a frontier of a log of size ${size}`);
   }
   const subtrees: Uint8Array[] = [];
   for (let at = 0; at < frontier.length; at += hashBytes) {

@@ -78,7 +78,7 @@ async function refuseUnknownWebhooks(
   const errors = added.flatMap((id, n) => {
     if (known.includes(uuids[n] ?? '')) return [];
     const path = pointerOf('notify', 'webhookIds', webhookIds.indexOf(id));
-    const message = 'is no webhook of this tenant with the type audit.alert.raised';
+    const message = 'is not a webhook of this tenant with the type audit.alert.raised';
     return [{ path, code: 'invalid_value' as const, message }];
   });
   if (errors.length > 0) throw invalid(errors);

@@ -54,7 +54,7 @@ function required<T>(member: string, problems: FieldProblem[], instead: T): T {
 }
 
 function refuseMember({ kind, problems }: Change, member: string): void {
-  const message = `is no member of a ${kind} rule`;
+  const message = `is not a member of a ${kind} rule`;
   problems.push({ path: pointerOf(member), code: 'unknown_field', message });
 }
 

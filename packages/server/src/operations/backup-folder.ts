@@ -32,7 +32,7 @@ export async function readBackupFacts(folder: string): Promise<BackupFacts> {
   const path = join(folder, backupParts.facts);
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     if (codeOf(error) !== 'ENOENT') throw error;
-    throw new Error(`${folder} is no backup of \`indelible backup\`: it has no backup.json`);
+    throw new Error(`${folder} is not a backup of \`indelible backup\`: it has no backup.json`);
   });
   const { format, madeAt } = JSON.parse(text) as Partial<BackupFacts>;
   if (format === 1 && madeAt !== undefined) return { format, madeAt };

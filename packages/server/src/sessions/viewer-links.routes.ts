@@ -86,7 +86,7 @@ function linkOf(maker: Principal, input: Input, nowMs: number): Link {
 async function requireTenant(db: Database, id: string): Promise<void> {
   if (await write(db, (tx) => tenantExists(tx, id))) return;
   throw new AppError('unknown_tenant', undefined, {
-    errors: [{ path: '/tenantId', code: 'unknown_tenant', message: 'is no tenant' }],
+    errors: [{ path: '/tenantId', code: 'unknown_tenant', message: 'is not a tenant' }],
   });
 }
 

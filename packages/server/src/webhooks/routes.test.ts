@@ -243,7 +243,7 @@ test('a limit of time is refused with the reason', async () => {
   expect(problem.errors).toEqual([
     {
       ...{ path: '/filters/receivedFrom', code: 'unknown_field' },
-      message: 'is no filter of webhooks: they send events as they are recorded; see replay',
+      message: 'is not a filter of webhooks: they send events as they are recorded; see replay',
     },
   ]);
 });

@@ -142,7 +142,7 @@ function sameOrigin(one: string, other: string): boolean {
 function readFilters(json: unknown, problems: FieldProblem[]): string {
   const parsed = parseFilterBody(json, '/filters', webhookFacets);
   if ('filter' in parsed) return JSON.stringify(filterToJson(parsed.filter));
-  const message = 'is no filter of webhooks: they send events as they are recorded; see replay';
+  const message = 'is not a filter of webhooks: they send events as they are recorded; see replay';
   const isTime = (path: string) => boundNames.some((name) => path === `/filters/${name}`);
   problems.push(
     ...parsed.problems.map((each) => (isTime(each.path) ? { ...each, message } : each)),

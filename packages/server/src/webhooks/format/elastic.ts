@@ -62,7 +62,7 @@ function authorization({ credential }: StreamTarget): Record<string, string> {
 function indexProblem(name: string): string | null {
   if (name.length > 255) return 'is longer than 255 characters';
   if (/^[^A-Z\\/*?"<>| ,#:\p{Cc}\p{Cs}]+$/u.test(name) && !/^[-_+.]/.test(name)) return null;
-  return 'is no name of an index or data stream (lower case, none of \\ / * ? " < > | , # : or spaces)';
+  return 'is not the name of an index or data stream (lower case, none of \\ / * ? " < > | , # : or spaces)';
 }
 
 interface Item {
