@@ -9,7 +9,8 @@ const { endSoon, exitCodes } = await import('./io.ts');
 const { run } = await import('./run.ts');
 
 // A reader that goes away (`| head`) ends the work without a word. A terminal that goes away (EIO)
-// sends SIGHUP, by which a service ends in order: its last words must not cut that off.
+// sends SIGHUP, and a service then stops in order: an error of its last output must not end it
+// before.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EIO') return;

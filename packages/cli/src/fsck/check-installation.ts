@@ -34,7 +34,7 @@ interface CheckOptions {
 }
 
 /**
- * Checks every log as `indelible verify` does, then what no reader sees of how it is stored, then
+ * Checks every log as `indelible verify` does, then its stored form, which readers do not see, then
  * all published rounds against the logs. Nothing is recorded or signed for it.
  */
 export async function checkInstallation(

@@ -134,8 +134,9 @@ const attemptsMax = 10;
 
 /**
  * Sends a batch until each event is stored or rejected. Creates unknown tenants once and sends
- * their events again; also sends again what the service could not take, which is safe because every
- * event has its id. Throws the client's errors, and UnreachableError after ten attempts.
+ * their events again. It also repeats events that the service could not take: every event has its
+ * id, so each is recorded once. Throws the client's errors, and UnreachableError after ten
+ * attempts.
  */
 export function createSending(deps: SendingDeps): (batch: SourceEvent[]) => Promise<void> {
   const created = new Set<string>();

@@ -84,8 +84,8 @@ export function requireSourceName(name: string | undefined): void {
 }
 
 /**
- * The `source.id` for a tenant. Events that name no tenant (`''`) are numbered apart: their tenant
- * may be one that other events name, and a number that two events have would hide a loss.
+ * The `source.id` for a tenant. Events that name no tenant (`''`) have numbers of their own: their
+ * tenant may be one that other events name, and a number that two events share would hide a loss.
  */
 export const sourceOf = (source: string, tenantId: string): string =>
   tenantId === '' ? `${source}/default` : source;

@@ -23,8 +23,8 @@ import { join } from 'node:path';
  * which the folder was made, so that they sort by age: file systems tell
  * times to a few milliseconds only, and change them on every removal.
  *
- * Taking a folder over is renaming it, which the file system does for one process alone: there is
- * no lock that could outlive its holder, and no moment in which two processes own the same events.
+ * To take a folder over is to rename it, which the file system lets one process do. So no lock can
+ * outlive its holder, and two processes never own the same events.
  */
 
 /** If the owner's state is unknown, a folder untouched for this long counts as abandoned. */

@@ -70,8 +70,8 @@ export default function Palette({ close }: { close: () => void }) {
     hasMoved.current = false;
     setText(typed);
   };
-  // Right after a letter the highlight still lies where the former list had it: Enter takes the
-  // first command, until the reader moves to another.
+  // Right after a letter the highlight is still where the former list had it. Enter takes the first
+  // command, until the reader moves to another.
   const take = (event: React.KeyboardEvent) => {
     if (event.key.startsWith('Arrow')) hasMoved.current = true;
     if (event.key !== 'Enter' || event.nativeEvent.isComposing) return;

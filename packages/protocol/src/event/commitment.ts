@@ -120,7 +120,7 @@ export function commitmentOfHashes(
 
 /**
  * The commitment of these texts, in the order of `segmentNames`. Each segment has its salt, or its
- * hash if it is withheld or erased; a segment that the event does not have has neither.
+ * hash if it is withheld or erased. A segment that the event lacks has no salt and no hash.
  */
 export function commitmentOfSegments(
   sha: Sha256,

@@ -109,8 +109,8 @@ function cellOf(field: EventField): Cell {
 }
 
 // Spreadsheets skip invisible characters, and some treat full-width forms like plain ones. The
-// apostrophe is included so that a reader can always remove the added one; the semicolon, because
-// some take it for the separator, and a formula may follow.
+// apostrophe is included so that a reader can always remove the added one. The semicolon is
+// included because some programs take it for the separator, and a formula may follow.
 const formulaStart =
   /^(?:[\t\r\n]|[\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]*[=+\-@';＝＋－＠＇])/u;
 const formerFormulaStart = new RegExp(formulaStart.source.replace(';', ''), 'u');

@@ -98,7 +98,8 @@ function isEmpty(event: ShownEvent, segment: SegmentName): boolean {
 }
 
 function segmentBytes(value: unknown, length: number, where: string): (Uint8Array | null)[] {
-  if (typeof value !== 'object' || value === null) throw new FormatError(`${where} is not an object`);
+  if (typeof value !== 'object' || value === null)
+    throw new FormatError(`${where} is not an object`);
   const bytes: (Uint8Array | null)[] = [...noHashes];
   let found = 0;
   for (let index = 0; index < segmentNames.length; index += 1) {

@@ -63,8 +63,8 @@ export function isEmail(text: string): boolean {
 }
 
 /**
- * Like `isEmail`, but without the length, and a leading `!` is allowed: such an address cannot be
- * filtered by, but a sign-in attempt under it must be recorded.
+ * Like `isEmail`, but of any length, and with a leading `!`: no filter can find such an address,
+ * but a sign-in attempt under it must be recorded.
  */
 export function isRecordedEmail(text: string): boolean {
   return text.length > emailLengthMax || isEmail(text.replace(/^!+/, ''));
@@ -90,7 +90,7 @@ function hidesCharacters(text: string): boolean {
 
 /**
  * `text` as a person may safely read it: control characters, marks that change text direction and
- * whatever else is invisible is written as its code point, `⟨U+202E⟩`. Line breaks, tabs and the
+ * other invisible characters are written as code points, `⟨U+202E⟩`. Line breaks, tabs and the
  * joiners within an emoji stay.
  */
 export function revealed(text: string): string {

@@ -18,9 +18,9 @@ const scalarToken = /true|false|null|-?[\d.e+-]+/y;
 
 /**
  * The end of the object that begins at `start` of a well-formed text, if the text is exactly what
- * `canonicalize` would write; else -1. Also -1 in rare cases: an escape in a name, nesting over 32
- * levels. Use it only for texts of the size of a body line: millions of escapes in one string throw
- * RangeError.
+ * `canonicalize` would write; otherwise -1. Also -1 in rare cases: an escape in a name, nesting
+ * over 32 levels. Use it only for texts of the size of a body line: millions of escapes in one
+ * string throw RangeError.
  */
 export function endOfCanonicalObject(text: string, start: number): number {
   return text.charCodeAt(start) === openBrace ? endOfObject(text, start, 1) : -1;

@@ -113,8 +113,8 @@ function headerTenant(request: FastifyRequest): string | null {
 /**
  * Runs a read of one tenant's data. The tenant's log has an operator's look before the answer is
  * sent; if that fails, the answer is 503. The read runs first, so that an answer never contains its
- * own record, and a read that finds nothing or is refused is recorded too. `look` must name all
- * that the answer can show: the same look again leaves no further record for some time.
+ * own record. A read that finds nothing, or is refused, is recorded too. `look` must name all that
+ * the answer can show: the same look again leaves no further record for some time.
  */
 export async function readAsTenant<T>(
   request: FastifyRequest,

@@ -56,8 +56,8 @@ type Verb = 'get' | 'post' | 'put' | 'patch' | 'delete';
 type Route = Verb | `${Verb} /${string}`;
 
 /**
- * The calls on one kind of a tenant's things: for the tenant, and for an operator, whose look is
- * recorded before the answer is sent (see `readAsTenant`).
+ * The calls on one kind of a tenant's things, for the tenant and for operators. An operator's look
+ * is recorded before the answer is sent (see `readAsTenant`).
  */
 export class TenantCalls {
   readonly #app: FastifyInstance;

@@ -271,8 +271,8 @@ function matchesOf(
 }
 
 /**
- * A rule of silence stores only when it looks next, and looks into the log then; while the silence
- * lasts, for the event that ends it.
+ * A rule of silence stores only when it looks into the log next. While the silence lasts, it looks
+ * for the event that ends it.
  */
 async function lookForSilence(
   tx: TenantTx,

@@ -1,8 +1,8 @@
 import type { AlertGroup, AlertRuleSettings } from '@indelible/protocol';
 
 /*
- * What a rule makes of the events that match it, taken one after the other: the same for events
- * that were just recorded and for those of a test. All that an evaluator remembers can be read from
+ * The findings of a rule, from the events that match it, one after the other. The same code
+ * evaluates new events and the events of a test. All that an evaluator remembers can be read from
  * the log again (`recall.store.ts`), so nothing of it is stored.
  */
 

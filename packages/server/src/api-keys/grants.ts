@@ -28,8 +28,8 @@ export function requireMayGrant(principal: Principal, wanted: readonly Scope[]):
 }
 
 /**
- * Throws `forbidden` unless the caller may see the keys of this owner: who manages them may, and
- * an admin may see those of the own tenant.
+ * Throws `forbidden` unless the caller may see the keys of this owner. A caller that manages them
+ * may; an admin may see those of the own tenant.
  */
 export function requireSeesKeys(principal: Principal, owner: string | null): void {
   const { role, scopes, tenantId } = principal;

@@ -41,8 +41,8 @@ const stopMsMax = 10_000;
 
 /**
  * Claims work and runs it: looks once a second, when it is woken, and when an attempt has ended. A
- * crash at any moment leaves a lease that ends, and then the work is claimed again: what `run` does
- * must survive being repeated.
+ * crash at any moment leaves a lease that ends; then the work is claimed again. So `run` must
+ * survive being repeated.
  */
 export class LeasedWorker<Claimed extends Leased> {
   readonly #work: LeasedWork<Claimed>;

@@ -72,8 +72,8 @@ export async function* readPart(
 }
 
 /**
- * A row as the text of a JSON object: DuckDB hands over one text in a quarter of the time of so
- * many values. Null in place of the columns that files of a former version lack.
+ * A row as the text of a JSON object: DuckDB takes a quarter of the time to hand over one text
+ * instead of many values. Null in place of the columns that files of a former version lack.
  */
 function rowWith(isPresent: (column: string) => boolean): string {
   const members = Object.entries(columns).map(([name, sql]) => {

@@ -19,7 +19,8 @@ import { listPartitions, listRetired, type Owner } from '../retention/index.ts';
 /* Statements of the owner role: no serving role may run them. */
 
 /**
- * What is erased: the segment of each event below `size` by one of the actors, and of these events.
+ * The erased values: this segment of each event below `size` by one of the actors, and of these
+ * events.
  */
 export interface Erasure {
   tenantId: string;

@@ -47,8 +47,8 @@ export async function countMatching(
 const countedMax = 10_000;
 
 /**
- * The number of matches, or that there are at least so many. A page that PostgreSQL holds must not
- * fail because the archive is away or takes too long to count: then PostgreSQL's are counted.
+ * The number of matches, or that there are at least so many. A page from PostgreSQL must not fail
+ * because the archive is unavailable or slow. Then only the events in PostgreSQL are counted.
  */
 export async function countOrMore(
   tx: TenantTx,

@@ -19,8 +19,8 @@ export interface PartitionKeeper {
 /**
  * `make` runs in its own transaction and has no effect on an existing partition. It is called for
  * one partition at a time, so it needs only one connection. It does not run in the inserting
- * transaction: that would hold its locks until all events are written, and a rollback would remove
- * a partition that others already use.
+ * transaction, which would hold the locks until all events are written; a rollback would remove a
+ * partition that others already use.
  */
 export function createPartitionKeeper(
   make: (wanted: PartitionWanted) => Promise<void>,

@@ -70,8 +70,8 @@ export function nearFirst(
 }
 
 /**
- * The same for events to skip, as long as PostgreSQL has no plan for the whole: each filter holds
- * those before it, and the last one is the whole.
+ * The same for events to skip, while PostgreSQL has no plan for the whole range. Each filter
+ * includes the ones before it; the last one is the whole range.
  */
 export function widerAndWider(
   filter: EventFilter,

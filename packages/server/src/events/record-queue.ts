@@ -79,8 +79,8 @@ export class RecordQueue {
   }
 
   /**
-   * Events that have come since a flush took `items`, as many as it has room for, of tenants whose
-   * heads it has now. None if another part of a split flush has the tenant's last events.
+   * Events of tenants whose heads a flush has locked, which have come since it took `items`: as
+   * many as it has room for. None if another part of a split flush has the tenant's last events.
    */
   takeBehind(items: readonly QueuedEvent[], heads: readonly { tenantId: string }[]): QueuedEvent[] {
     const load = new Load(items);

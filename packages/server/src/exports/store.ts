@@ -62,8 +62,8 @@ const columns = sql`tenant_id AS "tenantId", id, mode, status, format, columns, 
   expires_at AS "expiresAtMs", notified, notice`;
 
 /**
- * Inserts an export after its own record, which must be the last event of this transaction: its
- * sequence becomes the bound, and is returned with the row.
+ * Inserts an export after its own record, which must be the last event of this transaction. The
+ * sequence of that event becomes the bound, and is returned with the row.
  */
 export async function insertExport(tx: WriterTx, e: ExportRequest): Promise<ExportRow> {
   const rows = await rowsOf<ExportRow>(tx)`

@@ -15,11 +15,11 @@ const waitingMax = 1_000;
 
 /**
  * Bounds the memory of bodies and answers. A body counts with its announced size from its first
- * byte, an answer from when it is made, both until the answer has ended. So bodies without an end,
- * and readers that stop, cost a caller its own share alone: a tenant has a quarter, all callers
- * without a credential together a sixteenth. Without room a body waits unread for `waitMs`. Then it
- * throws `rate_limited` if the caller has taken its share, `unavailable` if others have taken the
- * rest. An answer, and a body without a credential, do not wait.
+ * byte, an answer from when it is made; both count until the answer has ended. So endless bodies,
+ * and readers that stop, use up the share of their caller only. A tenant has a quarter; all callers
+ * without a credential have a sixteenth together. Without room a body waits unread for `waitMs`.
+ * Then it throws `rate_limited` if the caller has taken its share, `unavailable` if others have
+ * taken the rest. An answer, and a body without a credential, do not wait.
  */
 export function limitBytesInFlight(http: FastifyInstance, bytesMax: number, waitMs: number): void {
   const refusal = (wanted: Wanted) =>

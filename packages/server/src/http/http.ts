@@ -218,8 +218,8 @@ export function sendProblem(
 const readAwayBytesMax = 16 * 2 ** 20;
 
 /**
- * Closing a connection on which a body still arrives resets it: the sender, often a proxy, would
- * see that instead of the answer.
+ * Closing a connection on which a body still arrives resets it. The sender, often a proxy, would
+ * see the reset instead of the answer.
  */
 function isReadAway({ headers }: FastifyRequest): boolean {
   return Number(headers['content-length'] ?? Number.POSITIVE_INFINITY) <= readAwayBytesMax;

@@ -22,8 +22,8 @@ const waitMs = 10_000;
 const parts: Record<KindOfRead, number> = { page: 0.4, statistics: 0.2, search: 0.2 };
 
 /**
- * Lets reads of events at the database in fair order: each kind has connections of its own, and of
- * those a tenant may take all but one. Further ones wait, 50 of a tenant, for ten seconds.
+ * Gives reads of events their connections in fair order. Each kind of read has connections of its
+ * own; a tenant may take all but one of them. Further ones wait, 50 of a tenant, for ten seconds.
  */
 export function queueReads(http: FastifyInstance, connections: number): void {
   const queueOf = (kind: KindOfRead) => {

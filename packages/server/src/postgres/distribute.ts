@@ -60,8 +60,8 @@ async function requireCluster(owner: OwnerSession): Promise<void> {
 }
 
 /**
- * Roles that were made before the database had Citus are on the coordinator alone: there their
- * members are known, whose logins are made on each node by the operator.
+ * Roles that were made before the database had Citus are on the coordinator alone. It knows their
+ * members; the operator makes the logins of these on each node.
  */
 async function makeRolesOnNodes(owner: OwnerSession): Promise<void> {
   await owner.query('SET ROLE NONE'); // to the login: the owner of tables may make no roles

@@ -5,8 +5,8 @@ export type RowTexts = readonly (string | null)[];
 
 /**
  * Hands over each row of a statement as soon as it has arrived. PostgreSQL sends the next ones when
- * `take` has returned: so of however many rows, only some 64 KiB are in memory, and the one taken.
- * If `take` throws, the other rows are passed over, and the call throws.
+ * `take` has returned. So only the taken row and some 64 KiB are in memory, however many rows there
+ * are. If `take` throws, the other rows are passed over, and the call throws.
  */
 export function eachRow(
   tx: Pick<pg.ClientBase, 'query'>,

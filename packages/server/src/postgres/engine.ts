@@ -9,9 +9,9 @@ import type pg from 'pg';
 const onCluster = new WeakSet<pg.ClientBase>();
 
 /**
- * A commit is on disk before it is answered, whatever server, database, role or URL configure: 201
- * means durable. remote_apply, which waits for more, stays. Set in the session or the transaction,
- * so that a configuration reload changes nothing.
+ * A commit is on disk before it is answered, whatever server, database, role or URL say: 201 means
+ * durable. `remote_apply`, which waits for more, stays. Set in the session or the transaction, so
+ * that a configuration reload changes nothing.
  */
 const durably = (isLocal: boolean) =>
   `set_config('synchronous_commit', CASE current_setting('synchronous_commit')
@@ -41,8 +41,8 @@ export async function prepareSession(client: pg.ClientBase, role: string): Promi
 
 /**
  * For a connection whose every transaction may get another session: its transactions begin with
- * these settings. Statements lose their names, which another session does not know; without one a
- * statement is planned each time, and then for the values given.
+ * these settings. Statements lose their names, because another session does not know them. A
+ * statement without a name is planned each time, for its values.
  */
 export async function prepareTransactions(
   client: pg.ClientBase,

@@ -76,7 +76,7 @@ function withSettings(url: string, settings: Record<string, string>): string {
 }
 
 /**
- * A pool behind PgBouncer in transaction mode, which gives each transaction any session: every
+ * A pool behind PgBouncer in transaction mode, where each transaction gets any session. So every
  * statement is in a transaction, which begins with role and settings and leaves none behind.
  */
 export function openPoolerPool(

@@ -59,7 +59,7 @@ type CapsuleMax = Readonly<typeof capsuleMax>;
 
 /**
  * A saved search as one file that verifies itself. It holds every event of the time range, not only
- * the matches, because only so can its reader see that no match is missing. The log records the
+ * the matches. Otherwise its reader could not see that no match is missing. The log records the
  * hash of its data first: the proof of that record shows each change of the file.
  */
 export async function makeCapsule(

@@ -37,8 +37,8 @@ interface Asked {
 }
 
 /**
- * Runs and saves a search. The time is fixed before the checkpoint, which so covers everything
- * recorded before that time; the answer is limited to what the checkpoint covers.
+ * Runs and saves a search. The time is fixed before the checkpoint, so the checkpoint covers
+ * everything recorded before it. The answer has only events that the checkpoint covers.
  */
 export async function saveSearch(
   deps: SearchDeps,

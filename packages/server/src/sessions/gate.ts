@@ -23,8 +23,8 @@ export interface GateDeps extends Pick<Parts, 'db' | 'now'> {
 const safeMethods = ['GET', 'HEAD', 'OPTIONS'];
 
 /**
- * Accepts the panel's cookie. Browsers send it automatically, so requests that a foreign page
- * causes are refused: those that the browser marks as cross-site, and unsafe ones without the
+ * Accepts the panel's cookie. Browsers send it automatically, so requests caused by a foreign page
+ * must be refused: requests that the browser marks as cross-site, and unsafe ones without the
  * service's Origin header.
  */
 export function sessionGate(deps: GateDeps): AuthenticateSession {

@@ -41,8 +41,8 @@ export function sameTerms(stored: StoredPlan, given: PlanDefinition): boolean {
 
 /**
  * Why the stored plans cannot be replaced by the given ones, for the operator; null if they can. A
- * plan's retention cannot be shortened here: that needs another plan and a change of the tenant,
- * which its log records and which has a grace.
+ * plan's retention cannot be shortened here. That needs another plan and a change of the tenant,
+ * which is recorded in its log and has a grace.
  */
 export function planProblem(stored: readonly PlanInUse[], given: Plans): string | null {
   for (const former of stored) {

@@ -35,8 +35,8 @@ function openHeaders(sealer: Sealer, { id, headers }: WebhookRow): Record<string
 }
 
 /**
- * The valid secrets, newest first. Throws if secret, credential or a header cannot be decrypted;
- * skips such a former secret, because it may be the reason for the rotation.
+ * The valid secrets, newest first. Throws if the secret, the credential or a header cannot be
+ * decrypted. Skips a former secret that cannot: it may be the reason for the rotation.
  */
 export function openSecrets(sealer: Sealer, row: WebhookRow, nowMs: number): Opened {
   const { id, secret, previousSecret, previousSecretUntilMs, credential } = row;

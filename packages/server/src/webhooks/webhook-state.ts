@@ -20,9 +20,8 @@ export function delivered(
 }
 
 /**
- * An attempt has failed: the same message is due again after a pause, or the webhook is paused
- * after the last attempt, or if the receiver is gone permanently (`isGone`). `chance` is from 0 up
- * to 1.
+ * An attempt has failed. The same message is due again after a pause. After the last attempt, or if
+ * the receiver is gone permanently (`isGone`), the webhook is paused. `chance` is from 0 up to 1.
  */
 export function failedOnce(
   row: WebhookRow,
@@ -57,8 +56,9 @@ export function replayedFrom(row: WebhookRow, sequence: number, nowMs: number): 
 }
 
 /**
- * With other settings. A message that would differ under them begins again, under a new id; one
- * with a new address keeps its id and begins with all attempts. A new name affects neither.
+ * With other settings. A message that would differ under the new settings begins again, with a new
+ * id. A message to a new address keeps its id, and has all attempts again. A new name affects
+ * neither.
  */
 export function changedTo(
   row: WebhookRow,

@@ -10,8 +10,8 @@ import type { WriteLine } from './line-buffer.ts';
 import { fieldEnd, uuidBytes } from './packed-event.ts';
 
 /**
- * The bytes of `csvRow` from packed rows of these columns, copied without strings: a string for
- * each cell costs more than the rest of an export.
+ * The bytes of `csvRow` from packed rows of these columns, copied without strings. A string for
+ * each cell would cost more than the rest of an export.
  */
 export function csvLineWriter(columns: readonly CsvColumn[]): WriteLine {
   const kinds = columns.map(kindOf);

@@ -14,8 +14,8 @@ export interface CopyOptions {
 }
 
 /**
- * Copies a folder in which others write meanwhile, so that the copies survive a power failure: what
- * vanishes while it is copied is left out. Files and folders alone, no links.
+ * Copies a folder in which other processes write meanwhile. The copies survive a power failure. A
+ * file that vanishes while it is copied is left out. Files and folders alone, no links.
  */
 export async function copyTree(from: string, to: string, options: CopyOptions = {}): Promise<void> {
   await copyFolder(from, to, '', options);

@@ -37,8 +37,8 @@ export interface EventFields extends Omit<EventContext, 'actor' | 'resource' | '
 }
 
 /**
- * Splits an event text. Diff and metadata are cut out before parsing: they may be large, their
- * member names are arbitrary, and the forwarded text must be the recorded one.
+ * Splits an event text. Diff and metadata are cut out before parsing: they may be large, with any
+ * member names, and the forwarded text must be the recorded one.
  */
 export function eventParts(text: string): EventParts {
   const spans = freeSpans(text);
