@@ -4,9 +4,10 @@ import {
   eventIdFromUuid,
   formatTimestamp,
   nilUuid,
+  uuidTimeMs,
 } from '@indelible/protocol';
 import { type Visibility, visibility } from '../events/index.ts';
-import { AppError } from '../http/index.ts';
+import { AppError, invalid } from '../http/index.ts';
 import type { Parts } from '../parts.ts';
 import { readTenant, type TenantTx } from '../postgres/index.ts';
 import { groupShown } from './alert-event.ts';
@@ -43,7 +44,8 @@ const rememberedMax = 3_000_000;
 /**
  * The alerts that a rule would have raised in the range, as if each event had been received at its
  * time. The same evaluators as for new events run over the events in the order of their times. Days
- * are of UTC. Throws `conflict` if the rule has to remember too much.
+ * are of UTC. Throws `conflict` if the rule has to remember too much, and `validation_failed` if
+ * the range begins in the archive.
  */
 export async function testRule(
   { db, now }: Pick<Parts, 'db' | 'now'>,
@@ -67,6 +69,10 @@ export async function testRule(
       },
       gone,
     );
+  await inTenant(async (_tx, visible) => {
+    requireInPostgres(visible, sinceMs);
+    return [];
+  });
   const read: ReadPage = (range, after) =>
     inTenant(async (tx, visible) => {
       const pageOf = (each: EventFilter) =>
@@ -87,6 +93,14 @@ export async function testRule(
     tally.add(last ? [last] : []);
   }
   return tally.answer();
+}
+
+/** Without this, a test would say that nothing had happened then. */
+function requireInPostgres({ coldBefore }: Visibility, sinceMs: number): void {
+  const fromMs = coldBefore === null ? 0 : uuidTimeMs(coldBefore);
+  if (sinceMs >= fromMs) return;
+  const message = `must be ${formatTimestamp(fromMs)} or later: a test does not read the archive`;
+  throw invalid([{ path: '/since', code: 'out_of_range', message }]);
 }
 
 /** All events that such a test may show; of a rule with `followedBy` any of its times. */

@@ -173,6 +173,21 @@ test('a webhook that is sent back to the first event gets those of the archive',
   await receiver.close();
 });
 
+test('a test of an alert rule does not pass over the archive in silence', async () => {
+  const key = await keyOf(service, tenant.id, ['events:read', 'alerts:write']);
+  const rule = { name: 'a rule', kind: 'match', filters: {}, enabled: false };
+  const since = (days: number) => new Date(service.clock.now - days * day).toISOString();
+  const ask = (days: number) =>
+    service.call({
+      ...{ method: 'POST', url: '/api/alert-rules/test', key },
+      body: { rule, since: since(days) },
+    });
+  const { status, body } = await ask(250);
+  expect([status, body.errors?.[0].path]).toEqual([422, '/since']);
+  expect(body.detail).toContain('a test does not read the archive');
+  expect((await ask(90)).status).toBe(200);
+});
+
 test('the archive of a tenant whose events have left PostgreSQL is not forgotten', async () => {
   const env = { ...envOf(service), OBJECT_STORE_URL: await s3.newUrl() };
   await expect(forgetArchive(env, tenant.id)).rejects.toThrow('have left PostgreSQL');
