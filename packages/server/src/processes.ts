@@ -14,6 +14,9 @@ type FromProcess = { url: string } | { failed: string } | MetricsQuestion;
 /** Between the end of a process and its replacement: a start that fails must not spin. */
 const restartMs = 1_000;
 
+/** Shorter than the command's own 30 s, or PostgreSQL would stay behind. */
+const stopMsMax = 25_000;
+
 /**
  * Starts the service as `count` processes that share one port (SO_REUSEPORT, so on Linux alone),
  * one database and one data folder; this process serves nothing itself. One that ends is replaced.
@@ -61,7 +64,7 @@ export async function startProcesses(env: Environment, count: number): Promise<S
     };
     const stop = once(async () => {
       stopping.abort();
-      await Promise.all([...running].map(stopped));
+      await Promise.all([...running].map((worker) => stopped(worker)));
       await ground.end();
     });
     cleanup.push(stop);
@@ -110,14 +113,16 @@ function ready(worker: Worker): Promise<string> {
   return promise;
 }
 
-/** Ends the process; resolves when it has ended. */
-export async function stopped(worker: Worker): Promise<void> {
+/** Ends the process; resolves when it has ended. A frozen one is killed. */
+export async function stopped(worker: Worker, graceMs = stopMsMax): Promise<void> {
   if (worker.isDead()) return;
   // An 'error', such as a message that does not reach it any more, is not its end: `once` of
   // node:events would reject, and PostgreSQL stay behind.
   const end = new Promise((resolve) => worker.once('exit', resolve));
   worker.process.kill('SIGTERM');
+  const overdue = setTimeout(() => worker.process.kill('SIGKILL'), graceMs);
   await end;
+  clearTimeout(overdue);
 }
 
 async function tellMetrics(
