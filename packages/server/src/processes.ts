@@ -2,14 +2,13 @@ import cluster, { type Worker } from 'node:cluster';
 import { once as emitted } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AggregatorRegistry, type PrometheusContentType } from 'prom-client';
 import { type Config, type Environment, readConfig } from './config.ts';
 import { begin, orUndone, startService } from './main.ts';
-import type { MetricsAnswer, MetricsQuestion } from './operations/metrics-text.ts';
+import { SharedMetrics } from './operations/shared-metrics.ts';
 import { notListening, once, type Role, type Service } from './serve.ts';
 
-/** What a process tells: its URL, why it does not serve, or that it is asked for metrics. */
-type FromProcess = { url: string } | { failed: string } | MetricsQuestion;
+/** What a process tells at its start: its URL, or why it does not serve. */
+type FromProcess = { url: string } | { failed: string };
 
 /** Between the end of a process and its replacement: a start that fails must not spin. */
 const restartMs = 1_000;
@@ -31,7 +30,7 @@ export async function startProcesses(env: Environment, count: number): Promise<S
     const ground = await prepare(given, embedded);
     const { config, logger, platformKeyFile, takenOver } = ground;
     await ground.partitions;
-    const metrics = new AggregatorRegistry<PrometheusContentType>();
+    const metrics = new SharedMetrics();
     const running = new Set<Worker>();
     const stopping = new AbortController();
     const replace = (worker: Worker, reason: object) => {
@@ -52,13 +51,13 @@ export async function startProcesses(env: Environment, count: number): Promise<S
         PLATFORM_API_KEY: config.platformApiKeys.join(','),
       });
       running.add(worker);
+      metrics.watch(worker);
       const { pid } = worker.process;
       worker.once('exit', (code, signal) => replace(worker, { pid, code, signal }));
       // It was not started, or a message did not reach it because it ends: others go on.
       worker.on('error', (err) => pid === undefined && replace(worker, { err }));
       worker.on('message', (message: FromProcess) => {
         if ('failed' in message) logger.error(message.failed);
-        if ('metricsFor' in message) void tellMetrics(worker, message.metricsFor, metrics);
       });
       return worker;
     };
@@ -123,13 +122,4 @@ export async function stopped(worker: Worker, graceMs = stopMsMax): Promise<void
   const overdue = setTimeout(() => worker.process.kill('SIGKILL'), graceMs);
   await end;
   clearTimeout(overdue);
-}
-
-async function tellMetrics(
-  worker: Worker,
-  metricsFor: number,
-  registry: AggregatorRegistry<PrometheusContentType>,
-): Promise<void> {
-  const text = await registry.clusterMetrics().catch(() => null);
-  if (worker.isConnected()) worker.send({ metricsFor, text } satisfies MetricsAnswer);
 }

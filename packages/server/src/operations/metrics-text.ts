@@ -1,34 +1,36 @@
 import cluster from 'node:cluster';
-import { AggregatorRegistry, type Registry } from 'prom-client';
-import { unavailable } from '../http/index.ts';
+import type { Registry } from 'prom-client';
 
-/** One of several processes asks the first one for the metrics of all. */
-export interface MetricsQuestion {
-  metricsFor: number;
-}
+/** What a process counts. */
+export type Told = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 
-/** Null if a process did not answer in time. */
-export interface MetricsAnswer extends MetricsQuestion {
-  text: string | null;
-}
+/** One of several processes asks the first one for the metrics of all, or tells its own. */
+export type FromProcess = { metricsFor: number } | { metrics: Told };
+export type ToProcess = { metricsFor: number; text: string } | { tellMetrics: true };
 
 /** The metrics of the service: of all its processes, if it is several. */
 export function metricsText(registry: Registry): () => Promise<string> {
   if (!cluster.isWorker) return () => registry.metrics();
-  AggregatorRegistry.setRegistries([registry]);
-  new AggregatorRegistry(); // answers the primary's questions from now on
-  let asked = 0;
+  const tell = (message: FromProcess) => process.send?.(message);
+  const asked = new Map<number, (text: string) => void>();
+  process.on('message', (message: ToProcess) => {
+    if ('text' in message) {
+      asked.get(message.metricsFor)?.(message.text);
+      asked.delete(message.metricsFor);
+    }
+    // Metrics that cannot be read keep the values that were told last.
+    if ('tellMetrics' in message)
+      registry.getMetricsAsJSON().then(
+        (metrics) => tell({ metrics }),
+        () => {},
+      );
+  });
+  tell({ metrics: [] }); // it can be asked from now on
+  let count = 0;
   return () => {
-    const id = asked++;
-    const { promise, resolve, reject } = Promise.withResolvers<string>();
-    const hear = ({ metricsFor, text }: MetricsAnswer) => {
-      if (metricsFor !== id) return;
-      process.off('message', hear);
-      if (text === null) reject(unavailable('a process of the service did not answer in time'));
-      else resolve(text);
-    };
-    process.on('message', hear);
-    process.send?.({ metricsFor: id } satisfies MetricsQuestion);
+    const { promise, resolve } = Promise.withResolvers<string>();
+    asked.set(++count, resolve);
+    tell({ metricsFor: count });
     return promise;
   };
 }
