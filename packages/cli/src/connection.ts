@@ -5,6 +5,7 @@ import {
   createClient,
   type IndelibleClient,
   IndelibleError,
+  isLoopbackUrl,
   type Retry,
 } from '@indelible/client';
 import { createCatalogue, isUuid, type Plans, parseCatalogueFile } from '@indelible/protocol';
@@ -32,7 +33,7 @@ export function withConnection(command: Command): Command {
     .option(
       '--key <key>',
       'API key or token (INDELIBLE_API_KEY, which other users of the machine cannot see; without ' +
-        'both: the platform key kept in DATA_DIR)',
+        'both, on this machine: the platform key kept in DATA_DIR)',
     )
     .option('--insecure', 'send the key over plain http to another machine')
     .option('--json', 'print JSON');
@@ -59,7 +60,7 @@ export function connect(
   io: Io,
   more: Partial<ClientOptions> = {},
 ): IndelibleClient {
-  const key = options.key ?? (io.env.INDELIBLE_API_KEY || keptKey(io));
+  const key = options.key ?? (io.env.INDELIBLE_API_KEY || keptKey(urlOf(options, io.env), io));
   return asUsage(() =>
     createClient({
       url: urlOf(options, io.env),
@@ -104,9 +105,17 @@ function asUsage<T>(make: () => T): T {
   }
 }
 
-/** The platform key of an embedded service, if this user may read it. */
-function keptKey({ env, stderr }: Io): string {
+/**
+ * The platform key of an embedded service, if this user may read it. It is for this machine alone:
+ * another service that is asked from the same folder must not learn it.
+ */
+function keptKey(url: string, { env, stderr }: Io): string {
   const path = join(resolve(env.DATA_DIR?.trim() || './data'), 'platform-api-key');
+  if (URL.canParse(url) && !isLoopbackUrl(new URL(url))) {
+    throw new UsageError(
+      'no key: give --key, or set INDELIBLE_API_KEY; the one kept in DATA_DIR is for this machine',
+    );
+  }
   try {
     const key = readFileSync(path, 'utf8').trim();
     stderr.write(`using the platform key kept in ${path}\n`);

@@ -80,6 +80,14 @@ test('the key kept in the data folder is used when there is no other, and only i
   expect(stderr).not.toContain('kept-secret');
 });
 
+test('the key kept in the data folder is sent to no other machine', async () => {
+  writeFileSync(join(folder, 'platform-api-key'), 'idl_kept-secret\n', { mode: 0o600 });
+  const env = { INDELIBLE_URL: 'https://audit.invalid', DATA_DIR: folder };
+  const { status, stderr } = await runCli(['tenant', 'list'], { env });
+  expect([status, stderr]).toEqual([2, expect.stringContaining('is for this machine')]);
+  expect(stderr).not.toContain('using the platform key');
+});
+
 test('a key is not sent over plain http to another machine unless --insecure allows it', async () => {
   const env = { ...nowhere, INDELIBLE_URL: 'http://192.0.2.1:2' };
   const { status, stderr } = await runCli(['tenant', 'list'], { env });
