@@ -1,9 +1,10 @@
 import {
   type CommittedEvent,
+  decodeEntry,
   eventIdFromUuid,
+  type LogEntry,
   type Plan,
   storedFields,
-  uuidFromBytes,
 } from '@indelible/protocol';
 import type { QueryConfig } from 'pg';
 import type { ArchivedBody } from '../cold/index.ts';
@@ -162,7 +163,7 @@ export async function shownOf(
 }
 
 /** One entry of the log with its event; null if that is removed or the plan hides it. */
-export type TakeEntry = (sequence: number, entry: Uint8Array, body: ArchivedBody | null) => void;
+export type TakeEntry = (sequence: number, entry: LogEntry, body: ArchivedBody | null) => void;
 
 /** Hands over the entries `[start, end)` with their events, in order, as PostgreSQL sends them. */
 export async function eachEntry(
@@ -171,23 +172,23 @@ export async function eachEntry(
   { start, end, oldest }: { start: number; end: number; oldest: string },
   take: TakeEntry,
 ): Promise<void> {
-  const entries = await readEntries({ tenantId, query: (query) => tx.query(query) }, start, end);
-  if (entries.length < end - start)
-    throw new Error(`the log has no entry ${start + entries.length}`);
-  const uuids = entries.map((entry) => uuidFromBytes(entry, 12));
+  const read = await readEntries({ tenantId, query: (query) => tx.query(query) }, start, end);
+  if (read.length < end - start) throw new Error(`the log has no entry ${start + read.length}`);
+  const entries = read.map(decodeEntry);
   let next = 0;
-  const takeUntil = (at: number) => {
-    for (; next < at; next += 1) take(start + next, entries[next] as Uint8Array, null);
+  const uuids = entries.map(({ eventUuid }) => eventUuid);
+  const takeUntil = (end: number) => {
+    for (const entry of entries.slice(next, end)) take(start + next++, entry, null);
   };
   // One plan for all pages: planning takes longer than reading a page.
   await planOnce(tx);
   await eachRow(tx, eventsOf(tenantId, uuids, oldest), (row) => {
     const body = bodyOf(row);
     const at = uuids.indexOf(body.event.uuid, next);
-    if (at === -1) throw new Error(`the event ${body.event.uuid} was read out of order`);
-    takeUntil(at);
-    take(start + at, entries[at] as Uint8Array, body);
-    next += 1;
+    const entry = entries[at];
+    if (!entry) throw new Error(`the event ${body.event.uuid} was read out of order`);
+    if (at > next) takeUntil(at);
+    take(start + next++, entry, body);
   });
   takeUntil(entries.length);
 }

@@ -1,7 +1,6 @@
 import {
   type CommittedEvent,
   commitmentOfSegments,
-  decodeEntry,
   type EntryVersion,
   encodeEntry,
   equalBytes,
@@ -47,18 +46,16 @@ export function withEventSalt(sha: Sha256, salts: ArchivedBody['salts']): Archiv
 
 /** The salt of the event, unless it follows from another one. */
 export function keptEventSalt(sha: Sha256, { salts }: ArchivedBody): Uint8Array | null {
-  const salt = salts[eventAt] ?? null;
-  const following = withEventSalt(sha, salts.with(eventAt, null))[eventAt];
-  return salt && following && equalBytes(salt, following) ? null : salt;
+  const [change, salt] = [salts[changeAt], salts[eventAt]];
+  return change && salt && equalBytes(salt, eventSalt(sha, change)) ? null : (salt ?? null);
 }
 
 export function rowOf(
   sha: Sha256,
   sequence: number,
-  entry: Uint8Array,
+  { version, eventUuid, receivedAtUs, commitment }: LogEntry,
   body: ArchivedBody | null,
 ): ArchivedRow {
-  const { version, eventUuid, receivedAtUs, commitment } = decodeEntry(entry);
   const isGiven = body !== null && equalBytes(bodyCommitment(sha, body), commitment);
   return {
     version,
