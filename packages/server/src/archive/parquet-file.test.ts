@@ -17,13 +17,18 @@ type Row = readonly Value[];
 
 const types = ['BIGINT', 'VARCHAR', 'BOOLEAN', 'TIMESTAMP', 'BLOB'] as const;
 
-/** A column of each type. */
-const columnsOf = (rows: readonly Row[]): Column[] =>
-  types.map((type, index) => ({
-    name: `a ${type}`,
-    type,
-    of: ({ sequence }) => rows[sequence]?.[index] ?? null,
-  }));
+/** A column of each type, and one without ranges. */
+const columnsOf = (rows: readonly Row[]): Column[] => [
+  ...types.map(
+    (type, index): Column => ({
+      name: `a ${type}`,
+      type,
+      of: ({ sequence }) => rows[sequence]?.[index] ?? null,
+      ...(type !== 'BLOB' && { isRising: true }),
+    }),
+  ),
+  { name: 'another', type: 'BIGINT', of: ({ sequence }) => rows[sequence]?.[0] ?? null },
+];
 
 function fileOf(rows: readonly Row[]): Uint8Array {
   const file = new ParquetFile(columnsOf(rows));
@@ -93,7 +98,7 @@ test('a row group ends before its texts fill the memory', async () => {
   expect((await readBack(rows)).map((row) => row[1])).toEqual(rows.map((row) => row[1]));
 });
 
-test('readers are told the range of numbers, times and texts, and how many values are missing', async () => {
+test('readers are told the range of a column that rises, and how many of its values are missing', async () => {
   const rows: Row[] = [
     [7, 'evt_b', true, 5_000_000, Buffer.of(1)],
     [null, 'evt_c', null, null, null],
@@ -106,6 +111,7 @@ test('readers are told the range of numbers, times and texts, and how many value
     ['evt_a', 'evt_c', 0],
     ['false', 'true', 1],
     ['1970-01-01 00:00:02', '1970-01-01 00:00:05', 1],
+    [null, null, null],
     [null, null, null],
   ]);
 });

@@ -21,6 +21,8 @@ export interface Column {
   type: 'BIGINT' | 'VARCHAR' | 'BOOLEAN' | 'TIMESTAMP' | 'BLOB';
   /** Times as microseconds since 1970. */
   of: (row: ArchivedRow) => Value;
+  /** Its values rise with the rows, so readers are told the range of each row group. */
+  isRising?: true;
 }
 
 const committed = storedFields.filter(({ segment, kind }) => segment && kind !== 'eventId');
@@ -53,14 +55,21 @@ const segmentColumns = (segment: (typeof segmentNames)[number]): Column[] => {
   ];
 };
 
-const sequence: Column = { name: 'sequence', type: 'BIGINT', of: (row) => row.sequence };
+const isRising = true;
+
+const sequence: Column = {
+  name: 'sequence',
+  type: 'BIGINT',
+  of: (row) => row.sequence,
+  isRising,
+};
 
 /** Everything that does not name people. */
 export const eventColumns: readonly Column[] = [
   sequence,
-  { name: 'id', type: 'VARCHAR', of: (row) => eventIdFromUuid(row.uuid) },
-  { name: 'timestamp', type: 'TIMESTAMP', of: (row) => uuidTimeMs(row.uuid) * 1_000 },
-  { name: 'received_at', type: 'TIMESTAMP', of: (row) => row.receivedAtUs },
+  { name: 'id', type: 'VARCHAR', of: (row) => eventIdFromUuid(row.uuid), isRising },
+  { name: 'timestamp', type: 'TIMESTAMP', of: (row) => uuidTimeMs(row.uuid) * 1_000, isRising },
+  { name: 'received_at', type: 'TIMESTAMP', of: (row) => row.receivedAtUs, isRising },
   ...plain.filter((field) => !isBehindCategory(field)).map(columnOf),
   ...plain.filter(isBehindCategory).map(columnOf),
   ...ofEvent.filter(isJson).map(columnOf),
