@@ -1,5 +1,5 @@
 import { createPublicKey } from 'node:crypto';
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import {
   exportJWK,
@@ -12,6 +12,7 @@ import {
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { AuthConfig } from '../config.ts';
 import { AppError } from '../http/problem.ts';
+import { listen } from '../testing/http-receiver.ts';
 import { createAuthenticator } from './auth.ts';
 
 const now = Date.UTC(2026, 5, 1);
@@ -222,7 +223,7 @@ describe('with a shared secret', () => {
 });
 
 describe('with a key set', () => {
-  let server: Server;
+  let server: Awaited<ReturnType<typeof listen>>;
   let answer: { status: number; body: string };
   let requests = 0;
   let auth: Partial<AuthConfig> & { jwksUrl: string };
@@ -251,16 +252,14 @@ describe('with a key set', () => {
     }
     pairs.set('stranger', await generateKeyPair('RS256'));
     answer = { status: 200, body: await keySet('RS256', 'PS256', 'ES256', 'EdDSA') };
-    server = createServer((_, response) => {
+    server = await listen(() => {
       requests += 1;
-      response.writeHead(answer.status, { 'content-type': 'application/json' }).end(answer.body);
+      return answer;
     });
-    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-    const { port } = server.address() as AddressInfo;
-    auth = { jwksUrl: `http://127.0.0.1:${port}/jwks.json`, issuer, audience };
+    auth = { jwksUrl: `${server.url}/jwks.json`, issuer, audience };
   });
 
-  afterAll(() => new Promise((closed) => server.close(closed)));
+  afterAll(() => server.close());
 
   test.each(['RS256', 'PS256', 'ES256', 'EdDSA'])(
     'a token signed with %s is accepted',

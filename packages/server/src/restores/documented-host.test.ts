@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { formats } from '../http/json-schema.ts';
 import { signatureHeaders } from '../outbound/standard-webhooks.ts';
+import { listen } from '../testing/http-receiver.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { ivr, keyOf, recordChange, restore, restoreFields } from '../testing/restore-setup.ts';
 import { testService } from '../testing/service.ts';
@@ -55,17 +54,12 @@ test('the documented receiver applies and refuses what the service asks for, onc
     apply: async (...what) => void applied.push(what),
     set: async (...what) => void applied.push(what),
   };
-  const host = createServer(async (request, response) => {
-    let body = '';
-    for await (const part of request) body += part;
-    const { code, answer } = await receiver.restore(request.headers, body, secret, product);
+  const { url: restoreUrl, close } = await listen(async ({ headers, body }) => {
+    const { code, answer } = await receiver.restore(headers, body, secret, product);
     codes.push(code);
-    response.writeHead(code).end(JSON.stringify(answer));
+    return { status: code, body: answer };
   });
-  host.listen(0, '127.0.0.1');
-  await once(host, 'listening');
-  onTestFinished(() => void host.close().closeAllConnections());
-  const restoreUrl = `http://127.0.0.1:${(host.address() as AddressInfo).port}/`;
+  onTestFinished(close);
   const put = { method: 'PUT', url: `/api/tenants/${id}`, body: { restoreUrl } } as const;
   secret = (await service.call(put)).body.restoreSecret;
   const restorer = await keyOf(service, id, ['restore:write']);

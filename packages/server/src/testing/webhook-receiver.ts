@@ -1,7 +1,5 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
+import { type HttpAnswer, listen, type Received } from './http-receiver.ts';
 
 /** A received call. */
 export interface ReceivedCall {
@@ -28,36 +26,26 @@ export type Receiver = Awaited<ReturnType<typeof webhookReceiver>>;
  * last one.
  */
 export async function webhookReceiver() {
+  const calls: ReceivedCall[] = [];
   const state = {
-    url: '',
-    calls: [] as ReceivedCall[],
+    calls,
     answers: [{ code: 204 }] as ReceiverAnswer[],
     /** Runs before each answer. */
     before: async () => {},
     /** The events of all received messages, in order. */
-    events: () => state.calls.flatMap(({ body }) => body?.data?.events ?? []),
-    close: async () => {
-      server.closeAllConnections();
-      server.close();
-    },
+    events: () => calls.flatMap(({ body }) => body?.data?.events ?? []),
   };
-  const server = createServer(async (request, response) => {
-    state.calls.push(await received(request));
-    const at = Math.min(state.calls.length, state.answers.length) - 1;
+  const { url, close } = await listen(async (request) => {
+    calls.push(callOf(request));
+    const at = Math.min(calls.length, state.answers.length) - 1;
     await state.before();
-    await answer(response, state.answers[at] ?? { code: 204 });
+    return answer(state.answers[at] ?? { code: 204 });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  state.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
-  return state;
+  return Object.assign(state, { url: `${url}/hook`, close });
 }
 
-async function received(request: IncomingMessage): Promise<ReceivedCall> {
-  let raw = '';
-  for await (const chunk of request.setEncoding('utf8')) raw += chunk;
-  const { method = '', url: path = '' } = request;
-  const headers = request.headers as Record<string, string>;
+export function callOf({ method, path, headers: all, body: raw }: Received): ReceivedCall {
+  const headers = all as Record<string, string>;
   return { id: headers['webhook-id'] ?? '', method, path, headers, raw, body: parsed(raw) };
 }
 
@@ -69,10 +57,12 @@ function parsed(raw: string): unknown {
   }
 }
 
-async function answer(response: ServerResponse, given: ReceiverAnswer): Promise<void> {
-  if ('held' in given) return answer(response, await given.held);
-  if ('hangUp' in given) return void response.destroy();
-  response.writeHead(given.code, given.headers).end(given.text ?? '');
+/** Null: hang up. */
+export async function answer(given: ReceiverAnswer): Promise<HttpAnswer | null> {
+  if ('held' in given) return answer(await given.held);
+  if ('hangUp' in given) return null;
+  const { code: status, text = '', headers = {} } = given;
+  return { status, body: text, headers };
 }
 
 /**

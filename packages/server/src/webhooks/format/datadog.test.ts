@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeEach, expect, test } from 'vitest';
+import { send } from '../../testing/http-receiver.ts';
 import { datadog } from './datadog.ts';
 import { datadogReceiver } from './testing/datadog-receiver.ts';
 import {
@@ -11,7 +12,6 @@ import {
   parsed,
   startMs,
 } from './testing/event-texts.ts';
-import { send } from './testing/receiver.ts';
 
 const clock = { now: startMs + 60_000 };
 const dog = await datadogReceiver(() => clock.now);

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeEach, expect, test } from 'vitest';
+import { send } from '../../testing/http-receiver.ts';
 import { elastic } from './elastic.ts';
 import { elasticReceiver } from './testing/elastic-receiver.ts';
 import {
@@ -10,7 +11,6 @@ import {
   hugeDiff,
   parsed,
 } from './testing/event-texts.ts';
-import { send } from './testing/receiver.ts';
 
 const cluster = await elasticReceiver();
 afterAll(cluster.close);

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeEach, expect, test } from 'vitest';
+import { send } from '../../testing/http-receiver.ts';
 import { generic } from './generic.ts';
 import {
   batchOf,
@@ -9,7 +10,6 @@ import {
   parsed,
 } from './testing/event-texts.ts';
 import { genericReceiver } from './testing/generic-receiver.ts';
-import { send } from './testing/receiver.ts';
 
 const collector = await genericReceiver();
 afterAll(collector.close);

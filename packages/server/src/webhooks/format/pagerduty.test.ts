@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
+import { send } from '../../testing/http-receiver.ts';
 import { pagerduty } from './pagerduty.ts';
 import {
   alertOf,
@@ -11,7 +12,6 @@ import {
   panelUrl,
 } from './testing/event-texts.ts';
 import { pagerdutyReceiver } from './testing/pagerduty-receiver.ts';
-import { send } from './testing/receiver.ts';
 
 const duty = await pagerdutyReceiver();
 afterAll(duty.close);

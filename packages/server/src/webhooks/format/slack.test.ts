@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
+import { send } from '../../testing/http-receiver.ts';
 import { slack } from './slack.ts';
 import {
   alertOf,
@@ -8,7 +9,6 @@ import {
   hostileEvent,
   panelUrl,
 } from './testing/event-texts.ts';
-import { send } from './testing/receiver.ts';
 import { slackReceiver } from './testing/slack-receiver.ts';
 
 const channel = await slackReceiver();

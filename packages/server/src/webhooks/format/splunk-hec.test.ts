@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeEach, expect, test } from 'vitest';
+import { send } from '../../testing/http-receiver.ts';
 import { splunkHec } from './splunk-hec.ts';
 import {
   batchOf,
@@ -8,7 +9,6 @@ import {
   hugeDiff,
   parsed,
 } from './testing/event-texts.ts';
-import { send } from './testing/receiver.ts';
 import { splunkReceiver } from './testing/splunk-receiver.ts';
 
 const splunk = await splunkReceiver();

@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
+import { send } from '../../testing/http-receiver.ts';
 import { teams } from './teams.ts';
 import {
   alertOf,
@@ -8,7 +9,6 @@ import {
   hostileEvent,
   panelUrl,
 } from './testing/event-texts.ts';
-import { send } from './testing/receiver.ts';
 import { teamsReceiver } from './testing/teams-receiver.ts';
 
 const channel = await teamsReceiver();

@@ -1,4 +1,4 @@
-import { listen, type Received, type ReceiverAnswer } from './receiver.ts';
+import { type HttpAnswer, listen, type Received } from '../../../testing/http-receiver.ts';
 
 /** A log as Datadog would index it. */
 export interface DatadogLog {
@@ -33,7 +33,7 @@ export async function datadogReceiver(now: () => number) {
     return state.trouble === null ? take(request) : problem(state.trouble, 'Trouble', 'Try later');
   });
 
-  function take({ body }: Received): ReceiverAnswer {
+  function take({ body }: Received): HttpAnswer {
     if (Buffer.byteLength(body) > 5_000_000) return problem(413, 'Payload too large', 'above 5MB');
     const logs = parsedArray(body);
     if (logs === undefined) return problem(400, 'Bad Request', 'not a JSON array');
@@ -52,11 +52,11 @@ export async function datadogReceiver(now: () => number) {
   return Object.assign(state, receiver);
 }
 
-function problem(status: number, title: string, detail: string): ReceiverAnswer {
+function problem(status: number, title: string, detail: string): HttpAnswer {
   return { status, body: { errors: [{ status: String(status), title, detail }] } };
 }
 
-const forbidden = (word: string): ReceiverAnswer => ({ status: 403, body: { errors: [word] } });
+const forbidden = (word: string): HttpAnswer => ({ status: 403, body: { errors: [word] } });
 
 function parsedArray(text: string): Record<string, unknown>[] | undefined {
   try {

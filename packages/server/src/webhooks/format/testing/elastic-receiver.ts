@@ -1,4 +1,4 @@
-import { listen, type Received, type ReceiverAnswer } from './receiver.ts';
+import { type HttpAnswer, listen, type Received } from '../../../testing/http-receiver.ts';
 
 interface Item {
   _index: string;
@@ -35,7 +35,7 @@ export async function elasticReceiver() {
     return bulk(request);
   });
 
-  function root(): ReceiverAnswer {
+  function root(): HttpAnswer {
     if (!state.mayMonitor) {
       const reason = 'action [cluster:monitor/main] is unauthorized for API key id [id]';
       return problem(403, 'security_exception', reason);
@@ -43,7 +43,7 @@ export async function elasticReceiver() {
     return { status: 200, body: { version: { number: '9.1.0' }, tagline: 'You Know, for Search' } };
   }
 
-  function bulk({ body, headers, query }: Received): ReceiverAnswer {
+  function bulk({ body, headers, query }: Received): HttpAnswer {
     const isNdjson = headers['content-type'] === 'application/x-ndjson';
     if (!isNdjson) return problem(406, 'media_type_header_exception', 'Invalid media-type');
     if (!body.endsWith('\n')) {
@@ -90,7 +90,7 @@ function refused(_index: string, _id: string, status: number, type: string, reas
   return { _index, _id, status, error: { type, reason, caused_by } };
 }
 
-function problem(status: number, type: string, reason: string): ReceiverAnswer {
+function problem(status: number, type: string, reason: string): HttpAnswer {
   return { status, body: { error: { root_cause: [{ type, reason }], type, reason }, status } };
 }
 

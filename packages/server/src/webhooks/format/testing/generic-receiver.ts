@@ -1,4 +1,4 @@
-import { listen } from './receiver.ts';
+import { listen } from '../../../testing/http-receiver.ts';
 
 /** A collector of JSON arrays and NDJSON, by content type. */
 export async function genericReceiver() {

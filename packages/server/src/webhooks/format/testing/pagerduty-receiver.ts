@@ -1,4 +1,4 @@
-import { listen, type ReceiverAnswer } from './receiver.ts';
+import { type HttpAnswer, listen } from '../../../testing/http-receiver.ts';
 
 /** An incident that an alert has opened. */
 export interface Incident {
@@ -26,7 +26,7 @@ export async function pagerdutyReceiver() {
   });
 
   // biome-ignore lint/suspicious/noExplicitAny: any JSON may arrive
-  function take({ routing_key, event_action, dedup_key, payload, links }: any): ReceiverAnswer {
+  function take({ routing_key, event_action, dedup_key, payload, links }: any): HttpAnswer {
     if (routing_key !== state.key) return invalid(400, 'routing_key is unknown');
     if (dedup_key.length > 255) return invalid(400, 'dedup_key is too long');
     const open = state.incidents.get(dedup_key);
@@ -58,7 +58,7 @@ export async function pagerdutyReceiver() {
   return Object.assign(state, receiver);
 }
 
-const invalid = (status: number, error: string): ReceiverAnswer => {
+const invalid = (status: number, error: string): HttpAnswer => {
   return {
     status,
     body: { status: 'invalid event', message: 'Event object is invalid', errors: [error] },

@@ -1,4 +1,4 @@
-import { listen, type ReceiverAnswer } from './receiver.ts';
+import { type HttpAnswer, listen } from '../../../testing/http-receiver.ts';
 
 /** A message as a channel shows it. */
 export interface SlackMessage {
@@ -31,7 +31,7 @@ export async function slackReceiver() {
   });
 
   function take({ text, blocks = [] }: { text?: string; blocks?: { text: Text; type: string }[] }) {
-    const refused = (word: string): ReceiverAnswer => ({ status: 400, body: word });
+    const refused = (word: string): HttpAnswer => ({ status: 400, body: word });
     if (!text) return refused('no_text');
     if (blocks.length > 50) return refused('invalid_blocks');
     const tooLong = ({ type, text: each }: (typeof blocks)[number]) =>

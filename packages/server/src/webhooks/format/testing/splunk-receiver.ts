@@ -1,4 +1,4 @@
-import { listen, type Received, type ReceiverAnswer } from './receiver.ts';
+import { type HttpAnswer, listen, type Received } from '../../../testing/http-receiver.ts';
 
 /** An event as Splunk would index it. */
 export interface SplunkEvent {
@@ -31,7 +31,7 @@ export async function splunkReceiver() {
   });
   const busy = answer(503, 9, 'Server is busy');
 
-  function authorize({ headers }: Received): ReceiverAnswer | undefined {
+  function authorize({ headers }: Received): HttpAnswer | undefined {
     const [scheme, token] = (headers.authorization ?? '').split(' ');
     if (scheme === '') return answer(401, 2, 'Token is required');
     if (scheme !== 'Splunk') return answer(401, 3, 'Invalid authorization');
@@ -41,7 +41,7 @@ export async function splunkReceiver() {
     return state.wantsChannel && !channel ? answer(400, 10, 'Data channel is missing') : undefined;
   }
 
-  function health(request: Received): ReceiverAnswer {
+  function health(request: Received): HttpAnswer {
     if (request.method !== 'GET') return { status: 405 };
     if (request.headers.authorization !== `Splunk ${state.token}`) {
       return answer(400, 21, 'Invalid token');
@@ -50,7 +50,7 @@ export async function splunkReceiver() {
     return answer(200, 17, 'HEC is healthy');
   }
 
-  function take({ body }: Received): ReceiverAnswer {
+  function take({ body }: Received): HttpAnswer {
     if (body.trim() === '') return answer(400, 5, 'No data');
     const taken: SplunkEvent[] = [];
     for (const text of jsonTexts(body)) {
@@ -70,7 +70,7 @@ export async function splunkReceiver() {
   return Object.assign(state, receiver);
 }
 
-function answer(status: number, code: number, text: string, more: object = {}): ReceiverAnswer {
+function answer(status: number, code: number, text: string, more: object = {}): HttpAnswer {
   return { status, body: { text, code, ...more } };
 }
 

@@ -1,4 +1,4 @@
-import { listen, type ReceiverAnswer } from './receiver.ts';
+import { type HttpAnswer, listen } from '../../../testing/http-receiver.ts';
 
 /** A card as a channel shows it. */
 export interface TeamsCard {
@@ -33,7 +33,7 @@ export async function teamsReceiver() {
   });
 
   // biome-ignore lint/suspicious/noExplicitAny: what anybody may post
-  function take({ type, attachments }: any): ReceiverAnswer {
+  function take({ type, attachments }: any): HttpAnswer {
     const [{ contentType, content }] = attachments;
     const isCard = contentType === 'application/vnd.microsoft.card.adaptive';
     if (type !== 'message' || !isCard || content.type !== 'AdaptiveCard') {
@@ -57,6 +57,6 @@ export async function teamsReceiver() {
   return Object.assign(state, receiver);
 }
 
-const error = (status: number, code: string): ReceiverAnswer => {
+const error = (status: number, code: string): HttpAnswer => {
   return { status, body: { error: { code, message: `${code} was the reason` } } };
 };

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { OutboundCall } from '../../../outbound/index.ts';
+import type { AddressInfo } from 'node:net';
+import type { OutboundCall } from '../outbound/index.ts';
 
 /** A received request. */
 export interface Received {
@@ -12,14 +13,17 @@ export interface Received {
   body: string;
 }
 
-export interface ReceiverAnswer {
+export interface HttpAnswer {
   status: number;
   /** Sent as JSON, a string unchanged. */
   body?: unknown;
+  headers?: Record<string, string>;
 }
 
-/** An HTTP server on loopback that answers by `take` and stores its requests. */
-export async function listen(take: (request: Received) => ReceiverAnswer) {
+type Take = (request: Received) => HttpAnswer | null | Promise<HttpAnswer | null>;
+
+/** A server on loopback that stores its requests, and answers by `take`, or hangs up (null). */
+export async function listen(take: Take) {
   const requests: Received[] = [];
   const server = createServer(async (request, response) => {
     const parts: Buffer[] = [];
@@ -33,9 +37,11 @@ export async function listen(take: (request: Received) => ReceiverAnswer) {
       body: Buffer.concat(parts).toString('utf8'),
     };
     requests.push(received);
-    const { status, body = '' } = take(received);
+    const answer = await take(received);
+    if (answer === null) return void response.destroy();
+    const { status, body = '', headers } = answer;
     const text = typeof body === 'string' ? body : JSON.stringify(body);
-    response.writeHead(status, { 'content-type': 'application/json' }).end(text);
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text);
   });
   const open = async (port: number) => {
     server.listen(port, '127.0.0.1');
@@ -48,8 +54,7 @@ export async function listen(take: (request: Received) => ReceiverAnswer) {
     await once(server, 'close');
   };
   await open(0);
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const { port } = server.address() as AddressInfo;
   return { url: `http://127.0.0.1:${port}`, requests, close, reopen: () => open(port) };
 }
 
