@@ -1,23 +1,10 @@
-import {
-  type ErrorCode,
-  isLate,
-  type Plans,
-  retentionCutoff,
-  uuidTimeMs,
-} from '@indelible/protocol';
+import { isLate, type Plans, retentionCutoff, uuidTimeMs } from '@indelible/protocol';
 import { invalidKeyIds } from '../api-keys/index.ts';
 import { AppError, FairQueue, unavailable } from '../http/index.ts';
-import {
-  damagedSentence,
-  LogDamaged,
-  type LogHead,
-  takeHeads,
-  tenantsWithLog,
-} from '../log/index.ts';
+import { LogDamaged, type LogHead, takeHeads, tenantsWithLog } from '../log/index.ts';
 import type { Parts } from '../parts.ts';
 import {
   type Commit,
-  codeOf,
   createNodeGroups,
   record,
   recordingConnections,
@@ -28,6 +15,14 @@ import { coldRepeats } from './cold-repeats.store.ts';
 import { isMissingPartition, type PartitionKeeper } from './partitions.ts';
 import type { PreparedEvent } from './prepared-event.ts';
 import { byTenant, type Outcome, type QueuedEvent, RecordQueue } from './record-queue.ts';
+import {
+  closedTenant,
+  damagedLog,
+  failure,
+  headIsLocked,
+  rejected,
+  unknownTenant,
+} from './refusals.ts';
 import { appendEvents, RepeatedId, shownRepeats, type TenantBatch } from './store.ts';
 
 /** Observes flushes; the metrics endpoint implements it. */
@@ -60,14 +55,21 @@ const contendedMs = 60_000;
 /** Events waiting or being written at once; few callers never reach them. */
 const busyEvents = 16;
 
+/**
+ * While many callers record, a further flush is worth its transaction from so many events on: it
+ * costs as much processor time as recording seven of them.
+ */
+const furtherEventsMin = 32;
+
 /** Calls of a tenant that wait for room in the queue. */
 const waitingMax = 1_000;
 
 /**
  * Group commit without a timer: a flush starts as soon as one of its slots is free and takes the
  * waiting events, then those that have come by the time it has the heads. So a single event never
- * waits, and a busy service commits hundreds at once. A head that another process has locked is
- * skipped, then waited for in a separate slot, so that it delays no other tenant.
+ * waits, and a busy service commits hundreds at once; while it is busy, few events wait for the
+ * flush that runs. A head that another process has locked is skipped, then waited for in a separate
+ * slot, so that it delays no other tenant.
  */
 export class GroupCommit {
   readonly #deps: FlushDeps;
@@ -78,6 +80,7 @@ export class GroupCommit {
   readonly #contended = new Map<string, number>();
   #flushes = 0;
   #waiters = 0;
+  #slow = 0;
   #events = 0;
   #pumping = false;
   readonly #room: FairQueue;
@@ -166,47 +169,58 @@ export class GroupCommit {
       const items = this.#queue.takeStuck();
       if (items.length === 0) break;
       this.#waiters++;
-      void this.#run(items, true)
-        .finally(() => this.#waiters--)
-        .finally(() => this.#pumpSoon());
+      void this.#run(items, true, () => this.#waiters--);
     }
-    while (this.#flushes < this.#deps.slots) {
+    while (this.#flushes < this.#deps.slots && this.#isWorthFlush()) {
       const items = this.#queue.takeReady();
       if (items.length === 0) break;
       this.#flushes++;
-      void this.#run(items, false)
-        .finally(() => this.#flushes--)
-        .finally(() => this.#pumpSoon());
+      void this.#run(items, false, () => this.#flushes--);
     }
   }
 
-  async #run(items: QueuedEvent[], wait: boolean): Promise<void> {
-    // Without an answer all are one group: its flush meets the same error, and tells it.
-    const groups = await this.#byNode(items, tenantOf, performance.now()).catch(() => [items]);
-    const skipped = await Promise.all(groups.map((group) => this.#flush(group, wait)));
-    this.#queue.release(groups.flat(), skipped.flat(), performance.now());
+  #isWorthFlush(): boolean {
+    if (this.#flushes === 0 || this.#slow > 0 || !this.isBusy()) return true;
+    return this.#queue.readyEvents() >= furtherEventsMin;
   }
 
-  /**
-   * Writes the events, and those that join them, and settles them; returns those whose log another
-   * process writes to.
-   */
-  async #flush(items: QueuedEvent[], wait: boolean): Promise<QueuedEvent[]> {
-    const { observer } = this.#deps;
+  /** Work of a flush that may take long: meanwhile other events do not wait for it. */
+  #slowly<T>(work: Promise<T>): Promise<T> {
+    this.#slow++;
+    this.#pumpSoon();
+    return work.finally(() => this.#slow--);
+  }
+
+  async #run(items: QueuedEvent[], wait: boolean, leaveSlot: () => void): Promise<void> {
+    // Without an answer all are one group: its flush meets the same error, and tells it.
+    const groups = await this.#byNode(items, tenantOf, performance.now()).catch(() => [items]);
+    const ends = await Promise.all(groups.map((group) => this.#flush(group, wait)));
+    const skipped = ends.flatMap((end) => end.skipped);
+    this.#queue.release(groups.flat(), skipped, performance.now());
+    leaveSlot();
+    this.#pump(); // before the answers, so that PostgreSQL works while they are sent
+    for (const { settled } of ends) this.#tell(settled);
+  }
+
+  /** Outcomes are reported only after the commit. */
+  #tell(settled: Settled): void {
+    for (const [item, outcome] of settled) {
+      if (outcome.status === 'created') this.#deps.observer.created(item.event.category);
+      item.settle(outcome);
+    }
+  }
+
+  /** Writes the events, and those that join them. */
+  async #flush(items: QueuedEvent[], wait: boolean): Promise<Written> {
     const started = performance.now();
     const written = await this.#write(items, wait).catch((error: unknown) => ({ error }));
     if ('error' in written) return this.#recover(items, wait, written.error);
-    const { settled, skipped } = written;
-    if (settled.length > 0) observer.flushed(settled.length, (performance.now() - started) / 1_000);
-    // Outcomes are reported only after the commit.
-    for (const [item, outcome] of settled) {
-      if (outcome.status === 'created') observer.created(item.event.category);
-      item.settle(outcome);
-    }
-    return skipped;
+    const { length } = written.settled;
+    if (length > 0) this.#deps.observer.flushed(length, (performance.now() - started) / 1_000);
+    return written;
   }
 
-  async #write(items: QueuedEvent[], wait: boolean) {
+  async #write(items: QueuedEvent[], wait: boolean): Promise<Written> {
     const { db, partitions } = this.#deps;
     const commitAtOnce = record(db, (tx, commit) => this.#append(tx, items, wait, commit));
     return commitAtOnce.catch((error: unknown) => {
@@ -241,7 +255,7 @@ export class GroupCommit {
       });
       work.push(await withoutTooOld(tx, plans, { head, items, nowMs }, settled));
     }
-    await partitions.ensure(work, nowMs);
+    await this.#slowly(partitions.ensure(work, nowMs));
     const outcomes = await appendEvents(tx, sha, work, nowMs, commit);
     for (const [b, batch] of work.entries()) {
       if (!outcomes[b]) {
@@ -261,23 +275,28 @@ export class GroupCommit {
    * damaged log, those of its tenant. Any other error may come from one event: the flush is
    * repeated tenant by tenant, then by halves, so that only the bad event fails.
    */
-  async #recover(items: QueuedEvent[], wait: boolean, error: unknown): Promise<QueuedEvent[]> {
+  async #recover(items: QueuedEvent[], wait: boolean, error: unknown): Promise<Written> {
     const isOneLog = error instanceof LogDamaged && byTenant(items).size > 1;
     const concernsAll = unavailability(error) !== null || (error instanceof AppError && !isOneLog);
     if (concernsAll || items.length === 1) {
       this.#deps.observer.failed(error);
       const outcome = failure(error);
-      for (const item of items) item.settle(outcome);
-      return [];
+      return { settled: items.map((item) => [item, outcome]), skipped: [] };
     }
+    return this.#slowly(this.#flushParts(items, wait));
+  }
+
+  async #flushParts(items: QueuedEvent[], wait: boolean): Promise<Written> {
     const skipped: QueuedEvent[] = [];
     for (const part of parts(items)) {
       const tenantId = part[0]?.event.tenantId;
       // An event must not overtake an earlier one of its tenant that returned to the queue.
       const isBehind = skipped.some((item) => item.event.tenantId === tenantId);
-      skipped.push(...(isBehind ? part : await this.#flush(part, wait)));
+      const end = isBehind ? { settled: [], skipped: part } : await this.#flush(part, wait);
+      this.#tell(end.settled);
+      skipped.push(...end.skipped);
     }
-    return skipped;
+    return { settled: [], skipped };
   }
 }
 
@@ -292,44 +311,13 @@ function parts(items: QueuedEvent[]): QueuedEvent[][] {
 /** What a flush has to tell, once it has committed. */
 type Settled = [QueuedEvent, Outcome][];
 
-const tenantOf = ({ event }: QueuedEvent) => event.tenantId;
-
-const rejected = (code: ErrorCode, detail: string): Outcome => ({
-  status: 'rejected',
-  code,
-  detail,
-});
-
-const headIsLocked = rejected('unavailable', 'the log is busy; retry with the same id');
-
-// Retention started detaching it, and a long read delays that: a new partition is needed.
-const partitionIsDetaching = rejected(
-  'unavailable',
-  'retention is removing the partition for this timestamp; retry with the same id',
-);
-
-function failure(error: unknown): Outcome {
-  if (error instanceof AppError) return rejected(error.code, error.message);
-  const reason = unavailability(error);
-  if (reason !== null) return rejected('unavailable', `${reason}; retry with the same id`);
-  if (isMissingPartition(error)) return partitionIsDetaching;
-  // Data, constraints, and limits such as that of an index row: errors of one event.
-  if (/^(22|23|54)/.test(codeOf(error) ?? ''))
-    return rejected('validation_failed', 'the event cannot be stored as it is');
-  return rejected('internal_error', 'the event was not recorded');
+/** How a flush ended; another process writes to the logs of the skipped events. */
+interface Written {
+  settled: Settled;
+  skipped: QueuedEvent[];
 }
 
-const unknownTenant = rejected(
-  'unknown_tenant',
-  'there is no such tenant; create it with PUT /api/tenants/{id}',
-);
-
-const closedTenant = rejected(
-  'unknown_tenant',
-  'the tenant was offboarded: its log accepts no more events',
-);
-
-const damagedLog = rejected('unavailable', damagedSentence);
+const tenantOf = ({ event }: QueuedEvent) => event.tenantId;
 
 /**
  * A tenant without a locked head is unknown (refused), or another process has locked its head

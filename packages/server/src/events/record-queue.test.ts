@@ -50,9 +50,11 @@ test('a flush takes 500 events and no more once 4 MiB are together', () => {
 
 test('a tenant in one flush is out of reach of the next, until it is released', () => {
   const queue = queueWith(item('a', '1'), item('b', '2'));
+  expect(queue.readyEvents()).toBe(2);
   const first = queue.takeReady();
   queue.add(item('a', '3'));
   queue.add(item('c', '4'));
+  expect(queue.readyEvents()).toBe(1);
   expect(namesOf(queue.takeReady())).toEqual(['4']);
   queue.release(first, [], 0);
   expect(namesOf(queue.takeReady())).toEqual(['3']);

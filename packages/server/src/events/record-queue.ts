@@ -54,6 +54,13 @@ export class RecordQueue {
     });
   }
 
+  /** How many events a flush could take now, were it unlimited. */
+  readyEvents(): number {
+    let count = 0;
+    for (const [tenantId, line] of this.#lines) if (this.#isReady(tenantId)) count += line.length;
+    return count;
+  }
+
   /**
    * The events of the next flush, of tenants whose heads are not locked elsewhere: at most 500
    * events and about 4 MiB.
@@ -62,7 +69,7 @@ export class RecordQueue {
     const load = new Load();
     for (const tenantId of [...this.#lines.keys()]) {
       if (load.isFull()) break;
-      if (!this.#isStuck(tenantId) && !this.#taken.has(tenantId)) this.#takeFrom(tenantId, load);
+      if (this.#isReady(tenantId)) this.#takeFrom(tenantId, load);
     }
     return load.items;
   }
@@ -130,6 +137,10 @@ export class RecordQueue {
       this.#skipped.set(tenantId, { times: times + more, sinceMs });
       this.#lines.set(tenantId, [...again, ...(this.#lines.get(tenantId) ?? [])]);
     }
+  }
+
+  #isReady(tenantId: string): boolean {
+    return !this.#isStuck(tenantId) && !this.#taken.has(tenantId);
   }
 
   #isStuck(tenantId: string): boolean {
