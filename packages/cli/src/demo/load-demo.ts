@@ -1,4 +1,5 @@
 import type { EventInput, IndelibleClient, TenantSettings } from '@indelible/client';
+import { batchEventsMax } from '@indelible/protocol';
 import { nullWhenMissing } from '../connection.ts';
 import type { Cast } from './contact-center.ts';
 import { demoHistory } from './history.ts';
@@ -55,9 +56,6 @@ export const demoTenants: readonly [DemoTenant, ...DemoTenant[]] = [
   },
 ];
 
-/** The client's longest batch. */
-const batchMax = 1_000;
-
 /**
  * Loads demo tenants with half a year of history each. Skips existing tenants. `onProgress`
  * gets the finished fraction.
@@ -87,8 +85,10 @@ export async function loadDemo(
 }
 
 function batchesOf(events: readonly EventInput[]): EventInput[][] {
-  const count = Math.ceil(events.length / batchMax);
-  return Array.from({ length: count }, (_, n) => events.slice(n * batchMax, (n + 1) * batchMax));
+  const count = Math.ceil(events.length / batchEventsMax);
+  return Array.from({ length: count }, (_, n) =>
+    events.slice(n * batchEventsMax, (n + 1) * batchEventsMax),
+  );
 }
 
 async function recordAll(client: IndelibleClient, batch: readonly EventInput[]): Promise<void> {

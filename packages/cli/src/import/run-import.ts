@@ -5,7 +5,7 @@ import {
   type IndelibleClient,
   UnreachableError,
 } from '@indelible/client';
-import type { Plan } from '@indelible/protocol';
+import { batchBytesMax, batchEventsMax, type Plan } from '@indelible/protocol';
 import type { FindingsFile } from './findings-file.ts';
 import { Lanes } from './lanes.ts';
 import { isBlank, type Line, LineSplitter } from './line-splitter.ts';
@@ -30,8 +30,9 @@ export interface ImportRun {
 
 const limits = {
   lanes: 4,
-  batchEventsMax: 500,
-  batchBytesMax: 4 * 2 ** 20,
+  // Batches this large are recorded as quickly as larger ones.
+  batchEventsMax: Math.min(500, batchEventsMax),
+  batchBytesMax: Math.min(4 * 2 ** 20, batchBytesMax),
   queuedEventsMax: 4_000,
   queuedTextMax: 32 * 2 ** 20,
 };
