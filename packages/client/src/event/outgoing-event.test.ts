@@ -1,7 +1,7 @@
 import type { Diff } from '@indelible/protocol';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { takeEvent } from '../../../protocol/src/index.ts';
+import { eventFields, takeEvent } from '../../../protocol/src/index.ts';
 import { everyContext } from '../../../protocol/src/testing/recorded-log.ts';
 import { takeContext } from '../../../protocol/src/testing/take-context.ts';
 import type { EventInput } from '../api-types.ts';
@@ -47,6 +47,23 @@ test('masked here or there, the same is stored: diff, before and after', () => {
       expect(stored(outgoing(given))).toEqual(stored(given));
     }),
   );
+});
+
+test('no field of an event is masked, whatever names are', () => {
+  const whole: Record<string, unknown> = {};
+  const sent = eventFields.filter((field) => field.sent !== undefined);
+  for (const { owner, name, kind, members } of sent) {
+    const member = members && Object.fromEntries(Object.keys(members).map((key) => [key, 'x']));
+    const isFree = ['diff', 'state', 'metadata'].includes(kind);
+    const value = kind === 'list' ? [member] : (member ?? (isFree ? {} : 'x'));
+    if (owner === null) whole[name] = value;
+    else whole[owner] = { ...(whole[owner] as object), [name]: value };
+  }
+  const names = sent.flatMap(({ owner, name, members = {} }) => [
+    ...[owner ?? name, name, ...Object.keys(members)],
+  ]);
+  const outgoing = createOutgoing({ maskedKeys: names });
+  expect(outgoing(whole as unknown as EventInput)).toEqual(whole);
 });
 
 test('diffOf gives the diff that the service computes from the same states', () => {

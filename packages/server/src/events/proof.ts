@@ -107,11 +107,10 @@ export function bodyLine(row: ListedRow): string {
  * address, so that the body does not match its entry, whichever was changed.
  */
 function asFound(row: ListedRow): StoredEvent {
-  const { actorEmail, emailKey, outcome, actorType, correlationId, onBehalfOf } = row;
-  const found = JSON.stringify({ emailKey, outcome, actorType, correlationId, onBehalfOf });
   const expected = { emailKey: actorAddress(row), ...searchCopies(row) };
+  const found = JSON.stringify(row, Object.keys(expected));
   if (found === JSON.stringify(expected)) return row;
-  return { ...row, actorEmail: `${actorEmail ?? ''} (found as ${found})` };
+  return { ...row, actorEmail: `${row.actorEmail ?? ''} (found as ${found})` };
 }
 
 const bodiesPerPage = 2_000;
