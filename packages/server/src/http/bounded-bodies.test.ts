@@ -160,6 +160,15 @@ function msAllowed(): number {
   return (msSince(begun) * 50) / 15;
 }
 
+/** Other programs and garbage make single calls slower, never quicker. */
+async function isOnceQuick(send: () => Promise<number>): Promise<boolean> {
+  for (let attempt = 1; attempt <= 10; attempt++) {
+    const ms = await send();
+    if (ms <= 50 || ms <= msAllowed()) return true;
+  }
+  return false;
+}
+
 const manyMembers = `{${distinct(eventBytesMax, (n) => `"a${n}":0`)}}`;
 
 const bodies = operations.flatMap(({ path, verb, call }) =>
@@ -168,33 +177,32 @@ const bodies = operations.flatMap(({ path, verb, call }) =>
     .map(({ schema }) => ({ path, verb, schema })),
 );
 
-test.each(bodies)('$verb $path refuses any body of the largest size within 50 ms', async (each) => {
-  const { id } = await service.tenant();
-  const headers = {
-    authorization: `Bearer ${platformKey}`,
-    'content-type': 'application/json',
-    'x-tenant-id': id,
-    'x-access-reason': 'test',
-  };
-  const url = each.path.replace(/\{\w+\}/g, id);
-  const bytes = (each.path === '/api/audit-logs' ? eventBytesMax : 64 * 1024) - 500;
-  const send = async (payload: string) => {
-    const request = { method: each.verb.toUpperCase() as 'POST', url, headers, payload };
-    const begun = process.threadCpuUsage();
-    const { statusCode } = await service.app.http.inject(request);
-    expect(statusCode, payload.slice(0, 100)).toBeGreaterThanOrEqual(400);
-    expect(statusCode, payload.slice(0, 100)).toBeLessThan(500);
-    return msSince(begun);
-  };
-  for (const [before, behind, values] of positions(each.schema)) {
-    for (const value of values) {
-      const body = before + value(bytes) + behind;
-      const isQuick = async () => {
-        const ms = await send(body);
-        return ms <= 50 || ms <= msAllowed();
-      };
-      const fine = (await isQuick()) || (await isQuick()) || (await isQuick());
-      expect(fine, body.slice(0, 80)).toBe(true);
+test.each(bodies)(
+  '$verb $path refuses any body of the largest size within 50 ms',
+  async (each) => {
+    const { id } = await service.tenant();
+    const headers = {
+      authorization: `Bearer ${platformKey}`,
+      'content-type': 'application/json',
+      'x-tenant-id': id,
+      'x-access-reason': 'test',
+    };
+    const url = each.path.replace(/\{\w+\}/g, id);
+    const bytes = (each.path === '/api/audit-logs' ? eventBytesMax : 64 * 1024) - 500;
+    const send = async (payload: string) => {
+      const request = { method: each.verb.toUpperCase() as 'POST', url, headers, payload };
+      const begun = process.threadCpuUsage();
+      const { statusCode } = await service.app.http.inject(request);
+      expect(statusCode, payload.slice(0, 100)).toBeGreaterThanOrEqual(400);
+      expect(statusCode, payload.slice(0, 100)).toBeLessThan(500);
+      return msSince(begun);
+    };
+    for (const [before, behind, values] of positions(each.schema)) {
+      for (const value of values) {
+        const body = before + value(bytes) + behind;
+        expect(await isOnceQuick(() => send(body)), body.slice(0, 80)).toBe(true);
+      }
     }
-  }
-});
+  },
+  180_000,
+);

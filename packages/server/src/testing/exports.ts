@@ -43,7 +43,7 @@ export async function exportUntil(
   id: string,
   wanted: (job: ShownExport) => boolean,
 ): Promise<ShownExport> {
-  for (const end = Date.now() + 30_000; ; await pause()) {
+  for (const end = Date.now() + 50_000; ; await pause()) {
     const { body } = await service.call({ url: `${exportsUrl}/${id}`, key });
     if (wanted(body)) return body;
     if (Date.now() > end)
