@@ -215,6 +215,7 @@ const refused: [env: Environment, named: string][] = [
   [{ OBJECT_STORE_URL: `/srv/${secret}` }, 'OBJECT_STORE_URL'],
   [{ SMTP_URL: `https://user:${secret}@mail.example.com` }, 'SMTP_URL'],
   [{ SMTP_URL: secret }, 'SMTP_URL'],
+  [{ OPERATOR_DIGEST_EMAILS: 'olga;ben@example.com' }, 'OPERATOR_DIGEST_EMAILS'],
   [{ FRAME_ANCESTORS: 'https://app.example.com/path' }, 'FRAME_ANCESTORS'],
   [{ FRAME_ANCESTORS: 'app.example.com' }, 'FRAME_ANCESTORS'],
   [{ HOST_SIGN_IN_URL: 'javascript:alert(1)' }, 'HOST_SIGN_IN_URL'],

@@ -8,11 +8,11 @@ import {
   defaultCatalogue,
   defaultMaskedKeys,
   type EventWords,
-  isEmail,
   isSnakeCase,
   parseCatalogueFile,
 } from '@indelible/protocol';
 import ipaddr from 'ipaddr.js';
+import { isMailAddress } from './outbound/mail-address.ts';
 
 /** Everything the environment decides, validated and frozen. See docs/configuration.md. */
 export interface Config {
@@ -234,7 +234,7 @@ function readCatalogue(path: string | null, sensitiveTypes: readonly string[]): 
 }
 
 function readEmails(emails: string[]): string[] {
-  if (emails.every(isEmail)) return emails;
+  if (emails.every(isMailAddress)) return emails;
   throw new Error('OPERATOR_DIGEST_EMAILS must be e-mail addresses, separated by commas');
 }
 

@@ -1,4 +1,5 @@
-export { isMailAddress, type Mailer } from './mail.ts';
+export type { Mailer } from './mail.ts';
+export { isMailAddress } from './mail-address.ts';
 export { composeMail, type Mail, type MailContent, mailTime } from './mail-page.ts';
 export { type MailTexts, mailTexts } from './mail-texts.ts';
 export { http } from './node-http.ts';

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { SendMailOptions } from 'nodemailer';
 import type { Logger } from 'pino';
 import { codeOf } from '../postgres/index.ts';
+import { isMailAddress } from './mail-address.ts';
 import type { Mail } from './mail-page.ts';
 import { oneLine } from './plain-line.ts';
 
@@ -195,9 +196,4 @@ function readMailFrom(text: string): Address {
   throw new Error(
     'MAIL_FROM must be an address, or a name and an address: Audit <audit@example.com>',
   );
-}
-
-/** Whether mail can be sent to `text`; events may name people by other addresses. */
-export function isMailAddress(text: string): boolean {
-  return text.length <= 320 && /^[^\s\p{C}<>()[\]\\,;:"@]+@[^\s\p{C}<>()[\]\\,;:"@]+$/u.test(text);
 }
