@@ -61,7 +61,7 @@ function RemoveRule({ rule, close }: { rule: AlertRule; close: () => void }) {
   return (
     <ConfirmSheet
       title={t.alerts.remove({ name: rule.name })}
-      confirm={t.alerts.removeIt}
+      confirm={t.buttons.delete}
       isDanger
       action={remove}
       close={close}

@@ -74,7 +74,7 @@ function RemoveView({ view, close }: { view: View; close: () => void }) {
   return (
     <ConfirmSheet
       title={t.views.remove({ name: view.name })}
-      confirm={t.views.removeIt}
+      confirm={t.buttons.delete}
       isDanger
       action={remove}
       close={close}

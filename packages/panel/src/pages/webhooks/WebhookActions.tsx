@@ -69,7 +69,7 @@ export function WebhookActions({ webhook, refresh, replayFrom }: WebhookActionsP
         {formatFields[webhook.format].isSigned && (
           <Opener label={w.rotate.button} Icon={KeyRound} open={() => setOpen('rotate')} />
         )}
-        <Opener label={w.remove.button} Icon={Trash2} open={() => setOpen('remove')} />
+        <Opener label={t.buttons.delete} Icon={Trash2} open={() => setOpen('remove')} />
         <IconButton label={t.buttons.refresh} Icon={RotateCw} onClick={refresh} />
       </div>
       {test.data && <WebhookTestResult result={test.data} format={webhook.format} />}
