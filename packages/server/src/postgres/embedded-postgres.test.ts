@@ -158,11 +158,12 @@ describe('a running server', () => {
     expect(Number(uid)).toBe(expected);
   });
 
-  test('is durable by default, checks its pages, and sorts by code point', async () => {
+  test('is durable by default, checks its pages, sorts by code point, and has short segments of WAL', async () => {
     for (const setting of ['fsync', 'synchronous_commit', 'full_page_writes', 'data_checksums']) {
       expect(await ask(server.ownerUrl, `SHOW ${setting}`)).toEqual(['on']);
     }
     expect(await ask(server.ownerUrl, 'SHOW server_encoding')).toEqual(['UTF8']);
+    expect(await ask(server.ownerUrl, 'SHOW wal_segment_size')).toEqual(['4MB']);
     const sorted = `SELECT w FROM (VALUES ('a'), ('B'), ('ä')) AS words(w) ORDER BY w`;
     expect(await ask(server.ownerUrl, sorted)).toEqual(['B', 'a', 'ä']);
     expect(await ask(server.ownerUrl, `SELECT upper('ä')`)).toEqual(['Ä']);

@@ -93,6 +93,12 @@ const locale = [
   '--locale=C',
 ];
 
+/**
+ * In MB, not PostgreSQL's 16: the commit that needs the next segment first fills it with zeros, and
+ * all others wait for that.
+ */
+const walSegment = '--wal-segsize=4';
+
 async function runInitdb(
   binaries: Binaries,
   account: Account | undefined,
@@ -104,7 +110,7 @@ async function runInitdb(
     `--username=${administrator}`,
     `--pwfile=${passwordFile}`,
   ];
-  const args = [`--pgdata=${data}`, '--data-checksums', ...locale, ...access];
+  const args = [`--pgdata=${data}`, '--data-checksums', walSegment, ...locale, ...access];
   try {
     await promisify(execFile)(join(binaries.bin, 'initdb'), args, runAs(account));
   } catch (error) {
