@@ -167,6 +167,18 @@ test('an option that no header can hold is the caller’s mistake, and no failur
   expect(received).toHaveLength(0);
 });
 
+test('an id of dots, which an address reads as a step up, reaches no other call', async () => {
+  const { client, received } = await answering([{ hangUp: true }]);
+  for (const call of [
+    () => client.exports.get('..'),
+    () => client.searches.get('.'),
+    () => client.apiKeys.revoke('..', '7f9c2ba4-e88f-4a1b-9c3d-1f2e3d4c5b6a'),
+  ]) {
+    await expect(call()).rejects.toThrow(new TypeError('an id cannot be `.` or `..`'));
+  }
+  expect(received).toHaveLength(0);
+});
+
 test('a caller can end a call that waits to be repeated', async () => {
   const stop = new AbortController();
   const onRetry = () => stop.abort(new Error('enough'));

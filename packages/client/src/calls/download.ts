@@ -3,6 +3,7 @@ import {
   headersOf,
   jsonOrUndefined,
   readBounded,
+  requireOnePath,
   type SentHeaders,
   type TransportOptions,
   unreachable,
@@ -22,6 +23,7 @@ export type Download = (
 export function createDownload(options: TransportOptions): Download {
   const { baseUrl, key } = options;
   return async (path, headers, range) => {
+    requireOnePath(path);
     const answer = await open(options, `${baseUrl}${path}`, headersOf(key, headers));
     const location = answer.headers.get('location');
     if (answer.status < 300 || answer.status > 399 || location === null) {

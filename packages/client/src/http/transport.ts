@@ -88,6 +88,7 @@ const gatewayStatus = [502, 504];
  */
 export function createTransport(options: TransportOptions): Transport {
   return async (call) => {
+    requireOnePath(call.path);
     for (let attempt = 1; ; attempt += 1) {
       const outcome = await attemptOnce(call, options);
       if ('answer' in outcome) return outcome.answer;
@@ -166,6 +167,11 @@ function isRaw({ mediaType }: Call, headers: Headers): boolean {
 function isAnswer(status: number, body: unknown): boolean {
   if (body === null) return status === 204;
   return typeof body === 'object' && !Array.isArray(body);
+}
+
+/** Throws TypeError for an id of dots alone: in an address it would lead to another call. */
+export function requireOnePath(path: string): void {
+  if (/\/\.{1,2}(\/|$)/.test(path)) throw new TypeError('an id cannot be `.` or `..`');
 }
 
 function addressOf({ path, params = [] }: Call, baseUrl: string): string {
