@@ -8,19 +8,15 @@ export type RowTexts = readonly (string | null)[];
  * `take` has returned. So only the taken row and some 64 KiB are in memory, however many rows there
  * are. If `take` throws, the other rows are passed over, and the call throws.
  */
-export function eachRow(
+export async function eachRow(
   tx: Pick<pg.ClientBase, 'query'>,
   statement: pg.QueryConfig,
   take: (row: RowTexts) => void,
 ): Promise<void> {
-  return new Promise((resolve, reject) => {
-    tx.query(
-      new RowQuery(statement, take, (error) => {
-        if (error) reject(error);
-        else resolve();
-      }),
-    );
-  });
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const done: Done = (error) => (error ? reject(error) : resolve());
+  // A session that a test interrupts refuses the query itself, which is then never done.
+  await Promise.all([tx.query(new RowQuery(statement, take, done)), promise]);
 }
 
 type Done = (error: unknown) => void;
