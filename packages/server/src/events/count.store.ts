@@ -1,8 +1,21 @@
-import type { CountOrMore, EventFilter } from '@indelible/protocol';
+import {
+  type CountOrMore,
+  type EventFilter,
+  facetNames,
+  facetOf,
+  uuidTimeMs,
+} from '@indelible/protocol';
 import { AppError } from '../http/index.ts';
 import type { TenantTx } from '../postgres/index.ts';
 import { coldCount, coldRange } from './cold.store.ts';
-import { allMatching, Params, type SqlFilter, type Visibility } from './filter-sql.store.ts';
+import {
+  allMatching,
+  byColumn,
+  lowestHot,
+  Params,
+  type SqlFilter,
+  type Visibility,
+} from './filter-sql.store.ts';
 import { nearFirst, portions } from './portions.ts';
 import { prepared } from './prepared-statement.ts';
 
@@ -30,6 +43,13 @@ export async function countMatching(
   visible: Visibility,
   max: number,
 ): Promise<number> {
+  const difference = asDifference(filter);
+  if (difference !== null) {
+    const allMax = 4 * max; // where most are excluded, reading them can end earlier
+    const all = await countMatching(tx, difference.all, visible, allMax);
+    if (all < allMax)
+      return Math.min(max, all - (await countMatching(tx, difference.excluded, visible, all)));
+  }
   const params = new Params();
   const conditions = allMatching(tx, filter, visible, params);
   const { rows } = await tx.query<{ count: number }>(
@@ -42,6 +62,56 @@ export async function countMatching(
   const hot = rows[0]?.count ?? 0;
   const range = hot < max ? coldRange(visible, filter) : null;
   return hot + (range ? await coldCount(tx, visible, { filter, range }, max - hot) : 0);
+}
+
+/**
+ * A filter that excludes values of one facet and nothing else: as all events without these. Indexes
+ * hold both, but the exclusion itself reads every row.
+ */
+function asDifference(filter: SqlFilter): { all: SqlFilter; excluded: SqlFilter } | null {
+  const { from, to, isPart, ...conditions } = filter;
+  const facet = facetNames.find((name) => filter[name] !== undefined);
+  if (facet === undefined || Object.keys(conditions).length > 1) return null;
+  const { any, none } = filter[facet] ?? { any: [], none: [] };
+  const isIndexed = facetOf(facet).selective !== undefined;
+  if (any.length > 0 || !isIndexed || byColumn(facet, none).length > 1) return null;
+  const { [facet]: _, ...all } = filter;
+  return { all, excluded: { ...filter, [facet]: { any: none, none: [] } } };
+}
+
+const day = 86_400_000;
+const fewMatches = 5_000;
+const countsMax = 8;
+
+/**
+ * The rest of the filter, and how many of its matches are still to skip, behind those that are
+ * counted because reading their rows takes longer: a day, and then the time that should hold most
+ * of the rest by the rate so far.
+ */
+export async function behindCounted(
+  tx: TenantTx,
+  filter: EventFilter,
+  visible: Visibility,
+  descending: boolean,
+  skip: number,
+): Promise<{ filter: EventFilter; skip: number }> {
+  // In the other direction the list begins at an event that is not known.
+  if (!descending || asDifference(filter) === null) return { filter, skip };
+  const lowest = Math.max(filter.from ?? 0, uuidTimeMs(lowestHot(visible, visible.oldest)));
+  // One form of the statement for every part: each form takes a name.
+  let rest = { ...filter, to: filter.to ?? Number.MAX_SAFE_INTEGER };
+  let [left, span] = [skip, day];
+  for (let counts = 0; left > fewMatches && counts < countsMax; counts++) {
+    const edge = Math.min(rest.to, visible.newestMs) - span;
+    if (edge <= lowest) break;
+    const found = await countMatching(tx, { ...rest, from: edge, isPart: true }, visible, left);
+    if (found < left) {
+      rest = { ...rest, to: edge };
+      left -= found;
+      span *= Math.min(16, (0.9 * left) / found);
+    } else span /= 16;
+  }
+  return { filter: rest, skip: left };
 }
 
 const countedMax = 10_000;

@@ -169,7 +169,7 @@ export function shownIn(
 }
 
 /** The lowest id in PostgreSQL of an event that is not late, if `shown` is the lowest shown one. */
-function lowestHot({ coldBefore }: Visibility, shown: string): string {
+export function lowestHot({ coldBefore }: Visibility, shown: string): string {
   return coldBefore !== null && coldBefore > shown ? coldBefore : shown;
 }
 

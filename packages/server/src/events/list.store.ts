@@ -9,7 +9,7 @@ import type pg from 'pg';
 import { type TenantTx, uuidArray } from '../postgres/index.ts';
 import { amongWithWords } from '../words/index.ts';
 import { coldEventsById } from './cold.store.ts';
-import { countMatching } from './count.store.ts';
+import { behindCounted, countMatching } from './count.store.ts';
 import { copiesSelected, storedColumns } from './event-columns.store.ts';
 import {
   allMatching,
@@ -98,11 +98,13 @@ async function positionAfter(
     return keyAt(tx, { ...query, filter }, visible, descending, skip);
   }
   if (query.filter.q === undefined) {
-    const whole = keysStatement(tx, query, visible, descending, { skip: skip - 1, limit: 1 });
+    const rest = await behindCounted(tx, query.filter, visible, descending, skip);
+    const key = { skip: rest.skip - 1, limit: 1 };
+    const whole = keysStatement(tx, { ...query, filter: rest.filter }, visible, descending, key);
     const isPlanned = whole.name !== undefined;
-    const filters = isPlanned ? [query.filter] : widerAndWider(query.filter, visible, descending);
+    const filters = isPlanned ? [rest.filter] : widerAndWider(rest.filter, visible, descending);
     for (const filter of filters) {
-      const position = await keyAt(tx, { ...query, filter }, visible, descending, skip);
+      const position = await keyAt(tx, { ...query, filter }, visible, descending, rest.skip);
       if (position !== null) return position;
     }
     return null;
