@@ -3,6 +3,7 @@ import {
   type FacetName,
   facetNames,
   facetOf,
+  firstUuidAt,
   type ListQuery,
 } from '@indelible/protocol';
 import type pg from 'pg';
@@ -36,7 +37,7 @@ import {
   withCold,
   withColdById,
 } from './merge-cold.store.ts';
-import { inOneStatement, nearFirst, portions, widerAndWider } from './portions.ts';
+import { afterAll, inOneStatement, nearFirst, portions, widerAndWider } from './portions.ts';
 import { prepared } from './prepared-statement.ts';
 
 /**
@@ -147,7 +148,7 @@ async function nextInOrder(
   const params = new Params();
   const order = orderBy(query.sort, descending);
   const conditions = matching(tx, query.filter, params, leadFacet(query.filter));
-  if (position) conditions.push(behind(position, query.sort, descending, params));
+  conditions.push(...behind(position, query.sort, descending, params));
   const limit = params.add(query.limit + 1);
   const { filter } = query;
   const source = ordered({ columns: '*', order, filter, visible, conditions, limit, params });
@@ -238,15 +239,17 @@ function branchesOf(wanted: Branches): string {
 }
 
 function behind(
-  position: ListPosition,
+  position: ListPosition | null,
   sort: ListQuery['sort'],
   descending: boolean,
   params: Params,
-): string {
+): string[] {
+  if (sort === 'user' && position === null) return [];
   const sign = descending ? '<' : '>';
-  const id = `${params.bound(position.uuid)}::uuid`;
-  if (sort !== 'user') return `id ${sign} ${id}`;
-  return `(actor_email_key, id) ${sign} (${params.add(position.emailKey)}::text, ${id})`;
+  // Also on the first page, so that it shares the plan of the next ones.
+  const id = `${params.bound(position?.uuid ?? (descending ? afterAll : firstUuidAt(0)))}::uuid`;
+  if (sort !== 'user' || position === null) return [`id ${sign} ${id}`];
+  return [`(actor_email_key, id) ${sign} (${params.add(position.emailKey)}::text, ${id})`];
 }
 
 /** The most selective filter with values. */
