@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import {
   chownSync,
   existsSync,
@@ -59,6 +59,7 @@ async function makeCluster(
   account: Account | undefined,
   password: string,
 ): Promise<void> {
+  spreadFolders(home);
   const draft = mkdtempSync(join(home, 'initdb-'));
   try {
     // Written before the folder changes owner: root must not write where others could plant links.
@@ -76,6 +77,15 @@ async function makeCluster(
   } finally {
     rmSync(draft, { recursive: true, force: true });
   }
+}
+
+/**
+ * A hint to ext4 to begin new folders of `home` elsewhere on the disk. Without a journal it passes
+ * over inodes that were freed within minutes one by one: beside many removed files the thousand of
+ * a cluster take half a second longer. Other file systems refuse the hint.
+ */
+function spreadFolders(home: string): void {
+  spawnSync('chattr', ['+T', home]);
 }
 
 function isMade(data: string): boolean {
