@@ -1,6 +1,7 @@
 import { uuidTimeMs } from '@indelible/protocol';
 import { lockHeads, publishedCheckpoint } from '../log/index.ts';
 import type { OwnerSession, WriterTx } from '../postgres/index.ts';
+import { wordsAreWholeFrom } from '../words/index.ts';
 import {
   type ErasureDeps,
   ErasureRefused,
@@ -61,6 +62,7 @@ interface Leave {
 async function leave(tx: WriterTx, deps: OffboardDeps, { tenantId, bundle, requester }: Leave) {
   await requireNoHold(tx, tenantId);
   const belongings = await removeBelongings(tx, tenantId, deps.now());
+  await wordsAreWholeFrom(tx, tenantId, Number.MAX_SAFE_INTEGER);
   const [head] = await lockHeads(tx, [tenantId], true);
   if (!head) throw new ErasureRefused('the tenant has no log');
   const { newest, since, ...hot } = await eventFacts(tx, tenantId, bundle.size);

@@ -61,9 +61,9 @@ export interface Visibility {
   newestMs: number;
 }
 
-/** A filter in whose stead SQL compares ids, if it has words: see `portions`. */
+/** A filter in whose stead SQL compares ids, if it has words (`portions`) or ids are given. */
 export type SqlFilter = EventFilter & {
-  /** All events with the words of `q` that the statement may return. */
+  /** All events that the statement may return; it does not compare the words of `q`. */
   among?: readonly string[];
   /** A part of the range that was asked for, with few partitions. */
   isPart?: true;
@@ -75,10 +75,11 @@ export function filterConditions(filter: SqlFilter, params: Params, except?: Fac
   const received = (sign: string, ms: number | undefined) =>
     ms === undefined ? [] : [`received_at ${sign} ${params.add(new Date(ms))}`];
   const conditions = [...received('>=', receivedFrom), ...received('<', receivedTo)];
-  if (q !== undefined) {
-    if (among === undefined) throw new Error('the events with these words are not known');
+  if (among !== undefined) {
     // As a subquery each id is looked up in its own partition only.
     conditions.push(`id IN (SELECT unnest(${params.eventIds(among)}))`);
+  } else if (q !== undefined) {
+    throw new Error('the events with these words are not known');
   }
   for (const facet of facetNames) {
     const values = filter[facet];

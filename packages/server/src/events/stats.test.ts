@@ -77,43 +77,47 @@ const pairs = groupKeys.flatMap((first) =>
     .map((second) => [first, second]),
 );
 
-test('by every key and pair, zone and filter the counts are the naive ones', async () => {
-  const zones = [
-    'UTC',
-    'Europe/Berlin',
-    'America/Sao_Paulo',
-    'Asia/Kathmandu',
-    'Australia/Lord_Howe',
-  ];
-  const values = (name: keyof typeof poolValues) =>
-    fc
-      .array(fc.constantFrom(...poolValues[name]), { minLength: 1, maxLength: 3 })
-      .chain((some) => fc.boolean().map((not) => some.map((v) => (not ? `!${v}` : v))));
-  const question: fc.Arbitrary<Question> = fc.record(
-    { user: values('user'), action: values('action'), category: values('category') },
-    { requiredKeys: [] },
-  );
-  const length = fc.integer({ min: 1, max: 40 });
-  await fc.assert(
-    fc.asyncProperty(
-      fc.constantFrom(...singles, ...pairs),
-      fc.constantFrom(...zones),
-      question,
-      length,
-      async (keys, zone, q, days) => {
-        const to = service.clock.now - (days % 7) * day;
-        const range = { ...q, from: to - days * day, to };
-        const query = queryOf(range, { group_by: keys.join(','), time_zone: zone });
-        const { status, body } = await stats(query);
-        expect(status).toBe(200);
-        const expected = naiveMatches(stored, range);
-        expect(answeredCounts(body.data, keys, zone)).toEqual(naiveCounts(expected, keys, zone));
-        expect(body.total).toBe(expected.length);
-      },
-    ),
-    { numRuns: 80 },
-  );
-});
+test.each([false, true])(
+  'by every key and pair, zone and filter the counts are the naive ones; some in a block: %s',
+  async (isInBlock) => {
+    if (isInBlock) await service.app.background.run('words');
+    const zones = [
+      'UTC',
+      'Europe/Berlin',
+      'America/Sao_Paulo',
+      'Asia/Kathmandu',
+      'Australia/Lord_Howe',
+    ];
+    const values = (name: keyof typeof poolValues) =>
+      fc
+        .array(fc.constantFrom(...poolValues[name]), { minLength: 1, maxLength: 3 })
+        .chain((some) => fc.boolean().map((not) => some.map((v) => (not ? `!${v}` : v))));
+    const question: fc.Arbitrary<Question> = fc.record(
+      { user: values('user'), action: values('action'), category: values('category') },
+      { requiredKeys: [] },
+    );
+    const length = fc.integer({ min: 1, max: 40 });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...singles, ...pairs),
+        fc.constantFrom(...zones),
+        question,
+        length,
+        async (keys, zone, q, days) => {
+          const to = service.clock.now - (days % 7) * day;
+          const range = { ...q, from: to - days * day, to };
+          const query = queryOf(range, { group_by: keys.join(','), time_zone: zone });
+          const { status, body } = await stats(query);
+          expect(status).toBe(200);
+          const expected = naiveMatches(stored, range);
+          expect(answeredCounts(body.data, keys, zone)).toEqual(naiveCounts(expected, keys, zone));
+          expect(body.total).toBe(expected.length);
+        },
+      ),
+      { numRuns: 80 },
+    );
+  },
+);
 
 test.each(groupKeys.filter((key) => key !== 'minute'))(
   'the whole of the log is counted by %s, over every class',

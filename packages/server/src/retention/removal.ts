@@ -4,6 +4,7 @@ import { lockHeads } from '../log/index.ts';
 import { byItself, type OwnEvent, type RecordOwn } from '../own-event.ts';
 import type { OwnerSession, WriterTx } from '../postgres/index.ts';
 import { holdPlans } from '../tenants/index.ts';
+import { wordsAreWholeFrom } from '../words/index.ts';
 import { detachAll, isHeldBySomebody } from './detach.ts';
 import { discardRetired } from './discard.ts';
 import { type Due, findDue, isOwed, type KeptPartition } from './find-due.ts';
@@ -145,6 +146,8 @@ async function recordRemoval(
     if (found > 0) cutoffMs = Math.max(cutoffMs, piece.beforeMs);
   }
   if (terms === null || count === 0 || isOwed(terms, cutoffMs, atMs)) return null;
+  // Before the head: a worker that unites blocks must not hold up recording.
+  await wordsAreWholeFrom(tx, tenantId, cutoffMs);
   const [head] = await lockHeads(tx, [tenantId], true);
   if (!head) return null;
   const removed = { tenantId, plan: terms.plan, cutoffMs, size: head.size, count };

@@ -1,13 +1,17 @@
 import {
   actorAddress,
   type CommittedEvent,
+  type CountedFacet,
+  contextOf,
   type EventFilter,
   eventWords,
   type FacetName,
   facetNames,
   isUuid,
+  outcomeOf,
   wordsOf,
 } from '@indelible/protocol';
+import { wordOfValue } from './word-lists.ts';
 
 /** The fields that a block says something of. */
 export const blockKeys = [
@@ -31,9 +35,32 @@ const markedFacets = facetNames.filter((facet) => facet in marked);
 /** Filters whose values are texts of an event, so that it has their words. */
 const textFacets: readonly FacetName[] = ['onBehalfOf', 'correlationId'];
 
-/** What a block says of an event: its words, and the marks of values that filters compare. */
+/** What statistics count by, and the address that they show of a user. */
+const counted = {
+  user: ({ actorId }) => actorId,
+  address: ({ actorEmail }) => actorEmail,
+  action: ({ action }) => action,
+  resource: ({ resourceType }) => resourceType,
+  category: ({ category }) => category,
+  outcome: (event) => outcomeOf(event),
+  actorType: (event) => contextOf(event).actor?.type ?? null,
+} as const satisfies Record<CountedFacet | 'address', (event: BlockFields) => string | null>;
+export type CountedValue = keyof typeof counted;
+
+/** The number of the kind in a stored block: a new kind must be the last. */
+const countedValues = Object.entries(counted);
+export const kindOf = (value: CountedValue): number => Object.keys(counted).indexOf(value);
+
+/**
+ * What a block says of an event: its words, the marks of values that filters compare, and the
+ * values that statistics count.
+ */
 export function blockWords(event: BlockFields): Set<string> {
   const words = eventWords(event);
+  for (const [kind, [, read]] of countedValues.entries()) {
+    const value = read(event);
+    if (value !== null) words.add(wordOfValue(kind, value));
+  }
   for (const facet of markedFacets) {
     for (const value of marked[facet]?.(event) ?? []) if (value) words.add(markOf(facet, value));
   }

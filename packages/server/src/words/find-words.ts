@@ -9,6 +9,7 @@ import {
   blocksBetween,
   idsAt,
   readLists,
+  type WordsProgress,
   wordedEvents,
   wordsProgress,
 } from './store.ts';
@@ -40,8 +41,8 @@ export async function* findWords(
   const ahead = range.descending
     ? (one: string, other: string) => one > other
     : (one: string, other: string) => one < other;
-  const { indexed, size } = await wordsProgress(tx);
-  const open = [new IdQueue(await idsInNoBlock(tx, filter.q, range, indexed, size))];
+  const progress = await wordsProgress(tx);
+  const open = [new IdQueue(await foundInNoBlock(tx, filter.q, range, progress))];
   const blocks = await blocksBetween(tx, range.from, range.before);
   const edge = range.descending ? ('newest' as const) : ('oldest' as const);
   blocks.sort((a, b) => (ahead(a[edge], b[edge]) ? -1 : 1));
@@ -106,27 +107,35 @@ class IdQueue {
 }
 
 /** Of the newest entries, whose words are in no block yet: found by reading the events. */
-async function idsInNoBlock(
+async function foundInNoBlock(
   tx: TenantTx,
   words: ValueFilter,
-  { from, before, descending }: FindRange,
-  indexed: number,
-  size: number,
+  range: FindRange,
+  progress: WordsProgress,
 ): Promise<string[]> {
-  if (size - indexed > unindexedMax) {
-    throw unavailable(
-      `the words of ${size - indexed} events are not indexed yet; retry in some minutes`,
-    );
+  const waiting = progress.size - progress.indexed;
+  if (waiting > unindexedMax) {
+    throw unavailable(`the words of ${waiting} events are not indexed yet; retry in some minutes`);
   }
   const found: string[] = [];
+  for await (const some of idsInNoBlock(tx, range, progress)) {
+    found.push(...(await amongWithWords(tx, some, words)));
+  }
+  found.sort();
+  return range.descending ? found.reverse() : found;
+}
+
+/** The ids of the newest entries, whose words are in no block yet, in portions. */
+export async function* idsInNoBlock(
+  tx: TenantTx,
+  { from, before }: Pick<FindRange, 'from' | 'before'>,
+  { indexed, size }: WordsProgress,
+): AsyncGenerator<string[]> {
   for (let at = indexed; at < size; at += entriesAtOnce) {
     const entries = await readEntries(tx, at, Math.min(at + entriesAtOnce, size));
     const uuids = entries.map((entry) => decodeEntry(entry).eventUuid);
-    const inRange = uuids.filter((uuid) => uuid >= from && uuid < before);
-    found.push(...(await amongWithWords(tx, inRange, words)));
+    yield uuids.filter((uuid) => uuid >= from && uuid < before);
   }
-  found.sort();
-  return descending ? found.reverse() : found;
 }
 
 /** Those of these events that have the words. */

@@ -10,6 +10,7 @@ import {
   lockWords,
   replaceList,
   setOldest,
+  setWholeFrom,
   storedAmong,
 } from './store.ts';
 import { listsOf, rankOf, uuidAt, uuidLength, withoutWords } from './word-block.ts';
@@ -65,6 +66,15 @@ export async function removeExpiredWords(
     await owner.transaction((tx) => removeGone(tx, tenantId, first));
   }
   return blocks.length;
+}
+
+/**
+ * Retention may remove events from before this time: blocks do not count them any more, whatever
+ * plan the tenant gets. In the transaction that records the removal.
+ */
+export async function wordsAreWholeFrom(tx: WriterTx, tenantId: string, ms: number): Promise<void> {
+  await lockWords(tx, tenantId, true);
+  await setWholeFrom(tx, tenantId, ms);
 }
 
 async function removeGone(tx: WriterTx, tenantId: string, first: number): Promise<void> {

@@ -3,19 +3,20 @@ import { readEntries } from '../log/index.ts';
 import { type Database, readTenant, type WriterTx, writeInBackground } from '../postgres/index.ts';
 import {
   deleteBlocks,
+  idsOfBlocks,
   insertBlocks,
   listInBlocks,
+  listNumbers,
   lockWords,
   setWordsSize,
-  smallBlocks,
   tenantsToIndex,
   wordedEvents,
   wordsProgress,
 } from './store.ts';
 import {
   largeEntries,
-  listsOf,
   makeBlock,
+  mediumEntries,
   smallEntries,
   uniteIds,
   uniteLists,
@@ -26,7 +27,7 @@ import {
  * In one transaction. So many entries of a tenant may wait while recording is busy: searches read
  * them themselves.
  */
-export const entriesAtOnce = 16 * smallEntries;
+export const entriesAtOnce = mediumEntries;
 
 /**
  * Puts the words of new entries into blocks, until there is nothing to do. While recording is busy,
@@ -60,46 +61,55 @@ function indexNext(db: Database, tenantId: string): Promise<boolean> {
     const blocks = await nextBlocks(db, tenantId, start);
     if (blocks.length === 0) return false;
     await insertBlocks(tx, tenantId, blocks);
-    const end = start + blocks.length * smallEntries;
+    const end = blocks.reduce((sum, { entries }) => sum + entries, start);
     await setWordsSize(tx, tenantId, end);
-    if (end % largeEntries === 0) await unite(tx, tenantId, end - largeEntries);
+    const isMedium = blocks[0]?.entries === mediumEntries;
+    if (end % mediumEntries === 0 && !isMedium)
+      await unite(tx, tenantId, end - mediumEntries, mediumEntries);
+    if (end % largeEntries === 0) await unite(tx, tenantId, end - largeEntries, largeEntries);
     return true;
   });
 }
 
-/** At most to the end of a large block. */
+/** A medium one if there are entries enough, else small ones. */
 function nextBlocks(db: Database, tenantId: string, start: number): Promise<WordBlock[]> {
   return readTenant(db, tenantId, async (tx) => {
     const { size } = await wordsProgress(tx);
-    const largeEnd = start - (start % largeEntries) + largeEntries;
-    const end = Math.min(start + entriesAtOnce, largeEnd, size - (size % smallEntries));
+    const unitedEnd = start - (start % mediumEntries) + mediumEntries;
+    const end = Math.min(unitedEnd, size - (size % smallEntries));
     const entries = await readEntries(tx, start, end);
     const uuids = entries.map((entry) => decodeEntry(entry).eventUuid);
     const events = new Map((await wordedEvents(tx, uuids)).map((event) => [event.uuid, event]));
-    return Array.from({ length: (end - start) / smallEntries }, (_, block) => {
-      const own = uuids.slice(block * smallEntries, (block + 1) * smallEntries);
+    const each = end - start === mediumEntries ? mediumEntries : smallEntries;
+    return Array.from({ length: (end - start) / each }, (_, block) => {
+      const own = uuids.slice(block * each, (block + 1) * each);
       const stored = own.flatMap((uuid) => events.get(uuid) ?? []);
-      return makeBlock(start + block * smallEntries, stored);
+      return makeBlock(start + block * each, each, stored);
     });
   });
 }
 
-/** Replaces the small blocks from `first` on by a large one; a list takes milliseconds. */
-async function unite(tx: WriterTx, tenantId: string, first: number): Promise<void> {
-  const end = first + largeEntries;
-  const small = await smallBlocks(tx, tenantId, first, end);
-  const { ids, moved } = uniteIds(small.map((block) => block.ids));
-  const movedOf = new Map(small.map((block, at) => [block.first, moved[at]]));
+/** Replaces the blocks from `first` on by one with so many entries; a list takes milliseconds. */
+async function unite(
+  tx: WriterTx,
+  tenantId: string,
+  first: number,
+  entries: number,
+): Promise<void> {
+  const end = first + entries;
+  const blocks = await idsOfBlocks(tx, tenantId, first, end);
+  const { ids, moved } = uniteIds(blocks.map((block) => block.ids));
+  const movedOf = new Map(blocks.map((block, at) => [block.first, moved[at]]));
   const lists: WordBlock['lists'] = [];
-  for (let list = 0; list < listsOf(smallEntries); list++) {
+  for (const list of await listNumbers(tx, tenantId, first, end)) {
     const parts = await listInBlocks(tx, tenantId, list, first, end);
     const united = parts.map((part) => {
       const offsets = movedOf.get(part.first);
       if (offsets === undefined) throw new Error('a word list belongs to no block');
       return { words: part.words, moved: offsets };
     });
-    lists.push(...uniteLists(united));
+    lists.push(...uniteLists(united, entries));
   }
   await deleteBlocks(tx, tenantId, first, end);
-  await insertBlocks(tx, tenantId, [{ first, entries: largeEntries, ids, lists }]);
+  await insertBlocks(tx, tenantId, [{ first, entries, ids, lists }]);
 }

@@ -12,16 +12,9 @@ import {
   uuidArray,
   type WriterTx,
 } from '../postgres/index.ts';
+import { encodeTimes } from './block-times.ts';
 import { type BlockFields, blockKeys, blockWords } from './block-words.ts';
-import {
-  largeEntries,
-  listsOf,
-  smallEntries,
-  uuidAt,
-  uuidLength,
-  type WordBlock,
-  type WordedEvent,
-} from './word-block.ts';
+import { uuidAt, uuidLength, type WordBlock, type WordedEvent } from './word-block.ts';
 
 /** Tenants with so many entries in no block. */
 export async function tenantsToIndex(
@@ -96,11 +89,12 @@ export async function insertBlocks(
   blocks: readonly WordBlock[],
 ): Promise<void> {
   const stored = blocks.filter(({ ids }) => ids.length > 0);
-  await execute(tx)`INSERT INTO word_blocks (tenant_id, first, entries, ids, oldest, newest)
+  await execute(tx)`INSERT INTO word_blocks (tenant_id, first, entries, ids, times, oldest, newest)
     SELECT tenant_id, u.* FROM word_heads CROSS JOIN unnest(
       ${int8Array(stored.map(({ first }) => first))}::int8[],
       ${int8Array(stored.map(({ entries }) => entries))}::int8[],
       ${byteaArray(stored.map(({ ids }) => ids))}::bytea[],
+      ${byteaArray(stored.map(({ ids }) => encodeTimes(ids)))}::bytea[],
       ${uuidArray(stored.map(({ ids }) => uuidAt(ids, 0)))}::uuid[],
       ${uuidArray(stored.map(({ ids }) => uuidAt(ids, ids.length / uuidLength - 1)))}::uuid[]) AS u
     WHERE tenant_id = ${tenantId}`;
@@ -117,17 +111,27 @@ export async function setWordsSize(tx: WriterTx, tenantId: string, size: number)
   await execute(tx)`UPDATE word_heads SET size = ${size} WHERE tenant_id = ${tenantId}`;
 }
 
-/** The ids of the tenant's small blocks in this range of sequences. */
-export async function smallBlocks(
+/** The ids of the tenant's blocks in this range of sequences. */
+export async function idsOfBlocks(
   tx: WriterTx,
   tenantId: string,
   start: number,
   end: number,
 ): Promise<{ first: number; ids: Buffer }[]> {
-  return rowsOf<{ first: number; ids: Buffer }>(tx)`SELECT first, ids
-    FROM word_blocks
-    WHERE tenant_id = ${tenantId} AND first >= ${start} AND first < ${end}
-      AND entries = ${smallEntries} ORDER BY first`;
+  return rowsOf<{ first: number; ids: Buffer }>(tx)`SELECT first, ids FROM word_blocks
+    WHERE tenant_id = ${tenantId} AND first >= ${start} AND first < ${end} ORDER BY first`;
+}
+
+/** The numbers of the lists that any block in this range of sequences has. */
+export async function listNumbers(
+  tx: WriterTx,
+  tenantId: string,
+  start: number,
+  end: number,
+): Promise<number[]> {
+  const rows = await rowsOf<{ list: number }>(tx)`SELECT DISTINCT list FROM word_lists
+    WHERE tenant_id = ${tenantId} AND first >= ${start} AND first < ${end}`;
+  return rows.map(({ list }) => list);
 }
 
 /** One list of each block in this range of sequences. */
@@ -156,11 +160,19 @@ export async function deleteBlocks(
 }
 
 /** How far the tenant's words are in blocks. */
-export async function wordsProgress(tx: TenantTx): Promise<{ indexed: number; size: number }> {
-  const row = await firstRow<{ indexed: number; size: number }>(tx)`
-    SELECT coalesce(w.size, 0) AS indexed, h.size FROM log_heads h
-    LEFT JOIN word_heads w USING (tenant_id) WHERE h.tenant_id = ${tx.tenantId}`;
-  return row ?? { indexed: 0, size: 0 };
+export interface WordsProgress {
+  /** Entries in blocks. */
+  indexed: number;
+  size: number;
+  /** Retention has removed no event that happened since then. */
+  wholeFromMs: number;
+}
+
+export async function wordsProgress(tx: TenantTx): Promise<WordsProgress> {
+  const row = await firstRow<WordsProgress>(tx)`SELECT coalesce(w.size, 0) AS indexed, h.size,
+      coalesce(w.whole_from_ms, 0) AS "wholeFromMs"
+    FROM log_heads h LEFT JOIN word_heads w USING (tenant_id) WHERE h.tenant_id = ${tx.tenantId}`;
+  return row ?? { indexed: 0, size: 0, wholeFromMs: 0 };
 }
 
 /** A block as a search reads it. */
@@ -184,17 +196,36 @@ export async function blocksBetween(
     ORDER BY newest DESC`;
 }
 
+/**
+ * The times of the events of these blocks, as `encodeTimes` writes them. In base64, a third shorter
+ * than the text in which `pg` gets bytes: statistics read megabytes.
+ */
+export async function timesOfBlocks(
+  tx: TenantTx,
+  firsts: readonly number[],
+): Promise<Map<number, Buffer>> {
+  const rows = await rowsOf<{ first: number; times: string }>(tx)`
+    SELECT first, encode(times, 'base64') AS times FROM word_blocks
+    WHERE tenant_id = ${tx.tenantId} AND first = ANY (${int8Array(firsts)}::int8[])`;
+  return new Map(rows.map(({ first, times }) => [first, Buffer.from(times, 'base64')]));
+}
+
 /** These lists of blocks, if they exist; null if one is longer than `bytesMax`. */
 export async function readLists(
   tx: TenantTx,
   wanted: readonly { first: number; list: number }[],
   bytesMax: number,
 ): Promise<{ first: number; list: number; words: Buffer | null }[]> {
-  return rowsOf<{ first: number; list: number; words: Buffer | null }>(tx)`
-    SELECT first, list, CASE WHEN octet_length(words) <= ${bytesMax}::int8 THEN words END AS words
+  const rows = await rowsOf<{ first: number; list: number; text: string | null }>(tx)`
+    SELECT first, list,
+      CASE WHEN octet_length(words) <= ${bytesMax}::int8 THEN encode(words, 'base64') END AS text
     FROM unnest(${int8Array(wanted.map(({ first }) => first))}::int8[],
       ${int2Array(wanted.map(({ list }) => list))}::int2[]) AS wanted (first, list)
     JOIN word_lists USING (list, first) WHERE tenant_id = ${tx.tenantId}`;
+  return rows.map(({ text, ...row }) => ({
+    ...row,
+    words: text === null ? null : Buffer.from(text, 'base64'),
+  }));
 }
 
 /** The UUIDs at these ascending offsets of a block, in their order. */
@@ -262,6 +293,12 @@ export async function blocksWithGoneEvents(
     ORDER BY 1, 2`;
 }
 
+/** Retention removes events from before this time. */
+export async function setWholeFrom(tx: WriterTx, tenantId: string, ms: number): Promise<void> {
+  await execute(tx)`UPDATE word_heads SET whole_from_ms = greatest(whole_from_ms, ${ms})
+    WHERE tenant_id = ${tenantId}`;
+}
+
 /** Those of these ids whose events are stored. */
 export async function storedAmong(
   tx: WriterTx,
@@ -278,10 +315,9 @@ export async function listsInBlock(
   first: number,
   lists: readonly number[] | null,
 ): Promise<WordBlock['lists']> {
+  const wanted = lists && sql`AND list = ANY (${int2Array(lists)}::int2[])`;
   return rowsOf<{ list: number; words: Buffer }>(tx)`SELECT list, words
-    FROM word_lists
-    WHERE tenant_id = ${tenantId} AND first = ${first} AND list = ANY
-      (${int2Array(lists ?? Array.from({ length: listsOf(largeEntries) }, (_, list) => list))}::int2[])`;
+    FROM word_lists WHERE tenant_id = ${tenantId} AND first = ${first} ${wanted ?? sql``}`;
 }
 
 /** Null: the list is empty. */

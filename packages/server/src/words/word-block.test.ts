@@ -1,11 +1,14 @@
-import { wordMatches, wordsOf } from '@indelible/protocol';
+import { firstUuidAt, wordMatches, wordsOf } from '@indelible/protocol';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { offsetsOf } from './bits.ts';
+import { decodeTimes, encodeTimes } from './block-times.ts';
 import {
+  bytesOfUuid,
   largeEntries,
   listsOf,
   makeBlock,
+  mediumEntries,
   rankOf,
   smallEntries,
   uniteIds,
@@ -44,7 +47,7 @@ const naive = (all: readonly WordedEvent[], query: string) =>
 test('a block finds exactly the events that have a word or its beginning', () => {
   fc.assert(
     fc.property(events, word, (all, query) => {
-      expect(foundIn(makeBlock(0, all), query)).toEqual(naive(all, query));
+      expect(foundIn(makeBlock(0, smallEntries, all), query)).toEqual(naive(all, query));
     }),
   );
 });
@@ -55,6 +58,7 @@ test('blocks that were united find what each of them found', () => {
       const parts = Array.from({ length: count }, (_, part) =>
         makeBlock(
           part * smallEntries,
+          smallEntries,
           all.filter((_, at) => at % count === part),
         ),
       );
@@ -66,19 +70,32 @@ test('blocks that were united find what each of them found', () => {
               .filter((each) => each.list === list)
               .map(({ words }) => ({ words, moved: moved[at] ?? new Uint32Array() })),
           ),
+          mediumEntries,
         ),
       ).flat();
-      const united = { first: 0, entries: largeEntries, ids, lists };
+      const united = { first: 0, entries: mediumEntries, ids, lists };
       expect(new Set(lists.map(({ list }) => list)).size).toBe(lists.length);
       expect(foundIn(united, query)).toEqual(naive(all, query));
     }),
   );
 });
 
+test('the times of a block are those of its ids', () => {
+  const time = fc.oneof(fc.nat(2_000), fc.integer({ min: 0, max: 2 ** 48 - 1 }));
+  fc.assert(
+    fc.property(fc.array(time), (all) => {
+      const times = all.sort((a, b) => a - b);
+      const ids = Buffer.concat(times.map((ms) => bytesOfUuid(firstUuidAt(ms))));
+      expect([...decodeTimes(encodeTimes(ids), new Float64Array(times.length))]).toEqual(times);
+    }),
+  );
+  expect(() => decodeTimes(Buffer.from([0x80]), new Float64Array(1))).toThrow('damaged');
+});
+
 test('of a list exactly the named words of the named events go', () => {
   fc.assert(
     fc.property(events, fc.nat(3), (all, rest) => {
-      const { ids, lists } = makeBlock(0, all);
+      const { ids, lists } = makeBlock(0, smallEntries, all);
       for (const { words } of lists) {
         const left = withoutWords(words, smallEntries, (_, offset) => offset % 4 === rest);
         const expected = [...decodeLists(words, smallEntries)]

@@ -1,4 +1,11 @@
-import { decodeLists, encodeLists, listOf, type WordLists } from './word-lists.ts';
+import {
+  decodeLists,
+  encodeLists,
+  entriesMax,
+  listOf,
+  listsOfSmall,
+  type WordLists,
+} from './word-lists.ts';
 
 /** An event with its words. */
 export interface WordedEvent {
@@ -20,12 +27,15 @@ export interface WordBlock {
   lists: { list: number; words: Buffer }[];
 }
 
-/** Blocks are made of this many entries, and 256 of them are united. */
+/** Blocks are made of this many entries; 16 of them are united, and 16 of those again. */
 export const smallEntries = 256;
-export const largeEntries = 65_536;
+export const mediumEntries = 4_096;
+export const largeEntries = entriesMax;
+const unitedAtOnce = 16;
 
 /** The number of lists that the words of a block are spread over. */
-export const listsOf = (entries: number): number => (entries === smallEntries ? 16 : 1_024);
+export const listsOf = (entries: number): number =>
+  entries === smallEntries ? listsOfSmall : entries === mediumEntries ? 128 : 1_024;
 
 export const uuidLength = 16;
 export const bytesOfUuid = (uuid: string): Buffer => Buffer.from(uuid.replaceAll('-', ''), 'hex');
@@ -55,15 +65,19 @@ export function rankOf(ids: Buffer, uuid: string): number {
   return low;
 }
 
-/** A small block of the events that are still stored. */
-export function makeBlock(first: number, events: readonly WordedEvent[]): WordBlock {
+/** A block of the events of these entries that are still stored. */
+export function makeBlock(
+  first: number,
+  entries: number,
+  events: readonly WordedEvent[],
+): WordBlock {
   const sorted = [...events].sort((a, b) => (a.uuid < b.uuid ? -1 : 1));
   const lists: WordLists[] = [];
   for (const [offset, { words }] of sorted.entries()) {
-    for (const word of words) offsetsIn(lists, smallEntries, word).push(offset);
+    for (const word of words) offsetsIn(lists, entries, word).push(offset);
   }
   const ids = Buffer.concat(sorted.map(({ uuid }) => bytesOfUuid(uuid)));
-  return { first, entries: smallEntries, ids, lists: encoded(lists, smallEntries) };
+  return { first, entries, ids, lists: encoded(lists, entries) };
 }
 
 export interface UnitedIds {
@@ -87,18 +101,19 @@ export function uniteIds(blocks: readonly Buffer[]): UnitedIds {
   return { ids: Buffer.concat(all.map(({ id }) => id)), moved };
 }
 
-/** One list of several small blocks as lists of the large one; `moved` as in `UnitedIds`. */
+/** One list of 16 blocks as lists of the one that they become; `moved` as in `UnitedIds`. */
 export function uniteLists(
   parts: readonly { words: Buffer; moved: Uint32Array }[],
+  entries: number,
 ): WordBlock['lists'] {
   const lists: WordLists[] = [];
   for (const { words, moved } of parts) {
-    for (const [word, offsets] of decodeLists(words, smallEntries)) {
-      const united = offsetsIn(lists, largeEntries, word);
+    for (const [word, offsets] of decodeLists(words, entries / unitedAtOnce)) {
+      const united = offsetsIn(lists, entries, word);
       for (const offset of offsets) united.push(moved[offset] as number);
     }
   }
-  return encoded(lists, largeEntries);
+  return encoded(lists, entries);
 }
 
 /** A list without what `isGone` names; null if nothing is left. */

@@ -1,5 +1,5 @@
-import { prefixCharactersMin, wordCharactersMax } from '@indelible/protocol';
-import { type Bits, noBits, offsetsOf, setBit, unite } from './bits.ts';
+import { emailLengthMax, prefixCharactersMin } from '@indelible/protocol';
+import { type Bits, noBits, setBit } from './bits.ts';
 
 /*
  * A list of words with the offsets of the events that have them, as bytes. For each word: how many
@@ -9,23 +9,35 @@ import { type Bits, noBits, offsetsOf, setBit, unite } from './bits.ts';
  * are these bits instead: the length says which.
  */
 
-/** A character of UTF-16 takes at most three bytes of UTF-8. */
-const wordBytesMax = 3 * wordCharactersMax;
+/** The longest words are values: addresses. */
+const wordBytesMax = 2 + 4 * emailLengthMax;
+
+/** The most entries of a block. */
+export const entriesMax = 65_536;
 
 /** Offsets of events in their block, ascending, by word. */
 export type WordLists = Map<string, number[]>;
 
 /**
  * The list that holds a word, of `lists` (a power of two): all words with one beginning are in one
- * list.
+ * list. Behind them are lists of values, one for each kind; in a small block one for all.
  */
 export function listOf(word: string, lists: number): number {
+  if (word.startsWith(valueMark)) return lists + (lists === listsOfSmall ? 0 : Number(word[1]));
   let hash = 0x811c9dc5;
   for (let at = 0; at < word.length && at < prefixCharactersMin; at++) {
     hash = Math.imul(hash ^ word.charCodeAt(at), 0x01000193);
   }
   return (hash ^ (hash >>> 15)) & (lists - 1);
 }
+
+export const listsOfSmall = 16;
+
+/** Begins the word of a value, before the digit of its kind; no query has it. */
+const valueMark = ':';
+
+/** A value that is counted, as a word. */
+export const wordOfValue = (kind: number, value: string): string => `${valueMark}${kind}${value}`;
 
 export function encodeLists(lists: WordLists, entries: number): Buffer {
   const writer = new ByteWriter();
@@ -45,11 +57,11 @@ export function encodeLists(lists: WordLists, entries: number): Buffer {
 function writeOffsets(writer: ByteWriter, offsets: readonly number[], entries: number): void {
   const differences = differencesOf(offsets);
   const length = differences.reduce((sum, each) => sum + bytesOf(each), 0);
-  const bits = noBits(entries);
-  writer.number(Math.min(length, bits.length));
-  if (length < bits.length) {
+  writer.number(Math.min(length, entries / 8));
+  if (length < entries / 8) {
     for (const each of differences) writer.number(each);
   } else {
+    const bits = noBits(entries);
     for (const offset of offsets) setBit(bits, offset);
     writer.bytes(bits);
   }
@@ -66,9 +78,9 @@ function bytesOf(number: number): number {
 
 /** Every word with its offsets, of a block with so many entries. */
 export function* decodeLists(data: Uint8Array, entries: number): Generator<[string, number[]]> {
-  for (const { word, reader, end } of listsIn(data)) {
-    const offsets = reader.offsetsTo(end, entries);
-    yield [word.toString(), Array.isArray(offsets) ? offsets : offsetsOf(offsets)];
+  for (const { bytes, length, reader, end } of listsIn(data)) {
+    const count = reader.offsetsTo(end, entries);
+    yield [bytes.toString('utf8', 0, length), Array.from(offsets.subarray(0, count))];
   }
 }
 
@@ -77,27 +89,46 @@ export function eventsWith(data: Uint8Array, entries: number, query: string): Bi
   const wanted = Buffer.from(query);
   const isPrefix = query.length >= prefixCharactersMin;
   let found: Bits | null = null;
-  for (const { word, reader, end } of listsIn(data)) {
-    const fits = isPrefix ? word.length >= wanted.length : word.length === wanted.length;
-    if (!fits || wanted.compare(word, 0, wanted.length) !== 0) continue;
+  for (const { bytes, length, reader, end } of listsIn(data)) {
+    const fits = isPrefix ? length >= wanted.length : length === wanted.length;
+    if (!fits || wanted.compare(bytes, 0, wanted.length) !== 0) continue;
     found ??= noBits(entries);
-    const offsets = reader.offsetsTo(end, entries);
-    if (Array.isArray(offsets)) for (const offset of offsets) setBit(found, offset);
-    else unite(found, offsets);
+    const count = reader.offsetsTo(end, entries);
+    for (let at = 0; at < count; at++) setBit(found, offsets[at] as number);
   }
   return found;
 }
 
+/** Writes the code of each event's value of a kind to its offset in `column`. */
+export function readValues(
+  data: Uint8Array,
+  entries: number,
+  kind: number,
+  column: Uint32Array,
+  codeOf: (value: string) => number,
+): void {
+  const digit = wordOfValue(kind, '').charCodeAt(1);
+  for (const { bytes, length, reader, end } of listsIn(data)) {
+    if (bytes[1] !== digit) continue;
+    const code = codeOf(bytes.toString('utf8', 2, length));
+    const count = reader.offsetsTo(end, entries);
+    for (let at = 0; at < count; at++) column[offsets[at] as number] = code;
+  }
+}
+
+/** Those that were read last. */
+const offsets = new Uint32Array(entriesMax);
+
 function* listsIn(data: Uint8Array) {
   const reader = new ByteReader(data);
-  const bytes = Buffer.alloc(wordBytesMax);
+  const bytes = Buffer.allocUnsafe(wordBytesMax);
   while (reader.at < data.length) {
     const shared = reader.number();
-    const length = reader.number();
-    bytes.set(reader.take(length), shared);
+    const length = shared + reader.number();
+    reader.copy(bytes, shared, length);
     const end = reader.number() + reader.at;
-    // Valid until the next word is read.
-    yield { word: bytes.subarray(0, shared + length), reader, end };
+    // The first `length` bytes are the word, until the next one is read.
+    yield { bytes, length, reader, end };
     reader.at = end;
   }
 }
@@ -126,22 +157,28 @@ class ByteReader {
     }
   }
 
-  take(length: number): Uint8Array {
-    const from = this.at;
-    this.at += length;
-    if (this.at > this.#data.length) throw new Error('a word list is damaged');
-    return this.#data.subarray(from, this.at);
+  /** Bytes to these places of a buffer. */
+  copy(to: Uint8Array, from: number, before: number): void {
+    if (this.at + before - from > this.#data.length) throw new Error('a word list is damaged');
+    for (let at = from; at < before; at++) to[at] = this.#data[this.at++] as number;
   }
 
-  /** Ascending offsets, or the bits that stand for them. */
-  offsetsTo(end: number, entries: number): number[] | Bits {
-    if (end - this.at === entries / 8) return Uint8Array.from(this.take(entries / 8));
-    const offsets: number[] = [];
+  /** Reads ascending offsets, or the bits that stand for them, into `offsets`; returns how many. */
+  offsetsTo(end: number, entries: number): number {
+    if (end > this.#data.length) throw new Error('a word list is damaged');
+    let count = 0;
+    if (end - this.at === entries / 8) {
+      for (let first = 0; this.at < end; first += 8) {
+        for (let rest = this.#data[this.at++] as number; rest !== 0; rest &= rest - 1)
+          offsets[count++] = first + 31 - Math.clz32(rest & -rest);
+      }
+      return count;
+    }
     for (let last = 0; this.at < end; ) {
       last += this.number();
-      offsets.push(last);
+      offsets[count++] = last;
     }
-    return offsets;
+    return count;
   }
 }
 

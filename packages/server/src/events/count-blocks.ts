@@ -1,0 +1,79 @@
+import {
+  countedFacets,
+  facetNames,
+  facetOf,
+  firstUuidAt,
+  type GroupKey,
+  isUuid,
+  uuidTimeMs,
+} from '@indelible/protocol';
+import type { TenantTx } from '../postgres/index.ts';
+import {
+  type BlockQuery,
+  countInBlocks,
+  type GroupCounts,
+  idsInNoBlock,
+  wordsProgress,
+} from '../words/index.ts';
+import type { SqlFilter, Visibility } from './filter-sql.store.ts';
+
+/** More entries in no block are not looked up one by one. */
+const newestMax = 5_000;
+
+/** Of the ids that there are. */
+const lastMs = 2 ** 48 - 1;
+
+/**
+ * Counts the events in the blocks of words, whose values are there, too. Returns the filters of the
+ * events that are left: the newest ones, those that retention or the archive has, or all of them if
+ * blocks do not know what the filter compares.
+ */
+export async function countBlocks(
+  tx: TenantTx,
+  query: { groupBy: readonly GroupKey[]; filter: SqlFilter; bucketStarts: readonly number[] },
+  visible: Visibility,
+  counts: GroupCounts,
+  groupsMax: number,
+): Promise<SqlFilter[]> {
+  const { filter, groupBy, bucketStarts: starts } = query;
+  const { from = 0, to = lastMs } = filter;
+  const values = valuesOf(filter);
+  const progress = await wordsProgress(tx);
+  const fromMs = Math.max(from, progress.wholeFromMs, storedFromMs(visible));
+  const isBehind = progress.size - progress.indexed > newestMax;
+  if (values === null || progress.indexed === 0 || isBehind || fromMs >= to) return [filter];
+  const keys = groupBy.map((key) => countedFacets.find((each) => each === key) ?? 'time');
+  const inBlocks = { keys, starts, filter: values, fromMs, beforeMs: to };
+  await countInBlocks(tx, inBlocks, counts, groupsMax);
+  const older = from < fromMs ? [{ ...filter, to: fromMs }] : [];
+  const range = { from: firstUuidAt(fromMs), before: firstUuidAt(to) };
+  const among: string[] = [];
+  for await (const some of idsInNoBlock(tx, range, progress)) among.push(...some);
+  among.sort();
+  const [first, last] = [among[0], among.at(-1)];
+  if (first === undefined || last === undefined) return older;
+  // Within their own times, so that PostgreSQL opens few partitions.
+  return [...older, { ...filter, from: uuidTimeMs(first), to: uuidTimeMs(last) + 1, among }];
+}
+
+/** From then on every event is stored in PostgreSQL and shown. */
+function storedFromMs({ oldest, coldBefore }: Visibility): number {
+  const hotMs = coldBefore === null ? 0 : uuidTimeMs(coldBefore) + 1;
+  return Math.max(uuidTimeMs(oldest), hotMs);
+}
+
+/** The filter as blocks know it; null: they lack what it compares. */
+function valuesOf({ receivedFrom, receivedTo, ...filter }: SqlFilter): BlockQuery['filter'] | null {
+  if (receivedFrom !== undefined || receivedTo !== undefined) return null;
+  const values: BlockQuery['filter'] = {};
+  for (const name of facetNames) {
+    const wanted = filter[name];
+    if (wanted === undefined) continue;
+    const facet = countedFacets.find((each) => each === name);
+    const isKnown = (value: string) =>
+      facet !== undefined && (!facetOf(facet).columns.uuid || isUuid(value));
+    if (facet === undefined || ![...wanted.any, ...wanted.none].every(isKnown)) return null;
+    values[facet] = wanted;
+  }
+  return values;
+}
