@@ -1,5 +1,9 @@
+import { firstUuidAt, nilUuid } from '@indelible/protocol';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { withOwnerSession } from '../postgres/db.ts';
+import { requireVisible } from '../events/index.ts';
+import { unpackEvent, uuidBytes, wholeFields } from '../exports/file/packed-event.ts';
+import { nextRows } from '../exports/file/rows.store.ts';
+import { readTenant, withOwnerSession } from '../postgres/db.ts';
 import { archiveOf, envOf } from '../testing/archived.ts';
 import { moveToArchive, rowsOf, tenantOfMonths } from '../testing/cold.ts';
 import { askForJob, download, exportsUrl, exportUntil, hasEnded } from '../testing/exports.ts';
@@ -87,6 +91,26 @@ test('exports, made at once and as jobs, hold the events of both', async () => {
   const lines = (await post(exportsUrl, { filters, format: 'ndjson' })).text.trim().split('\n');
   const [oldest] = listed.slice(-1);
   expect(JSON.parse(lines.at(-1) ?? '')).toEqual((await get(`/api/audit-logs/${oldest}`)).body);
+});
+
+test('a page of an export takes no larger event than it may, also of the archive', async () => {
+  const { now } = service.clock;
+  const wanted = { filter: {}, beforeSequence: Number.MAX_SAFE_INTEGER, oldestId: nilUuid };
+  const range = { from: nilUuid, before: firstUuidAt(now - 150 * day) };
+  const pageOf = (eventBytesMax: number) =>
+    readTenant(service.db, tenant.id, async (tx) => {
+      const shown = await requireVisible(tx, now);
+      const rows = { ...wanted, fields: wholeFields, withStates: true };
+      return nextRows(tx, rows, shown, range, { rows: 500, eventBytesMax });
+    });
+  const [all, small] = [await pageOf(65_536), await pageOf(100)];
+  const bytesOf = (row: string) => {
+    const event = unpackEvent(row);
+    return [event?.diff, event?.before, event?.after].join('').length;
+  };
+  const fitting = all.rows.map((row) => (bytesOf(row) > 100 ? row.slice(0, uuidBytes) : row));
+  expect(small.alone).toBeGreaterThan(0);
+  expect(small.rows).toEqual(fitting);
 });
 
 test('a saved search counts and digests the events of both', async () => {

@@ -222,8 +222,13 @@ export async function* coldGroups(
 
 const idLength = eventIdFromUuid('00000000-0000-0000-0000-000000000000').length;
 
-/** The events of these keys, in their order. */
-export async function coldRows(tx: TenantTx, keys: readonly ColdKey[]): Promise<ListedRow[]> {
+/** The events of these keys, in their order, without those of more than `bytesMax`. */
+export async function coldRows(
+  tx: TenantTx,
+  keys: readonly ColdKey[],
+  bytesMax?: number,
+): Promise<ListedRow[]> {
+  const fits = bytesMax === undefined ? '' : ` AND ${changeBytes} <= ${Number(bytesMax)}`;
   const rows = new Map<number, ListedRow>();
   for (const [part, some] of Map.groupBy(keys, ({ part }) => part)) {
     const sequences = some.map(({ sequence }) => Number(sequence));
@@ -231,7 +236,7 @@ export async function coldRows(tx: TenantTx, keys: readonly ColdKey[]): Promise<
       tx,
       part,
       'sequence',
-      `IN (${sequences.join(', ')})`,
+      `IN (${sequences.join(', ')})${fits}`,
       [],
       sequences,
     );
@@ -239,6 +244,10 @@ export async function coldRows(tx: TenantTx, keys: readonly ColdKey[]): Promise<
   }
   return keys.flatMap(({ sequence }) => rows.get(sequence) ?? []);
 }
+
+const changeBytes = ['diff', 'before', 'after']
+  .map((column) => `coalesce(strlen(${column}), 0)`)
+  .join(' + ');
 
 /** All archived events that match, in pages, by id. */
 export async function* coldPages(

@@ -59,7 +59,7 @@ export async function nextRows(
     const hot = await packedRows(tx, source, limit, params, { fields, withStates, page });
     const range = coldRange(visible, part, { from, before });
     const cold = range ? { filter: part, range, descending: true, beforeSequence } : null;
-    const left = page.rows - texts.length;
+    const left = { ...page, rows: page.rows - texts.length };
     texts.push(...(cold ? await withCold(tx, visible, cold, hot, fields, left) : hot));
     if (texts.length === page.rows) break;
   }
@@ -74,13 +74,14 @@ async function withCold(
   wanted: ColdQuery,
   hot: readonly string[],
   fields: readonly PackedField[],
-  count: number,
+  { rows: count, eventBytesMax }: PageSize,
 ): Promise<string[]> {
   const last = hot.length === count ? hot.at(-1)?.slice(0, uuidBytes) : undefined;
   if (last !== undefined && last >= wanted.range.before) return [...hot];
   const keys = await coldKeys(tx, visible, wanted, count);
-  const rows = await coldRows(tx, keys);
-  const cold = rows.map((row) => packedEvent(row, fields));
+  const rows = await coldRows(tx, keys, eventBytesMax);
+  const packed = new Map(rows.map((row) => [row.uuid, packedEvent(row, fields)]));
+  const cold = keys.map(({ uuid }) => packed.get(uuid) ?? uuid);
   const idOf = (row: string) => row.slice(0, uuidBytes);
   const all = [...hot, ...cold].sort((a, b) => (idOf(a) < idOf(b) ? 1 : -1));
   return all.slice(0, count);
