@@ -118,6 +118,24 @@ test('a digest says who visited, why, without a reason, and what was exported, w
   expect(mail?.raw).not.toContain('Top secret name');
 });
 
+test('alerts and exports that a producer recorded are not counted', async () => {
+  const tenant = await reader();
+  await runAt(monday + hour);
+  const actor = { id: randomUUID(), email: 'eve@example.com', role: 'admin' };
+  for (const [action, type] of [
+    ['raise', 'alert'],
+    ['access', 'export'],
+  ]) {
+    const body = { actor, action, resource: { type, id: randomUUID() }, diff: {} };
+    const url = '/api/audit-logs';
+    const answer = await service.call({ method: 'POST', url, key: tenant.key, body });
+    expect(answer.status, answer.text).toBe(201);
+  }
+  await runAt(monday + 7 * day);
+  const lines = mailsTo(tenant.email)[0]?.parsed.text?.split('\n');
+  expect(lines).toEqual(expect.arrayContaining(['Alerts: 0', 'Exports: 0']));
+});
+
 test('each period has one digest, however many processes look for it and whatever crashes', async () => {
   const tenant = await reader();
   await runAt(monday + hour);

@@ -1,12 +1,5 @@
 import type { EventFilter } from '@indelible/protocol';
-import {
-  allMatching,
-  countEvents,
-  Params,
-  prepared,
-  type Visibility,
-  visibility,
-} from '../events/index.ts';
+import { allMatching, Params, prepared, type Visibility, visibility } from '../events/index.ts';
 import { publishedCheckpoint } from '../log/index.ts';
 import type { TenantTx } from '../postgres/index.ts';
 import type { Period } from './period.ts';
@@ -47,11 +40,26 @@ export async function logFacts(
   const range = { from: fromMs, to: toMs };
   return {
     visits: await visitsIn(tx, range, visible),
-    alerts: await countEvents(tx, { ...alert, ...range }, visible, countMax),
-    exports: await countEvents(tx, { ...exported, ...range }, visible, countMax),
+    alerts: await countOwn(tx, { ...alert, ...range }, visible),
+    exports: await countOwn(tx, { ...exported, ...range }, visible),
     entries: log.size,
     checkpoint: log.checkpoint,
   };
+}
+
+/** Only what the service recorded: producers may record such events too. */
+async function countOwn(tx: TenantTx, filter: EventFilter, visible: Visibility): Promise<number> {
+  const params = new Params();
+  const conditions = allMatching(tx, filter, visible, params);
+  const { rows } = await tx.query<{ count: number }>(
+    prepared(
+      `SELECT count(*) AS count FROM (SELECT FROM audit_events
+         WHERE ${conditions.join(' AND ')} AND recorded_by_kind = 'service'
+         LIMIT ${countMax + 1}) e`,
+      params,
+    ),
+  );
+  return rows[0]?.count ?? 0;
 }
 
 /** The time of a UUIDv7, in ms. */
