@@ -45,7 +45,7 @@ const rememberedMax = 3_000_000;
  * The alerts that a rule would have raised in the range, as if each event had been received at its
  * time. The same evaluators as for new events run over the events in the order of their times. Days
  * are of UTC. Throws `conflict` if the rule has to remember too much, and `validation_failed` if
- * the range begins in the archive.
+ * the first event that the rule remembers may be in the archive.
  */
 export async function testRule(
   { db, now }: Pick<Parts, 'db' | 'now'>,
@@ -70,7 +70,7 @@ export async function testRule(
       gone,
     );
   await inTenant(async (_tx, visible) => {
-    requireInPostgres(visible, sinceMs);
+    requireInPostgres(visible, sinceMs, firstMs(settings, sinceMs));
     return [];
   });
   const read: ReadPage = (range, after) =>
@@ -96,10 +96,15 @@ export async function testRule(
 }
 
 /** Without this, a test would say that nothing had happened then. */
-function requireInPostgres({ coldBefore }: Visibility, sinceMs: number): void {
-  const fromMs = coldBefore === null ? 0 : uuidTimeMs(coldBefore);
-  if (sinceMs >= fromMs) return;
-  const message = `must be ${formatTimestamp(fromMs)} or later: a test does not read the archive`;
+function requireInPostgres(
+  { coldBefore }: Visibility,
+  sinceMs: number,
+  rememberedMs: number,
+): void {
+  const hotMs = coldBefore === null ? 0 : uuidTimeMs(coldBefore);
+  if (rememberedMs >= hotMs) return;
+  const earliest = formatTimestamp(hotMs + sinceMs - rememberedMs);
+  const message = `must be ${earliest} or later: a test does not read the archive`;
   throw invalid([{ path: '/since', code: 'out_of_range', message }]);
 }
 

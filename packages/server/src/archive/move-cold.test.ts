@@ -201,15 +201,21 @@ test('a test of an alert rule does not pass over the archive in silence', async 
   const key = await keyOf(service, tenant.id, ['events:read', 'alerts:write']);
   const rule = { name: 'a rule', kind: 'match', filters: {}, enabled: false };
   const since = (days: number) => new Date(service.clock.now - days * day).toISOString();
-  const ask = (days: number) =>
+  const ask = (days: number, more = {}) =>
     service.call({
       ...{ method: 'POST', url: '/api/alert-rules/test', key },
-      body: { rule, since: since(days) },
+      body: { rule: { ...rule, ...more }, since: since(days) },
     });
   const { status, body } = await ask(250);
   expect([status, body.errors?.[0].path]).toEqual([422, '/since']);
   expect(body.detail).toContain('a test does not read the archive');
   expect((await ask(90)).status).toBe(200);
+  const remembering = { kind: 'first_seen', groupBy: 'actor', lookbackDays: 60 };
+  const { body: later } = await ask(90, remembering);
+  expect(later.errors?.[0].path).toBe('/since');
+  const [earliest = ''] = /\S+Z/.exec(later.detail) ?? [];
+  const days = (service.clock.now - Date.parse(earliest)) / day;
+  expect((await ask(days, remembering)).status).toBe(200);
 });
 
 test('the archive of a tenant whose events have left PostgreSQL is not forgotten', async () => {
