@@ -35,7 +35,7 @@ export type Elsewhere = Record<keyof ReturnType<typeof personalTables>, number>;
 
 // A whole address: a longer one that contains it belongs to another person.
 const wholeAddress = raw(String.raw`('(?<![[:alnum:]]|[[:alnum:]][._%+-])'
-  || regexp_replace(a.address, '([^[:alnum:]])', '\\\1', 'g') || '(?![[:alnum:]]|[.-][[:alnum:]])')`);
+  || regexp_replace(lower(a.address), '([^[:alnum:]])', '\\\1', 'g') || '(?![[:alnum:]]|[.-][[:alnum:]])')`);
 
 /** Conditions on columns that may name the person. */
 function naming({ actors, addresses }: Person) {
@@ -77,8 +77,9 @@ function personalTables(person: Person) {
       table: 'restores',
       rows: sql`requested_by_role <> 'superadmin'
           AND (${byId('requested_by_id')} AND requested_by_email IS NOT NULL OR ${namesAgent})
-        OR ${byId('resource_id')} AND resource_name IS NOT NULL`,
+        OR ${byId('resource_id')} AND resource_name IS NOT NULL OR ${containsAddress('reason')}`,
       change: sql`
+        reason = CASE WHEN ${containsAddress('reason')} THEN NULL ELSE reason END,
         requested_by_email = CASE WHEN requested_by_role <> 'superadmin' AND ${byId('requested_by_id')}
           THEN NULL ELSE requested_by_email END,
         agents = CASE WHEN requested_by_role <> 'superadmin' THEN ${unnamedAgents} ELSE agents END,
@@ -149,16 +150,34 @@ export async function eraseElsewhere(
  */
 async function asWritten(owner: Owner, person: Person): Promise<Person> {
   const { tenantId, addresses } = person;
-  const rows = await rowsOf<{ address: string | null }>(owner)`
-    SELECT actor_email AS address FROM sessions WHERE tenant_id = ${tenantId}
-    UNION SELECT actor_email FROM viewer_links WHERE tenant_id = ${tenantId}
-    UNION SELECT email FROM former_emails WHERE tenant_id = ${tenantId}
-    UNION SELECT unnest(mail_to || notified) FROM exports WHERE tenant_id = ${tenantId}
-    UNION SELECT unnest(notify_emails) FROM tenants WHERE id = ${tenantId}`;
-  const written = rows.flatMap(({ address }) =>
-    address !== null && addresses.includes(emailKey(address)) ? address : [],
-  );
-  return { ...person, addresses: [...addresses, ...written] };
+  const rows = await rowsOf<{ text: string }>(owner)`
+    WITH whole (text) AS (
+      SELECT actor_email FROM sessions WHERE tenant_id = ${tenantId}
+      UNION SELECT actor_email FROM viewer_links WHERE tenant_id = ${tenantId}
+      UNION SELECT email FROM former_emails WHERE tenant_id = ${tenantId}
+      UNION SELECT unnest(mail_to || notified) FROM exports WHERE tenant_id = ${tenantId}
+      UNION SELECT unnest(notify_emails) FROM tenants WHERE id = ${tenantId}),
+    longer (text) AS (
+      SELECT unnest(ARRAY[note, filters::text]) FROM searches WHERE tenant_id = ${tenantId}
+      UNION SELECT unnest(ARRAY[name, filters::text]) FROM views WHERE tenant_id = ${tenantId}
+      UNION SELECT unnest(ARRAY[name, filters::text]) FROM webhooks WHERE tenant_id = ${tenantId}
+      UNION SELECT response FROM webhook_deliveries WHERE tenant_id = ${tenantId}
+      UNION SELECT filters::text FROM exports WHERE tenant_id = ${tenantId}
+      UNION SELECT settings::text FROM alert_rules WHERE tenant_id = ${tenantId}
+      UNION SELECT reason FROM restores WHERE tenant_id = ${tenantId})
+    SELECT text FROM whole WHERE text IS NOT NULL
+    UNION SELECT text FROM longer WHERE octet_length(text) > char_length(text)`;
+  const written = rows.flatMap(({ text }) => addresses.flatMap((each) => writtenIn(text, each)));
+  return { ...person, addresses: [...new Set([...addresses, ...written])] };
+}
+
+/** The forms that this address, in lower case, has in a text. */
+function writtenIn(text: string, address: string): string[] {
+  const letters = address
+    .replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
+    .replaceAll('i\u0307', '(?:i\u0307|İ)');
+  const found = text.match(new RegExp(letters, 'giu')) ?? [];
+  return found.filter((form) => emailKey(form) === address);
 }
 
 async function forEachTable(

@@ -135,6 +135,8 @@ test('an address is found in any case, as searches find it, not as PostgreSQL lo
     tenant.id,
     email,
   ]);
+  const saved = await search({ onBehalfOf: [email] }, `asked by ΝΊΚΟΣ@x and (${email}).`);
+  const other = await search({}, `asked by Α${email}`);
   await eraseNow(service, { tenantId: tenant.id, actor: 'νικος@i\u0307.example.com' });
   const { body } = await service.call({ url: '/api/audit-logs?q=nikos', key: tenant.key });
   expect(JSON.stringify(body)).not.toContain('ΝΙΚΟΣ');
@@ -142,7 +144,30 @@ test('an address is found in any case, as searches find it, not as PostgreSQL lo
     tenant.id,
   ]);
   expect(rows).toEqual([{ mail_to: null }]);
+  const { body: left } = await service.call({ url: `${searchesUrl}/${saved.id}`, key: tenant.key });
+  expect([left.note, left.filters.onBehalfOf]).toEqual([
+    null,
+    [expect.stringMatching(/^[0-9a-f-]+$/)],
+  ]);
+  const kept = await service.call({ url: `${searchesUrl}/${other.id}`, key: tenant.key });
+  expect(kept.body.note).toBe(other.note);
   await expectLogIntact(service, tenant.id);
+});
+
+test('the words of a host product about the person go, and no other ones', async () => {
+  await service.owner.query(
+    `INSERT INTO restores (tenant_id, id, event_id, resource_type, resource_id, target, status, reason,
+       requested_at, requested_by_id, requested_by_role, finished_at)
+     SELECT $1, gen_random_uuid(), gen_random_uuid(), 'menu', gen_random_uuid(), 'before', 'refused', answer,
+       now(), $2, 'admin', now() FROM unnest($3::text[]) AS answer`,
+    [tenant.id, ben, ['locked by Ana@example.com', 'locked by ben@example.com']],
+  );
+  await erase();
+  const { rows } = await service.owner.query(
+    'SELECT reason FROM restores WHERE tenant_id = $1 ORDER BY reason',
+    [tenant.id],
+  );
+  expect(rows).toEqual([{ reason: 'locked by ben@example.com' }, { reason: null }]);
 });
 
 test('a saved search about another person stays as it is', async () => {
