@@ -11,7 +11,7 @@ import { adoptPart } from './adopt-part.ts';
 import { isArchiveRecord } from './archive-event.ts';
 import type { ArchiveDeps, ArchivedPart } from './archived-part.ts';
 import { makePart } from './make-part.ts';
-import { moveCold } from './move-cold.ts';
+import { deleteBelowMark, moveCold } from './move-cold.ts';
 import { ArchiveConflict } from './objects-once.ts';
 import { type ArchivedTenant, archivedTenants, eachEntry, lastPart, shownOf } from './store.ts';
 
@@ -42,14 +42,16 @@ export async function archiveTenants(
   for (const tenant of await deps.owner((tx) => archivedTenants(tx, tenantId))) {
     if (deps.stopping?.aborted) break;
     const outcome: TenantArchive = { tenantId: tenant.id, ...untouched, parts: [] };
-    outcomes.push(outcome);
     const work = async () => {
-      await archiveTenant(deps, tenant, outcome);
-      if (deps.hotMonths !== null) await moveCold(deps, tenant.id, deps.hotMonths);
+      if (tenant.archive) await archiveTenant(deps, tenant, outcome);
+      await deleteBelowMark(deps, tenant.id);
+      if (tenant.archive && deps.hotMonths !== null)
+        await moveCold(deps, tenant.id, deps.hotMonths);
     };
     await work().catch((error: unknown) => {
       outcome.problem = messageOf(error);
     });
+    if (tenant.archive || outcome.problem !== null) outcomes.push(outcome);
   }
   return outcomes;
 }

@@ -25,14 +25,29 @@ import { PartIndex } from './part-index.ts';
 import { isHeldBack } from './store.ts';
 
 /**
+ * Deletes rows below the mark of a former run, and those that an erasure brought back, whatever the
+ * plan is now. Readers look at the mark, not at the rows; and what began before the mark moved has
+ * ended long ago.
+ */
+export async function deleteBelowMark(
+  { owner, stopping }: ArchiveDeps,
+  tenantId: string,
+): Promise<void> {
+  const state = await owner((tx) => coldState(tx, tenantId));
+  if (!state?.coldBefore || (await owner(isHeldBack))) return;
+  const { coldBefore } = state;
+  while (await owner((tx) => deleteCold(tx, tenantId, coldBefore))) {
+    if (stopping?.aborted) return;
+  }
+}
+
+/**
  * Lets events of a tenant leave PostgreSQL that are older than `hotMonths` and whose archive is
- * complete. Each step is a transaction, in this order:
+ * complete, after `deleteBelowMark`. Each step is a transaction, in this order:
  *
- * 1. Rows below the mark of a former run are deleted. Readers look at the mark, not at the rows;
- *    and what began before the mark moved has ended long ago.
- * 2. Further parts of the archive are read back, compared with the log, and listed in
+ * 1. Further parts of the archive are read back, compared with the log, and listed in
  *    `cold_parts`.
- * 3. The mark moves. From this commit on, older events are read from these parts only.
+ * 2. The mark moves. From this commit on, older events are read from these parts only.
  *
  * A crash anywhere leaves rows that nothing reads, or parts that nothing reads yet; the next run
  * continues. Late events stay in PostgreSQL. Throws ArchiveConflict if the archive is not complete.
@@ -47,11 +62,6 @@ export async function moveCold(
   // While retention detaches a partition, the check for missing events would not see its rows.
   if (state === null || (await owner(isHeldBack))) return;
   const { coldBefore } = state;
-  if (coldBefore !== null) {
-    while (await owner((tx) => deleteCold(tx, tenantId, coldBefore))) {
-      if (stopping?.aborted) return;
-    }
-  }
   const wantedMs = monthsBefore(now(), hotMonths);
   let verified = state.verified;
   for (;;) {

@@ -27,9 +27,11 @@ import type { StatedErasure } from './manifest.ts';
 
 /* Statements of the owner role: no serving role may run them. */
 
-/** A tenant whose plan has an archive. */
+/** A tenant whose plan has an archive, or had one when events left PostgreSQL. */
 export interface ArchivedTenant {
   id: string;
+  /** Whether its plan has an archive now. */
+  archive: boolean;
   name: string;
   plan: Plan;
   locale: string;
@@ -37,15 +39,15 @@ export interface ArchivedTenant {
   legalHold: boolean;
 }
 
-/** Tenants whose plan has an archive, or one of them; without offboarded ones. */
+/** Tenants with an archive, or one of them; without offboarded ones. */
 export async function archivedTenants(
   tx: WriterTx,
   tenantId: string | null,
 ): Promise<ArchivedTenant[]> {
   return rowsOf<ArchivedTenant>(tx)`
-    SELECT id, tenants.name, plan, locale, time_zone AS "timeZone", legal_hold AS "legalHold"
-    FROM tenants JOIN plans ON plans.name = plan AND archive
-    WHERE (${tenantId}::uuid IS NULL OR id = ${tenantId})
+    SELECT id, archive, tenants.name, plan, locale, time_zone AS "timeZone", legal_hold AS "legalHold"
+    FROM tenants JOIN plans ON plans.name = plan
+    WHERE (archive OR cold_before IS NOT NULL) AND (${tenantId}::uuid IS NULL OR id = ${tenantId})
       AND NOT EXISTS (SELECT 1 FROM log_heads WHERE tenant_id = id AND closed_at IS NOT NULL)
     ORDER BY id`;
 }

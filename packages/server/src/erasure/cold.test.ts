@@ -1,8 +1,9 @@
 import { join } from 'node:path';
+import { lateClass } from '@indelible/protocol';
 import { afterAll, expect, test } from 'vitest';
 import { restoreArchive } from '../archive/command.ts';
 import { openObjectStore } from '../objects/open-store.ts';
-import { configOf, envOf } from '../testing/archived.ts';
+import { archiveNow, configOf, envOf } from '../testing/archived.ts';
 import { moveToArchive, rowsOf, tenantOfMonths } from '../testing/cold.ts';
 import { bundleOf, eraseNow, offboardNow } from '../testing/erasure-setup.ts';
 import { testService } from '../testing/service.ts';
@@ -14,6 +15,16 @@ afterAll(() => service.close());
 const address = 'user3@example.com';
 const get = (query: string) =>
   service.call({ url: `/api/audit-logs?limit=500&${query}`, key: tenant.key });
+
+/** How many rows PostgreSQL has that nothing reads. */
+async function below(): Promise<number> {
+  const { rows } = await service.owner.query(
+    `SELECT count(*)::int AS count FROM audit_events e JOIN tenants t ON t.id = tenant_id
+     WHERE tenant_id = $1 AND e.id < cold_before AND retention_class <> $2`,
+    [tenant.id, lateClass],
+  );
+  return rows[0].count;
+}
 
 test('an erasure reaches events that have left PostgreSQL, and their words', async () => {
   await moveToArchive(service, tenant);
@@ -31,7 +42,13 @@ test('an erasure reaches events that have left PostgreSQL, and their words', asy
     expect(JSON.stringify(left)).not.toContain('user3');
   };
   await expectErased();
-  // What came back for the erasure goes again.
+  // What came back for the erasure goes again, also after a move to a plan without archive.
+  expect(await below()).toBeGreaterThan(0);
+  const archives = `UPDATE plans SET archive = $1 WHERE name = 'Enterprise'`;
+  await service.owner.query(archives, [false]);
+  expect(await archiveNow(service)).toEqual([]);
+  await service.owner.query(archives, [true]);
+  expect(await below()).toBe(0);
   await moveToArchive(service, tenant);
   expect(await rowsOf(service, tenant)).toBeLessThan(rows + 12);
   await expectErased();
