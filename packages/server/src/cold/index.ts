@@ -5,6 +5,7 @@ export {
   entryOf,
   rowOf,
 } from './archived-row.ts';
+export { coldEvents, coldSource, filesOf, notLate } from './cold-events.store.ts';
 export { type Column, eventColumns, identityColumns, type Value } from './columns.ts';
 export { quoted, requireDuckDb } from './duckdb.ts';
 export { type ColdSettings, coldSettings, openColdSource } from './duckdb-reader.ts';
@@ -19,7 +20,7 @@ export {
   tenantFolder,
 } from './layout.ts';
 export { type PartLimits, type PartPaths, partLimits } from './part.ts';
-export { readPart, rowOf as archivedRowOf, wholeRow } from './read-part.store.ts';
+export { readPart } from './read-part.store.ts';
 export {
   type ColdPart,
   type ColdRange,

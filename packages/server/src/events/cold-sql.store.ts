@@ -1,11 +1,5 @@
-import {
-  type EventFilter,
-  eventIdFromUuid,
-  facetNames,
-  facetOf,
-  lateAfterMs,
-} from '@indelible/protocol';
-import { type ColdPart, type ColdRange, quoted } from '../cold/index.ts';
+import { type EventFilter, eventIdFromUuid, facetNames, facetOf } from '@indelible/protocol';
+import { type ColdPart, type ColdRange, coldSource, filesOf, notLate } from '../cold/index.ts';
 import type { TenantTx } from '../postgres/index.ts';
 import {
   filterConditions,
@@ -40,12 +34,6 @@ export class ColdParams extends Params {
   }
 }
 
-/** Throws for a transaction that only PostgreSQL is read in. */
-export function coldSource({ cold }: TenantTx) {
-  if (cold === undefined) throw new Error('this connection does not read the archive');
-  return cold;
-}
-
 /** Rows of the files of these parts, as if they were rows of `audit_events`. */
 export function readParts(
   tx: TenantTx,
@@ -68,12 +56,6 @@ export function readParts(
   const all = [...events, ...personal];
   return coldSource(tx).read(all, (paths) => statement(from(paths)), params.values);
 }
-
-export const filesOf = (paths: readonly string[]) =>
-  `read_parquet([${paths.map(quoted).join(', ')}], hive_partitioning = false)`;
-
-/** Late events stay in PostgreSQL. */
-export const notLate = `epoch_us(received_at) // 1000 - epoch_ms("timestamp") <= ${lateAfterMs}`;
 
 /** As `addressKey` of the protocol. */
 const address = (email: string, externalId: string) =>

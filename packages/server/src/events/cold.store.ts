@@ -12,21 +12,17 @@ import {
 } from '@indelible/protocol';
 import {
   type ArchivedRow,
-  archivedRowOf,
   type ColdPart,
   type ColdRange,
+  coldEvents,
   partsHolding,
-  wholeRow,
 } from '../cold/index.ts';
 import type { TenantTx } from '../postgres/index.ts';
 import {
   type ColdMatches,
   ColdParams,
-  coldSource,
   conditionsOf,
-  filesOf,
   needsIdentity,
-  notLate,
   readParts,
 } from './cold-sql.store.ts';
 import { searchCopies } from './event-columns.store.ts';
@@ -228,19 +224,13 @@ export async function coldRows(
   keys: readonly ColdKey[],
   bytesMax?: number,
 ): Promise<ListedRow[]> {
-  const fits = bytesMax === undefined ? '' : ` AND ${changeBytes} <= ${Number(bytesMax)}`;
+  const fits = bytesMax === undefined ? 'true' : `${changeBytes} <= ${Number(bytesMax)}`;
   const rows = new Map<number, ListedRow>();
   for (const [part, some] of Map.groupBy(keys, ({ part }) => part)) {
     const sequences = some.map(({ sequence }) => Number(sequence));
-    const found = await readWhole(
-      tx,
-      part,
-      'sequence',
-      `IN (${sequences.join(', ')})${fits}`,
-      [],
-      sequences,
-    );
-    for (const row of found) rows.set(row.sequence, row);
+    for (const row of await coldEvents(tx, part, { sequences }, fits)) {
+      rows.set(row.sequence, listedRow(row));
+    }
   }
   return keys.flatMap(({ sequence }) => rows.get(sequence) ?? []);
 }
@@ -292,8 +282,7 @@ export async function coldEventsById(
     if (part.lowest > highest) continue;
     const inside = sorted.filter((each) => each >= part.lowest && each <= part.highest);
     if (inside.length === 0) continue;
-    const ids = inside.map(eventIdFromUuid);
-    const rows = await readWhole(tx, part, 'id', 'IN (SELECT unnest($1::VARCHAR[]))', [ids]);
+    const rows = (await coldEvents(tx, part, { uuids: inside })).map(listedRow);
     found.push(
       ...rows.filter((row) => isShown(row, visible) && eventMatches(shownOf(row), filter)),
     );
@@ -313,29 +302,6 @@ function isShown(
   { oldest }: Pick<Visibility, 'oldest'>,
 ): boolean {
   return uuid >= oldest || receivedAtMs >= shownSince({ oldest }).getTime();
-}
-
-async function readWhole(
-  tx: TenantTx,
-  part: ColdPart,
-  column: 'id' | 'sequence',
-  condition: string,
-  values: readonly unknown[],
-  sequences: readonly number[] = [],
-): Promise<ListedRow[]> {
-  // Skips the row groups of the second file.
-  const near =
-    sequences.length === 0
-      ? ''
-      : ` AND i.sequence BETWEEN ${Math.min(...sequences)} AND ${Math.max(...sequences)}`;
-  const rows = await coldSource(tx).read(
-    [part.events, part.identity],
-    ([events = '', identity = '']) =>
-      `SELECT ${wholeRow} FROM ${filesOf([events])} e JOIN ${filesOf([identity])} i ON i.sequence = e.sequence${near}
-       WHERE e.${column} ${condition} AND action IS NOT NULL AND ${notLate}`,
-    values,
-  );
-  return rows.map(([row]) => listedRow(archivedRowOf(row, tx.tenantId)));
 }
 
 /** An event as PostgreSQL lists it, with its states. */

@@ -1,4 +1,5 @@
-import { storedFields } from '@indelible/protocol';
+import { type CommittedEvent, firstUuidAt, storedFields, uuidTimeMs } from '@indelible/protocol';
+import { coldEvents, partsHolding } from '../cold/index.ts';
 import {
   byteaArray,
   execute,
@@ -75,11 +76,35 @@ async function rowsOfIds<Row extends { uuid: string }>(
   return rows;
 }
 
-/** The events of these ids that are stored, with their words. */
+/** The events of these ids that are stored or archived, with their words. */
 export async function wordedEvents(tx: TenantTx, uuids: readonly string[]): Promise<WordedEvent[]> {
   type Row = BlockFields & { uuid: string };
   const rows = await rowsOfIds<Row>(tx, tx.tenantId, uuids, blockColumns);
+  const stored = new Set(rows.map(({ uuid }) => uuid));
+  // Rows come first: an erasure empties them before the archive.
+  rows.push(
+    ...(await archivedAmong(
+      tx,
+      uuids.filter((uuid) => !stored.has(uuid)),
+    )),
+  );
   return rows.map((row) => ({ uuid: row.uuid, words: blockWords(row) }));
+}
+
+/** Those of these events that have left PostgreSQL: a migration may let blocks be made again. */
+async function archivedAmong(tx: TenantTx, uuids: readonly string[]): Promise<CommittedEvent[]> {
+  const sorted = uuids.toSorted();
+  const [lowest, highest] = [sorted[0], sorted.at(-1)];
+  if (lowest === undefined || highest === undefined) return [];
+  const found: CommittedEvent[] = [];
+  const range = { from: lowest, before: firstUuidAt(uuidTimeMs(highest) + 1) };
+  for (const part of await partsHolding(tx, range)) {
+    const inside = sorted.filter((uuid) => uuid >= part.lowest && uuid <= part.highest);
+    if (inside.length === 0) continue;
+    const rows = await coldEvents(tx, part, { uuids: inside });
+    found.push(...rows.flatMap(({ body }) => body?.event ?? []));
+  }
+  return found;
 }
 
 /** Adds blocks; their lock is held. Citus knows the node by the row of `word_heads`. */

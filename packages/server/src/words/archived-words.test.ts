@@ -1,0 +1,46 @@
+import { afterAll, expect, test } from 'vitest';
+import { moveToArchive, rowsOf, tenantOfMonths } from '../testing/cold.ts';
+import { eraseNow } from '../testing/erasure-setup.ts';
+import { testService } from '../testing/service.ts';
+
+/* Words of events that have left PostgreSQL. */
+
+const service = await testService();
+const tenant = await tenantOfMonths(service, 60);
+afterAll(() => service.close());
+
+const words = ['queue', 'user3', 'ivr', 'example'];
+const get = async (query: string) => {
+  const url = `/api/audit-logs${query}`;
+  const { status, body } = await service.call({ url, key: tenant.key });
+  expect([status, body.detail]).toEqual([200, undefined]);
+  return body;
+};
+const idsWith = async (word: string): Promise<string[]> =>
+  (await get(`?limit=500&q=${word}`)).data.map(({ id }: { id: string }) => id);
+const answers = () => Promise.all(words.map(idsWith));
+
+/** As a migration does whose blocks have more. */
+async function makeBlocksAnew() {
+  await service.owner.query('TRUNCATE word_heads, word_blocks, word_lists');
+  await service.app.background.run('words');
+}
+
+test('blocks that are made anew have the words of archived events', async () => {
+  const before = await answers();
+  const all = await rowsOf(service, tenant);
+  await moveToArchive(service, tenant);
+  expect(await rowsOf(service, tenant)).toBeLessThan(all - 20);
+  await makeBlocksAnew();
+  expect(await answers()).toEqual(before);
+});
+
+test('they have none of the words that are erased there', async () => {
+  await eraseNow(service, { tenantId: tenant.id, actor: 'user3@example.com' });
+  const left = await answers();
+  expect(left[1]).toEqual([]);
+  expect(left[3]?.length).toBeGreaterThan(20);
+  await moveToArchive(service, tenant);
+  await makeBlocksAnew();
+  expect(await answers()).toEqual(left);
+});
