@@ -257,6 +257,12 @@ test('a problem names its type, title, status, detail, code and request', async 
   expect(headers['content-type']).toBe('application/problem+json; charset=utf-8');
 });
 
+test('a byte order mark before a body is named', async () => {
+  const { status, body } = await send('\ufeff{}');
+  expect([status, body.code]).toEqual([400, 'malformed_json']);
+  expect(body.detail).toBe('the body begins with a byte order mark: send it without those 3 bytes');
+});
+
 test('no answer says more of a fault than that there was one', async () => {
   const broken = await testService();
   const { id, key } = await broken.tenant();

@@ -80,6 +80,8 @@ export function acceptJsonOnly(app: FastifyInstance): void {
   });
 }
 
+const byteOrderMark = Buffer.from('\ufeff');
+
 function readJson(contentType: string, body: Buffer) {
   const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(contentType)?.[1];
   if (charset && !/^utf-?8$/i.test(charset)) {
@@ -90,7 +92,9 @@ function readJson(contentType: string, body: Buffer) {
     return parseStrictJson(body);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    const detail = `the body is not valid JSON, or nested deeper than ${jsonTextDepthMax} levels`;
+    const detail = body.subarray(0, 3).equals(byteOrderMark)
+      ? 'the body begins with a byte order mark: send it without those 3 bytes'
+      : `the body is not valid JSON, or nested deeper than ${jsonTextDepthMax} levels`;
     throw new AppError('malformed_json', detail);
   }
 }
