@@ -25,6 +25,11 @@ export function grouped(count: number): string {
   return count.toLocaleString('en-US');
 }
 
+/** `1 entry`, `1,234 entries`. */
+export function counted(count: number, one: string, many: string): string {
+  return `${grouped(count)} ${count === 1 ? one : many}`;
+}
+
 /** Names and values in two columns, a line each. */
 export function aligned(rows: readonly (readonly [string, string])[]): string {
   const width = Math.max(...rows.map(([name]) => name.length));

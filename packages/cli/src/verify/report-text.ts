@@ -1,8 +1,10 @@
 import { sizedCheckpoint } from '@indelible/protocol';
-import { aligned, grouped, visible } from '../text.ts';
+import { aligned, counted, grouped, visible } from '../text.ts';
 import type { Checked, FirstDamage, Report } from './report.ts';
 
 const shownMax = 20;
+
+const entries = (count: number) => counted(count, 'entry', 'entries');
 
 const keysText = {
   pinned: 'a key given with --vkey',
@@ -34,7 +36,7 @@ function checkpointText({ what, subject, checkpoint, seenBefore }: Report): stri
   const { origin, size, root, signedBy, keysFrom } = checkpoint;
   const rows = {
     origin,
-    size: `${grouped(size)} entries`,
+    size: entries(size),
     root,
     'signed by': signedBy.join(', '),
     which: `is ${keysText[keysFrom]}`,
@@ -46,19 +48,19 @@ function checkpointText({ what, subject, checkpoint, seenBefore }: Report): stri
 
 function seenText(seen: Report['seenBefore']): string {
   if (seen === null) return 'none: this machine has not verified this log before';
-  return `one of ${grouped(seen.size)} entries, at ${seen.seenAt}`;
+  return `one of ${entries(seen.size)}, at ${seen.seenAt}`;
 }
 
 function checkedLines({ checked, cutoff }: Report): string[] {
   const lines: string[] = [];
-  const add = (count: number | undefined, text: string) => {
-    if (count !== undefined && count > 0) lines.push(`${grouped(count)} ${text}`);
+  const add = (count: number | undefined, one: string, many: string, what: string) => {
+    if (count !== undefined && count > 0) lines.push(`${counted(count, one, many)}${what}`);
   };
-  add(checked.files, 'files: their checksums');
-  add(checked.entries, 'entries: format, order of receipt, hashes, root');
-  add(checked.tiles, 'hash tiles, as they are kept');
+  add(checked.files, 'file', 'files', ': checksums');
+  add(checked.entries, 'entry', 'entries', ': format, order of receipt, hashes, root');
+  add(checked.tiles, 'hash tile', 'hash tiles', ', as kept');
   lines.push(...bodyLines(checked, cutoff));
-  add(checked.rows, 'rows of CSV: every cell, their order, none missing');
+  add(checked.rows, 'row', 'rows', ' of CSV: every cell, the order, none missing');
   return lines;
 }
 
@@ -66,7 +68,8 @@ function bodyLines({ bodies, newer }: Checked, cutoff: string | null): string[] 
   if (bodies === undefined) return [];
   const { intact, withheld, erased = {}, expired, stated, outside, unjudged } = bodies;
   const lines = [
-    `${grouped(intact)} events that match the log: content, id, receipt time, derived fields`,
+    `${counted(intact, 'event that matches', 'events that match')} the log: ` +
+      'content, id, receipt time, derived fields',
   ];
   for (const [name, count] of Object.entries(withheld)) {
     if (count > 0) lines.push(`${grouped(count)} of them with their ${name} withheld`);
@@ -77,18 +80,15 @@ function bodyLines({ bodies, newer }: Checked, cutoff: string | null): string[] 
     );
   }
   if (expired > 0) {
-    lines.push(
-      `${grouped(expired)} entries without an event: all from before the cutoff ${cutoff}`,
-    );
+    lines.push(`${entries(expired)} without an event: all from before the cutoff ${cutoff}`);
   }
-  if (stated > 0)
-    lines.push(`${grouped(stated)} entries without an event: the log does not prove why`);
+  if (stated > 0) lines.push(`${entries(stated)} without an event: the log does not prove why`);
   const elsewhere = outside + unjudged;
   if (elsewhere > 0)
-    lines.push(`${grouped(elsewhere)} entries without an event: outside the requested range`);
+    lines.push(`${entries(elsewhere)} without an event: outside the requested range`);
   if (newer !== undefined) {
     lines.push(
-      `${grouped(newer.events)} events recorded since: each has an entry, up to ` +
+      `${counted(newer.events, 'event', 'events')} recorded since: each has an entry, up to ` +
         `${grouped(newer.size)}, which no signature covers yet`,
     );
   }
