@@ -12,8 +12,8 @@ import { eachEntry, shownOf, type TakeEntry } from './store.ts';
 import { PartWriter, type WrittenPart } from './write-part.ts';
 
 /**
- * A page is one statement. Its rows are taken as they come, so what bounds it is what is read in
- * vain when the part is full before its end: about none, if the rows are as long as those before.
+ * A page is one statement, whose rows are taken as they come. Rows behind the end of the part are
+ * read in vain: few, if they are as long as the ones before, and `most` at most.
  */
 const pageEntries = { first: 256, most: 8_192 };
 

@@ -21,7 +21,7 @@ export interface Column {
   type: 'BIGINT' | 'VARCHAR' | 'BOOLEAN' | 'TIMESTAMP' | 'BLOB';
   /** Times as microseconds since 1970. */
   of: (row: ArchivedRow) => Value;
-  /** Its values rise with the rows, so readers are told the range of each row group. */
+  /** Its values mostly rise with the rows, so readers are told the range of each row group. */
   isRising?: true;
 }
 

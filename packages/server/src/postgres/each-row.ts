@@ -15,7 +15,7 @@ export async function eachRow(
 ): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const done: Done = (error) => (error ? reject(error) : resolve());
-  // A session that a test interrupts refuses the query itself, which is then never done.
+  // A session that refuses the statement at once, as tests make it do, never calls `done`.
   await Promise.all([tx.query(new RowQuery(statement, take, done)), promise]);
 }
 

@@ -80,9 +80,10 @@ async function makeCluster(
 }
 
 /**
- * A hint to ext4 to begin new folders of `home` elsewhere on the disk. Without a journal it passes
- * over inodes that were freed within minutes one by one: beside many removed files the thousand of
- * a cluster take half a second longer. Other file systems refuse the hint.
+ * A hint to ext4 to begin new folders of `home` elsewhere on the disk. Without a journal, ext4 does
+ * not use the inode of a removed file again for some minutes, and tries each such inode in turn.
+ * Beside many removed files, the thousand files of a cluster take half a second longer. Other file
+ * systems refuse the hint.
  */
 function spreadFolders(home: string): void {
   spawnSync('chattr', ['+T', home]);
