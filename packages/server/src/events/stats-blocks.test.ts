@@ -79,6 +79,19 @@ test('an erased address is in no statistics, in a block or not; the count stays'
   expect(JSON.stringify(data).toLowerCase()).not.toContain('quetzal');
 });
 
+test('an event whose context is erased counts as the outcome that its action says', async () => {
+  const one = eventOf({ action: 'login_failed', outcome: 'denied' });
+  const { body: event } = await service.call({
+    ...{ method: 'POST', url: '/api/audit-logs', key: tenant.key, body: one },
+  });
+  await recordAll(service, tenant.key, poolEvents(255, service.clock.now, 20));
+  await toBlocks();
+  const counted = async () => (await stats('group_by=outcome&action=login_failed')).data;
+  expect(await counted()).toEqual([{ outcome: 'denied', count: 1 }]);
+  await eraseNow(service, { tenantId: tenant.id, eventId: event.id, segment: 'context' });
+  expect(await counted()).toEqual([{ outcome: 'failure', count: 1 }]);
+});
+
 test('what retention removed is not counted under a longer plan, though its block stays', async () => {
   const begun = service.clock.now;
   tenant = await service.tenant('Starter');

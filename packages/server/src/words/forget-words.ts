@@ -13,8 +13,8 @@ import {
   setWholeFrom,
   storedAmong,
 } from './store.ts';
-import { listsOf, rankOf, uuidAt, uuidLength, withoutWords } from './word-block.ts';
-import { listOf } from './word-lists.ts';
+import { listsOf, rankOf, rewritten, uuidAt, uuidLength } from './word-block.ts';
+import { listOf, type WordLists } from './word-lists.ts';
 
 /* Runs as the owner: what is erased or removed must leave the words too. */
 
@@ -26,7 +26,10 @@ export interface ErasedWords {
   after: CommittedEvent;
 }
 
-/** Removes the words that these events no longer have, in the transaction of their erasure. */
+/**
+ * Removes the words that these events no longer have, in the transaction of their erasure. An event
+ * whose own outcome is erased gains the one that its action says.
+ */
 export async function eraseWords(
   tx: WriterTx,
   tenantId: string,
@@ -38,16 +41,19 @@ export async function eraseWords(
   for (const block of await blocksWithSequences(tx, tenantId, sequences)) {
     const { first, entries, ids } = block;
     const gone = new Map<number, Set<string>>();
+    const gained: WordLists = new Map();
     for (const { sequence, uuid, before, after } of events) {
       if (sequence < first || sequence >= first + entries) continue;
-      const left = blockWords(after);
-      const words = [...blockWords(before)].filter((word) => !left.has(word));
-      gone.set(rankOf(ids, uuid), new Set(words));
+      const [had, left] = [blockWords(before), blockWords(after)];
+      const offset = rankOf(ids, uuid);
+      gone.set(offset, new Set([...had].filter((word) => !left.has(word))));
+      for (const word of [...left].filter((each) => !had.has(each)))
+        gained.set(word, [...(gained.get(word) ?? []), offset]);
     }
-    const words = [...gone.values()].flatMap((each) => [...each]);
+    const words = [...gained.keys(), ...[...gone.values()].flatMap((each) => [...each])];
     const touched = new Set(words.map((word) => listOf(word, listsOf(entries))));
     const isGone = (word: string, offset: number) => gone.get(offset)?.has(word) === true;
-    await rewriteLists(tx, tenantId, block, [...touched], isGone);
+    await rewriteLists(tx, tenantId, block, [...touched], isGone, gained);
   }
 }
 
@@ -105,9 +111,11 @@ async function rewriteLists(
   { first, entries }: BlockIds,
   lists: readonly number[] | null,
   isGone: (word: string, offset: number) => boolean,
+  gained: WordLists = new Map(),
 ): Promise<void> {
   for (const { list, words } of await listsInBlock(tx, tenantId, first, lists)) {
-    const left = withoutWords(words, entries, isGone);
+    const own = [...gained].filter(([word]) => listOf(word, listsOf(entries)) === list);
+    const left = rewritten(words, entries, isGone, new Map(own));
     if (left === null || !left.equals(words)) await replaceList(tx, tenantId, first, list, left);
   }
 }

@@ -10,13 +10,13 @@ import {
   makeBlock,
   mediumEntries,
   rankOf,
+  rewritten,
   smallEntries,
   uniteIds,
   uniteLists,
   uuidAt,
   type WordBlock,
   type WordedEvent,
-  withoutWords,
 } from './word-block.ts';
 import { decodeLists, encodeLists, eventsWith, listOf } from './word-lists.ts';
 
@@ -97,7 +97,7 @@ test('of a list exactly the named words of the named events go', () => {
     fc.property(events, fc.nat(3), (all, rest) => {
       const { ids, lists } = makeBlock(0, smallEntries, all);
       for (const { words } of lists) {
-        const left = withoutWords(words, smallEntries, (_, offset) => offset % 4 === rest);
+        const left = rewritten(words, smallEntries, (_, offset) => offset % 4 === rest);
         const expected = [...decodeLists(words, smallEntries)]
           .map(
             ([each, offsets]) => [each, offsets.filter((offset) => offset % 4 !== rest)] as const,
