@@ -131,7 +131,7 @@ function addGroup(
   const codes = [counts.keys[0].of(keys[0]), counts.keys[1].of(keys[1])] as const;
   counts.add(...codes, count);
   if (lastEmail === null) return;
-  const address = counts.addresses.of(lastEmail.slice(uuidLength));
+  const address = lastEmail.slice(uuidLength);
   counts.sawAddress(codes[groupBy.indexOf('user')] ?? 0, uuidTimeMs(lastEmail), address);
 }
 

@@ -26,7 +26,7 @@ interface Block {
   lists: readonly Buffer[];
 }
 
-/** By offset: the code of each event's value. */
+/** By offset: a number for each event. */
 type Column = Uint32Array;
 
 /** Counts the events of blocks; stops soon after `groupsMax` groups. */
@@ -100,58 +100,90 @@ const column = {
 };
 
 function countBlock(block: Block, query: BlockQuery, counts: GroupCounts): void {
-  const [first, second] = [keyColumn(block, query, counts, 0), keyColumn(block, query, counts, 1)];
-  const { addresses: codes } = counts;
+  const [first, second] = [keyValues(block, query, counts, 0), keyValues(block, query, counts, 1)];
   const users = query.keys.includes('user') ? [first, second][query.keys.indexOf('user')] : null;
-  const addresses =
-    users && columnOf(block, 'address', column.addresses, 0, (value) => codes.of(value) + 1);
+  const addresses = users && valuesOf(block, 'address', column.addresses);
   const left = leftBy(block, query);
   const { times } = block;
   const low = rankOf(times, query.fromMs);
   // The newest first, so that an address seldom replaces another one.
   for (let at = rankOf(times, query.beforeMs) - 1; at >= low; at--) {
     if (left?.[at] === 0) continue;
-    counts.add(first[at] as number, second[at] as number, 1);
-    const address = addresses?.[at] ?? 0;
-    if (address > 0) counts.sawAddress(users?.[at] ?? 0, times[at] as number, address - 1);
+    counts.add(first.codeAt(at), second.codeAt(at), 1);
+    const address = addresses?.values[addresses.column[at] as number] ?? null;
+    if (address !== null) counts.sawAddress(users?.codeAt(at) ?? 0, times[at] as number, address);
   }
 }
 
-/** By offset: the code of the first or second key. */
-function keyColumn(block: Block, query: BlockQuery, counts: GroupCounts, nth: 0 | 1): Column {
-  const into = nth === 0 ? column.first : column.second;
-  const [key, codes] = [query.keys[nth], counts.keys[nth]];
-  if (key === undefined) return into.fill(codes.of(null), 0, block.times.length);
-  if (key === 'time') return bucketsOf(block.times, query.starts, into, codes);
-  return columnOf(block, key, into, codes.of(null), (value) => codes.of(value));
+/** The values of a block's events. */
+interface BlockValues {
+  /** By offset: the place of the event's value. */
+  column: Column;
+  values: readonly KeyValue[];
 }
 
-/** By offset: the code of each event's value, or `none`. */
+/** A value gets its code when an event is counted: all values of a tenant may be millions. */
+class KeyValues {
+  readonly #column: Column;
+  readonly #values: readonly KeyValue[];
+  readonly #codes: Codes<KeyValue>;
+  /** By the place of the value: its code + 1. */
+  readonly #known: Uint32Array;
+
+  constructor({ column, values }: BlockValues, codes: Codes<KeyValue>) {
+    this.#column = column;
+    this.#values = values;
+    this.#codes = codes;
+    this.#known = new Uint32Array(values.length);
+  }
+
+  codeAt(offset: number): number {
+    const place = this.#column[offset] as number;
+    const known = this.#known[place] as number;
+    if (known > 0) return known - 1;
+    const code = this.#codes.of(this.#values[place] ?? null);
+    this.#known[place] = code + 1;
+    return code;
+  }
+}
+
+/** Of the first or second key. */
+function keyValues(block: Block, query: BlockQuery, counts: GroupCounts, nth: 0 | 1): KeyValues {
+  const into = nth === 0 ? column.first : column.second;
+  const [key, codes] = [query.keys[nth], counts.keys[nth]];
+  if (key === 'time') return new KeyValues(bucketsOf(block.times, query.starts, into), codes);
+  if (key !== undefined) return new KeyValues(valuesOf(block, key, into), codes);
+  return new KeyValues({ column: into.fill(0, 0, block.times.length), values: [null] }, codes);
+}
+
+/** Null is no value. */
+function valuesOf(block: Block, value: CountedValue, into: Column) {
+  const values: (string | null)[] = [null];
+  return { column: columnOf(block, value, into, 0, (each) => values.push(each) - 1), values };
+}
+
+/** By offset: the number of each event's value, or `none`. */
 function columnOf(
   { entries, times, lists }: Block,
   value: CountedValue,
   into: Column,
   none: number,
-  codeOf: (value: string) => number,
+  numberOf: (value: string) => number,
 ): Column {
   into.fill(none, 0, times.length);
-  for (const list of lists) readValues(list, entries, kindOf(value), into, codeOf);
+  for (const list of lists) readValues(list, entries, kindOf(value), into, numberOf);
   return into;
 }
 
-/** By offset: the code of the number of buckets that begin at its time or before. */
-function bucketsOf(
-  times: Float64Array,
-  starts: readonly number[],
-  into: Column,
-  codes: Codes<KeyValue>,
-): Column {
-  for (let bucket = 0, at = 0; at < times.length; bucket++) {
+/** The value of a bucket is the number of buckets that begin at its time or before. */
+function bucketsOf(times: Float64Array, starts: readonly number[], into: Column): BlockValues {
+  const values: number[] = [];
+  for (let at = 0, bucket = rankOf(starts, (times[0] ?? 0) + 1); at < times.length; bucket++) {
     const end = bucket < starts.length ? rankOf(times, starts[bucket] ?? 0) : times.length;
-    if (end > at) into.fill(codes.of(bucket), at, end);
+    if (end > at) into.fill(values.push(bucket) - 1, at, end);
     at = Math.max(at, end);
   }
-  return into;
+  return { column: into, values };
 }
 
 /** By offset: 0 for the events that the filter excludes; null: there is no filter. */
@@ -173,7 +205,7 @@ function leftBy(block: Block, { filter }: BlockQuery): Column | null {
 }
 
 /** The number of times before this one. */
-function rankOf(times: Float64Array, ms: number): number {
+function rankOf(times: ArrayLike<number>, ms: number): number {
   let [low, high] = [0, times.length];
   while (low < high) {
     const middle = (low + high) >>> 1;

@@ -27,15 +27,14 @@ export interface Group {
  */
 export class GroupCounts {
   readonly keys = [new Codes<KeyValue>(), new Codes<KeyValue>()] as const;
-  readonly addresses = new Codes<string>();
   size = 0;
   #firsts = new Uint32Array(1_024);
   #seconds = new Uint32Array(1_024);
   /** 0: no group. */
   #counts = new Float64Array(1_024);
-  /** By the code of the user; an address by its code + 1. */
-  #lastMs = new Float64Array(1_024);
-  #lastAddresses = new Uint32Array(1_024);
+  /** By the code of the user. */
+  readonly #lastMs: number[] = [];
+  readonly #lastAddresses: string[] = [];
 
   /** Adds to the group of these codes. */
   add(first: number, second: number, count: number): void {
@@ -54,19 +53,15 @@ export class GroupCounts {
   }
 
   /** The user had the address then. Of two in one millisecond the greater text stays. */
-  sawAddress(user: number, ms: number, address: number): void {
-    if (user >= this.#lastMs.length) {
-      this.#lastMs = enlarged(this.#lastMs, user);
-      this.#lastAddresses = enlarged(this.#lastAddresses, user);
-    }
-    const lastMs = this.#lastMs[user] as number;
-    if (ms < lastMs || (ms === lastMs && !this.#isGreater(user, address))) return;
+  sawAddress(user: number, ms: number, address: string): void {
+    const lastMs = this.#lastMs[user] ?? -1;
+    if (ms < lastMs || (ms === lastMs && address <= (this.#lastAddresses[user] ?? ''))) return;
     this.#lastMs[user] = ms;
-    this.#lastAddresses[user] = address + 1;
+    this.#lastAddresses[user] = address;
   }
 
   lastAddress(user: number): string | null {
-    return this.addresses.values[(this.#lastAddresses[user] ?? 0) - 1] ?? null;
+    return this.#lastAddresses[user] ?? null;
   }
 
   groups(): Group[] {
@@ -80,11 +75,6 @@ export class GroupCounts {
     return groups;
   }
 
-  #isGreater(user: number, address: number): boolean {
-    const [last, other] = [this.lastAddress(user), this.addresses.values[address]];
-    return last === null || (other !== undefined && other > last);
-  }
-
   #grow(): void {
     const groups = this.groups();
     const length = 4 * this.#counts.length;
@@ -94,10 +84,4 @@ export class GroupCounts {
     this.size = 0;
     for (const { first, second, count } of groups) this.add(first, second, count);
   }
-}
-
-function enlarged<A extends Float64Array | Uint32Array>(array: A, at: number): A {
-  const larger = new (array.constructor as new (length: number) => A)(2 * at);
-  larger.set(array);
-  return larger;
 }
