@@ -73,6 +73,17 @@ test('a browser whose clock is ten minutes slow shows the newest events too', as
   await see(page.getByRole('status').getByText('1 event', { exact: true })).toBeVisible();
 });
 
+test('a long old value leaves room for the new one', async () => {
+  const from = 'Welcome to the reception '.repeat(40);
+  const diff = { greeting: { from, to: 'Hello' }, farewell: { from: 'Bye', to: from } };
+  await record({ action: 'update', diff });
+  const page = await panel.enter({ tenantId, path: list });
+  const values = rows(page).filter({ hasText: 'greeting' }).locator('li [dir=auto]');
+  await see(values).toHaveCount(4);
+  const boxes = await Promise.all((await values.all()).map((each) => each.boundingBox()));
+  for (const box of boxes) expect(box?.width).toBeGreaterThan(20);
+});
+
 test('an actor without an address has a name', async () => {
   const act = (role: string, id = randomUUID()) =>
     record({ action: 'push', actor: actorWith({ id, email: null, role }) });

@@ -181,6 +181,10 @@ function Who({ event, tabbable }: CellProps) {
   );
 }
 
+// As flex items, the longer value would leave the other no room.
+const fromTo =
+  'grid min-w-0 grid-cols-[minmax(0,max-content)_auto_minmax(0,max-content)] items-baseline gap-1.5';
+
 /** The first two changes of an event, one line each, and the number of others. */
 function DiffPreview({ diff }: { diff: Diff }) {
   const t = useTexts();
@@ -193,9 +197,11 @@ function DiffPreview({ diff }: { diff: Diff }) {
           <span className="max-w-[45%] shrink-0 truncate font-mono text-xs text-faint">
             {revealed(field)}
           </span>
-          <ShortValue value={from} kind="del" />
-          <ArrowRight aria-hidden className="size-3 shrink-0 self-center text-faint" />
-          <ShortValue value={to} kind="add" />
+          <span className={fromTo}>
+            <ShortValue value={from} kind="del" />
+            <ArrowRight aria-hidden className="size-3 self-center text-faint" />
+            <ShortValue value={to} kind="add" />
+          </span>
           {more > 0 && index === shown.length - 1 && (
             <span className="ml-1 shrink-0 text-xs text-faint">
               {t.events.more({ count: more })}
