@@ -63,6 +63,7 @@ export async function wireRecording(
     observer,
     queueBytesMax: config.queueBytesMax,
     waitMs: config.roomWaitMs,
+    awaitedMs: config.flushAwaitedMs,
     // Of several processes the others write meanwhile, and more at once would only be smaller.
     slots: cluster.isWorker ? 1 : recordingConnections.flushes,
   });

@@ -37,6 +37,7 @@ test('nothing needs to be set: the service is for this machine alone, on its own
     queueBytesMax: 64 * 2 ** 20,
     bodyBytesMax: 64 * 2 ** 20,
     roomWaitMs: 10_000,
+    flushAwaitedMs: 100,
     connectionsMax: 4_000,
     exportsUnfinishedMax: 20,
     exportBytesMax: 20 * 2 ** 30,

@@ -67,6 +67,8 @@ export interface Config {
   readonly bodyBytesMax: number;
   /** How long a call waits for room for its body or its events. */
   readonly roomWaitMs: number;
+  /** How long few events wait for a flush that runs, while many callers record. */
+  readonly flushAwaitedMs: number;
   readonly connectionsMax: number;
   /** Of one tenant's exports: waiting or being made, and bytes of the files kept. */
   readonly exportsUnfinishedMax: number;
@@ -152,6 +154,7 @@ export function readConfig(env: Environment): Config {
     queueBytesMax: 64 * 2 ** 20,
     bodyBytesMax: read.integer('BODIES_MIB_MAX', 64, 32, 65_536) * 2 ** 20,
     roomWaitMs: 10_000,
+    flushAwaitedMs: 100,
     connectionsMax: read.integer('CONNECTIONS_MAX', 4_000, 10, 100_000),
     exportsUnfinishedMax: read.integer('EXPORTS_UNFINISHED_MAX', 20, 1, 10_000),
     exportBytesMax: read.integer('EXPORTS_KEPT_GIB_MAX', 20, 1, 100_000) * 2 ** 30,

@@ -146,7 +146,7 @@ test('what comes while a flush waits for a head is written with it, in one trans
 });
 
 test('while many callers record, few events wait for the flush that runs, and many start another one', async () => {
-  const { app, db } = await further();
+  const { app, db } = await further(6, { flushAwaitedMs: 60_000 });
   const tenants = await Promise.all(Array.from({ length: 60 }, () => service.tenant()));
   const postTo = ({ key }: { key: string }) => post(eventOf(), key, app);
   for (const tenant of tenants) await postTo(tenant); // its key is known now
@@ -195,6 +195,27 @@ test('a flush that is repeated in parts delays no other tenant, however many rec
   expect(answers.slice(1).map(({ status }) => status)).toEqual(answers.slice(1).map(() => 201));
   await service.owner.query(`ALTER TABLE audit_events_2_${month} DROP CONSTRAINT slow`);
   for (const { id } of tenants) await expectLogIntact(service, id);
+});
+
+test('a flush that waits for a locked partition delays no other tenant, however many record', async () => {
+  const { app } = await further();
+  const tenants = await Promise.all(Array.from({ length: 20 }, () => service.tenant()));
+  const free = await service.tenant('Starter');
+  for (const { key } of [...tenants, free]) await post(eventOf(), key, app); // its key is known now
+  const month = new Date(service.clock.now).toISOString().slice(0, 7).replace('-', '');
+  await service.owner.query(`BEGIN; LOCK TABLE audit_events_2_${month} IN EXCLUSIVE MODE`);
+  let answered = 0;
+  const blocked = tenants.map(async ({ key }) => {
+    const { status } = await post(eventOf(), key, app);
+    answered += 1;
+    return status;
+  });
+  await expect.poll(waitingSessions).toBe(1);
+  expect((await post(eventOf(), free.key, app)).status).toBe(201);
+  expect(answered).toBe(0);
+  await service.owner.query('COMMIT');
+  expect(await Promise.all(blocked)).toEqual(blocked.map(() => 201));
+  for (const { id } of [...tenants, free]) await expectLogIntact(service, id);
 });
 
 test('heads that are never released cost their own events 503 after the lock timeout, others nothing, and no spinning', async () => {

@@ -38,6 +38,8 @@ export interface FlushDeps extends Pick<Parts, 'db' | 'sha' | 'now' | 'plans'> {
   queueBytesMax: number;
   /** How long events wait for room in a full queue. */
   waitMs: number;
+  /** Few events wait so long for a running flush, which PostgreSQL may keep from a partition. */
+  awaitedMs: number;
   /** How many flushes write at once, beside those that wait for a head. */
   slots: number;
 }
@@ -65,11 +67,11 @@ const furtherEventsMin = 32;
 const waitingMax = 1_000;
 
 /**
- * Group commit without a timer: a flush starts as soon as one of its slots is free and takes the
- * waiting events, then those that have come by the time it has the heads. So a single event never
- * waits, and a busy service commits hundreds at once; while it is busy, few events wait for the
- * flush that runs. A head that another process has locked is skipped, then waited for in a separate
- * slot, so that it delays no other tenant.
+ * Group commit: a flush starts as soon as one of its slots is free and takes the waiting events,
+ * then those that have come by the time it has the heads. So a single event never waits, and a busy
+ * service commits hundreds at once; while it is busy, few events wait a moment for the flush that
+ * runs. A head that another process has locked is skipped, then waited for in a separate slot, so
+ * that it delays no other tenant.
  */
 export class GroupCommit {
   readonly #deps: FlushDeps;
@@ -80,7 +82,8 @@ export class GroupCommit {
   readonly #contended = new Map<string, number>();
   #flushes = 0;
   #waiters = 0;
-  #slow = 0;
+  /** The flushes that few events wait for. */
+  readonly #awaited = new Set<NodeJS.Timeout>();
   #events = 0;
   #pumping = false;
   readonly #room: FairQueue;
@@ -175,20 +178,31 @@ export class GroupCommit {
       const items = this.#queue.takeReady();
       if (items.length === 0) break;
       this.#flushes++;
-      void this.#run(items, false, () => this.#flushes--);
+      const endAwaiting = this.#await();
+      void this.#run(items, false, () => {
+        this.#flushes--;
+        endAwaiting();
+      });
     }
   }
 
   #isWorthFlush(): boolean {
-    if (this.#flushes === 0 || this.#slow > 0 || !this.isBusy()) return true;
+    if (this.#awaited.size === 0 || !this.isBusy()) return true;
     return this.#queue.readyEvents() >= furtherEventsMin;
   }
 
-  /** Work of a flush that may take long: meanwhile other events do not wait for it. */
-  #slowly<T>(work: Promise<T>): Promise<T> {
-    this.#slow++;
-    this.#pumpSoon();
-    return work.finally(() => this.#slow--);
+  /** Few events wait for the flush that begins now, but not for long. Returns what ends that. */
+  #await(): () => void {
+    const end = () => {
+      clearTimeout(overdue);
+      this.#awaited.delete(overdue);
+    };
+    const overdue = setTimeout(() => {
+      end();
+      this.#pump();
+    }, this.#deps.awaitedMs);
+    this.#awaited.add(overdue);
+    return end;
   }
 
   async #run(items: QueuedEvent[], wait: boolean, leaveSlot: () => void): Promise<void> {
@@ -255,7 +269,7 @@ export class GroupCommit {
       });
       work.push(await withoutTooOld(tx, plans, { head, items, nowMs }, settled));
     }
-    await this.#slowly(partitions.ensure(work, nowMs));
+    await partitions.ensure(work, nowMs);
     const outcomes = await appendEvents(tx, sha, work, nowMs, commit);
     for (const [b, batch] of work.entries()) {
       if (!outcomes[b]) {
@@ -283,7 +297,7 @@ export class GroupCommit {
       const outcome = failure(error);
       return { settled: items.map((item) => [item, outcome]), skipped: [] };
     }
-    return this.#slowly(this.#flushParts(items, wait));
+    return this.#flushParts(items, wait);
   }
 
   async #flushParts(items: QueuedEvent[], wait: boolean): Promise<Written> {
