@@ -2,6 +2,7 @@ import { type CountedFacet, firstUuidAt, type ValueFilter } from '@indelible/pro
 import type { TenantTx } from '../postgres/index.ts';
 import { decodeTimes } from './block-times.ts';
 import { type CountedValue, kindOf } from './block-words.ts';
+import { blocksWithMatches } from './find-words.ts';
 import type { Codes, GroupCounts, KeyValue } from './group-counts.ts';
 import { blocksBetween, readLists, timesOfBlocks } from './store.ts';
 import { largeEntries, listsOf } from './word-block.ts';
@@ -38,7 +39,9 @@ export async function countInBlocks(
 ): Promise<void> {
   const kinds = kindsOf(query);
   const ranges = await blocksBetween(tx, firstUuidAt(query.fromMs), firstUuidAt(query.beforeMs));
-  for (const some of portionsOf(ranges)) {
+  // All values of a block may be megabytes.
+  const matching = await blocksWithMatches(tx, query.filter, ranges);
+  for (const some of portionsOf(matching)) {
     const wanted = some.flatMap(({ first, entries }) => {
       const lists = [...kinds].map((kind) =>
         listOf(wordOfValue(kindOf(kind), ''), listsOf(entries)),

@@ -179,6 +179,26 @@ async function* queuesOf(
   }
 }
 
+/** Those of these blocks that may have matches of a filter without words, as their marks tell. */
+export async function blocksWithMatches(
+  tx: TenantTx,
+  filter: EventFilter,
+  blocks: readonly BlockRange[],
+): Promise<BlockRange[]> {
+  const wanted = wantedWords(filter);
+  if (wanted.groups.length === 0) return [...blocks];
+  const countMax = Math.floor(listsAtOnce / wanted.groups.flat(2).length);
+  const found: BlockRange[] = [];
+  for (let at = 0; at < blocks.length; at += countMax) {
+    const some = blocks.slice(at, at + countMax);
+    const eventsOf = await readWords(tx, wanted, some);
+    found.push(
+      ...some.filter((block) => matchesIn(block, wanted, (word) => eventsOf(block, word)) !== null),
+    );
+  }
+  return found;
+}
+
 /** Longer lists, those of frequent words, are read only where all shorter ones have matches. */
 const shortListBytes = 4_096;
 
