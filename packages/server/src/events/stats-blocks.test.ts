@@ -1,18 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { actorOf, bundleOf, eraseNow, offboardNow } from '../testing/erasure-setup.ts';
 import { poolEvents, recordAll } from '../testing/event-pool.ts';
 import { growLog } from '../testing/grow-log.ts';
 import { change, day, eventAt, runTwice } from '../testing/retention-setup.ts';
-import { eventOf, type TestService, testService } from '../testing/service.ts';
+import { eventOf, testService } from '../testing/service.ts';
 
 /* Statistics of events whose values are in blocks of words. */
 
-let service: TestService;
+const service = await testService();
 let tenant: { id: string; key: string };
-beforeAll(async () => {
-  service = await testService();
-});
 afterAll(() => service.close());
 beforeEach(async () => {
   tenant = await service.tenant();

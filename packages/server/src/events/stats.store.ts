@@ -7,7 +7,7 @@ import {
   uuidTimeMs,
 } from '@indelible/protocol';
 import { type TenantTx, uuidArray } from '../postgres/index.ts';
-import { type Group, GroupCounts, type KeyValue } from '../words/index.ts';
+import { countBefore, type Group, GroupCounts, type KeyValue } from '../words/index.ts';
 import { coldGroups, coldRange } from './cold.store.ts';
 import { countBlocks } from './count-blocks.ts';
 import { allMatching, Params, type SqlFilter, type Visibility } from './filter-sql.store.ts';
@@ -113,8 +113,10 @@ async function countCold(
   // Local buckets begin at multiples of it: time zones differ by quarters of an hour.
   const slotMs = groupBy.includes('minute') ? 60_000 : 900_000;
   const groups = coldGroups(tx, visible, { filter, range, columns, withEmail, slotMs });
+  // As `width_bucket`: how many buckets begin at this time or before.
+  const bucketOf = (timeMs: number) => countBefore(bucketStarts, timeMs + 1);
   const keyOf = (key: unknown) =>
-    typeof key === 'bigint' ? bucketOf(Number(key), bucketStarts) : ((key ?? null) as KeyValue);
+    typeof key === 'bigint' ? bucketOf(Number(key)) : ((key ?? null) as KeyValue);
   for await (const { keys, lastEmail, count } of groups) {
     addGroup(counts, groupBy, [keyOf(keys[0]), keyOf(keys[1])], lastEmail, count);
   }
@@ -133,17 +135,6 @@ function addGroup(
   if (lastEmail === null) return;
   const address = lastEmail.slice(uuidLength);
   counts.sawAddress(codes[groupBy.indexOf('user')] ?? 0, uuidTimeMs(lastEmail), address);
-}
-
-/** As `width_bucket`: how many buckets begin at this time or before. */
-function bucketOf(timeMs: number, starts: readonly number[]): number {
-  let [low, high] = [0, starts.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((starts[middle] ?? 0) <= timeMs) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 /** Times in order, then the most frequent. */

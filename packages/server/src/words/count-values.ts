@@ -108,9 +108,9 @@ function countBlock(block: Block, query: BlockQuery, counts: GroupCounts): void 
   const addresses = users && valuesOf(block, 'address', column.addresses);
   const left = leftBy(block, query);
   const { times } = block;
-  const low = rankOf(times, query.fromMs);
+  const low = countBefore(times, query.fromMs);
   // The newest first, so that an address seldom replaces another one.
-  for (let at = rankOf(times, query.beforeMs) - 1; at >= low; at--) {
+  for (let at = countBefore(times, query.beforeMs) - 1; at >= low; at--) {
     if (left?.[at] === 0) continue;
     counts.add(first.codeAt(at), second.codeAt(at), 1);
     const address = addresses?.values[addresses.column[at] as number] ?? null;
@@ -181,8 +181,8 @@ function columnOf(
 /** The value of a bucket is the number of buckets that begin at its time or before. */
 function bucketsOf(times: Float64Array, starts: readonly number[], into: Column): BlockValues {
   const values: number[] = [];
-  for (let at = 0, bucket = rankOf(starts, (times[0] ?? 0) + 1); at < times.length; bucket++) {
-    const end = bucket < starts.length ? rankOf(times, starts[bucket] ?? 0) : times.length;
+  for (let at = 0, bucket = countBefore(starts, (times[0] ?? 0) + 1); at < times.length; bucket++) {
+    const end = bucket < starts.length ? countBefore(times, starts[bucket] ?? 0) : times.length;
     if (end > at) into.fill(values.push(bucket) - 1, at, end);
     at = Math.max(at, end);
   }
@@ -207,8 +207,8 @@ function leftBy(block: Block, { filter }: BlockQuery): Column | null {
   return left;
 }
 
-/** The number of times before this one. */
-function rankOf(times: ArrayLike<number>, ms: number): number {
+/** How many of these ascending times are before `ms`. */
+export function countBefore(times: ArrayLike<number>, ms: number): number {
   let [low, high] = [0, times.length];
   while (low < high) {
     const middle = (low + high) >>> 1;

@@ -1,4 +1,4 @@
-export { type BlockQuery, countInBlocks } from './count-values.ts';
+export { type BlockQuery, countBefore, countInBlocks } from './count-values.ts';
 export { amongWithWords, findWords, idsInNoBlock } from './find-words.ts';
 export {
   eraseWords,

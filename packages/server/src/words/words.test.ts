@@ -1,21 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { firstUuidAt } from '@indelible/protocol';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { actorOf, bundleOf, eraseNow, offboardNow } from '../testing/erasure-setup.ts';
 import { poolEvents, recordAll } from '../testing/event-pool.ts';
 import { growLog } from '../testing/grow-log.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { change, day, eventAt, run, runTwice } from '../testing/retention-setup.ts';
-import { eventOf, type TestService, testService } from '../testing/service.ts';
+import { eventOf, testService } from '../testing/service.ts';
 import { entriesAtOnce, indexWords } from './index-words.ts';
 import { largeEntries, listsOf } from './word-block.ts';
 import { decodeLists, encodeLists, listOf } from './word-lists.ts';
 
-let service: TestService;
+const service = await testService();
 let tenant: { id: string; key: string };
-beforeAll(async () => {
-  service = await testService();
-});
 afterAll(() => service.close());
 beforeEach(async () => {
   tenant = await service.tenant();
