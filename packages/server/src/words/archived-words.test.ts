@@ -1,7 +1,9 @@
+import { rename } from 'node:fs/promises';
 import { afterAll, expect, test } from 'vitest';
 import { moveToArchive, rowsOf, tenantOfMonths } from '../testing/cold.ts';
 import { eraseNow } from '../testing/erasure-setup.ts';
-import { testService } from '../testing/service.ts';
+import { recordAll } from '../testing/event-pool.ts';
+import { eventOf, serviceOn, testService } from '../testing/service.ts';
 
 /* Words of events that have left PostgreSQL. */
 
@@ -21,9 +23,9 @@ const idsWith = async (word: string): Promise<string[]> =>
 const answers = () => Promise.all(words.map(idsWith));
 
 /** As a migration does whose blocks have more. */
-async function makeBlocksAnew() {
+async function makeBlocksAnew({ background } = service.app) {
   await service.owner.query('TRUNCATE word_heads, word_blocks, word_lists');
-  await service.app.background.run('words');
+  await background.run('words');
 }
 
 test('blocks that are made anew have the words of archived events', async () => {
@@ -43,4 +45,24 @@ test('they have none of the words that are erased there', async () => {
   await moveToArchive(service, tenant);
   await makeBlocksAnew();
   expect(await answers()).toEqual(left);
+});
+
+test('a tenant whose archive is not there keeps none of the others waiting', async () => {
+  const before = await answers();
+  const others = await Promise.all([1, 2, 3].map(() => service.tenant()));
+  const events = Array.from({ length: 256 }, () => eventOf());
+  for (const { key } of others) await recordAll(service, key, events);
+  const archive = `${service.dataDir}/objects/archive`;
+  await rename(archive, `${archive}-gone`);
+  const withoutCopies = await serviceOn(service.servingUrl, service.clock);
+  await makeBlocksAnew(withoutCopies.app);
+  const { rows } = await service.owner.query('SELECT tenant_id AS id FROM word_heads');
+  expect(rows.map(({ id }) => id).sort()).toEqual(others.map(({ id }) => id).sort());
+  const { payload } = await withoutCopies.app.http.inject('/metrics');
+  expect(payload).toContain('indelible_background_runs_total{work="words",outcome="failed"} 1');
+  await rename(`${archive}-gone`, archive);
+  await withoutCopies.app.background.run('words');
+  expect(await answers()).toEqual(before);
+  await withoutCopies.app.http.close();
+  await withoutCopies.db.close();
 });

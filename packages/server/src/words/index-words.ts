@@ -32,24 +32,31 @@ export const entriesAtOnce = mediumEntries;
 /**
  * Puts the words of new entries into blocks, until there is nothing to do. While recording is busy,
  * gives it the processor: only tenants behind by `entriesAtOnce` are continued. A crash costs the
- * transaction of the moment; the next run continues.
+ * transaction of the moment; the next run continues. A tenant whose blocks cannot be made, as while
+ * its archive cannot be read, waits for the next run; the first such error is thrown at the end.
  */
 export async function indexWords(
   db: Database,
   isRecordingBusy: () => boolean,
   stopping: AbortSignal,
 ): Promise<boolean> {
-  for (;;) {
+  const failed = new Map<string, unknown>();
+  for (let isIdle = false; !isIdle; ) {
     const wasBusy = isRecordingBusy();
     const tenants = await tenantsToIndex(db.background, wasBusy ? entriesAtOnce : smallEntries);
-    let isIdle = true;
-    for (const tenantId of tenants) {
+    isIdle = true;
+    for (const tenantId of tenants.filter((each) => !failed.has(each))) {
       if (stopping.aborted) return true;
-      if (await indexNext(db, tenantId)) isIdle = false;
+      try {
+        if (await indexNext(db, tenantId)) isIdle = false;
+      } catch (error) {
+        failed.set(tenantId, error);
+      }
       if (isRecordingBusy() && !wasBusy) break;
     }
-    if (isIdle) return true;
   }
+  for (const error of failed.values()) throw error;
+  return true;
 }
 
 /** The next blocks of a tenant. False if there are none to make, or another process makes them. */
