@@ -79,24 +79,45 @@ test('an admin sees who is signed in, how and by whose link, and ends a session 
   });
 });
 
-test('a revoked key ends the sessions of its links, and its unspent links', async () => {
-  const others = await byLink();
+/** A key of the tenant that makes links. */
+async function linkKey(more = {}) {
   const keys = `/api/tenants/${tenant.id}/api-keys`;
-  const wanted = { name: 'Host', scopes: ['events:read', 'viewer-links:write'] };
+  const wanted = { name: 'Host', scopes: ['events:read', 'viewer-links:write'], ...more };
   const made = await service.call({ method: 'POST', url: keys, body: wanted });
   const link = async () => {
     const body = { tenantId: tenant.id, actor: admin() };
     const call = { method: 'POST', url: '/api/viewer-links', key: made.body.key, body } as const;
     return { token: new URL((await service.call(call)).body.url).hash.slice(1) };
   };
+  return { link, revoke: () => service.call({ method: 'DELETE', url: `${keys}/${made.body.id}` }) };
+}
+
+test('a revoked key ends the sessions of its links, and its unspent links', async () => {
+  const others = await byLink();
+  const { link, revoke } = await linkKey();
   const visitor = new Browser(service.app);
   expect((await visitor.signIn(await link())).status).toBe(200);
   const [, unspent] = [await isIn(visitor), await link()];
   expect(await list(others)).toHaveLength(2);
-  await service.call({ method: 'DELETE', url: `${keys}/${made.body.id}` });
+  await revoke();
   expect([await isIn(visitor), await isIn(others)]).toEqual([false, true]);
   expect((await new Browser(service.app).signIn(unspent)).status).toBe(401);
   expect(await list(others)).toHaveLength(1);
+});
+
+test('so does a key that expires, and its sessions say when they end', async () => {
+  const others = await byLink();
+  const expiresAt = new Date(service.clock.now + 4 * minute).toISOString();
+  const { link } = await linkKey({ expiresAt });
+  const visitor = new Browser(service.app);
+  const session = (await visitor.signIn(await link())).body;
+  expect([session.idleExpiresAt, session.expiresAt]).toEqual([expiresAt, expiresAt]);
+  const unspent = await link();
+  service.clock.now += 4 * minute - 1;
+  expect(await isIn(visitor)).toBe(true);
+  service.clock.now += 1;
+  expect([await isIn(visitor), await isIn(others)]).toEqual([false, true]);
+  expect((await new Browser(service.app).signIn(unspent)).status).toBe(401);
 });
 
 test('no caller sees or ends a session of another tenant; operators and readers manage none', async () => {

@@ -42,7 +42,8 @@ type Entry = Visitor & {
   signedInBy: 'viewer_link' | 'jwt';
   agents: readonly Agent[];
   path: string | null;
-  tokenEndsMs: number | null;
+  /** The end of the token, or of the key that made the link. */
+  latestEndMs: number | null;
 };
 
 /**
@@ -67,8 +68,8 @@ export async function signIn(deps: SignInDeps, attempt: SignInAttempt): Promise<
   });
 }
 
-function newSession({ path: _, tokenEndsMs, ...entry }: Entry, nowMs: number): StoredSession {
-  return { id: eventUuid(nowMs, randomBytes(10)), ...entry, ...endsOf(nowMs, tokenEndsMs) };
+function newSession({ path: _, latestEndMs, ...entry }: Entry, nowMs: number): StoredSession {
+  return { id: eventUuid(nowMs, randomBytes(10)), ...entry, ...endsOf(nowMs, latestEndMs) };
 }
 
 /** Checks the credential within the transaction; a JWT was verified before. */
@@ -95,15 +96,15 @@ function eitherOr(): AppError {
 async function byLink(tx: WriterTx, token: string, nowMs: number): Promise<Entry> {
   const link = await spendViewerLink(tx, hashSecretToken(token), nowMs);
   if (link === null) throw unauthenticated();
-  const { id: _, expiresAtMs: __, ...entry } = link;
-  return { ...entry, signedInBy: 'viewer_link', agents: [], tokenEndsMs: null };
+  const { keyEndsMs, ...entry } = link;
+  return { ...entry, signedInBy: 'viewer_link', agents: [], latestEndMs: keyEndsMs };
 }
 
 async function byJwt(deps: SignInDeps, attempt: SignInAttempt, jwt: string): Promise<Entry> {
   const { id, email, role, tenantId, agents, expiresAtMs } = await deps.authenticateJwt(jwt);
   const named = attempt.credential.tenantId?.toLowerCase() ?? null;
   const way = { signedInBy: 'jwt', path: null, openedBy: null, scopes: null } as const;
-  const person = { actorId: id, actorEmail: email, tokenEndsMs: expiresAtMs, ...way };
+  const person = { actorId: id, actorEmail: email, latestEndMs: expiresAtMs, ...way };
   if (role !== 'superadmin' && tenantId !== null) {
     if (named !== null && named !== tenantId) {
       throw new AppError('forbidden', 'this token is bound to another tenant');

@@ -22,6 +22,12 @@ export interface ViewerLink extends Visitor {
   expiresAtMs: number;
 }
 
+export interface SpentLink extends Visitor {
+  path: string | null;
+  /** When the key that made it expires. */
+  keyEndsMs: number | null;
+}
+
 export interface StoredSession extends Visitor {
   id: string;
   signedInBy: 'viewer_link' | 'jwt';
@@ -38,8 +44,9 @@ const session = sql`id, ${visitor}, agents, signed_in_by AS "signedInBy",
   idle_expires_at AS "idleExpiresAtMs", expires_at AS "expiresAtMs"`;
 
 // Judged at each use: a link spent while its key is being revoked opens no session either.
-const ofValidKey = sql`NOT EXISTS (SELECT 1 FROM api_keys
-  WHERE api_keys.id = (opened_by->>'id')::uuid AND revoked_at IS NOT NULL)`;
+const ofValidKey = (nowMs: number) => sql`NOT EXISTS (SELECT 1 FROM api_keys
+  WHERE api_keys.id = (opened_by->>'id')::uuid
+    AND (revoked_at IS NOT NULL OR api_keys.expires_at <= ${new Date(nowMs)}))`;
 
 const visitorValues = (v: Visitor) => sql`${v.tenantId}, ${v.actorId}, ${v.actorEmail},
   ${v.actorRole}, ${v.reason}, ${v.openedBy}, ${v.scopes}`;
@@ -60,10 +67,11 @@ export async function spendViewerLink(
   tx: WriterTx,
   tokenHash: Uint8Array,
   nowMs: number,
-): Promise<ViewerLink | null> {
-  return firstRow<ViewerLink>(tx)`DELETE FROM viewer_links
-    WHERE token_hash = ${tokenHash} AND expires_at > ${new Date(nowMs)} AND ${ofValidKey}
-    RETURNING id, ${visitor}, path, expires_at AS "expiresAtMs"`;
+): Promise<SpentLink | null> {
+  return firstRow<SpentLink>(tx)`DELETE FROM viewer_links
+    WHERE token_hash = ${tokenHash} AND expires_at > ${new Date(nowMs)} AND ${ofValidKey(nowMs)}
+    RETURNING ${visitor}, path, (SELECT api_keys.expires_at FROM api_keys
+      WHERE api_keys.id = (opened_by->>'id')::uuid) AS "keyEndsMs"`;
 }
 
 export async function insertSession(tx: WriterTx, tokenHash: Uint8Array, session: StoredSession) {
@@ -82,7 +90,7 @@ export async function findSession(
   nowMs: number,
 ): Promise<StoredSession | null> {
   return firstRow<StoredSession>(pool)`SELECT ${session} FROM sessions
-    WHERE token_hash = ${tokenHash} AND idle_expires_at > ${new Date(nowMs)} AND ${ofValidKey}`;
+    WHERE token_hash = ${tokenHash} AND idle_expires_at > ${new Date(nowMs)} AND ${ofValidKey(nowMs)}`;
 }
 
 /** The tenant's sessions that work at `nowMs`, newest first, from this id on. */
@@ -95,7 +103,7 @@ export async function listSessions(
 ): Promise<StoredSession[]> {
   return rowsOf<StoredSession>(tx)`SELECT ${session} FROM sessions
     WHERE tenant_id = ${tenantId} AND idle_expires_at > ${new Date(nowMs)} AND id <= ${from}
-      AND ${ofValidKey} ORDER BY id DESC LIMIT ${count}`;
+      AND ${ofValidKey(nowMs)} ORDER BY id DESC LIMIT ${count}`;
 }
 
 /** Ends a session of this tenant and returns it; null when there is none that works. */
@@ -107,7 +115,7 @@ export async function endSession(
 ): Promise<StoredSession | null> {
   return firstRow<StoredSession>(tx)`DELETE FROM sessions
     WHERE tenant_id = ${tenantId} AND id = ${id} AND idle_expires_at > ${new Date(nowMs)}
-      AND ${ofValidKey} RETURNING ${session}`;
+      AND ${ofValidKey(nowMs)} RETURNING ${session}`;
 }
 
 /** Extends an unused session; never backwards, never beyond its latest end. */
