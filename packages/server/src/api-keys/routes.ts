@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { eventUuid, formatTimestamp, isUuid, parseTimestamp } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Static, TSchema } from 'typebox';
+import type { Static } from 'typebox';
 import {
   administrator,
   administratorHeaders,
@@ -26,92 +25,78 @@ export interface ApiKeyRouteDeps extends Pick<Parts, 'db' | 'now' | 'recordOwn'>
 
 /** Creates, lists and revokes API keys, of a tenant and of the platform. */
 export function apiKeyRoutes(app: FastifyInstance, deps: ApiKeyRouteDeps): void {
-  const typed = app.withTypeProvider<TypeBoxTypeProvider>();
-
-  typed.post(
-    tenantKeys.url,
-    makeOptions('createTenantApiKey', tenantKeys.params),
-    (request, reply) =>
-      makeKey(deps, request, reply, request.params.id.toLowerCase(), request.body),
-  );
-  typed.post(
-    platformKeys.url,
-    makeOptions('createPlatformApiKey', platformKeys.params),
-    (request, reply) => makeKey(deps, request, reply, null, request.body),
-  );
-  typed.get(tenantKeys.url, listOptions('listTenantApiKeys', tenantKeys.params), (request) =>
-    listKeys(deps, request, request.params.id.toLowerCase()),
-  );
-  typed.get(platformKeys.url, listOptions('listPlatformApiKeys', platformKeys.params), (request) =>
-    listKeys(deps, request, null),
-  );
-  typed.delete(
-    `${tenantKeys.url}/:keyId`,
-    revokeOptions('revokeTenantApiKey', tenantKeys.keyParams),
-    (request, reply) =>
-      revokeKey(deps, request, reply, request.params.id.toLowerCase(), request.params.keyId),
-  );
-  typed.delete(
-    `${platformKeys.url}/:keyId`,
-    revokeOptions('revokePlatformApiKey', platformKeys.keyParams),
-    (request, reply) => revokeKey(deps, request, reply, null, request.params.keyId),
-  );
+  for (const { kind, url, params, keyParams } of [tenantKeys, platformKeys]) {
+    app.post<{ Params: KeysPath; Body: Static<typeof ApiKeyInput> }>(
+      url,
+      { config, schema: { ...makeSchema, operationId: `create${kind}ApiKey`, params } },
+      (request, reply) => makeKey(deps, request, reply, ownerOf(request.params), request.body),
+    );
+    app.get<{ Params: KeysPath }>(
+      url,
+      {
+        config: { scope: 'authenticated', schema: 'enforced' },
+        schema: { ...listSchema, operationId: `list${kind}ApiKeys`, params },
+      },
+      (request) => listKeys(deps, request, ownerOf(request.params)),
+    );
+    app.delete<{ Params: KeysPath & { keyId: string } }>(
+      `${url}/:keyId`,
+      {
+        config,
+        schema: { ...revokeSchema, operationId: `revoke${kind}ApiKey`, params: keyParams },
+      },
+      (request, reply) =>
+        revokeKey(deps, request, reply, ownerOf(request.params), request.params.keyId),
+    );
+  }
 }
+
+/** Of a path: `id` is the tenant's; none is the platform. */
+interface KeysPath {
+  id?: string;
+}
+
+const ownerOf = ({ id }: KeysPath): string | null => id?.toLowerCase() ?? null;
 
 const tags = ['API keys'];
 const config = { scope: 'tenants:write', schema: 'enforced' } as const;
 
-const makeOptions = <P extends TSchema>(operationId: string, params: P) => ({
-  config,
-  schema: {
-    tags,
-    operationId,
-    summary: 'Make an API key',
-    params,
-    description:
-      'Only this answer shows the key. A key of the platform may name any tenant, a key of a tenant ' +
-      'only its own.',
-    headers: administratorHeaders,
-    body: ApiKeyInput,
-    response: {
-      201: NewApiKey,
-    },
+const makeSchema = {
+  tags,
+  summary: 'Make an API key',
+  description:
+    'Only this answer shows the key. A key of the platform may name any tenant, a key of a tenant ' +
+    'only its own.',
+  headers: administratorHeaders,
+  body: ApiKeyInput,
+  response: {
+    201: NewApiKey,
   },
-});
+};
 
-const listOptions = <P extends TSchema>(operationId: string, params: P) => ({
-  config: { scope: 'authenticated', schema: 'enforced' } as const,
-  schema: {
-    tags,
-    operationId,
-    summary: 'List API keys',
-    description:
-      'Includes revoked and expired keys, never the secret keys themselves. For `tenants:write`, and for ' +
-      'an admin of this very tenant.',
-    params,
-    querystring: PageQuery,
-    response: {
-      200: ApiKeyPage,
-    },
+const listSchema = {
+  tags,
+  summary: 'List API keys',
+  description:
+    'Includes revoked and expired keys, never the secret keys themselves. For `tenants:write`, and for ' +
+    'an admin of this very tenant.',
+  querystring: PageQuery,
+  response: {
+    200: ApiKeyPage,
   },
-});
+};
 
-const revokeOptions = <P extends TSchema>(operationId: string, params: P) => ({
-  config,
-  schema: {
-    tags,
-    operationId,
-    summary: 'Revoke an API key',
-    description:
-      'Takes effect at once and cannot be undone; sessions that its viewer links opened end too. ' +
-      'Revoking it again changes nothing.',
-    params,
-    headers: administratorHeaders,
-    response: {
-      204: Type.Null({ description: 'The key is revoked.' }),
-    },
+const revokeSchema = {
+  tags,
+  summary: 'Revoke an API key',
+  description:
+    'Takes effect at once and cannot be undone; sessions that its viewer links opened end too. ' +
+    'Revoking it again changes nothing.',
+  headers: administratorHeaders,
+  response: {
+    204: Type.Null({ description: 'The key is revoked.' }),
   },
-});
+};
 
 /** `owner` is the tenant's id, or null for a platform-bound key. */
 async function makeKey(

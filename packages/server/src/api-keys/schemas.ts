@@ -19,11 +19,13 @@ const keyParam = { keyId: pathPart("The key's id.") };
 
 /** Paths of a tenant's keys, and of the platform's. */
 export const tenantKeys = {
+  kind: 'Tenant',
   url: '/api/tenants/:id/api-keys',
   params: exact(tenantParam),
   keyParams: exact({ ...tenantParam, ...keyParam }),
 } as const;
 export const platformKeys = {
+  kind: 'Platform',
   url: '/api/api-keys',
   params: exact({}),
   keyParams: exact(keyParam),
