@@ -15,93 +15,10 @@ import ipaddr from 'ipaddr.js';
 import { isMailAddress } from './outbound/mail-address.ts';
 
 /** Everything the environment decides, validated and frozen. See docs/configuration.md. */
-export interface Config {
-  readonly host: string;
-  readonly port: number;
-  readonly publicUrl: string | null;
-  /** Serving login; null = the embedded PostgreSQL under `dataDir`. */
-  readonly databaseUrl: string | null;
-  /** PgBouncer in transaction mode, before the database of `databaseUrl`; null = none. */
-  readonly databasePoolerUrl: string | null;
-  readonly databaseOwnerUrl: string | null;
-  readonly databasePoolSize: number;
-  readonly dataDir: string;
-  readonly platformApiKeys: readonly string[];
-  readonly auth: AuthConfig;
-  readonly sessionSecret: string | null;
-  readonly maskedKeys: readonly string[];
-  readonly catalogue: Catalogue;
-  /** Events that happened longer before they are recorded come with a warning. */
-  readonly backdatedMs: number;
-  /** A source that has sent nothing for longer counts as silent. */
-  readonly sourceSilentMs: number;
-  readonly rateLimitPerMinute: number;
-  /** Which peers may say whom they speak for: none, the nearest hops, or addresses and ranges. */
-  readonly trustProxy: false | string[] | ((address: string, hop: number) => boolean);
-  readonly metricsToken: string | null;
-  readonly logLevel: string;
-  /** Ed25519 key as PEM; null = made once under `dataDir`. */
-  readonly signingKeyFile: string | null;
-  /** Host part of the logs' origins; null = that of `publicUrl`. */
-  readonly logOrigin: string | null;
-  readonly objectStoreUrl: string;
-  /** SMTP server; null = mail is written to `dataDir`/outbox. */
-  readonly smtpUrl: string | null;
-  readonly mailFrom: string;
-  /** Who gets the weekly digest over all tenants; empty for none. */
-  readonly operatorDigestEmails: readonly string[];
-  /** Sources of CSP's `frame-ancestors`: who may embed the panel and hand over a token. */
-  readonly frameAncestors: readonly string[];
-  /** The host's page that signs a reader of the panel in; null = the panel names none. */
-  readonly hostSignInUrl: string | null;
-  /** Whether outbound calls may go to private addresses and over plain http. */
-  readonly webhookAllowPrivate: boolean;
-  /** How often the service archives; null = never by itself. */
-  readonly archiveIntervalMs: number | null;
-  /** Archived events leave PostgreSQL after so many months; null = with the plan's retention. */
-  readonly hotMonths: number | null;
-  /** Of the local copies of archived files. */
-  readonly coldCacheBytesMax: number;
-  readonly queueBytesMax: number;
-  /** Of all bodies that arrive or are worked on, as announced. */
-  readonly bodyBytesMax: number;
-  /** How long a call waits for room for its body or its events. */
-  readonly roomWaitMs: number;
-  /** How long few events wait for a flush that runs, while many callers record. */
-  readonly flushAwaitedMs: number;
-  readonly connectionsMax: number;
-  /** Of one tenant's exports: waiting or being made, and bytes of the files kept. */
-  readonly exportsUnfinishedMax: number;
-  readonly exportBytesMax: number;
-  /** With less free disk no export is made. */
-  readonly diskBytesMin: number;
-  /** In which a request, head and body, must have arrived. */
-  readonly requestMs: number;
-  /**
-   * In which a reader must take something of its answer. The system takes more only when a third of
-   * its buffer of 4 MiB is free. Behind a proxy on the same machine that takes 70 s at 20 kB/s.
-   */
-  readonly stalledMs: number;
-}
-
-/**
- * How JWTs are checked: by key set (asymmetric) or by shared secret (HS256); both null = no JWTs.
- */
-export interface AuthConfig {
-  readonly jwksUrl: string | null;
-  readonly jwtSecret: string | null;
-  readonly issuer: string | null;
-  readonly audience: string | null;
-  readonly operatorIssuer: string | null;
-  readonly claims: {
-    readonly sub: string;
-    readonly email: string;
-    readonly role: string;
-    readonly tenantId: string;
-  };
-}
-
+export type Config = Readonly<ReturnType<typeof readSettings> & ReturnType<typeof readLimits>>;
+export type AuthConfig = Readonly<ReturnType<typeof readAuth>>;
 export type Environment = Readonly<Record<string, string | undefined>>;
+type Reader = ReturnType<typeof reader>;
 
 /**
  * The only reader of the environment. Throws an Error
@@ -109,66 +26,103 @@ export type Environment = Readonly<Record<string, string | undefined>>;
  */
 export function readConfig(env: Environment): Config {
   const read = reader(env);
-  const config: Config = {
+  const config = { ...readSettings(read), ...readLimits(read) };
+  requireConsistent(config);
+  return Object.freeze(config);
+}
+
+const http = ['http:', 'https:'];
+const postgres = ['postgres:', 'postgresql:'];
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'];
+
+function readSettings(read: Reader) {
+  const dataDir = resolve(read.text('DATA_DIR') ?? './data');
+  return {
     host: read.text('HOST') ?? '127.0.0.1',
     port: read.integer('PORT', 3000, 0, 65_535),
-    publicUrl: read.url('PUBLIC_URL', ['http:', 'https:']),
-    databaseUrl: read.url('DATABASE_URL', ['postgres:', 'postgresql:']),
-    databasePoolerUrl: read.url('DATABASE_POOLER_URL', ['postgres:', 'postgresql:']),
-    databaseOwnerUrl: read.url('DATABASE_OWNER_URL', ['postgres:', 'postgresql:']),
+    publicUrl: read.url('PUBLIC_URL', http),
+    /** Serving login; null = the embedded PostgreSQL under `dataDir`. */
+    databaseUrl: read.url('DATABASE_URL', postgres),
+    /** PgBouncer in transaction mode, before the database of `databaseUrl`; null = none. */
+    databasePoolerUrl: read.url('DATABASE_POOLER_URL', postgres),
+    databaseOwnerUrl: read.url('DATABASE_OWNER_URL', postgres),
     databasePoolSize: read.integer('DATABASE_POOL_SIZE', 10, 2, 500),
-    dataDir: resolve(read.text('DATA_DIR') ?? './data'),
+    dataDir,
     platformApiKeys: read.list('PLATFORM_API_KEY'),
     auth: readAuth(read),
     sessionSecret: read.text('SESSION_SECRET'),
     maskedKeys: [...defaultMaskedKeys, ...read.list('MASKED_KEYS')],
     catalogue: readCatalogue(read.text('CATALOGUE_FILE'), read.list('SENSITIVE_TYPES')),
+    /** Events that happened longer before they are recorded come with a warning. */
     backdatedMs: read.integer('BACKDATED_HOURS', 24, 1, 87_600) * 3_600_000,
+    /** A source that has sent nothing for longer counts as silent. */
     sourceSilentMs: read.integer('SOURCE_SILENT_HOURS', 24, 1, 8_760) * 3_600_000,
-    rateLimitPerMinute: read.integer('RATE_LIMIT_PER_MINUTE', 6_000, 1, 10_000_000),
+    /** Which peers may say whom they speak for: none, the nearest hops, or addresses and ranges. */
     trustProxy: readTrustProxy(read.list('TRUST_PROXY')),
     metricsToken: read.text('METRICS_TOKEN'),
-    logLevel: read.choice('LOG_LEVEL', 'info', [
-      'fatal',
-      'error',
-      'warn',
-      'info',
-      'debug',
-      'silent',
-    ]),
+    logLevel: read.choice('LOG_LEVEL', 'info', logLevels),
+    /** Ed25519 key as PEM; null = made once under `dataDir`. */
     signingKeyFile: read.text('SIGNING_KEY_FILE'),
+    /** Host part of the logs' origins; null = that of `publicUrl`. */
     logOrigin: readLogOrigin(read.text('LOG_ORIGIN')),
     objectStoreUrl:
       read.url('OBJECT_STORE_URL', ['file:', 's3:']) ??
-      pathToFileURL(join(resolve(read.text('DATA_DIR') ?? './data'), 'objects')).href,
+      pathToFileURL(join(dataDir, 'objects')).href,
+    /** SMTP server; null = mail is written to `dataDir`/outbox. */
     smtpUrl: read.url('SMTP_URL', ['smtp:', 'smtps:']),
     mailFrom: read.text('MAIL_FROM') ?? 'Indelible <indelible@localhost>',
+    /** Who gets the weekly digest over all tenants; empty for none. */
     operatorDigestEmails: readEmails(read.list('OPERATOR_DIGEST_EMAILS')),
+    /** Sources of CSP's `frame-ancestors`: who may embed the panel and hand over a token. */
     frameAncestors: readFrameAncestors(read.text('FRAME_ANCESTORS') ?? "'none'"),
-    hostSignInUrl: read.url('HOST_SIGN_IN_URL', ['http:', 'https:']),
+    /** The host's page that signs a reader of the panel in; null = the panel names none. */
+    hostSignInUrl: read.url('HOST_SIGN_IN_URL', http),
+    /** Whether outbound calls may go to private addresses and over plain http. */
     webhookAllowPrivate:
       read.choice('WEBHOOK_ALLOW_PRIVATE', 'false', ['true', 'false']) === 'true',
+    /** How often the service archives; null = never by itself. */
     archiveIntervalMs: readInterval(read.text('ARCHIVE_INTERVAL') ?? '24h'),
+    /** Archived events leave PostgreSQL after so many months; null = with the plan's retention. */
     hotMonths: read.integer('HOT_MONTHS', 0, 0, 1_200) || null,
-    coldCacheBytesMax: read.integer('COLD_CACHE_MIB_MAX', 4_096, 256, 16_777_216) * 2 ** 20,
-    queueBytesMax: 64 * 2 ** 20,
-    bodyBytesMax: read.integer('BODIES_MIB_MAX', 64, 32, 65_536) * 2 ** 20,
-    roomWaitMs: 10_000,
-    flushAwaitedMs: 100,
-    connectionsMax: read.integer('CONNECTIONS_MAX', 4_000, 10, 100_000),
-    exportsUnfinishedMax: read.integer('EXPORTS_UNFINISHED_MAX', 20, 1, 10_000),
-    exportBytesMax: read.integer('EXPORTS_KEPT_GIB_MAX', 20, 1, 100_000) * 2 ** 30,
-    diskBytesMin: read.integer('DISK_FREE_MIB_MIN', 1_024, 0, 1_000_000) * 2 ** 20,
-    requestMs: 45_000,
-    stalledMs: 180_000,
   };
-  requireConsistent(config);
-  return Object.freeze(config);
 }
 
-function readAuth(read: ReturnType<typeof reader>): AuthConfig {
+/** Of room, time and number; tests set those that no variable sets. */
+function readLimits(read: Reader) {
   return {
-    jwksUrl: read.url('AUTH_JWKS_URL', ['http:', 'https:']),
+    rateLimitPerMinute: read.integer('RATE_LIMIT_PER_MINUTE', 6_000, 1, 10_000_000),
+    connectionsMax: read.integer('CONNECTIONS_MAX', 4_000, 10, 100_000),
+    /** Of the local copies of archived files. */
+    coldCacheBytesMax: read.integer('COLD_CACHE_MIB_MAX', 4_096, 256, 16_777_216) * 2 ** 20,
+    queueBytesMax: 64 * 2 ** 20,
+    /** Of all bodies that arrive or are worked on, as announced. */
+    bodyBytesMax: read.integer('BODIES_MIB_MAX', 64, 32, 65_536) * 2 ** 20,
+    /** How long a call waits for room for its body or its events. */
+    roomWaitMs: 10_000,
+    /** How long few events wait for a flush that runs, while many callers record. */
+    flushAwaitedMs: 100,
+    /** Of one tenant's exports: waiting or being made, and bytes of the files kept. */
+    exportsUnfinishedMax: read.integer('EXPORTS_UNFINISHED_MAX', 20, 1, 10_000),
+    exportBytesMax: read.integer('EXPORTS_KEPT_GIB_MAX', 20, 1, 100_000) * 2 ** 30,
+    /** With less free disk no export is made. */
+    diskBytesMin: read.integer('DISK_FREE_MIB_MIN', 1_024, 0, 1_000_000) * 2 ** 20,
+    /** In which a request, head and body, must have arrived. */
+    requestMs: 45_000,
+    /**
+     * In which a reader must take something of its answer. The system takes more only when a third
+     * of its buffer of 4 MiB is free. Behind a proxy on the same machine that takes 70 s at 20
+     * kB/s.
+     */
+    stalledMs: 180_000,
+  };
+}
+
+/**
+ * How JWTs are checked: by key set (asymmetric) or by shared secret (HS256); both null = no JWTs.
+ */
+function readAuth(read: Reader) {
+  return {
+    jwksUrl: read.url('AUTH_JWKS_URL', http),
     jwtSecret: read.text('AUTH_JWT_SECRET'),
     issuer: read.text('AUTH_ISSUER'),
     audience: read.text('AUTH_AUDIENCE'),
@@ -241,7 +195,9 @@ function readEmails(emails: string[]): string[] {
   throw new Error('OPERATOR_DIGEST_EMAILS must be e-mail addresses, separated by commas');
 }
 
-function readTrustProxy(values: string[]): Config['trustProxy'] {
+function readTrustProxy(
+  values: string[],
+): false | string[] | ((address: string, hop: number) => boolean) {
   if (values.length === 0) return false;
   const [first = ''] = values;
   if (values.length === 1 && /^\d{1,2}$/.test(first)) {
