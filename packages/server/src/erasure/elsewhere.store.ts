@@ -211,16 +211,17 @@ async function replaceInFilters(
  * `notifyEmails`.
  */
 async function replaceInRules(tx: WriterTx, person: Person, ids: readonly string[]): Promise<void> {
-  const rows = await rowsOf<{ id: string; settings: string }>(tx)`
-    SELECT id, settings FROM alert_rules WHERE tenant_id = ${person.tenantId}
-      AND (${naming(person).containsAddress('settings')} OR settings->'filters'->'q' IS NOT NULL
+  const { containsAddress } = naming(person);
+  const rows = await rowsOf<{ id: string; settings: string; namesThem: boolean }>(tx)`
+    SELECT id, settings, ${containsAddress("settings->>'name'")} AS "namesThem"
+    FROM alert_rules WHERE tenant_id = ${person.tenantId}
+      AND (${containsAddress('settings')} OR settings->'filters'->'q' IS NOT NULL
         OR settings->'followedBy'->'q' IS NOT NULL)`;
   const { addresses } = person;
-  for (const { id, settings } of rows) {
+  for (const { id, settings, namesThem } of rows) {
     const rule = JSON.parse(settings) as AlertRuleSettings;
     const { emails: all = [], ...notify } = rule.notify;
     const emails = all.filter((email) => !addresses.includes(email.toLowerCase()));
-    const namesThem = addresses.some((address) => rule.name.toLowerCase().includes(address));
     const without = {
       ...rule,
       name: namesThem ? 'Alert rule' : rule.name,

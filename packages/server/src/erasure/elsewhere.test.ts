@@ -93,6 +93,19 @@ test('an alert rule goes on without the address, for the person and for the othe
   expect(JSON.stringify(left)).not.toMatch(/ana@/i);
 });
 
+test('the name of an alert rule for a person whose address only ends alike stays', async () => {
+  const key = await keyOf(service, tenant.id, ['alerts:write', 'events:read']);
+  const emails = ['xana@example.com', 'ana@example.com.br'];
+  const rule = { name: `Logins of ${emails}`, kind: 'match', filters: { q: ['menu'] } };
+  const url = '/api/alert-rules';
+  const body = { ...rule, notify: { emails } };
+  const made = await service.call({ method: 'POST', url, key, body });
+  expect(made.status).toBe(201);
+  await erase();
+  const { body: left } = await service.call({ url: `${url}/${made.body.id}`, key });
+  expect(left).toMatchObject(body);
+});
+
 test('what searches for words of the address searches for the id, wherever it is stored', async () => {
   const scopes = ['alerts:write', 'webhooks:write', 'events:read'];
   const key = await keyOf(service, tenant.id, scopes);

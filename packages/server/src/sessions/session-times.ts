@@ -6,7 +6,7 @@ export const longestMs = 8 * 3_600_000;
 /** The least time between extensions of a session: not every read should be a write. */
 const prolongEveryMs = 10_000;
 
-/** The ends of a session that begins now: unused, and at the latest, here `latestEndMs`. */
+/** The ends of a session that begins now: when unused, and at the latest. */
 export function endsOf(nowMs: number, latestEndMs: number | null) {
   const expiresAtMs = Math.min(nowMs + longestMs, latestEndMs ?? Infinity);
   return { idleExpiresAtMs: Math.min(nowMs + idleMs, expiresAtMs), expiresAtMs };
