@@ -3,6 +3,7 @@ import {
   execute,
   firstRow,
   hasRow,
+  type Queries,
   rowsOf,
   type TenantTx,
   type WriterTx,
@@ -12,8 +13,6 @@ import {
  * Which process evaluates the rules of a tenant, and how far. Statements of the job: they span
  * tenants.
  */
-
-type Alone = Pick<WriterTx, 'query'>;
 
 /** A tenant whose rules only this process may evaluate, until the lease ends. */
 export interface LeasedCursor {
@@ -35,7 +34,7 @@ const aheadMsMax = 600_000;
  * recorded.
  */
 export async function claimCursor(
-  tx: Alone,
+  tx: Queries,
   lease: string,
   nowMs: number,
   untilMs: number,
@@ -58,7 +57,7 @@ export async function claimCursor(
   return firstClaimed(tx, due, claim);
 }
 
-export async function releaseCursor(tx: Alone, { tenantId, lease }: LeasedCursor): Promise<void> {
+export async function releaseCursor(tx: Queries, { tenantId, lease }: LeasedCursor): Promise<void> {
   await execute(tx)`UPDATE alert_cursors SET lease = NULL, lease_until = NULL
     WHERE tenant_id = ${tenantId} AND lease = ${lease}`;
 }
@@ -68,7 +67,7 @@ export async function releaseCursor(tx: Alone, { tenantId, lease }: LeasedCursor
  * it or has the lease: then nothing of this evaluation may be stored.
  */
 export async function moveCursor(
-  tx: Alone,
+  tx: Queries,
   { tenantId, lease }: LeasedCursor,
   from: number,
   to: number,
@@ -99,7 +98,7 @@ export async function getCursor(tx: TenantTx): Promise<AlertCursor | null> {
 }
 
 /** Log entries of all tenants that their rules have not evaluated yet. */
-export async function countBehind(tx: Alone): Promise<number> {
+export async function countBehind(tx: Queries): Promise<number> {
   const row = await firstRow<{ behind: number }>(tx)`
     SELECT coalesce(sum(greatest(size - next_sequence, 0)), 0)::int8 AS behind FROM alert_cursors
     JOIN log_heads USING (tenant_id)`;

@@ -1,11 +1,11 @@
-import { decodeEntry, FormatError } from '@indelible/protocol';
 import { monthFolder, namesOfStem, parseArchiveName } from '../cold/index.ts';
-import { hasRoot, readEntries, treeReader } from '../log/index.ts';
-import { archiveEvent } from './archive-event.ts';
+import { hasRoot, treeReader } from '../log/index.ts';
 import type { ArchiveDeps, ArchivedPart } from './archived-part.ts';
-import { type ArchiveManifest, parseManifest } from './manifest.ts';
+import { bookmarkPart } from './make-part.ts';
+import type { ArchiveManifest } from './manifest.ts';
 import { ArchiveConflict, sha256Hex } from './objects-once.ts';
-import { insertPart } from './store.ts';
+import { manifestIn } from './part-files.ts';
+import { entryAt } from './store.ts';
 
 /**
  * Bookmarks the part that begins at `first` if its manifest is already in the object store: its run
@@ -18,7 +18,7 @@ export async function adoptPart(
   first: number,
   end: number,
 ): Promise<ArchivedPart | null> {
-  const { owner, objects, recordOwn, now } = deps;
+  const { objects } = deps;
   const folder = monthFolder(tenantId, await receivedAtUs(deps, tenantId, first));
   const found = (await objects.list(folder))
     .map(parseArchiveName)
@@ -31,38 +31,16 @@ export async function adoptPart(
   if (found.length > 1 || bytes === null) {
     throw new ArchiveConflict(`${folder} has ${found.length} manifests that begin at ${first}`);
   }
-  const manifest = readManifest(stem, bytes);
+  const manifest = manifestIn(namesOfStem(stem).manifest, bytes);
   await requireSameLog(deps, tenantId, stem, manifest, end);
   await requireFiles(deps, folder, manifest);
-  const { last, counts, files } = manifest;
-  const part = {
-    ...{ first, last, stem, events: counts.events, contradicted: counts.contradicted },
-    bytes: files.events.bytes + files.identity.bytes,
-  };
-  await owner(async (tx) => {
-    const root = Buffer.from(manifest.root, 'base64');
-    await insertPart(tx, { ...part, tenantId, root, archivedAtMs: now() });
-    const record = { ...part, manifestSha256: sha256Hex(bytes) };
-    await recordOwn(tx, tenantId, archiveEvent(tenantId, record));
-  });
-  return part;
+  return bookmarkPart(deps, stem, manifest, bytes);
 }
 
 async function receivedAtUs({ owner }: ArchiveDeps, tenantId: string, sequence: number) {
-  const [entry] = await owner((tx) =>
-    readEntries({ tenantId, query: (query) => tx.query(query) }, sequence, sequence + 1),
-  );
+  const entry = await owner((tx) => entryAt(tx, tenantId, sequence));
   if (!entry) throw new Error(`the log has no entry ${sequence}`);
-  return decodeEntry(entry).receivedAtUs;
-}
-
-function readManifest(stem: string, bytes: Uint8Array): ArchiveManifest {
-  try {
-    return parseManifest(bytes);
-  } catch (error) {
-    if (!(error instanceof FormatError)) throw error;
-    throw new ArchiveConflict(`${namesOfStem(stem).manifest} cannot be read: ${error.message}`);
-  }
+  return entry.receivedAtUs;
 }
 
 async function requireSameLog(

@@ -6,7 +6,7 @@ import {
   publishedCheckpoint,
   treeReader,
 } from '../log/index.ts';
-import { messageOf, type WriterTx } from '../postgres/index.ts';
+import { messageOf, tenantIn, type WriterTx } from '../postgres/index.ts';
 import { adoptPart } from './adopt-part.ts';
 import { isArchiveRecord } from './archive-event.ts';
 import type { ArchiveDeps, ArchivedPart } from './archived-part.ts';
@@ -88,7 +88,7 @@ async function closedPart(
   sha: Sha256,
   tenantId: string,
 ): Promise<PublishedCheckpoint | null> {
-  const log = await publishedCheckpoint({ tenantId, query: (query) => tx.query(query) });
+  const log = await publishedCheckpoint(tenantIn(tx, tenantId));
   const checkpoint = log?.checkpoint ?? null;
   if (checkpoint === null) return null;
   const { size, root } = checkpoint;

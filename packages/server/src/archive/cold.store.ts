@@ -1,6 +1,5 @@
 import { lateClass, uuidFromBytes } from '@indelible/protocol';
-import { readEntries } from '../log/index.ts';
-import { firstRow, type TenantTx, uuidArray, type WriterTx } from '../postgres/index.ts';
+import { firstRow, uuidArray, type WriterTx } from '../postgres/index.ts';
 
 /* Statements of the owner role: no serving role may run them. */
 
@@ -45,12 +44,6 @@ export async function coldFiles(
     [tenantId, first],
   );
   return rows[0]?.files ?? null;
-}
-
-/** Log entries in the owner's session. */
-export function entriesOf(tx: WriterTx, tenantId: string, start: number, end: number) {
-  const tenantTx: TenantTx = { tenantId, query: (query) => tx.query(query) };
-  return readEntries(tenantTx, start, end);
 }
 
 /** The first of these entries whose event is stored, or null. */

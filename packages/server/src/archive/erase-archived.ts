@@ -1,5 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import {
   emptiedSegment,
   eventIdFromUuid,
@@ -11,12 +10,12 @@ import {
   type WithholdableSegment,
 } from '@indelible/protocol';
 import type { ArchivedBody, ArchivedRow } from '../cold/index.ts';
-import { parseArchiveName, readPart, tenantFolder } from '../cold/index.ts';
+import { parseArchiveName, tenantFolder } from '../cold/index.ts';
 import type { ObjectStore } from '../objects/index.ts';
 import type { ArchiveDeps } from './archived-part.ts';
 import { type ArchiveManifest, formatManifest, type StatedErasure } from './manifest.ts';
 import { ArchiveConflict, putOnce, sha256Hex } from './objects-once.ts';
-import { fetchFiles, readManifest } from './part-files.ts';
+import { readManifest, withPart } from './part-files.ts';
 import { relistPart } from './part-index.ts';
 import { PartWriter } from './write-part.ts';
 
@@ -81,34 +80,29 @@ async function eraseInSegment(
   manifestName: string,
   manifest: ArchiveManifest,
 ): Promise<number> {
-  const { objects, tmpDir } = deps;
-  const folder = await mkdtemp(join(tmpDir, 'archive-'));
-  try {
-    const paths = await fetchFiles(objects, folder, manifestName, manifest);
+  const written = await withPart(deps, manifestName, manifest, async (rows) => {
     let count = 0;
-    for await (const rows of readPart(folder, paths, erasure.tenantId)) {
-      count += rows.filter((row) => isMeant(row, erasure)).length;
-    }
-    if (count === 0) return 0;
+    for await (const page of rows()) count += page.filter((row) => isMeant(row, erasure)).length;
+    if (count === 0) return null;
     const writer = await PartWriter.open();
-    for await (const rows of readPart(folder, paths, erasure.tenantId)) {
-      for (const row of rows) writer.append(erased(deps, erasure, row));
+    for await (const page of rows()) {
+      for (const row of page) writer.append(erased(deps, erasure, row));
     }
-    const written = writer.end();
-    const kind = erasure.segment === 'identity' ? 'identity' : 'events';
-    const bytes = written[kind];
-    const file = { name: nextName(manifest.files[kind].name), bytes: bytes.length };
-    const files = { ...manifest.files, [kind]: { ...file, sha256: sha256Hex(bytes) } };
-    await putOnce(objects, `${dirname(manifestName)}/${file.name}`, bytes);
-    const erasures = [...(manifest.erasures ?? []), statementOf(erasure)];
-    const replaced = { ...manifest, files, erasures };
-    await objects.putStream(manifestName, one(formatManifest(replaced)));
-    await relistPart(deps, manifestName, replaced);
-    await objects.remove(`${dirname(manifestName)}/${manifest.files[kind].name}`);
-    return count;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+    return { count, ...writer.end() };
+  });
+  if (written === null) return 0;
+  const { objects } = deps;
+  const kind = erasure.segment === 'identity' ? 'identity' : 'events';
+  const bytes = written[kind];
+  const file = { name: nextName(manifest.files[kind].name), bytes: bytes.length };
+  const files = { ...manifest.files, [kind]: { ...file, sha256: sha256Hex(bytes) } };
+  await putOnce(objects, `${dirname(manifestName)}/${file.name}`, bytes);
+  const erasures = [...(manifest.erasures ?? []), statementOf(erasure)];
+  const replaced = { ...manifest, files, erasures };
+  await objects.putStream(manifestName, one(formatManifest(replaced)));
+  await relistPart(deps, manifestName, replaced);
+  await objects.remove(`${dirname(manifestName)}/${manifest.files[kind].name}`);
+  return written.count;
 }
 
 /** Stated in the manifest, because the log's own record comes after the archived entries. */

@@ -62,27 +62,35 @@ interface Made extends DraftedPart {
 
 /** This order makes a part complete or absent: its files, then the manifest, then the bookmark. */
 async function store(deps: ArchiveDeps, tenant: ArchivedTenant, made: Made): Promise<ArchivedPart> {
-  const { owner, objects, recordOwn, now } = deps;
+  const { objects } = deps;
   const { draft, events, identity } = made;
-  const { first, last } = draft;
   const folder = monthFolder(tenant.id, draft.firstReceivedUs);
   const names = partNames(folder, draft);
-  await removeLeftovers(objects, folder, first);
+  await removeLeftovers(objects, folder, draft.first);
   await putOnce(objects, names.events, events);
   await putOnce(objects, names.identity, identity);
   const manifest = await manifestOf(deps, tenant, made, names.stem);
   const bytes = formatManifest(manifest);
   await putOnce(objects, names.manifest, bytes);
+  return bookmarkPart(deps, names.stem, manifest, bytes);
+}
+
+/** Bookmarks the part of a stored manifest, together with its record in the log. */
+export async function bookmarkPart(
+  { owner, recordOwn, now }: ArchiveDeps,
+  stem: string,
+  { tenantId, first, last, counts, files, ...manifest }: ArchiveManifest,
+  manifestBytes: Uint8Array,
+): Promise<ArchivedPart> {
   const part = {
-    ...{ first, last, stem: names.stem, events: draft.events },
-    bytes: events.length + identity.length,
-    contradicted: draft.contradicted,
+    ...{ first, last, stem, events: counts.events, contradicted: counts.contradicted },
+    bytes: files.events.bytes + files.identity.bytes,
   };
   const root = Buffer.from(manifest.root, 'base64');
   await owner(async (tx) => {
-    await insertPart(tx, { ...part, tenantId: tenant.id, root, archivedAtMs: now() });
-    const record = { ...part, manifestSha256: sha256Hex(bytes) };
-    await recordOwn(tx, tenant.id, archiveEvent(tenant.id, record));
+    await insertPart(tx, { ...part, tenantId, root, archivedAtMs: now() });
+    const record = { ...part, manifestSha256: sha256Hex(manifestBytes) };
+    await recordOwn(tx, tenantId, archiveEvent(tenantId, record));
   });
   return part;
 }

@@ -1,28 +1,19 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import {
-  decodeEntry,
   equalBytes,
   eventIdFromUuid,
   firstUuidAt,
   lateAfterMs,
   type Sha256,
 } from '@indelible/protocol';
-import { type ArchivedRow, entryOf, namesOfStem, putColdPart, readPart } from '../cold/index.ts';
-import type { WriterTx } from '../postgres/index.ts';
+import { type ArchivedRow, entryOf, namesOfStem, putColdPart } from '../cold/index.ts';
+import { readEntries } from '../log/index.ts';
+import { tenantIn, type WriterTx } from '../postgres/index.ts';
 import type { ArchiveDeps } from './archived-part.ts';
-import {
-  coldState,
-  deleteCold,
-  entriesOf,
-  partAt,
-  setColdBefore,
-  storedAmongEntries,
-} from './cold.store.ts';
+import { coldState, deleteCold, partAt, setColdBefore, storedAmongEntries } from './cold.store.ts';
 import { ArchiveConflict } from './objects-once.ts';
-import { fetchFiles, readManifest } from './part-files.ts';
+import { readManifest, withPart } from './part-files.ts';
 import { PartIndex } from './part-index.ts';
-import { isHeldBack } from './store.ts';
+import { entryAt, isHeldBack } from './store.ts';
 
 /**
  * Deletes rows below the mark of a former run, and those that an erasure brought back, whatever the
@@ -91,32 +82,27 @@ function monthOfMs(ms: number): number {
 }
 
 async function receivedMs({ owner }: ArchiveDeps, tenantId: string, sequence: number) {
-  const [entry] = await owner((tx) => entriesOf(tx, tenantId, sequence, sequence + 1));
-  return entry ? decodeEntry(entry).receivedAtUs / 1_000 : null;
+  const entry = await owner((tx) => entryAt(tx, tenantId, sequence));
+  return entry && entry.receivedAtUs / 1_000;
 }
 
 /** Reads a part back, compares each row with the log, and lists it; returns the next sequence. */
 async function verifyPart(deps: ArchiveDeps, tenantId: string, stem: string): Promise<number> {
-  const { owner, objects, tmpDir } = deps;
+  const { owner, objects } = deps;
   const { manifest: name } = namesOfStem(stem);
   const manifest = await readManifest(objects, name);
-  const folder = await mkdtemp(join(tmpDir, 'archive-'));
-  try {
-    const paths = await fetchFiles(objects, folder, name, manifest);
-    const index = new PartIndex();
-    let next = manifest.first;
-    for await (const rows of readPart(folder, paths, tenantId)) {
-      await owner((tx) => requireSame(tx, deps.sha, tenantId, stem, next, rows));
-      for (const row of rows) index.add(row);
-      next += rows.length;
+  const index = new PartIndex();
+  let next = manifest.first;
+  await withPart(deps, name, manifest, async (rows) => {
+    for await (const page of rows()) {
+      await owner((tx) => requireSame(tx, deps.sha, tenantId, stem, next, page));
+      for (const row of page) index.add(row);
+      next += page.length;
     }
-    if (next !== manifest.last + 1) throw incomplete(stem, 'it lacks rows');
-    const part = index.partOf(tenantId, stem, manifest);
-    await owner((tx) => putColdPart(tx, part));
-    return next;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  });
+  if (next !== manifest.last + 1) throw incomplete(stem, 'it lacks rows');
+  await owner((tx) => putColdPart(tx, index.partOf(tenantId, stem, manifest)));
+  return next;
 }
 
 /** The rows are the entries of the log from `first` on, each with its event if that is stored. */
@@ -128,7 +114,7 @@ async function requireSame(
   first: number,
   rows: readonly ArchivedRow[],
 ): Promise<void> {
-  const entries = await entriesOf(tx, tenantId, first, first + rows.length);
+  const entries = await readEntries(tenantIn(tx, tenantId), first, first + rows.length);
   rows.forEach((row, at) => {
     const entry = entries[at];
     const isWhole = row.body === null || row.commitment === null;

@@ -1,23 +1,47 @@
-import { writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { FormatError } from '@indelible/protocol';
-import type { PartPaths } from '../cold/index.ts';
+import { type ArchivedRow, type PartPaths, readPart } from '../cold/index.ts';
 import type { ObjectStore } from '../objects/index.ts';
+import type { ArchiveDeps } from './archived-part.ts';
 import { type ArchiveManifest, parseManifest } from './manifest.ts';
 import { ArchiveConflict, sha256Hex } from './objects-once.ts';
 
 /** Throws ArchiveConflict if it is not a manifest. */
 export async function readManifest(objects: ObjectStore, name: string): Promise<ArchiveManifest> {
+  return manifestIn(name, (await objects.get(name)) ?? new Uint8Array());
+}
+
+/** Throws like `readManifest`. */
+export function manifestIn(name: string, bytes: Uint8Array): ArchiveManifest {
   try {
-    return parseManifest((await objects.get(name)) ?? new Uint8Array());
+    return parseManifest(bytes);
   } catch (error) {
     if (!(error instanceof FormatError)) throw error;
     throw new ArchiveConflict(`${name} cannot be read: ${error.message}`);
   }
 }
 
-/** Copies a part's files into `folder`. Throws ArchiveConflict if they differ from the manifest. */
-export async function fetchFiles(
+/**
+ * Runs `work` with the rows of a part, which it may read more than once: from copies of the files.
+ * Throws ArchiveConflict if they differ from the manifest.
+ */
+export async function withPart<T>(
+  { objects, tmpDir }: Pick<ArchiveDeps, 'objects' | 'tmpDir'>,
+  manifestName: string,
+  manifest: ArchiveManifest,
+  work: (rows: () => AsyncIterable<ArchivedRow[]>) => Promise<T>,
+): Promise<T> {
+  const folder = await mkdtemp(join(tmpDir, 'archive-'));
+  try {
+    const paths = await fetchFiles(objects, folder, manifestName, manifest);
+    return await work(() => readPart(folder, paths, manifest.tenantId));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function fetchFiles(
   objects: ObjectStore,
   folder: string,
   manifestName: string,

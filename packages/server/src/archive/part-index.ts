@@ -1,19 +1,16 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { eventIdFromUuid, formatTimestamp, isLate, uuidTimeMs } from '@indelible/protocol';
 import {
   type ArchivedRow,
   KeyFilter,
   parseArchiveName,
   putColdPart,
-  readPart,
   type VerifiedPart,
 } from '../cold/index.ts';
 import { hasState } from '../events/index.ts';
 import type { ArchiveDeps } from './archived-part.ts';
 import { coldFiles } from './cold.store.ts';
 import type { ArchiveManifest } from './manifest.ts';
-import { fetchFiles } from './part-files.ts';
+import { withPart } from './part-files.ts';
 
 /** What searches need to know of a part. */
 export class PartIndex {
@@ -46,23 +43,18 @@ export class PartIndex {
  * the former file goes, and again after a crash.
  */
 export async function relistPart(
-  { owner, objects, tmpDir }: Pick<ArchiveDeps, 'owner' | 'objects' | 'tmpDir'>,
+  deps: Pick<ArchiveDeps, 'owner' | 'objects' | 'tmpDir'>,
   manifestName: string,
   manifest: ArchiveManifest,
 ): Promise<void> {
+  const { owner } = deps;
   const { tenantId, first, files } = manifest;
   const listed = await owner((tx) => coldFiles(tx, tenantId, first));
   if (listed === null || listed === JSON.stringify(files)) return;
-  const folder = await mkdtemp(join(tmpDir, 'archive-'));
-  try {
-    const paths = await fetchFiles(objects, folder, manifestName, manifest);
-    const index = new PartIndex();
-    for await (const rows of readPart(folder, paths, tenantId)) {
-      for (const row of rows) index.add(row);
-    }
-    const stem = parseArchiveName(manifestName)?.stem ?? '';
-    await owner((tx) => putColdPart(tx, index.partOf(tenantId, stem, manifest)));
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  const index = new PartIndex();
+  await withPart(deps, manifestName, manifest, async (rows) => {
+    for await (const page of rows()) for (const row of page) index.add(row);
+  });
+  const stem = parseArchiveName(manifestName)?.stem ?? '';
+  await owner((tx) => putColdPart(tx, index.partOf(tenantId, stem, manifest)));
 }

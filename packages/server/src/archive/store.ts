@@ -17,8 +17,10 @@ import {
   hasRow,
   type OwnerSession,
   planOnce,
+  type Queries,
   type RowTexts,
   rowsOf,
+  tenantIn,
   uuidArray,
   type WriterTx,
 } from '../postgres/index.ts';
@@ -90,10 +92,7 @@ export async function insertPart(
 }
 
 /** Whether events of the tenant are in the archive alone. */
-export async function hasColdEvents(
-  tx: Pick<WriterTx, 'query'>,
-  tenantId: string,
-): Promise<boolean> {
+export async function hasColdEvents(tx: Queries, tenantId: string): Promise<boolean> {
   return hasRow(tx)`SELECT FROM tenants WHERE id = ${tenantId} AND cold_before IS NOT NULL`;
 }
 
@@ -159,9 +158,19 @@ export async function shownOf(
   tenantId: string,
   nowMs: number,
 ): Promise<Pick<Visibility, 'oldest'>> {
-  const visible = await visibility({ tenantId, query: (query) => tx.query(query) }, nowMs);
+  const visible = await visibility(tenantIn(tx, tenantId), nowMs);
   if (visible === null) throw new Error('the tenant has no log');
   return visible;
+}
+
+/** Null behind the end of the log. */
+export async function entryAt(
+  tx: WriterTx,
+  tenantId: string,
+  sequence: number,
+): Promise<LogEntry | null> {
+  const [entry] = await readEntries(tenantIn(tx, tenantId), sequence, sequence + 1);
+  return entry ? decodeEntry(entry) : null;
 }
 
 /** One entry of the log with its event; null if that is removed or the plan hides it. */
@@ -174,7 +183,7 @@ export async function eachEntry(
   { start, end, oldest }: { start: number; end: number; oldest: string },
   take: TakeEntry,
 ): Promise<void> {
-  const read = await readEntries({ tenantId, query: (query) => tx.query(query) }, start, end);
+  const read = await readEntries(tenantIn(tx, tenantId), start, end);
   if (read.length < end - start) throw new Error(`the log has no entry ${start + read.length}`);
   const entries = read.map(decodeEntry);
   let next = 0;

@@ -1,9 +1,7 @@
-import { execute, firstRow, hasRow, sql, type WriterTx } from '../postgres/index.ts';
+import { execute, firstRow, hasRow, type Queries, sql, type WriterTx } from '../postgres/index.ts';
 import type { Leased } from './leased-worker.ts';
 
 /* Statements of the queue: they span tenants; each except the claim is its own transaction. */
-
-type Alone = Pick<WriterTx, 'query'>;
 
 export interface JobKey {
   tenantId: string;
@@ -29,7 +27,7 @@ export interface OpenQueue {
 }
 
 export async function insertJob(
-  tx: Alone,
+  tx: Queries,
   { tenantId, queue, id }: JobKey,
   data: object,
   priority: number,
@@ -40,7 +38,7 @@ export async function insertJob(
 }
 
 /** Deletes an unfinished job; its process notices at `renewLease`. */
-export async function deleteJob(tx: Alone, { tenantId, queue, id }: JobKey): Promise<void> {
+export async function deleteJob(tx: Queries, { tenantId, queue, id }: JobKey): Promise<void> {
   await execute(tx)`DELETE FROM jobs
     WHERE tenant_id = ${tenantId} AND queue = ${queue} AND id = ${id}`;
 }
@@ -81,13 +79,13 @@ const leased = ({ tenantId, queue, id, lease }: ClaimedJob) =>
   sql`tenant_id = ${tenantId} AND queue = ${queue} AND id = ${id} AND lease = ${lease}`;
 
 /** False if the lease is lost: the job was deleted, or another process has it. */
-export async function renewLease(tx: Alone, job: ClaimedJob, untilMs: number): Promise<boolean> {
+export async function renewLease(tx: Queries, job: ClaimedJob, untilMs: number): Promise<boolean> {
   return hasRow(tx)`UPDATE jobs SET due_at = ${new Date(untilMs)} WHERE ${leased(job)}`;
 }
 
 /** Ends the lease; the job is due at `dueAtMs`, with this number of attempts. */
 export async function releaseJob(
-  tx: Alone,
+  tx: Queries,
   job: ClaimedJob,
   attempts: number,
   dueAtMs: number,
@@ -96,6 +94,6 @@ export async function releaseJob(
     SET lease = NULL, attempts = ${attempts}, due_at = ${new Date(dueAtMs)} WHERE ${leased(job)}`;
 }
 
-export async function endJob(tx: Alone, job: ClaimedJob): Promise<void> {
+export async function endJob(tx: Queries, job: ClaimedJob): Promise<void> {
   await execute(tx)`DELETE FROM jobs WHERE ${leased(job)}`;
 }

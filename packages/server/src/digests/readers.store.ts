@@ -1,4 +1,12 @@
-import { dateOrNull, firstRow, hasRow, rowsOf, sql, type WriterTx } from '../postgres/index.ts';
+import {
+  dateOrNull,
+  firstRow,
+  hasRow,
+  type Queries,
+  rowsOf,
+  sql,
+  type WriterTx,
+} from '../postgres/index.ts';
 import type { Frequency } from './period.ts';
 
 /* Who gets digests, and until when. Statements of the job: they span tenants. */
@@ -13,10 +21,7 @@ export interface DigestReader {
 }
 
 /** Tenants whose period may be over; a week lasts six days at least, wherever the tenant moves. */
-export async function tenantsWithDigest(
-  queries: Pick<WriterTx, 'query'>,
-  nowMs: number,
-): Promise<DigestReader[]> {
+export async function tenantsWithDigest(queries: Queries, nowMs: number): Promise<DigestReader[]> {
   return rowsOf<DigestReader>(queries)`
     SELECT id AS "tenantId", digest AS frequency, time_zone AS "timeZone",
       digests_until AS "untilMs"
@@ -27,7 +32,7 @@ export async function tenantsWithDigest(
 }
 
 /** The operator's weeks are those of UTC. */
-export async function operatorReader(queries: Pick<WriterTx, 'query'>): Promise<DigestReader> {
+export async function operatorReader(queries: Queries): Promise<DigestReader> {
   const row = await firstRow<{ untilMs: number | null }>(queries)`
     SELECT digests_until AS "untilMs" FROM installation`;
   const untilMs = row?.untilMs ?? null;

@@ -12,6 +12,7 @@ import {
   type ColdSource,
   type OwnerSession,
   runAsOwner,
+  tenantIn,
   withMigratedSession,
 } from '../postgres/index.ts';
 import { readTerms } from '../retention/index.ts';
@@ -142,7 +143,7 @@ async function checkpointOver(
   waitMs: number,
 ): Promise<string | null> {
   for (let waited = 0; ; waited += 500) {
-    const log = await publishedCheckpoint({ tenantId, query: (query) => owner.query(query) });
+    const log = await publishedCheckpoint(tenantIn(owner, tenantId));
     const checkpoint = log?.checkpoint ?? null;
     if (checkpoint !== null && checkpoint.size > sequence) return checkpoint.note;
     if (waited >= waitMs) return null;

@@ -1,6 +1,6 @@
 import { uuidTimeMs } from '@indelible/protocol';
 import { lockHeads, publishedCheckpoint } from '../log/index.ts';
-import type { OwnerSession, WriterTx } from '../postgres/index.ts';
+import { type OwnerSession, tenantIn, type WriterTx } from '../postgres/index.ts';
 import { wordsAreWholeFrom } from '../words/index.ts';
 import {
   type ErasureDeps,
@@ -67,7 +67,7 @@ async function leave(tx: WriterTx, deps: OffboardDeps, { tenantId, bundle, reque
   if (!head) throw new ErasureRefused('the tenant has no log');
   const { newest, since, ...hot } = await eventFacts(tx, tenantId, bundle.size);
   const count = hot.count + (await countCold(tx, deps.cold, tenantId));
-  const log = await publishedCheckpoint({ tenantId, query: (query) => tx.query(query) });
+  const log = await publishedCheckpoint(tenantIn(tx, tenantId));
   const isOwn = bundle.origin.endsWith(`/l/${log?.logId.replaceAll('-', '')}`);
   if (!isOwn || bundle.size > head.size)
     throw new ErasureRefused('the bundle belongs to another log');

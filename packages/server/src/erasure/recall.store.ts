@@ -1,12 +1,10 @@
-import { firstRow, rowsOf, uuidArray, type WriterTx } from '../postgres/index.ts';
+import { firstRow, type Queries, rowsOf, uuidArray } from '../postgres/index.ts';
 
 /* Statements of the owner role: no serving role may run them. */
 
-type Owner = Pick<WriterTx, 'query'>;
-
 /** The class of the tenant's new rows, and where those in the archive end; null without a log. */
 export async function classAndMark(
-  owner: Owner,
+  owner: Queries,
   tenantId: string,
 ): Promise<{ retentionClass: number; coldBefore: string | null } | null> {
   return firstRow<{ retentionClass: number; coldBefore: string | null }>(owner)`
@@ -16,7 +14,7 @@ export async function classAndMark(
 
 /** Those of these ids that have a row. */
 export async function storedOf(
-  owner: Owner,
+  owner: Queries,
   tenantId: string,
   uuids: readonly string[],
 ): Promise<Set<string>> {

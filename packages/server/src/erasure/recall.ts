@@ -9,7 +9,13 @@ import {
   makePartitions,
   type Visibility,
 } from '../events/index.ts';
-import type { ColdSource, OwnerSession, TenantTx, WriterTx } from '../postgres/index.ts';
+import {
+  type ColdSource,
+  type OwnerSession,
+  type Queries,
+  type TenantTx,
+  tenantIn,
+} from '../postgres/index.ts';
 import { classAndMark, storedOf } from './recall.store.ts';
 
 /*
@@ -30,13 +36,13 @@ interface Recall {
 }
 
 async function recallOf(
-  owner: Pick<WriterTx, 'query'>,
+  owner: Queries,
   cold: ColdSource,
   tenantId: string,
 ): Promise<Recall | null> {
   const found = await classAndMark(owner, tenantId);
   if (found === null || found.coldBefore === null) return null;
-  const tx: TenantTx = { tenantId, cold, query: (query) => owner.query(query) };
+  const tx = { ...tenantIn(owner, tenantId), cold };
   const { retentionClass, coldBefore } = found;
   return { tx, visible: { ...everything, coldBefore }, retentionClass };
 }
@@ -81,11 +87,7 @@ export async function recallEvents(
 }
 
 /** How many events of the tenant are in the archive alone. */
-export async function countCold(
-  tx: Pick<WriterTx, 'query'>,
-  cold: ColdSource,
-  tenantId: string,
-): Promise<number> {
+export async function countCold(tx: Queries, cold: ColdSource, tenantId: string): Promise<number> {
   const recall = await recallOf(tx, cold, tenantId);
   const range = recall && coldRange(recall.visible);
   if (recall === null || range === null) return 0;

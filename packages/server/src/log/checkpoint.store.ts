@@ -5,6 +5,7 @@ import {
   execute,
   firstRow,
   int8Array,
+  type Queries,
   raw,
   rowsOf,
   sql,
@@ -57,10 +58,7 @@ export interface TakenRound {
  * Takes the rounds for this transaction; null if another process has them. With `wait` it waits for
  * that process, up to lock_timeout.
  */
-export async function takeRound(
-  tx: Pick<WriterTx, 'query'>,
-  wait: boolean,
-): Promise<TakenRound | null> {
+export async function takeRound(tx: Queries, wait: boolean): Promise<TakenRound | null> {
   return firstRow<TakenRound>(tx)`
     SELECT round, halted, (SELECT seed FROM installation_key) AS seed,
       (SELECT public_key FROM signing_keys WHERE not_after IS NULL) AS "keyInUse"
@@ -185,7 +183,7 @@ export interface StoreLink {
   round: number;
 }
 
-export async function storeLink(tx: Pick<WriterTx, 'query'>): Promise<StoreLink> {
+export async function storeLink(tx: Queries): Promise<StoreLink> {
   const row = await firstRow<StoreLink>(tx)`
     SELECT store_id AS "storeId", round,
       left(encode(sha256(convert_to('indelible/store/v1 ' || oid, 'UTF8') || seed), 'hex'), 32)::uuid
@@ -196,7 +194,7 @@ export async function storeLink(tx: Pick<WriterTx, 'query'>): Promise<StoreLink>
 }
 
 /** Stores the identity unless there is one; returns the stored one. */
-export async function openStoreId(tx: Pick<WriterTx, 'query'>, id: string): Promise<string> {
+export async function openStoreId(tx: Queries, id: string): Promise<string> {
   const row = await firstRow<{ id: string }>(tx)`SELECT open_store_id(${id}) AS id`;
   return row?.id ?? id;
 }
@@ -225,7 +223,7 @@ export interface SigningKeyRow {
 }
 
 /** All signing keys, newest first. */
-export async function signingKeys(tx: Pick<WriterTx, 'query'>): Promise<SigningKeyRow[]> {
+export async function signingKeys(tx: Queries): Promise<SigningKeyRow[]> {
   return rowsOf<SigningKeyRow>(tx)`
     SELECT public_key AS "publicKey", not_before AS "notBeforeMs", not_after AS "notAfterMs"
     FROM signing_keys ORDER BY not_before DESC`;

@@ -1,6 +1,6 @@
 import { isUuid, type Sha256 } from '@indelible/protocol';
 import type { ObjectStore } from '../objects/index.ts';
-import type { WriterTx } from '../postgres/index.ts';
+import type { Queries } from '../postgres/index.ts';
 import { openStoreId, signingKeys, storeLink, takeRound } from './checkpoint.store.ts';
 import { readRound, roundName } from './round.ts';
 
@@ -22,8 +22,6 @@ export interface StoreIdentityDeps {
   publicKeys: readonly Uint8Array[];
 }
 
-type Query = Pick<WriterTx, 'query'>;
-
 /**
  * Checks that the store belongs to the installation, or claims it: a first start claims an empty
  * store; a store of an earlier release, without identity, is recognised by the last round. Throws
@@ -32,7 +30,7 @@ type Query = Pick<WriterTx, 'query'>;
  */
 export async function openOwnStore(
   deps: StoreIdentityDeps,
-  inTransaction: <T>(work: (tx: Query) => Promise<T>) => Promise<T>,
+  inTransaction: <T>(work: (tx: Queries) => Promise<T>) => Promise<T>,
 ): Promise<void> {
   await inTransaction(async (tx) => {
     const { storeId, firstId } = await storeLink(tx);
@@ -70,7 +68,7 @@ export async function readIdentity(objects: ObjectStore): Promise<string | null>
 
 /** Why the database must not be used with this store, or null; changes nothing. */
 export async function refusalOf(
-  tx: Query,
+  tx: Queries,
   deps: StoreIdentityDeps,
   inStore: string | null,
 ): Promise<string | null> {
@@ -87,7 +85,7 @@ export async function refusalOf(
   return inStore === null || inStore === firstId ? null : usedStore;
 }
 
-async function holdsRound(tx: Query, deps: StoreIdentityDeps, round: number): Promise<boolean> {
+async function holdsRound(tx: Queries, deps: StoreIdentityDeps, round: number): Promise<boolean> {
   const body = await deps.objects.get(roundName(round));
   if (body === null) return false;
   const keys = (await signingKeys(tx)).map(({ publicKey }) => publicKey);

@@ -1,4 +1,4 @@
-import { execute, firstRow, rowsOf, type WriterTx } from '../postgres/index.ts';
+import { execute, firstRow, type Queries, rowsOf } from '../postgres/index.ts';
 
 /** A serving process's description of itself; secrets only as one-way values. */
 export interface ServingProcess {
@@ -8,10 +8,8 @@ export interface ServingProcess {
   clockAheadMs: number;
 }
 
-type Query = Pick<WriterTx, 'query'>;
-
 /** Stores that this process is serving. Deletes rows not renewed for a minute. */
-export async function keepProcess(tx: Query, id: string, process: ServingProcess): Promise<void> {
+export async function keepProcess(tx: Queries, id: string, process: ServingProcess): Promise<void> {
   const { isWorker, sessionSecret, signingKey, clockAheadMs } = process;
   await execute(tx)`DELETE FROM processes WHERE seen_at < now() - interval '1 minute'`;
   await execute(tx)`INSERT INTO processes
@@ -20,12 +18,12 @@ export async function keepProcess(tx: Query, id: string, process: ServingProcess
     ON CONFLICT (id) DO UPDATE SET seen_at = now(), clock_ahead_ms = excluded.clock_ahead_ms`;
 }
 
-export async function removeProcess(tx: Query, id: string): Promise<void> {
+export async function removeProcess(tx: Queries, id: string): Promise<void> {
   await execute(tx)`DELETE FROM processes WHERE id = ${id}`;
 }
 
 /** The processes that are serving now. */
-export async function servingProcesses(tx: Query): Promise<ServingProcess[]> {
+export async function servingProcesses(tx: Queries): Promise<ServingProcess[]> {
   return rowsOf<ServingProcess>(tx)`
     SELECT is_worker AS "isWorker", session_secret AS "sessionSecret", signing_key AS "signingKey",
       clock_ahead_ms AS "clockAheadMs" FROM processes WHERE seen_at > now() - interval '30 seconds'`;
@@ -34,7 +32,7 @@ export async function servingProcesses(tx: Query): Promise<ServingProcess[]> {
 /** Queues with a due job, and how many seconds the most overdue one of each has waited. */
 export type JobWaits = Readonly<Record<string, number>>;
 
-export async function jobWaits(tx: Query, nowMs: number): Promise<JobWaits> {
+export async function jobWaits(tx: Queries, nowMs: number): Promise<JobWaits> {
   const rows = await rowsOf<{ queue: string; seconds: number }>(tx)`
     SELECT queue, extract(epoch FROM ${new Date(nowMs)} - min(due_at))::float8 AS seconds FROM jobs
     WHERE due_at <= ${new Date(nowMs)} GROUP BY queue`;
@@ -48,7 +46,7 @@ export interface DatabaseState {
   retentionRanMs: number;
 }
 
-export async function databaseState(tx: Query): Promise<DatabaseState> {
+export async function databaseState(tx: Queries): Promise<DatabaseState> {
   const row = await firstRow<DatabaseState>(tx)`
     SELECT pg_database_size(current_database()) AS bytes, seen_at AS "retentionRanMs"
     FROM retention_clock`;

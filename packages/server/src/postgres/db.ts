@@ -64,6 +64,15 @@ export interface ColdSource extends ColdReader {
 /** A transaction of the writer role: a flush, or an administrative change with its record. */
 export type WriterTx = pg.PoolClient;
 
+/** Runs statements: a transaction, a connection, or the owner's session. */
+export type Queries = Pick<WriterTx, 'query'>;
+
+/** For reads of one tenant by a role that sees all of them. */
+export const tenantIn = (queries: Queries, tenantId: string): TenantTx => ({
+  tenantId,
+  query: (query) => queries.query(query),
+});
+
 export function openDatabase(
   url: string,
   options: {
@@ -146,7 +155,7 @@ export async function readTenant<T>(
   try {
     gone?.throwIfAborted();
     const read = (client: pg.PoolClient) =>
-      work({ tenantId, cold: db.cold?.forAnswer(), query: (query) => client.query(query) });
+      work({ ...tenantIn(client, tenantId), cold: db.cold?.forAnswer() });
     return await transactionOn(client, beginTenant(tenantId), read, state);
   } finally {
     gone?.removeEventListener('abort', disconnect);

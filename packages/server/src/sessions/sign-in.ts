@@ -6,7 +6,7 @@ import { hashSecretToken, newSecretToken } from '../crypto/index.ts';
 import { AppError, invalid } from '../http/index.ts';
 import type { Whence } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
-import { type WriterTx, write } from '../postgres/index.ts';
+import { tenantIn, type WriterTx, write } from '../postgres/index.ts';
 import { getTenant, type TenantRow } from '../tenants/index.ts';
 import type { SignIn } from './schemas.ts';
 import { endsOf } from './session-times.ts';
@@ -55,7 +55,7 @@ export async function signIn(deps: SignInDeps, attempt: SignInAttempt): Promise<
   const enter = await entrance(deps, attempt);
   return write(deps.db, async (tx) => {
     const entry = await enter(tx);
-    const tenant = await getTenant({ tenantId: entry.tenantId, query: (query) => tx.query(query) });
+    const tenant = await getTenant(tenantIn(tx, entry.tenantId));
     if (tenant === null) throw new AppError('not_found', 'there is no such tenant');
     if (attempt.former !== null) await deleteSession(tx, attempt.former);
     await forgetExpired(tx, deps.now());

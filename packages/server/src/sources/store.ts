@@ -1,4 +1,12 @@
-import { execute, firstRow, rowsOf, sql, type TenantTx, type WriterTx } from '../postgres/index.ts';
+import {
+  execute,
+  firstRow,
+  type Queries,
+  rowsOf,
+  sql,
+  type TenantTx,
+  type WriterTx,
+} from '../postgres/index.ts';
 
 /** A source as the tenant sees it. */
 export interface Source {
@@ -40,7 +48,7 @@ const gapColumns = sql`first_sequence AS "from", last_sequence AS "to", after_at
 
 /** Tenants whose logs lack a record of an open gap or of a silent source. */
 export async function tenantsToTell(
-  tx: Pick<WriterTx, 'query'>,
+  tx: Queries,
   noticedBeforeMs: number,
   receivedBeforeMs: number,
 ): Promise<string[]> {
@@ -107,7 +115,7 @@ export interface SourceCounts {
 }
 
 /** Of all tenants: gaps that were told and are still open, and silent sources. */
-export async function countSources(tx: Pick<WriterTx, 'query'>): Promise<SourceCounts> {
+export async function countSources(tx: Queries): Promise<SourceCounts> {
   const row = await firstRow<SourceCounts>(tx)`
     SELECT (SELECT count(*) FROM source_gaps WHERE told_at IS NOT NULL) AS gaps,
     (SELECT count(*) FROM (SELECT 1 FROM sources GROUP BY tenant_id, split_part(id, '/', 1)

@@ -1,5 +1,5 @@
 import { type Keeps, type Plans, retentionCutoff } from '@indelible/protocol';
-import { execute, rowsOf, type WriterTx } from '../postgres/index.ts';
+import { execute, type Queries, rowsOf } from '../postgres/index.ts';
 import {
   type PlanInUse,
   planProblem,
@@ -7,8 +7,6 @@ import {
   sameTerms,
   unitFor,
 } from './plan-changes.ts';
-
-type Queries = Pick<WriterTx, 'query'>;
 
 /** The retention of a row of `plans`. */
 export function keepsOf({ days, years }: { days: number; years: number }): Keeps {

@@ -3,9 +3,9 @@ import {
   execute,
   firstRow,
   hasRow,
+  type Queries,
   rowsOf,
   type TenantTx,
-  type WriterTx,
 } from '../postgres/index.ts';
 import { type PendingMessage, type WebhookKey, type WebhookRow, webhookColumns } from './store.ts';
 
@@ -13,8 +13,6 @@ import { type PendingMessage, type WebhookKey, type WebhookRow, webhookColumns }
  * Which process delivers to a webhook. Statements of the job: they span tenants; each change is
  * its own transaction, in one round trip.
  */
-
-type Alone = Pick<WriterTx, 'query'>;
 
 /** A webhook that only this process may deliver to, until the lease ends. */
 export interface LeasedWebhook extends WebhookKey {
@@ -26,7 +24,7 @@ export interface LeasedWebhook extends WebhookKey {
  * is due for an offboarded tenant, or while recording is stopped: no attempt could be recorded.
  */
 export async function claimWebhook(
-  tx: Alone,
+  tx: Queries,
   lease: string,
   busyTenants: readonly string[],
   nowMs: number,
@@ -53,7 +51,7 @@ export async function claimWebhook(
  * is lost, or the webhook has changed: then nothing may be sent.
  */
 export async function holdMessage(
-  tx: Alone,
+  tx: Queries,
   { tenantId, id, lease }: LeasedWebhook,
   read: WebhookRow,
   message: PendingMessage,
@@ -69,7 +67,7 @@ export async function holdMessage(
 
 /** Skips entries that are not for this webhook. False as above. */
 export async function passOver(
-  tx: Alone,
+  tx: Queries,
   { tenantId, id, lease }: LeasedWebhook,
   read: WebhookRow,
   nextSequence: number,
@@ -83,7 +81,7 @@ export async function passOver(
 }
 
 /** Releases the webhook at once. */
-export async function releaseWebhook(tx: Alone, leased: LeasedWebhook): Promise<void> {
+export async function releaseWebhook(tx: Queries, leased: LeasedWebhook): Promise<void> {
   await execute(tx)`UPDATE webhooks SET lease = NULL, lease_until = NULL
     WHERE tenant_id = ${leased.tenantId} AND id = ${leased.id} AND lease = ${leased.lease}`;
 }
@@ -107,7 +105,7 @@ export interface WebhookCounts {
   behind: number;
 }
 
-export async function countStates(tx: Alone): Promise<WebhookCounts> {
+export async function countStates(tx: Queries): Promise<WebhookCounts> {
   const row = await firstRow<WebhookCounts>(tx)`
     SELECT count(*) FILTER (WHERE status = 'active' AND attempt = 0) AS active,
       count(*) FILTER (WHERE status = 'active' AND attempt > 0) AS failing,
