@@ -5,7 +5,6 @@ import { refusalOf } from '../outbound/index.ts';
 import type { OwnEvent, Who } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import type { WriterTx } from '../postgres/index.ts';
-import { graceEnd, grantGrace } from './grace.store.ts';
 import {
   formerEmails,
   insertTenant,
@@ -17,6 +16,7 @@ import {
 } from './store.ts';
 import {
   changedSettings,
+  graceEnd,
   hasOtherEmails,
   retentionClassOf,
   sameSettings,
@@ -101,7 +101,6 @@ async function changeTenant(
   }
   const tenant = { ...before, ...settings, updatedAtMs: deps.now() };
   await updateTenant(tx, tenant);
-  await grantGrace(tx, deps.plans, tenant.id, before, tenant, tenant.updatedAtMs);
   const restoreSecret = await renewRestoreSecret(tx, deps.sealer, before.restoreUrl, tenant);
   if (weakensRetention(deps.plans, before, settings) || hasOtherEmails(before, tenant))
     await tell(tx, deps, put, before, tenant);

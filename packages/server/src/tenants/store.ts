@@ -60,14 +60,19 @@ export async function insertTenant(tx: WriterTx, tenant: TenantRow): Promise<boo
       ${new Date(tenant.updatedAtMs)}) ON CONFLICT DO NOTHING`;
 }
 
-/** Replaces every setting of a locked tenant; other digests begin with their running period. */
+/**
+ * Replaces every setting of a locked tenant; other digests begin with their running period. Grants
+ * the grace of events that a smaller plan or a lifted hold hides. A second change adds its own, and
+ * shortens none.
+ */
 export async function updateTenant(tx: WriterTx, tenant: TenantRow): Promise<void> {
-  const { id, name, plan, locale, timeZone, notifyEmails, digest, restoreUrl } = tenant;
+  const { id, name, plan, locale, timeZone, notifyEmails, digest, restoreUrl, legalHold } = tenant;
+  const updatedAt = new Date(tenant.updatedAtMs);
+  await execute(tx)`SELECT change_terms(${id}, ${plan}, ${legalHold}, ${updatedAt})`;
   await execute(tx)`UPDATE tenants
-    SET name = ${name}, plan = ${plan}, locale = ${locale}, time_zone = ${timeZone},
+    SET name = ${name}, locale = ${locale}, time_zone = ${timeZone},
       notify_emails = ${notifyEmails}, restore_url = ${restoreUrl}, digest = ${digest},
-      digests_until = CASE WHEN digest = ${digest} THEN digests_until END,
-      legal_hold = ${tenant.legalHold}, updated_at = ${new Date(tenant.updatedAtMs)}
+      digests_until = CASE WHEN digest = ${digest} THEN digests_until END, updated_at = ${updatedAt}
     WHERE id = ${id}`;
 }
 

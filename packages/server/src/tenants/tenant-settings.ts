@@ -74,6 +74,16 @@ export function weakensRetention(
   return (before.legalHold && !after.legalHold) || hasShorterPlan(plans, before, after);
 }
 
+/** How long `change_terms` keeps events that a smaller plan or a lifted hold has hidden. */
+const graceDays = 30;
+
+const dayMs = 86_400_000;
+
+/** The end of the grace for a change now. */
+export function graceEnd(nowMs: number): number {
+  return nowMs + graceDays * dayMs;
+}
+
 /** Whether the notified addresses differ. False if there were none before. */
 export function hasOtherEmails(
   before: Pick<TenantSettings, 'notifyEmails'>,

@@ -1,0 +1,49 @@
+import { afterAll, expect, test } from 'vitest';
+import { archiveNow } from '../testing/archived.ts';
+import { clusterNodes } from '../testing/cluster.ts';
+import { change, day, recordAt, runTwice, stored, tenantOf } from '../testing/retention-setup.ts';
+import { testService } from '../testing/service.ts';
+
+/* The owner's jobs remove events; a stolen serving login must not be able to make them. */
+
+const service = await testService();
+afterAll(() => service.close());
+
+const denied = clusterNodes().length > 0 ? /^(42501|0A000|XX000)$/ : /^42501$/;
+
+/** The SQLSTATE of a statement about the tenant that the serving login commits, or `done`. */
+const attempt = (statement: string, id: string): Promise<string> =>
+  service.db.writer.query(statement, [id]).then(
+    () => 'done',
+    (error: { code?: string }) => String(error.code),
+  );
+
+test.each([
+  "UPDATE tenants SET plan = 'Starter' WHERE id = $1",
+  'UPDATE tenants SET legal_hold = false WHERE id = $1',
+  "UPDATE tenants SET cold_before = 'ffffffff-ffff-4fff-bfff-ffffffffffff' WHERE id = $1",
+  "UPDATE grace SET until = '-infinity' WHERE tenant_id = $1",
+  "INSERT INTO grace VALUES ($1, 1, '-infinity')",
+  'DELETE FROM grace WHERE tenant_id = $1',
+])('a serving login cannot let the jobs of the owner remove events: %s', async (statement) => {
+  const tenant = await tenantOf(service, 'Enterprise', 901);
+  const { now } = service.clock;
+  const old = await recordAt(service, tenant, now - 900 * day);
+  await change(service, tenant, { legalHold: true });
+  await change(service, tenant, { legalHold: false });
+  expect(await attempt(statement, tenant.id)).toMatch(denied);
+  await archiveNow(service);
+  await runTwice(service);
+  expect(await stored(service, [old])).toEqual([old]);
+});
+
+test('with a smaller plan and without a hold, events stay for the grace, whatever time a serving login names', async () => {
+  const tenant = await tenantOf(service, 'Enterprise', 901);
+  const old = await recordAt(service, tenant, service.clock.now - 900 * day);
+  await change(service, tenant, { legalHold: true });
+  const terms = "SELECT change_terms($1, 'Starter', false, '-infinity')";
+  expect(await attempt(terms, tenant.id)).toBe('done');
+  service.clock.now += 15 * day;
+  await runTwice(service);
+  expect(await stored(service, [old])).toEqual([old]);
+});
