@@ -1,5 +1,5 @@
 import { type EventFilter, type Scope, uuidFromTypeId } from '@indelible/protocol';
-import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import {
   type AppError,
@@ -35,6 +35,7 @@ interface Kind {
 /** A call in the OpenAPI document. The first response has the status of success. */
 interface Operation extends Pick<FastifyContextConfig, 'reads'> {
   operationId: string;
+  params?: TSchema;
   body?: TSchema;
   querystring?: TSchema;
   response: Readonly<Record<number, object>>;
@@ -51,6 +52,11 @@ export interface TenantCall {
   /** What `read` finds by that id. Throws `not_found` if it finds nothing. */
   found<Row>(read: (tx: TenantTx, id: string) => Promise<Row | null | undefined>): Promise<Row>;
 }
+
+/** Sends what a call answers; the reply has the status of success. */
+type Send<Answer> = (reply: FastifyReply, answer: Answer) => FastifyReply;
+
+const sendIt: Send<unknown> = (reply, answer) => reply.send(answer);
 
 type Verb = 'get' | 'post' | 'put' | 'patch' | 'delete';
 type Route = Verb | `${Verb} /${string}`;
@@ -74,19 +80,25 @@ export class TenantCalls {
     this.#kind = kind;
   }
 
-  on(route: Route, operation: Operation, run: (call: TenantCall) => Promise<unknown>): void {
-    this.onInput(route, operation, () => null, run);
+  on<Answer>(
+    route: Route,
+    operation: Operation,
+    run: (call: TenantCall) => Promise<Answer>,
+    send: Send<Answer> = sendIt,
+  ): void {
+    this.onInput(route, operation, () => null, run, send);
   }
 
   /**
    * A call at the kind's path or below it. `input` is read before the access is recorded: a request
    * that it refuses has shown nothing.
    */
-  onInput<Input>(
+  onInput<Input, Answer>(
     route: Route,
     { reads, ...operation }: Operation,
     input: (request: FastifyRequest) => Input,
-    run: (call: TenantCall, input: Input) => Promise<unknown>,
+    run: (call: TenantCall, input: Input) => Promise<Answer>,
+    send: Send<Answer> = sendIt,
   ): void {
     const { path, tag, scope, idPrefix, lookedAt, judgesBodies = false } = this.#kind;
     const [verb, inside = ''] = route.split(' ') as [Verb, string?];
@@ -111,7 +123,7 @@ export class TenantCalls {
         ...([request, recordAccess, () => look] as const),
         async (access) => run({ ...this.#callOf(request, access), showsEvents }, given),
       );
-      return reply.code(status).send(answer);
+      return send(reply.code(status), answer);
     });
   }
 

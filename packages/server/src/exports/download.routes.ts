@@ -1,6 +1,5 @@
-import { uuidFromTypeId } from '@indelible/protocol';
+import { typeId, uuidFromTypeId } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { lookAt, readAsTenant } from '../access/index.ts';
 import { AppError, unavailable } from '../http/index.ts';
 import type { Parts } from '../parts.ts';
 import { readTenant, write } from '../postgres/index.ts';
@@ -8,7 +7,7 @@ import { readRange } from './byte-range.ts';
 import type { DownloadLinks } from './download-link.ts';
 import { byAnotherEvent, exportIdPrefix } from './export-event.ts';
 import { mediaTypes, objectName } from './file/export-file.ts';
-import { type ExportDeps, exportsPath, fileNameOf, requireExport } from './routes.ts';
+import { type ExportDeps, exportCalls, exportsPath, fileNameOf } from './routes.ts';
 import { downloadSchema, fileSchema } from './schemas.ts';
 import { statusAt } from './shown-export.ts';
 import { type ExportRow, getExport } from './store.ts';
@@ -22,28 +21,19 @@ const linkLivesMs = 5 * 60_000;
 /** Two calls: one with a credential, which is recorded, returns a link; the link opens the file. */
 export function downloadRoutes(app: FastifyInstance, deps: DownloadDeps): void {
   const { db, now, links, recordOwn } = deps;
-  const config = { scope: 'exports:write' as const, schema: 'enforced' as const };
-
-  app.get(
-    `${exportsPath}/:id/download`,
-    { config, schema: downloadSchema },
-    async (request, reply) => {
-      const url = await readAsTenant(
-        request,
-        deps.recordAccess,
-        lookAt('exports', request),
-        async (access) => {
-          const row = requireFile(await requireExport(request, deps, access.tenantId), now());
-          const event = byAnotherEvent('download', row, access);
-          await write(db, (tx) => recordOwn(tx, row.tenantId, event));
-          const { tenantId, id: exportId } = row;
-          const query = links.sign({ tenantId, exportId, untilMs: now() + linkLivesMs });
-          const { id } = request.params as { id: string };
-          return `${deps.publicUrl()}${exportsPath}/${id}/file?${query}`;
-        },
-      );
-      return reply.code(302).header('location', url).send();
+  exportCalls(app, deps).on(
+    'get /:id/download',
+    downloadSchema,
+    async ({ access, found }) => {
+      const row = requireFile(await found(getExport), now());
+      const event = byAnotherEvent('download', row, access);
+      await write(db, (tx) => recordOwn(tx, row.tenantId, event));
+      const { tenantId, id: exportId } = row;
+      const query = links.sign({ tenantId, exportId, untilMs: now() + linkLivesMs });
+      const id = typeId(exportIdPrefix, exportId);
+      return `${deps.publicUrl()}${exportsPath}/${id}/file?${query}`;
     },
+    (reply, url) => reply.code(302).header('location', url).send(),
   );
 
   app.get(

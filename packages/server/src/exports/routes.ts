@@ -1,5 +1,5 @@
 import { finished, Readable } from 'node:stream';
-import { storedFilter, typeId, uuidFromTypeId } from '@indelible/protocol';
+import { storedFilter, typeId } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { lookAt, readAsTenant, type TenantAccess, TenantCalls } from '../access/index.ts';
 import { AppError, FairQueue, whenGone } from '../http/index.ts';
@@ -70,10 +70,7 @@ export function exportRoutes(app: FastifyInstance, deps: ExportDeps): void {
     return reply.code(202).header('location', location).send(shownExport(row, now()));
   });
 
-  const exports = new TenantCalls(app, deps, {
-    ...{ lookedAt: 'exports', path: exportsPath, tag: 'Exports', scope: 'exports:write' },
-    ...{ idPrefix: exportIdPrefix, none: noExport },
-  });
+  const exports = exportCalls(app, deps);
   exports.list(listSchema, listExports, (rows) => rows.map((row) => shownExport(row, now())));
   exports.on('get /:id', getSchema, async ({ found }) =>
     shownExport(await found(getExport), now()),
@@ -83,7 +80,12 @@ export function exportRoutes(app: FastifyInstance, deps: ExportDeps): void {
   );
 }
 
-const noExport = () => new AppError('not_found', 'there is no such export');
+export const exportCalls = (app: FastifyInstance, deps: ExportDeps) =>
+  new TenantCalls(app, deps, {
+    ...{ lookedAt: 'exports', path: exportsPath, tag: 'Exports', scope: 'exports:write' },
+    idPrefix: exportIdPrefix,
+    none: () => new AppError('not_found', 'there is no such export'),
+  });
 
 /**
  * RFC 7240: preferences are separated by commas and may have parameters; quoted text is literal. An
@@ -116,18 +118,6 @@ async function sendFile(
 export async function fileNameOf({ db }: Pick<ExportDeps, 'db'>, row: ExportRow): Promise<string> {
   const tenant = await readTenant(db, row.tenantId, getTenant);
   return fileName(tenant?.name ?? '', storedFilter(row.filters), row.format, row.createdAtMs);
-}
-
-/** The requested export; throws `not_found`, also for another tenant's. */
-export async function requireExport(
-  request: FastifyRequest,
-  { db }: Pick<ExportDeps, 'db'>,
-  tenantId: string,
-): Promise<ExportRow> {
-  const id = uuidFromTypeId(exportIdPrefix, (request.params as { id: string }).id);
-  const row = id && (await readTenant(db, tenantId, (tx) => getExport(tx, id)));
-  if (row) return row;
-  throw noExport();
 }
 
 /** Cancelling twice succeeds; throws `conflict` if it has ended otherwise. */

@@ -106,15 +106,12 @@ export const listSchema = {
 };
 
 export const downloadSchema = {
-  tags,
   operationId: 'downloadExport',
   'x-refuses': [409, 410],
   summary: 'Download the file of an export',
   description:
     'Records the download and redirects to a link that opens the file without a credential for 5 minutes, ' +
     'also in ranges. The file is kept for 7 days, then the answer is `410`.',
-  params,
-  headers: operatorHeaders,
   response: {
     200: file('The file, once the redirect is followed.'),
     302: Type.Null({ description: 'The link, in `Location`.' }),

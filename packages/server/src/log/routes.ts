@@ -6,8 +6,8 @@ import {
   type Sha256,
   wholeNumber,
 } from '@indelible/protocol';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { lookAt, operatorHeaders, type RecordAccess, readAsTenant } from '../access/index.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type RecordAccess, type TenantCall, TenantCalls } from '../access/index.ts';
 import {
   AppError,
   answer,
@@ -36,20 +36,35 @@ export interface LogRouteDeps {
   originHost: string;
 }
 
-const tags = ['Verification'];
-const config = { scope: 'events:read' as const, schema: 'enforced' as const };
+const tag = 'Verification';
 const noteText = 'text/plain; charset=utf-8';
 
 /** A tenant's log by its origin, as C2SP tlog-tiles; checkpoints and consistency proofs. */
 export function logRoutes(app: FastifyInstance, deps: LogRouteDeps): void {
   keyRoute(app, deps);
-  checkpointRoute(app, deps, '/l/:logId/checkpoint', {
-    operationId: 'getLogCheckpoint',
-    params: LogParams,
+  const calls = new TenantCalls(app, deps, {
+    ...{ lookedAt: 'log', path: '', tag, scope: 'events:read' },
+    ...{ idPrefix: null, none: noLog },
   });
-  checkpointRoute(app, deps, '/api/audit-logs/checkpoint', { operationId: 'getCheckpoint' });
-  tileRoute(app, deps);
-  consistencyRoute(app, deps);
+  const note = (call: TenantCall) => latestNote(deps, call);
+  const sendNote = (reply: FastifyReply, text: string) => reply.type(noteText).send(text);
+  const named = { operationId: 'getLogCheckpoint', params: LogParams };
+  calls.on('get /l/:logId/checkpoint', { ...named, ...checkpointSchema }, note, sendNote);
+  const own = { operationId: 'getCheckpoint', ...checkpointSchema };
+  calls.on('get /api/audit-logs/checkpoint', own, note, sendNote);
+  calls.on(
+    'get /l/:logId/tile/*',
+    tileSchema,
+    (call) => tileOf(deps, call),
+    (reply, bytes) => {
+      // A tile of this width never changes, because the log only grows.
+      reply.header('cache-control', 'private, max-age=31536000, immutable');
+      return reply.type('application/octet-stream').send(bytes);
+    },
+  );
+  calls.onInput('get /api/audit-logs/consistency', consistencySchema, readSizes, (call, sizes) =>
+    consistencyOf(deps, call, sizes),
+  );
 }
 
 const Keys = described('LogKeys', 'The keys, newest first.', {
@@ -69,7 +84,7 @@ function keyRoute(app: FastifyInstance, { db, sha, originHost }: LogRouteDeps): 
     {
       config: { scope: 'public', schema: 'enforced' },
       schema: {
-        tags,
+        tags: [tag],
         operationId: 'getLogKeys',
         summary: 'Verifier keys',
         description:
@@ -108,110 +123,67 @@ function readOrigin(request: FastifyRequest, originHost: string): string {
   return origin ?? originHost;
 }
 
+const noLog = () => new AppError('not_found', 'there is no such log');
+
 type Log = NonNullable<Awaited<ReturnType<typeof publishedCheckpoint>>>;
 
 /** Reads the caller's log; the origin in a path must be of that log, else 404. */
-function logReader(request: FastifyRequest, { db }: LogRouteDeps, tenantId: string) {
+function logReader({ request, tenantId }: TenantCall, { db }: LogRouteDeps) {
   const { logId } = request.params as { logId?: string };
   return <T>(read: (tx: TenantTx, log: Log) => Promise<T>): Promise<T> =>
     readTenant(db, tenantId, async (tx) => {
       const log = await publishedCheckpoint(tx);
-      if (!log || (logId !== undefined && log.logId !== hexToLogId(logId))) {
-        throw new AppError('not_found', 'there is no such log');
-      }
+      if (!log || (logId !== undefined && log.logId !== hexToLogId(logId))) throw noLog();
       return read(tx, log);
     });
 }
 
-function checkpointRoute(
-  app: FastifyInstance,
-  deps: LogRouteDeps,
-  url: string,
-  named: { operationId: string; params?: typeof LogParams },
-): void {
-  app.get(
-    url,
-    {
-      config,
-      schema: {
-        ...named,
-        tags,
-        summary: 'The latest signed checkpoint',
-        description:
-          'A C2SP signed note: origin, size, root. Made every 10 seconds, when a proof needs it, and for a ' +
-          'call with `Cache-Control: no-cache`, whose answer covers everything recorded before.',
-        headers: operatorHeaders,
-        response: { 200: answer('The note.', ['text/plain', Type.String()]) },
-      },
-    },
-    async (request, reply) => {
-      const note = await readAsTenant(
-        request,
-        deps.recordAccess,
-        lookAt('log', request),
-        async ({ tenantId }) => {
-          const read = logReader(request, deps, tenantId);
-          const latest = () => read(async (_tx, log) => log);
-          const { size, checkpoint } = await latest();
-          const isStale = isRevalidated(request) && checkpoint !== null && checkpoint.size < size;
-          if (checkpoint !== null && !isStale) return checkpoint.note;
-          await deps.checkpoints.onDemand();
-          return (await latest()).checkpoint?.note;
-        },
-      );
-      if (note === undefined) throw unavailable('the log has no checkpoint yet; try again');
-      return reply.type(noteText).send(note);
-    },
-  );
+const checkpointSchema = {
+  summary: 'The latest signed checkpoint',
+  description:
+    'A C2SP signed note: origin, size, root. Made every 10 seconds, when a proof needs it, and for a ' +
+    'call with `Cache-Control: no-cache`, whose answer covers everything recorded before.',
+  response: { 200: answer('The note.', ['text/plain', Type.String()]) },
+};
+
+async function latestNote(deps: LogRouteDeps, call: TenantCall): Promise<string> {
+  const read = logReader(call, deps);
+  const latest = () => read(async (_tx, log) => log);
+  const { size, checkpoint } = await latest();
+  const isStale = isRevalidated(call.request) && checkpoint !== null && checkpoint.size < size;
+  if (checkpoint !== null && !isStale) return checkpoint.note;
+  await deps.checkpoints.onDemand();
+  const made = (await latest()).checkpoint;
+  if (!made) throw unavailable('the log has no checkpoint yet; try again');
+  return made.note;
 }
 
 const isRevalidated = ({ headers }: FastifyRequest) =>
   /\bno-cache\b/i.test(headers['cache-control'] ?? '');
 
-function tileRoute(app: FastifyInstance, deps: LogRouteDeps): void {
-  app.get(
-    '/l/:logId/tile/*',
-    {
-      config,
-      schema: {
-        tags,
-        operationId: 'getLogTile',
-        summary: 'A tile of hashes or of entries',
-        description: 'C2SP tlog-tiles: `tile/<L>/<N>[.p/<W>]` and `tile/entries/<N>[.p/<W>]`.',
-        params: Type.Object({
-          ...LogParams.properties,
-          '*': pathPart('`<L>/<N>[.p/<W>]` or `entries/<N>[.p/<W>]`, as it is.'),
-        }),
-        headers: operatorHeaders,
-        response: {
-          200: answer('Hashes, or length-prefixed entries.', [
-            'application/octet-stream',
-            Type.String({ format: 'binary' }),
-          ]),
-        },
-      },
-    },
-    async (request, reply) => {
-      const { '*': rest } = request.params as { '*': string };
-      const tile = parseTilePath(`tile/${rest}`);
-      const bytes = await readAsTenant(
-        request,
-        deps.recordAccess,
-        lookAt('log', request),
-        async ({ tenantId }) => {
-          const read = logReader(request, deps, tenantId);
-          const found = await read(
-            async (tx, { size }) => tile && tileBytes(tx, deps.sha, tile, size),
-          );
-          if (found === null) throw new AppError('not_found', 'the log has no such tile');
-          return found;
-        },
-      );
-      // A tile of this width never changes, because the log only grows.
-      reply.header('cache-control', 'private, max-age=31536000, immutable');
-      return reply.type('application/octet-stream').send(bytes);
-    },
-  );
+const tileSchema = {
+  operationId: 'getLogTile',
+  summary: 'A tile of hashes or of entries',
+  description: 'C2SP tlog-tiles: `tile/<L>/<N>[.p/<W>]` and `tile/entries/<N>[.p/<W>]`.',
+  params: Type.Object({
+    ...LogParams.properties,
+    '*': pathPart('`<L>/<N>[.p/<W>]` or `entries/<N>[.p/<W>]`, as it is.'),
+  }),
+  response: {
+    200: answer('Hashes, or length-prefixed entries.', [
+      'application/octet-stream',
+      Type.String({ format: 'binary' }),
+    ]),
+  },
+};
+
+async function tileOf(deps: LogRouteDeps, call: TenantCall): Promise<Uint8Array> {
+  const { '*': rest } = call.request.params as { '*': string };
+  const tile = parseTilePath(`tile/${rest}`);
+  const read = logReader(call, deps);
+  const found = await read(async (tx, { size }) => tile && tileBytes(tx, deps.sha, tile, size));
+  if (found === null) throw new AppError('not_found', 'the log has no such tile');
+  return found;
 }
 
 const Consistency = described('ConsistencyProof', 'The proof.', {
@@ -220,40 +192,29 @@ const Consistency = described('ConsistencyProof', 'The proof.', {
   path: Type.Array(Type.String({ pattern: '^[0-9a-f]{64}$' })),
 });
 
-function consistencyRoute(app: FastifyInstance, deps: LogRouteDeps): void {
-  app.get(
-    '/api/audit-logs/consistency',
-    {
-      config,
-      schema: {
-        tags,
-        operationId: 'getConsistencyProof',
-        summary: 'Proof that one size of the log continues another',
-        description:
-          'RFC 6962: the hashes that lead from the root of `first` to that of `second`, in hexadecimal.',
-        querystring: Type.Object({
-          first: count('The size that is known.'),
-          second: count('The size that is to continue it.'),
-        }),
-        headers: operatorHeaders,
-        response: { 200: Consistency },
-      },
-    },
-    async (request) => {
-      const { first, second } = readSizes(request);
-      return readAsTenant(request, deps.recordAccess, lookAt('log', request), ({ tenantId }) =>
-        logReader(
-          request,
-          deps,
-          tenantId,
-        )(async (tx, { size }) => {
-          if (second > size) throw new AppError('not_found', `the log has ${size} entries`);
-          const path = await consistencyProof(deps.sha, treeNodes(tx, deps.sha), first, second);
-          return { first, second, path: path.map((hash) => Buffer.from(hash).toString('hex')) };
-        }),
-      );
-    },
-  );
+const consistencySchema = {
+  operationId: 'getConsistencyProof',
+  summary: 'Proof that one size of the log continues another',
+  description:
+    'RFC 6962: the hashes that lead from the root of `first` to that of `second`, in hexadecimal.',
+  querystring: Type.Object({
+    first: count('The size that is known.'),
+    second: count('The size that is to continue it.'),
+  }),
+  response: { 200: Consistency },
+};
+
+type Sizes = ReturnType<typeof readSizes>;
+
+function consistencyOf(deps: LogRouteDeps, call: TenantCall, { first, second }: Sizes) {
+  return logReader(
+    call,
+    deps,
+  )(async (tx, { size }) => {
+    if (second > size) throw new AppError('not_found', `the log has ${size} entries`);
+    const path = await consistencyProof(deps.sha, treeNodes(tx, deps.sha), first, second);
+    return { first, second, path: path.map((hash) => Buffer.from(hash).toString('hex')) };
+  });
 }
 
 function readSizes(request: FastifyRequest): { first: number; second: number } {

@@ -1,13 +1,12 @@
-import { resolvedFilter, uuidFromTypeId } from '@indelible/protocol';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { lookAt, lookAtEvents, readAsTenant, TenantCalls } from '../access/index.ts';
+import { resolvedFilter, typeId } from '@indelible/protocol';
+import type { FastifyInstance } from 'fastify';
+import { lookAtEvents, readAsTenant, TenantCalls } from '../access/index.ts';
 import { AppError, filterOfBody } from '../http/index.ts';
-import { type Database, readTenant } from '../postgres/index.ts';
 import { type CapsuleDeps, makeCapsule } from './capsule.ts';
 import { askAgain, saveSearch, searchIdPrefix } from './evidence.ts';
 import { capsuleSchema, createSchema, getSchema, listSchema } from './schemas.ts';
 import { shownNow, shownSearch } from './shown.ts';
-import { getSearch, listSearches, type SavedSearch } from './store.ts';
+import { getSearch, listSearches } from './store.ts';
 import { type ViewRouteDeps, viewRoutes } from './views.routes.ts';
 
 const searching = { scope: 'events:read', schema: 'enforced', reads: 'search' } as const;
@@ -33,43 +32,30 @@ export function searchRoutes(app: FastifyInstance, deps: CapsuleDeps & ViewRoute
     return reply.code(201).send(shownSearch(search, deps.publicUrl()));
   });
 
-  app.post(
-    `${path}/:id/capsule`,
-    { config: searching, schema: capsuleSchema },
-    async (request, reply) => {
-      const look = lookAt('searches', request);
-      const file = await readAsTenant(request, deps.recordAccess, look, async (access) =>
-        makeCapsule(deps, access, await namedSearch(request, deps.db, access.tenantId)),
-      );
-      const { id } = request.params as { id: string };
-      reply.header('content-disposition', `attachment; filename="evidence-${id}.html"`);
-      return reply.type('text/html; charset=utf-8').send(file);
-    },
-  );
-
   const searches = new TenantCalls(app, deps, {
     ...{ lookedAt: 'searches', path, tag: 'Searches', scope: 'events:read' },
-    ...{ idPrefix: searchIdPrefix, none: noSearch },
+    idPrefix: searchIdPrefix,
+    none: () => new AppError('not_found', 'there is no such search'),
   });
   searches.on('get /:id', getSchema, async ({ tenantId, request, found }) => {
     const search = await found(getSearch);
     const now = await askAgain(deps, tenantId, search, request.gone);
     return { ...shownSearch(search, deps.publicUrl()), now: shownNow(now) };
   });
+  searches.on(
+    'post /:id/capsule',
+    capsuleSchema,
+    async ({ access, found }) => {
+      const search = await found(getSearch);
+      return { search, file: await makeCapsule(deps, access, search) };
+    },
+    (reply, { search, file }) => {
+      const name = `evidence-${typeId(searchIdPrefix, search.id)}.html`;
+      reply.header('content-disposition', `attachment; filename="${name}"`);
+      return reply.type('text/html; charset=utf-8').send(file);
+    },
+  );
   searches.list(listSchema, listSearches, (rows) =>
     rows.map((row) => shownSearch(row, deps.publicUrl())),
   );
-}
-
-const noSearch = () => new AppError('not_found', 'there is no such search');
-
-async function namedSearch(
-  { params }: FastifyRequest,
-  db: Database,
-  tenantId: string,
-): Promise<SavedSearch> {
-  const id = uuidFromTypeId(searchIdPrefix, (params as { id: string }).id);
-  const search = id && (await readTenant(db, tenantId, (tx) => getSearch(tx, id)));
-  if (search) return search;
-  throw noSearch();
 }

@@ -4,7 +4,6 @@ import {
   described,
   exact,
   filterSchema,
-  idParams,
   idWith,
   named,
   nullable,
@@ -148,7 +147,7 @@ export const getSchema = {
 };
 
 export const capsuleSchema = {
-  tags,
+  reads: 'search' as const,
   operationId: 'makeCapsule',
   'x-refuses': [409],
   summary: 'A saved search as a file that verifies itself',
@@ -156,8 +155,6 @@ export const capsuleSchema = {
     'An HTML page that needs no network: the search, the events of its time range with their salts, the ' +
     'log entries up to its checkpoint, the signature, and a verifier. Recorded with the SHA-256 of its ' +
     'data. At most 20,000 events in the range, 100,000 log entries since it began, and 32 MiB of events.',
-  params: idParams('`srch_…`'),
-  headers: operatorHeaders,
   response: { 200: answer('The file.', ['text/html', Type.String()]) },
 };
 
