@@ -29,6 +29,21 @@ test('a key is secret in every usual spelling and with any prefix', () => {
   for (const key of [...secret, ...more]) expect([key, masksKey(key)]).toEqual([key, true]);
 });
 
+test('a key is secret in every form of its letters, and with characters that are not seen', () => {
+  const secret = [
+    'ｐａｓｓｗｏｒｄ',
+    'pass\u200bword',
+    'pass\u00adword',
+    'Pàssword',
+    'PAſſWORD',
+    'PİN',
+  ];
+  for (const key of secret)
+    expect([key, masksKey(key), masksField(key)]).toEqual([key, true, true]);
+  const own = createMasker(['contraseña'.normalize('NFC')]);
+  expect(masksKey('nuevaContraseña'.normalize('NFD'), own)).toBe(true);
+});
+
 test('a key that only begins with or contains a secret name is left alone', () => {
   const plain = [
     'tokenizer',
@@ -48,6 +63,11 @@ test('a text under pass, auth or tokens is secret, a group of settings is not', 
     expect([key, masksKey(key)]).toEqual([key, true]);
     expect([key, masksField(`trunk.${key}`)]).toEqual([key, true]);
   }
+  const lists = { user: { tokens: ['a', null] } };
+  expect(masker.maskState(lists).value).toEqual({ user: { tokens: '[masked]' } });
+  expect(JSON.stringify(masker.diffStates({ user: { tokens: [] } }, lists))).not.toContain('"a"');
+  for (const path of ['user.tokens.0', 'tokens.1.0']) expect(masksField(path)).toBe(true);
+  for (const path of ['0.1', '.0', '', '0', '.']) expect(masksField(path)).toBe(false);
   for (const key of ['bypass', 'compass', 'oauthTokens2fa', 'basicAuthRealmName']) {
     expect([key, masksKey(key)]).toEqual([key, false]);
   }
@@ -58,14 +78,26 @@ test('a value beside a name that is secret is masked, one beside another name is
   const state = [
     { name: 'Authorization', value: 'Basic YTpi' },
     { header: 'x-api-key', value: 'abc' },
+    { Key: 'password', Value: 'abc' },
     { name: 'Accept', value: 'text/html' },
     { name: 'password' },
   ];
   expect(masker.maskState(state).value).toEqual([
     { name: 'Authorization', value: '[masked]' },
     { header: 'x-api-key', value: '[masked]' },
+    { Key: 'password', Value: '[masked]' },
     { name: 'Accept', value: 'text/html' },
     { name: 'password' },
+  ]);
+  const { diff } = masker.maskDiff({
+    'headers.0.name': { from: null, to: 'Authorization' },
+    'headers.0.value': { from: null, to: 'Basic YTpi' },
+    'headers.1.value': { from: null, to: 'text/html' },
+  });
+  expect(Object.values(diff).map(({ to }) => to)).toEqual([
+    'Authorization',
+    '[masked]',
+    'text/html',
   ]);
 });
 

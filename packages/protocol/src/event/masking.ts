@@ -1,3 +1,4 @@
+import { folded } from '../filter/words.ts';
 import type { JsonObject, JsonValue } from '../json/canonical.ts';
 import { type Diff, diffStates, maskText, type Scalar, type StateDiff } from './state-diff.ts';
 
@@ -17,7 +18,8 @@ export const defaultMaskedKeys: readonly string[] = (
 const exactKey = /^(pass|auth|tokens)$/i;
 
 /** Members that name the content of `value` beside them: `{name: "Authorization", value}`. */
-const namingKeys = ['name', 'key', 'header'] as const;
+const namingKeys = ['name', 'key', 'header', 'Name', 'Key', 'Header'] as const;
+const namedKey = /^[vV]alue$/;
 
 /**
  * Texts that are secret under any name: a private key in PEM, a JWT, and keys with a published
@@ -29,11 +31,13 @@ const secretTexts = [
   /^([sr]k_(live|test)_|gh[opsur]_|github_pat_|glpat-|xox[a-s]-|sk-|whsec_|idl_|AKIA)[\w+/=-]{16}/,
 ];
 
-/** `auth: "x"` is a secret, `auth: {user, method}` is a group of settings. */
+/** `auth: "x"` and `tokens: ["x"]` are secrets, `auth: {user, method}` is a group of settings. */
 function isSecretText(key: string, value: JsonValue): boolean {
-  if (typeof value !== 'string') return false;
-  return exactKey.test(key) || secretTexts.some((text) => text.test(value));
+  if (Array.isArray(value)) return exactKey.test(key) && value.some(isText);
+  return isText(value) && (exactKey.test(key) || secretTexts.some((text) => text.test(value)));
 }
+
+const isText = (value: JsonValue) => typeof value === 'string';
 
 export interface Masker {
   /** Masks the value of every matching key at any depth; the same object if there is none. */
@@ -60,7 +64,7 @@ export function createMasker(names: readonly string[]): Masker {
     'u',
   );
   const isSecretKey = remember((key) => secret.test(normalise(key)));
-  const isSecretField = remember((path) => secret.test(normalise(path, /[_\-\s]/g)));
+  const isSecretField = remember((path) => secret.test(normalise(path, /[_\-\s\u200b]/g)));
   const mask = { isSecret: isSecretKey, replace: masked };
   const mark = { isSecret: isSecretKey, replace: marked };
   const fields = (diff: Diff) => maskFields(diff, isSecretField);
@@ -93,8 +97,9 @@ const masked = (value: JsonValue): Scalar => (value === null ? null : maskText);
 const marked = (value: JsonValue): Scalar =>
   value === null ? null : `${maskText}\0${JSON.stringify(value)}`;
 
-function normalise(name: string, ignored = /[_\-.\s]/g): string {
-  return name.replace(ignored, '').toLowerCase();
+/** A name in whatever letters, without characters that separate its words or are not seen. */
+function normalise(name: string, ignored = /[_\-.\s\u200b]/g): string {
+  return folded(name.replace(ignored, ''));
 }
 
 /** The pattern of a name with an optional dot between any two characters. */
@@ -125,7 +130,7 @@ function maskMembers(object: JsonObject, hiding: Hiding): JsonObject {
   const isPair = namesSecret(object, isSecret);
   for (const key of Object.keys(object)) {
     const member = object[key] as JsonValue;
-    const isHidden = isSecret(key) || (isPair && key === 'value') || isSecretText(key, member);
+    const isHidden = isSecret(key) || (isPair && namedKey.test(key)) || isSecretText(key, member);
     const result = isHidden ? replace(member) : maskNode(member, hiding);
     if (result === member) continue;
     // The copy already has every key as its own member, so assigning `__proto__` sets plain data.
@@ -142,14 +147,34 @@ function namesSecret(object: JsonObject, isSecret: (key: string) => boolean): bo
 function maskFields(diff: Diff, isSecret: (path: string) => boolean): Diff {
   let copy: Diff | undefined;
   for (const [path, { from, to }] of Object.entries(diff)) {
-    const last = path.slice(path.lastIndexOf('.') + 1);
-    const hidden = (side: Scalar) =>
-      isSecret(path) || isSecretText(last, side) ? masked(side) : side;
+    const last = lastName(path);
+    const isHidden = isSecret(path) || isBesideSecret(diff, path, isSecret);
+    const hidden = (side: Scalar) => (isHidden || isSecretText(last, side) ? masked(side) : side);
     if (hidden(from) === from && hidden(to) === to) continue;
     copy ??= { ...diff };
     copy[path] = { from: hidden(from), to: hidden(to) };
   }
   return copy ?? diff;
+}
+
+/** Of `users.0.tokens.1` it is `tokens`. A pattern would take quadratic time for some paths. */
+function lastName(path: string): string {
+  for (let end = path.length; ; ) {
+    const start = path.lastIndexOf('.', end - 1) + 1;
+    const name = path.slice(start, end);
+    if (start === 0 || !/^\d+$/.test(name)) return name;
+    end = start - 1;
+  }
+}
+
+/** Whether a field is the `value` beside a field that names a secret, now or before. */
+function isBesideSecret(diff: Diff, path: string, isSecret: (path: string) => boolean): boolean {
+  if (!/(?:^|\.)[vV]alue$/.test(path)) return false;
+  const group = path.slice(0, -'value'.length);
+  return namingKeys.some((key) => {
+    const { from = null, to = null } = diff[group + key] ?? {};
+    return [from, to].some((side) => typeof side === 'string' && isSecret(side));
+  });
 }
 
 const rememberedMax = 4096;
