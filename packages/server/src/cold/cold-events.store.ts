@@ -17,13 +17,71 @@ export const filesOf = (paths: readonly string[]) =>
 /** Late events stay in PostgreSQL. */
 export const notLate = `epoch_us(received_at) // 1000 - epoch_ms("timestamp") <= ${lateAfterMs}`;
 
-/** The events of a part with these sequences or ids for which `also` holds; no late ones. */
-export async function coldEvents(
+/** Bytes of an event that may be large. */
+export const changeBytes = ['diff', 'before', 'after']
+  .map((column) => `coalesce(strlen(${column}), 0)`)
+  .join(' + ');
+
+/** Some 8 MiB of events: DuckDB keeps several copies of what a statement answers. */
+const pageBytesMax = 8 * 2 ** 20;
+
+interface Wanted {
+  sequences: readonly number[];
+}
+
+/**
+ * The events of a part with these sequences or ids for which `also` holds, no late ones, in the
+ * order of the log, in pages of a few MiB. What is larger than its share of a page is read after
+ * the sizes are known.
+ */
+export async function* coldEvents(
   tx: TenantTx,
   part: Pick<ColdPart, 'events' | 'identity'>,
-  wanted: { sequences: readonly number[] } | { uuids: readonly string[] },
+  wanted: Wanted | { uuids: readonly string[] },
+  { also = 'true', descending = false } = {},
+): AsyncGenerator<ArchivedRow[]> {
+  const count = 'uuids' in wanted ? wanted.uuids.length : wanted.sequences.length;
+  const isSmall = `${changeBytes} <= ${Math.floor(pageBytesMax / count)}`;
+  const all = await rowsOf(tx, part, wanted, also, isSmall);
+  const sign = descending ? -1 : 1;
+  const inOrder = (a: { sequence: number }, b: { sequence: number }) =>
+    sign * (a.sequence - b.sequence);
+  for (const page of pagesOf(all.sort(inOrder))) {
+    const large = page.flatMap(({ text, sequence }) => (text === null ? sequence : []));
+    const more = large.length === 0 ? [] : await rowsOf(tx, part, { sequences: large });
+    const rows = [...page, ...more].flatMap(({ text }) => text ?? []);
+    yield rows.map((text) => rowOf(text, tx.tenantId)).sort(inOrder);
+  }
+}
+
+interface SizedRow {
+  sequence: number;
+  bytes: number;
+  /** Null: not small. */
+  text: string | null;
+}
+
+function pagesOf(rows: readonly SizedRow[]): SizedRow[][] {
+  const pages: SizedRow[][] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const row of rows) {
+    bytes += row.bytes;
+    if (bytes > pageBytesMax) {
+      pages.push([]);
+      bytes = row.bytes;
+    }
+    pages.at(-1)?.push(row);
+  }
+  return pages;
+}
+
+async function rowsOf(
+  tx: TenantTx,
+  part: Pick<ColdPart, 'events' | 'identity'>,
+  wanted: Wanted | { uuids: readonly string[] },
   also = 'true',
-): Promise<ArchivedRow[]> {
+  isSmall = 'true',
+): Promise<SizedRow[]> {
   const [condition, values] =
     'uuids' in wanted
       ? ['e.id IN (SELECT unnest($1::VARCHAR[]))', [wanted.uuids.map(eventIdFromUuid)]]
@@ -36,10 +94,14 @@ export async function coldEvents(
   const rows = await coldSource(tx).read(
     [part.events, part.identity],
     ([events = '', identity = '']) =>
-      `SELECT ${wholeRow} FROM ${filesOf([events])} e
+      `SELECT e.sequence, ${changeBytes}, CASE WHEN ${isSmall} THEN ${wholeRow} END
+       FROM ${filesOf([events])} e
        JOIN ${filesOf([identity])} i ON i.sequence = e.sequence${near}
        WHERE ${condition} AND ${also} AND action IS NOT NULL AND ${notLate}`,
     values,
   );
-  return rows.map(([row]) => rowOf(row, tx.tenantId));
+  return rows.map(([sequence, bytes, text]) => ({
+    ...{ sequence: Number(sequence), bytes: Number(bytes) },
+    text: text === null ? null : String(text),
+  }));
 }

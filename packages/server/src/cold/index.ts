@@ -5,7 +5,7 @@ export {
   entryOf,
   rowOf,
 } from './archived-row.ts';
-export { coldEvents, coldSource, filesOf, notLate } from './cold-events.store.ts';
+export { changeBytes, coldEvents, coldSource, filesOf, notLate } from './cold-events.store.ts';
 export { type Column, eventColumns, identityColumns, type Value } from './columns.ts';
 export { quoted, requireDuckDb } from './duckdb.ts';
 export { type ColdSettings, coldSettings, openColdSource } from './duckdb-reader.ts';

@@ -83,7 +83,8 @@ export async function recallEvents(
 ): Promise<void> {
   const recall = await recallOf(owner, cold, tenantId);
   if (recall === null) return;
-  await bringBack(owner, recall, await coldEventsById(recall.tx, uuids, recall.visible));
+  for await (const rows of coldEventsById(recall.tx, uuids, recall.visible))
+    await bringBack(owner, recall, rows);
 }
 
 /** How many events of the tenant are in the archive alone. */

@@ -16,16 +16,14 @@ export async function coldRepeats(
   const outcomes = new Map<PreparedEvent, Appended>();
   const old = events.filter(({ uuid }) => isLate(uuidTimeMs(uuid), now()));
   for (const [tenantId, some] of Map.groupBy(old, (event) => event.tenantId)) {
-    const found = await readTenant(db, tenantId, async (tx) => {
+    const sent = Map.groupBy(some, ({ uuid }) => uuid);
+    await readTenant(db, tenantId, async (tx) => {
       const visible = await visibility(tx, now());
-      const uuids = [...new Set(some.map(({ uuid }) => uuid))];
-      return visible === null ? [] : coldEventsById(tx, uuids, visible);
+      if (visible === null) return;
+      for await (const rows of coldEventsById(tx, [...sent.keys()], visible))
+        for (const row of rows)
+          for (const event of sent.get(row.uuid) ?? []) outcomes.set(event, asRepeat(event, row));
     });
-    const stored = new Map(found.map((row) => [row.uuid, row]));
-    for (const event of some) {
-      const row = stored.get(event.uuid);
-      if (row) outcomes.set(event, asRepeat(event, row));
-    }
   }
   return outcomes;
 }

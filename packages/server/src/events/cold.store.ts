@@ -14,6 +14,7 @@ import {
   type ArchivedRow,
   type ColdPart,
   type ColdRange,
+  changeBytes,
   coldEvents,
   partsHolding,
 } from '../cold/index.ts';
@@ -224,22 +225,27 @@ export async function coldRows(
   keys: readonly ColdKey[],
   bytesMax?: number,
 ): Promise<ListedRow[]> {
-  const fits = bytesMax === undefined ? 'true' : `${changeBytes} <= ${Number(bytesMax)}`;
   const rows = new Map<number, ListedRow>();
-  for (const [part, some] of Map.groupBy(keys, ({ part }) => part)) {
-    const sequences = some.map(({ sequence }) => Number(sequence));
-    for (const row of await coldEvents(tx, part, { sequences }, fits)) {
-      rows.set(row.sequence, listedRow(row));
-    }
-  }
+  for await (const page of pagesOfKeys(tx, keys, bytesMax))
+    for (const row of page) rows.set(row.sequence, row);
   return keys.flatMap(({ sequence }) => rows.get(sequence) ?? []);
 }
 
-const changeBytes = ['diff', 'before', 'after']
-  .map((column) => `coalesce(strlen(${column}), 0)`)
-  .join(' + ');
+/** The same, part by part, in pages of a few MiB. */
+async function* pagesOfKeys(
+  tx: TenantTx,
+  keys: readonly ColdKey[],
+  bytesMax?: number,
+): AsyncGenerator<ListedRow[]> {
+  const also = bytesMax === undefined ? 'true' : `${changeBytes} <= ${Number(bytesMax)}`;
+  for (const [part, some] of Map.groupBy(keys, ({ part }) => part)) {
+    const sequences = some.map(({ sequence }) => sequence);
+    for await (const rows of coldEvents(tx, part, { sequences }, { also }))
+      yield rows.map(listedRow);
+  }
+}
 
-/** All archived events that match, in pages, by id. */
+/** All archived events that match, in pages of a few MiB. */
 export async function* coldPages(
   tx: TenantTx,
   visible: Visibility,
@@ -248,7 +254,7 @@ export async function* coldPages(
   for (let range = coldRange(visible, filter); range !== null; ) {
     const query = { filter, range, descending: false };
     const keys: ColdKey[] = await coldKeys(tx, visible, query, rowsPerPage);
-    yield await coldRows(tx, keys);
+    yield* pagesOfKeys(tx, keys);
     const last = keys.length === rowsPerPage ? keys.at(-1) : undefined;
     range = last ? coldRange(visible, filter, { from: nextUuid(last.uuid) }) : null;
   }
@@ -265,29 +271,31 @@ export function nextUuid(uuid: string): string {
   return uuidFromBytes(bytes);
 }
 
-/** The events of these ids that are read from the archive and shown, by sequence. */
-export async function coldEventsById(
+/**
+ * The events of these ids that are read from the archive and shown, in the order of the log, in
+ * pages of a few MiB.
+ */
+export async function* coldEventsById(
   tx: TenantTx,
   uuids: readonly string[],
   visible: Pick<Visibility, 'classes' | 'oldest' | 'coldBefore'>,
   filter: EventFilter = {},
-): Promise<ListedRow[]> {
+  descending = false,
+): AsyncGenerator<ListedRow[]> {
   const range = coldRange(visible);
   const wanted = range ? uuids.filter((each) => each >= range.from && each < range.before) : [];
   const sorted = wanted.toSorted();
   const [lowest, highest] = [sorted[0], sorted.at(-1)];
-  if (lowest === undefined || highest === undefined) return [];
-  const found: ListedRow[] = [];
-  for (const part of await partsHolding(tx, { from: lowest, before: range?.before ?? lowest })) {
-    if (part.lowest > highest) continue;
+  if (range === null || lowest === undefined || highest === undefined) return;
+  const parts = await partsHolding(tx, { from: lowest, before: nextUuid(highest) });
+  for (const part of descending ? parts.toReversed() : parts) {
     const inside = sorted.filter((each) => each >= part.lowest && each <= part.highest);
     if (inside.length === 0) continue;
-    const rows = (await coldEvents(tx, part, { uuids: inside })).map(listedRow);
-    found.push(
-      ...rows.filter((row) => isShown(row, visible) && eventMatches(shownOf(row), filter)),
-    );
+    for await (const page of coldEvents(tx, part, { uuids: inside }, { descending })) {
+      const rows = page.map(listedRow).filter((row) => isShown(row, visible));
+      yield rows.filter((row) => eventMatches(shownOf(row), filter));
+    }
   }
-  return found.sort((a, b) => a.sequence - b.sequence);
 }
 
 const shownOf = (row: ListedRow): ShownEvent => ({

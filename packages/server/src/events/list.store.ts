@@ -9,7 +9,6 @@ import {
 import type pg from 'pg';
 import { type TenantTx, uuidArray } from '../postgres/index.ts';
 import { amongWithWords } from '../words/index.ts';
-import { coldEventsById } from './cold.store.ts';
 import { behindCounted, countMatching } from './count.store.ts';
 import { copiesSelected, storedColumns } from './event-columns.store.ts';
 import {
@@ -358,6 +357,6 @@ export async function eventsById(
   const page = `SELECT * FROM audit_events WHERE ${conditions.join(' AND ')}
     ORDER BY ${order} LIMIT ${params.add(query.limit + 1)}`;
   const hot = await cutPage(tx, query, page, order, params, bytesMax);
-  const cold = await coldEventsById(tx, uuids, visible, query.filter);
-  return cold.length === 0 ? hot : withColdById({ query, bytesMax }, hot, cold);
+  const descending = query.order === 'desc';
+  return withColdById(tx, visible, uuids, { query, descending, bytesMax }, hot);
 }

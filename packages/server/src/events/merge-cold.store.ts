@@ -3,6 +3,7 @@ import type { ColdRange } from '../cold/index.ts';
 import type { TenantTx } from '../postgres/index.ts';
 import {
   type ColdKey,
+  coldEventsById,
   coldKeys,
   coldRange,
   coldRows,
@@ -123,13 +124,21 @@ export const positionAt = ({ uuid, emailKey }: Key): ListPosition => ({
   ...{ direction: 'next', uuid, emailKey, sequence: 0 },
 });
 
-/** A page of rows by sequence: PostgreSQL's, and all of the archive. */
-export function withColdById(
-  wanted: Pick<WantedPage, 'query' | 'bytesMax'>,
+/** A page of rows of these ids by sequence: PostgreSQL's, and as many of the archive as fit. */
+export async function withColdById(
+  tx: TenantTx,
+  visible: Visibility,
+  uuids: readonly string[],
+  wanted: Pick<WantedPage, 'query' | 'bytesMax' | 'descending'>,
   hot: CutPage,
-  cold: readonly ListedRow[],
-): CutPage {
-  const sign = wanted.query.order === 'asc' ? 1 : -1;
+): Promise<CutPage> {
+  const { query, descending } = wanted;
+  const cold: ListedRow[] = [];
+  for await (const rows of coldEventsById(tx, uuids, visible, query.filter, descending)) {
+    cold.push(...(query.include.state ? rows : rows.map(withoutStates)));
+    if (cut(cold, wanted).rows.length < cold.length) break;
+  }
+  const sign = descending ? -1 : 1;
   const bySequence = (a: ListedRow, b: ListedRow) => sign * (a.sequence - b.sequence);
   const end = hot.more ? hot.rows.at(-1) : undefined;
   const merged = [...hot.rows, ...cold].sort(bySequence);
@@ -137,6 +146,8 @@ export function withColdById(
   const { rows, bytes } = cut(inside, wanted);
   return { rows, bytes, more: end !== undefined || rows.length < merged.length };
 }
+
+const withoutStates = (row: ListedRow): ListedRow => ({ ...row, before: null, after: null });
 
 /** As many rows as fit, as `cutPage` counts their bytes; at least one. */
 function cut(

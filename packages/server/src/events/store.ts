@@ -265,7 +265,8 @@ export async function getEvent(
     });
     if (rows[0]) return rows[0];
   }
-  return (await coldEventsById(tx, [uuid], visible))[0] ?? null;
+  for await (const [event] of coldEventsById(tx, [uuid], visible)) return event ?? null;
+  return null;
 }
 
 /** What the tenant's current plan shows; null for an unknown tenant. */

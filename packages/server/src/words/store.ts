@@ -1,4 +1,4 @@
-import { type CommittedEvent, firstUuidAt, storedFields, uuidTimeMs } from '@indelible/protocol';
+import { firstUuidAt, storedFields, uuidTimeMs } from '@indelible/protocol';
 import { coldEvents, partsHolding } from '../cold/index.ts';
 import {
   byteaArray,
@@ -82,27 +82,27 @@ export async function wordedEvents(tx: TenantTx, uuids: readonly string[]): Prom
   const rows = await rowsOfIds<Row>(tx, tx.tenantId, uuids, blockColumns);
   const stored = new Set(rows.map(({ uuid }) => uuid));
   // Rows come first: an erasure empties them before the archive.
-  rows.push(
-    ...(await archivedAmong(
-      tx,
-      uuids.filter((uuid) => !stored.has(uuid)),
-    )),
-  );
-  return rows.map((row) => ({ uuid: row.uuid, words: blockWords(row) }));
+  const left = uuids.filter((uuid) => !stored.has(uuid));
+  return [...rows.map(worded), ...(await archivedAmong(tx, left))];
 }
 
+const worded = (row: BlockFields & { uuid: string }): WordedEvent => ({
+  uuid: row.uuid,
+  words: blockWords(row),
+});
+
 /** Those of these events that have left PostgreSQL: a migration may let blocks be made again. */
-async function archivedAmong(tx: TenantTx, uuids: readonly string[]): Promise<CommittedEvent[]> {
+async function archivedAmong(tx: TenantTx, uuids: readonly string[]): Promise<WordedEvent[]> {
   const sorted = uuids.toSorted();
   const [lowest, highest] = [sorted[0], sorted.at(-1)];
   if (lowest === undefined || highest === undefined) return [];
-  const found: CommittedEvent[] = [];
+  const found: WordedEvent[] = [];
   const range = { from: lowest, before: firstUuidAt(uuidTimeMs(highest) + 1) };
   for (const part of await partsHolding(tx, range)) {
     const inside = sorted.filter((uuid) => uuid >= part.lowest && uuid <= part.highest);
     if (inside.length === 0) continue;
-    const rows = await coldEvents(tx, part, { uuids: inside });
-    found.push(...rows.flatMap(({ body }) => body?.event ?? []));
+    for await (const rows of coldEvents(tx, part, { uuids: inside }))
+      found.push(...rows.flatMap(({ body }) => (body ? worded(body.event) : [])));
   }
   return found;
 }
