@@ -4,8 +4,8 @@ import type { AlertRuleSettings } from './alert-rule.ts';
 export interface BuiltInRule extends Omit<AlertRuleSettings, 'name' | 'notify'> {
   /** Its name in stored rules and in the dictionaries. */
   id: string;
-  /** Ordinary traffic rarely sets it off; docs/alerts.md has the figures. */
-  recommended: boolean;
+  /** Ordinary traffic sets it off. The others are recommended; docs/alerts.md has the figures. */
+  ringsOften?: true;
 }
 
 const changes = ['create', 'update', 'delete', 'publish', 'restore'];
@@ -15,13 +15,11 @@ export const builtInRules: readonly BuiltInRule[] = [
     id: 'operator_without_reason',
     kind: 'match',
     filters: { crossTenant: ['true'], hasReason: ['false'] },
-    recommended: true,
   },
   {
     id: 'operator_changed_data',
     kind: 'match',
     filters: { crossTenant: ['true'], action: changes },
-    recommended: true,
   },
   {
     id: 'role_granted',
@@ -30,33 +28,28 @@ export const builtInRules: readonly BuiltInRule[] = [
       action: ['create', 'update', 'grant', 'grant_role', 'role_granted', 'role_changed'],
       resource: ['user_role', 'role'],
     },
-    recommended: true,
   },
   {
     id: 'mfa_removed',
     kind: 'match',
     filters: { action: ['mfa_removed', 'mfa_disabled', 'mfa_reset', 'mfa_deleted'] },
-    recommended: true,
   },
   {
     id: 'api_key_made',
     kind: 'match',
     filters: { action: ['create'], resource: ['api_key'] },
-    recommended: true,
   },
   {
     id: 'bulk_export',
     kind: 'threshold',
     filters: { action: ['export', 'access', 'create'], resource: ['export'] },
     ...{ count: 5, windowMinutes: 60, groupBy: 'actor' },
-    recommended: true,
   },
   {
     id: 'bulk_delete',
     kind: 'threshold',
     filters: { action: ['delete'] },
     ...{ count: 20, windowMinutes: 10, groupBy: 'actor' },
-    recommended: true,
   },
   {
     id: 'impersonation',
@@ -64,45 +57,38 @@ export const builtInRules: readonly BuiltInRule[] = [
     filters: {
       action: ['impersonate', 'impersonation_started', 'act_as', 'login_as', 'assume_role'],
     },
-    recommended: true,
   },
   {
     id: 'retention_changed',
     kind: 'match',
     filters: { action: ['update', 'delete'], resource: ['tenant', 'retention'] },
-    recommended: true,
   },
   {
     id: 'recording_policy_changed',
     kind: 'match',
     filters: { action: [...changes], resource: ['recording_policy'] },
-    recommended: true,
   },
   {
     id: 'webhook_changed',
     kind: 'match',
     filters: { action: ['create', 'update', 'rotate'], resource: ['webhook'] },
-    recommended: true,
   },
   {
     id: 'webhook_stopped',
     kind: 'match',
     filters: { action: ['pause', 'delete'], resource: ['webhook'] },
-    recommended: true,
   },
   {
     id: 'failed_logins_of_account',
     kind: 'threshold',
     filters: { action: ['login_failed'] },
     ...{ count: 10, windowMinutes: 10, groupBy: 'resource' },
-    recommended: true,
   },
   {
     id: 'failed_logins_from_address',
     kind: 'threshold',
     filters: { action: ['login_failed'] },
     ...{ count: 20, windowMinutes: 10, groupBy: 'ip' },
-    recommended: true,
   },
   {
     id: 'failed_logins_then_success',
@@ -110,14 +96,12 @@ export const builtInRules: readonly BuiltInRule[] = [
     filters: { action: ['login_failed'] },
     followedBy: { action: ['login'] },
     ...{ count: 10, windowMinutes: 10, groupBy: 'ip' },
-    recommended: true,
   },
   {
     id: 'many_refusals',
     kind: 'threshold',
     filters: { outcome: ['failure', 'denied'], action: ['!login_failed', '!send'] },
     ...{ count: 20, windowMinutes: 10, groupBy: 'actor' },
-    recommended: true,
   },
   {
     id: 'recordings_in_bulk',
@@ -127,7 +111,6 @@ export const builtInRules: readonly BuiltInRule[] = [
       resource: ['recording', 'transcript'],
     },
     ...{ count: 50, windowMinutes: 60, groupBy: 'actor' },
-    recommended: true,
   },
   {
     id: 'unusual_access',
@@ -137,46 +120,43 @@ export const builtInRules: readonly BuiltInRule[] = [
       resource: ['recording', 'transcript'],
     },
     ...{ count: 50, lookbackDays: 28 },
-    recommended: false,
+    ringsOften: true,
   },
   {
     id: 'passwords_changed_in_bulk',
     kind: 'threshold',
     filters: { action: ['password_changed', 'password_reset'] },
     ...{ count: 10, windowMinutes: 60, groupBy: 'actor' },
-    recommended: true,
   },
   {
     id: 'connection_added',
     kind: 'match',
     filters: { action: ['connect'] },
-    recommended: true,
   },
   {
     id: 'source_gap',
     kind: 'match',
     filters: { action: ['report_gap', 'report_silence'], resource: ['source'] },
-    recommended: true,
   },
   {
     id: 'sign_in_from_new_network',
     kind: 'first_seen',
     filters: { action: ['login'] },
     ...{ groupBy: 'ip', lookbackDays: 30 },
-    recommended: false,
+    ringsOften: true,
   },
   {
     id: 'first_change_of_kind',
     kind: 'first_seen',
     filters: { category: ['configuration'] },
     ...{ groupBy: 'actor', lookbackDays: 30 },
-    recommended: false,
+    ringsOften: true,
   },
   {
     id: 'nothing_recorded',
     kind: 'silence',
     filters: {},
     windowMinutes: 1_440,
-    recommended: false,
+    ringsOften: true,
   },
 ];

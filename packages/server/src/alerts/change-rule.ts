@@ -3,21 +3,14 @@ import { AppError, invalid } from '../http/index.ts';
 import { lockHeads } from '../log/index.ts';
 import type { Who } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
-import { type WriterTx, write } from '../postgres/index.ts';
+import { tenantIn, type WriterTx, write } from '../postgres/index.ts';
 import { webhookIdPrefix, webhooksTakingAlerts } from '../webhooks/index.ts';
 import { changedEvent, mutedEvent } from './alert-event.ts';
 import { closeCursor, openCursor } from './cursor.store.ts';
 import { dayMs, minuteMs } from './evaluate.ts';
 import { builtInRule, newRule, settingsOf, watchOf } from './rule.ts';
 import { type RulePatch, readRule } from './rule-input.ts';
-import {
-  deleteRule,
-  endOfLog,
-  type RuleKey,
-  type RuleRow,
-  rulesToChange,
-  saveRule,
-} from './store.ts';
+import { deleteRule, endOfLog, listRules, type RuleKey, type RuleRow, saveRule } from './store.ts';
 
 export type ChangeDeps = Pick<Parts, 'db' | 'now' | 'recordOwn' | 'newUuid'>;
 
@@ -150,8 +143,8 @@ function changing<R>(
     const [head] = await lockHeads(tx, [tenantId], true);
     if (!head) throw new AppError('not_found', 'no such tenant');
     if (head.isClosed) throw new AppError('conflict', 'the tenant was offboarded');
-    const result = await change(tx, await rulesToChange(tx, tenantId));
-    const left = await rulesToChange(tx, tenantId);
+    const result = await change(tx, await listRules(tenantIn(tx, tenantId)));
+    const left = await listRules(tenantIn(tx, tenantId));
     if (left.some(({ enabled }) => enabled)) await openCursor(tx, tenantId, now());
     else await closeCursor(tx, tenantId);
     return result;

@@ -2,7 +2,7 @@ import { LeasedWorker } from '../background/index.ts';
 import { visibility } from '../events/index.ts';
 import { lockHeads } from '../log/index.ts';
 import type { Parts } from '../parts.ts';
-import { readTenant, writeInBackground } from '../postgres/index.ts';
+import { readTenant, tenantIn, writeInBackground } from '../postgres/index.ts';
 import { raisedEvent } from './alert-event.ts';
 import {
   claimCursor,
@@ -13,7 +13,7 @@ import {
 } from './cursor.store.ts';
 import { type Batch, evaluateBatch, RuleMemory, shortened } from './evaluate-batch.ts';
 import { watchOf } from './rule.ts';
-import { listRules, type RuleRow, rulesToChange, saveRule } from './store.ts';
+import { listRules, type RuleRow, saveRule } from './store.ts';
 import { type TellDeps, tellDue, tellEveryMs } from './tell.ts';
 
 export type EvaluateDeps = TellDeps & Pick<Parts, 'ended'>;
@@ -101,7 +101,7 @@ function store(
     // First, as flushes and changes of rules do: the other order would deadlock with one.
     await lockHeads(tx, [tenantId], true);
     if (!(await moveCursor(tx, leased, from, end, late, now() + leaseMs))) return false;
-    const current = await rulesToChange(tx, tenantId);
+    const current = await listRules(tenantIn(tx, tenantId));
     const unchanged = changes.flatMap((change) => {
       const row = current.find((each) => isUnchanged(each, change.rule));
       return row ? [{ ...change, row }] : [];

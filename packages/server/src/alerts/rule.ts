@@ -46,7 +46,7 @@ export function builtInRule(tenantId: string, id: string, nowMs: number): RuleRo
 }
 
 function unchanged(tenantId: string, rule: BuiltInRule, nowMs: number): RuleRow {
-  const { id, recommended, ...settings } = rule;
+  const { id, ringsOften: _, ...settings } = rule;
   const stored = { name: builtInNames[id]?.name ?? id, ...settings, notify: {} };
   return {
     ...newRule(tenantId, builtInId(tenantId, rule), stored, false, nowMs),
@@ -81,7 +81,7 @@ export function shownRule(row: RuleRow) {
   const isStored = version > 0;
   return {
     ...{ id, builtIn, name, kind, filters, ...limits, enabled, notify, version, dropped },
-    recommended: builtInRules.some((rule) => rule.id === builtIn && rule.recommended),
+    recommended: builtInRules.some((rule) => rule.id === builtIn && !rule.ringsOften),
     mutedUntil: mutedUntilMs === null ? null : formatTimestamp(mutedUntilMs),
     createdAt: isStored ? formatTimestamp(row.createdAtMs) : null,
     updatedAt: isStored ? formatTimestamp(row.updatedAtMs) : null,

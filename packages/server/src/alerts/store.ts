@@ -37,15 +37,10 @@ const columns = sql`tenant_id AS "tenantId", id, built_in AS "builtIn", settings
   from_sequence AS "fromSequence", muted_until AS "mutedUntilMs", silent_at AS "silentAtMs", untold,
   tell_at AS "tellAtMs", told_at AS "toldAtMs", dropped, created_at AS "createdAtMs", updated_at AS "updatedAtMs"`;
 
+/** To change them, the caller must have locked the head of the log. */
 export async function listRules(tx: TenantTx): Promise<RuleRow[]> {
   return rowsOf<RuleRow>(tx)`SELECT ${columns} FROM alert_rules
     WHERE tenant_id = ${tx.tenantId} ORDER BY id`;
-}
-
-/** All rules of a tenant, whose log's head the caller has locked. */
-export async function rulesToChange(tx: WriterTx, tenantId: string): Promise<RuleRow[]> {
-  return rowsOf<RuleRow>(tx)`SELECT ${columns} FROM alert_rules
-    WHERE tenant_id = ${tenantId} ORDER BY id`;
 }
 
 /** Stores all of it that may change. */

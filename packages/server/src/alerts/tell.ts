@@ -1,10 +1,10 @@
 import { eventIdFromUuid } from '@indelible/protocol';
 import { lockHeads } from '../log/index.ts';
 import type { Parts } from '../parts.ts';
-import { writeInBackground } from '../postgres/index.ts';
+import { tenantIn, writeInBackground } from '../postgres/index.ts';
 import { toldEvent } from './alert-event.ts';
 import { minuteMs } from './evaluate.ts';
-import { type RuleRow, rulesToChange, saveRule } from './store.ts';
+import { listRules, type RuleRow, saveRule } from './store.ts';
 
 export type TellDeps = Pick<Parts, 'db' | 'now' | 'recordOwn' | 'jobs'>;
 
@@ -38,7 +38,7 @@ export async function tellDue(
   if (!rules.some(isToldNow)) return false;
   await writeInBackground(db, async (tx) => {
     await lockHeads(tx, [tenantId], true);
-    const due = (await rulesToChange(tx, tenantId)).filter(isToldNow);
+    const due = (await listRules(tenantIn(tx, tenantId))).filter(isToldNow);
     const marked = due.map(async (row) => {
       const data: AlertMailJob = { tenantId, ruleId: row.id, alerts: row.untold, atMs: now() };
       await saveRule(tx, { ...row, untold: [], tellAtMs: null, toldAtMs: now() });

@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto';
-import { eventUuid, formatTimestamp, isUuid, parseTimestamp } from '@indelible/protocol';
+import { formatTimestamp, isUuid, parseTimestamp } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import {
@@ -18,7 +17,7 @@ import { requireManagesKeys, requireMayGrant, requireSeesKeys } from './grants.t
 import { ApiKeyInput, ApiKeyPage, NewApiKey, platformKeys, tenantKeys } from './schemas.ts';
 import { type ApiKeyRow, apiKeyExists, insertApiKey, listApiKeys, revokeApiKey } from './store.ts';
 
-export interface ApiKeyRouteDeps extends Pick<Parts, 'db' | 'now' | 'recordOwn'> {
+export interface ApiKeyRouteDeps extends Pick<Parts, 'db' | 'now' | 'newUuid' | 'recordOwn'> {
   /** Drops a revoked key from this process's cache; flushes of other processes refuse it anyway. */
   forgetKey: (id: string) => void;
 }
@@ -111,7 +110,7 @@ async function makeKey(
   const who = administrator(request);
   const nowMs = deps.now();
   const row: ApiKeyRow = {
-    id: eventUuid(nowMs, randomBytes(10)),
+    id: deps.newUuid(nowMs),
     tenantId: owner,
     name: input.name,
     scopes: input.scopes,

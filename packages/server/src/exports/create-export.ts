@@ -1,11 +1,10 @@
-import { randomBytes } from 'node:crypto';
-import { type EventFilter, eventUuid, filterToJson, resolvedFilter } from '@indelible/protocol';
+import { type EventFilter, filterToJson, resolvedFilter } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
 import { requesterOf, type TenantAccess } from '../access/index.ts';
-import type { Jobs } from '../background/index.ts';
 import { countEvents, listBySequence, requireVisible, type Visibility } from '../events/index.ts';
 import { lockHeads } from '../log/index.ts';
 import { whenceOf } from '../own-event.ts';
+import type { Parts } from '../parts.ts';
 import {
   type Database,
   readTenant,
@@ -20,13 +19,17 @@ import { type ExportQuota, requireRoom } from './quota.ts';
 import { type ExportRequest, type ExportRow, exportUsage, insertExport } from './store.ts';
 import type { StreamDeps } from './stream-export.ts';
 
+export interface CreateDeps extends StreamDeps, Pick<Parts, 'jobs' | 'newUuid'> {
+  quota: ExportQuota;
+}
+
 /** Up to this many rows are sent with the answer; more become a job. */
 const streamedRowsMax = 10_000;
 
 /** Begins an export: counts up to the limit, then one transaction with record, row and job. */
 export async function createExport(
   request: FastifyRequest,
-  { db, now, recordOwn, jobs, quota }: StreamDeps & { jobs: Jobs; quota: ExportQuota },
+  { db, now, newUuid, recordOwn, jobs, quota }: CreateDeps,
   access: TenantAccess,
   input: ExportInput,
   wantsJob: boolean,
@@ -41,7 +44,7 @@ export async function createExport(
     ...requesterOf(access),
     // Only an address from a token: mail must not go to an address in a header.
     mailTo: request.principal.email,
-    ...{ id: eventUuid(nowMs, randomBytes(10)), createdAtMs: nowMs, oldestId: visible.oldest },
+    ...{ id: newUuid(nowMs), createdAtMs: nowMs, oldestId: visible.oldest },
     ...{ format, columns, filters: JSON.stringify(filterToJson(filter)) },
   };
   return write(db, async (tx) => {

@@ -7,19 +7,16 @@ import { whenceOf } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import { readTenant, write } from '../postgres/index.ts';
 import { getTenant } from '../tenants/index.ts';
-import { createExport } from './create-export.ts';
+import { type CreateDeps, createExport } from './create-export.ts';
 import { byAnotherEvent, exportIdPrefix } from './export-event.ts';
 import { readExportInput } from './export-input.ts';
 import { fileName, mediaTypes } from './file/export-file.ts';
-import type { ExportQuota } from './quota.ts';
 import { cancelSchema, createSchema, getSchema, listSchema } from './schemas.ts';
 import { shownExport } from './shown-export.ts';
 import { type ExportRow, endExport, getExport, listExports } from './store.ts';
-import { type StreamDeps, streamExport, withFirst } from './stream-export.ts';
+import { streamExport, withFirst } from './stream-export.ts';
 
-export interface ExportDeps extends StreamDeps, Pick<Parts, 'jobs' | 'recordAccess'> {
-  quota: ExportQuota;
-}
+export type ExportDeps = CreateDeps & Pick<Parts, 'recordAccess'>;
 
 // `readExportInput` checks the body and reports all problems at once.
 const bodyConfig = { scope: 'exports:write', schema: 'documents' } as const;

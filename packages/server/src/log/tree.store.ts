@@ -1,5 +1,6 @@
 import {
   entryBytes,
+  formatEntryTile,
   type GetNode,
   hashBytes,
   leafHash,
@@ -143,17 +144,13 @@ export async function tileBytes(
   sha: Sha256,
   tile: { level: number | 'entries'; index: number; width: number },
   size: number,
-): Promise<Buffer | null> {
+): Promise<Uint8Array | null> {
   const { level, index, width } = tile;
   const place = { level: level === 'entries' ? 0 : level, index };
   if ((index * tileWidth + width) * tileWidth ** place.level > size) return null;
   const [data = Buffer.alloc(0)] = await readTiles({ query }, tenantId, [place]);
   const pieces = level === 'entries' ? parts(data, entryBytes) : tileHashes(sha, level, data);
   if (pieces.length < width) throw unreadable('a log lacks a tile that it counts', tenantId);
-  const wanted = pieces.slice(0, width);
-  return Buffer.concat(level === 'entries' ? wanted.flatMap(withLength) : wanted);
+  const wanted = Buffer.concat(pieces.slice(0, width));
+  return level === 'entries' ? formatEntryTile(wanted) : wanted;
 }
-
-// Entry bundles have a big-endian u16 length before each entry.
-const entryLength = Buffer.from([0, entryBytes]);
-const withLength = (entry: Uint8Array) => [entryLength, entry];

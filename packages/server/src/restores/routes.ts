@@ -1,8 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   eventIdFromUuid,
-  eventUuid,
   formatTimestamp,
   isUuid,
   typeId,
@@ -35,7 +33,10 @@ import {
   restoreAddress,
 } from './store.ts';
 
-export type RestoreDeps = Pick<Parts, 'db' | 'now' | 'recordAccess' | 'recordOwn' | 'jobs'>;
+export type RestoreDeps = Pick<
+  Parts,
+  'db' | 'now' | 'newUuid' | 'recordAccess' | 'recordOwn' | 'jobs'
+>;
 
 const config = { scope: 'restore:write' as const, schema: 'enforced' as const };
 const outcomeWaitMs = 2_000;
@@ -108,7 +109,7 @@ function prepare(request: FastifyRequest, deps: RestoreDeps, access: TenantAcces
     const { resourceType, resourceId, resourceName } = event;
     const resource = { resourceType, resourceId, resourceName, eventUuid: event.uuid };
     const nowMs = deps.now();
-    const own = { id: eventUuid(nowMs, randomBytes(10)), requestedAtMs: nowMs };
+    const own = { id: deps.newUuid(nowMs), requestedAtMs: nowMs };
     const asked = { ...requesterOf(access), ...own, ...resource, target, fields: names };
     return { request: asked, body: restoreBody(asked, event, wanted) };
   });

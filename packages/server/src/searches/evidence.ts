@@ -1,8 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import {
   type Coverage,
   type EventFilter,
-  eventUuid,
   filterToJson,
   typeId,
   uuidTimeMs,
@@ -23,7 +21,7 @@ import { countedFrom, insertSearch, type SavedSearch } from './store.ts';
 
 export type SearchDeps = Pick<
   Parts,
-  'db' | 'now' | 'recordAccess' | 'recordOwn' | 'publicUrl' | 'publishCheckpoint'
+  'db' | 'now' | 'newUuid' | 'recordAccess' | 'recordOwn' | 'publicUrl' | 'publishCheckpoint'
 >;
 
 export const searchIdPrefix = 'srch_';
@@ -58,7 +56,7 @@ export async function saveSearch(
   const bounds = { size, earlierSize: size, max: matchesMax, gone };
   const { answer } = await runSearch(db, nowMs, { tenantId, filter: frozen, ...bounds });
   const search: SavedSearch = {
-    id: eventUuid(nowMs, randomBytes(10)),
+    id: deps.newUuid(nowMs),
     filters: JSON.stringify(filterToJson(frozen)),
     note,
     createdAtMs: nowMs,

@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto';
-import { type Agent, agentsIn, eventUuid } from '@indelible/protocol';
+import { type Agent, agentsIn } from '@indelible/protocol';
 import type { Static } from 'typebox';
 import { type JwtPrincipal, parseReasonField, unauthenticated } from '../access/index.ts';
 import { hashSecretToken, newSecretToken } from '../crypto/index.ts';
@@ -20,7 +19,8 @@ import {
   type Visitor,
 } from './store.ts';
 
-export interface SignInDeps extends Pick<Parts, 'db' | 'now' | 'recordOwn' | 'recordQueued'> {
+export interface SignInDeps
+  extends Pick<Parts, 'db' | 'now' | 'newUuid' | 'recordOwn' | 'recordQueued'> {
   authenticateJwt: (token: string) => Promise<JwtPrincipal>;
 }
 
@@ -61,15 +61,19 @@ export async function signIn(deps: SignInDeps, attempt: SignInAttempt): Promise<
     await forgetExpired(tx, deps.now());
     // Always a new token: a token planted in the browser never becomes a session.
     const token = newSecretToken();
-    const session = newSession(entry, deps.now());
+    const session = newSession(deps, entry);
     await insertSession(tx, hashSecretToken(token), session);
     await deps.recordOwn(tx, session.tenantId, loginEvent(session, attempt.whence));
     return { token, session, tenant, path: entry.path };
   });
 }
 
-function newSession({ path: _, latestEndMs, ...entry }: Entry, nowMs: number): StoredSession {
-  return { id: eventUuid(nowMs, randomBytes(10)), ...entry, ...endsOf(nowMs, latestEndMs) };
+function newSession(
+  { now, newUuid }: SignInDeps,
+  { path: _, latestEndMs, ...entry }: Entry,
+): StoredSession {
+  const nowMs = now();
+  return { id: newUuid(nowMs), ...entry, ...endsOf(nowMs, latestEndMs) };
 }
 
 /** Checks the credential within the transaction; a JWT was verified before. */
@@ -138,14 +142,14 @@ function tenantMissing(): AppError {
 
 /** Throws `reason_required` after the refusal is recorded in the tenant's log. */
 async function declaredReason(
-  { recordQueued, now }: SignInDeps,
+  { recordQueued, now, newUuid }: SignInDeps,
   { credential, whence }: SignInAttempt,
   visitor: Entry,
 ): Promise<string> {
   try {
     return parseReasonField(credential.reason);
   } catch (refusal) {
-    const id = eventUuid(now(), randomBytes(10));
+    const id = newUuid(now());
     await recordQueued(visitor.tenantId, refusedLoginEvent(visitor, id, whence));
     throw refusal;
   }

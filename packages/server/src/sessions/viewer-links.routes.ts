@@ -1,6 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import { eventUuid, formatTimestamp } from '@indelible/protocol';
+import { formatTimestamp } from '@indelible/protocol';
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import { makerOf, type Principal, parseReasonField, personScopes } from '../access/index.ts';
@@ -14,7 +13,10 @@ import { ttlSecondsDefault, ViewerLink, ViewerLinkInput } from './schemas.ts';
 import { linkEvent } from './sign-in-events.ts';
 import { insertViewerLink, type ViewerLink as Link } from './store.ts';
 
-export type ViewerLinkDeps = Pick<Parts, 'db' | 'now' | 'recordOwn' | 'recordQueued' | 'publicUrl'>;
+export type ViewerLinkDeps = Pick<
+  Parts,
+  'db' | 'now' | 'newUuid' | 'recordOwn' | 'recordQueued' | 'publicUrl'
+>;
 
 const options = {
   config: { scope: 'viewer-links:write', schema: 'enforced' },
@@ -36,7 +38,7 @@ export function viewerLinkRoutes(app: FastifyInstance, deps: ViewerLinkDeps): vo
   const typed = app.withTypeProvider<TypeBoxTypeProvider>();
   typed.post('/api/viewer-links', options, async (request, reply) => {
     requireMayOpen(request.principal, request.body);
-    const link = linkOf(request.principal, request.body, deps.now());
+    const link = linkOf(deps, request.principal, request.body);
     await requireTenant(deps.db, link.tenantId);
     const declared = await withReason(deps, link, request.body.reason, actorOf(request));
     const token = newSecretToken();
@@ -66,10 +68,11 @@ function requireMayOpen(principal: Principal, { tenantId, actor }: Input): void 
   throw invalid(errors, 'a link for an operator needs an e-mail address');
 }
 
-function linkOf(maker: Principal, input: Input, nowMs: number): Link {
+function linkOf({ now, newUuid }: ViewerLinkDeps, maker: Principal, input: Input): Link {
+  const nowMs = now();
   const { tenantId, actor, ttlSeconds, path } = input;
   return {
-    id: eventUuid(nowMs, randomBytes(10)),
+    id: newUuid(nowMs),
     tenantId: tenantId.toLowerCase(),
     actorId: actor.id.toLowerCase(),
     actorEmail: actor.email,
