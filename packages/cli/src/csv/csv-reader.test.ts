@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
+import { UsageError } from '../io.ts';
 import { type CsvRecord, cellsOf, csvRecords } from './csv-reader.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-csv-'));
@@ -59,4 +60,12 @@ test('an unclosed quote does not fill the memory', async () => {
   expect(records).toHaveLength(1);
   expect(records[0]?.cells).toBeNull();
   expect(records[0]?.bytes.length).toBeLessThan(10 << 20);
+});
+
+test('a file that is absent, or a folder, is refused with a sentence', async () => {
+  for (const name of [join(folder, 'absent.csv'), folder]) {
+    const message = `${name} cannot be read: `;
+    await expect(csvRecords(name).next()).rejects.toThrow(message);
+    await expect(csvRecords(name).next()).rejects.toBeInstanceOf(UsageError);
+  }
 });

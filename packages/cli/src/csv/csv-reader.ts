@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs';
+import { sentenceOf, UsageError } from '../io.ts';
 
 /** A record of a CSV file (RFC 4180); quoted cells may contain line breaks. */
 export interface CsvRecord {
@@ -15,14 +16,17 @@ const lineFeed = 0x0a;
 /** More than any event needs; limits memory for a file without line breaks. */
 const recordBytesMax = 8 * 2 ** 20;
 
-/** The records of a file, in order. A record that is too long is cut and invalid. */
+/**
+ * The records of a file, in order. A record that is too long is cut and invalid. Throws UsageError
+ * if the file cannot be read.
+ */
 export async function* csvRecords(path: string): AsyncGenerator<CsvRecord, void, undefined> {
   let rest: Buffer = Buffer.alloc(0);
   let scanned = 0;
   let inQuotes = false;
   let number = 0;
-  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) {
-    const data = rest.length === 0 ? (chunk as Buffer) : Buffer.concat([rest, chunk as Buffer]);
+  for await (const chunk of chunksOf(path)) {
+    const data = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
     let start = 0;
     for (let at = scanned; at < data.length; at += 1) {
       const byte = data[at];
@@ -39,6 +43,14 @@ export async function* csvRecords(path: string): AsyncGenerator<CsvRecord, void,
     if (scanned > recordBytesMax) break;
   }
   if (rest.length > 0) yield recordOf(number + 1, rest);
+}
+
+async function* chunksOf(path: string): AsyncGenerator<Buffer, void, undefined> {
+  try {
+    yield* createReadStream(path, { highWaterMark: 1 << 20 });
+  } catch (error) {
+    throw new UsageError(`${path} cannot be read: ${sentenceOf(error)}`);
+  }
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

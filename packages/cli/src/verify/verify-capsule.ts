@@ -1,19 +1,19 @@
-import { readFileSync } from 'node:fs';
 import {
   type CapsuleContent,
   capsuleParts,
   createFindings,
   verifyCapsule,
 } from '@indelible/protocol';
-import { UsageError } from '../io.ts';
+import { sentenceOf, UsageError } from '../io.ts';
 import { addDamage } from './damage.ts';
 import { sha } from './hashing.ts';
+import { readAtMost } from './read-at-most.ts';
 import { type Report, Verification } from './report.ts';
 import { type KeySource, trustedCheckpoint } from './trusted-checkpoint.ts';
 
 /** Verifies an evidence capsule as its own page does, but with a program from elsewhere. */
 export async function verifyCapsuleFile(path: string, vkeys: readonly string[]): Promise<Report> {
-  const parts = capsuleParts(readFileSync(path, 'utf8'));
+  const parts = capsuleParts(textOf(path));
   if (parts === null) throw new UsageError(`${path} is not an evidence capsule`);
   const verification = new Verification('capsule', path);
   const pinned = vkeys.length > 0 ? vkeys : undefined;
@@ -21,6 +21,17 @@ export async function verifyCapsuleFile(path: string, vkeys: readonly string[]):
   for (const problem of problems) addDamage(verification.findings, 'malformed_file', problem);
   const rest = content === null ? { signed: null } : await concluded(content, pinned);
   return verification.report({ checked: {}, ...rest });
+}
+
+/** Several times what the service makes, so that a hostile file does not fill the memory. */
+const capsuleBytesMax = 128 * 2 ** 20;
+
+function textOf(path: string): string {
+  try {
+    return readAtMost(path, capsuleBytesMax);
+  } catch (error) {
+    throw new UsageError(`${path} cannot be read: ${sentenceOf(error)}`);
+  }
 }
 
 async function concluded(content: CapsuleContent, pinned: readonly string[] | undefined) {

@@ -1,4 +1,3 @@
-import { closeSync, openSync, readSync } from 'node:fs';
 import type { IndelibleClient } from '@indelible/client';
 import {
   type Findings,
@@ -20,6 +19,7 @@ import { UsageError } from '../io.ts';
 import { addDamage } from './damage.ts';
 import { sha } from './hashing.ts';
 import { type TileSource, tileNodes } from './log-source.ts';
+import { readAtMost } from './read-at-most.ts';
 import { type Report, Verification } from './report.ts';
 import { checkpointOf, keysFor, logIdOf, nullWhenFailed, serviceTiles } from './service-log.ts';
 import { type SignedCheckpoint, trustedCheckpoint } from './trusted-checkpoint.ts';
@@ -211,21 +211,3 @@ function requireSameTenant(receipt: Receipt, tenantId: string | null): void {
 
 // Room for an event with both states; the service's answers are no longer.
 const receiptBytesMax = 16 * 2 ** 20;
-
-/** The text of a file or pipe, read up to a limit. */
-function readAtMost(path: string, bytesMax: number): string {
-  const fd = openSync(path, 'r');
-  try {
-    const chunks: Buffer[] = [];
-    for (let length = 0; length <= bytesMax; ) {
-      const chunk = Buffer.alloc(1 << 16);
-      const read = readSync(fd, chunk);
-      if (read === 0) return Buffer.concat(chunks).toString();
-      chunks.push(chunk.subarray(0, read));
-      length += read;
-    }
-    throw new Error(`it is longer than ${bytesMax} bytes`);
-  } finally {
-    closeSync(fd);
-  }
-}
