@@ -1,3 +1,4 @@
+import { isObject } from './json/strict-json.ts';
 import { type Locale, locales } from './locales.ts';
 
 /* What a host's page and the panel in its frame tell each other by `postMessage`. */
@@ -39,7 +40,7 @@ export type PanelMessage =
 
 /** Null for any other message. The content of an appearance and of a path is not checked here. */
 export function readHostMessage(data: unknown): HostMessage | null {
-  if (!isRecord(data)) return null;
+  if (!isObject(data)) return null;
   const { type, jwt, tenantId, path, appearance } = data;
   if (type === 'indelible:token' && typeof jwt === 'string') {
     return { type, jwt, ...(typeof tenantId === 'string' && { tenantId }) };
@@ -77,7 +78,7 @@ const rules: Rules = {
  * list or has a strict form, so that none can carry CSS.
  */
 export function readAppearance(data: unknown): { appearance: Appearance } | { problem: string } {
-  if (!isRecord(data)) return { problem: 'the appearance must be an object' };
+  if (!isObject(data)) return { problem: 'the appearance must be an object' };
   for (const [name, value] of Object.entries(data)) {
     const rule = Object.hasOwn(rules, name) ? rules[name as keyof Appearance] : undefined;
     const problem = rule ? rule(value) : `is unknown; known: ${Object.keys(rules).join(', ')}`;
@@ -86,12 +87,8 @@ export function readAppearance(data: unknown): { appearance: Appearance } | { pr
   return { appearance: data };
 }
 
-function isRecord(data: unknown): data is Record<string, unknown> {
-  return typeof data === 'object' && data !== null && !Array.isArray(data);
-}
-
 function problemOfAccent(value: unknown): string | null {
-  if (!isRecord(value)) return 'must have the colours light and dark';
+  if (!isObject(value)) return 'must have the colours light and dark';
   const unknown = Object.keys(value).find((name) => name !== 'light' && name !== 'dark');
   if (unknown !== undefined) return 'may have the colours light and dark only';
   for (const theme of ['light', 'dark'] as const) {

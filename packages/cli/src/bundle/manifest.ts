@@ -1,8 +1,11 @@
 import {
-  FormatError,
+  isCount,
+  isDigest,
+  isMoment,
+  isObject,
   isUuid,
+  openManifest,
   type Plan,
-  parseTimestamp,
   type WithholdableSegment,
   withholdableSegments,
 } from '@indelible/protocol';
@@ -45,50 +48,21 @@ export interface Manifest {
 
 /** Reads a manifest. FormatError for another format. */
 export function parseManifest(text: string): Manifest {
-  const json = readJson(text);
+  const { json, need } = openManifest(text);
   const { format, tenantId, size, counts, sha256, filter, range } = json;
-  const need = (fine: boolean, name: string) => {
-    if (!fine) throw new FormatError(`the manifest has no valid ${name}`);
-  };
   need(format === bundleFormat, 'format: this program reads indelible-bundle/v1');
   need(typeof tenantId === 'string' && isUuid(tenantId), 'tenantId');
   need(typeof json.origin === 'string', 'origin');
   need(isCount(size), 'size');
   need(isMoment(json.madeAt), 'madeAt');
-  need(isRecord(filter) && Object.keys(filter).length === 0, 'filter (only all events are known)');
-  need(isRecord(range) && range.from === null && range.to === null, 'range (only the whole)');
+  need(isObject(filter) && Object.keys(filter).length === 0, 'filter (only all events are known)');
+  need(isObject(range) && range.from === null && range.to === null, 'range (only the whole)');
   need(Array.isArray(json.withheld) && json.withheld.every(isWithholdable), 'withheld');
   need(json.plan === null || typeof json.plan === 'string', 'plan');
   need(json.cutoff === null || isMoment(json.cutoff), 'cutoff');
-  need(isRecord(counts) && isCount(counts.entries) && isCount(counts.events), 'counts');
-  need(isRecord(sha256) && Object.values(sha256).every(isDigest), 'sha256');
+  need(isObject(counts) && isCount(counts.entries) && isCount(counts.events), 'counts');
+  need(isObject(sha256) && Object.values(sha256).every(isDigest), 'sha256');
   return json as unknown as Manifest;
-}
-
-function readJson(text: string): Record<string, unknown> {
-  try {
-    const json: unknown = JSON.parse(text);
-    if (isRecord(json)) return json;
-  } catch {
-    // Reported below, without quoting the file.
-  }
-  throw new FormatError('the manifest is not a JSON object');
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isCount(value: unknown): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
-}
-
-function isMoment(value: unknown): boolean {
-  return typeof value === 'string' && parseTimestamp(value) !== null;
-}
-
-function isDigest(value: unknown): boolean {
-  return typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
 }
 
 function isWithholdable(value: unknown): boolean {

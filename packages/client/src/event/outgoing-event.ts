@@ -2,6 +2,7 @@ import {
   createMasker,
   type Diff,
   defaultMaskedKeys,
+  isObject,
   type JsonObject,
   type JsonValue,
   newEventIdAt,
@@ -93,8 +94,6 @@ const isChange = (value: JsonValue): boolean =>
       (name === 'from' || name === 'to') && (side === null || typeof side !== 'object'),
   );
 
-const isObject = (value: JsonValue | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const objectOrNull = (value: JsonValue | undefined) => (isObject(value) ? value : null);
 
 const randomBytes = 10;

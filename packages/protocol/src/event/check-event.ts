@@ -1,4 +1,5 @@
 import { checkJson } from '../json/canonical.ts';
+import { isObject } from '../json/strict-json.ts';
 import { type EventField, eventFields, type FieldKind, type MemberRule } from './event-fields.ts';
 import { isUuid, uuidFromEventId } from './event-id.ts';
 import { boundedPath, type FieldProblem, fieldProblemsMax, pointerOf } from './field-problem.ts';
@@ -31,9 +32,6 @@ import { parseTimestamp } from './timestamp.ts';
 type Problems = FieldProblem[];
 type Check = (value: unknown, problems: Problems) => void;
 export type Members = Record<string, unknown>;
-
-export const isObject = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
  * All problems of an event's members, each checked on its own: forbidden JSON values, and the rules

@@ -1,6 +1,7 @@
 import { canonicalize, type JsonValue } from '../json/canonical.ts';
+import { isObject } from '../json/strict-json.ts';
 import { FormatError } from '../log/bytes.ts';
-import { isObject, isSequence } from './check-event.ts';
+import { isSequence } from './check-event.ts';
 import { type ContextTexts, contextTexts, valueAt } from './context.ts';
 import {
   type CommittedEvent,

@@ -1,7 +1,8 @@
 import type { ErrorCode, WarningCode } from '../error-codes.ts';
 import { canonicalize, type JsonObject, type JsonValue } from '../json/canonical.ts';
+import { isObject } from '../json/strict-json.ts';
 import type { Catalogue } from './catalogue.ts';
-import { isObject, type Members, shapeProblems } from './check-event.ts';
+import { type Members, shapeProblems } from './check-event.ts';
 import { takeContext } from './context.ts';
 import { type CommittedEvent, type EventField, eventFields } from './event-fields.ts';
 import { nilUuid, uuidFromEventId, uuidTimeMs } from './event-id.ts';

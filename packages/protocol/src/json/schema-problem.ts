@@ -1,3 +1,4 @@
+import { isObject } from './strict-json.ts';
 /** The subset of JSON Schema (2020-12) that `schemaProblem` supports, for a settings file. */
 export interface JsonSchema {
   readonly type: 'object' | 'array' | 'string' | 'integer' | 'boolean';
@@ -23,18 +24,13 @@ export function schemaProblem(schema: JsonSchema, value: unknown, path = ''): st
   if (typeof value === 'string') return textProblem(schema, value, at);
   if (typeof value === 'number') return numberProblem(schema, value, at);
   if (Array.isArray(value)) return arrayProblem(schema, value, path);
-  if (typeof value === 'object' && value !== null) {
-    return objectProblem(schema, value as Record<string, unknown>, path);
-  }
-  return null;
+  return isObject(value) ? objectProblem(schema, value, path) : null;
 }
 
 function hasType({ type }: JsonSchema, value: unknown): boolean {
   if (type === 'array') return Array.isArray(value);
   if (type === 'integer') return Number.isInteger(value);
-  if (type === 'object') {
-    return typeof value === 'object' && value !== null && !Array.isArray(value);
-  }
+  if (type === 'object') return isObject(value);
   return typeof value === type;
 }
 

@@ -77,6 +77,11 @@ function countKeptMembers(value: unknown): number {
   return members;
 }
 
+/** Whether it is an object, and not a list. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return isContainer(value) && !Array.isArray(value);
+}
+
 function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }

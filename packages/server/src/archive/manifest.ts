@@ -1,9 +1,12 @@
 import {
-  FormatError,
+  isCount,
+  isDigest,
+  isMoment,
+  isObject,
   isUuid,
+  openManifest,
   type Plan,
   parseBase64,
-  parseTimestamp,
   type WithholdableSegment,
   withholdableSegments,
 } from '@indelible/protocol';
@@ -71,47 +74,22 @@ export function formatManifest(manifest: ArchiveManifest): Uint8Array {
 
 /** Reads a manifest. FormatError for another format. */
 export function parseManifest(bytes: Uint8Array): ArchiveManifest {
-  const json = readJson(bytes);
+  const { json, need } = openManifest(new TextDecoder().decode(bytes));
   const { tenant, counts, files, consistency, keys } = json;
-  const need = (fine: boolean, name: string) => {
-    if (!fine) throw new FormatError(`the manifest has no valid ${name}`);
-  };
   need(json.format === archiveFormat, `format: this program reads ${archiveFormat}`);
   need(typeof json.tenantId === 'string' && isUuid(json.tenantId), 'tenantId');
-  need(isRecord(tenant) && isTenant(tenant), 'tenant');
+  need(isObject(tenant) && isTenant(tenant), 'tenant');
   need(isCount(json.first) && isCount(json.last) && json.first <= json.last, 'first and last');
-  need(isRecord(counts) && Object.values(counts).every(isCount), 'counts');
+  need(isObject(counts) && Object.values(counts).every(isCount), 'counts');
   need(isMoment(json.madeAt), 'madeAt');
   need(json.cutoff === null || isMoment(json.cutoff), 'cutoff');
-  need(isRecord(files) && isFile(files.events) && isFile(files.identity), 'files');
+  need(isObject(files) && isFile(files.events) && isFile(files.identity), 'files');
   need(json.erasures === undefined || isErasures(json.erasures), 'erasures');
   need(isHash(json.root), 'root');
   need(typeof json.checkpoint === 'string', 'checkpoint');
   need(Array.isArray(consistency) && consistency.every(isHash), 'consistency');
   need(Array.isArray(keys) && keys.every(isKey), 'keys');
   return json as unknown as ArchiveManifest;
-}
-
-function readJson(bytes: Uint8Array): Record<string, unknown> {
-  try {
-    const json: unknown = JSON.parse(new TextDecoder().decode(bytes));
-    if (isRecord(json)) return json;
-  } catch {
-    // Reported below, without quoting the file.
-  }
-  throw new FormatError('the manifest is not a JSON object');
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
-}
-
-function isMoment(value: unknown): boolean {
-  return typeof value === 'string' && parseTimestamp(value) !== null;
 }
 
 function isHash(value: unknown): boolean {
@@ -125,17 +103,17 @@ function isTenant({ name, plan, locale, timeZone, legalHold }: Record<string, un
 
 // A name is a path: it must not lead out of the part's folder.
 function isFile(value: unknown): boolean {
-  if (!isRecord(value)) return false;
+  if (!isObject(value)) return false;
   const { name, bytes, sha256 } = value;
   const isName = typeof name === 'string' && /^[0-9][\w.-]*\.parquet$/.test(name);
-  return isName && isCount(bytes) && typeof sha256 === 'string' && /^[0-9a-f]{64}$/.test(sha256);
+  return isName && isCount(bytes) && isDigest(sha256);
 }
 
 function isErasures(value: unknown): boolean {
   const isTexts = (list: unknown) =>
     Array.isArray(list) && list.every((each) => typeof each === 'string');
   const isErasure = (each: unknown) =>
-    isRecord(each) &&
+    isObject(each) &&
     (withholdableSegments as readonly unknown[]).includes(each.segment) &&
     isTexts(each.actors) &&
     isTexts(each.events) &&
@@ -144,5 +122,5 @@ function isErasures(value: unknown): boolean {
 }
 
 function isKey(value: unknown): boolean {
-  return isRecord(value) && typeof value.vkey === 'string';
+  return isObject(value) && typeof value.vkey === 'string';
 }

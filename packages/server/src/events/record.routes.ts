@@ -9,6 +9,7 @@ import {
   eventIdFromUuid,
   type FieldProblem,
   fieldProblemsMax,
+  isObject,
   leafHash,
   type Masker,
   pointerOf,
@@ -290,14 +291,14 @@ function batchEvents(body: unknown, duplicateKeys: readonly string[]): unknown[]
   const errors: FieldProblem[] = duplicateKeys
     .filter((path) => !/^\/events\/\d+(\/|$)/.test(path))
     .map(namedTwice);
-  const envelope = typeof body === 'object' && body !== null && !Array.isArray(body) ? body : {};
+  const envelope = isObject(body) ? body : {};
   for (const key of Object.keys(envelope)) {
     if (key === 'events') continue;
     const message = 'is not a field of this object';
     errors.push({ path: pointerOf(key), code: 'unknown_field', message });
     if (errors.length >= fieldProblemsMax) break;
   }
-  const { events } = envelope as { events?: unknown };
+  const { events } = envelope;
   if (!Array.isArray(events) || events.length === 0 || events.length > batchEventsMax) {
     const message = `must be an array of 1 to ${batchEventsMax} events`;
     errors.unshift({ path: '/events', code: 'out_of_range', message });

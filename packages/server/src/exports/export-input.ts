@@ -6,6 +6,7 @@ import {
   fieldProblemsMax,
   filterToJson,
   isCsvColumn,
+  isObject,
   parseFilterBody,
   pointerOf,
   unknownNameMessage,
@@ -34,11 +35,11 @@ export function readExportInput(body: unknown): ExportInput {
   const refuse: Refuse = (path, code, message) => {
     if (problems.length < fieldProblemsMax) problems.push({ path, code, message });
   };
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+  if (!isObject(body)) {
     refuse('', 'invalid_type', 'must be an object');
     throw invalid(problems);
   }
-  const { filters, format, columns } = body as Record<string, unknown>;
+  const { filters, format, columns } = body;
   for (const name of Object.keys(body).slice(0, fieldProblemsMax)) {
     if (!members.includes(name)) {
       refuse(pointerOf(name), 'unknown_field', unknownNameMessage('field', name, members));
