@@ -18,8 +18,8 @@ export interface Attempted extends Outcome {
 }
 
 const unreadable =
-  'its secret, credential or headers cannot be decrypted, because SESSION_SECRET was changed: ' +
-  'set them again';
+  'its secret, credential or headers cannot be decrypted, because SESSION_SECRET was changed, or ' +
+  'its URL in the database: set them again';
 
 /**
  * One call to a webhook. Never throws: an error before the call is the outcome. So a webhook that

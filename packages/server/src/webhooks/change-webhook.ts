@@ -9,7 +9,7 @@ import { readTenant, type WriterTx, write } from '../postgres/index.ts';
 import { tenantExists } from '../tenants/index.ts';
 import { isSigned } from './delivery-call.ts';
 import { headerNames } from './own-headers.ts';
-import { credentialContext, sealHeaders, secretContext } from './sealed-secrets.ts';
+import { sealCredential, sealHeaders, secretContext } from './sealed-secrets.ts';
 import {
   countWebhooks,
   deleteWebhook,
@@ -53,11 +53,12 @@ export async function createWebhook(
   const createdAtMs = now();
   const id = newUuid(createdAtMs);
   const secret = newSecret();
+  const to = { id, url: settings.url };
   const made = {
     ...{ tenantId, id, ...settings, createdAtMs },
     secret: sealer.seal(secretContext(id), secret),
-    credential: credential ? sealer.seal(credentialContext(id), credential) : null,
-    headers: sealHeaders(sealer, { id, headers: '{}' }, headers),
+    credential: credential ? sealCredential(sealer, to, credential) : null,
+    headers: sealHeaders(sealer, { ...to, headers: '{}' }, headers),
   };
   const webhook = await write(db, async (tx) => {
     if (!(await tenantExists(tx, tenantId))) throw new AppError('not_found', 'no such tenant');
@@ -86,11 +87,11 @@ export function changeWebhook(
     const names = headerNames(row);
     const former = { ...row, hasCredential: row.credential !== null, headerNames: names };
     const { settings, credential, headers } = readSettings(former, patch, allowPrivate);
-    const seal = (text: string) => sealer.seal(credentialContext(key.id), text);
-    const renewed = credential ? seal(credential) : null;
+    const to = { ...row, url: settings.url };
+    const renewed = credential ? sealCredential(sealer, to, credential) : null;
     const sealed = {
       credential: credential === undefined ? row.credential : renewed,
-      headers: sealHeaders(sealer, row, headers),
+      headers: sealHeaders(sealer, to, headers),
     };
     const changed = changedTo(row, settings, sealed, now());
     const event = changedEvent(who, row, changed);

@@ -5,9 +5,28 @@ import type { WebhookRow } from './store.ts';
 
 /** The context of an encrypted signing secret: its row; also of the former one. */
 export const secretContext = (id: string) => `webhook-secret:${id}`;
-export const credentialContext = (id: string) => `webhook-credential:${id}`;
 
-const headerContext = (id: string, name: string) => `webhook-header:${id}:${name}`;
+/** What is sent as it is, and to whom. */
+type Sent = Pick<WebhookRow, 'id' | 'url'>;
+
+const credentialName = ({ id }: Sent) => `webhook-credential:${id}`;
+const headerName = ({ id }: Sent, name: string) => `webhook-header:${id}:${name}`;
+
+/** Also names the receiver: a writer of the table cannot have a value sent to another one. */
+const contextOf = (name: string, { url }: Sent) => `${name}:${new URL(url).origin}`;
+
+/** A value of this name; former releases did not bind them to the receiver. */
+function openSent(sealer: Sealer, name: string, to: Sent, sealed: Uint8Array): string {
+  try {
+    return sealer.open(contextOf(name, to), sealed);
+  } catch {
+    return sealer.open(name, sealed);
+  }
+}
+
+export function sealCredential(sealer: Sealer, to: Sent, credential: string): Buffer {
+  return sealer.seal(contextOf(credentialName(to), to), credential);
+}
 
 /**
  * The stored headers after these changes, as JSON text. Each value is sealed alone, so that names
@@ -15,21 +34,22 @@ const headerContext = (id: string, name: string) => `webhook-header:${id}:${name
  */
 export function sealHeaders(
   sealer: Sealer,
-  { id, headers }: Pick<WebhookRow, 'id' | 'headers'>,
+  { headers, ...to }: Sent & Pick<WebhookRow, 'headers'>,
   changes: HeaderChanges,
 ): string {
   const stored = new Map<string, string>(Object.entries(JSON.parse(headers)));
   for (const [name, value] of Object.entries(changes)) {
     if (value === null) stored.delete(name);
-    else stored.set(name, sealer.seal(headerContext(id, name), value).toString('base64'));
+    else
+      stored.set(name, sealer.seal(contextOf(headerName(to, name), to), value).toString('base64'));
   }
   return JSON.stringify(Object.fromEntries([...stored].sort()));
 }
 
-function openHeaders(sealer: Sealer, { id, headers }: WebhookRow): Record<string, string> {
-  const sealed: [string, string][] = Object.entries(JSON.parse(headers));
+function openHeaders(sealer: Sealer, row: WebhookRow): Record<string, string> {
+  const sealed: [string, string][] = Object.entries(JSON.parse(row.headers));
   const opened = sealed.map(([name, text]) => {
-    return [name, sealer.open(headerContext(id, name), Buffer.from(text, 'base64'))];
+    return [name, openSent(sealer, headerName(row, name), row, Buffer.from(text, 'base64'))];
   });
   return Object.fromEntries(opened);
 }
@@ -44,7 +64,7 @@ export function openSecrets(sealer: Sealer, row: WebhookRow, nowMs: number): Ope
   const former = previousSecret && isValid ? openIfPossible(sealer, id, previousSecret) : [];
   return {
     secrets: [sealer.open(secretContext(id), secret), ...former],
-    credential: credential && sealer.open(credentialContext(id), credential),
+    credential: credential && openSent(sealer, credentialName(row), row, credential),
     headers: openHeaders(sealer, row),
   };
 }

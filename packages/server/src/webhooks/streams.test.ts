@@ -2,6 +2,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, expect, test } from 'vitest';
 import { keyOf } from '../testing/restore-setup.ts';
 import { eventOf, testService } from '../testing/service.ts';
+import { webhookReceiver } from '../testing/webhook-receiver.ts';
 import { datadogReceiver } from './format/testing/datadog-receiver.ts';
 import { elasticReceiver } from './format/testing/elastic-receiver.ts';
 import { hugeDiff } from './format/testing/event-texts.ts';
@@ -132,6 +133,26 @@ async function listed({ key, nextSequence }: { key: string; nextSequence: number
 
 const testOf = async ({ key, path }: { key: string; path: string }) =>
   (await service.call({ method: 'POST', url: `${path}/test`, key })).body;
+
+test('who can write the table has neither credential nor own headers sent to another receiver', async () => {
+  const { id: tenantId } = await service.tenant();
+  const key = await keyOf(service, tenantId, ['events:write', 'events:read', 'webhooks:write']);
+  const post = (path: string, body?: object) =>
+    service.call({ method: 'POST', url: `/api/webhooks${path}`, key, ...(body && { body }) });
+  for (const made of [
+    { format: 'generic', credential: 'Bearer only-for-the-collector' },
+    { format: 'webhook', headers: { 'x-route-key': 'only-for-the-collector' } },
+  ]) {
+    const other = await webhookReceiver();
+    const { body } = await post('', { url: collector.url, ...made });
+    const redirected = 'UPDATE webhooks SET url = $2 WHERE tenant_id = $1';
+    await service.db.writer.query(redirected, [tenantId, other.url]);
+    const tested = await post(`/${body.id}/test`);
+    expect(tested.body.reason).toContain('cannot be decrypted');
+    expect(other.calls).toEqual([]);
+    await other.close();
+  }
+});
 
 test.each(streams)(
   '$format: the receiver holds exactly what was recorded, in order',
