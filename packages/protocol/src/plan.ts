@@ -27,19 +27,10 @@ const definitions = [
 /** A plan's name: of a default plan, or of the service's CATALOGUE_FILE. */
 export type Plan = (typeof definitions)[number]['name'] | (string & Record<never, never>);
 
-export interface Plans {
-  /** In the given order. */
-  readonly all: readonly PlanDefinition[];
-  readonly names: string[];
-  /** The plan with the shortest retention. */
-  readonly shortest: PlanDefinition;
-  named(name: string): PlanDefinition | null;
-  /** Null for the class of legal holds and for an unknown class. */
-  ofClass(retentionClass: number): PlanDefinition | null;
-}
+export type Plans = ReturnType<typeof createPlans>;
 
 /** RangeError with an error text for the operator: repeated names, or classes used twice. */
-export function createPlans(all: readonly PlanDefinition[]): Plans {
+export function createPlans(all: readonly PlanDefinition[]) {
   const byName = new Map(all.map((plan) => [plan.name, plan]));
   const byClass = new Map(all.map((plan) => [plan.class, plan]));
   const [first] = all;
@@ -58,14 +49,17 @@ export function createPlans(all: readonly PlanDefinition[]): Plans {
     }
   }
   return {
+    /** In the given order. */
     all,
     names: [...byName.keys()],
+    /** The plan with the shortest retention. */
     shortest: all.reduce(
       (least, plan) => (isShorter(plan.keeps, least.keeps) ? plan : least),
       first,
     ),
-    named: (name) => byName.get(name) ?? null,
-    ofClass: (number) => byClass.get(number) ?? null,
+    named: (name: string) => byName.get(name) ?? null,
+    /** Null for the class of legal holds and for an unknown class. */
+    ofClass: (retentionClass: number) => byClass.get(retentionClass) ?? null,
   };
 }
 

@@ -112,31 +112,27 @@ export interface StartOptions {
   ownerUrl: string | null;
 }
 
-export interface Background {
-  start(options: StartOptions): void;
-  /** Runs recurring work of workers once, now. */
-  run(work: 'export-expiry' | 'delivery-expiry' | 'sources' | 'digests' | 'words'): Promise<void>;
-  /** Takes no new work; running work continues. */
-  pause(): void;
-  /** Aborts running work and waits for its end. */
-  stop(): Promise<void>;
-}
+export type Background = ReturnType<typeof createBackground>;
 
-export function createBackground(deps: BackgroundDeps): Background {
+export function createBackground(deps: BackgroundDeps) {
   const { jobs, webhooks, alerts, ended } = deps;
   const workers = createTimers(ofWorkers(deps), ended);
   let others: Timers | null = null;
   return {
-    start({ isWorker, ownerUrl }) {
+    start({ isWorker, ownerUrl }: StartOptions) {
       const owned = ownerUrl === null ? [] : asOwner(deps, ownerUrl);
       others = createTimers([checkpoints(deps), presence(deps, isWorker), ...owned], ended);
       others.start();
       if (isWorker) for (const each of [jobs, webhooks, alerts, workers]) each.start();
     },
-    run: (work) => workers.run(work),
+    /** Runs recurring work of workers once, now. */
+    run: (work: 'export-expiry' | 'delivery-expiry' | 'sources' | 'digests' | 'words') =>
+      workers.run(work),
+    /** Takes no new work; running work continues. */
     pause() {
       for (const each of [jobs, webhooks, alerts, workers, others]) each?.pause();
     },
+    /** Aborts running work and waits for its end. */
     async stop() {
       await Promise.all([jobs, webhooks, alerts, workers, others].map((each) => each?.stop()));
       // Otherwise its row would count for half a minute more.

@@ -39,14 +39,7 @@ function isSecretText(key: string, value: JsonValue): boolean {
 
 const isText = (value: JsonValue) => typeof value === 'string';
 
-export interface Masker {
-  /** Masks the value of every matching key at any depth; the same object if there is none. */
-  maskState(value: JsonValue): { value: JsonValue; masked: boolean };
-  /** Masks `from` and `to` of every matching field; the same object if there is none. */
-  maskDiff(diff: Diff): { diff: Diff; masked: boolean };
-  /** The diff of two states, without what `maskState` hides of them; a changed secret is in it. */
-  diffStates(before: JsonObject | null, after: JsonObject | null): StateDiff;
-}
+export type Masker = ReturnType<typeof createMasker>;
 
 /**
  * Replaces secrets by `"[masked]"`; `null` stays. Names are compared without case, `_`, `-`, `.`
@@ -55,7 +48,7 @@ export interface Masker {
  * matches at its end or before a dot: a field below a secret (`password.hash`) is masked too. Only
  * for values that `checkJson` has accepted: their depth bounds the recursion.
  */
-export function createMasker(names: readonly string[]): Masker {
+export function createMasker(names: readonly string[]) {
   const alternatives = names.map((name) => normalise(name)).filter((name) => name !== '');
   // A key has no dots left, so `$` ends it. In a path, dots may also be part of the name
   // (`api.key`).
@@ -69,15 +62,18 @@ export function createMasker(names: readonly string[]): Masker {
   const mark = { isSecret: isSecretKey, replace: marked };
   const fields = (diff: Diff) => maskFields(diff, isSecretField);
   return {
-    maskState(value) {
+    /** Masks the value of every matching key at any depth; the same object if there is none. */
+    maskState(value: JsonValue) {
       const result = maskNode(value, mask);
       return { value: result, masked: result !== value };
     },
-    maskDiff(diff) {
+    /** Masks `from` and `to` of every matching field; the same object if there is none. */
+    maskDiff(diff: Diff) {
       const result = fields(diff);
       return { diff: result, masked: result !== diff };
     },
-    diffStates(before, after) {
+    /** The diff of two states, without what `maskState` hides; a changed secret is in it. */
+    diffStates(before: JsonObject | null, after: JsonObject | null): StateDiff {
       const [from, to] = [before, after].map((state) => maskNode(state, mark) as object | null);
       const { diff, truncated } = diffStates(from ?? null, to ?? null);
       return { diff: fields(diff), truncated };

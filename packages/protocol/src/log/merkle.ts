@@ -64,22 +64,18 @@ export function rootOfSubtrees(sha: Sha256, subtrees: readonly Uint8Array[]): Ui
 }
 
 /** Appends leaves to a log, given its compact range. */
-export interface Frontier {
-  /** One leaf hash. RangeError if it does not have 32 bytes, or at 2^53 - 1 leaves. */
-  append(leafHash: Uint8Array): void;
-  state(): LogState;
-  root(): Uint8Array;
-}
+export type Frontier = ReturnType<typeof createFrontier>;
 
 /**
  * A log that grows from `state`, with about one node hash for each leaf. `onSubtree` gets each leaf
  * and each subtree that it completes, smallest first. RangeError if `state` is inconsistent.
  */
-export function createFrontier(state: LogState, sha: Sha256, onSubtree?: OnSubtree): Frontier {
+export function createFrontier(state: LogState, sha: Sha256, onSubtree?: OnSubtree) {
   const subtrees = splitFrontier(state);
   let { size } = state;
   return {
-    append(leaf) {
+    /** One leaf hash. RangeError if it does not have 32 bytes, or at 2^53 - 1 leaves. */
+    append(leaf: Uint8Array): void {
       requireHash(leaf);
       if (size >= Number.MAX_SAFE_INTEGER) throw new RangeError('the log is full');
       let hash = leaf;
@@ -95,7 +91,7 @@ export function createFrontier(state: LogState, sha: Sha256, onSubtree?: OnSubtr
       subtrees.push(hash);
       size += 1;
     },
-    state: () => ({ size, frontier: concat(subtrees) }),
+    state: (): LogState => ({ size, frontier: concat(subtrees) }),
     root: () => rootOfSubtrees(sha, subtrees),
   };
 }

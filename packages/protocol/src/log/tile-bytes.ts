@@ -1,7 +1,7 @@
 import type { Finding } from '../verify/findings.ts';
 import { equalBytes, FormatError } from './bytes.ts';
 import { entryBytes } from './entry.ts';
-import { hashBytes, type OnSubtree } from './merkle.ts';
+import { hashBytes } from './merkle.ts';
 import { tileWidth } from './tile-paths.ts';
 
 /* The bytes of tiles, by C2SP tlog-tiles: adjacent hashes; entries after their u16 length. */
@@ -47,20 +47,16 @@ export function formatEntryTile(entries: Uint8Array): Uint8Array {
 export type OnTile = (level: number, index: number, width: number, bytes: Uint8Array) => void;
 
 /** Builds hash tiles from the subtrees of a growing tree. */
-export interface TileMaker {
-  onSubtree: OnSubtree;
-  /** Emits the partial tiles at the right edge. */
-  finish(): void;
-}
+export type TileMaker = ReturnType<typeof createTileMaker>;
 
 /**
  * Emits every hash tile of a log of this size: full tiles when they are complete, partial ones at
  * the end. The tree must grow from empty; holds one tile for each level.
  */
-export function createTileMaker(onTile: OnTile): TileMaker {
+export function createTileMaker(onTile: OnTile) {
   const levels: { bytes: Uint8Array; hashes: number }[] = [];
   return {
-    onSubtree(nodeLevel, index, hash) {
+    onSubtree(nodeLevel: number, index: number, hash: Uint8Array): void {
       if (nodeLevel % 8 !== 0) return;
       const level = nodeLevel / 8;
       levels[level] ??= { bytes: new Uint8Array(tileWidth * hashBytes), hashes: 0 };
@@ -70,7 +66,8 @@ export function createTileMaker(onTile: OnTile): TileMaker {
       if (tile.hashes % tileWidth !== 0) return;
       onTile(level, tile.hashes / tileWidth - 1, tileWidth, tile.bytes);
     },
-    finish() {
+    /** Emits the partial tiles at the right edge. */
+    finish(): void {
       for (const [level, { bytes, hashes }] of levels.entries()) {
         const width = hashes % tileWidth;
         if (width === 0) continue;

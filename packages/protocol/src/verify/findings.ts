@@ -49,23 +49,15 @@ export interface Finding {
 const findingsKeptMax = 100;
 
 /** The findings so far, shared by all passes over a log. */
-export interface Findings {
-  add(finding: Finding): void;
-  count(): number;
-  countByCode(): Partial<Record<FindingCode, number>>;
-  /** The first 100, in the order in which they were found. */
-  kept(): readonly Finding[];
-  /** The smallest sequence of all findings, and the event named for it; null without one. */
-  first(): { sequence: number; eventId: string | null } | null;
-}
+export type Findings = ReturnType<typeof createFindings>;
 
-export function createFindings(): Findings {
+export function createFindings() {
   const counts: Partial<Record<FindingCode, number>> = {};
   const kept: Finding[] = [];
   let first: { sequence: number; eventId: string | null } | null = null;
   let count = 0;
   return {
-    add(finding) {
+    add(finding: Finding): void {
       count += 1;
       counts[finding.code] = (counts[finding.code] ?? 0) + 1;
       if (kept.length < findingsKeptMax) kept.push(finding);
@@ -77,7 +69,9 @@ export function createFindings(): Findings {
     },
     count: () => count,
     countByCode: () => ({ ...counts }),
-    kept: () => kept,
+    /** The first 100, in the order in which they were found. */
+    kept: (): readonly Finding[] => kept,
+    /** The smallest sequence of all findings, and the event named for it; null without one. */
     first: () => first,
   };
 }

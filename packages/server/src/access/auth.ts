@@ -53,23 +53,6 @@ export interface AuthenticateOptions {
   ip: string;
 }
 
-export interface Authenticator {
-  /**
-   * The caller of an `Authorization` header. Throws `unauthenticated`, the same for every wrong
-   * key; `forbidden` for a valid token whose role has no rights here; `unavailable` if the token's
-   * key set cannot be read. `cached` may use facts that never change, so it misses a revocation:
-   * only for recording, whose flush checks revocation in its transaction.
-   */
-  authenticate(
-    authorization: string | undefined,
-    options?: Partial<AuthenticateOptions>,
-  ): Promise<Principal>;
-  /** The person of a JWT; throws as above, also if no JWTs are accepted. */
-  authenticateJwt(token: string): Promise<JwtPrincipal>;
-  /** Drops a key from the cache after its revocation. */
-  forget(keyId: string): void;
-}
-
 interface KnownKey {
   hash: Uint8Array;
   expiresAtMs: number | null;
@@ -80,7 +63,9 @@ interface KnownKey {
 const cachedKeysMax = 10_000;
 const useNotedEveryMs = 600_000;
 
-export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
+export type Authenticator = ReturnType<typeof createAuthenticator>;
+
+export function createAuthenticator(deps: AuthenticatorDeps) {
   const platformKeys = deps.platformApiKeys.map(knownPlatformKey);
   const verifyJwt = createJwtVerifier(deps.auth, deps.now);
   const cache = new Map<string, KnownKey>();
@@ -117,6 +102,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     return key.principal;
   }
 
+  /** The person of a JWT; throws like `authenticate`, also if no JWTs are accepted. */
   async function authenticateJwt(token: string): Promise<JwtPrincipal> {
     if (verifyJwt === null) throw unauthenticated();
     return verifyJwt(token);
@@ -124,7 +110,16 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
 
   return {
     authenticateJwt,
-    async authenticate(authorization, { cached = false, ip = '' } = {}) {
+    /**
+     * The caller of an `Authorization` header. Throws `unauthenticated`, the same for every wrong
+     * key; `forbidden` for a valid token whose role has no rights here; `unavailable` if the
+     * token's key set cannot be read. `cached` may use facts that never change, so it misses a
+     * revocation: only for recording, whose flush checks revocation in its transaction.
+     */
+    async authenticate(
+      authorization: string | undefined,
+      { cached = false, ip = '' }: Partial<AuthenticateOptions> = {},
+    ): Promise<Principal> {
       const token = bearerToken(authorization);
       const hash = hashApiKey(token);
       const platformKey = findPlatformKey(platformKeys, hash);
@@ -133,7 +128,8 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       if (keyId !== null) return authenticateKey(keyId, hash, { cached, ip });
       return authenticateJwt(token);
     },
-    forget: (keyId) => {
+    /** Drops a key from the cache after its revocation. */
+    forget: (keyId: string) => {
       cache.delete(keyId);
     },
   };

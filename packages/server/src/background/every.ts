@@ -15,17 +15,9 @@ export interface Recurring {
 /** Called after each run or attempt, with its outcome and error. */
 export type Ended = (work: string, ok: boolean, error?: unknown) => void;
 
-export interface Timers {
-  /** One run now, as by the timer. Never rejects. */
-  run(work: string): Promise<void>;
-  start(): void;
-  /** Starts no further run. */
-  pause(): void;
-  /** Waits for running work. */
-  stop(): Promise<void>;
-}
+export type Timers = ReturnType<typeof createTimers>;
 
-export function createTimers(all: readonly Recurring[], ended: Ended): Timers {
+export function createTimers(all: readonly Recurring[], ended: Ended) {
   const stopping = new AbortController();
   const running = new Map<string, Promise<void>>();
   let timers: NodeJS.Timeout[] = [];
@@ -48,7 +40,8 @@ export function createTimers(all: readonly Recurring[], ended: Ended): Timers {
     timers = [];
   };
   return {
-    async run(work) {
+    /** One run now, as by the timer. Never rejects. */
+    async run(work: string) {
       const found = all.find((each) => each.work === work);
       if (!found) throw new Error(`there is no background work called ${work}`);
       await tick(found);
@@ -63,7 +56,9 @@ export function createTimers(all: readonly Recurring[], ended: Ended): Timers {
         timers.push(timer);
       }
     },
+    /** Starts no further run. */
     pause,
+    /** Waits for running work. */
     async stop() {
       pause();
       stopping.abort(new Error('the service is stopping'));

@@ -85,36 +85,16 @@ type Attempt<Data> = (job: RunningJob<Data>) => Promise<void>;
 /** Thrown to get another attempt without an error report. */
 export class TryAgain extends Error {}
 
-/** Background work in PostgreSQL: a job sent in a transaction runs if that commits. */
-export interface Jobs {
-  send(tx: WriterTx, queue: QueueName, job: NewJob): Promise<void>;
-  /** Cancels an unfinished job; its signal is aborted within seconds. */
-  cancel(tx: WriterTx, queue: QueueName, tenantId: string, id: string): Promise<void>;
-  /** Looks for jobs at once: call it after a commit. Otherwise they are found within a second. */
-  wake(): void;
-  /**
-   * Registers a handler before `start`. `giveUp` runs when the attempts are used up, also by
-   * crashed processes, and is repeated until it succeeds; without it the job is dropped.
-   */
-  handle<Data>(queue: QueueName, attempt: Attempt<Data>, giveUp?: Attempt<Data>): void;
-  /** Runs the due jobs of this queue until none is left, also in a process without worker role. */
-  tick(queue: QueueName): Promise<void>;
-  /** Starts the due jobs of this queue, and waits for this job if it is among them. */
-  tickFor(queue: QueueName, id: string): Promise<void>;
-  start(): void;
-  /** Takes no new jobs. */
-  pause(): void;
-  /** Releases running jobs, to be repeated, and waits for their handlers. */
-  stop(): Promise<void>;
-}
-
 interface Handler {
   attempt: Attempt<unknown>;
   giveUp: Attempt<unknown> | undefined;
 }
 
+/** Background work in PostgreSQL: a job sent in a transaction runs if that commits. */
+export type Jobs = ReturnType<typeof createJobs>;
+
 /** `ended` gets each attempt and its error, unless the service stopped it. */
-export function createJobs(db: Database, now: () => number, ended: Ended): Jobs {
+export function createJobs(db: Database, now: () => number, ended: Ended) {
   const handlers = new Map<QueueName, Handler>();
   const worker = new LeasedWorker<ClaimedJob>({
     atOnce: Number.POSITIVE_INFINITY, // each queue has its own limit
@@ -137,21 +117,37 @@ export function createJobs(db: Database, now: () => number, ended: Ended): Jobs 
     onError: (error) => ended('jobs', false, error),
   });
   return {
-    send(tx, queue, { id = randomUUID(), data, tenantId, priority = 0 }) {
+    send(
+      tx: WriterTx,
+      queue: QueueName,
+      { id = randomUUID(), data, tenantId, priority = 0 }: NewJob,
+    ): Promise<void> {
       return insertJob(tx, { tenantId, queue, id }, data, priority, now());
     },
-    cancel: (tx, queue, tenantId, id) => deleteJob(tx, { tenantId, queue, id }),
+    /** Cancels an unfinished job; its signal is aborted within seconds. */
+    cancel: (tx: WriterTx, queue: QueueName, tenantId: string, id: string) =>
+      deleteJob(tx, { tenantId, queue, id }),
+    /** Looks for jobs at once: call it after a commit. Otherwise they are found within a second. */
     wake: () => worker.wake(),
-    handle(queue, attempt, giveUp) {
+    /**
+     * Registers a handler before `start`. `giveUp` runs when the attempts are used up, also by
+     * crashed processes, and is repeated until it succeeds; without it the job is dropped.
+     */
+    handle<Data>(queue: QueueName, attempt: Attempt<Data>, giveUp?: Attempt<Data>): void {
       handlers.set(queue, {
         attempt: attempt as Attempt<unknown>,
         giveUp: giveUp as Attempt<unknown> | undefined,
       });
     },
-    tick: (queue) => worker.tick(queue),
-    tickFor: (queue, id) => worker.tickFor(queue, (job) => job.queue === queue && job.id === id),
+    /** Runs the queue's due jobs until none is left, also in a process without worker role. */
+    tick: (queue: QueueName) => worker.tick(queue),
+    /** Starts the due jobs of this queue, and waits for this job if it is among them. */
+    tickFor: (queue: QueueName, id: string) =>
+      worker.tickFor(queue, (job) => job.queue === queue && job.id === id),
     start: () => worker.start(),
+    /** Takes no new jobs. */
     pause: () => worker.pause(),
+    /** Releases running jobs, to be repeated, and waits for their handlers. */
     stop: () => worker.stop(),
   };
 }

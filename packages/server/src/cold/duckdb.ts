@@ -1,5 +1,3 @@
-import type { DuckDBConnection } from '@duckdb/node-api';
-
 export type Library = typeof import('@duckdb/node-api');
 
 const settings = {
@@ -18,17 +16,11 @@ const missing =
   'the archive is read with the package @duckdb/node-api, which is not installed: ' +
   'build the server with --parquet, or install that package beside it';
 
-export interface DuckDb {
-  db: DuckDBConnection;
-  library: Library;
-  close(): void;
-}
-
 /**
  * Its own DuckDB, which spills to `folder` if memory is full. The library takes 70 MiB, so only the
  * archive loads it; an installation may lack it.
  */
-export async function openDuckDb(folder: string): Promise<DuckDb> {
+export async function openDuckDb(folder: string) {
   const library = await loadDuckDb();
   const instance = await library.DuckDBInstance.create(':memory:', {
     ...settings,

@@ -10,11 +10,7 @@ export interface PartitionWanted {
 }
 
 /** Makes the partitions of an insert, so that a missing one never rejects an event. */
-export interface PartitionKeeper {
-  ensure(batches: readonly TenantBatch[], nowMs: number): Promise<void>;
-  /** Clears the cache, after an insert found a partition missing. */
-  forget(): void;
-}
+export type PartitionKeeper = ReturnType<typeof createPartitionKeeper>;
 
 /**
  * `make` runs in its own transaction and has no effect on an existing partition. It is called for
@@ -22,9 +18,7 @@ export interface PartitionKeeper {
  * transaction, which would hold the locks until all events are written; a rollback would remove a
  * partition that others already use.
  */
-export function createPartitionKeeper(
-  make: (wanted: PartitionWanted) => Promise<void>,
-): PartitionKeeper {
+export function createPartitionKeeper(make: (wanted: PartitionWanted) => Promise<void>) {
   const known = new Set<string>();
   let last: Promise<unknown> = Promise.resolve();
 
@@ -37,13 +31,14 @@ export function createPartitionKeeper(
   }
 
   return {
-    async ensure(batches, nowMs) {
+    async ensure(batches: readonly TenantBatch[], nowMs: number): Promise<void> {
       const missing = missingOf(batches, nowMs, known);
       if (missing.size === 0) return;
       const made = last.then(() => makeMissing(missing));
       last = made.catch(() => {}); // the next call makes its partitions all the same
       await made;
     },
+    /** Clears the cache, after an insert found a partition missing. */
     forget: () => known.clear(),
   };
 }

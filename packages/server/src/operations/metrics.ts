@@ -17,34 +17,12 @@ import type { DatabaseState, JobWaits } from './processes.store.ts';
 import { sharedWhileRunning } from './shared-while-running.ts';
 
 /** The Prometheus registry of one service. Labels never contain tenants, people or ids. */
-export interface Metrics {
-  registry: Registry;
-  flush: FlushObserver;
-  checkpoints: CheckpointObserver;
-  request(method: string, route: string, status: number, seconds: number): void;
-  watchDisk(freeBytes: () => Promise<number>): void;
-  watchQueue(depth: () => { events: number; bytes: number }): void;
-  /** Background work has ended, successfully or not: `work` as in `background.ts`. */
-  ran(work: string, ok: boolean): void;
-  webhooks: WebhookMetrics;
-  /** `read` is called at each scrape. */
-  watchSources(read: () => Promise<SourceCounts>): void;
-  watchAlerts(behindEntries: () => Promise<number>): void;
-  watchDatabase(read: () => Promise<DatabaseState>): void;
-  presence: PresenceObserver;
-}
-
-/** Deliveries of this process, and the state of all tenants' webhooks. */
-export interface WebhookMetrics {
-  attempted(ok: boolean, seconds: number): void;
-  /** `read` is called at each scrape. */
-  watch(read: () => Promise<WebhookCounts>): void;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 export function createMetrics(
   logger: Pick<Logger, 'warn'>,
   onFlushError: (error: unknown) => void,
-): Metrics {
+) {
   const registry = new Registry();
   for (const metric of metricsOfProcess()) registry.registerMetric(metric);
   const make = makersOf(registry, (err) =>
@@ -58,25 +36,27 @@ export function createMetrics(
   );
   return {
     registry,
+    /** Background work has ended, successfully or not: `work` as in `background.ts`. */
     ran: backgroundMetrics(make),
-    request: (method, route, status, seconds) =>
+    request: (method: string, route: string, status: number, seconds: number) =>
       requests.observe({ method, route, status }, seconds),
     flush: flushMetrics(make, logger, onFlushError),
     checkpoints: checkpointMetrics(make),
     webhooks: webhookMetrics(make),
     presence: presenceMetrics(make),
-    watchSources(read) {
+    /** `read` is called at each scrape, here and below. */
+    watchSources(read: () => Promise<SourceCounts>) {
       const gauge = make.gaugesOf(read);
       const gaps = 'Gaps in the numbers of sources that have been open for 15 minutes or longer';
       gauge('indelible_source_gaps', gaps, (shown, counts) => shown.set(counts.gaps));
       const silent = 'Sources that have stopped sending';
       gauge('indelible_sources_silent', silent, (shown, counts) => shown.set(counts.silent));
     },
-    watchAlerts(read) {
+    watchAlerts(read: () => Promise<number>) {
       const help = 'Log entries that alert rules have not evaluated yet';
       make.gaugesOf(read)('indelible_alerts_behind_entries', help, (shown, n) => shown.set(n));
     },
-    watchDatabase(read) {
+    watchDatabase(read: () => Promise<DatabaseState>) {
       const gauge = make.gaugesOf(read);
       gauge('indelible_database_bytes', 'Size of the database', (shown, { bytes }) =>
         shown.set(bytes),
@@ -86,11 +66,11 @@ export function createMetrics(
         shown.set(retentionRanMs / 1_000),
       );
     },
-    watchDisk(freeBytes) {
+    watchDisk(freeBytes: () => Promise<number>) {
       const help = 'Free bytes where the service keeps its files';
       make.watched('indelible_disk_free_bytes', help, freeBytes, 'max');
     },
-    watchQueue(depth) {
+    watchQueue(depth: () => { events: number; bytes: number }) {
       const help = 'Events waiting or being written';
       make.watched('indelible_queue_events', help, () => depth().events, 'sum');
       make.watched('indelible_queue_bytes', 'Memory they take', () => depth().bytes, 'sum');
@@ -194,7 +174,7 @@ function metricsOfProcess(): Metric[] {
   return names.flatMap((name) => registry.getSingleMetric(name) ?? []);
 }
 
-function backgroundMetrics(make: Makers): Metrics['ran'] {
+function backgroundMetrics(make: Makers) {
   const runs = make.counter(
     'indelible_background_runs_total',
     'Runs of background work, by what it was and how it ended',
@@ -205,7 +185,7 @@ function backgroundMetrics(make: Makers): Metrics['ran'] {
     'When this process last ended a run of background work successfully, by what it was',
     ['work'],
   );
-  return (work, ok) => {
+  return (work: string, ok: boolean) => {
     runs.inc({ work, outcome: ok ? 'done' : 'failed' });
     if (ok) succeeded.setToCurrentTime({ work });
   };
@@ -260,7 +240,8 @@ function checkpointMetrics(make: Makers): CheckpointObserver {
   };
 }
 
-function webhookMetrics(make: Makers): WebhookMetrics {
+/** Deliveries of this process, and the state of all tenants' webhooks. */
+function webhookMetrics(make: Makers) {
   const seconds = make.histogram(
     'indelible_webhook_delivery_seconds',
     'Attempts to deliver to webhooks, by outcome',
@@ -268,8 +249,9 @@ function webhookMetrics(make: Makers): WebhookMetrics {
     ['outcome'],
   );
   return {
-    attempted: (ok, took) => seconds.observe({ outcome: ok ? 'delivered' : 'failed' }, took),
-    watch(read) {
+    attempted: (ok: boolean, took: number) =>
+      seconds.observe({ outcome: ok ? 'delivered' : 'failed' }, took),
+    watch(read: () => Promise<WebhookCounts>) {
       const gauge = make.gaugesOf(read);
       const states = ['active', 'failing', 'paused'] as const;
       const byState = 'Webhooks by state: active, failing (the last attempt failed), paused';

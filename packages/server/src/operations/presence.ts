@@ -32,20 +32,17 @@ export interface Seen {
 }
 
 /** This process among those on the same database. */
-export interface Presence {
-  /** Compares the clock, renews this process's row, and logs each problem once. */
-  renew(isWorker: boolean): Promise<void>;
-  end(): Promise<void>;
-}
+export type Presence = ReturnType<typeof createPresence>;
 
-export function createPresence(deps: PresenceDeps): Presence {
+export function createPresence(deps: PresenceDeps) {
   const { db, clock, logger, observer } = deps;
   const id = randomUUID();
   const derived = hkdfSync('sha256', deps.sessionSecret, '', 'indelible/same-secret/v1', 16);
   const sessionSecret = Buffer.from(derived);
   let told = new Set<string>();
   return {
-    async renew(isWorker) {
+    /** Compares the clock, renews this process's row, and logs each problem once. */
+    async renew(isWorker: boolean) {
       await clock.compare(() => databaseTime(db.background));
       const signingKey = Buffer.from(await deps.signer.publicKey());
       const clockAheadMs = clock.aheadMs();

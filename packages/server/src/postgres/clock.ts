@@ -2,14 +2,7 @@
  * The time of an installation: PostgreSQL's, so that all processes agree even if their clocks
  * differ. Receipt times, leases, retention and expiry use it.
  */
-export interface Clock {
-  /** Milliseconds since 1970. */
-  now(): number;
-  /** How far this machine's clock is ahead of PostgreSQL's, in ms; negative: behind. */
-  aheadMs(): number;
-  /** Sets the clock; `ask` is `databaseTime`. Before that, this machine's clock is used. */
-  compare(ask: () => Promise<number>): Promise<void>;
-}
+export type Clock = ReturnType<typeof createClock>;
 
 /**
  * `machine` may jump at any time. `steady` counts milliseconds and never jumps: between two
@@ -18,13 +11,16 @@ export interface Clock {
 export function createClock(
   machine: () => number = Date.now,
   steady: () => number = () => performance.now(),
-): Clock {
+) {
   let base = machine() - steady();
   const now = () => Math.floor(base + steady());
   return {
+    /** Milliseconds since 1970. */
     now,
+    /** How far this machine's clock is ahead of PostgreSQL's, in ms; negative: behind. */
     aheadMs: () => machine() - now(),
-    async compare(ask) {
+    /** Sets the clock; `ask` is `databaseTime`. Before that, this machine's clock is used. */
+    async compare(ask: () => Promise<number>) {
       const asked = steady();
       const time = await ask();
       // PostgreSQL read its clock between question and answer. A time within that interval stays
