@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { prepareSession, prepareTransactions } from './engine.ts';
+import { PooledClient } from './pooled-client.ts';
 import { transaction } from './transaction.ts';
 
 const oid = { int8: 20, json: 114, timestamptz: 1184 };
@@ -33,6 +34,7 @@ const settingsOf = (role: string) => ({
 
 function newPool(config: pg.PoolConfig, onIdleError: (e: Error) => void): pg.Pool {
   const pool = new pg.Pool({
+    Client: PooledClient,
     types,
     // Independent queries are sent together: BEGIN with the first one.
     pipeline: true,

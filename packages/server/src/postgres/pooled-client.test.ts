@@ -1,0 +1,34 @@
+import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { afterAll, expect, test } from 'vitest';
+import { testService } from '../testing/service.ts';
+import { readTenant } from './db.ts';
+
+const service = await testService();
+afterAll(() => service.close());
+
+setFlagsFromString('--expose-gc');
+const collect: (how: { type: 'minor' | 'major' }) => void = runInNewContext('gc');
+
+const oldBytes = () =>
+  getHeapSpaceStatistics().find(({ space_name }) => space_name === 'old_space')?.space_used_size ??
+  0;
+
+test('short collections free the rows of answered queries', async () => {
+  const { id } = await service.tenant();
+  const text = 'SELECT n, md5(n::text) FROM generate_series(1, 1000) n';
+  const ask = () =>
+    readTenant(service.db, id, async (tx) => (await tx.query({ text })).rows.length);
+  const askAndCollect = async (times: number) => {
+    for (let n = 0; n < times; n++) {
+      expect(await ask()).toBe(1_000);
+      collect({ type: 'minor' });
+    }
+  };
+  await askAndCollect(10); // until the code is compiled
+  collect({ type: 'major' });
+  const before = oldBytes();
+  await askAndCollect(20);
+  // An answer takes some 200 KB.
+  expect(oldBytes() - before).toBeLessThan(1_000_000);
+});
