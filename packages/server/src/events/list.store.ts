@@ -36,7 +36,14 @@ import {
   withCold,
   withColdById,
 } from './merge-cold.store.ts';
-import { afterAll, inOneStatement, nearFirst, portions, widerAndWider } from './portions.ts';
+import {
+  afterAll,
+  inOneStatement,
+  nearFirst,
+  portions,
+  restOfUser,
+  widerAndWider,
+} from './portions.ts';
 import { prepared } from './prepared-statement.ts';
 
 /**
@@ -53,19 +60,23 @@ export async function listEvents(
   const backwards = cursor?.direction === 'previous';
   const descending = (query.order === 'desc') !== backwards;
   const skip = ((query.page ?? 1) - 1) * query.limit;
-  const position = skip > 0 ? await positionAfter(tx, query, visible, descending, skip) : cursor;
+  let position = skip > 0 ? await positionAfter(tx, query, visible, descending, skip) : cursor;
   if (skip > 0 && position === null) return { rows: [], more: false };
   const rows: ListedRow[] = [];
   let [more, bytes] = [false, 0];
   for await (const filter of await partsOf(tx, query, visible, position, descending)) {
+    // Of a list by user a part has the events of one user.
+    const sort = filter.isPart ? 'timestamp' : query.sort;
     // One more than wanted: the next part may have no match.
-    const part = { ...query, filter, limit: query.limit + 1 - rows.length };
+    const part = { ...query, sort, filter, limit: query.limit + 1 - rows.length };
     const wanted = { query: part, position, descending, bytesMax: pageBytesMax - bytes };
     const page = await nextInOrder(tx, visible, wanted);
     rows.push(...page.rows);
     bytes += page.bytes;
     more = page.more || rows.length > query.limit;
     if (more) break;
+    const last = rows.at(-1);
+    if (last) position = positionAt(last);
   }
   const shown = rows.slice(0, query.limit);
   return { rows: backwards ? shown.reverse() : shown, more };
@@ -79,7 +90,10 @@ async function partsOf(
   position: ListPosition | null,
   descending: boolean,
 ): Promise<AsyncIterable<SqlFilter> | readonly SqlFilter[]> {
-  if (sort === 'user') return [await inOneStatement(tx, filter, visible)];
+  if (sort === 'user') {
+    const rest = restOfUser(filter, visible, position, descending);
+    return [...rest, await inOneStatement(tx, filter, visible)];
+  }
   if (filter.q === undefined) return nearFirst(filter, visible, position, descending);
   const bound = position ? { [descending ? 'before' : 'from']: position.uuid } : {};
   return portions(tx, filter, visible, { ...bound, ascending: !descending });

@@ -70,6 +70,23 @@ export function nearFirst(
 }
 
 /**
+ * The events behind this position of the same user, which most often fill the next page by user: a
+ * statement for all users opens every partition. Not those of more than a year, and none of the
+ * archive.
+ */
+export function restOfUser(
+  filter: EventFilter,
+  visible: Pick<Visibility, 'newestMs' | 'coldBefore'>,
+  position: { uuid: string; emailKey: string } | null,
+  descending: boolean,
+): SqlFilter[] {
+  const isOther = filter.user !== undefined || filter.q !== undefined;
+  if (position === null || isOther || visible.coldBefore !== null) return [];
+  const ofUser = { ...filter, user: { any: [position.emailKey], none: [] } };
+  return nearFirst(ofUser, visible, position, descending).slice(0, -1);
+}
+
+/**
  * The same for events to skip, while PostgreSQL has no plan for the whole range. Each filter
  * includes the ones before it; the last one is the whole range.
  */
