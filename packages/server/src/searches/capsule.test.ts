@@ -12,8 +12,8 @@ afterAll(() => service.close());
 const { id: tenantId, key } = await service.tenant();
 
 /** A kept search over three events, and those of the tenant itself. */
-async function keptSearch(): Promise<{ id: string; search: SavedSearch }> {
-  const body = { events: [eventOf(), eventOf(), eventOf()] };
+async function keptSearch(last = eventOf()): Promise<{ id: string; search: SavedSearch }> {
+  const body = { events: [eventOf(), eventOf(), last] };
   const recorded = await service.call({ method: 'POST', url: '/api/audit-logs/batch', key, body });
   expect(recorded.status, recorded.text).toBe(200);
   service.clock.now += 1_000;
@@ -37,6 +37,8 @@ const deps: CapsuleDeps = {
   recordAccess: () => Promise.reject(new Error('recorded')),
   publishCheckpoint: async () => {},
 };
+const actor = { id: tenantId, email: null, role: 'admin', ip: null, userAgent: null };
+const access = { tenantId, actor, reason: null };
 const plenty = { events: 10, entries: 10, bytes: 100_000 };
 
 test.each([
@@ -44,8 +46,6 @@ test.each([
   [{ entries: 2 }, 'more than 2 log entries since it began'],
   [{ bytes: 1_000 }, 'more than 1,000 bytes of events'],
 ])('a search with more than %j is refused as a capsule', async (less, sentence) => {
-  const actor = { id: tenantId, email: null, role: 'admin', ip: null, userAgent: null };
-  const access = { tenantId, actor, reason: null };
   const make = (max: typeof plenty) => makeCapsule(deps, access, search, max);
   await expect(make({ ...plenty, ...less })).rejects.toMatchObject({
     code: 'validation_failed',
@@ -53,6 +53,15 @@ test.each([
     errors: [{ path: '/id', code: 'too_many' }],
   });
   await expect(make(plenty)).rejects.toThrow('recorded');
+});
+
+test('bytes of events are counted as the file spells them: six for a letter beyond ASCII', async () => {
+  const { search } = await keptSearch(
+    eventOf({ diff: { n: { from: null, to: '監'.repeat(5_000) } } }),
+  );
+  const make = (bytes: number) => makeCapsule(deps, access, search, { ...plenty, bytes });
+  await expect(make(30_000)).rejects.toMatchObject({ code: 'validation_failed' });
+  await expect(make(60_000)).rejects.toThrow('recorded');
 });
 
 test('a search that was kept before its log began anew has no capsule', async () => {

@@ -169,9 +169,9 @@ async function readRange(
       readBodies(tx, await requireVisible(tx, now()), after, { filter: { from, to }, limit: 200 }),
     );
     for (const row of page.rows.filter(({ sequence }) => sequence < size)) {
-      const line = shownLine(bodyLine(row));
-      bytes += line.length;
-      bodies.push(JSON.parse(line));
+      const body: object = JSON.parse(shownLine(bodyLine(row)));
+      bytes += capsuleJson(body).length;
+      bodies.push(body);
     }
     requireAtMost(max.bytes, bytes, 'bytes of events');
     after = page.rows.at(-1)?.uuid ?? null;
