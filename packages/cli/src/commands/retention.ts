@@ -37,7 +37,7 @@ export function retentionCommand(program: Command, io: Io): void {
 
 async function showPlan(io: Io, json: boolean): Promise<void> {
   const plan = await onServer(io, ({ retentionPlan }) => retentionPlan(io.env));
-  await print(io, json ? jsonLine(planJson(plan)) : planText(plan));
+  await print(io, json ? jsonLine(shownJson(plan)) : planText(plan));
 }
 
 async function showRun(io: Io, json: boolean): Promise<void> {
@@ -45,7 +45,8 @@ async function showRun(io: Io, json: boolean): Promise<void> {
   const run = await onServer(io, ({ retentionRun }) => retentionRun(io.env)).finally(() =>
     clearTimeout(patience),
   );
-  if (json) await print(io, jsonLine(run === null ? { busy: true } : runJson(run)));
+  if (json)
+    await print(io, jsonLine(run === null ? { busy: true } : { busy: false, ...shownJson(run) }));
   else
     await print(io, run === null ? 'another process runs retention: nothing done\n' : runText(run));
 }
@@ -56,29 +57,17 @@ const stillAtIt =
   'for an hour; if you stop this run, the next one continues it\n';
 
 const iso = (ms: number) => new Date(ms).toISOString();
-const asOf = (believedMs: number | null) => (believedMs === null ? null : iso(believedMs));
-const keptJson = (kept: RetentionPlan['kept']) =>
-  kept.map(({ partition, tenantIds }) => ({ partition: partition.name, owedTo: tenantIds }));
 
-function planJson({ believedMs, moving, tenants, dropping, kept }: RetentionPlan) {
+/** A plan or a run, with times as texts and partitions by their names. */
+function shownJson(of: RetentionPlan | RetentionRun) {
+  const { believedMs, ...others } = of;
   return {
-    asOf: asOf(believedMs),
-    moving,
-    tenants: tenants.map(({ cutoffMs, ...tenant }) => ({ ...tenant, cutoff: iso(cutoffMs) })),
-    dropping,
-    kept: keptJson(kept),
-  };
-}
-
-function runJson({ believedMs, moved, tenants, dropped, waiting, kept }: RetentionRun) {
-  return {
-    busy: false,
-    asOf: asOf(believedMs),
-    moved,
-    tenants: tenants.map(({ cutoffMs, ...tenant }) => ({ ...tenant, cutoff: iso(cutoffMs) })),
-    dropped,
-    waiting,
-    kept: keptJson(kept),
+    asOf: believedMs === null ? null : iso(believedMs),
+    ...others,
+    tenants: of.tenants.map(({ cutoffMs, ...tenant }) => ({ ...tenant, cutoff: iso(cutoffMs) })),
+    kept: of.kept.map(({ partition, tenantIds }) => {
+      return { partition: partition.name, owedTo: tenantIds };
+    }),
   };
 }
 
