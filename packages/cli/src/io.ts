@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { IndelibleError, UnreachableError } from '@indelible/client';
+import { jsonLine } from './text.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -20,6 +21,11 @@ export type Terminal = Writable & { isTTY?: boolean };
 /** Writes to standard output, and waits for a slow reader. */
 export async function print({ stdout }: Io, text: string): Promise<void> {
   if (!stdout.write(text)) await once(stdout, 'drain');
+}
+
+/** Writes what a command has to say: as a line of JSON, or as text for people. */
+export function answer(io: Io, json: boolean | undefined, value: unknown, text: string) {
+  return print(io, json ? jsonLine(value) : text);
 }
 
 /**

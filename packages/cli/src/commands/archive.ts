@@ -2,10 +2,10 @@ import type { PartRow, RestoredArchive, TenantArchive } from '@indelible/server'
 import type { Command } from 'commander';
 import { verifyArchive } from '../archive/verify-archive.ts';
 import { plansOf, tenantIdArgument } from '../connection.ts';
-import { exitCodes, FindingError, type Io, print, UsageError } from '../io.ts';
+import { answer, exitCodes, FindingError, type Io, UsageError } from '../io.ts';
 import { withProgress } from '../progress.ts';
 import { loadServer, onServer } from '../server.ts';
-import { grouped, jsonLine, visible } from '../text.ts';
+import { grouped, visible } from '../text.ts';
 import { reportText } from '../verify/report-text.ts';
 import { vkeyArgument } from './verify.ts';
 
@@ -39,7 +39,7 @@ export function archiveCommand(program: Command, io: Io): void {
   add('list', 'list the parts in the archive').action(async (options: ArchiveOptions) => {
     const { tenant = null } = options;
     const parts = await onServer(io, ({ listArchive }) => listArchive(io.env, tenant));
-    await print(io, options.json ? jsonLine({ segments: parts }) : partsText(parts));
+    await answer(io, options.json, { segments: parts }, partsText(parts));
   });
   archive
     .command('forget')
@@ -49,7 +49,7 @@ export function archiveCommand(program: Command, io: Io): void {
     .action(async ({ tenant = '', json = false }: ArchiveOptions) => {
       await onServer(io, ({ forgetArchive }) => forgetArchive(io.env, tenant));
       const text = 'the next run archives this log from its first entry on\n';
-      await print(io, json ? jsonLine({ forgotten: tenant }) : text);
+      await answer(io, json, { forgotten: tenant }, text);
     });
   add('verify', 'verify an archive from its files alone')
     .argument('[archive]', 'a folder or an s3:// URL; else the archive of OBJECT_STORE_URL')
@@ -73,7 +73,7 @@ async function run(io: Io, options: ArchiveOptions): Promise<void> {
         'it does not exist',
     );
   }
-  await print(io, json ? jsonLine({ tenants: archived.map(asJson) }) : archivedText(archived));
+  await answer(io, json, { tenants: archived.map(asJson) }, archivedText(archived));
   const isFine = archived.every(
     ({ problem, parts }) => problem === null && parts.every((one) => one.contradicted === 0),
   );
@@ -92,7 +92,7 @@ async function verify(
   const report = await withProgress(io, (progress) =>
     verifyArchive(location, { ...options, progress }),
   );
-  await print(io, json ? jsonLine(report) : reportText(report));
+  await answer(io, json, report, reportText(report));
   io.exitCode = report.result === 'intact' ? exitCodes.fine : exitCodes.finding;
 }
 
@@ -112,7 +112,7 @@ async function restore(
   const restored = await onServer(io, ({ restoreArchive }) =>
     restoreArchive(io.env, location, options),
   );
-  await print(io, json ? jsonLine(restored) : restoredText(restored));
+  await answer(io, json, restored, restoredText(restored));
 }
 
 /** Location of the service's own archive. */

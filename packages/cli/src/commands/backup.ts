@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-import type { Io } from '../io.ts';
+import { answer, type Io } from '../io.ts';
 import { onServer } from '../server.ts';
-import { jsonLine } from '../text.ts';
 
 /** `indelible backup` and `restore-backup`: the embedded database, with what belongs to it. */
 export function backupCommand(program: Command, io: Io): void {
@@ -12,7 +11,7 @@ export function backupCommand(program: Command, io: Io): void {
     .option('--json', 'print JSON')
     .action(async (folder: string, { json = false }: { json?: boolean }) => {
       const { madeAt } = await onServer(io, ({ backUp }) => backUp(io.env, folder));
-      io.stdout.write(json ? jsonLine({ folder, madeAt }) : `the backup is in ${folder}\n`);
+      await answer(io, json, { folder, madeAt }, `the backup is in ${folder}\n`);
     });
   program
     .command('restore-backup')
@@ -27,6 +26,6 @@ export function backupCommand(program: Command, io: Io): void {
       const text =
         `${dataDir} has ${kept} of the backup of ${madeAt}; ` +
         'what was recorded later is not in it. Start the service with `indelible serve`\n';
-      io.stdout.write(json ? jsonLine({ dataDir, madeAt, objects }) : text);
+      await answer(io, json, { dataDir, madeAt, objects }, text);
     });
 }

@@ -1,8 +1,8 @@
 import type { Finding } from '@indelible/server';
 import type { Command } from 'commander';
 import { requireReachable } from '../connection.ts';
-import { type Environment, exitCodes, type Io, sentenceOf } from '../io.ts';
-import { jsonLine, visible } from '../text.ts';
+import { answer, type Environment, exitCodes, type Io, sentenceOf } from '../io.ts';
+import { visible } from '../text.ts';
 
 export function doctorCommand(program: Command, io: Io): void {
   program
@@ -14,7 +14,7 @@ export function doctorCommand(program: Command, io: Io): void {
       const { diagnose } = await import('@indelible/server');
       const findings = await diagnose(io.env);
       if (url !== undefined) findings.push(await readiness(url, io.env));
-      io.stdout.write(json ? jsonLine(findings) : findings.map(findingLine).join(''));
+      await answer(io, json, findings, findings.map(findingLine).join(''));
       const failed = findings.some(({ level }) => level === 'fail');
       io.exitCode = failed ? exitCodes.finding : exitCodes.fine;
     });

@@ -8,10 +8,10 @@ import {
 import type { Erased, ErasurePlan, ErasureTarget } from '@indelible/server';
 import { type Command, Option } from 'commander';
 import { tenantIdArgument } from '../connection.ts';
-import { type Io, print, UsageError } from '../io.ts';
+import { answer, type Io, UsageError } from '../io.ts';
 import { offboardWithBundle, showOffboarding } from '../offboarding/offboard.ts';
 import { loadServer, onServer } from '../server.ts';
-import { grouped, jsonLine, visible } from '../text.ts';
+import { grouped, visible } from '../text.ts';
 
 const help = `
 An erasure is permanent. It removes one of these:
@@ -97,11 +97,11 @@ async function erase(target: ErasureTarget, options: Options, io: Io): Promise<v
   if (yes) {
     const requester = requesterOf(options);
     const erased = await onServer(io, ({ eraseNow }) => eraseNow(io.env, target, requester));
-    return print(io, json ? jsonLine({ done: true, ...erased }) : erasedText(erased));
+    return answer(io, json, { done: true, ...erased }, erasedText(erased));
   }
   const plan = await onServer(io, ({ erasurePlan }) => erasurePlan(io.env, target));
   const events = plan.events.map(eventIdFromUuid);
-  await print(io, json ? jsonLine({ done: false, ...plan, events }) : planText(plan));
+  await answer(io, json, { done: false, ...plan, events }, planText(plan));
 }
 
 function requesterOf({ reason, operatorEmail }: Options) {

@@ -17,11 +17,11 @@ import {
   withOperator,
 } from '../connection.ts';
 import { type CriteriaOptions, criteriaOf, filterOf, withCriteria } from '../csv/filter-options.ts';
-import { exitCodes, type Io, print, UsageError } from '../io.ts';
+import { answer, exitCodes, type Io, UsageError } from '../io.ts';
 import { withProgress } from '../progress.ts';
 import { exportTable } from '../table/export-table.ts';
 import type { TableTerms } from '../table/part-file.ts';
-import { grouped, jsonLine, visible } from '../text.ts';
+import { grouped, visible } from '../text.ts';
 
 type ExportCommandOptions = ConnectionOptions &
   CriteriaOptions & {
@@ -99,12 +99,8 @@ async function runTable(options: ExportCommandOptions, io: Io): Promise<void> {
     exportTable(connectPatiently(options, io, progress), output, terms, progress),
   );
   const { id, rowsDone: rows, bytes, sha256 } = job;
-  await print(
-    io,
-    options.json
-      ? jsonLine({ output, id, format: terms.format, rows, bytes, sha256 })
-      : `${visible(output)}: ${grouped(rows)} events, ${grouped(bytes ?? 0)} bytes, SHA-256 ${sha256}\n`,
-  );
+  const text = `${visible(output)}: ${grouped(rows)} events, ${grouped(bytes ?? 0)} bytes, SHA-256 ${sha256}\n`;
+  await answer(io, options.json, { output, id, format: terms.format, rows, bytes, sha256 }, text);
 }
 
 function termsOf(options: ExportCommandOptions, output: string): TableTerms {
@@ -129,7 +125,7 @@ async function runBundle(options: ExportCommandOptions, io: Io): Promise<void> {
   const exported = await withProgress(io, (progress) =>
     exportBundle(connectPatiently(options, io, progress), { tenantId, folder, withhold, progress }),
   );
-  await print(io, options.json ? jsonLine(jsonOf(folder, exported)) : textOf(folder, exported));
+  await answer(io, options.json, jsonOf(folder, exported), textOf(folder, exported));
   const isFine = exported.findings.count() === 0;
   io.exitCode = isFine ? exitCodes.fine : exitCodes.finding;
 }

@@ -2,10 +2,9 @@ import type { Command } from 'commander';
 import { plansOf } from '../connection.ts';
 import { checkInstallation } from '../fsck/check-installation.ts';
 import { fsckText, RunFile } from '../fsck/fsck-report.ts';
-import { exitCodes, type Io, print } from '../io.ts';
+import { answer, exitCodes, type Io } from '../io.ts';
 import { withProgress } from '../progress.ts';
 import { onServer } from '../server.ts';
-import { jsonLine } from '../text.ts';
 
 const help = `
 Reads everything, and changes nothing: each log with its entries, tiles, tail, head and
@@ -35,7 +34,7 @@ export function fsckCommand(program: Command, io: Io): void {
         ),
       );
       run.remove();
-      await print(io, json ? jsonLine(report) : fsckText(report));
+      await answer(io, json, report, fsckText(report));
       io.exitCode = report.result === 'intact' ? exitCodes.fine : exitCodes.finding;
     });
 }

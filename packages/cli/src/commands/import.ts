@@ -19,9 +19,9 @@ import {
   summaryText,
   type Tally,
 } from '../import/tally.ts';
-import { exitCodes, type Io, type Terminal } from '../io.ts';
+import { answer, exitCodes, type Io, type Terminal } from '../io.ts';
 import { type Shown, showWork } from '../progress.ts';
-import { grouped, jsonLine, visible } from '../text.ts';
+import { grouped, visible } from '../text.ts';
 
 interface ImportOptions extends ConnectionOptions {
   createTenants?: Plan;
@@ -72,10 +72,7 @@ async function importFile(path: string, options: ImportOptions, io: Io): Promise
     const seconds = (performance.now() - startedAt) / 1_000;
     const ending = endingOf(run, seconds, interruption);
     const { tally } = run;
-    const summary = options.json
-      ? jsonLine(summaryJson(tally, ending))
-      : summaryText(tally, ending);
-    io.stdout.write(summary);
+    await answer(io, options.json, summaryJson(tally, ending), summaryText(tally, ending));
     return exitStatus(failure, run, interruption, io);
   } finally {
     interruption.end();

@@ -8,8 +8,8 @@ import {
   withConnection,
   withOperator,
 } from '../connection.ts';
-import { type Io, print, UsageError } from '../io.ts';
-import { aligned, jsonLine, visible } from '../text.ts';
+import { answer, type Io, UsageError } from '../io.ts';
+import { aligned, visible } from '../text.ts';
 
 interface OwnerOptions extends ConnectionOptions {
   platform?: boolean;
@@ -73,7 +73,7 @@ async function createKey(options: CreateOptions, io: Io) {
     ...(allowedIps === undefined ? {} : { allowedIps }),
   };
   const made = await connect(options, io).apiKeys.create(owner, input);
-  io.stdout.write(options.json ? jsonLine(made) : newKeyText(made));
+  await answer(io, options.json, made, newKeyText(made));
 }
 
 function newKeyText({ id, name, scopes, expiresAt, key }: NewApiKey): string {
@@ -88,7 +88,7 @@ function newKeyText({ id, name, scopes, expiresAt, key }: NewApiKey): string {
 async function listKeys(options: OwnerOptions, io: Io) {
   const owner = ownerOf(options);
   for await (const key of connect(options, io).apiKeys.list(owner)) {
-    await print(io, options.json ? jsonLine(key) : keyLine(key));
+    await answer(io, options.json, key, keyLine(key));
   }
 }
 
@@ -104,5 +104,5 @@ function keyLine({ id, name, scopes, createdAt, expiresAt, revokedAt, madeBy, ..
 
 async function revokeKey(id: string, options: OwnerOptions, io: Io) {
   await connect(options, io).apiKeys.revoke(ownerOf(options), id);
-  io.stdout.write(options.json ? jsonLine({ id, revoked: true }) : `${visible(id)} is revoked\n`);
+  await answer(io, options.json, { id, revoked: true }, `${visible(id)} is revoked\n`);
 }

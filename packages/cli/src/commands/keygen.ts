@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import type { Command } from 'commander';
-import { type Io, print, sentenceOf, UsageError } from '../io.ts';
-import { jsonLine, visible } from '../text.ts';
+import { answer, type Io, sentenceOf, UsageError } from '../io.ts';
+import { visible } from '../text.ts';
 
 export function keygenCommand(program: Command, io: Io): void {
   program
@@ -14,7 +14,7 @@ export function keygenCommand(program: Command, io: Io): void {
       writeSecret(path, `${newSigningKey()}\n`);
       const key = Buffer.from(await openSigner(path, false).publicKey()).toString('base64');
       const text = `${visible(path)} is made, readable by its owner only\npublic key (Ed25519): ${key}\n`;
-      await print(io, options.json ? jsonLine({ file: path, publicKey: key }) : text);
+      await answer(io, options.json, { file: path, publicKey: key }, text);
     });
 }
 

@@ -1,8 +1,8 @@
 import type { ReopenedLog } from '@indelible/server';
 import type { Command } from 'commander';
-import { type Io, print, UsageError } from '../io.ts';
+import { answer, type Io, UsageError } from '../io.ts';
 import { onServer } from '../server.ts';
-import { grouped, jsonLine } from '../text.ts';
+import { grouped } from '../text.ts';
 
 const help = `
 After a database was restored from an older backup, published checkpoints cover more
@@ -34,7 +34,7 @@ export function logCommand(program: Command, io: Io): void {
         );
       }
       const reopened = await onServer(io, ({ reopenLog }) => reopenLog(io.env, { newStore }));
-      await print(io, json ? jsonLine({ reopened }) : reopenedText(reopened));
+      await answer(io, json, { reopened }, reopenedText(reopened));
     });
 }
 

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-import { FindingError, type Io, sentenceOf } from '../io.ts';
+import { answer, FindingError, type Io, sentenceOf } from '../io.ts';
 import { loadServer } from '../server.ts';
-import { jsonLine } from '../text.ts';
 
 export function migrateCommand(program: Command, io: Io): void {
   program
@@ -14,7 +13,7 @@ export function migrateCommand(program: Command, io: Io): void {
         throw new FindingError(reasons(error));
       });
       const text = applied.length === 0 ? 'the database is up to date\n' : appliedText(applied);
-      io.stdout.write(options.json ? jsonLine({ applied }) : text);
+      await answer(io, options.json, { applied }, text);
     });
 }
 

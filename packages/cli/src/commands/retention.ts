@@ -1,8 +1,8 @@
 import type { RetentionPlan, RetentionRun } from '@indelible/server';
 import type { Command } from 'commander';
-import { type Io, print } from '../io.ts';
+import { answer, type Io } from '../io.ts';
 import { onServer } from '../server.ts';
-import { grouped, jsonLine, visible } from '../text.ts';
+import { grouped, visible } from '../text.ts';
 
 const help = `
 Runs as the owner of the database: DATABASE_OWNER_URL, or the embedded PostgreSQL, also while
@@ -37,7 +37,7 @@ export function retentionCommand(program: Command, io: Io): void {
 
 async function showPlan(io: Io, json: boolean): Promise<void> {
   const plan = await onServer(io, ({ retentionPlan }) => retentionPlan(io.env));
-  await print(io, json ? jsonLine(shownJson(plan)) : planText(plan));
+  await answer(io, json, shownJson(plan), planText(plan));
 }
 
 async function showRun(io: Io, json: boolean): Promise<void> {
@@ -45,10 +45,9 @@ async function showRun(io: Io, json: boolean): Promise<void> {
   const run = await onServer(io, ({ retentionRun }) => retentionRun(io.env)).finally(() =>
     clearTimeout(patience),
   );
-  if (json)
-    await print(io, jsonLine(run === null ? { busy: true } : { busy: false, ...shownJson(run) }));
-  else
-    await print(io, run === null ? 'another process runs retention: nothing done\n' : runText(run));
+  const busy = 'another process runs retention: nothing done\n';
+  if (run === null) await answer(io, json, { busy: true }, busy);
+  else await answer(io, json, { busy: false, ...shownJson(run) }, runText(run));
 }
 
 const stillAtItMs = 20_000;

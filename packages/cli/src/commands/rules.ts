@@ -9,9 +9,9 @@ import {
   withConnection,
   withOperator,
 } from '../connection.ts';
-import { type Io, print, sentenceOf, UsageError } from '../io.ts';
+import { answer, type Io, sentenceOf, UsageError } from '../io.ts';
 import { showWork } from '../progress.ts';
-import { grouped, jsonLine, visible } from '../text.ts';
+import { grouped, visible } from '../text.ts';
 
 const dayMs = 86_400_000;
 
@@ -73,7 +73,7 @@ function sinceArgument(text: string): number {
 
 async function listRules(options: ConnectionOptions, io: Io): Promise<void> {
   const { data } = await connect(options, io).alerts.rules();
-  for (const rule of data) await print(io, options.json ? jsonLine(rule) : ruleLine(rule));
+  for (const rule of data) await answer(io, options.json, rule, ruleLine(rule));
 }
 
 function ruleLine({
@@ -95,7 +95,7 @@ function ruleLine({
 
 async function addRule(file: string, options: ConnectionOptions, io: Io): Promise<void> {
   const made = await connect(options, io).alerts.create(ruleIn(file));
-  await print(io, options.json ? jsonLine(made) : ruleLine(made));
+  await answer(io, options.json, made, ruleLine(made));
 }
 
 /** Only its form is checked here; the service checks the rule. */
@@ -120,7 +120,7 @@ async function switchRules(
   if (wanted.length === 0) throw new UsageError('name the rules, or give --recommended');
   for (const { id } of wanted) {
     const rule = await client.alerts.update(id, { enabled });
-    await print(io, options.json ? jsonLine(rule) : ruleLine(rule));
+    await answer(io, options.json, rule, ruleLine(rule));
   }
 }
 
@@ -150,7 +150,7 @@ async function testRule(named: string, options: TestOptions, io: Io): Promise<vo
   // In one call: a silence, and the limit of alerts in an hour, span any parts.
   const testing = client.alerts.test(tested, { since });
   const whole = await testing.finally(() => progress.stop());
-  await print(io, options.json ? jsonLine(whole) : resultText(whole));
+  await answer(io, options.json, whole, resultText(whole));
 }
 
 const barWidth = 40;

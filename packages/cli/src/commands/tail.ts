@@ -9,8 +9,8 @@ import {
   withConnection,
   withOperator,
 } from '../connection.ts';
-import { type Io, print } from '../io.ts';
-import { jsonLine, shortened, visible } from '../text.ts';
+import { answer, type Io } from '../io.ts';
+import { shortened, visible } from '../text.ts';
 
 interface TailOptions extends ConnectionOptions {
   after?: number;
@@ -59,7 +59,7 @@ async function tail(options: TailOptions, io: Io): Promise<void> {
   }
   let last = after;
   const show = async (event: AuditEvent) => {
-    await print(io, json ? jsonLine(event) : `${eventLine(event)}\n`);
+    await answer(io, json, event, `${eventLine(event)}\n`);
     last = event.sequence;
   };
   if (after === undefined && !fromStart)

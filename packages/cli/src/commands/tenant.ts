@@ -10,8 +10,8 @@ import {
   withConnection,
   withOperator,
 } from '../connection.ts';
-import { type Io, print, UsageError } from '../io.ts';
-import { aligned, jsonLine, visible } from '../text.ts';
+import { answer, type Io, UsageError } from '../io.ts';
+import { aligned, visible } from '../text.ts';
 
 interface CreateOptions extends ConnectionOptions {
   id?: string;
@@ -60,7 +60,7 @@ async function createTenant(name: string, options: CreateOptions, io: Io) {
     ...(locale === undefined ? {} : { locale }),
     ...(timeZone === undefined ? {} : { timeZone }),
   });
-  show(tenant, options, io);
+  await show(tenant, options, io);
 }
 
 async function listTenants(options: ConnectionOptions, io: Io) {
@@ -68,7 +68,7 @@ async function listTenants(options: ConnectionOptions, io: Io) {
     const { id, plan, name, legalHold } = tenant;
     const held = legalHold ? '  (legal hold)' : '';
     const line = `${id}  ${plan.padEnd(10)}  ${visible(name)}${held}\n`;
-    await print(io, options.json ? jsonLine(tenant) : line);
+    await answer(io, options.json, tenant, line);
   }
 }
 
@@ -76,11 +76,11 @@ async function setTenantPlan(id: string, plan: Plan, options: ConnectionOptions,
   const client = connect(options, io);
   // PUT would create a tenant with the misspelt id; this call answers "not found".
   await client.tenants.get(id);
-  show(await client.tenants.put(id, { plan }), options, io);
+  await show(await client.tenants.put(id, { plan }), options, io);
 }
 
-function show(tenant: Tenant, { json }: ConnectionOptions, { stdout }: Io): void {
+async function show(tenant: Tenant, { json }: ConnectionOptions, io: Io): Promise<void> {
   const { id, name, plan, locale, timeZone } = tenant;
   const rows = Object.entries({ id, name: visible(name), plan, locale, 'time zone': timeZone });
-  stdout.write(json ? jsonLine(tenant) : aligned(rows));
+  await answer(io, json, tenant, aligned(rows));
 }

@@ -18,9 +18,9 @@ import {
 } from '../connection.ts';
 import { csvCheck } from '../csv/csv-check.ts';
 import { type FilterOptions, filterOf, withFilter } from '../csv/filter-options.ts';
-import { type Environment, exitCodes, type Io, print, UsageError } from '../io.ts';
+import { answer, type Environment, exitCodes, type Io, UsageError } from '../io.ts';
 import { withProgress } from '../progress.ts';
-import { jsonLine, visible } from '../text.ts';
+import { visible } from '../text.ts';
 import { sha } from '../verify/hashing.ts';
 import type { Progress } from '../verify/log-source.ts';
 import type { Report } from '../verify/report.ts';
@@ -90,7 +90,7 @@ export function verifyCommand(program: Command, io: Io): void {
       const report = await withProgress(io, (progress) =>
         verify(subject, options, io, progress),
       ).catch(namingReason);
-      await print(io, options.json ? jsonLine(report) : reportText(report));
+      await answer(io, options.json, report, reportText(report));
       io.exitCode = report.result === 'intact' ? exitCodes.fine : exitCodes.finding;
     });
 }

@@ -7,10 +7,10 @@ import { exportBundle } from '../bundle/export-bundle.ts';
 import { bundleFiles, parseManifest } from '../bundle/manifest.ts';
 import { verifyBundle } from '../bundle/verify-bundle.ts';
 import { plansOf } from '../connection.ts';
-import { FindingError, type Io, print, UsageError } from '../io.ts';
+import { answer, FindingError, type Io, UsageError } from '../io.ts';
 import { withProgress } from '../progress.ts';
 import { asFinding } from '../server.ts';
-import { aligned, grouped, jsonLine, visible } from '../text.ts';
+import { aligned, grouped, visible } from '../text.ts';
 
 export interface Offboarding {
   tenantId: string;
@@ -26,10 +26,7 @@ export async function showOffboarding({ tenantId, folder, json }: Offboarding, i
   const there = existsSync(folder) ? await verifiedBundle(folder, tenantId, io) : null;
   const bundle = begun?.bundle ?? there;
   const shown = { done: false, tenantId, begun: begun !== null, bundle };
-  await print(
-    io,
-    json ? jsonLine(shown) : offboardingText(tenantId, folder, bundle, begun !== null),
-  );
+  await answer(io, json, shown, offboardingText(tenantId, folder, bundle, begun !== null));
 }
 
 /**
@@ -58,7 +55,7 @@ export async function offboardWithBundle(
   const text = certificateText(certificate);
   writeFileSync(`${folder}-certificate.json`, `${JSON.stringify(certificate, null, 2)}\n`);
   writeFileSync(`${folder}-certificate.txt`, text);
-  await print(io, json ? jsonLine({ done: true, ...certificate }) : `${visibleLines(text)}\n`);
+  await answer(io, json, { done: true, ...certificate }, `${visibleLines(text)}\n`);
 }
 
 function requireCertificate({ certificate, ...left }: Offboarded) {
