@@ -8,6 +8,7 @@ import { migrateDatabase, startService } from '../main.ts';
 import { openFolder } from '../testing/data-dir.ts';
 import { databaseUrl } from '../testing/global-setup.ts';
 import { expectLogIntact } from '../testing/intact.ts';
+import { lockWaits } from '../testing/lock-waits.ts';
 import { eventOf, platformKey } from '../testing/service.ts';
 import { startEmbeddedPostgres } from './embedded-postgres.ts';
 import { migrate } from './migrate.ts';
@@ -143,6 +144,35 @@ test('two migrators at the same moment apply each migration once, and do not dis
   expect([one.length, two.length].sort()).toEqual([0, allMigrations.length]);
   expect((await ask('SELECT name FROM migrations')).length).toBe(allMigrations.length);
   expect(apart).toEqual(allMigrations);
+});
+
+test('while a migration waits for one partition to index it, others take events; an interrupted run goes on', async () => {
+  const { name, env, ask } = await newDatabase();
+  await migrateDatabase(env);
+  const index = 'audit_events_by_actor_address';
+  await ask(`DROP INDEX ${index}; DELETE FROM migrations WHERE name >= '0046'`);
+  const partitions = await ask(
+    "SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'audit_events'::regclass",
+  );
+  const [busy, other] = [partitions.at(-1)?.name, partitions[0]?.name];
+  expect(busy).not.toBe(other);
+  const recording = await connect(databaseUrl(postgres.ownerUrl, name));
+  await recording.query(`BEGIN; LOCK TABLE ${busy} IN ROW EXCLUSIVE MODE`);
+  const migrated = sentenceOf(migrateDatabase(env));
+  await expect.poll(() => lockWaits(recording)).toBe(1);
+  // With the locks of an insert into the other partition.
+  await ask(`BEGIN; LOCK TABLE ONLY audit_events, ${other} IN ROW EXCLUSIVE MODE NOWAIT; COMMIT`);
+  const [{ pid } = {}] = await ask(
+    "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+  );
+  await ask(`SELECT pg_terminate_backend(${pid})`);
+  expect(await migrated).toContain('migration 0046');
+  await recording.query('COMMIT');
+  await recording.end();
+  expect(await migrateDatabase(env)).toEqual(allMigrations.filter((name) => name >= '0046'));
+  const [built] = await ask(`SELECT count(*)::int AS indexes, bool_and(indisvalid) AS valid
+    FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid WHERE relname LIKE '%_by_actor_address'`);
+  expect(built).toEqual({ indexes: partitions.length + 1, valid: true });
 });
 
 test('the serving login gets membership in the two serving roles and nothing else', async () => {

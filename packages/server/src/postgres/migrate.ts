@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import pg from 'pg';
 import { connectionProblem } from './db.ts';
+import { isCluster } from './engine.ts';
 
 const folder = new URL('../../migrations/', import.meta.url);
 
@@ -125,7 +126,11 @@ async function applyPending(client: pg.Client): Promise<string[]> {
   const done = new Set(rows.map((row) => row.name));
   const pending = (await migrationNames()).filter((name) => !done.has(name));
   const texts = await Promise.all(pending.map((name) => readFile(new URL(name, folder), 'utf8')));
-  for (const [i, name] of pending.entries()) await applyOne(client, name, texts[i] ?? '');
+  for (const [i, name] of pending.entries()) {
+    const sql = texts[i] ?? '';
+    await indexPartitions(client, sql).catch((error: unknown) => throwFailed(name, error));
+    await applyOne(client, name, sql);
+  }
   return pending;
 }
 
@@ -144,9 +149,30 @@ export async function pendingMigrations(database: Pick<pg.Pool, 'query'>): Promi
 async function applyOne(client: pg.Client, name: string, sql: string): Promise<void> {
   const done = `INSERT INTO migrations (name) VALUES (${client.escapeLiteral(name)})`;
   // One message, which PostgreSQL runs as one transaction.
-  await client.query(`${sql};\n${done}`).catch((error: unknown) => {
-    throw new Error(`migration ${name} failed: ${connectionProblem(error)}`);
-  });
+  await client.query(`${sql};\n${done}`).catch((error: unknown) => throwFailed(name, error));
+}
+
+/**
+ * Makes a migration's indexes of events in each partition first, one after the other. The migration
+ * takes them over, so that recording waits for those of one month, not of all. An interrupted run
+ * goes on where it was.
+ */
+async function indexPartitions(client: pg.Client, sql: string): Promise<void> {
+  const indexes = [...sql.matchAll(/^create index audit_events(\w+) on audit_events (\(.+\));$/gm)];
+  if (indexes.length === 0 || (await isCluster(client))) return;
+  const { rows } = await client.query<{ partition: string }>(
+    "SELECT inhrelid::regclass AS partition FROM pg_inherits WHERE inhparent = to_regclass('audit_events')",
+  );
+  for (const { partition } of rows) {
+    for (const [, name, columns] of indexes)
+      await client.query(
+        `CREATE INDEX IF NOT EXISTS ${partition}${name} ON ${partition} ${columns}`,
+      );
+  }
+}
+
+function throwFailed(migration: string, error: unknown): never {
+  throw new Error(`migration ${migration} failed: ${connectionProblem(error)}`);
 }
 
 async function inTransaction(client: pg.Client, work: () => Promise<void>): Promise<void> {
