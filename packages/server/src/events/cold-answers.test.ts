@@ -60,6 +60,8 @@ async function walk(url: string): Promise<string[]> {
 const walks = [
   ...['?limit=181', '?limit=191&order=asc'],
   ...['?limit=193&sort=user', '?limit=197&sort=user&order=asc'],
+  `?limit=19&sort=user&user=${poolValues.user[0]}&user=${poolValues.user[6]}`,
+  `?limit=23&sort=user&order=desc&user=${poolValues.user[0]}&user=${poolValues.user[3]}`,
   ...['?limit=199&sort=sequence', '?limit=100&sort=sequence&order=asc&action=update'],
   ...[
     '?limit=20&q=queue',

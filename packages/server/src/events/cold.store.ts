@@ -69,11 +69,14 @@ export function coldRange(
 
 type Key = Pick<ColdKey, 'uuid' | 'emailKey'>;
 
-/** The order of a list. PostgreSQL and DuckDB compare addresses by their bytes. */
+/** PostgreSQL and DuckDB compare addresses by their bytes. */
+export const compareAddresses = (a: string, b: string) => Buffer.from(a).compare(Buffer.from(b));
+
+/** The order of a list. */
 export function orderOfKeys(byUser: boolean, descending: boolean): (a: Key, b: Key) => number {
   const sign = descending ? -1 : 1;
   return (a, b) => {
-    const byEmail = byUser ? Buffer.from(a.emailKey).compare(Buffer.from(b.emailKey)) : 0;
+    const byEmail = byUser ? compareAddresses(a.emailKey, b.emailKey) : 0;
     if (byEmail !== 0) return sign * byEmail;
     return a.uuid === b.uuid ? 0 : a.uuid < b.uuid ? -sign : sign;
   };

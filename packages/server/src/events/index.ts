@@ -1,3 +1,4 @@
+export { inOrder } from './branches.store.ts';
 export {
   coldCount,
   coldEventsById,
@@ -18,7 +19,7 @@ export {
   type Visibility,
 } from './filter-sql.store.ts';
 export type { FlushObserver } from './flush.ts';
-export { eventsById, inOrder, listEvents } from './list.store.ts';
+export { eventsById, listEvents } from './list.store.ts';
 export type { CutPage, ListedPage, ListedRow } from './listed-row.ts';
 export { recordOwnIn } from './own-events.store.ts';
 export { isMissingPartition } from './partitions.ts';

@@ -1,29 +1,12 @@
-import {
-  type EventFilter,
-  type FacetName,
-  facetNames,
-  facetOf,
-  firstUuidAt,
-  type ListQuery,
-} from '@indelible/protocol';
+import type { ListQuery } from '@indelible/protocol';
 import type pg from 'pg';
 import { type TenantTx, uuidArray } from '../postgres/index.ts';
 import { amongWithWords } from '../words/index.ts';
+import { partsByAddress } from './address-parts.store.ts';
+import { behind, orderBy, ordered } from './branches.store.ts';
 import { behindCounted, countMatching } from './count.store.ts';
 import { copiesSelected, storedColumns } from './event-columns.store.ts';
-import {
-  allMatching,
-  arrayOf,
-  byColumn,
-  type ColumnValues,
-  matching,
-  noneOf,
-  Params,
-  type SqlFilter,
-  shownIn,
-  shownParts,
-  type Visibility,
-} from './filter-sql.store.ts';
+import { allMatching, Params, type SqlFilter, type Visibility } from './filter-sql.store.ts';
 import type { ListPosition } from './list-cursor.ts';
 import { type CutPage, type ListedPage, type ListedRow, pageBytesMax } from './listed-row.ts';
 import {
@@ -36,21 +19,10 @@ import {
   withCold,
   withColdById,
 } from './merge-cold.store.ts';
-import {
-  afterAll,
-  inOneStatement,
-  nearFirst,
-  portions,
-  restOfUser,
-  widerAndWider,
-} from './portions.ts';
+import { inOneStatement, nearFirst, portions, restOfUser, widerAndWider } from './portions.ts';
 import { prepared } from './prepared-statement.ts';
 
-/**
- * One page in list order. Each retention class, and each value of the leading filter, is a separate
- * branch of a statement that an index returns in order: `= ANY` over several would sort all
- * matches.
- */
+/** One page in list order. */
 export async function listEvents(
   tx: TenantTx,
   query: ListQuery,
@@ -151,54 +123,113 @@ async function keyAt(
   return positionBehind(tx, visible, wanted, range, keys, nth);
 }
 
-/** A page of one statement, and of the archive if it reaches that far back. */
+/** A page of one part, and of the archive if it reaches that far back. */
 async function nextInOrder(
   tx: TenantTx,
   visible: Visibility,
   wanted: WantedPage,
 ): Promise<CutPage> {
-  const { query, position, descending, bytesMax } = wanted;
-  const params = new Params();
-  const order = orderBy(query.sort, descending);
-  const conditions = matching(tx, query.filter, params, leadFacet(query.filter));
-  conditions.push(...behind(position, query.sort, descending, params));
-  const limit = params.add(query.limit + 1);
-  const { filter } = query;
-  const source = ordered({ columns: '*', order, filter, visible, conditions, limit, params });
-  const page = `${source} LIMIT ${limit}`;
-  const hot = await cutPage(tx, query, page, order, params, bytesMax);
+  const hot = await hotPage(tx, visible, wanted);
   const range = coldRangeOf(visible, wanted);
   return range === null || isBeforeCold(hot, wanted, range)
     ? hot
     : withCold(tx, visible, wanted, range, hot);
 }
 
-/** Keys of events in PostgreSQL. */
+/** PostgreSQL's events of a page: those of one address after the other, or of one statement. */
+async function hotPage(tx: TenantTx, visible: Visibility, wanted: WantedPage): Promise<CutPage> {
+  const { query, position, descending, bytesMax } = wanted;
+  const byAddress = await partsOfUsers(tx, query, visible, position, descending);
+  if (byAddress === null) return statementPage(tx, visible, wanted);
+  const rows: ListedRow[] = [];
+  let bytes = 0;
+  for (const { filter: all, position } of byAddress) {
+    for (const filter of nearFirst(all, visible, position, descending)) {
+      const part = {
+        ...query,
+        filter,
+        limit: query.limit - rows.length,
+        sort: 'timestamp',
+      } as const;
+      const rest = { query: part, position, descending, bytesMax: bytesMax - bytes };
+      const page = await statementPage(tx, visible, rest);
+      rows.push(...page.rows);
+      bytes += page.bytes;
+      if (page.more || rows.length === query.limit) return { rows, bytes, more: true };
+    }
+  }
+  return { rows, bytes, more: false };
+}
+
+const partsOfUsers = async (
+  tx: TenantTx,
+  { filter, sort }: PartOfList,
+  ...where: [visible: Visibility, position: ListPosition | null, descending: boolean]
+) => (sort === 'user' ? partsByAddress(tx, filter, ...where) : null);
+
+async function statementPage(
+  tx: TenantTx,
+  visible: Visibility,
+  { query, position, descending, bytesMax }: WantedPage,
+): Promise<CutPage> {
+  const params = new Params();
+  const order = orderBy(query, descending);
+  const conditions = behind(position, query, descending, params);
+  const limit = params.add(query.limit + 1);
+  const { filter } = query;
+  const source = ordered(tx, { columns: '*', order, filter, visible, conditions, limit, params });
+  return cutPage(tx, query, `${source} LIMIT ${limit}`, order, params, bytesMax);
+}
+
+type Keys = { uuid: string; emailKey: string }[];
+
+/** Keys of events in PostgreSQL: of one address after the other, or of one statement. */
 async function keysInOrder(
-  ...asked: Parameters<typeof keysStatement>
-): Promise<{ uuid: string; emailKey: string }[]> {
-  const [tx] = asked;
-  const { rows } = await tx.query<{ uuid: string; emailKey: string }>(keysStatement(...asked));
+  tx: TenantTx,
+  query: PartOfList,
+  visible: Visibility,
+  descending: boolean,
+  { skip, limit }: { skip: number; limit: number },
+): Promise<Keys> {
+  const byAddress = await partsOfUsers(tx, query, visible, null, descending);
+  // To compare addresses the rows are read: for all of them at once.
+  if (byAddress === null || byAddress.some(({ filter }) => filter.address !== undefined))
+    return keysOf(tx, keysStatement(tx, query, visible, descending, { skip, limit }));
+  const keys: Keys = [];
+  let left = skip;
+  for (const [at, { filter, address }] of byAddress.entries()) {
+    const part = { ...query, filter, sort: 'timestamp' } as const;
+    if (left > 0 && at < byAddress.length - 1) {
+      const found = await countKeys(tx, part, visible, descending, left + 1);
+      if (found <= left) {
+        left -= found;
+        continue;
+      }
+    }
+    const rest = { skip: left, limit: limit - keys.length };
+    const own = await keysOf(tx, keysStatement(tx, part, visible, descending, rest));
+    keys.push(...own.map(({ uuid }) => ({ uuid, emailKey: address })));
+    if (keys.length === limit) break;
+    left = 0;
+  }
+  return keys;
+}
+
+async function keysOf(tx: TenantTx, statement: pg.QueryConfig): Promise<Keys> {
+  const { rows } = await tx.query<Keys[number]>(statement);
   return rows;
 }
 
-/** Indexes have these columns, so what is skipped is not read. */
 function keysStatement(
   tx: TenantTx,
-  { filter, sort }: PartOfList,
+  query: PartOfList,
   visible: Visibility,
   descending: boolean,
   { skip, limit }: { skip: number; limit: number },
 ): pg.QueryConfig {
   const params = new Params();
-  const order = orderBy(sort, descending);
-  const conditions = matching(tx, filter, params, leadFacet(filter));
-  const columns = sort === 'user' ? 'id, actor_email_key' : 'id';
-  const emailKey = sort === 'user' ? 'actor_email_key' : `''`;
-  const source = ordered({
-    ...{ columns, order, filter, visible, conditions, params },
-    limit: params.add(skip + limit),
-  });
+  const emailKey = query.sort === 'user' ? 'actor_email_key' : `''`;
+  const source = keysSource(tx, query, visible, descending, skip + limit, params);
   return prepared(
     `SELECT id AS uuid, ${emailKey} AS "emailKey"
      FROM (${source} OFFSET ${params.add(skip)} LIMIT ${params.add(limit)}) k`,
@@ -206,117 +237,35 @@ function keysStatement(
   );
 }
 
-function orderBy(sort: ListQuery['sort'], descending: boolean): string {
-  const way = descending ? 'DESC' : 'ASC';
-  return sort === 'user' ? `actor_email_key ${way}, id ${way}` : `id ${way}`;
-}
-
-/**
- * The matches in the order of their times, as the source of another statement: one ordered branch
- * for each class and value, as for a page. `conditions` are added; `limit` is the placeholder of
- * the number of rows.
- */
-export function inOrder(
-  order: 'id' | 'id DESC',
+/** The number of events in PostgreSQL, up to `max`. */
+async function countKeys(
   tx: TenantTx,
-  filter: SqlFilter,
+  query: PartOfList,
   visible: Visibility,
-  conditions: readonly string[],
-  limit: string,
-  params: Params,
-): string {
-  const all = [...matching(tx, filter, params, leadFacet(filter)), ...conditions];
-  const wanted: Branches = { columns: '*', order, filter, visible, conditions: all, limit, params };
-  return distinctOn(filter, order) ? ordered(wanted) : branchesOf(wanted);
-}
-
-interface Branches {
-  columns: string;
-  order: string;
-  filter: SqlFilter;
-  visible: Visibility;
-  conditions: readonly string[];
-  limit: string;
-  params: Params;
-}
-
-/** Matches in order, up to `limit` of each branch. */
-const ordered = (wanted: Branches) =>
-  `SELECT ${distinctOn(wanted.filter, wanted.order)} * FROM (${branchesOf(wanted)}) b ORDER BY ${wanted.order}`;
-
-function branchesOf(wanted: Branches): string {
-  const { columns, order, filter, visible, conditions, limit, params } = wanted;
-  const branch = (where: readonly string[]) =>
-    `(SELECT ${columns} FROM audit_events WHERE ${where.join(' AND ')} ORDER BY ${order} LIMIT ${limit})`;
-  return branches(filter, visible, conditions, branch, params, columns !== '*');
-}
-
-function behind(
-  position: ListPosition | null,
-  sort: ListQuery['sort'],
   descending: boolean,
-  params: Params,
-): string[] {
-  if (sort === 'user' && position === null) return [];
-  const sign = descending ? '<' : '>';
-  // Also on the first page, so that it shares the plan of the next ones.
-  const id = `${params.bound(position?.uuid ?? (descending ? afterAll : firstUuidAt(0)))}::uuid`;
-  if (sort !== 'user' || position === null) return [`id ${sign} ${id}`];
-  return [`(actor_email_key, id) ${sign} (${params.add(position.emailKey)}::text, ${id})`];
+  max: number,
+): Promise<number> {
+  const params = new Params();
+  const source = keysSource(tx, query, visible, descending, max, params);
+  const statement = `SELECT count(*) AS count FROM (${source} LIMIT ${params.add(max)}) k`;
+  const { rows } = await tx.query<{ count: number }>(prepared(statement, params));
+  return rows[0]?.count ?? 0;
 }
 
-/** The most selective filter with values. */
-function leadFacet(filter: EventFilter): FacetName | undefined {
-  const first = leads.find((facet) => (filter[facet]?.any.length ?? 0) > 0);
-  return first && (filter[first]?.any.length ?? 0) > 1 ? first : undefined;
-}
-
-const rank = (facet: FacetName) => facetOf(facet).selective ?? 0;
-const leads = facetNames.filter((facet) => rank(facet) > 0).sort((a, b) => rank(a) - rank(b));
-
-/**
- * The ordered branches of a filter. A few values of its leading facet have a branch each, which
- * PostgreSQL merges; more of them share one by a lateral join, and what they find is sorted.
- */
-function branches(
-  filter: SqlFilter,
+/** Indexes have these columns, so what is skipped is not read. */
+function keysSource(
+  tx: TenantTx,
+  query: PartOfList,
   visible: Visibility,
-  conditions: readonly string[],
-  branch: (where: readonly string[]) => string,
+  descending: boolean,
+  max: number,
   params: Params,
-  isKeys: boolean,
 ): string {
-  const classes = visible.classes.flatMap((each) =>
-    isKeys ? shownParts(each, filter, visible, params) : [shownIn([each], filter, visible, params)],
-  );
-  const ofEachClass = (more: readonly string[]) =>
-    classes.map((shown) => branch([...conditions, ...shown, ...more])).join(' UNION ALL ');
-  const lead = leadFacet(filter);
-  if (!lead) return ofEachClass([]);
-  const { any = [], none = [] } = filter[lead] ?? {};
-  const excluded = none.length > 0 ? [noneOf(lead, none, params)] : [];
-  const ofEachValue = ({ column, values }: ColumnValues) =>
-    values
-      .map((value) => ofEachClass([`${column} = ${params.add(value)}`, ...excluded]))
-      .join(' UNION ALL ');
-  const ofAllValues = (part: ColumnValues) => {
-    const perValue = ofEachClass([`${part.column} = wanted.value`, ...excluded]);
-    const values = arrayOf(part, params);
-    return `(SELECT e.* FROM unnest(${values}) AS wanted (value), LATERAL (${perValue}) e)`;
-  };
-  return byColumn(lead, any)
-    .map(any.length > mergedMax ? ofAllValues : ofEachValue)
-    .join(' UNION ALL ');
-}
-
-/** Each branch takes memory and planning in every partition. */
-const mergedMax = 4;
-
-/** An event whose actor matches by id and by e-mail comes from two branches. */
-function distinctOn(filter: EventFilter, order: string): string {
-  const lead = leadFacet(filter);
-  const columns = lead ? byColumn(lead, filter[lead]?.any ?? []).length : 1;
-  return columns > 1 ? `DISTINCT ON (${order.replaceAll(/ (ASC|DESC)/g, '')})` : '';
+  const { filter, sort } = query;
+  const order = orderBy(query, descending);
+  const columns = sort === 'user' ? 'id, actor_email_key' : 'id';
+  const limit = params.add(max);
+  return ordered(tx, { columns, order, filter, visible, conditions: [], limit, params });
 }
 
 /**

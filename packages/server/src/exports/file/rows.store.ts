@@ -1,4 +1,5 @@
 import type { EventFilter } from '@indelible/protocol';
+import { inOrder } from '../../events/branches.store.ts';
 import {
   type ColdQuery,
   coldCount,
@@ -7,7 +8,6 @@ import {
   coldRows,
 } from '../../events/cold.store.ts';
 import { allMatching, Params, type Visibility } from '../../events/filter-sql.store.ts';
-import { inOrder } from '../../events/list.store.ts';
 import { portions } from '../../events/portions.ts';
 import { prepared } from '../../events/prepared-statement.ts';
 import type { TenantTx } from '../../postgres/db.ts';
