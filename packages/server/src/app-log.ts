@@ -1,4 +1,3 @@
-import cluster from 'node:cluster';
 import { createMasker } from '@indelible/protocol';
 import type { Logger } from 'pino';
 import { recordLooks } from './access/record-looks.ts';
@@ -6,6 +5,7 @@ import type { Config } from './config.ts';
 import { sha } from './crypto/sha256.ts';
 import type { Signer } from './crypto/signer.ts';
 import { GroupCommit } from './events/flush.ts';
+import { FlushLock } from './events/flush-lock.store.ts';
 import { openOwnEvents, recordOwnQueued, recordOwnWith } from './events/own-events.store.ts';
 import { createPartitionKeeper, type PartitionWanted } from './events/partitions.ts';
 import { getEvent, makePartitions, visibility } from './events/store.ts';
@@ -35,6 +35,8 @@ export interface AppDeps {
   panelFolder?: string;
   /** How names of receivers are looked up; the system's way unless told otherwise. */
   resolve?: Resolve;
+  /** A name for the processes that share a port, if this is one of several. */
+  siblings?: string | null;
   /** How often a request may have the logs signed; see `CheckpointDeps`. */
   demandEveryMs?: number;
 }
@@ -43,7 +45,7 @@ export interface AppDeps {
  * Everything that appends to a log: the queue for producers, and what the service records itself.
  */
 export async function wireRecording(
-  { config, db, clock: { now } }: AppDeps,
+  { config, db, clock: { now }, siblings = null }: AppDeps,
   metrics: Metrics,
   onFlush: () => void,
 ) {
@@ -65,7 +67,8 @@ export async function wireRecording(
     waitMs: config.roomWaitMs,
     awaitedMs: config.flushAwaitedMs,
     // Of several processes the others write meanwhile, and more at once would only be smaller.
-    slots: cluster.isWorker ? 1 : recordingConnections.flushes,
+    slots: siblings === null ? recordingConnections.flushes : 1,
+    lock: siblings === null ? null : new FlushLock(siblings, config.flushAwaitedMs),
   });
   metrics.watchQueue(() => groupCommit.depth());
   metrics.watchDisk(() => freeBytes(config));

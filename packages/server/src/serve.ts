@@ -1,5 +1,6 @@
 import cluster from 'node:cluster';
 import { mkdir } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Plans } from '@indelible/protocol';
 import type pg from 'pg';
@@ -100,7 +101,9 @@ export async function serve(
   const signer = openConfiguredSigner(config);
   const clock = createClock();
   await clock.compare(() => databaseTime(db.reader));
-  const app = await buildApp({ config, db, clock, logger, sessionSecret, objects, signer });
+  const siblings = cluster.isWorker ? `${hostname()} ${process.ppid}` : null;
+  const deps = { config, db, clock, logger, sessionSecret, objects, signer, siblings };
+  const app = await buildApp(deps);
   cleanup.push(() => app.http.close());
   // An unavailable store does not stop the start: rounds wait for it, recording continues.
   await app.checkpoints.requireOwnStore().catch((error: unknown) => {

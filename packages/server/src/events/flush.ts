@@ -13,6 +13,7 @@ import {
 } from '../postgres/index.ts';
 import { type HeadWork, refusalOf, type Settled, withoutHead, withoutTooOld } from './admission.ts';
 import { coldRepeats } from './cold-repeats.store.ts';
+import type { FlushLock } from './flush-lock.store.ts';
 import { isMissingPartition, type PartitionKeeper } from './partitions.ts';
 import type { PreparedEvent } from './prepared-event.ts';
 import { byTenant, type Outcome, type QueuedEvent, RecordQueue } from './record-queue.ts';
@@ -36,6 +37,8 @@ export interface FlushDeps extends Pick<Parts, 'db' | 'sha' | 'now' | 'plans'> {
   awaitedMs: number;
   /** How many flushes write at once, beside those that wait for a head. */
   slots: number;
+  /** Of the processes that flush one after the other; null: this one is not one of several. */
+  lock: FlushLock | null;
 }
 
 /**
@@ -56,6 +59,12 @@ const busyEvents = 16;
  * costs as much processor time as recording seven of them.
  */
 const furtherEventsMin = 32;
+
+/** So many events are worth their transaction, also while another process flushes. */
+const aloneEventsMin = 100;
+
+/** What a flush waits for: heads that others have locked, or the flush of another process. */
+type Wait = 'heads' | 'flush' | 'nothing';
 
 /** Calls of a tenant that wait for room in the queue. */
 const waitingMax = 1_000;
@@ -166,14 +175,15 @@ export class GroupCommit {
       const items = this.#queue.takeStuck();
       if (items.length === 0) break;
       this.#waiters++;
-      void this.#run(items, true, () => this.#waiters--);
+      void this.#run(items, 'heads', () => this.#waiters--);
     }
     while (this.#flushes < this.#deps.slots && this.#isWorthFlush()) {
       const items = this.#queue.takeReady();
       if (items.length === 0) break;
       this.#flushes++;
       const endAwaiting = this.#await();
-      void this.#run(items, false, () => {
+      const wait = items.length < aloneEventsMin ? 'flush' : 'nothing';
+      void this.#run(items, wait, () => {
         this.#flushes--;
         endAwaiting();
       });
@@ -199,7 +209,7 @@ export class GroupCommit {
     return end;
   }
 
-  async #run(items: QueuedEvent[], wait: boolean, leaveSlot: () => void): Promise<void> {
+  async #run(items: QueuedEvent[], wait: Wait, leaveSlot: () => void): Promise<void> {
     // Without an answer all are one group: its flush meets the same error, and tells it.
     const groups = await this.#byNode(items, tenantOf, performance.now()).catch(() => [items]);
     const ends = await Promise.all(groups.map((group) => this.#flush(group, wait)));
@@ -219,7 +229,7 @@ export class GroupCommit {
   }
 
   /** Writes the events, and those that join them. */
-  async #flush(items: QueuedEvent[], wait: boolean): Promise<Written> {
+  async #flush(items: QueuedEvent[], wait: Wait): Promise<Written> {
     const started = performance.now();
     const written = await this.#write(items, wait).catch((error: unknown) => ({ error }));
     if ('error' in written) return this.#recover(items, wait, written.error);
@@ -228,7 +238,7 @@ export class GroupCommit {
     return written;
   }
 
-  async #write(items: QueuedEvent[], wait: boolean): Promise<Written> {
+  async #write(items: QueuedEvent[], wait: Wait): Promise<Written> {
     const { db, partitions } = this.#deps;
     const commitAtOnce = record(db, (tx, commit) => this.#append(tx, items, wait, commit));
     return commitAtOnce.catch((error: unknown) => {
@@ -239,11 +249,18 @@ export class GroupCommit {
     });
   }
 
-  async #append(tx: WriterTx, items: QueuedEvent[], wait: boolean, commit?: Commit) {
-    const { sha, now, plans, partitions, observer } = this.#deps;
+  async #append(tx: WriterTx, items: QueuedEvent[], wait: Wait, commit?: Commit) {
+    const { sha, now, plans, partitions, observer, lock } = this.#deps;
     const startedMs = performance.now();
     const isContended = (id: string) => (this.#contended.get(id) ?? 0) > startedMs;
-    const heads = await takeHeads(tx, [...byTenant(items).keys()], wait, isContended);
+    const takeHeadsOf = (some: readonly QueuedEvent[]) =>
+      takeHeads(tx, [...byTenant(some).keys()], wait === 'heads', isContended);
+    const awaited = wait === 'flush' && lock?.take(tx);
+    // In one packet: a flush of one tenant has no round trip more.
+    const [hasWaited, heads] = await Promise.all([awaited, takeHeadsOf(items)]);
+    const more = hasWaited ? this.#queue.takeReady(items) : [];
+    items.push(...more);
+    if (more.length > 0) heads.push(...(await takeHeadsOf(more)));
     items.push(...this.#queue.takeBehind(items, heads));
     const groups = byTenant(items);
     const keyIds = [...new Set(items.flatMap((item) => item.keyId ?? []))];
@@ -283,7 +300,7 @@ export class GroupCommit {
    * damaged log, those of its tenant. Any other error may come from one event: the flush is
    * repeated tenant by tenant, then by halves, so that only the bad event fails.
    */
-  async #recover(items: QueuedEvent[], wait: boolean, error: unknown): Promise<Written> {
+  async #recover(items: QueuedEvent[], wait: Wait, error: unknown): Promise<Written> {
     const isOneLog = error instanceof LogDamaged && byTenant(items).size > 1;
     const concernsAll = unavailability(error) !== null || (error instanceof AppError && !isOneLog);
     if (concernsAll || items.length === 1) {
@@ -291,10 +308,11 @@ export class GroupCommit {
       const outcome = failure(error);
       return { settled: items.map((item) => [item, outcome]), skipped: [] };
     }
-    return this.#flushParts(items, wait);
+    // What joined a part would not be released with the flush.
+    return this.#flushParts(items, wait === 'heads' ? wait : 'nothing');
   }
 
-  async #flushParts(items: QueuedEvent[], wait: boolean): Promise<Written> {
+  async #flushParts(items: QueuedEvent[], wait: Wait): Promise<Written> {
     const skipped: QueuedEvent[] = [];
     for (const part of parts(items)) {
       const tenantId = part[0]?.event.tenantId;

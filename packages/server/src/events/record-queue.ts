@@ -63,15 +63,15 @@ export class RecordQueue {
 
   /**
    * The events of the next flush, of tenants whose heads are not locked elsewhere: at most 500
-   * events and about 4 MiB.
+   * events and about 4 MiB, together with those that it has.
    */
-  takeReady(): QueuedEvent[] {
-    const load = new Load();
+  takeReady(taken: readonly QueuedEvent[] = []): QueuedEvent[] {
+    const load = new Load(taken);
     for (const tenantId of [...this.#lines.keys()]) {
       if (load.isFull()) break;
       if (this.#isReady(tenantId)) this.#takeFrom(tenantId, load);
     }
-    return load.items;
+    return load.items.slice(taken.length);
   }
 
   /** The events of one tenant whose head is often locked: a flush of its own waits for it. */

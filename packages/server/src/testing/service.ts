@@ -135,7 +135,7 @@ export async function serviceOn(
   env: Environment = {},
   poolSize = 6,
   changes: Partial<Config> = {},
-  more: Partial<Pick<AppDeps, 'panelFolder' | 'resolve' | 'logger'>> = {},
+  more: Partial<Pick<AppDeps, 'panelFolder' | 'resolve' | 'logger' | 'siblings'>> = {},
 ) {
   const fromEnv = readConfig({
     PLATFORM_API_KEY: platformKey,
