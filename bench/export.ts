@@ -3,7 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { BenchService, BenchTenant } from './bench-service.ts';
 import { copySeconds } from './copy.ts';
 import { benchEvent } from './events.ts';
-import { load, percentile } from './load.ts';
+import { load, percentile, requestOf } from './load.ts';
+import { singles } from './record.ts';
 import type { Report, Size } from './report.ts';
 
 const yearMs = 365 * 86_400_000;
@@ -148,34 +149,11 @@ interface Job {
   error: string | null;
 }
 
-function postLoad(service: BenchService, tenantId: string, seconds: number) {
-  const bodies = Array.from({ length: 500 }, () =>
-    Buffer.from(JSON.stringify(benchEvent(tenantId))),
-  );
-  let index = 0;
-  return load({
-    url: service.url,
-    connections: 16,
-    seconds,
-    next: () => ({
-      method: 'POST',
-      path: '/api/audit-logs',
-      headers: `authorization: Bearer ${service.key}\r\ncontent-type: application/json\r\n`,
-      body: bodies[index++ % bodies.length] ?? null,
-    }),
-  });
+function postLoad({ url, key }: BenchService, tenantId: string, seconds: number) {
+  return load({ url, connections: 16, seconds, requests: singles(key, [tenantId], 500) });
 }
 
-function listLoad(service: BenchService, key: string, seconds: number) {
-  return load({
-    url: service.url,
-    connections: 2,
-    seconds,
-    next: () => ({
-      method: 'GET',
-      path: '/api/audit-logs?limit=50',
-      headers: `authorization: Bearer ${key}\r\n`,
-      body: null,
-    }),
-  });
+function listLoad({ url }: BenchService, key: string, seconds: number) {
+  const requests = [requestOf('GET', '/api/audit-logs?limit=50', key)];
+  return load({ url, connections: 2, seconds, requests });
 }

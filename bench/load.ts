@@ -1,4 +1,5 @@
-import { connect, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { performance } from 'node:perf_hooks';
 
 /** Latencies in milliseconds and what was done in how many seconds. */
@@ -9,33 +10,56 @@ export interface LoadResult {
   latencies: Float64Array;
 }
 
+/** A whole request. Made before the load, because the generator shares the machine with it. */
+export function requestOf(method: string, path: string, key: string, body?: object): Buffer {
+  const text = body ? JSON.stringify(body) : '';
+  const head = [
+    `${method} ${path} HTTP/1.1`,
+    'host: bench',
+    `authorization: Bearer ${key}`,
+    ...(body ? ['content-type: application/json'] : []),
+    `content-length: ${Buffer.byteLength(text)}`,
+  ];
+  return Buffer.from(`${head.join('\r\n')}\r\n\r\n${text}`);
+}
+
 /**
- * Sends requests over keep-alive connections, one at a time on each, until `seconds` are over. A
- * bare HTTP/1.1 client, because the generator shares the machine with what it measures.
+ * Sends requests over keep-alive connections, one at a time on each, until `seconds` are over; each
+ * request that begins is answered. A bare HTTP/1.1 client, on bytes.
  */
 export async function load(options: {
   url: string;
   connections: number;
   seconds: number;
-  next: () => { method: string; path: string; headers: string; body: Buffer | null };
+  /** Sent in this order, again and again. */
+  requests: readonly Buffer[];
 }): Promise<LoadResult> {
-  const { hostname, port } = new URL(options.url);
+  const { requests } = options;
+  const { hostname: host, port } = new URL(options.url);
   const latencies: number[] = [];
   let failures = 0;
+  let next = 0;
   const started = performance.now();
   const end = started + options.seconds * 1_000;
   const run = async () => {
-    const socket = connect({ host: hostname, port: Number(port), noDelay: true });
-    const exchange = exchanger(socket);
-    while (performance.now() < end) {
-      const { method, path, headers, body } = options.next();
-      const sent = performance.now();
-      const head = `${method} ${path} HTTP/1.1\r\nhost: bench\r\n${headers}content-length: ${body?.length ?? 0}\r\n\r\n`;
-      const status = await exchange(head, body);
-      latencies.push(performance.now() - sent);
+    const take = answerReader();
+    let sent = performance.now();
+    const callback = (length: number, { buffer }: Uint8Array) => {
+      const status = take(Buffer.from(buffer, 0, length));
+      if (status === null) return true;
       if (status >= 300) failures++;
-    }
-    socket.destroy();
+      const now = performance.now();
+      latencies.push(now - sent);
+      sent = now;
+      if (now < end) socket.write(requests[next++ % requests.length] ?? '');
+      else socket.destroy();
+      return true;
+    };
+    const onread = { buffer: new Uint8Array(65_536), callback };
+    const socket = connect({ host, port: Number(port), noDelay: true, onread });
+    socket.write(requests[next++ % requests.length] ?? '');
+    await once(socket, 'close'); // an error of the connection ends the load
+    if (sent < end) throw new Error('the service closed a connection');
   };
   await Promise.all(Array.from({ length: options.connections }, run));
   const seconds = (performance.now() - started) / 1_000;
@@ -47,29 +71,27 @@ export async function load(options: {
   };
 }
 
-/** Sends one request on the socket and resolves with the status once the whole answer is in. */
-function exchanger(socket: Socket): (head: string, body: Buffer | null) => Promise<number> {
-  let resolve: (status: number) => void = () => {};
-  let received = Buffer.alloc(0);
-  socket.on('data', (chunk) => {
-    received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
-    const headEnd = received.indexOf('\r\n\r\n');
-    if (headEnd === -1) return;
-    const head = received.toString('latin1', 0, headEnd);
-    const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
-    if (received.length < headEnd + 4 + length) return;
-    received = Buffer.alloc(0);
-    resolve(Number(head.slice(9, 12)));
-  });
-  socket.on('error', () => resolve(599));
-  return (head, body) =>
-    new Promise((done) => {
-      resolve = done;
-      socket.cork();
-      socket.write(head, 'latin1');
-      if (body) socket.write(body);
-      socket.uncork();
-    });
+/** Takes the bytes of answers; returns the status once all of an answer is in, null before. */
+function answerReader(): (bytes: Buffer) => number | null {
+  let begun: Buffer = Buffer.alloc(0);
+  let status = 0;
+  let left = 0;
+  return (bytes) => {
+    if (left > 0) left -= bytes.length;
+    else {
+      begun = begun.length > 0 ? Buffer.concat([begun, bytes]) : bytes;
+      const headEnd = begun.indexOf('\r\n\r\n');
+      if (headEnd === -1) {
+        begun = Buffer.from(begun); // the next bytes of the socket take its place
+        return null;
+      }
+      const head = begun.toString('latin1', 0, headEnd);
+      status = Number(head.slice(9, 12));
+      left = headEnd + 4 + Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0) - begun.length;
+      begun = begun.subarray(0, 0);
+    }
+    return left === 0 ? status : null;
+  };
 }
 
 /** Sorted milliseconds of runs, one after the other; the first ones are not counted. */

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import type { BenchService } from './bench-service.ts';
-import { type LoadResult, load, percentile } from './load.ts';
+import { type LoadResult, load, percentile, requestOf } from './load.ts';
 import type { Report, Size } from './report.ts';
 import { seedEvents } from './seed.ts';
 
@@ -27,9 +27,8 @@ export async function benchNeighbours(
 }
 
 function listAs({ url }: BenchService, key: string, seconds: number): Promise<LoadResult> {
-  const headers = `authorization: Bearer ${key}\r\n`;
-  const request = { method: 'GET', path: '/api/audit-logs?limit=50', headers, body: null };
-  return load({ url, connections: 1, seconds, next: () => request });
+  const requests = [requestOf('GET', '/api/audit-logs?limit=50', key)];
+  return load({ url, connections: 1, seconds, requests });
 }
 
 /** The list of one tenant, alone and while another asks for statistics over seven years. */

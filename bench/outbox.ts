@@ -45,8 +45,8 @@ export async function benchOutbox(
     await outbox.relay({ pool, client }).drain();
     return rows[0].count / ((performance.now() - started) / 1_000);
   };
-  const bodies = tenants.map((tenantId) => batchOf(tenantId));
-  const batches = async () => rateOf(await batchLoad(service, seconds, bodies));
+  const calls = tenants.map((tenantId) => batchOf(service, tenantId));
+  const batches = async () => rateOf(await batchLoad(service, seconds, calls));
   await report.compare(
     {
       ...{ what: `outbox relay, a backlog of ${count} and more`, unit: 'events/s' },

@@ -1,6 +1,6 @@
 import type { BenchService } from './bench-service.ts';
 import { benchEvent } from './events.ts';
-import { type LoadResult, load, percentile } from './load.ts';
+import { type LoadResult, load, percentile, requestOf } from './load.ts';
 import { rawInsert } from './raw-insert.ts';
 import { median, type Report, type Size } from './report.ts';
 
@@ -20,10 +20,9 @@ export async function benchRecord(
     measure: () => rawInsert(service, tenants, seconds),
   };
   let failures = 0;
-  // Bodies are made beforehand: what is measured is the service, not JSON.stringify.
-  const plain = tenants.map((tenantId) => batchOf(tenantId));
-  const batches = async (bodies: Buffer[]) => {
-    const result = await batchLoad(service, seconds, bodies);
+  const plain = tenants.map((tenantId) => batchOf(service, tenantId));
+  const batches = async (calls: Buffer[]) => {
+    const result = await batchLoad(service, seconds, calls);
     failures += result.failures;
     return rateOf(result);
   };
@@ -41,14 +40,14 @@ export async function benchRecord(
   ]) {
     const what = `single POSTs, ${connections} connections`;
     const latencies: number[][] = [];
-    const singles = async () => {
+    const measure = async () => {
       const result = await singleLoad(service, service.url, seconds, tenants, connections);
       failures += result.failures;
       latencies.push([percentile(result.latencies, 0.5), percentile(result.latencies, 0.99)]);
       return result.requests / result.seconds;
     };
     await report.compare(
-      { what, unit: 'events/s', measure: singles, limit, ratio: { least: 0.25 } },
+      { what, unit: 'events/s', measure, limit, ratio: { least: 0.25 } },
       rounds,
     );
     const medianOf = (at: number) => median(latencies.map((each) => each[at] ?? Number.NaN));
@@ -60,7 +59,7 @@ export async function benchRecord(
     {
       what: "batches with a source's numbers",
       ...{ unit: 'events/s', ratio: { least: 0.9 } },
-      measure: () => batches(numberedBatches(tenants, `round-${round++}`, seconds)),
+      measure: () => batches(numberedBatches(service, tenants, `round-${round++}`, seconds)),
       limit: { what: 'batches without', measure: () => batches(plain) },
     },
     rounds,
@@ -71,67 +70,55 @@ export async function benchRecord(
 /** Events a second. */
 export const rateOf = ({ requests, seconds }: LoadResult) => (requests * batchSize) / seconds;
 
-/** The body of a call. */
-export function batchOf(tenantId: string, more: (at: number) => object = () => ({})): Buffer {
+/** A call, made beforehand: what is measured is the service, not JSON.stringify. */
+export function batchOf(
+  { key }: BenchService,
+  tenantId: string,
+  more: (at: number) => object = () => ({}),
+): Buffer {
   const events = Array.from({ length: batchSize }, (_, at) => ({
     ...benchEvent(tenantId),
     ...more(at),
   }));
-  return Buffer.from(JSON.stringify({ events }));
+  return requestOf('POST', '/api/audit-logs/batch', key, { events });
 }
 
 /** More than are sent, in the order of a tenant's numbers; each round is a source of its own. */
-function numberedBatches(tenants: readonly string[], source: string, seconds: number): Buffer[] {
+function numberedBatches(
+  service: BenchService,
+  tenants: readonly string[],
+  source: string,
+  seconds: number,
+): Buffer[] {
   return Array.from({ length: 60 * seconds }, (_, n) => {
     const first = Math.floor(n / tenants.length) * batchSize;
     const sourceOf = (at: number) => ({ source: { id: source, sequence: first + at } });
-    return batchOf(tenants[n % tenants.length] ?? '', sourceOf);
+    return batchOf(service, tenants[n % tenants.length] ?? '', sourceOf);
   });
 }
-
-const headersOf = (service: BenchService) =>
-  `authorization: Bearer ${service.key}\r\ncontent-type: application/json\r\n`;
 
 /** On 4 connections. */
 export function batchLoad(
-  service: BenchService,
+  { url }: BenchService,
   seconds: number,
-  bodies: readonly Buffer[],
+  requests: readonly Buffer[],
 ): Promise<LoadResult> {
-  let index = 0;
-  return load({
-    url: service.url,
-    connections: 4,
-    seconds,
-    next: () => ({
-      method: 'POST',
-      path: '/api/audit-logs/batch',
-      headers: headersOf(service),
-      body: bodies[index++ % bodies.length] ?? null,
-    }),
-  });
+  return load({ url, connections: 4, seconds, requests });
 }
 
 export function singleLoad(
-  service: BenchService,
+  { key }: BenchService,
   url: string,
   seconds: number,
   tenants: readonly string[],
   connections = 64,
 ): Promise<LoadResult> {
-  const bodies = Array.from({ length: 2_000 }, (_, i) =>
-    Buffer.from(JSON.stringify(benchEvent(tenants[i % tenants.length] ?? ''))),
+  return load({ url, connections, seconds, requests: singles(key, tenants, 2_000) });
+}
+
+/** Calls that record an event each, of these tenants in turns. */
+export function singles(key: string, tenants: readonly string[], count: number): Buffer[] {
+  return Array.from({ length: count }, (_, at) =>
+    requestOf('POST', '/api/audit-logs', key, benchEvent(tenants[at % tenants.length] ?? '')),
   );
-  let index = 0;
-  return load({
-    url,
-    connections,
-    seconds,
-    next: () => ({
-      method: 'POST',
-      path: '/api/audit-logs',
-      headers: headersOf(service),
-      body: bodies[index++ % bodies.length] ?? null,
-    }),
-  });
 }

@@ -9,8 +9,8 @@ import {
   stepsOfDropping,
 } from '../packages/server/src/retention/partitions.store.ts';
 import type { BenchService } from './bench-service.ts';
-import { benchEvent } from './events.ts';
 import { load, percentile } from './load.ts';
+import { singles } from './record.ts';
 import type { Report, Size } from './report.ts';
 
 /**
@@ -132,15 +132,11 @@ async function openReader(service: BenchService, name: string): Promise<() => Pr
 }
 
 async function recording({ url, key }: BenchService, tenantId: string, seconds: number) {
-  const bodies = Array.from({ length: 500 }, () =>
-    Buffer.from(JSON.stringify(benchEvent(tenantId))),
-  );
-  const headers = `authorization: Bearer ${key}\r\ncontent-type: application/json\r\n`;
-  let index = 0;
-  const next = () => {
-    const body = bodies[index++ % bodies.length] ?? null;
-    return { method: 'POST', path: '/api/audit-logs', headers, body };
-  };
-  const { latencies, failures } = await load({ url, connections: 8, seconds, next });
+  const { latencies, failures } = await load({
+    url,
+    connections: 8,
+    seconds,
+    requests: singles(key, [tenantId], 500),
+  });
   return { slowestMs: percentile(latencies, 1), failures };
 }
