@@ -15,14 +15,7 @@ export interface OutgoingMail extends Mail {
   to: string | readonly string[];
 }
 
-export interface Mailer {
-  /**
-   * Resolves when the mail server accepted the message for at least one recipient. An address that
-   * no mail can reach is left out, or it would keep the message from all others. Throws an Error
-   * without addresses, within `timeoutMs`, so that the caller can continue.
-   */
-  send(mail: OutgoingMail): Promise<void>;
-}
+export type Mailer = ReturnType<typeof createMailer>;
 
 export interface MailerOptions {
   /** `smtp://` or `smtps://`, credentials percent-encoded; null = files under `dataDir`/outbox. */
@@ -42,7 +35,7 @@ interface Address {
 }
 
 /** Throws a sentence that names the variable if SMTP_URL or MAIL_FROM is invalid. */
-export function createMailer(options: MailerOptions): Mailer {
+export function createMailer(options: MailerOptions) {
   const { smtpUrl, dataDir, logger, now = Date.now, timeoutMs = 60_000 } = options;
   const from = readMailFrom(options.mailFrom);
   const deliver =
@@ -50,7 +43,12 @@ export function createMailer(options: MailerOptions): Mailer {
       ? toOutbox(join(dataDir, 'outbox'), logger, now)
       : toServer(readSmtpUrl(smtpUrl), logger, timeoutMs);
   return {
-    async send({ id, to, subject, text, html }) {
+    /**
+     * Resolves when the mail server accepted the message for at least one recipient. An address
+     * that no mail can reach is left out, or it would keep the message from all others. Throws an
+     * Error without addresses, within `timeoutMs`, so that the caller can continue.
+     */
+    async send({ id, to, subject, text, html }: OutgoingMail): Promise<void> {
       const all = [to].flat();
       const recipients = all.filter(isMailAddress);
       if (recipients.length === 0) throw new Error('no recipient is a mail address');

@@ -9,16 +9,7 @@ import { type Cluster, connectionUrl, connectToServer, stopServer } from './embe
 import { randomPassword, readOrCreateSecretFile, readSecretFile } from './embedded/secret-file.ts';
 
 /** The PostgreSQL of a data folder, running and owned by this process. */
-export interface EmbeddedPostgres {
-  /** Superuser login of database `indelible`, a connection string for `pg` and libpq. */
-  ownerUrl: string;
-  /** Login role `indelible_app` of the same database: only the privileges that migrations grant. */
-  servingUrl: string;
-  /** Whether the server was already running, left by a killed service. */
-  takenOver: boolean;
-  /** Shuts PostgreSQL down and waits for its end. Later calls wait for the first. */
-  stop(): Promise<void>;
-}
+export type EmbeddedPostgres = Awaited<ReturnType<typeof startEmbeddedPostgres>>;
 
 export interface EmbeddedPostgresOptions {
   dataDir: string;
@@ -39,9 +30,7 @@ const servingLogin = 'indelible_app';
  * an Error with a sentence for the operator: folder in use or not writable, platform without
  * binaries, cluster of another major version, failure of initdb or server.
  */
-export async function startEmbeddedPostgres(
-  options: EmbeddedPostgresOptions,
-): Promise<EmbeddedPostgres> {
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions) {
   const cluster = await prepare(options);
   const { client, spawned } = await connectToServer(cluster);
   await takeLock(client, cluster.dataDir);
@@ -59,9 +48,13 @@ export async function startEmbeddedPostgres(
   if (!spawned) options.log(`took over the PostgreSQL that was still running in ${cluster.data}`);
   let stopped: Promise<void> | undefined;
   return {
+    /** Superuser login of database `indelible`, a connection string for `pg` and libpq. */
     ownerUrl: connectionUrl(client.host, administrator, cluster.adminPassword, database),
+    /** Login role of the same database: only the privileges that migrations grant. */
     servingUrl: connectionUrl(client.host, servingLogin, cluster.appPassword, database),
+    /** Whether the server was already running, left by a killed service. */
     takenOver: !spawned,
+    /** Shuts PostgreSQL down and waits for its end. Later calls wait for the first. */
     stop() {
       stopped ??= stop();
       return stopped;
