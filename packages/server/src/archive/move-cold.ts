@@ -1,18 +1,9 @@
-import {
-  equalBytes,
-  eventIdFromUuid,
-  firstUuidAt,
-  lateAfterMs,
-  type Sha256,
-} from '@indelible/protocol';
-import { type ArchivedRow, entryOf, namesOfStem, putColdPart } from '../cold/index.ts';
-import { readEntries } from '../log/index.ts';
-import { tenantIn, type WriterTx } from '../postgres/index.ts';
+import { firstUuidAt, lateAfterMs } from '@indelible/protocol';
+import { namesOfStem, putColdPart } from '../cold/index.ts';
 import type { ArchiveDeps } from './archived-part.ts';
-import { coldState, deleteCold, partAt, setColdBefore, storedAmongEntries } from './cold.store.ts';
-import { ArchiveConflict } from './objects-once.ts';
-import { readManifest, withPart } from './part-files.ts';
-import { PartIndex } from './part-index.ts';
+import { coldState, deleteCold, partAt, setColdBefore } from './cold.store.ts';
+import { readManifest } from './part-files.ts';
+import { verifiedPart } from './part-index.ts';
 import { entryAt, isHeldBack } from './store.ts';
 
 /**
@@ -61,7 +52,7 @@ export async function moveCold(
     if (endMs === null || endMs >= wantedMs + lateAfterMs) break;
     const part = await owner((tx) => partAt(tx, tenantId, verified));
     if (part === null) break;
-    verified = await verifyPart(deps, tenantId, part.stem);
+    verified = await verifyPart(deps, part.stem);
   }
   const complete = Math.min(verified, state.indexed);
   const endMs = (await receivedMs(deps, tenantId, complete)) ?? now();
@@ -87,47 +78,10 @@ async function receivedMs({ owner }: ArchiveDeps, tenantId: string, sequence: nu
 }
 
 /** Reads a part back, compares each row with the log, and lists it; returns the next sequence. */
-async function verifyPart(deps: ArchiveDeps, tenantId: string, stem: string): Promise<number> {
-  const { owner, objects } = deps;
+async function verifyPart(deps: ArchiveDeps, stem: string): Promise<number> {
   const { manifest: name } = namesOfStem(stem);
-  const manifest = await readManifest(objects, name);
-  const index = new PartIndex();
-  let next = manifest.first;
-  await withPart(deps, name, manifest, async (rows) => {
-    for await (const page of rows()) {
-      await owner((tx) => requireSame(tx, deps.sha, tenantId, stem, next, page));
-      for (const row of page) index.add(row);
-      next += page.length;
-    }
-  });
-  if (next !== manifest.last + 1) throw incomplete(stem, 'it lacks rows');
-  await owner((tx) => putColdPart(tx, index.partOf(tenantId, stem, manifest)));
-  return next;
-}
-
-/** The rows are the entries of the log from `first` on, each with its event if that is stored. */
-async function requireSame(
-  tx: WriterTx,
-  sha: Sha256,
-  tenantId: string,
-  stem: string,
-  first: number,
-  rows: readonly ArchivedRow[],
-): Promise<void> {
-  const entries = await readEntries(tenantIn(tx, tenantId), first, first + rows.length);
-  rows.forEach((row, at) => {
-    const entry = entries[at];
-    const isWhole = row.body === null || row.commitment === null;
-    const isSame = row.sequence === first + at && entry && equalBytes(entryOf(sha, row), entry);
-    if (!isWhole || !isSame) throw incomplete(stem, `its row ${first + at} differs from the log`);
-  });
-  const without = entries.filter((_, at) => rows[at]?.body === null);
-  const stored = await storedAmongEntries(tx, tenantId, without);
-  if (stored !== null) throw incomplete(stem, `it lacks the event ${eventIdFromUuid(stored)}`);
-}
-
-function incomplete(stem: string, why: string): ArchiveConflict {
-  return new ArchiveConflict(
-    `events stay in PostgreSQL, because the archive part ${stem} is not complete: ${why}`,
-  );
+  const manifest = await readManifest(deps.objects, name);
+  const part = await verifiedPart(deps, name, manifest);
+  await deps.owner((tx) => putColdPart(tx, part));
+  return manifest.last + 1;
 }

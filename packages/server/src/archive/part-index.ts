@@ -1,19 +1,30 @@
-import { eventIdFromUuid, formatTimestamp, isLate, uuidTimeMs } from '@indelible/protocol';
+import {
+  equalBytes,
+  eventIdFromUuid,
+  formatTimestamp,
+  isLate,
+  type Sha256,
+  uuidTimeMs,
+} from '@indelible/protocol';
 import {
   type ArchivedRow,
+  entryOf,
   KeyFilter,
   parseArchiveName,
   putColdPart,
   type VerifiedPart,
 } from '../cold/index.ts';
 import { hasState } from '../events/index.ts';
+import { readEntries } from '../log/index.ts';
+import { tenantIn, type WriterTx } from '../postgres/index.ts';
 import type { ArchiveDeps } from './archived-part.ts';
-import { coldFiles } from './cold.store.ts';
+import { coldFiles, storedAmongEntries } from './cold.store.ts';
 import type { ArchiveManifest } from './manifest.ts';
+import { ArchiveConflict } from './objects-once.ts';
 import { withPart } from './part-files.ts';
 
 /** What searches need to know of a part. */
-export class PartIndex {
+class PartIndex {
   readonly #keys = new KeyFilter();
   #lowest: string | null = null;
   #highest: string | null = null;
@@ -38,23 +49,71 @@ export class PartIndex {
   }
 }
 
+type PartDeps = Pick<ArchiveDeps, 'owner' | 'objects' | 'tmpDir' | 'sha'>;
+
+/**
+ * Reads a part back and compares each row with the log, because who can write to the object store
+ * must not change what searches show. Throws ArchiveConflict if it differs.
+ */
+export async function verifiedPart(
+  deps: PartDeps,
+  manifestName: string,
+  manifest: ArchiveManifest,
+): Promise<VerifiedPart> {
+  const { tenantId, first, last } = manifest;
+  const name = parseArchiveName(manifestName);
+  const isNamed = name?.tenantId === tenantId && name.first === first && name.last === last;
+  if (!isNamed) throw differs(manifestName, 'its manifest is that of another part');
+  const index = new PartIndex();
+  let next = first;
+  await withPart(deps, manifestName, manifest, async (rows) => {
+    for await (const page of rows()) {
+      await deps.owner((tx) =>
+        requireSame(tx, deps.sha, { tenantId, stem: name.stem, next }, page),
+      );
+      for (const row of page) index.add(row);
+      next += page.length;
+    }
+  });
+  if (next !== last + 1) throw differs(name.stem, 'it lacks rows');
+  return index.partOf(tenantId, name.stem, manifest);
+}
+
+/** The rows are the entries of the log from `next` on, each with its event if that is stored. */
+async function requireSame(
+  tx: WriterTx,
+  sha: Sha256,
+  { tenantId, stem, next }: { tenantId: string; stem: string; next: number },
+  rows: readonly ArchivedRow[],
+): Promise<void> {
+  const entries = await readEntries(tenantIn(tx, tenantId), next, next + rows.length);
+  rows.forEach((row, at) => {
+    const entry = entries[at];
+    const isWhole = row.body === null || row.commitment === null;
+    const isSame = row.sequence === next + at && entry && equalBytes(entryOf(sha, row), entry);
+    if (!isWhole || !isSame) throw differs(stem, `its row ${next + at} differs from the log`);
+  });
+  const without = entries.filter((_, at) => rows[at]?.body === null);
+  const stored = await storedAmongEntries(tx, tenantId, without);
+  if (stored !== null) throw differs(stem, `it lacks the event ${eventIdFromUuid(stored)}`);
+}
+
+function differs(stem: string, why: string): ArchiveConflict {
+  return new ArchiveConflict(`no events are read from the archive part ${stem}: ${why}`);
+}
+
 /**
  * Lets readers use the files that the manifest names, if they use the part at all. Called before
  * the former file goes, and again after a crash.
  */
 export async function relistPart(
-  deps: Pick<ArchiveDeps, 'owner' | 'objects' | 'tmpDir'>,
+  deps: PartDeps,
   manifestName: string,
   manifest: ArchiveManifest,
 ): Promise<void> {
-  const { owner } = deps;
   const { tenantId, first, files } = manifest;
-  const listed = await owner((tx) => coldFiles(tx, tenantId, first));
+  const listed = await deps.owner((tx) => coldFiles(tx, tenantId, first));
   if (listed === null || listed === JSON.stringify(files)) return;
-  const index = new PartIndex();
-  await withPart(deps, manifestName, manifest, async (rows) => {
-    for await (const page of rows()) for (const row of page) index.add(row);
-  });
-  const stem = parseArchiveName(manifestName)?.stem ?? '';
-  await owner((tx) => putColdPart(tx, index.partOf(tenantId, stem, manifest)));
+  const part = await verifiedPart(deps, manifestName, manifest);
+  await deps.owner((tx) => putColdPart(tx, part));
 }

@@ -1,7 +1,14 @@
-import { join } from 'node:path';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
 import { lateClass } from '@indelible/protocol';
 import { afterAll, expect, test } from 'vitest';
 import { restoreArchive } from '../archive/command.ts';
+import { formatManifest } from '../archive/manifest.ts';
+import { sha256Hex } from '../archive/objects-once.ts';
+import { readManifest, withPart } from '../archive/part-files.ts';
+import { PartWriter } from '../archive/write-part.ts';
+import type { ArchivedRow } from '../cold/index.ts';
 import { openObjectStore } from '../objects/open-store.ts';
 import { archiveNow, configOf, envOf } from '../testing/archived.ts';
 import { moveToArchive, rowsOf, tenantOfMonths } from '../testing/cold.ts';
@@ -55,6 +62,34 @@ test('an erasure reaches events that have left PostgreSQL, and their words', asy
   expect(await eraseNow(service, { tenantId: tenant.id, actor: address }).catch(String)).toContain(
     'no event of the tenant has an identity of this actor',
   );
+});
+
+test('who can write to the object store cannot let an erasure show other events', async () => {
+  await moveToArchive(service, tenant);
+  const objects = openObjectStore(configOf(service).objectStoreUrl);
+  const archived = await objects.list(`archive/tenant=${tenant.id}`);
+  const name = archived.filter((each) => each.endsWith('.json')).sort()[0] ?? '';
+  const manifest = await readManifest(objects, name);
+  const other = manifest.files.events.name.replace('.parquet', '-9.parquet');
+  const put = (to: string, bytes: Uint8Array) =>
+    objects.putStream(to, Readable.from([Buffer.from(bytes)]));
+  const forged = await withPart({ objects, tmpDir: tmpdir() }, name, manifest, async (rows) => {
+    const writer = await PartWriter.open();
+    for await (const page of rows()) for (const row of page) writer.append(renamed(row));
+    return writer.end().events;
+  });
+  await put(`${dirname(name)}/${other}`, forged);
+  const events = { name: other, bytes: forged.length, sha256: sha256Hex(forged) };
+  const files = { ...manifest.files, events };
+  await put(name, formatManifest({ ...manifest, files }));
+  const erased = eraseNow(service, { tenantId: tenant.id, actor: 'ana.new@example.com' });
+  await expect(erased).rejects.toThrow('differs from the log');
+  expect((await get('action=forged')).body.data).toEqual([]);
+  await put(name, formatManifest(manifest));
+});
+
+const renamed = ({ body, ...row }: ArchivedRow): ArchivedRow => ({
+  ...{ ...row, body: body && { ...body, event: { ...body.event, action: 'forged' } } },
 });
 
 test('an archive of events that have left PostgreSQL is loaded whole, and offboarding removes them', async () => {
