@@ -8,7 +8,7 @@ const processes = Number(env.PROCESSES ?? 1);
 const service = await (cluster.isWorker
   ? startOneOfSeveral(env, ['api', 'worker'])
   : processes > 1
-    ? startProcesses(env, processes)
+    ? startProcesses(env, processes, 30_000)
     : startService(env));
 if (!cluster.isWorker) process.stdout.write(`${service.url}\n`);
 process.on('SIGTERM', () => void service.stop().then(() => process.exit(0)));

@@ -31,7 +31,7 @@ test('a message that does not reach an ending process is not taken for its end',
      process.send('ready');`,
   );
   await once(worker, 'message');
-  const isEnded = stopped(worker).then(() => worker.isDead());
+  const isEnded = stopped(worker, 25_000).then(() => worker.isDead());
   await once(worker, 'message');
   worker.emit('error', new Error('write EPIPE'));
   worker.send('end');

@@ -13,16 +13,21 @@ type FromProcess = { url: string } | { failed: string };
 /** Between the end of a process and its replacement: a start that fails must not spin. */
 const restartMs = 1_000;
 
-/** Shorter than the command's own 30 s, or PostgreSQL would stay behind. */
-const stopMsMax = 25_000;
+/** What the embedded PostgreSQL needs to stop after the processes, or it would stay behind. */
+const lastMs = 5_000;
 
 /**
  * Starts the service as `count` processes that share one port (SO_REUSEPORT, so on Linux alone),
  * one database and one data folder; this process serves nothing itself. One that ends is replaced.
- * `stop` stops all, then the embedded PostgreSQL. If this process is killed, the others end at
- * once. Each of them runs the command of this process again, and has to call `startOneOfSeveral`.
+ * `stop` stops all, then the embedded PostgreSQL, within `stopMsMax`. If this process is killed,
+ * the others end at once. Each of them runs the command of this process again, and has to call
+ * `startOneOfSeveral`.
  */
-export async function startProcesses(env: Environment, count: number): Promise<Service> {
+export async function startProcesses(
+  env: Environment,
+  count: number,
+  stopMsMax: number,
+): Promise<Service> {
   return orUndone(async (cleanup) => {
     const given = readConfig(env);
     const port = await freePort(given);
@@ -63,7 +68,7 @@ export async function startProcesses(env: Environment, count: number): Promise<S
     };
     const stop = once(async () => {
       stopping.abort();
-      await Promise.all([...running].map((worker) => stopped(worker)));
+      await Promise.all([...running].map((worker) => stopped(worker, stopMsMax - lastMs)));
       await ground.end();
     });
     cleanup.push(stop);
@@ -113,7 +118,7 @@ function ready(worker: Worker): Promise<string> {
 }
 
 /** Ends the process; resolves when it has ended. A frozen one is killed. */
-export async function stopped(worker: Worker, graceMs = stopMsMax): Promise<void> {
+export async function stopped(worker: Worker, graceMs: number): Promise<void> {
   if (worker.isDead()) return;
   // An 'error', such as a message that does not reach it any more, is not its end: `once` of
   // node:events would reject, and PostgreSQL stay behind.

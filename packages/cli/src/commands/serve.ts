@@ -12,7 +12,7 @@ import { withProgress } from '../progress.ts';
 import { asFinding, loadServer, loadStart } from '../server.ts';
 import { jsonLine } from '../text.ts';
 
-const drainSecondsMax = 30;
+const drainMsMax = 30_000;
 const processesMax = 64;
 
 interface ServeOptions {
@@ -71,7 +71,7 @@ async function serve({ role, processes, demo, json }: ServeOptions, io: Io): Pro
   const starting =
     processes === 1
       ? startService(io.env, role)
-      : loadServer(io.env).then((server) => server.startProcesses(io.env, processes));
+      : loadServer(io.env).then((server) => server.startProcesses(io.env, processes, drainMsMax));
   const service = await starting.catch(asFinding);
   const { url, dataDir, platformKeyFile, takenOver } = service;
   if (demo) await loadDemoInto(service, io);
@@ -144,7 +144,7 @@ function stopSignal(io: Io): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let heard = false;
   const hear = () => {
-    if (!heard) setTimeout(endAnyway, drainSecondsMax * 1_000, io).unref();
+    if (!heard) setTimeout(endAnyway, drainMsMax, io).unref();
     heard = true;
     resolve();
   };
@@ -153,6 +153,6 @@ function stopSignal(io: Io): Promise<void> {
 }
 
 function endAnyway(io: Io): void {
-  io.stderr.write(`indelible: not done within ${drainSecondsMax} s; ending anyway\n`);
+  io.stderr.write(`indelible: not done within ${drainMsMax / 1_000} s; ending anyway\n`);
   process.exit(exitCodes.finding);
 }
