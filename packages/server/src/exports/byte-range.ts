@@ -1,8 +1,4 @@
-/** First and last byte, inclusive. */
-export interface Range {
-  start: number;
-  end: number;
-}
+import type { ByteRange } from '../objects/index.ts';
 
 /**
  * The range that a `Range` header (RFC 9110 section 14) requests of a file of `size` bytes;
@@ -12,7 +8,7 @@ export interface Range {
 export function readRange(
   header: string | undefined,
   size: number,
-): Range | 'unsatisfiable' | null {
+): ByteRange | 'unsatisfiable' | null {
   const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/i.exec(header?.trim() ?? '') ?? [];
   if (first === '' && last === '') return null;
   if (first === '') {

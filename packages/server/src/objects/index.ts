@@ -1,4 +1,4 @@
 export { filesBelow, InsideFolder } from './inside-folder.ts';
 export { draftSuffix } from './object-name.ts';
-export type { ObjectStore } from './object-store.ts';
+export type { ByteRange, ObjectStore } from './object-store.ts';
 export { openObjectStore } from './open-store.ts';
