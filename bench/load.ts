@@ -23,6 +23,27 @@ export function requestOf(method: string, path: string, key: string, body?: obje
   return Buffer.from(`${head.join('\r\n')}\r\n\r\n${text}`);
 }
 
+/** A connection for one request at a time, which resolves with the status of its answer. */
+export function openConnection(url: string) {
+  const { hostname: host, port } = new URL(url);
+  const take = answerReader();
+  let answered: (status: number) => void = () => {};
+  const callback = (length: number, { buffer }: Uint8Array) => {
+    const status = take(Buffer.from(buffer, 0, length));
+    if (status !== null) answered(status);
+    return true;
+  };
+  const onread = { buffer: new Uint8Array(65_536), callback };
+  const socket = connect({ host, port: Number(port), noDelay: true, onread });
+  const exchange = (request: Buffer) => {
+    const { promise, resolve } = Promise.withResolvers<number>();
+    answered = resolve;
+    socket.write(request);
+    return promise;
+  };
+  return { exchange, close: () => void socket.destroy() };
+}
+
 /**
  * Sends requests over keep-alive connections, one at a time on each, until `seconds` are over; each
  * request that begins is answered. A bare HTTP/1.1 client, on bytes.
