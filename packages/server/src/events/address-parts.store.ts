@@ -9,46 +9,95 @@ import {
   type Visibility,
 } from './filter-sql.store.ts';
 import type { ListPosition } from './list-cursor.ts';
+import { afterAll } from './portions.ts';
 import { prepared } from './prepared-statement.ts';
 
 /** The events of one address in a list by user: they are in the order of ids. */
 export interface AddressPart {
   address: string;
   filter: SqlFilter;
-  /** Where its events go on in the list; null: at the first of them. */
+}
+
+/** A part of a page by user: of one address, in the order of ids, or of several. */
+interface PartOfPage {
+  filter: SqlFilter;
+  sort: 'timestamp' | 'user';
+  /** Where it goes on; null: at its first event. */
   position: ListPosition | null;
 }
 
 /**
- * A list in PostgreSQL by user as a list for each address of the wanted users, in order: nothing is
- * sorted, and no other address is read. Null: sorting the matches is quicker, or they have too many
- * addresses.
+ * A page in PostgreSQL by user, in parts that follow one another: of wanted users, one for each
+ * address. Nothing is sorted then, and no other address is read.
  */
-export async function partsByAddress(
+export async function* partsOfPage(
   tx: TenantTx,
   filter: SqlFilter,
   visible: Visibility,
   position: ListPosition | null,
   descending: boolean,
+): AsyncGenerator<PartOfPage> {
+  const { ids, emails } = wantedUsers(filter);
+  let behind = position;
+  if (!descending && ids.length > 0) {
+    // The first address most often fills the page.
+    const from = position?.emailKey ?? '';
+    const wanted = ids.map((actor) => ({ actor, next: from }));
+    const nearest = await nextAddresses(tx, wanted, visible);
+    const later = emails.filter((each) => compareAddresses(each, from) >= 0);
+    const [address] = [...later, ...nearest.map((each) => each.address)].sort(compareAddresses);
+    if (address === undefined) return;
+    const users = { address, ...usersOf(address, emails, nearest, filter.user?.none) };
+    const isSame = address === position?.emailKey;
+    yield {
+      filter: { ...filter, ...users },
+      sort: 'timestamp',
+      position: isSame ? position : null,
+    };
+    behind = { direction: 'next', uuid: afterAll, emailKey: address, sequence: 0 };
+  }
+  const parts = await partsByAddress(tx, filter, visible, descending);
+  if (parts === null) yield { filter, sort: 'user', position: behind };
+  const sign = descending ? -1 : 1;
+  for (const { address, filter } of parts ?? []) {
+    const order = behind === null ? 1 : sign * compareAddresses(address, behind.emailKey);
+    if (order < 0 || (order === 0 && behind !== position)) continue;
+    yield { filter, sort: 'timestamp', position: order === 0 ? position : null };
+  }
+}
+
+/** Of the whole list. Null: sorting the matches is quicker, or they have too many addresses. */
+export async function partsByAddress(
+  tx: TenantTx,
+  filter: SqlFilter,
+  visible: Visibility,
+  descending: boolean,
 ): Promise<AddressPart[] | null> {
-  if (mostSelective(filter) !== 'user' || filter.among !== undefined) return null;
-  const { any = [], none = [] } = filter.user ?? {};
-  const values = byColumn('user', any);
-  const [ids = []] = values.flatMap((part) => (part.type === 'uuid' ? [part.values] : []));
-  const emails = values.flatMap((part) => (part.type === 'text' ? part.values : []));
+  const { ids, emails } = wantedUsers(filter);
+  if (ids.length + emails.length === 0) return null;
   const known = ids.length === 0 ? [] : await addressesOf(tx, ids, visible);
   if (known.length > ids.length + furtherMax) return null;
   const addresses = new Set([...emails, ...known.map(({ address }) => address)]);
   const sign = descending ? -1 : 1;
-  const compare = (a: string, b: string) => sign * compareAddresses(a, b);
   return [...addresses]
-    .filter((address) => position === null || compare(address, position.emailKey) >= 0)
-    .sort(compare)
-    .map((address) => ({
-      address,
-      filter: { ...filter, ...usersOf(address, emails, known, none) },
-      position: address === position?.emailKey ? position : null,
-    }));
+    .sort((a, b) => sign * compareAddresses(a, b))
+    .map((address) => ({ address, filter: { ...filter, ...ofAddress(address) } }));
+
+  function ofAddress(address: string): Partial<SqlFilter> {
+    const users = usersOf(address, emails, known, filter.user?.none);
+    const isOther = (each: ActorAddress) =>
+      each.address !== address && users.user?.any.includes(each.actor);
+    // Without the condition, pages that are skipped need no row.
+    return known.some(isOther) ? { ...users, address } : users;
+  }
+}
+
+/** The wanted users by id and by address; none where others conditions find the events. */
+function wantedUsers(filter: SqlFilter): { ids: readonly string[]; emails: readonly string[] } {
+  const isOfUsers = mostSelective(filter) === 'user' && filter.among === undefined;
+  const values = byColumn('user', isOfUsers ? (filter.user?.any ?? []) : []);
+  const ofType = (type: string) => values.find((part) => part.type === type)?.values ?? [];
+  return { ids: ofType('uuid'), emails: ofType('text') };
 }
 
 /**
@@ -62,17 +111,15 @@ interface ActorAddress {
   address: string;
 }
 
+/** The wanted users that have events of this address. */
 function usersOf(
   address: string,
   emails: readonly string[],
   known: readonly ActorAddress[],
-  none: readonly string[],
-): Pick<SqlFilter, 'user' | 'address'> {
-  if (emails.includes(address)) return { user: { any: [address], none } };
-  const any = known.filter((each) => each.address === address).map(({ actor }) => actor);
-  const isOnly = known.every((each) => each.address === address || !any.includes(each.actor));
-  // Without the condition, pages that are skipped need no row.
-  return { user: { any, none }, ...(isOnly ? {} : { address }) };
+  none: readonly string[] = [],
+): Pick<SqlFilter, 'user'> {
+  const actors = known.filter((each) => each.address === address).map(({ actor }) => actor);
+  return { user: { any: emails.includes(address) ? [address] : actors, none } };
 }
 
 /** The addresses of these actors, all unless there are too many. */

@@ -2,7 +2,7 @@ import type { ListQuery } from '@indelible/protocol';
 import type pg from 'pg';
 import { type TenantTx, uuidArray } from '../postgres/index.ts';
 import { amongWithWords } from '../words/index.ts';
-import { partsByAddress } from './address-parts.store.ts';
+import { partsByAddress, partsOfPage } from './address-parts.store.ts';
 import { behind, orderBy, ordered } from './branches.store.ts';
 import { behindCounted, countMatching } from './count.store.ts';
 import { copiesSelected, storedColumns } from './event-columns.store.ts';
@@ -138,19 +138,15 @@ async function nextInOrder(
 
 /** PostgreSQL's events of a page: those of one address after the other, or of one statement. */
 async function hotPage(tx: TenantTx, visible: Visibility, wanted: WantedPage): Promise<CutPage> {
-  const { query, position, descending, bytesMax } = wanted;
-  const byAddress = await partsOfUsers(tx, query, visible, position, descending);
-  if (byAddress === null) return statementPage(tx, visible, wanted);
+  const { query, descending, bytesMax } = wanted;
+  if (query.sort !== 'user') return statementPage(tx, visible, wanted);
+  const parts = partsOfPage(tx, query.filter, visible, wanted.position, descending);
   const rows: ListedRow[] = [];
   let bytes = 0;
-  for (const { filter: all, position } of byAddress) {
-    for (const filter of nearFirst(all, visible, position, descending)) {
-      const part = {
-        ...query,
-        filter,
-        limit: query.limit - rows.length,
-        sort: 'timestamp',
-      } as const;
+  for await (const { filter: all, sort, position } of parts) {
+    const near = sort === 'user' ? [all] : nearFirst(all, visible, position, descending);
+    for (const filter of near) {
+      const part = { ...query, filter, sort, limit: query.limit - rows.length };
       const rest = { query: part, position, descending, bytesMax: bytesMax - bytes };
       const page = await statementPage(tx, visible, rest);
       rows.push(...page.rows);
@@ -160,12 +156,6 @@ async function hotPage(tx: TenantTx, visible: Visibility, wanted: WantedPage): P
   }
   return { rows, bytes, more: false };
 }
-
-const partsOfUsers = async (
-  tx: TenantTx,
-  { filter, sort }: PartOfList,
-  ...where: [visible: Visibility, position: ListPosition | null, descending: boolean]
-) => (sort === 'user' ? partsByAddress(tx, filter, ...where) : null);
 
 async function statementPage(
   tx: TenantTx,
@@ -191,7 +181,8 @@ async function keysInOrder(
   descending: boolean,
   { skip, limit }: { skip: number; limit: number },
 ): Promise<Keys> {
-  const byAddress = await partsOfUsers(tx, query, visible, null, descending);
+  const byAddress =
+    query.sort === 'user' ? await partsByAddress(tx, query.filter, visible, descending) : null;
   // To compare addresses the rows are read: for all of them at once.
   if (byAddress === null || byAddress.some(({ filter }) => filter.address !== undefined))
     return keysOf(tx, keysStatement(tx, query, visible, descending, { skip, limit }));
