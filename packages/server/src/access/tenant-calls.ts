@@ -41,12 +41,14 @@ interface Operation extends Pick<FastifyContextConfig, 'reads'> {
   response: Readonly<Record<number, object>>;
 }
 
+/** The answer shows what events match: an operator's record says so, instead of the kind. */
+type ShowsEvents = (filter: EventFilter) => void;
+
 export interface TenantCall {
   access: TenantAccess;
   tenantId: string;
   request: FastifyRequest;
-  /** The answer shows what events match: an operator's record says so, instead of the kind. */
-  showsEvents(filter: EventFilter): void;
+  showsEvents: ShowsEvents;
   /** The UUID in the path. Throws `not_found` for an id of another form. */
   id(): string;
   /** What `read` finds by that id. Throws `not_found` if it finds nothing. */
@@ -96,7 +98,7 @@ export class TenantCalls {
   onInput<Input, Answer>(
     route: Route,
     { reads, ...operation }: Operation,
-    input: (request: FastifyRequest) => Input,
+    input: (request: FastifyRequest, showsEvents: ShowsEvents) => Input,
     run: (call: TenantCall, input: Input) => Promise<Answer>,
     send: Send<Answer> = sendIt,
   ): void {
@@ -113,11 +115,11 @@ export class TenantCalls {
       attachValidation: judgesBodies && operation.body !== undefined,
     };
     this.#app[verb](`${path}${inside}`, options, async (request, reply) => {
-      const given = input(request);
       let look = lookAt(lookedAt, request);
-      const showsEvents = (filter: EventFilter) => {
+      const showsEvents: ShowsEvents = (filter) => {
         look = lookAtEvents(filter);
       };
+      const given = input(request, showsEvents);
       const { recordAccess } = this.#deps;
       const answer = await readAsTenant(
         ...([request, recordAccess, () => look] as const),

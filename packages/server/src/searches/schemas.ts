@@ -1,4 +1,3 @@
-import { operatorHeaders } from '../access/index.ts';
 import {
   answer,
   described,
@@ -123,17 +122,14 @@ const OpenedSearch = described('OpenedSearch', 'The search, and its answer of th
   now: Now,
 });
 
-const tags = ['Searches'];
-
 export const createSchema = {
-  tags,
+  reads: 'search' as const,
   operationId: 'createSearch',
   summary: 'Save a search as evidence',
   description:
     'Freezes the question (an absolute range, within what the plan shows and not beyond now), asks it ' +
     'against a signed checkpoint, and keeps count and digest of the answer. Recorded. At most 1,000,000 ' +
     'matches.',
-  headers: operatorHeaders,
   body: SearchInput,
   response: { 201: SavedSearch },
 };
