@@ -10,8 +10,8 @@ import {
 import type { TenantTx } from '../postgres/index.ts';
 import {
   type BlockQuery,
-  countInBlocks,
-  type GroupCounts,
+  type BlocksToCount,
+  blocksToCount,
   idsInNoBlock,
   wordsProgress,
 } from '../words/index.ts';
@@ -23,37 +23,42 @@ const newestMax = 5_000;
 /** Of the ids that there are. */
 const lastMs = 2 ** 48 - 1;
 
+/** What of a query is counted in blocks, and the filters of the events that statements count. */
+interface Counted {
+  inBlocks: BlocksToCount | null;
+  rest: SqlFilter[];
+}
+
 /**
- * Counts the events in the blocks of words, whose values are there, too. Returns the filters of the
- * events that are left: the newest ones, those that retention or the archive has, or all of them if
- * blocks do not know what the filter compares.
+ * Blocks of words have the values of events, too. Statements count the newest events, which are in
+ * none, those that retention or the archive has, and all of them if the filter compares what blocks
+ * do not know.
  */
-export async function countBlocks(
+export async function splitByBlocks(
   tx: TenantTx,
   query: { groupBy: readonly GroupKey[]; filter: SqlFilter; bucketStarts: readonly number[] },
   visible: Visibility,
-  counts: GroupCounts,
-  groupsMax: number,
-): Promise<SqlFilter[]> {
+): Promise<Counted> {
   const { filter, groupBy, bucketStarts: starts } = query;
   const { from = 0, to = lastMs } = filter;
   const values = valuesOf(filter);
   const progress = await wordsProgress(tx);
   const fromMs = Math.max(from, progress.wholeFromMs, storedFromMs(visible));
   const isBehind = progress.size - progress.indexed > newestMax;
-  if (values === null || progress.indexed === 0 || isBehind || fromMs >= to) return [filter];
+  if (values === null || progress.indexed === 0 || isBehind || fromMs >= to)
+    return { inBlocks: null, rest: [filter] };
   const keys = groupBy.map((key) => countedFacets.find((each) => each === key) ?? 'time');
-  const inBlocks = { keys, starts, filter: values, fromMs, beforeMs: to };
-  await countInBlocks(tx, inBlocks, counts, groupsMax);
+  const inBlocks = await blocksToCount(tx, { keys, starts, filter: values, fromMs, beforeMs: to });
   const older = from < fromMs ? [{ ...filter, to: fromMs }] : [];
   const range = { from: firstUuidAt(fromMs), before: firstUuidAt(to) };
-  const among: string[] = [];
+  const among = [...inBlocks.few];
   for await (const some of idsInNoBlock(tx, range, progress)) among.push(...some);
   among.sort();
   const [first, last] = [among[0], among.at(-1)];
-  if (first === undefined || last === undefined) return older;
+  if (first === undefined || last === undefined) return { inBlocks, rest: older };
   // Within their own times, so that PostgreSQL opens few partitions.
-  return [...older, { ...filter, from: uuidTimeMs(first), to: uuidTimeMs(last) + 1, among }];
+  const newest = { ...filter, from: uuidTimeMs(first), to: uuidTimeMs(last) + 1, among };
+  return { inBlocks, rest: [...older, newest] };
 }
 
 /** From then on every event is stored in PostgreSQL and shown. */

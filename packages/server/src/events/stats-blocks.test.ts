@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { actorOf, bundleOf, eraseNow, offboardNow } from '../testing/erasure-setup.ts';
-import { poolEvents, recordAll } from '../testing/event-pool.ts';
+import { generator, poolEvents, recordAll } from '../testing/event-pool.ts';
 import { growLog } from '../testing/grow-log.ts';
 import { change, day, eventAt, runTwice } from '../testing/retention-setup.ts';
 import { eventOf, testService } from '../testing/service.ts';
@@ -59,6 +59,39 @@ test('an answer is the same before events are in blocks, in small ones, and in t
   );
   expect(rows).toEqual([{ entries: 65_536 }]);
 });
+
+test('any range of overlapping blocks has the counts and last addresses of its rows', async () => {
+  const { now } = service.clock;
+  const events = [...poolEvents(3_000, now, 200, 3), ...poolEvents(1_800, now - 9 * day, 90, 4)];
+  await recordAll(service, tenant.key, events);
+  const queries = Array.from({ length: 60 }, (_, n) => randomQuery(generator(n), now));
+  const answers = async () => {
+    const all: unknown[] = [];
+    for (const query of queries) all.push([query, await stats(query)]);
+    return all;
+  };
+  const before = await answers();
+  await toBlocks();
+  const { rows } = await service.owner.query(
+    'SELECT entries FROM word_blocks WHERE tenant_id = $1 ORDER BY first',
+    [tenant.id],
+  );
+  expect(rows).toEqual([{ entries: 4_096 }, { entries: 256 }, { entries: 256 }]);
+  expect(await answers()).toEqual(before);
+});
+
+/** Over up to half a year, of which many ends are in the same millisecond as an event. */
+function randomQuery(random: (below: number) => number, now: number): string {
+  random(1);
+  const pick = (...texts: string[]) => texts[random(texts.length)];
+  const keys = pick('user', 'user,day', 'hour,user', 'user,action', 'resource,user', 'day', 'hour');
+  const others = pick('', '&action=login', '&category=!security', '&resource=ivr&action=!send');
+  const zone = pick('UTC', 'Europe/Berlin', 'Asia/Kolkata', 'America/St_Johns');
+  const to = now - random(60) * Math.floor((200 * day) / 60) - random(2);
+  const from = to - 1 - random(random(2) ? 180 * day : 5 * day);
+  const iso = (ms: number) => new Date(ms).toISOString();
+  return `group_by=${keys}${others}&time_zone=${zone}&from=${iso(from)}&to=${iso(to)}`;
+}
 
 test('an erased address is in no statistics, in a block or not; the count stays', async () => {
   const ana = randomUUID();

@@ -4,12 +4,17 @@ import {
   firstUuidAt,
   type GroupKey,
   type StatsQuery,
-  uuidTimeMs,
 } from '@indelible/protocol';
 import { type TenantTx, uuidArray } from '../postgres/index.ts';
-import { countBefore, type Group, GroupCounts, type KeyValue } from '../words/index.ts';
+import {
+  countBefore,
+  countInBlocks,
+  type Group,
+  GroupCounts,
+  type KeyValue,
+} from '../words/index.ts';
 import { coldGroups, coldRange } from './cold.store.ts';
-import { countBlocks } from './count-blocks.ts';
+import { splitByBlocks } from './count-blocks.ts';
 import { allMatching, Params, type SqlFilter, type Visibility } from './filter-sql.store.ts';
 import { inOneStatement } from './portions.ts';
 import { ofItsRange } from './prepared-statement.ts';
@@ -49,11 +54,14 @@ export async function countGroups(
 ): Promise<StatsGroups> {
   const counts = new GroupCounts();
   const counted = { ...query, bucketStarts };
-  for (const part of await countBlocks(tx, counted, visible, counts, groupsMax)) {
+  const { inBlocks, rest } = await splitByBlocks(tx, counted, visible);
+  // First: blocks look only for addresses that are later than those of rows.
+  for (const part of rest) {
     const filter = await inOneStatement(tx, part, visible);
     await countRows(tx, { ...counted, filter }, visible, counts);
     await countCold(tx, { ...counted, filter }, visible, counts);
   }
+  if (inBlocks !== null) await countInBlocks(tx, inBlocks, counts, groupsMax);
   return inOrder(counts, counted);
 }
 
@@ -133,8 +141,8 @@ function addGroup(
   const codes = [counts.keys[0].of(keys[0]), counts.keys[1].of(keys[1])] as const;
   counts.add(...codes, count);
   if (lastEmail === null) return;
-  const address = lastEmail.slice(uuidLength);
-  counts.sawAddress(codes[groupBy.indexOf('user')] ?? 0, uuidTimeMs(lastEmail), address);
+  const [id, address] = [lastEmail.slice(0, uuidLength), lastEmail.slice(uuidLength)];
+  counts.sawAddress(codes[groupBy.indexOf('user')] ?? 0, id, address);
 }
 
 /** Times in order, then the most frequent. */

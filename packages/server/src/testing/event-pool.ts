@@ -65,7 +65,7 @@ export const poolValues = {
 } as const;
 
 /** A small deterministic generator: the same pool at every run, so that failures repeat. */
-function generator(seed: number): (below: number) => number {
+export function generator(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;

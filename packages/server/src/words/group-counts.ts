@@ -12,6 +12,10 @@ export class Codes<Value> {
     this.#codes.set(value, this.values.length);
     return this.values.push(value) - 1;
   }
+
+  find(value: Value): number | undefined {
+    return this.#codes.get(value);
+  }
 }
 
 /** A group by the codes of its two keys. */
@@ -33,7 +37,7 @@ export class GroupCounts {
   /** 0: no group. */
   #counts = new Float64Array(1_024);
   /** By the code of the user. */
-  readonly #lastMs: number[] = [];
+  readonly #lastIds: string[] = [];
   readonly #lastAddresses: string[] = [];
 
   /** Adds to the group of these codes. */
@@ -52,12 +56,16 @@ export class GroupCounts {
     if (2 * this.size > mask) this.#grow();
   }
 
-  /** The user had the address then. Of two in one millisecond the greater text stays. */
-  sawAddress(user: number, ms: number, address: string): void {
-    const lastMs = this.#lastMs[user] ?? -1;
-    if (ms < lastMs || (ms === lastMs && address <= (this.#lastAddresses[user] ?? ''))) return;
-    this.#lastMs[user] = ms;
+  /** An event with this id, or one that is greater than it, has the address of the user. */
+  sawAddress(user: number, id: string, address: string): void {
+    if (id < this.lastId(user)) return;
+    this.#lastIds[user] = id;
     this.#lastAddresses[user] = address;
+  }
+
+  /** Of the last event that was seen with the user's address; '': none. */
+  lastId(user: number): string {
+    return this.#lastIds[user] ?? '';
   }
 
   lastAddress(user: number): string | null {

@@ -1,4 +1,5 @@
-export { type BlockQuery, countBefore, countInBlocks } from './count-values.ts';
+export type { BlockQuery } from './count-block.ts';
+export { type BlocksToCount, blocksToCount, countInBlocks } from './count-values.ts';
 export { amongWithWords, findWords, idsInNoBlock } from './find-words.ts';
 export {
   eraseWords,
@@ -9,3 +10,4 @@ export {
 export { type Group, GroupCounts, type KeyValue } from './group-counts.ts';
 export { indexWords } from './index-words.ts';
 export { wordsProgress } from './store.ts';
+export { countBefore } from './time-offsets.ts';

@@ -207,6 +207,8 @@ export interface BlockRange {
   events: number;
   oldest: string;
   newest: string;
+  /** Of its first id, whose event may be removed: then it is before `oldest`. */
+  oldestMs: number;
 }
 
 /** The blocks with ids in a half-open range; the one with the newest id first. */
@@ -216,23 +218,10 @@ export async function blocksBetween(
   before: string,
 ): Promise<BlockRange[]> {
   return rowsOf<BlockRange>(tx)`
-    SELECT first, entries, octet_length(ids) / ${uuidLength}::int AS events, oldest, newest
+    SELECT first, entries, octet_length(ids) / ${uuidLength}::int AS events, oldest, newest,
+      ('x' || encode(substring(ids FOR 6), 'hex'))::bit(48)::int8 AS "oldestMs"
     FROM word_blocks WHERE tenant_id = ${tx.tenantId} AND newest >= ${from} AND oldest < ${before}
     ORDER BY newest DESC`;
-}
-
-/**
- * The times of the events of these blocks, as `encodeTimes` writes them. In base64, a third shorter
- * than the text in which `pg` gets bytes: statistics read megabytes.
- */
-export async function timesOfBlocks(
-  tx: TenantTx,
-  firsts: readonly number[],
-): Promise<Map<number, Buffer>> {
-  const rows = await rowsOf<{ first: number; times: string }>(tx)`
-    SELECT first, encode(times, 'base64') AS times FROM word_blocks
-    WHERE tenant_id = ${tx.tenantId} AND first = ANY (${int8Array(firsts)}::int8[])`;
-  return new Map(rows.map(({ first, times }) => [first, Buffer.from(times, 'base64')]));
 }
 
 /** These lists of blocks, if they exist; null if one is longer than `bytesMax`. */

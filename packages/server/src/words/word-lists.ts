@@ -78,9 +78,9 @@ function bytesOf(number: number): number {
 
 /** Every word with its offsets, of a block with so many entries. */
 export function* decodeLists(data: Uint8Array, entries: number): Generator<[string, number[]]> {
-  for (const { bytes, length, reader, end } of listsIn(data)) {
-    const count = reader.offsetsTo(end, entries);
-    yield [bytes.toString('utf8', 0, length), Array.from(offsets.subarray(0, count))];
+  for (const words = new ListReader(data, entries); words.next(); ) {
+    const count = words.readOffsets();
+    yield [words.bytes.toString('utf8', 0, words.length), Array.from(offsets.subarray(0, count))];
   }
 }
 
@@ -89,97 +89,106 @@ export function eventsWith(data: Uint8Array, entries: number, query: string): Bi
   const wanted = Buffer.from(query);
   const isPrefix = query.length >= prefixCharactersMin;
   let found: Bits | null = null;
-  for (const { bytes, length, reader, end } of listsIn(data)) {
+  for (const words = new ListReader(data, entries); words.next(); ) {
+    const { bytes, length } = words;
     const fits = isPrefix ? length >= wanted.length : length === wanted.length;
     if (!fits || wanted.compare(bytes, 0, wanted.length) !== 0) continue;
     found ??= noBits(entries);
-    const count = reader.offsetsTo(end, entries);
+    const count = words.readOffsets();
     for (let at = 0; at < count; at++) setBit(found, offsets[at] as number);
   }
   return found;
 }
 
-/** Writes the code of each event's value of a kind to its offset in `column`. */
-export function readValues(
-  data: Uint8Array,
-  entries: number,
-  kind: number,
-  column: Uint32Array,
-  codeOf: (value: string) => number,
-): void {
+/** The values of a kind in a list; each is the reader, until the next one is read. */
+export function* valuesIn(data: Uint8Array, entries: number, kind: number): Generator<ListReader> {
   const digit = wordOfValue(kind, '').charCodeAt(1);
-  for (const { bytes, length, reader, end } of listsIn(data)) {
-    if (bytes[1] !== digit) continue;
-    const code = codeOf(bytes.toString('utf8', 2, length));
-    const count = reader.offsetsTo(end, entries);
-    for (let at = 0; at < count; at++) column[offsets[at] as number] = code;
+  for (const words = new ListReader(data, entries); words.next(); ) {
+    if (words.bytes[1] === digit) yield words;
   }
 }
 
 /** Those that were read last. */
-const offsets = new Uint32Array(entriesMax);
+export const offsets = new Uint32Array(entriesMax);
 
-function* listsIn(data: Uint8Array) {
-  const reader = new ByteReader(data);
-  const bytes = Buffer.allocUnsafe(wordBytesMax);
-  while (reader.at < data.length) {
-    const shared = reader.number();
-    const length = shared + reader.number();
-    reader.copy(bytes, shared, length);
-    const end = reader.number() + reader.at;
-    // The first `length` bytes are the word, until the next one is read.
-    yield { bytes, length, reader, end };
-    reader.at = end;
+/** Reads a list, one word after the other. */
+export class ListReader {
+  /** The first `length` of them are the word. */
+  readonly bytes = Buffer.allocUnsafe(wordBytesMax);
+  length = 0;
+  readonly #data: Uint8Array;
+  readonly #entries: number;
+  #at = 0;
+  /** Where the offsets of the word end. */
+  #end = 0;
+
+  constructor(data: Uint8Array, entries: number) {
+    this.#data = data;
+    this.#entries = entries;
+  }
+
+  /** False: there are no more. */
+  next(): boolean {
+    this.#at = this.#end;
+    if (this.#at === this.#data.length) return false;
+    const shared = this.#number();
+    this.length = shared + this.#number();
+    if (this.#at + this.length - shared > this.#data.length) throw damaged();
+    for (let at = shared; at < this.length; at++) this.bytes[at] = this.#data[this.#at++] as number;
+    this.#end = this.#number() + this.#at;
+    if (this.#end > this.#data.length) throw damaged();
+    return true;
+  }
+
+  /** Of a word that stands for a value. */
+  value(): string {
+    return this.bytes.toString('utf8', 2, this.length);
+  }
+
+  /** Reads ascending offsets, or the bits that stand for them, into `offsets`; returns how many. */
+  readOffsets(): number {
+    const [data, end] = [this.#data, this.#end];
+    let [at, count] = [this.#at, 0];
+    if (end - at === this.#entries / 8) {
+      for (let first = 0; at < end; first += 8) {
+        for (let rest = data[at++] as number; rest !== 0; rest &= rest - 1)
+          offsets[count++] = first + 31 - Math.clz32(rest & -rest);
+      }
+      return count;
+    }
+    for (let last = 0; at < end; ) {
+      // Most take one or two bytes, in no order: a branch would be mispredicted.
+      const hasMore = (data[at] as number) >>> 7;
+      let further = (data[at + 1] as number) & -hasMore;
+      last += ((data[at] as number) & 0x7f) | ((further & 0x7f) << 7);
+      at += 1 + hasMore;
+      for (let shift = 14; further > 0x7f; shift += 7) {
+        further = data[at++] as number;
+        last += (further & 0x7f) << shift;
+      }
+      offsets[count++] = last;
+    }
+    if (at !== end) throw damaged();
+    return count;
+  }
+
+  #number(): number {
+    let value = 0;
+    for (let shift = 0; ; shift += 7) {
+      const byte = this.#data[this.#at++];
+      if (byte === undefined || shift > 21) throw damaged();
+      value |= (byte & 0x7f) << shift;
+      if (byte < 0x80) return value;
+    }
   }
 }
+
+const damaged = () => new Error('a word list is damaged');
 
 function sharedBytes(one: Buffer, other: Buffer): number {
   let at = 0;
   while (at < one.length && one[at] === other[at]) at++;
   return at;
-}
-
-class ByteReader {
-  at = 0;
-  readonly #data: Uint8Array;
-
-  constructor(data: Uint8Array) {
-    this.#data = data;
-  }
-
-  number(): number {
-    let value = 0;
-    for (let shift = 0; ; shift += 7) {
-      const byte = this.#data[this.at++];
-      if (byte === undefined || shift > 21) throw new Error('a word list is damaged');
-      value |= (byte & 0x7f) << shift;
-      if (byte < 0x80) return value;
-    }
-  }
-
-  /** Bytes to these places of a buffer. */
-  copy(to: Uint8Array, from: number, before: number): void {
-    if (this.at + before - from > this.#data.length) throw new Error('a word list is damaged');
-    for (let at = from; at < before; at++) to[at] = this.#data[this.at++] as number;
-  }
-
-  /** Reads ascending offsets, or the bits that stand for them, into `offsets`; returns how many. */
-  offsetsTo(end: number, entries: number): number {
-    if (end > this.#data.length) throw new Error('a word list is damaged');
-    let count = 0;
-    if (end - this.at === entries / 8) {
-      for (let first = 0; this.at < end; first += 8) {
-        for (let rest = this.#data[this.at++] as number; rest !== 0; rest &= rest - 1)
-          offsets[count++] = first + 31 - Math.clz32(rest & -rest);
-      }
-      return count;
-    }
-    for (let last = 0; this.at < end; ) {
-      last += this.number();
-      offsets[count++] = last;
-    }
-    return count;
-  }
 }
 
 class ByteWriter {
