@@ -14,6 +14,7 @@ import { benchRecord } from './record.ts';
 import { benchRecorder } from './recorder.ts';
 import { Report, type Size } from './report.ts';
 import { benchRetention } from './retention.ts';
+import { benchStats } from './stats.ts';
 import { benchVerify } from './verify.ts';
 import { benchWebhooks } from './webhooks.ts';
 
@@ -40,6 +41,7 @@ const benches: Record<string, Bench> = {
   recorder: { run: benchRecorder, count: 100_000, smoke: 200 },
   outbox: { run: benchOutbox, count: 100_000, smoke: 200 },
   list: { run: benchList, count: 5_000_000, smoke: 2_000 },
+  stats: { run: benchStats, count: 232_000, seconds: 2, smoke: 2_000 },
   retention: { run: benchRetention, count: 5_000_000, seconds: 3, smoke: 1_000 },
   archive: { run: benchArchive, count: 100_000, smoke: 200 },
   export: { run: benchExport, count: 1_000_000, seconds: 8, smoke: 500 },

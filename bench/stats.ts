@@ -1,0 +1,58 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { eventIdFromUuid, importedEventUuid } from '@indelible/protocol';
+import type { BenchService } from './bench-service.ts';
+import { benchEvent } from './events.ts';
+import { load, requestOf } from './load.ts';
+import type { Report, Size } from './report.ts';
+
+const day = 86_400_000;
+
+/** Statistics over 30 days, of events of 60 days in blocks of words, beside the same by SQL. */
+export async function benchStats(
+  service: BenchService,
+  report: Report,
+  { count: events, seconds, rounds }: Size,
+): Promise<void> {
+  const { id, key, call } = await service.tenant('events:read', 'events:write');
+  const now = Date.now();
+  for (let at = 0; at < events; at += 1_000) {
+    const batch = Array.from({ length: Math.min(1_000, events - at) }, (_, n) => {
+      const ms = Math.floor(now - 60 * day * (1 - (at + n + Math.random()) / events));
+      return { ...benchEvent(id), id: eventIdFromUuid(importedEventUuid(ms, n, randomBytes(8))) };
+    });
+    await call('POST', '/api/audit-logs/batch', { events: batch });
+  }
+  const waiting = `SELECT 1 FROM log_heads h LEFT JOIN word_heads w USING (tenant_id)
+    WHERE tenant_id = $1 AND h.size - coalesce(w.size, 0) >= 256`;
+  while ((await service.owner.query(waiting, [id])).rows.length > 0) await delay(200);
+  await service.owner.query('VACUUM (ANALYZE) audit_events');
+  const columns = {
+    day: "date_trunc('day', uuid_extract_timestamp(id))",
+    user: 'actor_id',
+    action: 'action',
+    resource: 'resource_type',
+  };
+  for (const keys of ['day', 'user', 'action', 'action,resource', 'day,action', 'day,user']) {
+    const requests = [requestOf('GET', `/api/audit-logs/stats?group_by=${keys}`, key)];
+    const by = Object.entries(columns).flatMap(([name, column]) =>
+      keys.split(',').includes(name) ? [column] : [],
+    );
+    const text = `SELECT ${by}, count(*) FROM audit_events WHERE tenant_id = $1
+      AND retention_class = 2 AND id >= first_id_at(now() - interval '30 days') GROUP BY ${by}`;
+    const sql = async () => {
+      const started = performance.now();
+      await service.owner.query(text, [id]);
+      return performance.now() - started;
+    };
+    await report.compareLatencies(
+      {
+        ...{ what: `stats, group_by=${keys}, last 30 days`, p50Max: 15 },
+        measure: async () =>
+          (await load({ url: service.url, connections: 1, seconds, requests })).latencies,
+        limit: { what: 'the same by SQL', measure: async () => Float64Array.of(await sql()) },
+      },
+      rounds,
+    );
+  }
+}
