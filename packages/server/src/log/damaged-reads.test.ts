@@ -1,8 +1,9 @@
 import { afterAll, expect, test } from 'vitest';
 import { reopenLog } from '../operations/reopen.command.ts';
+import { envOf } from '../testing/archived.ts';
 import { checkpointOf } from '../testing/checkpoints.ts';
 import { growLog } from '../testing/grow-log.ts';
-import { eventOf, platformKey, testService } from '../testing/service.ts';
+import { eventOf, testService } from '../testing/service.ts';
 
 /*
  * What the tables of a log do not hold, or hold wrongly,
@@ -116,13 +117,7 @@ test('in a log of over 65,536 entries, a changed tile of hashes is found when th
   const { rows } = await owner.query('SELECT halted FROM log_rounds');
   expect(rows[0].halted).toMatch(/does not continue the 65836 entries/);
   // From the entries themselves all of it is made again.
-  const { servingUrl, ownerUrl, dataDir } = service;
-  const reopened = await reopenLog({
-    DATABASE_URL: servingUrl,
-    DATABASE_OWNER_URL: ownerUrl,
-    PLATFORM_API_KEY: platformKey,
-    DATA_DIR: dataDir,
-  });
+  const reopened = await reopenLog(envOf(service));
   expect(reopened.filter(({ tenantId }) => tenantId === id)).toEqual([]);
   await app.checkpoints.tick();
   expect(await checkpointOf(app, key)).toMatchObject({ origin, size: size + 1 });

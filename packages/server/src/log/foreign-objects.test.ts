@@ -5,10 +5,11 @@ import { afterAll, expect, test } from 'vitest';
 import type { Environment } from '../config.ts';
 import { diagnose } from '../operations/doctor.ts';
 import { reopenLog } from '../operations/reopen.command.ts';
+import { envOf } from '../testing/archived.ts';
 import { Backups } from '../testing/backup.ts';
 import { checkpointOf } from '../testing/checkpoints.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import { eventOf, platformKey, testService } from '../testing/service.ts';
+import { eventOf, testService } from '../testing/service.ts';
 
 /* An attacker can write into the object store, and nowhere else. */
 
@@ -24,12 +25,9 @@ async function installation() {
     () => service.close(),
     () => backups.drop(),
   );
-  const { call, dataDir, servingUrl, ownerUrl, app } = service;
+  const { call, dataDir, app } = service;
   const env: Environment = {
-    DATABASE_URL: servingUrl,
-    DATABASE_OWNER_URL: ownerUrl,
-    PLATFORM_API_KEY: platformKey,
-    DATA_DIR: dataDir,
+    ...envOf(service),
     OBJECT_STORE_URL: pathToFileURL(join(dataDir, 'objects')).href,
   };
   const folder = join(dataDir, 'objects/checkpoints');

@@ -3,18 +3,12 @@ import type pg from 'pg';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import type { App } from '../app.ts';
 import { reopenLog } from '../operations/reopen.command.ts';
+import { envOf } from '../testing/archived.ts';
 import { Backups } from '../testing/backup.ts';
 import { checkpointOf, publishedRounds } from '../testing/checkpoints.ts';
 import { growLog } from '../testing/grow-log.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import {
-  type CallOptions,
-  callOn,
-  eventOf,
-  platformKey,
-  serviceOn,
-  testService,
-} from '../testing/service.ts';
+import { type CallOptions, callOn, eventOf, serviceOn, testService } from '../testing/service.ts';
 
 /*
  * The damage is done as superuser, to a service of
@@ -254,13 +248,7 @@ const { owner } = whole;
 
 afterEach(async () => {
   if ((await haltReason(owner)) === null) return;
-  const { servingUrl, ownerUrl, dataDir } = whole;
-  await reopenLog({
-    DATABASE_URL: servingUrl,
-    DATABASE_OWNER_URL: ownerUrl,
-    PLATFORM_API_KEY: platformKey,
-    DATA_DIR: dataDir,
-  });
+  await reopenLog(envOf(whole));
   await whole.tick();
   expect(await halted(whole.app)).toBe(0);
 });

@@ -6,10 +6,11 @@ import type { Environment } from '../config.ts';
 import { startService } from '../main.ts';
 import { diagnose } from '../operations/doctor.ts';
 import { reopenLog } from '../operations/reopen.command.ts';
+import { envOf } from '../testing/archived.ts';
 import { Backups } from '../testing/backup.ts';
 import { checkpointOf } from '../testing/checkpoints.ts';
 import { expectNoFork } from '../testing/no-fork.ts';
-import { eventOf, platformKey, testService } from '../testing/service.ts';
+import { eventOf, testService } from '../testing/service.ts';
 
 /* Database and object store know each other: no process publishes in the wrong store. */
 
@@ -21,12 +22,9 @@ afterAll(async () => {
 async function installation() {
   const service = await testService();
   cleanup.push(() => service.close());
-  const { dataDir, servingUrl, ownerUrl } = service;
+  const { dataDir } = service;
   const env: Environment = {
-    DATABASE_URL: servingUrl,
-    DATABASE_OWNER_URL: ownerUrl,
-    PLATFORM_API_KEY: platformKey,
-    DATA_DIR: dataDir,
+    ...envOf(service),
     PORT: '0',
     LOG_LEVEL: 'silent',
   };

@@ -3,10 +3,11 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 import type { Environment } from '../config.ts';
 import { reopenLog } from '../operations/reopen.command.ts';
+import { envOf } from '../testing/archived.ts';
 import { checkpointOf, publishedRounds } from '../testing/checkpoints.ts';
 import { growLog } from '../testing/grow-log.ts';
 import { expectLogIntact, expectTreeIntact } from '../testing/intact.ts';
-import { eventOf, platformKey, serviceOn, testService } from '../testing/service.ts';
+import { eventOf, serviceOn, testService } from '../testing/service.ts';
 
 /*
  * An attacker changes the tables of the log and covers it up; the object store stays.
@@ -20,12 +21,9 @@ afterAll(async () => {
 async function installation() {
   const service = await testService();
   cleanup.push(() => service.close());
-  const { call, dataDir, servingUrl, ownerUrl, owner, app } = service;
+  const { call, dataDir, owner, app } = service;
   const env: Environment = {
-    DATABASE_URL: servingUrl,
-    DATABASE_OWNER_URL: ownerUrl,
-    PLATFORM_API_KEY: platformKey,
-    DATA_DIR: dataDir,
+    ...envOf(service),
     OBJECT_STORE_URL: pathToFileURL(join(dataDir, 'objects')).href,
   };
   const record = (key: string) =>

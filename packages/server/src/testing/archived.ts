@@ -9,7 +9,11 @@ import { expectLogIntact } from './intact.ts';
 import { platformKey, type TestService } from './service.ts';
 
 /** The environment of a test's service, for commands that read it. */
-export function envOf({ servingUrl, ownerUrl, dataDir }: TestService): Record<string, string> {
+export function envOf({
+  servingUrl,
+  ownerUrl,
+  dataDir,
+}: Pick<TestService, 'servingUrl' | 'ownerUrl' | 'dataDir'>): Record<string, string> {
   return {
     PLATFORM_API_KEY: platformKey,
     DATABASE_URL: servingUrl,
