@@ -1,8 +1,11 @@
+import { once } from 'node:events';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import type pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import { testService } from '../testing/service.ts';
 import { readTenant } from './db.ts';
+import { PooledClient } from './pooled-client.ts';
 
 const service = await testService();
 afterAll(() => service.close());
@@ -31,4 +34,22 @@ test('short collections free the rows of answered queries', async () => {
   await askAndCollect(20);
   // An answer takes some 200 KB.
   expect(oldBytes() - before).toBeLessThan(1_000_000);
+});
+
+test('a query of a connection that has waited for work ends when its answer does not come', async () => {
+  const connectionString = service.servingUrl;
+  const client: pg.Client = new PooledClient({
+    connectionString,
+    query_timeout: 200,
+    pipeline: true,
+  });
+  client.on('error', () => {});
+  await client.connect();
+  const idle = () => once(client.connection.stream, 'timeout');
+  await idle();
+  expect((await client.query('SELECT 1')).rowCount).toBe(1);
+  await idle();
+  const began = performance.now();
+  await expect(client.query('SELECT pg_sleep(8)')).rejects.toThrow('Query read timeout');
+  expect(performance.now() - began).toBeLessThan(4_000);
 });

@@ -22,7 +22,9 @@ export class PooledClient extends pg.Client {
     connectionParameters.query_timeout = false;
     this.once('connect', () => {
       const stream = this.connection.stream as Socket;
-      stream.setTimeout(waitMs, () => {
+      stream.setTimeout(waitMs);
+      // As an argument of setTimeout it would be called once, which a wait for work uses up.
+      stream.on('timeout', () => {
         if (!this.readyForQuery) stream.destroy(new Error(queryTimeout));
       });
     });
