@@ -17,7 +17,7 @@ interface OrderedBlock extends BlockRange {
 }
 
 /** The events of the range of a query are at the offsets `low` to `high`. */
-interface LocatedBlock extends OrderedBlock, Omit<CountedBlock, 'lists'> {
+interface LocatedBlock extends OrderedBlock, Pick<CountedBlock, 'low' | 'high'> {
   /** The offset of `settledMs`. */
   settled: number;
 }
@@ -38,9 +38,7 @@ export async function blocksToCount(tx: TenantTx, query: BlockQuery): Promise<Bl
     const next = matching[nth + 1];
     return { ...block, settledMs: next === undefined ? 0 : uuidTimeMs(next.newest) + 1 };
   });
-  const blocks: LocatedBlock[] = [];
-  for (const some of portionsOf(ordered, portionMax))
-    blocks.push(...(await locate(tx, some, query)));
+  const blocks = await locate(tx, ordered, query);
   const hasFew = ({ low, high, entries }: LocatedBlock) => high - low <= entries / 1_024;
   const few = blocks
     .filter(hasFew)
@@ -54,18 +52,16 @@ export async function blocksToCount(tx: TenantTx, query: BlockQuery): Promise<Bl
 async function locate(
   tx: TenantTx,
   blocks: readonly OrderedBlock[],
-  { keys, starts, fromMs, beforeMs }: BlockQuery,
+  { keys, fromMs, beforeMs }: BlockQuery,
 ): Promise<LocatedBlock[]> {
   const asked = blocks.map((block) => {
-    const bucket = countBefore(starts, block.oldestMs + 1);
-    const inside = starts.slice(bucket, countBefore(starts, uuidTimeMs(block.newest) + 1));
     const settledMs = keys.includes('user') ? block.settledMs : 0;
-    return { block, bucket, times: [fromMs, beforeMs, settledMs, ...inside] };
+    return { block, times: [fromMs, beforeMs, settledMs] };
   });
   const offsets = await offsetsOfTimes(tx, asked);
-  return asked.map(({ block, bucket }, nth) => {
-    const [low = 0, high = 0, settled = 0, ...bucketOffsets] = offsets[nth] ?? [];
-    return { ...block, bucket, low, high, settled, bucketOffsets };
+  return blocks.map((block, nth) => {
+    const [low = 0, high = 0, settled = 0] = offsets[nth] ?? [];
+    return { ...block, low, high, settled };
   });
 }
 
@@ -82,8 +78,11 @@ export async function countInBlocks(
   const enough = query.keys.includes('user') ? mediumEntries : portionMax;
   for (const some of portionsOf(blocks, enough)) {
     if (counts.size > groupsMax) return;
-    const lists = await listsOfValues(tx, some, values);
-    const read = some.map((block) => ({ ...block, lists: lists.get(block.first) ?? [] }));
+    const [lists, buckets] = await Promise.all([
+      listsOfValues(tx, some, values),
+      bucketsOf(tx, some, query.starts),
+    ]);
+    const read = buckets.map((block) => ({ ...block, lists: lists.get(block.first) ?? [] }));
     const open = read.filter((block) => countBlock(block, query, counts));
     if (open.length > 0) await seeAddresses(tx, open, query, counts);
   }
@@ -106,6 +105,24 @@ function* portionsOf<Block extends { entries: number }>(blocks: readonly Block[]
     [some, entries, enough] = [[], 0, Math.min(portionMax, 16 * enough)];
   }
   if (some.length > 0) yield some;
+}
+
+/** Not of all blocks at once: each may have events of all buckets, of which there are thousands. */
+async function bucketsOf<Block extends BlockRange>(
+  tx: TenantTx,
+  blocks: readonly Block[],
+  starts: readonly number[],
+): Promise<(Block & Pick<CountedBlock, 'bucket' | 'bucketOffsets'>)[]> {
+  const asked = blocks.map((block) => {
+    const bucket = countBefore(starts, block.oldestMs + 1);
+    const end = countBefore(starts, uuidTimeMs(block.newest) + 1);
+    return { block, bucket, times: starts.slice(bucket, end) };
+  });
+  const offsets = await offsetsOfTimes(tx, asked);
+  return asked.map(({ block, bucket }, nth) => ({
+    ...block,
+    ...{ bucket, bucketOffsets: offsets[nth] ?? [] },
+  }));
 }
 
 /** By the first sequence of a block: its lists of these values. */
