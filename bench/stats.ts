@@ -45,11 +45,14 @@ export async function benchStats(
       await service.owner.query(text, [id]);
       return performance.now() - started;
     };
+    const measure = async () => {
+      const result = await load({ url: service.url, connections: 1, seconds, requests });
+      if (result.failures > 0) throw new Error(`group_by=${keys}: ${result.failures} refused`);
+      return result.latencies;
+    };
     await report.compareLatencies(
       {
-        ...{ what: `stats, group_by=${keys}, last 30 days`, p50Max: 15 },
-        measure: async () =>
-          (await load({ url: service.url, connections: 1, seconds, requests })).latencies,
+        ...{ what: `stats, group_by=${keys}, last 30 days`, p50Max: 15, measure },
         limit: { what: 'the same by SQL', measure: async () => Float64Array.of(await sql()) },
       },
       rounds,
