@@ -13,7 +13,7 @@ import {
   wordedEvents,
   wordsProgress,
 } from './store.ts';
-import { listsOf } from './word-block.ts';
+import { listsOf, type WordedEvent } from './word-block.ts';
 import { eventsWith, listOf } from './word-lists.ts';
 
 /** More entries than this are not searched without blocks: that takes seconds. */
@@ -145,13 +145,15 @@ export async function amongWithWords(
   { any, none }: ValueFilter,
 ): Promise<string[]> {
   if (uuids.length === 0) return [];
-  const events = await wordedEvents(tx, uuids);
-  const found = events.filter((event) => {
+  const isFound = (event: WordedEvent) => {
     const words = [...event.words];
     const has = (query: string) => matchesWords(words, query);
     return (any.length === 0 || any.some(has)) && !none.some(has);
-  });
-  return found.map(({ uuid }) => uuid);
+  };
+  const found: string[] = [];
+  for await (const events of wordedEvents(tx, uuids))
+    found.push(...events.filter(isFound).map(({ uuid }) => uuid));
+  return found;
 }
 
 /** Of 4 KiB and a few microseconds each: up to 400 words stand in a query. */

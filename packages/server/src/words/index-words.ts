@@ -86,13 +86,13 @@ function nextBlocks(db: Database, tenantId: string, start: number): Promise<Word
     const end = Math.min(unitedEnd, size - (size % smallEntries));
     const entries = await readEntries(tx, start, end);
     const uuids = entries.map((entry) => decodeEntry(entry).eventUuid);
-    const events = new Map((await wordedEvents(tx, uuids)).map((event) => [event.uuid, event]));
     const each = end - start === mediumEntries ? mediumEntries : smallEntries;
-    return Array.from({ length: (end - start) / each }, (_, block) => {
-      const own = uuids.slice(block * each, (block + 1) * each);
-      const stored = own.flatMap((uuid) => events.get(uuid) ?? []);
-      return makeBlock(start + block * each, each, stored);
-    });
+    const blocks: WordBlock[] = [];
+    for (let at = 0; at < uuids.length; at += each) {
+      const events = wordedEvents(tx, uuids.slice(at, at + each));
+      blocks.push(await makeBlock(start + at, each, events));
+    }
+    return blocks;
   });
 }
 

@@ -50,19 +50,23 @@ const blockColumns = storedFields
   .map(({ column, key }) => `, ${column} AS "${key}"`)
   .join('');
 
+/** The classes that the tenant's events may have. */
+async function classesOf(tx: Pick<TenantTx, 'query'>, tenantId: string): Promise<number[]> {
+  const heads = await rowsOf<{ classes: number[] }>(tx)`
+    SELECT retention_class || other_classes AS classes FROM log_heads WHERE tenant_id = ${tenantId}`;
+  return heads.flatMap((head) => head.classes.map(Number));
+}
+
 /**
  * The rows of these ids, in whatever class. Each class is a constant and each id is looked up
  * alone: PostgreSQL then opens the partition of the id only, of hundreds.
  */
 async function rowsOfIds<Row extends { uuid: string }>(
   tx: Pick<TenantTx, 'query'>,
-  tenantId: string,
+  { tenantId, classes }: { tenantId: string; classes: readonly number[] },
   uuids: readonly string[],
   columns: string,
 ): Promise<Row[]> {
-  const heads = await rowsOf<{ classes: number[] }>(tx)`
-    SELECT retention_class || other_classes AS classes FROM log_heads WHERE tenant_id = ${tenantId}`;
-  const classes = heads.flatMap((head) => head.classes.map(Number));
   if (classes.length === 0 || uuids.length === 0) return [];
   const branches = classes.map(
     (each) => `SELECT id AS uuid ${columns} FROM unnest($2::uuid[]) AS wanted
@@ -76,14 +80,27 @@ async function rowsOfIds<Row extends { uuid: string }>(
   return rows;
 }
 
-/** The events of these ids that are stored or archived, with their words. */
-export async function wordedEvents(tx: TenantTx, uuids: readonly string[]): Promise<WordedEvent[]> {
+/** An event may have a diff of 600 KiB: so many take 38 MiB. */
+const eventsAtOnce = 64;
+
+/** The events of these ids that are stored or archived, with their words, in portions. */
+export async function* wordedEvents(
+  tx: TenantTx,
+  uuids: readonly string[],
+): AsyncGenerator<WordedEvent[]> {
   type Row = BlockFields & { uuid: string };
-  const rows = await rowsOfIds<Row>(tx, tx.tenantId, uuids, blockColumns);
-  const stored = new Set(rows.map(({ uuid }) => uuid));
+  const { tenantId } = tx;
+  const own = { tenantId, classes: await classesOf(tx, tenantId) };
+  const left: string[] = [];
+  for (let at = 0; at < uuids.length; at += eventsAtOnce) {
+    const some = uuids.slice(at, at + eventsAtOnce);
+    const rows = await rowsOfIds<Row>(tx, own, some, blockColumns);
+    const stored = new Set(rows.map(({ uuid }) => uuid));
+    left.push(...some.filter((uuid) => !stored.has(uuid)));
+    yield rows.map(worded);
+  }
   // Rows come first: an erasure empties them before the archive.
-  const left = uuids.filter((uuid) => !stored.has(uuid));
-  return [...rows.map(worded), ...(await archivedAmong(tx, left))];
+  yield* archivedAmong(tx, left);
 }
 
 const worded = (row: BlockFields & { uuid: string }): WordedEvent => ({
@@ -92,19 +109,20 @@ const worded = (row: BlockFields & { uuid: string }): WordedEvent => ({
 });
 
 /** Those of these events that have left PostgreSQL: a migration may let blocks be made again. */
-async function archivedAmong(tx: TenantTx, uuids: readonly string[]): Promise<WordedEvent[]> {
+async function* archivedAmong(
+  tx: TenantTx,
+  uuids: readonly string[],
+): AsyncGenerator<WordedEvent[]> {
   const sorted = uuids.toSorted();
   const [lowest, highest] = [sorted[0], sorted.at(-1)];
-  if (lowest === undefined || highest === undefined) return [];
-  const found: WordedEvent[] = [];
+  if (lowest === undefined || highest === undefined) return;
   const range = { from: lowest, before: firstUuidAt(uuidTimeMs(highest) + 1) };
   for (const part of await partsHolding(tx, range)) {
     const inside = sorted.filter((uuid) => uuid >= part.lowest && uuid <= part.highest);
     if (inside.length === 0) continue;
     for await (const rows of coldEvents(tx, part, { uuids: inside }))
-      found.push(...rows.flatMap(({ body }) => (body ? worded(body.event) : [])));
+      yield rows.flatMap(({ body }) => (body ? worded(body.event) : []));
   }
-  return found;
 }
 
 /** Adds blocks; their lock is held. Citus knows the node by the row of `word_heads`. */
@@ -319,7 +337,8 @@ export async function storedAmong(
   tenantId: string,
   uuids: readonly string[],
 ): Promise<Set<string>> {
-  return new Set((await rowsOfIds(tx, tenantId, uuids, '')).map(({ uuid }) => uuid));
+  const own = { tenantId, classes: await classesOf(tx, tenantId) };
+  return new Set((await rowsOfIds(tx, own, uuids, '')).map(({ uuid }) => uuid));
 }
 
 /** These lists of a block; null: all. */

@@ -65,18 +65,30 @@ export function rankOf(ids: Buffer, uuid: string): number {
   return low;
 }
 
-/** A block of the events of these entries that are still stored. */
-export function makeBlock(
+/**
+ * A block of the events of these entries that are still stored. Keeps the words of one portion of
+ * events, and each word of the block once.
+ */
+export async function makeBlock(
   first: number,
   entries: number,
-  events: readonly WordedEvent[],
-): WordBlock {
-  const sorted = [...events].sort((a, b) => (a.uuid < b.uuid ? -1 : 1));
+  portions: AsyncIterable<readonly WordedEvent[]> | readonly (readonly WordedEvent[])[],
+): Promise<WordBlock> {
+  const uuids: string[] = [];
   const lists: WordLists[] = [];
-  for (const [offset, { words }] of sorted.entries()) {
-    for (const word of words) offsetsIn(lists, entries, word).push(offset);
+  for await (const events of portions) {
+    for (const { uuid, words } of events) {
+      for (const word of words) offsetsIn(lists, entries, word).push(uuids.length);
+      uuids.push(uuid);
+    }
   }
-  const ids = Buffer.concat(sorted.map(({ uuid }) => bytesOfUuid(uuid)));
+  const sorted = [...uuids.entries()].sort(([, a], [, b]) => (a < b ? -1 : 1));
+  const moved = new Uint32Array(uuids.length);
+  for (const [offset, [at]] of sorted.entries()) moved[at] = offset;
+  for (const words of lists)
+    for (const offsets of words?.values() ?? [])
+      for (const [n, at] of offsets.entries()) offsets[n] = moved[at] as number;
+  const ids = Buffer.concat(sorted.map(([, uuid]) => bytesOfUuid(uuid)));
   return { first, entries, ids, lists: encoded(lists, entries) };
 }
 

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { firstUuidAt } from '@indelible/protocol';
+import { eventBytesMax, firstUuidAt } from '@indelible/protocol';
+import type pg from 'pg';
 import { afterAll, beforeEach, expect, test } from 'vitest';
+import { readTenant, type TenantTx } from '../postgres/index.ts';
 import { actorOf, bundleOf, eraseNow, offboardNow } from '../testing/erasure-setup.ts';
 import { poolEvents, recordAll } from '../testing/event-pool.ts';
 import { growLog } from '../testing/grow-log.ts';
@@ -8,6 +10,7 @@ import { expectLogIntact } from '../testing/intact.ts';
 import { change, day, eventAt, run, runTwice } from '../testing/retention-setup.ts';
 import { eventOf, testService } from '../testing/service.ts';
 import { entriesAtOnce, indexWords } from './index-words.ts';
+import { wordedEvents } from './store.ts';
 import { largeEntries, listsOf } from './word-block.ts';
 import { decodeLists, encodeLists, listOf } from './word-lists.ts';
 
@@ -214,6 +217,30 @@ test('while recording is busy, words wait, up to a number of entries', async () 
   expect(await found('octopus')).toEqual(['Octopus']);
   expect(await indexed(false)).toBe(entriesAtOnce + 256);
   expect(await found('octopus')).toEqual(['Octopus']);
+});
+
+test('the words of any number of events are read a few MiB of diffs at once', async () => {
+  await recordAll(service, tenant.key, poolEvents(200, service.clock.now, 20));
+  const ofTenant = 'SELECT id::text FROM audit_events WHERE tenant_id = $1';
+  const { rows } = await service.owner.query<{ id: string }>(ofTenant, [tenant.id]);
+  const uuids = rows.map(({ id }) => id);
+  const rowsAtOnce: number[] = [];
+  const found = await readTenant(service.db, tenant.id, async (tx) => {
+    const counted: TenantTx = {
+      ...tx,
+      query: async <R extends pg.QueryResultRow>(query: pg.QueryConfig) => {
+        const result = await tx.query<R>(query);
+        rowsAtOnce.push(result.rows.length);
+        return result;
+      },
+    };
+    const read: string[] = [];
+    for await (const portion of wordedEvents(counted, uuids))
+      read.push(...portion.map(({ uuid }) => uuid));
+    return read;
+  });
+  expect(found.sort()).toEqual(uuids.sort());
+  expect(Math.max(...rowsAtOnce) * eventBytesMax).toBeLessThan(40 * 2 ** 20);
 });
 
 /** Makes four large blocks of events that all have the word. */
