@@ -150,7 +150,7 @@ test('while a migration waits for one partition to index it, others take events;
   const { name, env, ask } = await newDatabase();
   await migrateDatabase(env);
   const index = 'audit_events_by_actor_address';
-  await ask(`DROP INDEX ${index}; DELETE FROM migrations WHERE name >= '0046'`);
+  await ask(`DROP INDEX ${index}; DELETE FROM migrations WHERE name LIKE '0046%'`);
   const partitions = await ask(
     "SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'audit_events'::regclass",
   );
@@ -169,7 +169,7 @@ test('while a migration waits for one partition to index it, others take events;
   expect(await migrated).toContain('migration 0046');
   await recording.query('COMMIT');
   await recording.end();
-  expect(await migrateDatabase(env)).toEqual(allMigrations.filter((name) => name >= '0046'));
+  expect(await migrateDatabase(env)).toEqual(['0046-addresses-of-actors.sql']);
   const [built] = await ask(`SELECT count(*)::int AS indexes, bool_and(indisvalid) AS valid
     FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid WHERE relname LIKE '%_by_actor_address'`);
   expect(built).toEqual({ indexes: partitions.length + 1, valid: true });
