@@ -12,8 +12,11 @@ type Sent = Pick<WebhookRow, 'id' | 'url'>;
 const credentialName = ({ id }: Sent) => `webhook-credential:${id}`;
 const headerName = ({ id }: Sent, name: string) => `webhook-header:${id}:${name}`;
 
-/** Also names the receiver: a writer of the table cannot have a value sent to another one. */
-const contextOf = (name: string, { url }: Sent) => `${name}:${new URL(url).origin}`;
+/**
+ * Also names the receiver: a writer of the table cannot have a value sent to another one. In front:
+ * behind the name it could be taken for the end of a header's name.
+ */
+const contextOf = (name: string, { url }: Sent) => `${new URL(url).origin} ${name}`;
 
 /** A value of this name; former releases did not bind them to the receiver. */
 function openSent(sealer: Sealer, name: string, to: Sent, sealed: Uint8Array): string {

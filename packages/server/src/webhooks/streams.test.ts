@@ -149,6 +149,11 @@ test('who can write the table has neither credential nor own headers sent to ano
     await service.db.writer.query(redirected, [tenantId, other.url]);
     const tested = await post(`/${body.id}/test`);
     expect(tested.body.reason).toContain('cannot be decrypted');
+    const renamed = `UPDATE webhooks SET headers = replace(headers::text, '":', ':' || $2 || '":')::json
+      WHERE tenant_id = $1`;
+    await service.db.writer.query(renamed, [tenantId, new URL(collector.url).origin]);
+    const again = await post(`/${body.id}/test`);
+    expect(again.body.reason).toContain('cannot be decrypted');
     expect(other.calls).toEqual([]);
     await other.close();
   }
