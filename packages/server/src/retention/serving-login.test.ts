@@ -47,3 +47,17 @@ test('with a smaller plan and without a hold, events stay for the grace, whateve
   await runTwice(service);
   expect(await stored(service, [old])).toEqual([old]);
 });
+
+test('the grace begins with the change, however long ago a serving login began its transaction', async () => {
+  const { id } = await service.tenant('Enterprise');
+  const tx = await service.db.writer.connect();
+  await tx.query('BEGIN');
+  const begun = await tx.query('SELECT clock_timestamp()::text AS later');
+  await tx.query("SELECT change_terms($1, 'Starter', false, '-infinity')", [id]);
+  await tx.query('COMMIT');
+  tx.release();
+  const grace = `SELECT until >= $2::timestamptz + interval '30 days' AS whole FROM grace
+    WHERE tenant_id = $1`;
+  const { rows } = await service.owner.query(grace, [id, begun.rows[0].later]);
+  expect(rows).toEqual([{ whole: true }]);
+});
