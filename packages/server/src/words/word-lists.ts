@@ -112,7 +112,7 @@ export function* valuesIn(data: Uint8Array, entries: number, kind: number): Gene
 export const offsets = new Uint32Array(entriesMax);
 
 /** Reads a list, one word after the other. */
-export class ListReader {
+class ListReader {
   /** The first `length` of them are the word. */
   readonly bytes = Buffer.allocUnsafe(wordBytesMax);
   length = 0;
