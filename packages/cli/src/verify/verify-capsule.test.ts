@@ -18,9 +18,18 @@ test('a capsule of gigabytes is refused with a sentence, and does not fill the m
   writeFileSync(join(folder, 'large.html'), '');
   truncateSync(join(folder, 'large.html'), 3 * 2 ** 30); // sparse: it takes no room
   const before = process.memoryUsage().rss;
-  const message = 'indelible: large.html cannot be read: it is longer than 134217728 bytes\n';
+  const message = 'indelible: large.html cannot be read: it is longer than 268435456 bytes\n';
   expect(await verified('large.html')).toEqual([2, message]);
   expect(process.memoryUsage().rss - before).toBeLessThan(400_000_000);
+});
+
+test('the largest file that a service ever made is read whole', async () => {
+  writeFileSync(join(folder, 'largest.html'), '');
+  truncateSync(join(folder, 'largest.html'), 200 * 2 ** 20);
+  expect(await verified('largest.html')).toEqual([
+    2,
+    'indelible: largest.html is not an evidence capsule\n',
+  ]);
 });
 
 test('a file that is absent, or no capsule, is refused with a sentence', async () => {
