@@ -13,7 +13,7 @@ import { AppError, unavailable } from '../http/index.ts';
 import { haltedSentence, LogDamaged, lockHeads, logIsHalted } from '../log/index.ts';
 import type { OwnEvent, RecordOwn } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
-import { hasRow, type OwnerSession, type WriterTx } from '../postgres/index.ts';
+import { hasRow, type OwnerSession, type Queries, type WriterTx } from '../postgres/index.ts';
 import type { GroupCommit } from './flush.ts';
 import { createPartitionKeeper, isMissingPartition, type PartitionKeeper } from './partitions.ts';
 import { type PreparedEvent, prepare, type Random } from './prepared-event.ts';
@@ -30,7 +30,7 @@ export interface OwnEventDeps extends Pick<Parts, 'sha' | 'now'> {
 
 /** What the service's own events are made with. */
 export async function openOwnEvents(
-  db: Pick<WriterTx, 'query'>,
+  db: Queries,
   catalogue: Catalogue,
   now: () => number,
 ): Promise<OwnEventDeps> {

@@ -11,6 +11,7 @@ import {
   type Commit,
   int2Array,
   isSharded,
+  type Queries,
   type TenantTx,
   uuidArray,
   type WriterTx,
@@ -239,7 +240,7 @@ export async function makePartitions(
 
 /** Makes or attaches the partition of this time. */
 export async function ensurePartition(
-  owner: Pick<WriterTx, 'query'>,
+  owner: Queries,
   retentionClass: number,
   timeMs: number,
 ): Promise<void> {
@@ -307,7 +308,7 @@ export async function requireVisible(tx: TenantTx, nowMs: number): Promise<Visib
 }
 
 /** Id of this installation, the recorder of the service's own events. */
-export async function readServiceId(writer: Pick<WriterTx, 'query'>): Promise<string> {
+export async function readServiceId(writer: Queries): Promise<string> {
   const { rows } = await writer.query<{ id: string }>('SELECT id FROM installation');
   if (!rows[0]) throw new Error('the database is not migrated; run `indelible migrate`');
   return rows[0].id;
