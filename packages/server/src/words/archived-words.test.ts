@@ -66,3 +66,20 @@ test('a tenant whose archive is not there keeps none of the others waiting', asy
   await withoutCopies.app.http.close();
   await withoutCopies.db.close();
 });
+
+test('more tenants whose blocks cannot be made than a round has keep none waiting', async () => {
+  const broken = await Promise.all(Array.from({ length: 250 }, () => service.tenant()));
+  const ids = broken.map(({ id }) => id);
+  await service.owner.query('UPDATE log_heads SET size = 256 WHERE tenant_id = ANY ($1)', [ids]);
+  const damage = 'UPDATE log_tail SET entry = $2 WHERE tenant_id = ANY ($1)';
+  await service.owner.query(damage, [ids, Buffer.alloc(60, 0xff)]);
+  const other = await service.tenant();
+  await recordAll(
+    service,
+    other.key,
+    Array.from({ length: 256 }, () => eventOf()),
+  );
+  await service.app.background.run('words');
+  const ofBlocks = 'SELECT entries::int FROM word_blocks WHERE tenant_id = $1';
+  expect((await service.owner.query(ofBlocks, [other.id])).rows).toEqual([{ entries: 256 }]);
+});

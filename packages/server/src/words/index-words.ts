@@ -43,14 +43,16 @@ export async function indexWords(
   const failed = new Map<string, unknown>();
   for (let isIdle = false; !isIdle; ) {
     const wasBusy = isRecordingBusy();
-    const tenants = await tenantsToIndex(db.background, wasBusy ? entriesAtOnce : smallEntries);
+    const waiting = wasBusy ? entriesAtOnce : smallEntries;
+    const tenants = await tenantsToIndex(db.background, waiting, [...failed.keys()]);
     isIdle = true;
-    for (const tenantId of tenants.filter((each) => !failed.has(each))) {
+    for (const tenantId of tenants) {
       if (stopping.aborted) return true;
       try {
         if (await indexNext(db, tenantId)) isIdle = false;
       } catch (error) {
         failed.set(tenantId, error);
+        isIdle = false; // others may wait behind a hundred such tenants
       }
       if (isRecordingBusy() && !wasBusy) break;
     }

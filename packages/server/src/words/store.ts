@@ -6,6 +6,7 @@ import {
   firstRow,
   int2Array,
   int8Array,
+  type Queries,
   raw,
   rowsOf,
   sql,
@@ -17,14 +18,17 @@ import { encodeTimes } from './block-times.ts';
 import { type BlockFields, blockKeys, blockWords } from './block-words.ts';
 import { uuidAt, uuidLength, type WordBlock, type WordedEvent } from './word-block.ts';
 
-/** Tenants with so many entries in no block. */
+/** Up to 100 tenants with so many entries in no block. */
 export async function tenantsToIndex(
-  db: Pick<WriterTx, 'query'>,
+  db: Queries,
   entries: number,
+  except: readonly string[],
 ): Promise<string[]> {
   const rows = await rowsOf<{ tenantId: string }>(db)`SELECT tenant_id AS "tenantId"
     FROM log_heads h LEFT JOIN word_heads w USING (tenant_id)
-    WHERE h.size >= coalesce(w.size, 0) + ${entries} ORDER BY random() LIMIT 100`;
+    WHERE h.size >= coalesce(w.size, 0) + ${entries}
+      AND tenant_id <> ALL (${uuidArray(except)}::uuid[])
+    ORDER BY random() LIMIT 100`;
   return rows.map(({ tenantId }) => tenantId);
 }
 
@@ -307,7 +311,7 @@ export async function blocksWithSequences(
  * plan does not show it any more; a block of such events goes as a whole.
  */
 export async function blocksWithGoneEvents(
-  owner: Pick<WriterTx, 'query'>,
+  owner: Queries,
   atMs: number,
 ): Promise<{ tenantId: string; first: number }[]> {
   const kept = sql`make_interval(years => p.years, days => p.days)`;
