@@ -53,7 +53,7 @@ export class GroupCounts {
     this.#seconds[at] = second;
     this.#counts[at] = count;
     this.size++;
-    if (2 * this.size > mask) this.#grow();
+    if (4 * this.size > 3 * mask) this.#grow();
   }
 
   /** An event with this id, or one that is greater than it, has the address of the user. */
