@@ -230,12 +230,14 @@ function statsJson(groupBy: readonly GroupKey[], { groups, values, emails }: Sta
   );
   const emailTexts = emails.map((email) => `"email":${JSON.stringify(email)},`);
   const ofUser = groupBy.indexOf('user') === 0 ? 'first' : 'second';
-  const data = groups.map((group) => {
+  let [data, total] = ['', 0];
+  for (const group of groups) {
     const keys = `${texts?.[group.first]}${otherTexts[group.second]}`;
-    return `{${keys}${emailTexts[group[ofUser]] ?? ''}"count":${group.count}}`;
-  });
-  const total = groups.reduce((sum, { count }) => sum + count, 0);
-  return `{"data":[${data.join(',')}],"total":${total}}`;
+    const email = emailTexts[group[ofUser]] ?? '';
+    data += `${data && ','}{${keys}${email}"count":${group.count}}`;
+    total += group.count;
+  }
+  return `{"data":[${data}],"total":${total}}`;
 }
 
 /**

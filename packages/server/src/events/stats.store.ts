@@ -145,36 +145,34 @@ function addGroup(
   counts.sawAddress(codes[groupBy.indexOf('user')] ?? 0, id, address);
 }
 
-/** Times in order, then the most frequent. */
+/** Times in order, then the most frequent, then by value. */
 function inOrder(counts: GroupCounts, { groupBy, bucketStarts }: Counted): StatsGroups {
-  const isTime = counts.keys.map(
-    (_, at) => at < groupBy.length && !columnOf(groupBy[at] as GroupKey),
-  );
-  const [ranks, otherRanks] = counts.keys.map(({ values }) => ranksOf(values)) as [Ranks, Ranks];
-  const places = counts.groups().map(({ first, second, count }) => {
-    const [one, other] = [ranks[first] as number, otherRanks[second] as number];
-    return { first, second, count, one, other, time: isTime[0] ? one : isTime[1] ? other : 0 };
-  });
-  places.sort((a, b) => a.time - b.time || b.count - a.count || a.one - b.one || a.other - b.other);
+  const [first, second] = counts.keys;
+  const byKey = [
+    (group: Group) => first.values[group.first] ?? null,
+    (group: Group) => second.values[group.second] ?? null,
+  ];
+  const time = groupBy.findIndex((key) => !columnOf(key));
+  let groups = counts.groups();
+  // The least significant comes first: each sort keeps the order of equals.
+  for (const by of byKey.filter((_, at) => at !== time).reverse()) groups = sortedBy(groups, by);
+  groups = sortedBy(groups, ({ count }) => -count);
+  for (const by of byKey.filter((_, at) => at === time)) groups = sortedBy(groups, by);
   const textOf = (value: string | number) =>
     typeof value === 'string' ? value : new Date(bucketStarts[value - 1] ?? 0).toISOString();
   const values = counts.keys.map((key) =>
     key.values.map((value) => (value === null ? null : textOf(value))),
   );
   const users = values[groupBy.indexOf('user')] ?? [];
-  return { groups: places, values, emails: users.map((_, code) => counts.lastAddress(code)) };
+  return { groups, values, emails: users.map((_, code) => counts.lastAddress(code)) };
 }
 
-type Ranks = Uint32Array;
-
-/** By code: the place of the value among all; null comes last. */
-function ranksOf(values: readonly KeyValue[]): Ranks {
-  const compare = (one: KeyValue, other: KeyValue) => {
+/** Null comes last. Compares values instead of groups, of which there are many more. */
+function sortedBy(groups: readonly Group[], keyOf: (group: Group) => KeyValue): Group[] {
+  const lists = [...Map.groupBy(groups, keyOf)];
+  lists.sort(([one], [other]) => {
     if (one === null || other === null) return one === null ? 1 : -1;
     return one < other ? -1 : 1;
-  };
-  const order = [...values.keys()].sort((a, b) => compare(values[a] ?? null, values[b] ?? null));
-  const ranks = new Uint32Array(values.length);
-  for (const [rank, code] of order.entries()) ranks[code] = rank;
-  return ranks;
+  });
+  return lists.flatMap(([, list]) => list);
 }
