@@ -16,7 +16,13 @@ import { coldRepeats } from './cold-repeats.store.ts';
 import type { FlushLock } from './flush-lock.store.ts';
 import { isMissingPartition, type PartitionKeeper } from './partitions.ts';
 import type { PreparedEvent } from './prepared-event.ts';
-import { byTenant, type Outcome, type QueuedEvent, RecordQueue } from './record-queue.ts';
+import {
+  byTenant,
+  isFullFlush,
+  type Outcome,
+  type QueuedEvent,
+  RecordQueue,
+} from './record-queue.ts';
 import { failure, headIsLocked } from './refusals.ts';
 import { appendEvents, RepeatedId } from './store.ts';
 
@@ -59,9 +65,6 @@ const busyEvents = 16;
  * costs as much processor time as recording seven of them.
  */
 const furtherEventsMin = 32;
-
-/** So many events are worth their transaction, also while another process flushes. */
-const aloneEventsMin = 100;
 
 /** What a flush waits for: heads that others have locked, or the flush of another process. */
 type Wait = 'heads' | 'flush' | 'nothing';
@@ -182,7 +185,7 @@ export class GroupCommit {
       if (items.length === 0) break;
       this.#flushes++;
       const endAwaiting = this.#await();
-      const wait = items.length < aloneEventsMin ? 'flush' : 'nothing';
+      const wait = isFullFlush(items) ? 'nothing' : 'flush';
       void this.#run(items, wait, () => {
         this.#flushes--;
         endAwaiting();

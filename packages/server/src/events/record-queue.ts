@@ -182,6 +182,11 @@ class Load {
   }
 }
 
+/** Whether no further event has room in a flush of these. */
+export function isFullFlush(items: readonly QueuedEvent[]): boolean {
+  return new Load(items).isFull();
+}
+
 export function byTenant(items: readonly QueuedEvent[]): Map<string, QueuedEvent[]> {
   return Map.groupBy(items, (item) => item.event.tenantId);
 }
