@@ -9,11 +9,12 @@ import { AppError } from '../http/index.ts';
 import type { TenantTx } from '../postgres/index.ts';
 import { coldCount, coldRange } from './cold.store.ts';
 import {
-  allMatching,
   byColumn,
   lowestHot,
+  matching,
   Params,
   type SqlFilter,
+  shownParts,
   type Visibility,
 } from './filter-sql.store.ts';
 import { nearFirst, portions } from './portions.ts';
@@ -51,13 +52,13 @@ export async function countMatching(
       return Math.min(max, all - (await countMatching(tx, difference.excluded, visible, all)));
   }
   const params = new Params();
-  const conditions = allMatching(tx, filter, visible, params);
+  const conditions = matching(tx, filter, params);
+  const branches = visible.classes
+    .flatMap((each) => shownParts(each, filter, visible, params))
+    .map((part) => `SELECT FROM audit_events WHERE ${[...conditions, ...part].join(' AND ')}`);
+  const source = `${branches.join(' UNION ALL ')} LIMIT ${params.add(max)}`;
   const { rows } = await tx.query<{ count: number }>(
-    prepared(
-      `SELECT count(*) AS count FROM (SELECT 1 FROM audit_events
-         WHERE ${conditions.join(' AND ')} LIMIT ${params.add(max)}) e`,
-      params,
-    ),
+    prepared(`SELECT count(*) AS count FROM (${source}) e`, params),
   );
   const hot = rows[0]?.count ?? 0;
   const range = hot < max ? coldRange(visible, filter) : null;
