@@ -116,7 +116,8 @@ export class PostgresProxy {
       else server.write(chunk);
     });
     server.on('data', (chunk) => {
-      if (fault === 'answer lost') destroy();
+      // Answers of statements before the commit may come alone: cut then, it could be lost too.
+      if (fault === 'answer lost' && chunk.includes('COMMIT\0')) destroy();
       else if (fault === undefined) client.write(chunk);
     });
   }
