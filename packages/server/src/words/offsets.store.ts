@@ -18,30 +18,18 @@ export async function timesOfBlocks(
   return new Map(rows.map(({ first, times }) => [first, Buffer.from(times, 'base64')]));
 }
 
-/**
- * How many ids of a block are from before a time, for each of these pairs. PostgreSQL reads a few
- * bytes of the ids for each step of a binary search, not all of them.
- */
+/** How many ids of a block are from before a time, for each of these pairs. */
 export async function searchTimes(
   tx: TenantTx,
   wanted: readonly { first: number; ms: number }[],
 ): Promise<number[]> {
   if (wanted.length === 0) return [];
-  const rows = await rowsOf<{ low: number }>(tx)`WITH RECURSIVE search AS (
-      SELECT nth, ids, decode(lpad(to_hex(ms), 12, '0'), 'hex') AS wanted,
-        0 AS low, octet_length(ids) / ${uuidLength}::int AS high
-      FROM unnest(${int8Array(wanted.map(({ first }) => first))}::int8[],
-        ${int8Array(wanted.map(({ ms }) => ms))}::int8[]) WITH ORDINALITY AS w (first, ms, nth)
-      JOIN word_blocks USING (first) WHERE tenant_id = ${tx.tenantId}
-    UNION ALL
-      SELECT nth, ids, wanted, CASE WHEN before THEN middle + 1 ELSE low END,
-        CASE WHEN before THEN high ELSE middle END
-      FROM search, LATERAL (SELECT (low + high) / 2 AS middle) m, LATERAL (
-        SELECT substring(ids FROM middle * ${uuidLength}::int + 1 FOR 6) < wanted AS before
-        OFFSET 0) s
-      WHERE low < high)
-    SELECT low FROM search WHERE low = high ORDER BY nth`;
-  return rows.map(({ low }) => low);
+  const rows = await rowsOf<{ before: number }>(tx)`
+    SELECT ids_before(ids, ms) AS before
+    FROM unnest(${int8Array(wanted.map(({ first }) => first))}::int8[],
+      ${int8Array(wanted.map(({ ms }) => ms))}::int8[]) WITH ORDINALITY AS w (first, ms, nth)
+    JOIN word_blocks USING (first) WHERE tenant_id = ${tx.tenantId} ORDER BY nth`;
+  return rows.map(({ before }) => before);
 }
 
 /** The UUIDs of some events of blocks, in their order. */
