@@ -76,16 +76,30 @@ export async function countInBlocks(
   const values = new Set([...facets, ...(Object.keys(query.filter) as CountedFacet[])]);
   // A few blocks have the addresses of most users: they are not read of the other ones.
   const enough = query.keys.includes('user') ? mediumEntries : portionMax;
-  for (const some of portionsOf(blocks, enough)) {
-    if (counts.size > groupsMax) return;
+  const portions = readAhead(portionsOf(blocks, enough), async (some) => {
     const [lists, buckets] = await Promise.all([
       listsOfValues(tx, some, values),
       bucketsOf(tx, some, query.starts),
     ]);
-    const read = buckets.map((block) => ({ ...block, lists: lists.get(block.first) ?? [] }));
-    const open = read.filter((block) => countBlock(block, query, counts));
+    return buckets.map((block) => ({ ...block, lists: lists.get(block.first) ?? [] }));
+  });
+  for await (const some of portions) {
+    if (counts.size > groupsMax) return;
+    const open = some.filter((block) => countBlock(block, query, counts));
     if (open.length > 0) await seeAddresses(tx, open, query, counts);
   }
+}
+
+/** Reads the next item while one is used: PostgreSQL and the service work at the same time. */
+async function* readAhead<Item, Read>(items: Iterable<Item>, read: (item: Item) => Promise<Read>) {
+  let ahead: Promise<Read> | undefined;
+  for (const item of items) {
+    const next = read(item);
+    next.catch(() => {}); // told below, unless nobody asks for it any more
+    if (ahead) yield ahead;
+    ahead = next;
+  }
+  if (ahead) yield ahead;
 }
 
 const portionMax = 4 * largeEntries;
