@@ -70,22 +70,27 @@ async function rowsOfIds<Row extends { uuid: string }>(
   { tenantId, classes }: { tenantId: string; classes: readonly number[] },
   uuids: readonly string[],
   columns: string,
+  condition = '',
 ): Promise<Row[]> {
   if (classes.length === 0 || uuids.length === 0) return [];
   const branches = classes.map(
     (each) => `SELECT id AS uuid ${columns} FROM unnest($2::uuid[]) AS wanted
-      JOIN audit_events ON id = wanted WHERE tenant_id = $1 AND retention_class = ${each}`,
+      JOIN audit_events ON id = wanted WHERE tenant_id = $1 AND retention_class = ${each} ${condition}`,
   );
   const { rows } = await tx.query<Row>({
-    name: `rows-of-ids-${classes.join('-')}-${columns.length}`,
+    name: `rows-of-ids-${classes.join('-')}-${columns.length}-${condition.length}`,
     text: branches.join(' UNION ALL '),
     values: [tenantId, uuidArray(uuids)],
   });
   return rows;
 }
 
-/** An event may have a diff of 600 KiB: so many take 38 MiB. */
-const eventsAtOnce = 64;
+/** What 4,096 events have takes 32 MiB. Of an event, this may be 600 KiB. */
+const isShort = `AND octet_length(diff::text) + coalesce(octet_length(context::text), 0)
+  + coalesce(octet_length(context_identity::text), 0) <= 8192`;
+
+/** So many of the largest events take 38 MiB. */
+const longAtOnce = 64;
 
 /** The events of these ids that are stored or archived, with their words, in portions. */
 export async function* wordedEvents(
@@ -95,16 +100,23 @@ export async function* wordedEvents(
   type Row = BlockFields & { uuid: string };
   const { tenantId } = tx;
   const own = { tenantId, classes: await classesOf(tx, tenantId) };
+  const short = await rowsOfIds<Row>(tx, own, uuids, blockColumns, isShort);
+  yield short.map(worded);
+  const others = without(uuids, short);
   const left: string[] = [];
-  for (let at = 0; at < uuids.length; at += eventsAtOnce) {
-    const some = uuids.slice(at, at + eventsAtOnce);
-    const rows = await rowsOfIds<Row>(tx, own, some, blockColumns);
-    const stored = new Set(rows.map(({ uuid }) => uuid));
-    left.push(...some.filter((uuid) => !stored.has(uuid)));
-    yield rows.map(worded);
+  for (let at = 0; at < others.length; at += longAtOnce) {
+    const some = others.slice(at, at + longAtOnce);
+    const long = await rowsOfIds<Row>(tx, own, some, blockColumns);
+    left.push(...without(some, long));
+    yield long.map(worded);
   }
   // Rows come first: an erasure empties them before the archive.
   yield* archivedAmong(tx, left);
+}
+
+function without(uuids: readonly string[], rows: readonly { uuid: string }[]): string[] {
+  const found = new Set(rows.map(({ uuid }) => uuid));
+  return uuids.filter((uuid) => !found.has(uuid));
 }
 
 const worded = (row: BlockFields & { uuid: string }): WordedEvent => ({
