@@ -84,7 +84,7 @@ test('an edge runtime records, lists, proves and receives too', async () => {
 test.each([
   ['createClient', '@indelible/client', 9.5],
   ['verifyWebhook', '@indelible/client/webhooks', 3],
-  ['diffOf', '@indelible/client', 3],
+  ['diffOf', '@indelible/client', 3.5],
 ])(
   '%s alone costs a browser no tree, no hash and nothing of Node, and a few KiB',
   async (name, from, kibMax) => {

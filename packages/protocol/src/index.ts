@@ -30,6 +30,7 @@ export * from './event/timestamp.ts';
 export * from './event/withheld-body.ts';
 export * from './filter/event-filter.ts';
 export * from './filter/facets.ts';
+export { folded } from './filter/folded.ts';
 export * from './filter/list-query.ts';
 export { unknownNameMessage } from './filter/nearest-name.ts';
 export * from './filter/query-params.ts';

@@ -1,4 +1,4 @@
-import { folded } from '../filter/words.ts';
+import { folded } from '../filter/folded.ts';
 import type { JsonObject, JsonValue } from '../json/canonical.ts';
 import { type Diff, diffStates, maskText, type Scalar, type StateDiff } from './state-diff.ts';
 

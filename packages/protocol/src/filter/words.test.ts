@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { folded, matchesWords, wordCharactersMax, wordMatches, wordsOf } from './words.ts';
+import { folded } from './folded.ts';
+import { matchesWords, wordCharactersMax, wordMatches, wordsOf } from './words.ts';
 
 test.each([
   ['Main menu', 'main menu'],

@@ -1,3 +1,5 @@
+import { ascii, folded } from './folded.ts';
+
 /**
  * Words of texts, for the filter `q`. The index, the matching of webhooks and the reading of a
  * query use the same rules, so they agree on every event.
@@ -23,20 +25,6 @@ const wordPattern = new RegExp(
   `(?<!${letter})(?:${ipv6}|${numbers})(?!${letter})|${unspaced}|(?:(?!${unspaced})${letter})+`,
   'gu',
 );
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII
-const ascii = /^[\x00-\x7f]*$/;
-
-/** Accents, and what is not seen in a word (UAX #29): soft hyphens, joiners, the Arabic tatweel. */
-const ignored = /(?!\u200b)[\p{M}\p{Cf}\u0640]/gu;
-
-/** The text without case, accents and compatibility forms: `Straße` and `STRASSE` are equal. */
-export function folded(text: string): string {
-  if (ascii.test(text)) return text.toLowerCase();
-  const plain = text.normalize('NFKD').replace(ignored, '');
-  // Upper case first: it unites ß with ss. Lower case writes a final Σ in another way.
-  return plain.toUpperCase().toLowerCase().replaceAll('ς', 'σ').normalize('NFKD');
-}
 
 /** The words of a text in their order, folded and cut; with repetitions. */
 export function wordsOf(text: string): string[] {
