@@ -92,7 +92,7 @@ export async function partsByAddress(
   }
 }
 
-/** The wanted users by id and by address; none where others conditions find the events. */
+/** The wanted users by id and by address; none if another condition finds the events. */
 function wantedUsers(filter: SqlFilter): { ids: readonly string[]; emails: readonly string[] } {
   const isOfUsers = mostSelective(filter) === 'user' && filter.among === undefined;
   const values = byColumn('user', isOfUsers ? (filter.user?.any ?? []) : []);

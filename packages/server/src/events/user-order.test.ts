@@ -23,7 +23,7 @@ const addresses: Record<string, readonly string[]> = {
   [idOf(5)]: Array.from({ length: 30 }, (_, n) => `typed${n}@example.com`),
 };
 const emails = ['NEW@example.com', 'shared@example.com', 'typed3@example.com'];
-const users = [...Object.keys(addresses), ...emails, idOf(9), 'nobody@example.com'];
+const users = [...Object.keys(addresses), ...emails, idOf(9), 'unknown@example.com'];
 const actions = ['create', 'update', 'login'];
 
 let service: TestService;

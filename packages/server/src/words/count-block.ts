@@ -45,7 +45,7 @@ const tallied = new Uint32Array(largeEntries + 2);
 
 /**
  * Counts the events of a block: one key has a place for each event, the events of each value of the
- * other key are tallied by it. Whether a user's last address may be in the block.
+ * other key are tallied by it. Returns whether the block may have the last address of a user.
  */
 export function countBlock(block: CountedBlock, query: BlockQuery, counts: GroupCounts): boolean {
   const listed = listedKey(query.keys);

@@ -95,7 +95,7 @@ async function* readAhead<Item, Read>(items: Iterable<Item>, read: (item: Item) 
   let ahead: Promise<Read> | undefined;
   for (const item of items) {
     const next = read(item);
-    next.catch(() => {}); // told below, unless nobody asks for it any more
+    next.catch(() => {}); // thrown where it is awaited; a caller that stops early needs no answer
     if (ahead) yield ahead;
     ahead = next;
   }

@@ -85,11 +85,11 @@ async function rowsOfIds<Row extends { uuid: string }>(
   return rows;
 }
 
-/** What 4,096 events have takes 32 MiB. Of an event, this may be 600 KiB. */
+/** Events with up to 8 KiB of text: 4,096 of them take 32 MiB. The largest have 600 KiB. */
 const isShort = `AND octet_length(diff::text) + coalesce(octet_length(context::text), 0)
   + coalesce(octet_length(context_identity::text), 0) <= 8192`;
 
-/** So many of the largest events take 38 MiB. */
+/** Events with more text that are read at once: 38 MiB of the largest. */
 const longAtOnce = 64;
 
 /** The events of these ids that are stored or archived, with their words, in portions. */
