@@ -8,10 +8,10 @@ import type { Config } from './config.ts';
 import type { GroupCommit } from './events/flush.ts';
 import type { CheckpointJob } from './log/checkpoint.job.ts';
 import type { Presence } from './operations/presence.ts';
-import type { Database } from './postgres/index.ts';
+import type { Database } from './postgres/db.ts';
 import { retainInBackground } from './retention/command.ts';
 import type { LeasedWebhook } from './webhooks/lease.store.ts';
-import { indexWords } from './words/index.ts';
+import { indexWords } from './words/index-words.ts';
 
 /*
  * Everything that runs without a request that waits for it. There are two mechanisms. Leased work

@@ -6,7 +6,7 @@ import type { Plans } from '@indelible/protocol';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { type App, buildApp } from './app.ts';
-import { coldSettings, openColdSource } from './cold/index.ts';
+import { coldSettings, openColdSource } from './cold/duckdb-reader.ts';
 import type { Config } from './config.ts';
 import { openSigner, type Signer } from './crypto/signer.ts';
 import { answerOperationsOnly } from './http/http-hooks.ts';
@@ -30,7 +30,7 @@ import type { EmbeddedPostgres } from './postgres/embedded-postgres.ts';
 import { daysAheadMin, migrate, pendingMigrations } from './postgres/migrate.ts';
 import { holdServingLock } from './postgres/serving-lock.ts';
 import { makePartitionsAhead } from './retention/partitions.store.ts';
-import { requirePlans, storePlans } from './tenants/index.ts';
+import { requirePlans, storePlans } from './tenants/plans.store.ts';
 
 /** A running service. `stop` finishes accepted requests, then closes the database it opened. */
 export interface Service {

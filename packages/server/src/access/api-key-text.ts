@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { typeId, uuidFromTypeId } from '@indelible/protocol';
-import { shaOfText } from '../crypto/index.ts';
+import { shaOfText } from '../crypto/sha256.ts';
 
 /*
  * The text of an API key: `idl_`, 26 characters of the key's UUID (TypeID base32), `_`, and 32

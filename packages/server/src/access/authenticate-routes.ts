@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { AppError } from '../http/index.ts';
+import { AppError } from '../http/problem.ts';
 import type { AuthenticateSession, Authenticator } from './auth.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { AppError } from '../http/index.ts';
+import { AppError } from '../http/problem.ts';
 
 /**
  * The token of `Authorization: Bearer <token>` (RFC 6750 section 2.1; scheme in any case). Throws

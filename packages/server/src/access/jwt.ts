@@ -8,7 +8,7 @@ import {
   jwtVerify,
 } from 'jose';
 import type { AuthConfig } from '../config.ts';
-import { AppError, unavailable } from '../http/index.ts';
+import { AppError, unavailable } from '../http/problem.ts';
 import { unauthenticated } from './bearer.ts';
 import type { Principal } from './principal.ts';
 

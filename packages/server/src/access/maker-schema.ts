@@ -1,4 +1,5 @@
-import { named, Type, uuid } from '../http/index.ts';
+import { named, uuid } from '../http/field-schemas.ts';
+import { Type } from '../http/type.ts';
 
 /** The key that made a key or session, as answers show it. */
 export const makerSchema = (description: string) =>

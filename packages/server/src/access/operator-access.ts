@@ -1,5 +1,5 @@
 import { isEmail, isVisible, reasonLength, reasonLengthMax } from '@indelible/protocol';
-import { AppError } from '../http/index.ts';
+import { AppError } from '../http/problem.ts';
 
 /** What an operator must declare before a tenant's data is read, and optionally who they are. */
 export const accessReasonHeader = 'x-access-reason';

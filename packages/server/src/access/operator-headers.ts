@@ -1,5 +1,5 @@
 import { emailLengthMax, reasonLength, reasonLengthMax } from '@indelible/protocol';
-import { Type } from '../http/index.ts';
+import { Type } from '../http/type.ts';
 
 /** Headers of calls that read a tenant's data; required for operators and platform-bound keys. */
 export const operatorHeaders = Type.Object({

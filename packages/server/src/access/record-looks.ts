@@ -1,4 +1,4 @@
-import { sha } from '../crypto/index.ts';
+import { sha } from '../crypto/sha256.ts';
 import type { OwnEvent, RecordQueued } from '../own-event.ts';
 
 /**

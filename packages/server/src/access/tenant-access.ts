@@ -1,6 +1,6 @@
 import { isUuid } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
-import { AppError } from '../http/index.ts';
+import { AppError } from '../http/problem.ts';
 import { actorOf, type OwnEvent, type Who } from '../own-event.ts';
 import type { Look } from './look.ts';
 import {

@@ -1,16 +1,11 @@
 import { type EventFilter, type Scope, uuidFromTypeId } from '@indelible/protocol';
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
-import {
-  type AppError,
-  answerPage,
-  idParams,
-  PageQuery,
-  readPage,
-  Type,
-  uuid,
-} from '../http/index.ts';
-import { type Database, readTenant, type TenantTx } from '../postgres/index.ts';
+import { idParams, uuid } from '../http/field-schemas.ts';
+import { answerPage, PageQuery, readPage } from '../http/keyset-page.ts';
+import type { AppError } from '../http/problem.ts';
+import { Type } from '../http/type.ts';
+import { type Database, readTenant, type TenantTx } from '../postgres/db.ts';
 import { lookAt, lookAtEvents, type OtherThing } from './look.ts';
 import { operatorHeaders } from './operator-headers.ts';
 import type { RecordAccess } from './record-looks.ts';

@@ -1,9 +1,9 @@
 import { uuidFromEventId, uuidTimeMs } from '@indelible/protocol';
-import { getEvent, visibility } from '../events/index.ts';
-import { AppError } from '../http/index.ts';
-import { lockHeads } from '../log/index.ts';
+import { getEvent, visibility } from '../events/store.ts';
+import { AppError } from '../http/problem.ts';
+import { lockHeads } from '../log/store.ts';
 import type { Who } from '../own-event.ts';
-import { readTenant, write } from '../postgres/index.ts';
+import { readTenant, write } from '../postgres/db.ts';
 import { acknowledgedEvent } from './alert-event.ts';
 import { type ChangeDeps, noRule } from './change-rule.ts';
 import { allRules } from './rule.ts';

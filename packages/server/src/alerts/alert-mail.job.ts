@@ -1,8 +1,9 @@
 import { panelHome } from '@indelible/protocol';
-import { composeMail, mailTexts, mailTime } from '../outbound/index.ts';
+import { composeMail, mailTime } from '../outbound/mail-page.ts';
+import { mailTexts } from '../outbound/mail-texts.ts';
 import type { Parts } from '../parts.ts';
-import { readTenant } from '../postgres/index.ts';
-import { getTenant } from '../tenants/index.ts';
+import { readTenant } from '../postgres/db.ts';
+import { getTenant } from '../tenants/store.ts';
 import { settingsOf } from './rule.ts';
 import { listRules } from './store.ts';
 import type { AlertMailJob } from './tell.ts';

@@ -1,6 +1,9 @@
 import { type EventFilter, uuidTimeMs } from '@indelible/protocol';
-import { inOrder, Params, portions, prepared, type Visibility } from '../events/index.ts';
-import type { TenantTx } from '../postgres/index.ts';
+import { inOrder } from '../events/branches.store.ts';
+import { Params, type Visibility } from '../events/filter-sql.store.ts';
+import { portions } from '../events/portions.ts';
+import { prepared } from '../events/prepared-statement.ts';
+import type { TenantTx } from '../postgres/db.ts';
 import type { Candidate } from './evaluate.ts';
 
 /** As `isAboutAlerts`. */

@@ -1,10 +1,11 @@
 import { type AlertNotify, nilUuid, pointerOf, uuidFromTypeId } from '@indelible/protocol';
-import { AppError, invalid } from '../http/index.ts';
-import { lockHeads } from '../log/index.ts';
+import { AppError, invalid } from '../http/problem.ts';
+import { lockHeads } from '../log/store.ts';
 import type { Who } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
-import { tenantIn, type WriterTx, write } from '../postgres/index.ts';
-import { webhookIdPrefix, webhooksTakingAlerts } from '../webhooks/index.ts';
+import { tenantIn, type WriterTx, write } from '../postgres/db.ts';
+import { webhookIdPrefix } from '../webhooks/message-body.ts';
+import { webhooksTakingAlerts } from '../webhooks/store.ts';
 import { changedEvent, mutedEvent } from './alert-event.ts';
 import { closeCursor, openCursor } from './cursor.store.ts';
 import { dayMs, minuteMs } from './evaluate.ts';

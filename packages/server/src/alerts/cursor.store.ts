@@ -1,13 +1,6 @@
-import { candidatesMax, firstClaimed } from '../background/index.ts';
-import {
-  execute,
-  firstRow,
-  hasRow,
-  type Queries,
-  rowsOf,
-  type TenantTx,
-  type WriterTx,
-} from '../postgres/index.ts';
+import { candidatesMax, firstClaimed } from '../background/claim.store.ts';
+import type { Queries, TenantTx, WriterTx } from '../postgres/db.ts';
+import { execute, firstRow, hasRow, rowsOf } from '../postgres/sql.ts';
 
 /*
  * Which process evaluates the rules of a tenant, and how far. Statements of the job: they span

@@ -9,10 +9,11 @@ import {
   type ShownEvent,
   uuidTimeMs,
 } from '@indelible/protocol';
-import { eventsById, listEvents, type Visibility } from '../events/index.ts';
-import { AppError } from '../http/index.ts';
-import { readEntries } from '../log/index.ts';
-import { isLockTimeout, type TenantTx, tookTooLong } from '../postgres/index.ts';
+import type { Visibility } from '../events/filter-sql.store.ts';
+import { eventsById, listEvents } from '../events/list.store.ts';
+import { AppError } from '../http/problem.ts';
+import { readEntries } from '../log/store.ts';
+import { isLockTimeout, type TenantTx, tookTooLong } from '../postgres/db.ts';
 import type { AlertCursor } from './cursor.store.ts';
 import { type Candidate, type Finding, minuteMs } from './evaluate.ts';
 import { lateMs } from './recall.store.ts';

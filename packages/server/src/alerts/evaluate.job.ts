@@ -1,8 +1,8 @@
-import { LeasedWorker } from '../background/index.ts';
-import { visibility } from '../events/index.ts';
-import { lockHeads } from '../log/index.ts';
+import { LeasedWorker } from '../background/leased-worker.ts';
+import { visibility } from '../events/store.ts';
+import { lockHeads } from '../log/store.ts';
 import type { Parts } from '../parts.ts';
-import { readTenant, tenantIn, writeInBackground } from '../postgres/index.ts';
+import { readTenant, tenantIn, writeInBackground } from '../postgres/db.ts';
 import { raisedEvent } from './alert-event.ts';
 import {
   claimCursor,

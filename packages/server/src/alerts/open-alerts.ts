@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { LeasedWorker } from '../background/index.ts';
+import type { LeasedWorker } from '../background/leased-worker.ts';
 import { type AlertMailDeps, handleAlertMail } from './alert-mail.job.ts';
 import { countBehind, type LeasedCursor } from './cursor.store.ts';
 import { createAlertWorker, type EvaluateDeps } from './evaluate.job.ts';

@@ -2,12 +2,13 @@ import { type EventFilter, firstUuidAt, uuidTimeMs } from '@indelible/protocol';
 import {
   allMatching,
   filterConditions,
-  inOneStatement,
   Params,
-  prepared,
   type Visibility,
-} from '../events/index.ts';
-import { type TenantTx, textArray, uuidArray } from '../postgres/index.ts';
+} from '../events/filter-sql.store.ts';
+import { inOneStatement } from '../events/portions.ts';
+import { prepared } from '../events/prepared-statement.ts';
+import type { TenantTx } from '../postgres/db.ts';
+import { textArray, uuidArray } from '../postgres/pg-arrays.ts';
 import type { Seen } from './evaluate.ts';
 
 /* What evaluators have to know of the log before the events that they take next. */

@@ -1,10 +1,10 @@
 import { type AlertRuleSettings, formatTimestamp, parseTimestamp } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type TenantCall, TenantCalls } from '../access/index.ts';
-import { AppError, invalid } from '../http/index.ts';
-import { logSize } from '../log/index.ts';
+import { type TenantCall, TenantCalls } from '../access/tenant-calls.ts';
+import { AppError, invalid } from '../http/problem.ts';
+import { logSize } from '../log/store.ts';
 import type { Parts } from '../parts.ts';
-import { readTenant } from '../postgres/index.ts';
+import { readTenant } from '../postgres/db.ts';
 import { acknowledge } from './acknowledge.ts';
 import {
   type ChangeDeps,

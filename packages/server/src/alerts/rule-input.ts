@@ -10,7 +10,7 @@ import {
   pointerOf,
 } from '@indelible/protocol';
 import type { Static } from 'typebox';
-import { invalid } from '../http/index.ts';
+import { invalid } from '../http/problem.ts';
 import { ruleFilters } from './rule.ts';
 import type { RuleChange } from './schemas.ts';
 

@@ -4,18 +4,17 @@ import {
   described,
   emails,
   exact,
-  filterSchema,
   idWith,
   label,
   named,
   nullable,
-  storedFilters,
   strict,
-  Type,
   time,
   timeOrNull,
   uuid,
-} from '../http/index.ts';
+} from '../http/field-schemas.ts';
+import { filterSchema, storedFilters } from '../http/filter-schema.ts';
+import { Type } from '../http/type.ts';
 import { ruleFilters } from './rule.ts';
 
 const whole = (description: string) => Type.Integer({ minimum: 1, maximum: 100_000, description });

@@ -1,12 +1,5 @@
-import {
-  dateOrNull,
-  execute,
-  firstRow,
-  rowsOf,
-  sql,
-  type TenantTx,
-  type WriterTx,
-} from '../postgres/index.ts';
+import type { TenantTx, WriterTx } from '../postgres/db.ts';
+import { dateOrNull, execute, firstRow, rowsOf, sql } from '../postgres/sql.ts';
 
 export interface RuleKey {
   tenantId: string;

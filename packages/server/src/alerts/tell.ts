@@ -1,7 +1,7 @@
 import { eventIdFromUuid } from '@indelible/protocol';
-import { lockHeads } from '../log/index.ts';
+import { lockHeads } from '../log/store.ts';
 import type { Parts } from '../parts.ts';
-import { tenantIn, writeInBackground } from '../postgres/index.ts';
+import { tenantIn, writeInBackground } from '../postgres/db.ts';
 import { toldEvent } from './alert-event.ts';
 import { minuteMs } from './evaluate.ts';
 import { listRules, type RuleRow, saveRule } from './store.ts';

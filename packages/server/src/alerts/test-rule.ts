@@ -6,10 +6,11 @@ import {
   nilUuid,
   uuidTimeMs,
 } from '@indelible/protocol';
-import { type Visibility, visibility } from '../events/index.ts';
-import { AppError, invalid } from '../http/index.ts';
+import type { Visibility } from '../events/filter-sql.store.ts';
+import { visibility } from '../events/store.ts';
+import { AppError, invalid } from '../http/problem.ts';
 import type { Parts } from '../parts.ts';
-import { readTenant, type TenantTx } from '../postgres/index.ts';
+import { readTenant, type TenantTx } from '../postgres/db.ts';
 import { groupShown } from './alert-event.ts';
 import { candidatesAfter } from './candidates.store.ts';
 import {

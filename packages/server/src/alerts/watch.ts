@@ -1,5 +1,5 @@
 import { type AlertRuleSettings, futureMsMax } from '@indelible/protocol';
-import type { TenantTx } from '../postgres/index.ts';
+import type { TenantTx } from '../postgres/db.ts';
 import {
   AlertLimit,
   type Candidate,

@@ -1,6 +1,6 @@
 import type { Scope } from '@indelible/protocol';
-import type { Principal } from '../access/index.ts';
-import { AppError } from '../http/index.ts';
+import type { Principal } from '../access/principal.ts';
+import { AppError } from '../http/problem.ts';
 
 /** Scopes that only the platform may grant: a tenant's key must not make keys of its own kind. */
 const platformGranted: readonly Scope[] = ['tenants:write', 'viewer-links:write'];

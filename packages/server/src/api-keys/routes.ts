@@ -1,18 +1,17 @@
 import { formatTimestamp, isUuid, parseTimestamp } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
-import {
-  administrator,
-  administratorHeaders,
-  hashApiKey,
-  makerOf,
-  newApiKeyText,
-} from '../access/index.ts';
-import { AppError, answerPage, invalid, PageQuery, readPage, Type } from '../http/index.ts';
+import { hashApiKey, newApiKeyText } from '../access/api-key-text.ts';
+import { administratorHeaders } from '../access/operator-headers.ts';
+import { makerOf } from '../access/principal.ts';
+import { administrator } from '../access/tenant-access.ts';
+import { answerPage, PageQuery, readPage } from '../http/keyset-page.ts';
+import { AppError, invalid } from '../http/problem.ts';
+import { Type } from '../http/type.ts';
 import type { OwnEvent, Who } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
-import { write } from '../postgres/index.ts';
-import { tenantExists } from '../tenants/index.ts';
+import { write } from '../postgres/db.ts';
+import { tenantExists } from '../tenants/store.ts';
 import { requireManagesKeys, requireMayGrant, requireSeesKeys } from './grants.ts';
 import { ApiKeyInput, ApiKeyPage, NewApiKey, platformKeys, tenantKeys } from './schemas.ts';
 import { type ApiKeyRow, apiKeyExists, insertApiKey, listApiKeys, revokeApiKey } from './store.ts';

@@ -1,18 +1,18 @@
 import { scopes } from '@indelible/protocol';
-import { makerSchema } from '../access/index.ts';
+import { makerSchema } from '../access/maker-schema.ts';
 import {
   described,
   exact,
   label,
   named,
   nullable,
-  pageOf,
   pathPart,
-  Type,
   time,
   timeOrNull,
   uuid,
-} from '../http/index.ts';
+} from '../http/field-schemas.ts';
+import { pageOf } from '../http/keyset-page.ts';
+import { Type } from '../http/type.ts';
 
 const tenantParam = { id: uuid('The tenant.') };
 const keyParam = { keyId: pathPart("The key's id.") };

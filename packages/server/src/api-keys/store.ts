@@ -1,16 +1,10 @@
 import type { Scope } from '@indelible/protocol';
 import type pg from 'pg';
-import type { Maker, StoredApiKey } from '../access/index.ts';
-import {
-  dateOrNull,
-  execute,
-  firstRow,
-  hasRow,
-  rowsOf,
-  sql,
-  uuidArray,
-  type WriterTx,
-} from '../postgres/index.ts';
+import type { StoredApiKey } from '../access/auth.ts';
+import type { Maker } from '../access/principal.ts';
+import type { WriterTx } from '../postgres/db.ts';
+import { uuidArray } from '../postgres/pg-arrays.ts';
+import { dateOrNull, execute, firstRow, hasRow, rowsOf, sql } from '../postgres/sql.ts';
 
 /** A key as shown, without its hash. */
 export interface ApiKeyRow {

@@ -1,5 +1,6 @@
-import { monthFolder, namesOfStem, parseArchiveName } from '../cold/index.ts';
-import { hasRoot, treeReader } from '../log/index.ts';
+import { monthFolder, namesOfStem, parseArchiveName } from '../cold/layout.ts';
+import { hasRoot } from '../log/guard.store.ts';
+import { treeReader } from '../log/tree.store.ts';
 import type { ArchiveDeps, ArchivedPart } from './archived-part.ts';
 import { bookmarkPart } from './make-part.ts';
 import type { ArchiveManifest } from './manifest.ts';

@@ -1,12 +1,10 @@
 import { setTimeout as yieldToOthers } from 'node:timers/promises';
 import type { Sha256 } from '@indelible/protocol';
-import {
-  hasRoot,
-  type PublishedCheckpoint,
-  publishedCheckpoint,
-  treeReader,
-} from '../log/index.ts';
-import { messageOf, tenantIn, type WriterTx } from '../postgres/index.ts';
+import { type PublishedCheckpoint, publishedCheckpoint } from '../log/checkpoint.store.ts';
+import { hasRoot } from '../log/guard.store.ts';
+import { treeReader } from '../log/tree.store.ts';
+import { tenantIn, type WriterTx } from '../postgres/db.ts';
+import { messageOf } from '../postgres/embedded/error-code.ts';
 import { adoptPart } from './adopt-part.ts';
 import { isArchiveRecord } from './archive-event.ts';
 import type { ArchiveDeps, ArchivedPart } from './archived-part.ts';

@@ -1,6 +1,6 @@
-import type { PartLimits } from '../cold/index.ts';
+import type { PartLimits } from '../cold/part.ts';
 import type { Parts } from '../parts.ts';
-import type { WriterTx } from '../postgres/index.ts';
+import type { WriterTx } from '../postgres/db.ts';
 import type { DraftThread } from './draft-thread.ts';
 
 export interface ArchiveDeps extends Pick<Parts, 'sha' | 'now' | 'objects' | 'recordOwn'> {

@@ -1,5 +1,7 @@
 import { lateClass, uuidFromBytes } from '@indelible/protocol';
-import { firstRow, uuidArray, type WriterTx } from '../postgres/index.ts';
+import type { WriterTx } from '../postgres/db.ts';
+import { uuidArray } from '../postgres/pg-arrays.ts';
+import { firstRow } from '../postgres/sql.ts';
 
 /* Statements of the owner role: no serving role may run them. */
 

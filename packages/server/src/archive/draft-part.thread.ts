@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { withOwnerSession } from '../postgres/index.ts';
+import { withOwnerSession } from '../postgres/db.ts';
 import { type DraftedPart, type DraftWanted, draftPart } from './draft-part.ts';
 
 /* The program of the thread that makes the files of large parts; see draft-thread.ts. */

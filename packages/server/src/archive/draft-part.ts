@@ -1,13 +1,9 @@
 import { uuidTimeMs } from '@indelible/protocol';
-import {
-  type ArchivedBody,
-  type ArchivedRow,
-  monthAround,
-  type PartLimits,
-  rowOf,
-} from '../cold/index.ts';
-import { sha } from '../crypto/index.ts';
-import type { OwnerSession } from '../postgres/index.ts';
+import { type ArchivedBody, type ArchivedRow, rowOf } from '../cold/archived-row.ts';
+import { monthAround } from '../cold/layout.ts';
+import type { PartLimits } from '../cold/part.ts';
+import { sha } from '../crypto/sha256.ts';
+import type { OwnerSession } from '../postgres/db.ts';
 import { eachEntry, shownOf, type TakeEntry } from './store.ts';
 import { PartWriter, type WrittenPart } from './write-part.ts';
 

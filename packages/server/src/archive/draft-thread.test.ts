@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, expect, test } from 'vitest';
-import { partLimits } from '../cold/index.ts';
-import { withOwnerSession } from '../postgres/index.ts';
+import { partLimits } from '../cold/part.ts';
+import { withOwnerSession } from '../postgres/db.ts';
 import { archiveOf, expectWhole } from '../testing/archived.ts';
 import { recordAll } from '../testing/event-pool.ts';
 import { eventOf, testService } from '../testing/service.ts';

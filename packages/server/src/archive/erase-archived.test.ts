@@ -9,7 +9,7 @@ import {
   uuidFromEventId,
 } from '@indelible/protocol';
 import { afterAll, expect, test } from 'vitest';
-import { entryOf } from '../cold/index.ts';
+import { entryOf } from '../cold/archived-row.ts';
 import { sha } from '../crypto/sha256.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import { openObjectStore } from '../objects/open-store.ts';

@@ -9,9 +9,9 @@ import {
   segmentTexts,
   type WithholdableSegment,
 } from '@indelible/protocol';
-import type { ArchivedBody, ArchivedRow } from '../cold/index.ts';
-import { parseArchiveName, tenantFolder } from '../cold/index.ts';
-import type { ObjectStore } from '../objects/index.ts';
+import type { ArchivedBody, ArchivedRow } from '../cold/archived-row.ts';
+import { parseArchiveName, tenantFolder } from '../cold/layout.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
 import type { ArchiveDeps } from './archived-part.ts';
 import { type ArchiveManifest, formatManifest, type StatedErasure } from './manifest.ts';
 import { ArchiveConflict, putOnce, sha256Hex } from './objects-once.ts';

@@ -8,9 +8,11 @@ import {
   parseNote,
   rootAtSize,
 } from '@indelible/protocol';
-import { monthFolder, parseArchiveName, partNames, requireDuckDb } from '../cold/index.ts';
-import { type PublishedCheckpoint, signingKeys, treeReader } from '../log/index.ts';
-import type { ObjectStore } from '../objects/index.ts';
+import { requireDuckDb } from '../cold/duckdb.ts';
+import { monthFolder, parseArchiveName, partNames } from '../cold/layout.ts';
+import { type PublishedCheckpoint, signingKeys } from '../log/checkpoint.store.ts';
+import { treeReader } from '../log/tree.store.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
 import { archiveEvent } from './archive-event.ts';
 import type { ArchiveDeps, ArchivedPart } from './archived-part.ts';
 import { type DraftedPart, draftPart } from './draft-part.ts';

@@ -1,6 +1,6 @@
 import { firstUuidAt, nilUuid } from '@indelible/protocol';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { requireVisible } from '../events/index.ts';
+import { requireVisible } from '../events/store.ts';
 import { unpackEvent, uuidBytes, wholeFields } from '../exports/file/packed-event.ts';
 import { nextRows } from '../exports/file/rows.store.ts';
 import { readTenant, withOwnerSession } from '../postgres/db.ts';

@@ -1,5 +1,6 @@
 import { firstUuidAt, lateAfterMs } from '@indelible/protocol';
-import { namesOfStem, putColdPart } from '../cold/index.ts';
+import { namesOfStem } from '../cold/layout.ts';
+import { putColdPart } from '../cold/store.ts';
 import type { ArchiveDeps } from './archived-part.ts';
 import { coldState, deleteCold, partAt, setColdBefore } from './cold.store.ts';
 import { readManifest } from './part-files.ts';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { ObjectStore } from '../objects/index.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
 
 /** The archive cannot continue by itself; the message is for the operator. */
 export class ArchiveConflict extends Error {}

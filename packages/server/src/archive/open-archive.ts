@@ -7,9 +7,11 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { FormatError } from '@indelible/protocol';
-import type { ArchivedRow } from '../cold/index.ts';
-import { archiveFolder, namesOfStem, parseArchiveName, readPart } from '../cold/index.ts';
-import { filesBelow, InsideFolder, openObjectStore } from '../objects/index.ts';
+import type { ArchivedRow } from '../cold/archived-row.ts';
+import { archiveFolder, namesOfStem, parseArchiveName } from '../cold/layout.ts';
+import { readPart } from '../cold/read-part.store.ts';
+import { filesBelow, InsideFolder } from '../objects/inside-folder.ts';
+import { openObjectStore } from '../objects/open-store.ts';
 import type { ArchivedFile, ArchiveManifest } from './manifest.ts';
 
 /** A part as its names describe it. */

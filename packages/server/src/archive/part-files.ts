@@ -1,8 +1,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { FormatError } from '@indelible/protocol';
-import { type ArchivedRow, type PartPaths, readPart } from '../cold/index.ts';
-import type { ObjectStore } from '../objects/index.ts';
+import type { ArchivedRow } from '../cold/archived-row.ts';
+import type { PartPaths } from '../cold/part.ts';
+import { readPart } from '../cold/read-part.store.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
 import type { ArchiveDeps } from './archived-part.ts';
 import { type ArchiveManifest, parseManifest } from './manifest.ts';
 import { ArchiveConflict, sha256Hex } from './objects-once.ts';

@@ -6,17 +6,13 @@ import {
   type Sha256,
   uuidTimeMs,
 } from '@indelible/protocol';
-import {
-  type ArchivedRow,
-  entryOf,
-  KeyFilter,
-  parseArchiveName,
-  putColdPart,
-  type VerifiedPart,
-} from '../cold/index.ts';
-import { hasState } from '../events/index.ts';
-import { readEntries } from '../log/index.ts';
-import { tenantIn, type WriterTx } from '../postgres/index.ts';
+import { type ArchivedRow, entryOf } from '../cold/archived-row.ts';
+import { KeyFilter } from '../cold/key-filter.ts';
+import { parseArchiveName } from '../cold/layout.ts';
+import { putColdPart, type VerifiedPart } from '../cold/store.ts';
+import { hasState } from '../events/store.ts';
+import { readEntries } from '../log/store.ts';
+import { tenantIn, type WriterTx } from '../postgres/db.ts';
 import type { ArchiveDeps } from './archived-part.ts';
 import { coldFiles, storedAmongEntries } from './cold.store.ts';
 import type { ArchiveManifest } from './manifest.ts';

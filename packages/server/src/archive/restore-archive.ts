@@ -10,12 +10,13 @@ import {
   type Sha256,
   verifyConsistency,
 } from '@indelible/protocol';
-import { type ArchivedRow, decodedEntryOf } from '../cold/index.ts';
-import { appendLogs, beginAnew, type LogHead, openLog, planEntries } from '../log/index.ts';
+import { type ArchivedRow, decodedEntryOf } from '../cold/archived-row.ts';
+import { beginAnew } from '../log/reopen.store.ts';
+import { appendLogs, type LogHead, openLog, planEntries } from '../log/store.ts';
 import { reopenedEvent } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
-import type { WriterTx } from '../postgres/index.ts';
-import { readPlans } from '../tenants/index.ts';
+import type { WriterTx } from '../postgres/db.ts';
+import { readPlans } from '../tenants/plans.store.ts';
 import { type ArchiveManifest, parseManifest, type StatedErasure } from './manifest.ts';
 import { ArchiveConflict } from './objects-once.ts';
 import type { Archive, FoundPart } from './open-archive.ts';

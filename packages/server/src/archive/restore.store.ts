@@ -1,7 +1,8 @@
 import { isLate, lateClass, uuidTimeMs } from '@indelible/protocol';
-import type { ArchivedRow } from '../cold/index.ts';
-import { insertEvents, makePartitions, storedOpeners } from '../events/index.ts';
-import { execute, firstRow, type WriterTx } from '../postgres/index.ts';
+import type { ArchivedRow } from '../cold/archived-row.ts';
+import { insertEvents, makePartitions, storedOpeners } from '../events/store.ts';
+import type { WriterTx } from '../postgres/db.ts';
+import { execute, firstRow } from '../postgres/sql.ts';
 import type { ArchiveManifest } from './manifest.ts';
 
 /* Statements of the owner role: no serving role may run them. */

@@ -4,7 +4,7 @@ import {
   ServiceRecords,
   withholdableSegments,
 } from '@indelible/protocol';
-import type { ArchivedRow } from '../cold/index.ts';
+import type { ArchivedRow } from '../cold/archived-row.ts';
 import { byItself, type OwnEvent } from '../own-event.ts';
 import { bodyLine } from './body-line.ts';
 import type { ArchiveManifest, StatedErasure } from './manifest.ts';

@@ -7,24 +7,16 @@ import {
   storedFields,
 } from '@indelible/protocol';
 import type { QueryConfig } from 'pg';
-import type { ArchivedBody } from '../cold/index.ts';
-import { openersOf, shownSince, type Visibility, visibility } from '../events/index.ts';
-import { readEntries } from '../log/index.ts';
-import {
-  eachRow,
-  execute,
-  firstRow,
-  hasRow,
-  type OwnerSession,
-  planOnce,
-  type Queries,
-  type RowTexts,
-  rowsOf,
-  tenantIn,
-  uuidArray,
-  type WriterTx,
-} from '../postgres/index.ts';
-import { listPartitions } from '../retention/index.ts';
+import type { ArchivedBody } from '../cold/archived-row.ts';
+import { shownSince, type Visibility } from '../events/filter-sql.store.ts';
+import { openersOf, visibility } from '../events/store.ts';
+import { readEntries } from '../log/store.ts';
+import { type OwnerSession, type Queries, tenantIn, type WriterTx } from '../postgres/db.ts';
+import { eachRow, type RowTexts } from '../postgres/each-row.ts';
+import { planOnce } from '../postgres/engine.ts';
+import { uuidArray } from '../postgres/pg-arrays.ts';
+import { execute, firstRow, hasRow, rowsOf } from '../postgres/sql.ts';
+import { listPartitions } from '../retention/partitions.store.ts';
 import type { StatedErasure } from './manifest.ts';
 
 /* Statements of the owner role: no serving role may run them. */

@@ -1,4 +1,5 @@
-import { type ArchivedRow, eventColumns, identityColumns } from '../cold/index.ts';
+import type { ArchivedRow } from '../cold/archived-row.ts';
+import { eventColumns, identityColumns } from '../cold/columns.ts';
 import type { ParquetFile } from './parquet-file.ts';
 
 /** The two Parquet files of a part. */

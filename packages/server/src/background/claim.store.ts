@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { firstRow } from '../postgres/index.ts';
+import { firstRow } from '../postgres/sql.ts';
 
 /*
  * Claiming leased rows of any tenant: candidates first, without a lock, then each by its key, if it

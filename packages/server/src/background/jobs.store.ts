@@ -1,4 +1,5 @@
-import { execute, firstRow, hasRow, type Queries, sql, type WriterTx } from '../postgres/index.ts';
+import type { Queries, WriterTx } from '../postgres/db.ts';
+import { execute, firstRow, hasRow, sql } from '../postgres/sql.ts';
 import type { Leased } from './leased-worker.ts';
 
 /* Statements of the queue: they span tenants; each except the claim is its own transaction. */

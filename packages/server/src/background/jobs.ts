@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Database, type WriterTx, writeInBackground } from '../postgres/index.ts';
+import { type Database, type WriterTx, writeInBackground } from '../postgres/db.ts';
 import type { Ended } from './every.ts';
 import {
   type ClaimedJob,

@@ -1,5 +1,5 @@
 import { eventIdFromUuid, lateAfterMs } from '@indelible/protocol';
-import type { TenantTx } from '../postgres/index.ts';
+import type { TenantTx } from '../postgres/db.ts';
 import type { ArchivedRow } from './archived-row.ts';
 import { quoted } from './duckdb.ts';
 import { rowOf, wholeRow } from './read-part.store.ts';

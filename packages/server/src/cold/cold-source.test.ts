@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, afterEach, expect, test, vi } from 'vitest';
-import { type ObjectStore, openObjectStore } from '../objects/index.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
+import { openObjectStore } from '../objects/open-store.ts';
 import { openDuckDb } from './duckdb.ts';
 import { openColdSource } from './duckdb-reader.ts';
 

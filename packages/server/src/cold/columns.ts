@@ -6,7 +6,7 @@ import {
   storedFields,
   uuidTimeMs,
 } from '@indelible/protocol';
-import { sha } from '../crypto/index.ts';
+import { sha } from '../crypto/sha256.ts';
 import { type ArchivedRow, keptEventSalt } from './archived-row.ts';
 
 /* The tables of an archive part; docs/archive.md describes the columns. */

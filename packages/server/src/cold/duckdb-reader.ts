@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { DuckDBInstance, DuckDBType, DuckDBValue } from '@duckdb/node-api';
 import type { Config } from '../config.ts';
-import { tooSlow } from '../http/index.ts';
-import type { ObjectStore } from '../objects/index.ts';
-import type { ColdReader, ColdSource } from '../postgres/index.ts';
+import { tooSlow } from '../http/problem.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
+import type { ColdReader, ColdSource } from '../postgres/db.ts';
 import { type Library, loadDuckDb } from './duckdb.ts';
 import { LocalCopies } from './files.ts';
 

@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AppError } from '../http/index.ts';
-import type { ObjectStore } from '../objects/index.ts';
+import { AppError } from '../http/problem.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
 import type { ColdFile } from './store.ts';
 
 /** A copy must not keep values that were erased in the archive. */

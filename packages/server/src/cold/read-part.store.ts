@@ -7,7 +7,7 @@ import {
   storedFields,
   uuidFromEventId,
 } from '@indelible/protocol';
-import { sha } from '../crypto/index.ts';
+import { sha } from '../crypto/sha256.ts';
 import { type ArchivedBody, type ArchivedRow, withEventSalt } from './archived-row.ts';
 import { type Column, eventColumns, identityColumns, isLaterColumn } from './columns.ts';
 import { openDuckDb, quoted } from './duckdb.ts';

@@ -1,5 +1,6 @@
 import type { EventFilter } from '@indelible/protocol';
-import { execute, type TenantTx, type WriterTx } from '../postgres/index.ts';
+import type { TenantTx, WriterTx } from '../postgres/db.ts';
+import { execute } from '../postgres/sql.ts';
 import { wantedKeys } from './key-filter.ts';
 import { tenantFolder } from './layout.ts';
 

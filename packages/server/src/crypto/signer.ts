@@ -6,7 +6,8 @@ import {
   sign,
 } from 'node:crypto';
 import { promisify } from 'node:util';
-import { codeOf, readOrCreateSecretFile, readSecretFile } from '../postgres/index.ts';
+import { codeOf } from '../postgres/embedded/error-code.ts';
+import { readOrCreateSecretFile, readSecretFile } from '../postgres/embedded/secret-file.ts';
 
 const signAsync = promisify(sign);
 

@@ -1,8 +1,8 @@
 import { nilUuid, panelRoot } from '@indelible/protocol';
-import { haltReason } from '../log/index.ts';
+import { haltReason } from '../log/checkpoint.store.ts';
 import type { Parts } from '../parts.ts';
-import { readTenant, writeInBackground } from '../postgres/index.ts';
-import { getTenant, listTenants } from '../tenants/index.ts';
+import { readTenant, writeInBackground } from '../postgres/db.ts';
+import { getTenant, listTenants } from '../tenants/store.ts';
 import { type OperatorFacts, operatorDigest, tenantDigest, withTenant } from './digest-mail.ts';
 import { logFacts } from './facts.store.ts';
 import { nextPeriod, type Period, runningSince } from './period.ts';

@@ -1,7 +1,9 @@
 import type { EventFilter } from '@indelible/protocol';
-import { allMatching, Params, prepared, type Visibility, visibility } from '../events/index.ts';
-import { publishedCheckpoint } from '../log/index.ts';
-import type { TenantTx } from '../postgres/index.ts';
+import { allMatching, Params, type Visibility } from '../events/filter-sql.store.ts';
+import { prepared } from '../events/prepared-statement.ts';
+import { visibility } from '../events/store.ts';
+import { publishedCheckpoint } from '../log/checkpoint.store.ts';
+import type { TenantTx } from '../postgres/db.ts';
 import type { Period } from './period.ts';
 
 /** Visits of operators with the same address for the same reason; null: none declared. */

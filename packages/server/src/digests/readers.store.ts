@@ -1,12 +1,5 @@
-import {
-  dateOrNull,
-  firstRow,
-  hasRow,
-  type Queries,
-  rowsOf,
-  sql,
-  type WriterTx,
-} from '../postgres/index.ts';
+import type { Queries, WriterTx } from '../postgres/db.ts';
+import { dateOrNull, firstRow, hasRow, rowsOf, sql } from '../postgres/sql.ts';
 import type { Frequency } from './period.ts';
 
 /* Who gets digests, and until when. Statements of the job: they span tenants. */

@@ -8,7 +8,7 @@ import { formatManifest } from '../archive/manifest.ts';
 import { sha256Hex } from '../archive/objects-once.ts';
 import { readManifest, withPart } from '../archive/part-files.ts';
 import { PartWriter } from '../archive/write-part.ts';
-import type { ArchivedRow } from '../cold/index.ts';
+import type { ArchivedRow } from '../cold/archived-row.ts';
 import { openObjectStore } from '../objects/open-store.ts';
 import { archiveNow, configOf, envOf } from '../testing/archived.ts';
 import { moveToArchive, rowsOf, tenantOfMonths } from '../testing/cold.ts';

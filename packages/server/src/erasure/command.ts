@@ -1,21 +1,22 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { uuidFromEventId, type WithholdableSegment } from '@indelible/protocol';
-import { archiveTmpDir, eraseArchived, forgetParts, takeArchiveLock } from '../archive/index.ts';
-import { coldSettings, openColdSource, tenantFolder } from '../cold/index.ts';
+import { archiveTmpDir } from '../archive/command.ts';
+import { eraseArchived } from '../archive/erase-archived.ts';
+import { forgetParts, takeArchiveLock } from '../archive/store.ts';
+import { coldSettings, openColdSource } from '../cold/duckdb-reader.ts';
+import { tenantFolder } from '../cold/layout.ts';
 import { type Config, type Environment, readConfig } from '../config.ts';
-import { createRandom, sha } from '../crypto/index.ts';
-import { createUuidSource, recordOwnIn } from '../events/index.ts';
-import { objectName } from '../exports/index.ts';
-import { publishedCheckpoint } from '../log/index.ts';
-import { type ObjectStore, openObjectStore } from '../objects/index.ts';
-import {
-  type ColdSource,
-  type OwnerSession,
-  runAsOwner,
-  tenantIn,
-  withMigratedSession,
-} from '../postgres/index.ts';
-import { readTerms } from '../retention/index.ts';
+import { createRandom } from '../crypto/random.ts';
+import { sha } from '../crypto/sha256.ts';
+import { recordOwnIn } from '../events/own-events.store.ts';
+import { createUuidSource } from '../events/uuid-source.ts';
+import { objectName } from '../exports/file/export-file.ts';
+import { publishedCheckpoint } from '../log/checkpoint.store.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
+import { openObjectStore } from '../objects/open-store.ts';
+import { type ColdSource, type OwnerSession, tenantIn } from '../postgres/db.ts';
+import { runAsOwner, withMigratedSession } from '../postgres/run-as-owner.ts';
+import { readTerms } from '../retention/terms.store.ts';
 import { certificateOf, type OffboardingCertificate } from './certificate.ts';
 import { type Erased, type ErasureDeps, type ErasurePlan, ErasureRefused, erase } from './erase.ts';
 import type { BundleFacts, Requester } from './erasure-event.ts';

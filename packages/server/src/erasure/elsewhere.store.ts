@@ -8,18 +8,10 @@ import {
   folded,
   type JsonValue,
 } from '@indelible/protocol';
-import {
-  countOf,
-  execute,
-  hasRow,
-  raw,
-  rowsOf,
-  sql,
-  textArray,
-  uuidArray,
-  type WriterTx,
-} from '../postgres/index.ts';
-import type { Owner } from '../retention/index.ts';
+import type { WriterTx } from '../postgres/db.ts';
+import { textArray, uuidArray } from '../postgres/pg-arrays.ts';
+import { countOf, execute, hasRow, raw, rowsOf, sql } from '../postgres/sql.ts';
+import type { Owner } from '../retention/terms.store.ts';
 
 /* Data about a person outside the events. Statements of the owner role. */
 

@@ -8,12 +8,12 @@ import {
   segmentTexts,
   type WithholdableSegment,
 } from '@indelible/protocol';
-import { openersOf, storedOpeners } from '../events/index.ts';
-import { lockHeads } from '../log/index.ts';
+import { openersOf, storedOpeners } from '../events/store.ts';
+import { lockHeads } from '../log/store.ts';
 import type { Parts } from '../parts.ts';
-import type { ColdSource, OwnerSession, WriterTx } from '../postgres/index.ts';
-import { lockTerms, type Owner, takeRetentionLock } from '../retention/index.ts';
-import { eraseWords } from '../words/index.ts';
+import type { ColdSource, OwnerSession, WriterTx } from '../postgres/db.ts';
+import { lockTerms, type Owner, takeRetentionLock } from '../retention/terms.store.ts';
+import { eraseWords } from '../words/forget-words.ts';
 import {
   type Elsewhere,
   type ExportFile,

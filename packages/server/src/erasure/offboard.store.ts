@@ -1,7 +1,8 @@
 import { lateClass, nilUuid } from '@indelible/protocol';
-import { execute, raw, rowsOf, type WriterTx } from '../postgres/index.ts';
-import type { Owner } from '../retention/index.ts';
-import { removeAllWords } from '../words/index.ts';
+import type { WriterTx } from '../postgres/db.ts';
+import { execute, raw, rowsOf } from '../postgres/sql.ts';
+import type { Owner } from '../retention/terms.store.ts';
+import { removeAllWords } from '../words/forget-words.ts';
 import type { BundleFacts } from './erasure-event.ts';
 
 /* Statements of the owner role: no serving role may run them. */

@@ -1,7 +1,8 @@
 import { uuidTimeMs } from '@indelible/protocol';
-import { lockHeads, publishedCheckpoint } from '../log/index.ts';
-import { type OwnerSession, tenantIn, type WriterTx } from '../postgres/index.ts';
-import { wordsAreWholeFrom } from '../words/index.ts';
+import { publishedCheckpoint } from '../log/checkpoint.store.ts';
+import { lockHeads } from '../log/store.ts';
+import { type OwnerSession, tenantIn, type WriterTx } from '../postgres/db.ts';
+import { wordsAreWholeFrom } from '../words/forget-words.ts';
 import {
   type ErasureDeps,
   ErasureRefused,

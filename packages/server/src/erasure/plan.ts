@@ -4,8 +4,8 @@ import {
   uuidFromEventId,
   type WithholdableSegment,
 } from '@indelible/protocol';
-import { erasedSegments, hasState, type StoredEvent } from '../events/index.ts';
-import { type Owner, readTerms } from '../retention/index.ts';
+import { erasedSegments, hasState, type StoredEvent } from '../events/store.ts';
+import { type Owner, readTerms } from '../retention/terms.store.ts';
 import { countFiles, findElsewhere, notifiesAny } from './elsewhere.store.ts';
 import { type ErasurePlan, ErasureRefused, requireInSight } from './erase.ts';
 import {

@@ -1,4 +1,6 @@
-import { firstRow, type Queries, rowsOf, uuidArray } from '../postgres/index.ts';
+import type { Queries } from '../postgres/db.ts';
+import { uuidArray } from '../postgres/pg-arrays.ts';
+import { firstRow, rowsOf } from '../postgres/sql.ts';
 
 /* Statements of the owner role: no serving role may run them. */
 

@@ -1,21 +1,15 @@
 import { actorAddress, nilUuid, personIds, uuidTimeMs } from '@indelible/protocol';
-import {
-  coldCount,
-  coldEventsById,
-  coldPages,
-  coldRange,
-  insertEvents,
-  type ListedRow,
-  makePartitions,
-  type Visibility,
-} from '../events/index.ts';
+import { coldCount, coldEventsById, coldPages, coldRange } from '../events/cold.store.ts';
+import type { Visibility } from '../events/filter-sql.store.ts';
+import type { ListedRow } from '../events/listed-row.ts';
+import { insertEvents, makePartitions } from '../events/store.ts';
 import {
   type ColdSource,
   type OwnerSession,
   type Queries,
   type TenantTx,
   tenantIn,
-} from '../postgres/index.ts';
+} from '../postgres/db.ts';
 import { classAndMark, storedOf } from './recall.store.ts';
 
 /*

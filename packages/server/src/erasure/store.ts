@@ -1,20 +1,10 @@
 import { emailKey, nilUuid, storedFields, type WithholdableSegment } from '@indelible/protocol';
-import { type StoredEvent, storedColumns } from '../events/index.ts';
-import {
-  byteaArray,
-  countOf,
-  execute,
-  firstRow,
-  int2Array,
-  jsonArray,
-  raw,
-  rowsOf,
-  sql,
-  textArray,
-  uuidArray,
-  type WriterTx,
-} from '../postgres/index.ts';
-import { listPartitions, listRetired, type Owner } from '../retention/index.ts';
+import { type StoredEvent, storedColumns } from '../events/store.ts';
+import type { WriterTx } from '../postgres/db.ts';
+import { byteaArray, int2Array, jsonArray, textArray, uuidArray } from '../postgres/pg-arrays.ts';
+import { countOf, execute, firstRow, raw, rowsOf, sql } from '../postgres/sql.ts';
+import { listPartitions, listRetired } from '../retention/partitions.store.ts';
+import type { Owner } from '../retention/terms.store.ts';
 
 /* Statements of the owner role: no serving role may run them. */
 

@@ -1,4 +1,4 @@
-import type { TenantTx } from '../postgres/index.ts';
+import type { TenantTx } from '../postgres/db.ts';
 import { mostSelective } from './branches.store.ts';
 import { compareAddresses } from './cold.store.ts';
 import {

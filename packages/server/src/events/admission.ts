@@ -1,6 +1,6 @@
 import { type Plans, retentionCutoff, uuidTimeMs } from '@indelible/protocol';
-import { type LogHead, tenantsWithLog } from '../log/index.ts';
-import type { WriterTx } from '../postgres/index.ts';
+import { type LogHead, tenantsWithLog } from '../log/store.ts';
+import type { WriterTx } from '../postgres/db.ts';
 import type { Outcome, QueuedEvent } from './record-queue.ts';
 import { closedTenant, damagedLog, rejected, unknownTenant } from './refusals.ts';
 import { shownRepeats, type TenantBatch } from './store.ts';

@@ -6,7 +6,7 @@ import {
   firstUuidAt,
   type ListQuery,
 } from '@indelible/protocol';
-import type { TenantTx } from '../postgres/index.ts';
+import type { TenantTx } from '../postgres/db.ts';
 import {
   arrayOf,
   byColumn,

@@ -1,5 +1,5 @@
 import { isLate, lateClass, uuidTimeMs } from '@indelible/protocol';
-import { type LogHead, receivedUsOf } from '../log/index.ts';
+import { type LogHead, receivedUsOf } from '../log/store.ts';
 
 /** The class of an event that is recorded now: an id that came late once always comes late. */
 export function classOf(head: LogHead, { uuid }: { uuid: string }, nowMs: number): number {

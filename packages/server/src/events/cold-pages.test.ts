@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { eventIdFromUuid } from '@indelible/protocol';
 import { afterAll, expect, test } from 'vitest';
-import { type ColdReader, readTenant, type TenantTx } from '../postgres/index.ts';
+import { type ColdReader, readTenant, type TenantTx } from '../postgres/db.ts';
 import { moveToArchive } from '../testing/cold.ts';
 import { recordAll } from '../testing/event-pool.ts';
 import { at, day, eventAt, tenantOf } from '../testing/retention-setup.ts';

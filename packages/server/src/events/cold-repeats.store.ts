@@ -1,6 +1,6 @@
 import { isLate, uuidTimeMs } from '@indelible/protocol';
 import type { Parts } from '../parts.ts';
-import { readTenant } from '../postgres/index.ts';
+import { readTenant } from '../postgres/db.ts';
 import { coldEventsById } from './cold.store.ts';
 import type { PreparedEvent } from './prepared-event.ts';
 import { type Appended, asRepeat, visibility } from './store.ts';

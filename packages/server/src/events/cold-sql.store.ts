@@ -1,6 +1,7 @@
 import { type EventFilter, eventIdFromUuid, facetNames, facetOf } from '@indelible/protocol';
-import { type ColdPart, type ColdRange, coldSource, filesOf, notLate } from '../cold/index.ts';
-import type { TenantTx } from '../postgres/index.ts';
+import { coldSource, filesOf, notLate } from '../cold/cold-events.store.ts';
+import type { ColdPart, ColdRange } from '../cold/store.ts';
+import type { TenantTx } from '../postgres/db.ts';
 import {
   filterConditions,
   Params,

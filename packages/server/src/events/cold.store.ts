@@ -10,15 +10,10 @@ import {
   uuidFromEventId,
   uuidTimeMs,
 } from '@indelible/protocol';
-import {
-  type ArchivedRow,
-  type ColdPart,
-  type ColdRange,
-  changeBytes,
-  coldEvents,
-  partsHolding,
-} from '../cold/index.ts';
-import type { TenantTx } from '../postgres/index.ts';
+import type { ArchivedRow } from '../cold/archived-row.ts';
+import { changeBytes, coldEvents } from '../cold/cold-events.store.ts';
+import { type ColdPart, type ColdRange, partsHolding } from '../cold/store.ts';
+import type { TenantTx } from '../postgres/db.ts';
 import {
   type ColdMatches,
   ColdParams,

@@ -7,14 +7,11 @@ import {
   isUuid,
   uuidTimeMs,
 } from '@indelible/protocol';
-import type { TenantTx } from '../postgres/index.ts';
-import {
-  type BlockQuery,
-  type BlocksToCount,
-  blocksToCount,
-  idsInNoBlock,
-  wordsProgress,
-} from '../words/index.ts';
+import type { TenantTx } from '../postgres/db.ts';
+import type { BlockQuery } from '../words/count-block.ts';
+import { type BlocksToCount, blocksToCount } from '../words/count-values.ts';
+import { idsInNoBlock } from '../words/find-words.ts';
+import { wordsProgress } from '../words/store.ts';
 import type { SqlFilter, Visibility } from './filter-sql.store.ts';
 
 /** More entries in no block are not looked up one by one. */

@@ -5,8 +5,8 @@ import {
   facetOf,
   uuidTimeMs,
 } from '@indelible/protocol';
-import { AppError } from '../http/index.ts';
-import type { TenantTx } from '../postgres/index.ts';
+import { AppError } from '../http/problem.ts';
+import type { TenantTx } from '../postgres/db.ts';
 import { coldCount, coldRange } from './cold.store.ts';
 import {
   byColumn,

@@ -6,19 +6,19 @@ import {
   type StoredField,
   storedFields,
 } from '@indelible/protocol';
-import { type Recorded, recordOf } from '../log/index.ts';
+import { type Recorded, recordOf } from '../log/store.ts';
+import type { WriterTx } from '../postgres/db.ts';
+import { callForTenants } from '../postgres/engine.ts';
 import {
   boolArray,
   byteaArray,
-  callForTenants,
   int2Array,
   int8Array,
   jsonArray,
   textArray,
   timeArray,
   uuidArray,
-  type WriterTx,
-} from '../postgres/index.ts';
+} from '../postgres/pg-arrays.ts';
 
 /* The columns of `audit_events`: those of the field table, and some of the store's own. */
 

@@ -9,7 +9,8 @@ import {
   lateClass,
   uuidTimeMs,
 } from '@indelible/protocol';
-import { type TenantTx, textArray, uuidArray } from '../postgres/index.ts';
+import type { TenantTx } from '../postgres/db.ts';
+import { textArray, uuidArray } from '../postgres/pg-arrays.ts';
 
 /** Parameters of a statement; each member returns the placeholder. */
 export class Params {

@@ -1,4 +1,6 @@
-import { firstRow, isSharded, type WriterTx } from '../postgres/index.ts';
+import type { WriterTx } from '../postgres/db.ts';
+import { isSharded } from '../postgres/engine.ts';
+import { firstRow } from '../postgres/sql.ts';
 
 /**
  * Makes the processes of one `serve` flush one after the other: the events that come while one

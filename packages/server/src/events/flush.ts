@@ -1,16 +1,12 @@
 import { isLate, uuidTimeMs } from '@indelible/protocol';
-import { invalidKeyIds } from '../api-keys/index.ts';
-import { AppError, FairQueue, unavailable } from '../http/index.ts';
-import { LogDamaged, takeHeads } from '../log/index.ts';
+import { invalidKeyIds } from '../api-keys/store.ts';
+import { FairQueue } from '../http/fair-queue.ts';
+import { AppError, unavailable } from '../http/problem.ts';
+import { LogDamaged, takeHeads } from '../log/store.ts';
 import type { Parts } from '../parts.ts';
-import {
-  type Commit,
-  createNodeGroups,
-  record,
-  recordingConnections,
-  unavailability,
-  type WriterTx,
-} from '../postgres/index.ts';
+import { record, recordingConnections, unavailability, type WriterTx } from '../postgres/db.ts';
+import { createNodeGroups } from '../postgres/engine.ts';
+import type { Commit } from '../postgres/transaction.ts';
 import { type HeadWork, refusalOf, type Settled, withoutHead, withoutTooOld } from './admission.ts';
 import { coldRepeats } from './cold-repeats.store.ts';
 import type { FlushLock } from './flush-lock.store.ts';

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { filterKey, type ListQuery } from '@indelible/protocol';
-import { AppError } from '../http/index.ts';
+import { AppError } from '../http/problem.ts';
 
 /** The start of a page: after this event (`next`) or before it (`previous`), in list order. */
 export interface ListPosition {

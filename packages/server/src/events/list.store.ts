@@ -1,7 +1,8 @@
 import type { ListQuery } from '@indelible/protocol';
 import type pg from 'pg';
-import { type TenantTx, uuidArray } from '../postgres/index.ts';
-import { amongWithWords } from '../words/index.ts';
+import type { TenantTx } from '../postgres/db.ts';
+import { uuidArray } from '../postgres/pg-arrays.ts';
+import { amongWithWords } from '../words/find-words.ts';
 import { partsByAddress, partsOfPage } from './address-parts.store.ts';
 import { behind, orderBy, ordered } from './branches.store.ts';
 import { behindCounted, countMatching } from './count.store.ts';

@@ -1,6 +1,6 @@
 import type { ListQuery } from '@indelible/protocol';
-import type { ColdRange } from '../cold/index.ts';
-import type { TenantTx } from '../postgres/index.ts';
+import type { ColdRange } from '../cold/store.ts';
+import type { TenantTx } from '../postgres/db.ts';
 import {
   type ColdKey,
   coldEventsById,

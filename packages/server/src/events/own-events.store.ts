@@ -8,12 +8,14 @@ import {
   diffStates,
   type JsonValue,
 } from '@indelible/protocol';
-import { createRandom, sha } from '../crypto/index.ts';
-import { AppError, unavailable } from '../http/index.ts';
-import { haltedSentence, LogDamaged, lockHeads, logIsHalted } from '../log/index.ts';
+import { createRandom } from '../crypto/random.ts';
+import { sha } from '../crypto/sha256.ts';
+import { AppError, unavailable } from '../http/problem.ts';
+import { haltedSentence, LogDamaged, lockHeads, logIsHalted } from '../log/store.ts';
 import type { OwnEvent, RecordOwn } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
-import { hasRow, type OwnerSession, type Queries, type WriterTx } from '../postgres/index.ts';
+import type { OwnerSession, Queries, WriterTx } from '../postgres/db.ts';
+import { hasRow } from '../postgres/sql.ts';
 import type { GroupCommit } from './flush.ts';
 import { createPartitionKeeper, isMissingPartition, type PartitionKeeper } from './partitions.ts';
 import { type PreparedEvent, prepare, type Random } from './prepared-event.ts';

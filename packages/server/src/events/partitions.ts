@@ -1,5 +1,5 @@
 import { uuidTimeMs } from '@indelible/protocol';
-import { codeOf } from '../postgres/index.ts';
+import { codeOf } from '../postgres/embedded/error-code.ts';
 import { classOf } from './class-of.ts';
 import type { TenantBatch } from './store.ts';
 

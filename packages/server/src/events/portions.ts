@@ -1,7 +1,7 @@
 import { type EventFilter, firstUuidAt, uuidTimeMs } from '@indelible/protocol';
-import { AppError } from '../http/index.ts';
-import type { TenantTx } from '../postgres/index.ts';
-import { findWords } from '../words/index.ts';
+import { AppError } from '../http/problem.ts';
+import type { TenantTx } from '../postgres/db.ts';
+import { findWords } from '../words/find-words.ts';
 import { lowestShown, type SqlFilter, type Visibility } from './filter-sql.store.ts';
 
 /** A statement's own bounds, as a cursor sets them; half-open. */

@@ -6,21 +6,17 @@ import {
   uuidTimeMs,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { lookAt, operatorHeaders, readAsTenant } from '../access/index.ts';
-import {
-  AppError,
-  acceptedType,
-  answer,
-  idParams,
-  LogParams,
-  named,
-  queryText,
-  readQuery,
-  Type,
-} from '../http/index.ts';
-import { publishedCheckpoint } from '../log/index.ts';
+import { lookAt } from '../access/look.ts';
+import { operatorHeaders } from '../access/operator-headers.ts';
+import { readAsTenant } from '../access/tenant-access.ts';
+import { acceptedType } from '../http/accepted-type.ts';
+import { answer, idParams, LogParams, named, queryText } from '../http/field-schemas.ts';
+import { AppError } from '../http/problem.ts';
+import { readQuery } from '../http/query.ts';
+import { Type } from '../http/type.ts';
+import { publishedCheckpoint } from '../log/checkpoint.store.ts';
 import type { Parts } from '../parts.ts';
-import { readTenant } from '../postgres/index.ts';
+import { readTenant } from '../postgres/db.ts';
 import {
   bodyLine,
   type ProofDeps,

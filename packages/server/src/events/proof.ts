@@ -8,15 +8,12 @@ import {
   type Sha256,
   segmentNames,
 } from '@indelible/protocol';
-import { AppError, unavailable } from '../http/index.ts';
-import {
-  type PublishedCheckpoint,
-  publishedCheckpoint,
-  treeNodes,
-  unreadable,
-} from '../log/index.ts';
+import { AppError, unavailable } from '../http/problem.ts';
+import { type PublishedCheckpoint, publishedCheckpoint } from '../log/checkpoint.store.ts';
+import { unreadable } from '../log/store.ts';
+import { treeNodes } from '../log/tree.store.ts';
 import type { Parts } from '../parts.ts';
-import { readTenant, type TenantTx } from '../postgres/index.ts';
+import { readTenant, type TenantTx } from '../postgres/db.ts';
 import { searchCopies } from './event-columns.store.ts';
 import type { Visibility } from './filter-sql.store.ts';
 import { listEvents } from './list.store.ts';

@@ -7,17 +7,10 @@ import {
   paramLengthMax,
   timeUnits,
 } from '@indelible/protocol';
-import { operatorHeaders } from '../access/index.ts';
-import {
-  described,
-  exact,
-  filterParams,
-  idParams,
-  named,
-  nullable,
-  queryText,
-  Type,
-} from '../http/index.ts';
+import { operatorHeaders } from '../access/operator-headers.ts';
+import { described, exact, idParams, named, nullable, queryText } from '../http/field-schemas.ts';
+import { filterParams } from '../http/filter-schema.ts';
+import { Type } from '../http/type.ts';
 import { FullEvent, ListedEvent } from './schemas.ts';
 
 /*

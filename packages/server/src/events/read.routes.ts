@@ -10,10 +10,12 @@ import {
   uuidTimeMs,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type Look, lookAt, lookAtEvents, readAsTenant } from '../access/index.ts';
-import { AppError, accepted, searchParams } from '../http/index.ts';
+import { type Look, lookAt, lookAtEvents } from '../access/look.ts';
+import { readAsTenant } from '../access/tenant-access.ts';
+import { AppError } from '../http/problem.ts';
+import { accepted, searchParams } from '../http/query.ts';
 import type { Parts } from '../parts.ts';
-import { readTenant, type TenantTx } from '../postgres/index.ts';
+import { readTenant, type TenantTx } from '../postgres/db.ts';
 import { countOrMore } from './count.store.ts';
 import { lowestShown, type Visibility } from './filter-sql.store.ts';
 import { listEvents } from './list.store.ts';

@@ -19,7 +19,8 @@ import {
   withCommas,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { AppError, answer, unavailable } from '../http/index.ts';
+import { answer } from '../http/field-schemas.ts';
+import { AppError, unavailable } from '../http/problem.ts';
 import type { GroupCommit } from './flush.ts';
 import { looksLikeOperator } from './operator-lookalike.ts';
 import type { OwnEventDeps } from './own-events.store.ts';

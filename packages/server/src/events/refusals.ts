@@ -1,7 +1,8 @@
 import type { ErrorCode } from '@indelible/protocol';
-import { AppError } from '../http/index.ts';
-import { damagedSentence } from '../log/index.ts';
-import { codeOf, unavailability } from '../postgres/index.ts';
+import { AppError } from '../http/problem.ts';
+import { damagedSentence } from '../log/store.ts';
+import { unavailability } from '../postgres/db.ts';
+import { codeOf } from '../postgres/embedded/error-code.ts';
 import { isMissingPartition } from './partitions.ts';
 import type { Outcome } from './record-queue.ts';
 

@@ -14,7 +14,8 @@ import {
   withholdableSegments,
 } from '@indelible/protocol';
 import type { TSchema } from 'typebox';
-import { described, named, strict, Type } from '../http/index.ts';
+import { described, named, strict } from '../http/field-schemas.ts';
+import { Type } from '../http/type.ts';
 
 /*
  * The shapes of an audit event for the OpenAPI document, from the field table. Tests check every

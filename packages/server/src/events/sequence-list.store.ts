@@ -1,6 +1,6 @@
 import { decodeEntry, type ListQuery } from '@indelible/protocol';
-import { readEntries } from '../log/index.ts';
-import type { TenantTx } from '../postgres/index.ts';
+import { readEntries } from '../log/store.ts';
+import type { TenantTx } from '../postgres/db.ts';
 import type { Visibility } from './filter-sql.store.ts';
 import { eventsById } from './list.store.ts';
 import { type ListedRow, pageBytesMax } from './listed-row.ts';

@@ -5,14 +5,11 @@ import {
   type GroupKey,
   type StatsQuery,
 } from '@indelible/protocol';
-import { type TenantTx, uuidArray } from '../postgres/index.ts';
-import {
-  countBefore,
-  countInBlocks,
-  type Group,
-  GroupCounts,
-  type KeyValue,
-} from '../words/index.ts';
+import type { TenantTx } from '../postgres/db.ts';
+import { uuidArray } from '../postgres/pg-arrays.ts';
+import { countInBlocks } from '../words/count-values.ts';
+import { type Group, GroupCounts, type KeyValue } from '../words/group-counts.ts';
+import { countBefore } from '../words/time-offsets.ts';
 import { coldGroups, coldRange } from './cold.store.ts';
 import { splitByBlocks } from './count-blocks.ts';
 import { allMatching, Params, type SqlFilter, type Visibility } from './filter-sql.store.ts';

@@ -5,18 +5,13 @@ import {
   lateClass,
   type Sha256,
 } from '@indelible/protocol';
-import { AppError } from '../http/index.ts';
-import { type LogAppend, type LogHead, planAppend, recordLogs } from '../log/index.ts';
-import {
-  type Commit,
-  int2Array,
-  isSharded,
-  type Queries,
-  type TenantTx,
-  uuidArray,
-  type WriterTx,
-} from '../postgres/index.ts';
-import { shownFrom } from '../tenants/index.ts';
+import { AppError } from '../http/problem.ts';
+import { type LogAppend, type LogHead, planAppend, recordLogs } from '../log/store.ts';
+import type { Queries, TenantTx, WriterTx } from '../postgres/db.ts';
+import { isSharded } from '../postgres/engine.ts';
+import { int2Array, uuidArray } from '../postgres/pg-arrays.ts';
+import type { Commit } from '../postgres/transaction.ts';
+import { shownFrom } from '../tenants/plans.store.ts';
 import { classOf } from './class-of.ts';
 import { coldEventsById } from './cold.store.ts';
 import { eventColumns, type InsertedRow, storedColumns } from './event-columns.store.ts';

@@ -1,4 +1,4 @@
-import type { ByteRange } from '../objects/index.ts';
+import type { ByteRange } from '../objects/object-store.ts';
 
 /**
  * The range that a `Range` header (RFC 9110 section 14) requests of a file of `size` bytes;

@@ -1,8 +1,12 @@
 import { type EventFilter, filterToJson, resolvedFilter } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
-import { requesterOf, type TenantAccess } from '../access/index.ts';
-import { countEvents, listBySequence, requireVisible, type Visibility } from '../events/index.ts';
-import { lockHeads } from '../log/index.ts';
+import { requesterOf } from '../access/requester.ts';
+import type { TenantAccess } from '../access/tenant-access.ts';
+import { countEvents } from '../events/count.store.ts';
+import type { Visibility } from '../events/filter-sql.store.ts';
+import { listBySequence } from '../events/sequence-list.store.ts';
+import { requireVisible } from '../events/store.ts';
+import { lockHeads } from '../log/store.ts';
 import { whenceOf } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import {
@@ -12,7 +16,7 @@ import {
   tookTooLong,
   type WriterTx,
   write,
-} from '../postgres/index.ts';
+} from '../postgres/db.ts';
 import { requestedEvent } from './export-event.ts';
 import type { ExportInput } from './export-input.ts';
 import { type ExportQuota, requireRoom } from './quota.ts';

@@ -1,8 +1,8 @@
 import { typeId, uuidFromTypeId } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { AppError, unavailable } from '../http/index.ts';
+import { AppError, unavailable } from '../http/problem.ts';
 import type { Parts } from '../parts.ts';
-import { readTenant, write } from '../postgres/index.ts';
+import { readTenant, write } from '../postgres/db.ts';
 import { readRange } from './byte-range.ts';
 import type { DownloadLinks } from './download-link.ts';
 import { byAnotherEvent, exportIdPrefix } from './export-event.ts';

@@ -1,5 +1,5 @@
-import type { ObjectStore } from '../objects/index.ts';
-import { write } from '../postgres/index.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
+import { write } from '../postgres/db.ts';
 import { objectName } from './file/export-file.ts';
 import { expireExports, lostStreams, objectRemoved } from './store.ts';
 import { failExport, keptAliveEveryMs, type StreamDeps } from './stream-export.ts';

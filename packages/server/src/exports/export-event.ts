@@ -1,5 +1,5 @@
 import { typeId } from '@indelible/protocol';
-import { whoRequested } from '../access/index.ts';
+import { whoRequested } from '../access/requester.ts';
 import type { OwnEvent, Whence, Who } from '../own-event.ts';
 import type { ExportRequest, ExportRow } from './store.ts';
 

@@ -11,7 +11,7 @@ import {
   pointerOf,
   unknownNameMessage,
 } from '@indelible/protocol';
-import { invalid } from '../http/index.ts';
+import { invalid } from '../http/problem.ts';
 import { type ExportFormat, exportFormats } from './file/export-file.ts';
 
 /** The parameters of a new export. */

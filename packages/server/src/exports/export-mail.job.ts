@@ -1,8 +1,8 @@
 import { formatTimestamp, panelRoot, storedFilter, typeId } from '@indelible/protocol';
-import type { RunningJob } from '../background/index.ts';
+import type { RunningJob } from '../background/jobs.ts';
 import type { Parts } from '../parts.ts';
-import { readTenant, write } from '../postgres/index.ts';
-import { getTenant, type TenantRow } from '../tenants/index.ts';
+import { readTenant, write } from '../postgres/db.ts';
+import { getTenant, type TenantRow } from '../tenants/store.ts';
 import { exportIdPrefix } from './export-event.ts';
 import { filterWords } from './export-input.ts';
 import { exportMail } from './export-mail.ts';

@@ -1,13 +1,7 @@
 import type { Locale } from '@indelible/protocol';
-import {
-  composeMail,
-  type Mail,
-  type MailContent,
-  type MailTexts,
-  mailTexts,
-  mailTime,
-  oneLine,
-} from '../outbound/index.ts';
+import { composeMail, type Mail, type MailContent, mailTime } from '../outbound/mail-page.ts';
+import { type MailTexts, mailTexts } from '../outbound/mail-texts.ts';
+import { oneLine } from '../outbound/plain-line.ts';
 
 /** Why an export failed, as far as its reader can act on it. */
 export type ExportFailure = keyof MailTexts['export']['why'];

@@ -1,6 +1,6 @@
-import type { Jobs, RunningJob } from '../background/index.ts';
+import type { Jobs, RunningJob } from '../background/jobs.ts';
 import type { Parts } from '../parts.ts';
-import { type WriterTx, write } from '../postgres/index.ts';
+import { type WriterTx, write } from '../postgres/db.ts';
 import { outcomeEvent } from './export-event.ts';
 import { countFileRows } from './file/file-chunks.ts';
 import type { FileInMaking, FileThread } from './file/file-thread.ts';

@@ -1,4 +1,4 @@
-import { AppError, unavailable } from '../http/index.ts';
+import { AppError, unavailable } from '../http/problem.ts';
 
 /** What a tenant may have of exports that are made in the background. */
 export interface ExportQuota {

@@ -1,22 +1,21 @@
 import { csvColumns, csvFurtherColumns } from '@indelible/protocol';
-import { operatorHeaders } from '../access/index.ts';
+import { operatorHeaders } from '../access/operator-headers.ts';
 import {
   answer,
   countOrNull,
   described,
   exact,
-  filterSchema,
   idParams,
   idWith,
   nullable,
-  pageOf,
   queryText,
-  storedFilters,
-  Type,
   time,
   timeOrNull,
   uuid,
-} from '../http/index.ts';
+} from '../http/field-schemas.ts';
+import { filterSchema, storedFilters } from '../http/filter-schema.ts';
+import { pageOf } from '../http/keyset-page.ts';
+import { Type } from '../http/type.ts';
 
 /* `readExportInput` checks the body and reports all problems at once. */
 const ExportInput = Type.Unsafe<object>({

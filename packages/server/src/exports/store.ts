@@ -1,13 +1,6 @@
-import type { Requester } from '../access/index.ts';
-import {
-  execute,
-  firstRow,
-  hasRow,
-  rowsOf,
-  sql,
-  type TenantTx,
-  type WriterTx,
-} from '../postgres/index.ts';
+import type { Requester } from '../access/requester.ts';
+import type { TenantTx, WriterTx } from '../postgres/db.ts';
+import { execute, firstRow, hasRow, rowsOf, sql } from '../postgres/sql.ts';
 import type { ExportUsage } from './quota.ts';
 
 export type ExportStatus = 'queued' | 'running' | 'ready' | 'failed' | 'expired' | 'cancelled';

@@ -1,6 +1,6 @@
 import type { Whence } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
-import { write } from '../postgres/index.ts';
+import { write } from '../postgres/db.ts';
 import { outcomeEvent } from './export-event.ts';
 import { FileTally, fileChunks } from './file/file-chunks.ts';
 import {

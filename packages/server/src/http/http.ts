@@ -17,8 +17,9 @@ import type {
   FastifySchemaCompiler,
 } from 'fastify';
 import type { FastifyValidationResult } from 'fastify/types/schema.js';
-import { http } from '../outbound/index.ts';
-import { codeOf, tookTooLong, unavailability } from '../postgres/index.ts';
+import { http } from '../outbound/node-http.ts';
+import { tookTooLong, unavailability } from '../postgres/db.ts';
+import { codeOf } from '../postgres/embedded/error-code.ts';
 import { fieldProblem, formats } from './json-schema.ts';
 import { AppError, problemOf, tooSlow, unavailable } from './problem.ts';
 

@@ -6,7 +6,7 @@ import { panelHome, panelRoot } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import pkg from '../../package.json' with { type: 'json' };
 import type { Config } from '../config.ts';
-import { codeOf } from '../postgres/index.ts';
+import { codeOf } from '../postgres/embedded/error-code.ts';
 import { described } from './field-schemas.ts';
 import { AppError, unavailable } from './problem.ts';
 import { Type } from './type.ts';

@@ -1,5 +1,6 @@
 import { type Sha256, tileWidth } from '@indelible/protocol';
-import { type Database, firstRow, hasRow, raw, type WriterTx, write } from '../postgres/index.ts';
+import { type Database, type WriterTx, write } from '../postgres/db.ts';
+import { firstRow, hasRow, raw } from '../postgres/sql.ts';
 import { headsOf } from './checkpoint.store.ts';
 import { damageOf } from './guard.store.ts';
 import { allLogs, hasSurplus } from './reopen.store.ts';

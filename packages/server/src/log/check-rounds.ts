@@ -1,7 +1,7 @@
 import type { GetNode, Sha256 } from '@indelible/protocol';
-import { type Signer, seedSigner } from '../crypto/index.ts';
-import type { ObjectStore } from '../objects/index.ts';
-import { type Database, type WriterTx, write } from '../postgres/index.ts';
+import { type Signer, seedSigner } from '../crypto/signer.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
+import { type Database, type WriterTx, write } from '../postgres/db.ts';
 import { inSnapshot, roundsNow } from './check-log.store.ts';
 import { releasedState, signingKeys } from './checkpoint.store.ts';
 import { hasRoot } from './guard.store.ts';

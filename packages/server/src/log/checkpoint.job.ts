@@ -6,10 +6,10 @@ import {
   noteKeyId,
   type Sha256,
 } from '@indelible/protocol';
-import { type Signer, seedSigner } from '../crypto/index.ts';
-import { unavailable } from '../http/index.ts';
-import type { ObjectStore } from '../objects/index.ts';
-import { type Database, type WriterTx, write } from '../postgres/index.ts';
+import { type Signer, seedSigner } from '../crypto/signer.ts';
+import { unavailable } from '../http/problem.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
+import { type Database, type WriterTx, write } from '../postgres/db.ts';
 import {
   type DirtyLog,
   dirtyLogs,

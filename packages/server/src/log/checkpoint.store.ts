@@ -1,19 +1,7 @@
 import { tileWidth } from '@indelible/protocol';
-import {
-  byteaArray,
-  type Database,
-  execute,
-  firstRow,
-  int8Array,
-  type Queries,
-  raw,
-  rowsOf,
-  sql,
-  type TenantTx,
-  textArray,
-  uuidArray,
-  type WriterTx,
-} from '../postgres/index.ts';
+import type { Database, Queries, TenantTx, WriterTx } from '../postgres/db.ts';
+import { byteaArray, int8Array, textArray, uuidArray } from '../postgres/pg-arrays.ts';
+import { execute, firstRow, raw, rowsOf, sql } from '../postgres/sql.ts';
 import { readNote } from './round.ts';
 import { unreadable } from './store.ts';
 

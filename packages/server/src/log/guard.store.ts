@@ -6,7 +6,7 @@ import {
   type Sha256,
   verifyConsistency,
 } from '@indelible/protocol';
-import type { WriterTx } from '../postgres/index.ts';
+import type { WriterTx } from '../postgres/db.ts';
 import { type DirtyLog, headsByLogId, headsOf } from './checkpoint.store.ts';
 import type { RoundCheckpoint } from './round.ts';
 import { treeReader } from './tree.store.ts';

@@ -1,7 +1,7 @@
 import type { Sha256 } from '@indelible/protocol';
-import { type Signer, seedSigner } from '../crypto/index.ts';
-import type { ObjectStore } from '../objects/index.ts';
-import type { WriterTx } from '../postgres/index.ts';
+import { type Signer, seedSigner } from '../crypto/signer.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
+import type { WriterTx } from '../postgres/db.ts';
 import {
   headsByLogId,
   publishRound,

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { importedEventUuid, nilUuid } from '@indelible/protocol';
-import type { Signer } from '../crypto/index.ts';
+import type { Signer } from '../crypto/signer.ts';
 import { byItself, type OwnEvent, type RecordQueued } from '../own-event.ts';
-import { type Database, type WriterTx, write } from '../postgres/index.ts';
-import { listTenants } from '../tenants/index.ts';
+import { type Database, type WriterTx, write } from '../postgres/db.ts';
+import { listTenants } from '../tenants/store.ts';
 import { signingKeyAnnounced, takeRound, useSigningKey } from './checkpoint.store.ts';
 
 export interface KeyRotationDeps {

@@ -1,5 +1,5 @@
 import { formatVerifierKey, openCheckpoint, type Sha256 } from '@indelible/protocol';
-import type { ObjectStore } from '../objects/index.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
 import {
   type PublishedRound,
   type ReleasedCheckpoint,

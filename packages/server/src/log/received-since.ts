@@ -1,5 +1,5 @@
 import { decodeEntry } from '@indelible/protocol';
-import type { TenantTx } from '../postgres/index.ts';
+import type { TenantTx } from '../postgres/db.ts';
 import { readEntries, unreadable } from './store.ts';
 
 /** The first entry received since then, or the size. By bisection: receipt times never go back. */

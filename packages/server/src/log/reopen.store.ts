@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { heldClass, type LogState, tileWidth } from '@indelible/protocol';
-import { execute, firstRow, hasRow, raw, rowsOf, sql, type WriterTx } from '../postgres/index.ts';
+import type { WriterTx } from '../postgres/db.ts';
+import { execute, firstRow, hasRow, raw, rowsOf, sql } from '../postgres/sql.ts';
 import type { PublishedLog } from './published-logs.ts';
 import { type LogHead, lockHeads } from './store.ts';
 

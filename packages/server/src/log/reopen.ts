@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { createFrontier, type GetNode, type LogState, type Sha256 } from '@indelible/protocol';
-import { type Signer, seedSigner } from '../crypto/index.ts';
-import type { ObjectStore } from '../objects/index.ts';
+import { type Signer, seedSigner } from '../crypto/signer.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
 import { type RecordOwn, reopenedEvent } from '../own-event.ts';
-import type { WriterTx } from '../postgres/index.ts';
+import type { WriterTx } from '../postgres/db.ts';
 import { openStoreId, releasedState, signingKeys, storeLink } from './checkpoint.store.ts';
 import { hasRoot } from './guard.store.ts';
 import { type PublishedLog, type PublishedLogs, publishedLogs } from './published-logs.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
-import { openSigner, type Signer } from '../crypto/index.ts';
+import { openSigner, type Signer } from '../crypto/signer.ts';
 import { newerKey } from './guard.ts';
 import type { PublishedLogsDeps } from './published-logs.ts';
 import { type PublishedRound, readRound, roundName } from './round.ts';

@@ -7,9 +7,9 @@ import {
   wholeNumber,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type RecordAccess, type TenantCall, TenantCalls } from '../access/index.ts';
+import type { RecordAccess } from '../access/record-looks.ts';
+import { type TenantCall, TenantCalls } from '../access/tenant-calls.ts';
 import {
-  AppError,
   answer,
   count,
   described,
@@ -17,11 +17,11 @@ import {
   LogParams,
   pathPart,
   queryText,
-  readQuery,
-  Type,
-  unavailable,
-} from '../http/index.ts';
-import { type Database, readTenant, type TenantTx } from '../postgres/index.ts';
+} from '../http/field-schemas.ts';
+import { AppError, unavailable } from '../http/problem.ts';
+import { readQuery } from '../http/query.ts';
+import { Type } from '../http/type.ts';
+import { type Database, readTenant, type TenantTx } from '../postgres/db.ts';
 import type { CheckpointJob } from './checkpoint.job.ts';
 import { publishedCheckpoint, signingKeys } from './checkpoint.store.ts';
 import { hexToLogId } from './round.ts';

@@ -1,6 +1,6 @@
 import { isUuid, type Sha256 } from '@indelible/protocol';
-import type { ObjectStore } from '../objects/index.ts';
-import type { Queries } from '../postgres/index.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
+import type { Queries } from '../postgres/db.ts';
 import { openStoreId, signingKeys, storeLink, takeRound } from './checkpoint.store.ts';
 import { readRound, roundName } from './round.ts';
 

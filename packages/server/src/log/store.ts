@@ -1,22 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { entryBytes, tileWidth } from '@indelible/protocol';
-import { AppError, unavailable } from '../http/index.ts';
-import {
-  byteaArray,
-  callForTenants,
-  codeOf,
-  execute,
-  firstRow,
-  int2Array,
-  int8Array,
-  isSharded,
-  messageOf,
-  raw,
-  rowsOf,
-  type TenantTx,
-  uuidArray,
-  type WriterTx,
-} from '../postgres/index.ts';
+import { AppError, unavailable } from '../http/problem.ts';
+import type { TenantTx, WriterTx } from '../postgres/db.ts';
+import { codeOf, messageOf } from '../postgres/embedded/error-code.ts';
+import { callForTenants, isSharded } from '../postgres/engine.ts';
+import { byteaArray, int2Array, int8Array, uuidArray } from '../postgres/pg-arrays.ts';
+import { execute, firstRow, raw, rowsOf } from '../postgres/sql.ts';
 import type { LogAppend, LogHead } from './sequencer.ts';
 
 export {

@@ -8,7 +8,9 @@ import {
   subtreeRoot,
   tileWidth,
 } from '@indelible/protocol';
-import { int2Array, int8Array, raw, rowsOf, type TenantTx } from '../postgres/index.ts';
+import type { TenantTx } from '../postgres/db.ts';
+import { int2Array, int8Array } from '../postgres/pg-arrays.ts';
+import { raw, rowsOf } from '../postgres/sql.ts';
 import { unreadable } from './store.ts';
 
 /** Levels of the tree in one tile. */

@@ -58,7 +58,7 @@ test('a disk that fills up fails the write, and leaves neither half an object no
   const { store, folder } = newStore();
   await store.putStream('a/1', chunks('earlier'));
   const script = `
-    const { openObjectStore } = await import(${JSON.stringify(import.meta.resolve('./index.ts'))});
+    const { openObjectStore } = await import(${JSON.stringify(import.meta.resolve('./open-store.ts'))});
     const store = openObjectStore(${JSON.stringify(pathToFileURL(folder).href)});
     async function* source() { for (let n = 0; n < 32; n++) yield Buffer.alloc(65_536, n); }
     const codes = await Promise.allSettled([

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { link, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
-import { codeOf } from '../postgres/index.ts';
+import { codeOf } from '../postgres/embedded/error-code.ts';
 import { draftSuffix, requireName, requireRange } from './object-name.ts';
 import type { ByteRange, ObjectStore } from './object-store.ts';
 import { untilAborted } from './until-aborted.ts';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf } from '../postgres/index.ts';
+import { codeOf } from '../postgres/embedded/error-code.ts';
 
 /* A backup of `indelible backup`, as a folder. */
 

@@ -4,18 +4,15 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { type Config, type Environment, readConfig } from '../config.ts';
-import { holdRounds } from '../log/index.ts';
-import { draftSuffix } from '../objects/index.ts';
-import {
-  copyRunningCluster,
-  copyTree,
-  embeddedFolder,
-  messageOf,
-  runningServerUrl,
-  startEmbeddedPostgres,
-  syncFolder,
-  withOwnerSession,
-} from '../postgres/index.ts';
+import { holdRounds } from '../log/checkpoint.store.ts';
+import { draftSuffix } from '../objects/object-name.ts';
+import { withOwnerSession } from '../postgres/db.ts';
+import { copyRunningCluster } from '../postgres/embedded/cluster-copy.ts';
+import { copyTree } from '../postgres/embedded/copy-tree.ts';
+import { messageOf } from '../postgres/embedded/error-code.ts';
+import { embeddedFolder, runningServerUrl } from '../postgres/embedded/running-server.ts';
+import { syncFolder } from '../postgres/embedded/secret-file.ts';
+import { startEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
 import { type BackupFacts, backupParts, secretFiles } from './backup-folder.ts';
 
 /**

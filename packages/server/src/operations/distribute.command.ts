@@ -1,7 +1,9 @@
 import { type Environment, readConfig } from '../config.ts';
-import { sha } from '../crypto/index.ts';
-import { logsToCheck, storedDamage } from '../log/index.ts';
-import { distribute, openDatabase, runAsOwner, withMigratedSession } from '../postgres/index.ts';
+import { sha } from '../crypto/sha256.ts';
+import { logsToCheck, storedDamage } from '../log/check-log.store.ts';
+import { openDatabase } from '../postgres/db.ts';
+import { distribute } from '../postgres/distribute.ts';
+import { runAsOwner, withMigratedSession } from '../postgres/run-as-owner.ts';
 
 /**
  * `indelible distribute`: shards the database by tenant, see `distribute`. Runs as the owner. Then

@@ -1,13 +1,11 @@
 import pg from 'pg';
-import {
-  daysAheadMin,
-  isCluster,
-  messageOf,
-  openDatabase,
-  pendingMigrations,
-  undistributed,
-} from '../postgres/index.ts';
-import { readPlans, type StoredPlan } from '../tenants/index.ts';
+import { openDatabase } from '../postgres/db.ts';
+import { undistributed } from '../postgres/distribute.ts';
+import { messageOf } from '../postgres/embedded/error-code.ts';
+import { isCluster } from '../postgres/engine.ts';
+import { daysAheadMin, pendingMigrations } from '../postgres/migrate.ts';
+import type { StoredPlan } from '../tenants/plan-changes.ts';
+import { readPlans } from '../tenants/plans.store.ts';
 import {
   brokenPaths,
   findDangerousPrivileges,

@@ -1,8 +1,11 @@
 import { existsSync } from 'node:fs';
-import { openSigner, sha } from '../crypto/index.ts';
-import { haltReason, readIdentity, refusalOf, signingKeys, storeAlarm } from '../log/index.ts';
-import type { ObjectStore } from '../objects/index.ts';
-import { type Database, messageOf, openDatabase } from '../postgres/index.ts';
+import { sha } from '../crypto/sha256.ts';
+import { openSigner } from '../crypto/signer.ts';
+import { haltReason, signingKeys, storeAlarm } from '../log/checkpoint.store.ts';
+import { readIdentity, refusalOf } from '../log/store-identity.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
+import { type Database, openDatabase } from '../postgres/db.ts';
+import { messageOf } from '../postgres/embedded/error-code.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 /** The signing key's file; a default one is generated at the first start. */

@@ -1,15 +1,12 @@
 import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, type Environment, readConfig } from '../config.ts';
-import { openObjectStore } from '../objects/index.ts';
-import {
-  connectionUrl,
-  isPostmaster,
-  messageOf,
-  readPostmasterPid,
-  readSecretFile,
-  startEmbeddedPostgres,
-} from '../postgres/index.ts';
+import { openObjectStore } from '../objects/open-store.ts';
+import { messageOf } from '../postgres/embedded/error-code.ts';
+import { connectionUrl } from '../postgres/embedded/postmaster.ts';
+import { isPostmaster, readPostmasterPid } from '../postgres/embedded/postmaster-pid.ts';
+import { readSecretFile } from '../postgres/embedded/secret-file.ts';
+import { startEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
 import { secretFiles } from './backup-folder.ts';
 import { freeBytes } from './disk-space.ts';
 import { diagnoseDatabase, diagnoseOwner } from './doctor-database.ts';

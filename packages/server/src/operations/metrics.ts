@@ -7,11 +7,11 @@ import {
   type Metric,
   Registry,
 } from 'prom-client';
-import { queueNames } from '../background/index.ts';
-import type { FlushObserver } from '../events/index.ts';
-import type { CheckpointObserver } from '../log/index.ts';
-import type { SourceCounts } from '../sources/index.ts';
-import type { WebhookCounts } from '../webhooks/index.ts';
+import { queueNames } from '../background/jobs.ts';
+import type { FlushObserver } from '../events/flush.ts';
+import type { CheckpointObserver } from '../log/checkpoint.job.ts';
+import type { SourceCounts } from '../sources/store.ts';
+import type { WebhookCounts } from '../webhooks/lease.store.ts';
 import type { PresenceObserver } from './presence.ts';
 import type { DatabaseState, JobWaits } from './processes.store.ts';
 import { sharedWhileRunning } from './shared-while-running.ts';

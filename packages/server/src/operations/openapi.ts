@@ -4,9 +4,10 @@ import { catalogueSchema } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify';
 import type { TObject } from 'typebox';
 import pkg from '../../package.json' with { type: 'json' };
-import { AppError, Type } from '../http/index.ts';
-import { restoreMessages } from '../restores/index.ts';
-import { webhookMessages } from '../webhooks/index.ts';
+import { AppError } from '../http/problem.ts';
+import { Type } from '../http/type.ts';
+import { restoreMessages } from '../restores/schemas.ts';
+import { webhookMessages } from '../webhooks/message-schemas.ts';
 import { type Json, namedOnce } from './named-schemas.ts';
 import { problems, type Refusing, refusalsOf } from './refusals.ts';
 

@@ -3,18 +3,15 @@ import { nilUuid } from '@indelible/protocol';
 import { SignJWT } from 'jose';
 import pino from 'pino';
 import { type App, buildApp } from '../app.ts';
-import { coldSettings, openColdSource } from '../cold/index.ts';
+import { coldSettings, openColdSource } from '../cold/duckdb-reader.ts';
 import { type AuthConfig, type Config, type Environment, readConfig } from '../config.ts';
-import { sha } from '../crypto/index.ts';
-import {
-  type CheckedRounds,
-  checkRounds,
-  type LogToCheck,
-  logsToCheck,
-  storedDamage,
-} from '../log/index.ts';
-import { openObjectStore } from '../objects/index.ts';
-import { createClock, databaseTime, openDatabase, runAsOwner } from '../postgres/index.ts';
+import { sha } from '../crypto/sha256.ts';
+import { type LogToCheck, logsToCheck, storedDamage } from '../log/check-log.store.ts';
+import { type CheckedRounds, checkRounds } from '../log/check-rounds.ts';
+import { openObjectStore } from '../objects/open-store.ts';
+import { createClock } from '../postgres/clock.ts';
+import { databaseTime, openDatabase } from '../postgres/db.ts';
+import { runAsOwner } from '../postgres/run-as-owner.ts';
 import { openConfiguredSigner } from '../serve.ts';
 
 /** A service inside this process: it does not listen. */

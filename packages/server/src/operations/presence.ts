@@ -1,7 +1,8 @@
 import { hkdfSync, randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import type { Signer } from '../crypto/index.ts';
-import { type Clock, type Database, databaseTime, writeInBackground } from '../postgres/index.ts';
+import type { Signer } from '../crypto/signer.ts';
+import type { Clock } from '../postgres/clock.ts';
+import { type Database, databaseTime, writeInBackground } from '../postgres/db.ts';
 import { processFindings } from './process-findings.ts';
 import {
   type JobWaits,

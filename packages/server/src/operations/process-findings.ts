@@ -1,4 +1,6 @@
-import { createClock, databaseTime, messageOf, openDatabase } from '../postgres/index.ts';
+import { createClock } from '../postgres/clock.ts';
+import { databaseTime, openDatabase } from '../postgres/db.ts';
+import { messageOf } from '../postgres/embedded/error-code.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 import {
   type JobWaits,

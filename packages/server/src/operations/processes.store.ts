@@ -1,4 +1,5 @@
-import { execute, firstRow, type Queries, rowsOf } from '../postgres/index.ts';
+import type { Queries } from '../postgres/db.ts';
+import { execute, firstRow, rowsOf } from '../postgres/sql.ts';
 
 /** A serving process's description of itself; secrets only as one-way values. */
 export interface ServingProcess {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Database, writeForOperations } from '../postgres/index.ts';
+import { type Database, writeForOperations } from '../postgres/db.ts';
 
 /** Throws the error that prevents writing; the test row is invisible to other sessions. */
 export async function probeWrite(db: Database, timeoutMs: number): Promise<void> {

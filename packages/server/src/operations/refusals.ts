@@ -1,7 +1,8 @@
 import { errorCodes } from '@indelible/protocol';
-import { FieldError } from '../events/index.ts';
-import { answer, named, Type } from '../http/index.ts';
-import { http } from '../outbound/index.ts';
+import { FieldError } from '../events/schemas.ts';
+import { answer, named } from '../http/field-schemas.ts';
+import { Type } from '../http/type.ts';
+import { http } from '../outbound/node-http.ts';
 
 /* How calls refuse, for the OpenAPI document. */
 

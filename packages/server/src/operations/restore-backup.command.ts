@@ -3,15 +3,12 @@ import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Config, type Environment, readConfig } from '../config.ts';
-import { draftSuffix } from '../objects/index.ts';
-import {
-  accountOfThisProcess,
-  codeOf,
-  copyTree,
-  openDataDir,
-  openHome,
-  syncFolder,
-} from '../postgres/index.ts';
+import { draftSuffix } from '../objects/object-name.ts';
+import { accountOfThisProcess } from '../postgres/embedded/account.ts';
+import { copyTree } from '../postgres/embedded/copy-tree.ts';
+import { codeOf } from '../postgres/embedded/error-code.ts';
+import { openDataDir, openHome } from '../postgres/embedded/folders.ts';
+import { syncFolder } from '../postgres/embedded/secret-file.ts';
 import { requireEmbedded } from './backup.command.ts';
 import { backupParts, readBackupFacts } from './backup-folder.ts';
 

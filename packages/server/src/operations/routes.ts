@@ -1,9 +1,11 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
-import { AppError, answer, described, Type, unavailable } from '../http/index.ts';
-import { haltReason } from '../log/index.ts';
-import { type Database, unavailability } from '../postgres/index.ts';
+import { answer, described } from '../http/field-schemas.ts';
+import { AppError, unavailable } from '../http/problem.ts';
+import { Type } from '../http/type.ts';
+import { haltReason } from '../log/checkpoint.store.ts';
+import { type Database, unavailability } from '../postgres/db.ts';
 import { metricsText } from './metrics-text.ts';
 import { probeWrite } from './ready.store.ts';
 import { sharedWhileRunning } from './shared-while-running.ts';

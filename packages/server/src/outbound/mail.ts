@@ -3,7 +3,7 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SendMailOptions } from 'nodemailer';
 import type { Logger } from 'pino';
-import { codeOf } from '../postgres/index.ts';
+import { codeOf } from '../postgres/embedded/error-code.ts';
 import { isMailAddress } from './mail-address.ts';
 import type { Mail } from './mail-page.ts';
 import { oneLine } from './plain-line.ts';

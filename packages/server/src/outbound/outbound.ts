@@ -2,7 +2,7 @@ import { lookup as systemLookup } from 'node:dns/promises';
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import https from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { codeOf } from '../postgres/index.ts';
+import { codeOf } from '../postgres/embedded/error-code.ts';
 import { http } from './node-http.ts';
 import { isPublicAddress } from './outbound-address.ts';
 import { type Resolve, resolveByDns } from './outbound-names.ts';

@@ -1,6 +1,8 @@
 import type { ListQuery } from '@indelible/protocol';
-import { getEvent, listEvents, type Visibility } from '../events/index.ts';
-import type { TenantTx } from '../postgres/index.ts';
+import type { Visibility } from '../events/filter-sql.store.ts';
+import { listEvents } from '../events/list.store.ts';
+import { getEvent } from '../events/store.ts';
+import type { TenantTx } from '../postgres/db.ts';
 
 const lookedAtMax = 20;
 

@@ -6,7 +6,7 @@ import {
   maskText,
   typeId,
 } from '@indelible/protocol';
-import type { OutboundResult } from '../outbound/index.ts';
+import type { OutboundResult } from '../outbound/outbound.ts';
 import type { RestoreOutcome, RestoreRequest } from './store.ts';
 
 /* The call to a host product, and the meaning of its answer. */

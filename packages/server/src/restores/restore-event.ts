@@ -1,5 +1,5 @@
 import { eventIdFromUuid, type Outcome, typeId } from '@indelible/protocol';
-import { whoRequested } from '../access/index.ts';
+import { whoRequested } from '../access/requester.ts';
 import type { OwnEvent, Whence } from '../own-event.ts';
 import { restoreIdPrefix } from './restore-call.ts';
 import type { RestoreOutcome, RestoreRequest } from './store.ts';

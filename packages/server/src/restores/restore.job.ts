@@ -1,9 +1,10 @@
 import { typeId } from '@indelible/protocol';
-import { type RunningJob, TryAgain } from '../background/index.ts';
-import { keptText, signedPost } from '../outbound/index.ts';
+import { type RunningJob, TryAgain } from '../background/jobs.ts';
+import { keptText } from '../outbound/outbound.ts';
+import { signedPost } from '../outbound/standard-webhooks.ts';
 import type { Parts } from '../parts.ts';
-import { readTenant, write } from '../postgres/index.ts';
-import { restoreSecretContext } from '../tenants/index.ts';
+import { readTenant, write } from '../postgres/db.ts';
+import { restoreSecretContext } from '../tenants/put-tenant.store.ts';
 import { judge, restoreIdPrefix } from './restore-call.ts';
 import { restoreEvent } from './restore-event.ts';
 import {

@@ -7,18 +7,16 @@ import {
   uuidFromEventId,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import {
-  lookAt,
-  readAsTenant,
-  requesterOf,
-  type TenantAccess,
-  TenantCalls,
-} from '../access/index.ts';
-import { getEvent, visibility } from '../events/index.ts';
-import { AppError, answerPage, readPage } from '../http/index.ts';
+import { lookAt } from '../access/look.ts';
+import { requesterOf } from '../access/requester.ts';
+import { readAsTenant, type TenantAccess } from '../access/tenant-access.ts';
+import { TenantCalls } from '../access/tenant-calls.ts';
+import { getEvent, visibility } from '../events/store.ts';
+import { answerPage, readPage } from '../http/keyset-page.ts';
+import { AppError } from '../http/problem.ts';
 import { whenceOf } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
-import { readTenant, type TenantTx, type WriterTx, write } from '../postgres/index.ts';
+import { readTenant, type TenantTx, type WriterTx, write } from '../postgres/db.ts';
 import { currentState } from './current-state.ts';
 import { fieldsOf, restoreBody, restoreIdPrefix, whyNotRestorable } from './restore-call.ts';
 import { restoreEvent } from './restore-event.ts';

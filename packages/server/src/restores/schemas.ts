@@ -1,4 +1,4 @@
-import { operatorHeaders } from '../access/index.ts';
+import { operatorHeaders } from '../access/operator-headers.ts';
 import {
   answer,
   described,
@@ -7,14 +7,13 @@ import {
   idWith,
   named,
   nullable,
-  PageQuery,
-  pageOf,
-  receivedCall,
-  Type,
   time,
   timeOrNull,
   uuid,
-} from '../http/index.ts';
+} from '../http/field-schemas.ts';
+import { PageQuery, pageOf } from '../http/keyset-page.ts';
+import { receivedCall } from '../http/received-call.ts';
+import { Type } from '../http/type.ts';
 
 const Target = Type.Enum(['before', 'after'], {
   description: 'Which of the two states of the event.',

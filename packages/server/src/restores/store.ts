@@ -1,5 +1,6 @@
-import type { Requester } from '../access/index.ts';
-import { firstRow, hasRow, rowsOf, sql, type TenantTx, type WriterTx } from '../postgres/index.ts';
+import type { Requester } from '../access/requester.ts';
+import type { TenantTx, WriterTx } from '../postgres/db.ts';
+import { firstRow, hasRow, rowsOf, sql } from '../postgres/sql.ts';
 
 /** The outcome of a restore; `reason` is one line of at most 1 KiB, null if applied. */
 export interface RestoreOutcome {

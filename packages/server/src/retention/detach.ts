@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { codeOf, isLockTimeout, type OwnerSession } from '../postgres/index.ts';
+import { isLockTimeout, type OwnerSession } from '../postgres/db.ts';
+import { codeOf } from '../postgres/embedded/error-code.ts';
 import {
   detachPartition,
   eventReaders,

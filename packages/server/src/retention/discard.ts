@@ -1,4 +1,4 @@
-import { isLockTimeout, type OwnerSession } from '../postgres/index.ts';
+import { isLockTimeout, type OwnerSession } from '../postgres/db.ts';
 import { listRetired, stepsOfDropping } from './partitions.store.ts';
 
 /**

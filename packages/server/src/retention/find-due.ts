@@ -1,5 +1,5 @@
 import { lateClass } from '@indelible/protocol';
-import { readPlans } from '../tenants/index.ts';
+import { readPlans } from '../tenants/plans.store.ts';
 import { listPartitions, type StoredPartition, tenantsIn } from './partitions.store.ts';
 import { archivedTenantIds, type Piece } from './rows.store.ts';
 import { isDue, type RetentionTerms, removalCutoff } from './schedule.ts';

@@ -1,4 +1,6 @@
-import { execute, hasRow, isCluster, rowsOf, type WriterTx } from '../postgres/index.ts';
+import type { WriterTx } from '../postgres/db.ts';
+import { isCluster } from '../postgres/engine.ts';
+import { execute, hasRow, rowsOf } from '../postgres/sql.ts';
 import { type Partition, partitionOf } from './schedule.ts';
 import type { Owner } from './terms.store.ts';
 

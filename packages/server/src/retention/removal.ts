@@ -1,10 +1,10 @@
 import { formatTimestamp } from '@indelible/protocol';
-import { ensurePartition } from '../events/index.ts';
-import { lockHeads } from '../log/index.ts';
+import { ensurePartition } from '../events/store.ts';
+import { lockHeads } from '../log/store.ts';
 import { byItself, type OwnEvent, type RecordOwn } from '../own-event.ts';
-import type { OwnerSession, WriterTx } from '../postgres/index.ts';
-import { holdPlans } from '../tenants/index.ts';
-import { wordsAreWholeFrom } from '../words/index.ts';
+import type { OwnerSession, WriterTx } from '../postgres/db.ts';
+import { holdPlans } from '../tenants/plans.store.ts';
+import { wordsAreWholeFrom } from '../words/forget-words.ts';
 import { detachAll, isHeldBySomebody } from './detach.ts';
 import { discardRetired } from './discard.ts';
 import { type Due, findDue, isOwed, type KeptPartition } from './find-due.ts';

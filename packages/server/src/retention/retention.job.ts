@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { OwnerSession } from '../postgres/index.ts';
-import { removeExpiredWords } from '../words/index.ts';
+import type { OwnerSession } from '../postgres/db.ts';
+import { removeExpiredWords } from '../words/forget-words.ts';
 import { findDue, type KeptPartition } from './find-due.ts';
 import { makePartitionsAhead } from './partitions.store.ts';
 import {

@@ -1,13 +1,7 @@
 import { firstUuidAt, lateAfterMs, lateClass } from '@indelible/protocol';
-import {
-  countOf,
-  execute,
-  firstRow,
-  rowsOf,
-  sql,
-  uuidArray,
-  type WriterTx,
-} from '../postgres/index.ts';
+import type { WriterTx } from '../postgres/db.ts';
+import { uuidArray } from '../postgres/pg-arrays.ts';
+import { countOf, execute, firstRow, rowsOf, sql } from '../postgres/sql.ts';
 import { partitionOf } from './schedule.ts';
 import type { Owner } from './terms.store.ts';
 

@@ -5,7 +5,7 @@ import {
   lateClass,
   retentionCutoff,
 } from '@indelible/protocol';
-import type { PartitionUnit, StoredPlan } from '../tenants/index.ts';
+import type { PartitionUnit, StoredPlan } from '../tenants/plan-changes.ts';
 
 /** What decides how long a tenant's events are kept. Times in ms since 1970. */
 export interface RetentionTerms {

@@ -1,7 +1,9 @@
 import { firstUuidAt, lateClass, retentionCutoff, uuidTimeMs } from '@indelible/protocol';
-import { ensurePartition, isMissingPartition } from '../events/index.ts';
-import { isLockTimeout, type OwnerSession } from '../postgres/index.ts';
-import { readPlans, type StoredPlan } from '../tenants/index.ts';
+import { isMissingPartition } from '../events/partitions.ts';
+import { ensurePartition } from '../events/store.ts';
+import { isLockTimeout, type OwnerSession } from '../postgres/db.ts';
+import type { StoredPlan } from '../tenants/plan-changes.ts';
+import { readPlans } from '../tenants/plans.store.ts';
 import { listPartitions } from './partitions.store.ts';
 import { countFrom, moveBatch, oldestFrom } from './rows.store.ts';
 import { endOfPartition, unitOf } from './schedule.ts';

@@ -1,6 +1,8 @@
 import type { Plan } from '@indelible/protocol';
-import { execute, firstRow, rowsOf, uuidArray, type WriterTx } from '../postgres/index.ts';
-import { keepsOf } from '../tenants/index.ts';
+import type { WriterTx } from '../postgres/db.ts';
+import { uuidArray } from '../postgres/pg-arrays.ts';
+import { execute, firstRow, rowsOf } from '../postgres/sql.ts';
+import { keepsOf } from '../tenants/plans.store.ts';
 import type { RetentionTerms, SeenTime } from './schedule.ts';
 
 /* Statements of the owner role: no serving role may run them. */

@@ -1,7 +1,7 @@
 import { uuidFromTypeId } from '@indelible/protocol';
 import { afterAll, expect, test } from 'vitest';
 import { sha } from '../../../protocol/src/testing/recorded-log.ts';
-import { readTenant } from '../postgres/index.ts';
+import { readTenant } from '../postgres/db.ts';
 import { eventOf, testService } from '../testing/service.ts';
 import { type CapsuleDeps, makeCapsule } from './capsule.ts';
 import { searchIdPrefix } from './evidence.ts';

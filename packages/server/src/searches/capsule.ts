@@ -21,28 +21,20 @@ import {
   withholdableSegments,
   withholdSegments,
 } from '@indelible/protocol';
-import type { TenantAccess } from '../access/index.ts';
-import {
-  bodyLine,
-  countEvents,
-  type ListedPage,
-  proofJson,
-  proveEvent,
-  readBodies,
-  requireVisible,
-} from '../events/index.ts';
-import { AppError, invalid } from '../http/index.ts';
-import {
-  firstReceivedSince,
-  publishedCheckpoint,
-  readEntries,
-  signingKeys,
-  treeNodes,
-} from '../log/index.ts';
+import type { TenantAccess } from '../access/tenant-access.ts';
+import { countEvents } from '../events/count.store.ts';
+import type { ListedPage } from '../events/listed-row.ts';
+import { bodyLine, proofJson, proveEvent, readBodies } from '../events/proof.ts';
+import { requireVisible } from '../events/store.ts';
+import { AppError, invalid } from '../http/problem.ts';
+import { publishedCheckpoint, signingKeys } from '../log/checkpoint.store.ts';
+import { firstReceivedSince } from '../log/received-since.ts';
+import { readEntries } from '../log/store.ts';
+import { treeNodes } from '../log/tree.store.ts';
 import type { OwnEvent } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
-import { readTenant, type TenantTx } from '../postgres/index.ts';
-import { getTenant } from '../tenants/index.ts';
+import { readTenant, type TenantTx } from '../postgres/db.ts';
+import { getTenant } from '../tenants/store.ts';
 import { coverageNow, type SearchDeps, searchIdPrefix } from './evidence.ts';
 import { type FrozenFilter, frozenFilter } from './frozen-filter.ts';
 import { shownCovered, shownSearch } from './shown.ts';

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { TenantAccess } from '../access/index.ts';
-import { AppError } from '../http/index.ts';
+import type { TenantAccess } from '../access/tenant-access.ts';
+import { AppError } from '../http/problem.ts';
 import { changeOf, type RecordOwn } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
-import { type WriterTx, write } from '../postgres/index.ts';
-import { lockTenant } from '../tenants/index.ts';
+import { type WriterTx, write } from '../postgres/db.ts';
+import { lockTenant } from '../tenants/store.ts';
 import {
   countViews,
   deleteView,

@@ -1,8 +1,9 @@
 import { type Coverage, decodeEntry, formatTimestamp } from '@indelible/protocol';
-import { countOrMore, shownSince, type Visibility } from '../events/index.ts';
-import { readEntries, unreadable } from '../log/index.ts';
-import type { TenantTx } from '../postgres/index.ts';
-import type { Gap, Source } from '../sources/index.ts';
+import { countOrMore } from '../events/count.store.ts';
+import { shownSince, type Visibility } from '../events/filter-sql.store.ts';
+import { readEntries, unreadable } from '../log/store.ts';
+import type { TenantTx } from '../postgres/db.ts';
+import type { Gap, Source } from '../sources/store.ts';
 import type { FrozenFilter } from './frozen-filter.ts';
 
 /** A source that numbered its events in a time range, and its gaps there. */

@@ -5,14 +5,15 @@ import {
   typeId,
   uuidTimeMs,
 } from '@indelible/protocol';
-import type { TenantAccess } from '../access/index.ts';
-import { lowestShown, requireVisible, shownSince } from '../events/index.ts';
-import { AppError, invalid, unavailable } from '../http/index.ts';
-import { type PublishedCheckpoint, publishedCheckpoint } from '../log/index.ts';
+import type { TenantAccess } from '../access/tenant-access.ts';
+import { lowestShown, shownSince } from '../events/filter-sql.store.ts';
+import { requireVisible } from '../events/store.ts';
+import { AppError, invalid, unavailable } from '../http/problem.ts';
+import { type PublishedCheckpoint, publishedCheckpoint } from '../log/checkpoint.store.ts';
 import type { OwnEvent } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
-import { readTenant, write } from '../postgres/index.ts';
-import { listSources } from '../sources/index.ts';
+import { readTenant, write } from '../postgres/db.ts';
+import { listSources } from '../sources/store.ts';
 import { type Answer, sameAnswer } from './answer-digest.ts';
 import { type Covered, coverageOf, readCoverage } from './coverage.ts';
 import { type FrozenFilter, freeze, frozenFilter } from './frozen-filter.ts';

@@ -1,7 +1,8 @@
 import { resolvedFilter, typeId } from '@indelible/protocol';
 import type { FastifyInstance } from 'fastify';
-import { TenantCalls } from '../access/index.ts';
-import { AppError, filterOfBody } from '../http/index.ts';
+import { TenantCalls } from '../access/tenant-calls.ts';
+import { filterOfBody } from '../http/filter-body.ts';
+import { AppError } from '../http/problem.ts';
 import { type CapsuleDeps, makeCapsule } from './capsule.ts';
 import { askAgain, saveSearch, searchIdPrefix } from './evidence.ts';
 import { capsuleSchema, createSchema, getSchema, listSchema } from './schemas.ts';

@@ -1,6 +1,6 @@
-import { requireVisible } from '../events/index.ts';
-import { type AppError, invalid } from '../http/index.ts';
-import { type Database, readTenant, type TenantTx } from '../postgres/index.ts';
+import { requireVisible } from '../events/store.ts';
+import { type AppError, invalid } from '../http/problem.ts';
+import { type Database, readTenant, type TenantTx } from '../postgres/db.ts';
 import { type Answer, AnswerDigest } from './answer-digest.ts';
 import type { FrozenFilter } from './frozen-filter.ts';
 import { type Match, nextMatches } from './store.ts';

@@ -2,17 +2,16 @@ import {
   answer,
   described,
   exact,
-  filterSchema,
   idWith,
   named,
   nullable,
-  pageOf,
-  storedFilters,
-  Type,
   time,
   uuid,
-} from '../http/index.ts';
-import { SourceGap } from '../sources/index.ts';
+} from '../http/field-schemas.ts';
+import { filterSchema, storedFilters } from '../http/filter-schema.ts';
+import { pageOf } from '../http/keyset-page.ts';
+import { Type } from '../http/type.ts';
+import { SourceGap } from '../sources/schemas.ts';
 
 const noteMax = 1_000;
 

@@ -1,6 +1,6 @@
 import { formatTimestamp, panelRoot, typeId } from '@indelible/protocol';
-import type { PublishedCheckpoint } from '../log/index.ts';
-import { shownGap } from '../sources/index.ts';
+import type { PublishedCheckpoint } from '../log/checkpoint.store.ts';
+import { shownGap } from '../sources/tell-sources.ts';
 import type { Covered } from './coverage.ts';
 import { type AnswerNow, hex, searchIdPrefix } from './evidence.ts';
 import type { SavedSearch } from './store.ts';

@@ -1,23 +1,10 @@
 import { type EventFilter, lateClass, uuidTimeMs } from '@indelible/protocol';
-import {
-  coldKeys,
-  coldRange,
-  matching,
-  Params,
-  portions,
-  prepared,
-  shownIn,
-  type Visibility,
-} from '../events/index.ts';
-import {
-  dateOrNull,
-  execute,
-  firstRow,
-  rowsOf,
-  sql,
-  type TenantTx,
-  type WriterTx,
-} from '../postgres/index.ts';
+import { coldKeys, coldRange } from '../events/cold.store.ts';
+import { matching, Params, shownIn, type Visibility } from '../events/filter-sql.store.ts';
+import { portions } from '../events/portions.ts';
+import { prepared } from '../events/prepared-statement.ts';
+import type { TenantTx, WriterTx } from '../postgres/db.ts';
+import { dateOrNull, execute, firstRow, rowsOf, sql } from '../postgres/sql.ts';
 
 /** A saved search: query, checkpoint and answer. */
 export interface SavedSearch {

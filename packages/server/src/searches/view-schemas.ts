@@ -2,17 +2,16 @@ import type { Static } from 'typebox';
 import {
   described,
   exact,
-  filterSchema,
   idWith,
   label,
   named,
   nullable,
-  pageOf,
-  storedFilters,
-  Type,
   time,
   uuid,
-} from '../http/index.ts';
+} from '../http/field-schemas.ts';
+import { filterSchema, storedFilters } from '../http/filter-schema.ts';
+import { pageOf } from '../http/keyset-page.ts';
+import { Type } from '../http/type.ts';
 
 const lastPattern = '^[a-z0-9][a-z0-9_-]{0,31}$';
 const aboutLast =

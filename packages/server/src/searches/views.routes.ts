@@ -6,8 +6,8 @@ import {
   typeId,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { TenantCalls } from '../access/index.ts';
-import { filterOfBody } from '../http/index.ts';
+import { TenantCalls } from '../access/tenant-calls.ts';
+import { filterOfBody } from '../http/filter-body.ts';
 import type { Parts } from '../parts.ts';
 import { type ChangeViewDeps, changeView, createView, noView, removeView } from './change-view.ts';
 import * as schemas from './view-schemas.ts';

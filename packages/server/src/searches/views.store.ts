@@ -1,13 +1,6 @@
-import {
-  countOf,
-  execute,
-  firstRow,
-  rowsOf,
-  sql,
-  type TenantTx,
-  textArray,
-  type WriterTx,
-} from '../postgres/index.ts';
+import type { TenantTx, WriterTx } from '../postgres/db.ts';
+import { textArray } from '../postgres/pg-arrays.ts';
+import { countOf, execute, firstRow, rowsOf, sql } from '../postgres/sql.ts';
 
 /** What a caller sets of a view. */
 export interface ViewSettings {

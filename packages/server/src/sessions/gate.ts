@@ -1,14 +1,12 @@
 import type { FastifyRequest } from 'fastify';
-import {
-  type AuthenticateSession,
-  type Principal,
-  personScopes,
-  unauthenticated,
-} from '../access/index.ts';
-import { hashSecretToken } from '../crypto/index.ts';
-import { AppError } from '../http/index.ts';
+import type { AuthenticateSession } from '../access/auth.ts';
+import { unauthenticated } from '../access/bearer.ts';
+import { personScopes } from '../access/jwt.ts';
+import type { Principal } from '../access/principal.ts';
+import { hashSecretToken } from '../crypto/secret-token.ts';
+import { AppError } from '../http/problem.ts';
 import type { Parts } from '../parts.ts';
-import { unavailability } from '../postgres/index.ts';
+import { unavailability } from '../postgres/db.ts';
 import { readCookie, type SessionCookie } from './cookie.ts';
 import { isForeignRequest } from './origin.ts';
 import { prolongedTo } from './session-times.ts';

@@ -1,9 +1,11 @@
 import { formatTimestamp, typeId, uuidTimeMs } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { TenantCalls } from '../access/index.ts';
-import { AppError, answerPage, PageQuery, readPage, Type } from '../http/index.ts';
+import { TenantCalls } from '../access/tenant-calls.ts';
+import { answerPage, PageQuery, readPage } from '../http/keyset-page.ts';
+import { AppError } from '../http/problem.ts';
+import { Type } from '../http/type.ts';
 import type { Parts } from '../parts.ts';
-import { write } from '../postgres/index.ts';
+import { write } from '../postgres/db.ts';
 import { OpenSessionPage } from './schemas.ts';
 import { endedSessionEvent } from './sign-in-events.ts';
 import { endSession, listSessions, type StoredSession } from './store.ts';

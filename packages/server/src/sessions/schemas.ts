@@ -1,16 +1,8 @@
 import { emailLengthMax, panelHome, panelPathMax, panelRoot, scopes } from '@indelible/protocol';
-import { makerSchema } from '../access/index.ts';
-import {
-  described,
-  exact,
-  named,
-  nullable,
-  pageOf,
-  reason,
-  Type,
-  time,
-  uuid,
-} from '../http/index.ts';
+import { makerSchema } from '../access/maker-schema.ts';
+import { described, exact, named, nullable, reason, time, uuid } from '../http/field-schemas.ts';
+import { pageOf } from '../http/keyset-page.ts';
+import { Type } from '../http/type.ts';
 
 const role = Type.Enum(['admin', 'superadmin'], {
   description: '`admin`: of this tenant. `superadmin`: an operator, who needs a reason.',

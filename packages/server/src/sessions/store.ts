@@ -1,7 +1,8 @@
 import type { Agent, Scope } from '@indelible/protocol';
 import type pg from 'pg';
-import type { Maker } from '../access/index.ts';
-import { execute, firstRow, rowsOf, sql, type WriterTx } from '../postgres/index.ts';
+import type { Maker } from '../access/principal.ts';
+import type { WriterTx } from '../postgres/db.ts';
+import { execute, firstRow, rowsOf, sql } from '../postgres/sql.ts';
 
 /** The person and place for a session. A superadmin has a reason, an admin none. */
 export interface Visitor {

@@ -1,7 +1,9 @@
 import { formatTimestamp } from '@indelible/protocol';
 import type { FastifyInstance } from 'fastify';
-import { lookAt, type RecordAccess, readAsTenant } from '../access/index.ts';
-import { readTenant } from '../postgres/index.ts';
+import { lookAt } from '../access/look.ts';
+import type { RecordAccess } from '../access/record-looks.ts';
+import { readAsTenant } from '../access/tenant-access.ts';
+import { readTenant } from '../postgres/db.ts';
 import { listSchema } from './schemas.ts';
 import { countSources, listSources, type Source, type SourceCounts } from './store.ts';
 import { shownGap, type TellDeps, tellSources } from './tell-sources.ts';

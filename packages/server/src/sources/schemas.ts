@@ -1,5 +1,6 @@
-import { operatorHeaders } from '../access/index.ts';
-import { count, described, Type, time, timeOrNull } from '../http/index.ts';
+import { operatorHeaders } from '../access/operator-headers.ts';
+import { count, described, time, timeOrNull } from '../http/field-schemas.ts';
+import { Type } from '../http/type.ts';
 
 export const SourceGap = described(
   'SourceGap',

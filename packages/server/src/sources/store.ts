@@ -1,12 +1,5 @@
-import {
-  execute,
-  firstRow,
-  type Queries,
-  rowsOf,
-  sql,
-  type TenantTx,
-  type WriterTx,
-} from '../postgres/index.ts';
+import type { Queries, TenantTx, WriterTx } from '../postgres/db.ts';
+import { execute, firstRow, rowsOf, sql } from '../postgres/sql.ts';
 
 /** A source as the tenant sees it. */
 export interface Source {

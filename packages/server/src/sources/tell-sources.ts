@@ -1,8 +1,8 @@
 import { externalUuid, formatTimestamp } from '@indelible/protocol';
-import { lockHeads } from '../log/index.ts';
+import { lockHeads } from '../log/store.ts';
 import { byItself, type OwnEvent } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
-import { writeInBackground } from '../postgres/index.ts';
+import { writeInBackground } from '../postgres/db.ts';
 import {
   type Gap,
   type Silence,

@@ -1,5 +1,6 @@
 import { type Keeps, type Plans, retentionCutoff } from '@indelible/protocol';
-import { execute, type Queries, rowsOf } from '../postgres/index.ts';
+import type { Queries } from '../postgres/db.ts';
+import { execute, rowsOf } from '../postgres/sql.ts';
 import {
   type PlanInUse,
   planProblem,

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import type { Sealer } from '../crypto/index.ts';
-import { AppError, invalid } from '../http/index.ts';
-import { refusalOf } from '../outbound/index.ts';
+import type { Sealer } from '../crypto/sealed.ts';
+import { AppError, invalid } from '../http/problem.ts';
+import { refusalOf } from '../outbound/outbound.ts';
 import type { OwnEvent, Who } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
-import type { WriterTx } from '../postgres/index.ts';
+import type { WriterTx } from '../postgres/db.ts';
 import {
   formerEmails,
   insertTenant,

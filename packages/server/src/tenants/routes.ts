@@ -1,9 +1,12 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { formatTimestamp, type Plans } from '@indelible/protocol';
 import type { FastifyInstance } from 'fastify';
-import { administrator, administratorHeaders, type Principal } from '../access/index.ts';
-import { AppError, answerPage, PageQuery, readPage } from '../http/index.ts';
-import { type Database, readTenant, write } from '../postgres/index.ts';
+import { administratorHeaders } from '../access/operator-headers.ts';
+import type { Principal } from '../access/principal.ts';
+import { administrator } from '../access/tenant-access.ts';
+import { answerPage, PageQuery, readPage } from '../http/keyset-page.ts';
+import { AppError } from '../http/problem.ts';
+import { type Database, readTenant, write } from '../postgres/db.ts';
 import { type PutTenantDeps, putTenant } from './put-tenant.store.ts';
 import { Tenant, TenantPage, TenantParams, tenantChange, WrittenTenant } from './schemas.ts';
 import { getTenant, listTenants, type TenantRow } from './store.ts';

@@ -5,13 +5,13 @@ import {
   exact,
   label,
   nullable,
-  pageOf,
   strict,
-  Type,
   time,
   uuid,
-} from '../http/index.ts';
-import { outboundUrlMax } from '../outbound/index.ts';
+} from '../http/field-schemas.ts';
+import { pageOf } from '../http/keyset-page.ts';
+import { Type } from '../http/type.ts';
+import { outboundUrlMax } from '../outbound/outbound-url.ts';
 import { digests } from './tenant-settings.ts';
 
 const plan = { description: 'Name of a plan of this service: how long events are kept.' };

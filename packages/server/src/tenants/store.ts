@@ -1,13 +1,6 @@
-import {
-  execute,
-  firstRow,
-  hasRow,
-  rowsOf,
-  sql,
-  type TenantTx,
-  textArray,
-  type WriterTx,
-} from '../postgres/index.ts';
+import type { TenantTx, WriterTx } from '../postgres/db.ts';
+import { textArray } from '../postgres/pg-arrays.ts';
+import { execute, firstRow, hasRow, rowsOf, sql } from '../postgres/sql.ts';
 import type { TenantSettings } from './tenant-settings.ts';
 
 /** A stored tenant, without its restore secret. */

@@ -8,7 +8,7 @@ import {
   type PlanDefinition,
   type Plans,
 } from '@indelible/protocol';
-import { invalid } from '../http/index.ts';
+import { invalid } from '../http/problem.ts';
 
 export const digests = ['none', 'weekly', 'monthly'] as const;
 export type Digest = (typeof digests)[number];

@@ -1,7 +1,7 @@
 import { panelHome } from '@indelible/protocol';
-import type { Jobs } from '../background/index.ts';
+import type { Jobs } from '../background/jobs.ts';
 import type { Parts } from '../parts.ts';
-import { readTenant, type WriterTx } from '../postgres/index.ts';
+import { readTenant, type WriterTx } from '../postgres/db.ts';
 import { getTenant } from './store.ts';
 import { termsMail, type WeakerTerms } from './terms-mail.ts';
 

@@ -1,11 +1,6 @@
 import type { Locale, Plan, Plans } from '@indelible/protocol';
-import {
-  composeMail,
-  type Mail,
-  type MailContent,
-  mailTexts,
-  mailTime,
-} from '../outbound/index.ts';
+import { composeMail, type Mail, type MailContent, mailTime } from '../outbound/mail-page.ts';
+import { mailTexts } from '../outbound/mail-texts.ts';
 import { hasOtherEmails, hasShorterPlan, planOf } from './tenant-settings.ts';
 
 interface Terms {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { OutboundCall } from '../outbound/index.ts';
+import type { OutboundCall } from '../outbound/outbound.ts';
 
 /** A received request. */
 export interface Received {

@@ -8,7 +8,7 @@ import pino from 'pino';
 import { inject as provided } from 'vitest';
 import { type App, buildApp } from '../app.ts';
 import type { AppDeps } from '../app-log.ts';
-import { coldSettings, openColdSource } from '../cold/index.ts';
+import { coldSettings, openColdSource } from '../cold/duckdb-reader.ts';
 import { type Config, type Environment, readConfig } from '../config.ts';
 import { openSigner } from '../crypto/signer.ts';
 import { openObjectStore } from '../objects/open-store.ts';

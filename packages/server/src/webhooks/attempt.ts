@@ -1,5 +1,5 @@
 import { retryAfterMs } from '@indelible/protocol';
-import type { OutboundCall } from '../outbound/index.ts';
+import type { OutboundCall } from '../outbound/outbound.ts';
 import type { Parts } from '../parts.ts';
 import { judge, type Opened, type Outcome } from './delivery-call.ts';
 import { withoutCredentials } from './format/without-credentials.ts';

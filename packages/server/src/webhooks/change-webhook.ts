@@ -1,12 +1,12 @@
 import { futureMsMax, uuidTimeMs } from '@indelible/protocol';
-import { visibility } from '../events/index.ts';
-import { AppError } from '../http/index.ts';
-import { firstReceivedSince } from '../log/index.ts';
-import { newSecret } from '../outbound/index.ts';
+import { visibility } from '../events/store.ts';
+import { AppError } from '../http/problem.ts';
+import { firstReceivedSince } from '../log/received-since.ts';
+import { newSecret } from '../outbound/standard-webhooks.ts';
 import type { OwnEvent, Who } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
-import { readTenant, type WriterTx, write } from '../postgres/index.ts';
-import { tenantExists } from '../tenants/index.ts';
+import { readTenant, type WriterTx, write } from '../postgres/db.ts';
+import { tenantExists } from '../tenants/store.ts';
 import { isSigned } from './delivery-call.ts';
 import { headerNames } from './own-headers.ts';
 import { sealCredential, sealHeaders, secretContext } from './sealed-secrets.ts';

@@ -1,8 +1,8 @@
 import { type MessageType, panelRoot } from '@indelible/protocol';
-import { LeasedWorker } from '../background/index.ts';
-import { visibility } from '../events/index.ts';
+import { LeasedWorker } from '../background/leased-worker.ts';
+import { visibility } from '../events/store.ts';
 import type { Parts } from '../parts.ts';
-import { readTenant } from '../postgres/index.ts';
+import { readTenant } from '../postgres/db.ts';
 import { type AttemptDeps, attemptCall } from './attempt.ts';
 import { messageBytesMax, messageCall } from './delivery-call.ts';
 import {

@@ -1,13 +1,6 @@
-import {
-  dateOrNull,
-  execute,
-  firstRow,
-  rowsOf,
-  sql,
-  type TenantTx,
-  uuidArray,
-  type WriterTx,
-} from '../postgres/index.ts';
+import type { TenantTx, WriterTx } from '../postgres/db.ts';
+import { uuidArray } from '../postgres/pg-arrays.ts';
+import { dateOrNull, execute, firstRow, rowsOf, sql } from '../postgres/sql.ts';
 
 /** One attempt and its outcome. Sequences are those of the first and last event in the message. */
 export interface DeliveryRow {

@@ -1,11 +1,6 @@
 import { typeId } from '@indelible/protocol';
-import {
-  keptText,
-  type OutboundCall,
-  type OutboundResult,
-  signatureHeaders,
-  signedPost,
-} from '../outbound/index.ts';
+import { keptText, type OutboundCall, type OutboundResult } from '../outbound/outbound.ts';
+import { signatureHeaders, signedPost } from '../outbound/standard-webhooks.ts';
 import { failed, fine, isSuccess } from './format/answers.ts';
 import type { FormatVerdict } from './format/stream-format.ts';
 import { streamFormats } from './formats.ts';

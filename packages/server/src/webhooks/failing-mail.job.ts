@@ -1,9 +1,10 @@
 import { panelRoot, typeId } from '@indelible/protocol';
-import { logSize } from '../log/index.ts';
-import { composeMail, type Mail, mailTexts, mailTime } from '../outbound/index.ts';
+import { logSize } from '../log/store.ts';
+import { composeMail, type Mail, mailTime } from '../outbound/mail-page.ts';
+import { mailTexts } from '../outbound/mail-texts.ts';
 import type { Parts } from '../parts.ts';
-import { readTenant } from '../postgres/index.ts';
-import { getTenant, type TenantRow } from '../tenants/index.ts';
+import { readTenant } from '../postgres/db.ts';
+import { getTenant, type TenantRow } from '../tenants/store.ts';
 import { type DeliveryRow, lastOfMessages } from './deliveries.store.ts';
 import { webhookIdPrefix } from './message-body.ts';
 import { getWebhook, type WebhookKey, type WebhookRow } from './store.ts';

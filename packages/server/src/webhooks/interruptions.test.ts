@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { beginAnew } from '../log/index.ts';
-import { withOwnerSession } from '../postgres/index.ts';
+import { beginAnew } from '../log/reopen.store.ts';
+import { withOwnerSession } from '../postgres/db.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { RunningService } from '../testing/running-service.ts';
 import { platformKey, serviceOn, sessionSecret, testService } from '../testing/service.ts';

@@ -1,12 +1,6 @@
-import { candidatesMax, firstClaimed } from '../background/index.ts';
-import {
-  execute,
-  firstRow,
-  hasRow,
-  type Queries,
-  rowsOf,
-  type TenantTx,
-} from '../postgres/index.ts';
+import { candidatesMax, firstClaimed } from '../background/claim.store.ts';
+import type { Queries, TenantTx } from '../postgres/db.ts';
+import { execute, firstRow, hasRow, rowsOf } from '../postgres/sql.ts';
 import { type PendingMessage, type WebhookKey, type WebhookRow, webhookColumns } from './store.ts';
 
 /*

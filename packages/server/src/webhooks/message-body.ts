@@ -1,5 +1,5 @@
 import { formatTimestamp, typeId } from '@indelible/protocol';
-import type { ExportRow } from '../exports/index.ts';
+import type { ExportRow } from '../exports/store.ts';
 
 /* The content of messages of the format `webhook`. */
 

@@ -1,6 +1,8 @@
 import type { TProperties } from 'typebox';
-import { ListedEvent } from '../events/index.ts';
-import { exact, idWith, named, nullable, receivedCall, Type, time, uuid } from '../http/index.ts';
+import { ListedEvent } from '../events/schemas.ts';
+import { exact, idWith, named, nullable, time, uuid } from '../http/field-schemas.ts';
+import { receivedCall } from '../http/received-call.ts';
+import { Type } from '../http/type.ts';
 
 /* The messages of the format `webhook`, for the OpenAPI document. */
 

@@ -5,10 +5,13 @@ import {
   storedFilter,
   typeId,
 } from '@indelible/protocol';
-import { type CutPage, eventJson, eventsById, type Visibility } from '../events/index.ts';
-import { type ExportRow, getExport } from '../exports/index.ts';
-import { readEntries } from '../log/index.ts';
-import type { TenantTx } from '../postgres/index.ts';
+import type { Visibility } from '../events/filter-sql.store.ts';
+import { eventsById } from '../events/list.store.ts';
+import type { CutPage } from '../events/listed-row.ts';
+import { eventJson } from '../events/store.ts';
+import { type ExportRow, getExport } from '../exports/store.ts';
+import { readEntries } from '../log/store.ts';
+import type { TenantTx } from '../postgres/db.ts';
 import { isForPeople } from './formats.ts';
 import { type ToldAlerts, webhookIdPrefix } from './message-body.ts';
 import type { WebhookRow } from './store.ts';

@@ -1,7 +1,7 @@
-import type { Jobs } from '../background/index.ts';
+import type { Jobs } from '../background/jobs.ts';
 import type { Who } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
-import { type WriterTx, writeInBackground } from '../postgres/index.ts';
+import { type WriterTx, writeInBackground } from '../postgres/db.ts';
 import type { Attempted } from './attempt.ts';
 import { type DeliveryRow, insertDelivery } from './deliveries.store.ts';
 import { lockWebhook, type PendingMessage, saveWebhook, type WebhookRow } from './store.ts';

@@ -1,9 +1,11 @@
 import { fieldProblemsMax, formatTimestamp, pointerOf } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type RecordAccess, type TenantCall, TenantCalls } from '../access/index.ts';
-import { AppError, answerPage, invalid, readPage } from '../http/index.ts';
-import { logSize } from '../log/index.ts';
-import { readTenant } from '../postgres/index.ts';
+import type { RecordAccess } from '../access/record-looks.ts';
+import { type TenantCall, TenantCalls } from '../access/tenant-calls.ts';
+import { answerPage, readPage } from '../http/keyset-page.ts';
+import { AppError, invalid } from '../http/problem.ts';
+import { logSize } from '../log/store.ts';
+import { readTenant } from '../postgres/db.ts';
 import {
   type ChangeDeps,
   changeWebhook,

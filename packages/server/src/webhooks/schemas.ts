@@ -3,20 +3,18 @@ import {
   count,
   countOrNull,
   described,
-  filterSchema,
   idWith,
   label,
   named,
   nullable,
-  PageQuery,
-  pageOf,
-  storedFilters,
   strict,
-  Type,
   time,
   timeOrNull,
-} from '../http/index.ts';
-import { outboundUrlMax } from '../outbound/index.ts';
+} from '../http/field-schemas.ts';
+import { filterSchema, storedFilters } from '../http/filter-schema.ts';
+import { PageQuery, pageOf } from '../http/keyset-page.ts';
+import { Type } from '../http/type.ts';
+import { outboundUrlMax } from '../outbound/outbound-url.ts';
 import { headerValueMax, ownHeadersMax } from './own-headers.ts';
 
 const optionText = Type.String({ maxLength: 1_024 });

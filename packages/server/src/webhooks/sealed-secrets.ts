@@ -1,4 +1,4 @@
-import type { Sealer } from '../crypto/index.ts';
+import type { Sealer } from '../crypto/sealed.ts';
 import type { Opened } from './delivery-call.ts';
 import type { HeaderChanges } from './own-headers.ts';
 import type { WebhookRow } from './store.ts';

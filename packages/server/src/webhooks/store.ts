@@ -1,15 +1,7 @@
 import type { MessageType, WebhookFormat } from '@indelible/protocol';
-import {
-  countOf,
-  dateOrNull,
-  execute,
-  firstRow,
-  rowsOf,
-  sql,
-  type TenantTx,
-  uuidArray,
-  type WriterTx,
-} from '../postgres/index.ts';
+import type { TenantTx, WriterTx } from '../postgres/db.ts';
+import { uuidArray } from '../postgres/pg-arrays.ts';
+import { countOf, dateOrNull, execute, firstRow, rowsOf, sql } from '../postgres/sql.ts';
 
 /** A due message; it begins at the webhook's `nextSequence`. */
 export interface PendingMessage {

@@ -1,5 +1,6 @@
-import { AppError } from '../http/index.ts';
-import { haltReason, logIsHalted } from '../log/index.ts';
+import { AppError } from '../http/problem.ts';
+import { haltReason } from '../log/checkpoint.store.ts';
+import { logIsHalted } from '../log/store.ts';
 import type { Who } from '../own-event.ts';
 import { type AttemptDeps, attemptCall } from './attempt.ts';
 import { testCall } from './delivery-call.ts';

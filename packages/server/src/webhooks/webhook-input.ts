@@ -7,8 +7,9 @@ import {
   webhookFacets,
 } from '@indelible/protocol';
 import type { Static } from 'typebox';
-import { invalid } from '../http/index.ts';
-import { isOutboundUrl, refusalOf } from '../outbound/index.ts';
+import { invalid } from '../http/problem.ts';
+import { refusalOf } from '../outbound/outbound.ts';
+import { isOutboundUrl } from '../outbound/outbound-url.ts';
 import { streamFormats } from './formats.ts';
 import { type HeaderChanges, readHeaders } from './own-headers.ts';
 import type { WebhookChange } from './schemas.ts';

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, expect, test } from 'vitest';
-import { readTenant } from '../postgres/index.ts';
+import { readTenant } from '../postgres/db.ts';
 import { recordAll } from '../testing/event-pool.ts';
 import { eventOf, testService } from '../testing/service.ts';
-import { type BlockQuery, blocksToCount, countInBlocks, GroupCounts } from './index.ts';
+import type { BlockQuery } from './count-block.ts';
+import { blocksToCount, countInBlocks } from './count-values.ts';
+import { GroupCounts } from './group-counts.ts';
 
 const service = await testService();
 afterAll(() => service.close());

@@ -1,5 +1,5 @@
 import { type CountedFacet, firstUuidAt, uuidTimeMs } from '@indelible/protocol';
-import type { TenantTx } from '../postgres/index.ts';
+import type { TenantTx } from '../postgres/db.ts';
 import { type CountedValue, kindOf } from './block-words.ts';
 import { type BlockQuery, type CountedBlock, countBlock, lastAddresses } from './count-block.ts';
 import { blocksWithMatches } from './find-words.ts';

@@ -1,7 +1,7 @@
 import { decodeEntry, type EventFilter, matchesWords, type ValueFilter } from '@indelible/protocol';
-import { unavailable } from '../http/index.ts';
-import { readEntries } from '../log/index.ts';
-import type { TenantTx } from '../postgres/index.ts';
+import { unavailable } from '../http/problem.ts';
+import { readEntries } from '../log/store.ts';
+import type { TenantTx } from '../postgres/db.ts';
 import { type Bits, firstBits, intersect, isEmpty, offsetsOf, subtract, unite } from './bits.ts';
 import { type WantedWords, wantedWords } from './block-words.ts';
 import {

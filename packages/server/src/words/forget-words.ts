@@ -1,5 +1,5 @@
 import type { CommittedEvent } from '@indelible/protocol';
-import type { OwnerSession, WriterTx } from '../postgres/index.ts';
+import type { OwnerSession, WriterTx } from '../postgres/db.ts';
 import { blockWords } from './block-words.ts';
 import {
   type BlockIds,

@@ -1,6 +1,6 @@
 import { decodeEntry } from '@indelible/protocol';
-import { readEntries } from '../log/index.ts';
-import { type Database, readTenant, type WriterTx, writeInBackground } from '../postgres/index.ts';
+import { readEntries } from '../log/store.ts';
+import { type Database, readTenant, type WriterTx, writeInBackground } from '../postgres/db.ts';
 import {
   deleteBlocks,
   idsOfBlocks,

@@ -1,4 +1,6 @@
-import { int8Array, rowsOf, type TenantTx } from '../postgres/index.ts';
+import type { TenantTx } from '../postgres/db.ts';
+import { int8Array } from '../postgres/pg-arrays.ts';
+import { rowsOf } from '../postgres/sql.ts';
 import { uuidLength } from './word-block.ts';
 
 /* The ids and times at offsets of blocks. */

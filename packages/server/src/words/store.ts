@@ -1,19 +1,9 @@
 import { firstUuidAt, storedFields, uuidTimeMs } from '@indelible/protocol';
-import { coldEvents, partsHolding } from '../cold/index.ts';
-import {
-  byteaArray,
-  execute,
-  firstRow,
-  int2Array,
-  int8Array,
-  type Queries,
-  raw,
-  rowsOf,
-  sql,
-  type TenantTx,
-  uuidArray,
-  type WriterTx,
-} from '../postgres/index.ts';
+import { coldEvents } from '../cold/cold-events.store.ts';
+import { partsHolding } from '../cold/store.ts';
+import type { Queries, TenantTx, WriterTx } from '../postgres/db.ts';
+import { byteaArray, int2Array, int8Array, uuidArray } from '../postgres/pg-arrays.ts';
+import { execute, firstRow, raw, rowsOf, sql } from '../postgres/sql.ts';
 import { encodeTimes } from './block-times.ts';
 import { type BlockFields, blockKeys, blockWords } from './block-words.ts';
 import { uuidAt, uuidLength, type WordBlock, type WordedEvent } from './word-block.ts';

@@ -1,5 +1,5 @@
 import { uuidTimeMs } from '@indelible/protocol';
-import type { TenantTx } from '../postgres/index.ts';
+import type { TenantTx } from '../postgres/db.ts';
 import { decodeTimes } from './block-times.ts';
 import { searchTimes, timesOfBlocks } from './offsets.store.ts';
 import type { BlockRange } from './store.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { eventBytesMax, firstUuidAt } from '@indelible/protocol';
 import { afterAll, beforeEach, expect, test } from 'vitest';
-import { readTenant } from '../postgres/index.ts';
+import { readTenant } from '../postgres/db.ts';
 import { actorOf, bundleOf, eraseNow, offboardNow } from '../testing/erasure-setup.ts';
 import { poolEvents, recordAll } from '../testing/event-pool.ts';
 import { growLog } from '../testing/grow-log.ts';

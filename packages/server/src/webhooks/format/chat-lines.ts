@@ -1,4 +1,4 @@
-import { withoutLinks } from '../../outbound/index.ts';
+import { withoutLinks } from '../../outbound/plain-line.ts';
 import { type EventFields, eventParts, summary } from './event-parts.ts';
 import type { AlertNews, StreamBatch } from './stream-format.ts';
 

@@ -1,5 +1,5 @@
 import { formatTimestamp, outcomeSaid } from '@indelible/protocol';
-import type { OutboundCall } from '../../outbound/index.ts';
+import type { OutboundCall } from '../../outbound/outbound.ts';
 import { failed, fine, isSuccess, jsonObject, said, statusVerdict } from './answers.ts';
 import { alertMessage, headline, isAlert, pageOf, plainLine } from './chat-lines.ts';
 import { type EventFields, eventParts } from './event-parts.ts';

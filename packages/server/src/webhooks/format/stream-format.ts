@@ -1,4 +1,4 @@
-import type { OutboundCall } from '../../outbound/index.ts';
+import type { OutboundCall } from '../../outbound/outbound.ts';
 
 /** A stream's receiver, as the customer entered it. */
 export interface StreamTarget {

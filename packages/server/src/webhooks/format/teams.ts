@@ -1,4 +1,4 @@
-import type { OutboundCall } from '../../outbound/index.ts';
+import type { OutboundCall } from '../../outbound/outbound.ts';
 import { failed, fine, isSuccess, jsonObject, said, statusVerdict } from './answers.ts';
 import { alertMessage, type ChatLine, type ChatMessage, chatMessage } from './chat-lines.ts';
 import type { FormatVerdict, StreamFormat, StreamTarget } from './stream-format.ts';

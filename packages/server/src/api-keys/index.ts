@@ -1,1 +1,0 @@
-export { invalidKeyIds } from './store.ts';

@@ -1,1 +1,0 @@
-export { restoreMessages } from './schemas.ts';
