@@ -6,7 +6,7 @@ import { panelHome, panelRoot } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import pkg from '../../package.json' with { type: 'json' };
 import type { Config } from '../config.ts';
-import { codeOf } from '../postgres/embedded/error-code.ts';
+import { nullIfMissing } from '../postgres/embedded/error-code.ts';
 import { described } from './field-schemas.ts';
 import { AppError, unavailable } from './problem.ts';
 import { Type } from './type.ts';
@@ -86,10 +86,7 @@ export async function capsulePage(folder = builtPanel): Promise<string> {
 
 // Read each time: it is small, and a build replaces it while the service runs.
 function readBuilt(folder: string, name: string): Promise<string | null> {
-  return readFile(join(folder, name), 'utf8').catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return null;
-    throw error;
-  });
+  return readFile(join(folder, name), 'utf8').catch(nullIfMissing);
 }
 
 async function sendPage(reply: FastifyReply, { folder, config }: PanelDeps) {

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { link, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
-import { basename, dirname, join, relative } from 'node:path';
-import { codeOf } from '../postgres/embedded/error-code.ts';
+import { link, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { syncPath } from '../postgres/embedded/copy-tree.ts';
+import { codeOf, nullIfMissing } from '../postgres/embedded/error-code.ts';
+import { filesBelow } from './inside-folder.ts';
 import { draftSuffix, requireName, requireRange } from './object-name.ts';
 import type { ByteRange, ObjectStore } from './object-store.ts';
 import { untilAborted } from './until-aborted.ts';
@@ -21,16 +23,17 @@ export function fileStore(root: string): ObjectStore {
     get: async (name) => readFile(pathOf(name)).catch(nullIfMissing),
     getStream: async (name, range) => getStream(pathOf(name), range),
     remove: async (name) => remove(pathOf(name)),
-    list: async (prefix, after = '') =>
-      (await filesBelow(pathOf(prefix)))
-        .map((path) => relative(root, path))
-        .filter((name) => name > after),
+    async list(prefix, after = '') {
+      const files = (await filesBelow(pathOf(prefix)).catch(nullIfMissing)) ?? [];
+      const names = files.map((name) => `${prefix}/${name}`);
+      return names.filter((name) => name > after && !name.endsWith(draftSuffix)).sort();
+    },
   };
 }
 
 async function putIfAbsent(path: string, body: Uint8Array): Promise<boolean> {
   return withDraft(path, async (draft) => {
-    await writeDurably(draft, body);
+    await writeFile(draft, body, { flag: 'wx', mode: 0o600, flush: true });
     try {
       // A hard link fails if the name exists: the object appears whole, once, or not at all.
       await link(draft, path);
@@ -38,7 +41,7 @@ async function putIfAbsent(path: string, body: Uint8Array): Promise<boolean> {
       if (codeOf(error) === 'EEXIST') return false;
       throw error;
     }
-    await syncFolder(dirname(path));
+    await syncPath(dirname(path));
     return true;
   });
 }
@@ -59,7 +62,7 @@ async function putStream(path: string, body: AsyncIterable<Uint8Array>, signal?:
     }
     signal?.throwIfAborted();
     await rename(draft, path);
-    await syncFolder(dirname(path));
+    await syncPath(dirname(path));
     return { bytes };
   });
 }
@@ -86,17 +89,7 @@ async function remove(path: string): Promise<void> {
     name.startsWith(`${basename(path)}.`) && name.endsWith(draftSuffix);
   for (const name of names.filter(draft)) await rm(join(dirname(path), name), { force: true });
   await rm(path, { force: true });
-  if (names.length > 0) await syncFolder(dirname(path));
-}
-
-async function filesBelow(folder: string): Promise<string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(
-    nullIfMissing,
-  );
-  return (entries ?? [])
-    .filter((entry) => !entry.isDirectory() && !entry.name.endsWith(draftSuffix))
-    .map((entry) => join(entry.parentPath, entry.name))
-    .sort();
+  if (names.length > 0) await syncPath(dirname(path));
 }
 
 async function withDraft<T>(path: string, work: (draft: string) => Promise<T>): Promise<T> {
@@ -109,35 +102,11 @@ async function withDraft<T>(path: string, work: (draft: string) => Promise<T>): 
   }
 }
 
-function nullIfMissing(error: unknown): null {
-  if (codeOf(error) === 'ENOENT') return null;
-  throw error;
-}
-
 /** Folder names must survive a power failure too, or their objects are lost. */
 async function makeFolder(path: string): Promise<void> {
   const first = await mkdir(path, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
   for (let made = path; made.length >= first.length; made = dirname(made)) {
-    await syncFolder(dirname(made));
-  }
-}
-
-async function writeDurably(path: string, body: Uint8Array): Promise<void> {
-  const file = await open(path, 'wx', 0o600);
-  try {
-    await file.writeFile(body);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
+    await syncPath(dirname(made));
   }
 }

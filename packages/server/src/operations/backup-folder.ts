@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf } from '../postgres/embedded/error-code.ts';
+import { nullIfMissing } from '../postgres/embedded/error-code.ts';
 
 /* A backup of `indelible backup`, as a folder. */
 
@@ -30,10 +30,9 @@ export interface BackupFacts {
 /** Throws a sentence for a folder that is no complete backup of this format. */
 export async function readBackupFacts(folder: string): Promise<BackupFacts> {
   const path = join(folder, backupParts.facts);
-  const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    if (codeOf(error) !== 'ENOENT') throw error;
+  const text = await readFile(path, 'utf8').catch(nullIfMissing);
+  if (text === null)
     throw new Error(`${folder} is not a backup of \`indelible backup\`: it has no backup.json`);
-  });
   const { format, madeAt } = JSON.parse(text) as Partial<BackupFacts>;
   if (format === 1 && madeAt !== undefined) return { format, madeAt };
   throw new Error(`${path} is of another format: restore it with the release that made it`);

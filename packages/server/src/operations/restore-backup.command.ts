@@ -6,7 +6,7 @@ import { type Config, type Environment, readConfig } from '../config.ts';
 import { draftSuffix } from '../objects/object-name.ts';
 import { accountOfThisProcess } from '../postgres/embedded/account.ts';
 import { copyTree } from '../postgres/embedded/copy-tree.ts';
-import { codeOf } from '../postgres/embedded/error-code.ts';
+import { nullIfMissing } from '../postgres/embedded/error-code.ts';
 import { openDataDir, openHome } from '../postgres/embedded/folders.ts';
 import { syncFolder } from '../postgres/embedded/secret-file.ts';
 import { requireEmbedded } from './backup.command.ts';
@@ -57,10 +57,7 @@ async function restoreObjects({ objectStoreUrl }: Config, from: string): Promise
   const url = new URL(objectStoreUrl);
   if (url.protocol !== 'file:' || !existsSync(from)) return false;
   const folder = fileURLToPath(url);
-  const found = await readdir(folder).catch((error: unknown): string[] => {
-    if (codeOf(error) !== 'ENOENT') throw error;
-    return [];
-  });
+  const found = (await readdir(folder).catch(nullIfMissing)) ?? [];
   if (found.length > 0 && !found.includes(unfinished)) return false;
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await writeFile(join(folder, unfinished), '', { mode: 0o600, flush: true });

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { copyFile, lchown, mkdir, open, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Account } from './account.ts';
-import { codeOf } from './error-code.ts';
+import { nullIfMissing } from './error-code.ts';
 
 export interface CopyOptions {
   /** Paths inside the folder that are left out; of a folder, its contents too. */
@@ -37,7 +37,7 @@ async function copyFolder(
     if (entry.isDirectory()) await copyFolder(from, to, inside, options);
     else if (entry.isFile()) await copyOne(join(from, inside), join(to, inside), options);
   }
-  await sync(join(to, path));
+  await syncPath(join(to, path));
 }
 
 async function copyOne(from: string, to: string, options: CopyOptions): Promise<void> {
@@ -49,7 +49,7 @@ async function copyOne(from: string, to: string, options: CopyOptions): Promise<
   );
   if (copied === null) return;
   await giveAway(to, owner);
-  await sync(to);
+  await syncPath(to);
 }
 
 async function isWanted(from: string, to: string, changedSinceMs: number): Promise<boolean> {
@@ -62,12 +62,8 @@ async function giveAway(path: string, owner: Account | undefined): Promise<void>
   if (owner !== undefined) await lchown(path, owner.uid, owner.gid);
 }
 
-async function sync(path: string): Promise<void> {
+/** Makes a file, or the names in a folder, survive a power failure. */
+export async function syncPath(path: string): Promise<void> {
   const opened = await open(path, 'r');
   await opened.sync().finally(() => opened.close());
-}
-
-function nullIfMissing(error: unknown): null {
-  if (codeOf(error) === 'ENOENT') return null;
-  throw error;
 }

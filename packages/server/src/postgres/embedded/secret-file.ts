@@ -7,7 +7,7 @@ import {
   openSync,
   readFileSync,
   unlinkSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { codeOf } from './error-code.ts';
@@ -52,7 +52,7 @@ export function readOrCreateSecretFile(path: string, make: () => string): string
   }
   const draft = `${path}.${randomBytes(6).toString('hex')}.tmp`;
   try {
-    writeDurably(draft, `${make()}\n`);
+    writeFileSync(draft, `${make()}\n`, { flag: 'wx', mode: 0o600, flush: true });
     // A hard link, unlike a rename, never replaces the file of a faster process.
     linkSync(draft, path);
     syncFolder(dirname(path));
@@ -67,16 +67,6 @@ export function readOrCreateSecretFile(path: string, make: () => string): string
 /** 192 random bits, safe in a URL and in a shell. */
 export function randomPassword(): string {
   return randomBytes(24).toString('base64url');
-}
-
-function writeDurably(path: string, text: string): void {
-  const fd = openSync(path, 'wx', 0o600);
-  try {
-    writeSync(fd, text);
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
 }
 
 /** Makes new and renamed names in a folder survive a power failure. */
