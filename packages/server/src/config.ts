@@ -13,6 +13,7 @@ import {
 } from '@indelible/protocol';
 import ipaddr from 'ipaddr.js';
 import { isMailAddress } from './outbound/mail-address.ts';
+import { loopback } from './outbound/outbound-url.ts';
 
 /** Everything the environment decides, validated and frozen. See docs/configuration.md. */
 export type Config = Readonly<ReturnType<typeof readSettings> & ReturnType<typeof readLimits>>;
@@ -248,8 +249,6 @@ function readLogOrigin(value: string | null): string | null {
 /** Alerts compare with events of up to 90 days before; the archive runs later. */
 const hotMonthsMin = 4;
 
-const loopback = ['127.0.0.1', '::1', '[::1]', 'localhost'];
-
 function isLoopback(url: string | null): boolean {
   return url === null || loopback.includes(new URL(url).hostname);
 }
@@ -304,7 +303,7 @@ function requireConsistent(config: Config): void {
     isLoopback(config.publicUrl) || config.metricsToken !== null,
     'PUBLIC_URL leads here from outside: METRICS_TOKEN must be set',
   );
-  if (loopback.includes(config.host)) return;
+  if (['::1', ...loopback].includes(config.host)) return;
   need(
     config.publicUrl?.startsWith('https://') === true,
     `HOST ${config.host} is reachable from outside: PUBLIC_URL must be set and start with https://`,

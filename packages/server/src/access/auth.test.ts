@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { scopes } from '@indelible/protocol';
 import { expect, test } from 'vitest';
 import type { AuthConfig } from '../config.ts';
+import { hashSecretToken } from '../crypto/secret-token.ts';
 import { AppError } from '../http/problem.ts';
-import { hashApiKey, newApiKeyText } from './api-key-text.ts';
+import { newApiKeyText } from './api-key-text.ts';
 import { createAuthenticator, type StoredApiKey } from './auth.ts';
 
 const noJwts: AuthConfig = {
@@ -25,7 +26,7 @@ function makeKey(more: Partial<StoredApiKey> = {}) {
   const text = newApiKeyText(id);
   const fixed = { id, tenantId, scopes: ['events:write'] as const, madeBy: null, allowedIps: null };
   const times = { expiresAtMs: null, revokedAtMs: null };
-  const stored: StoredApiKey = { ...fixed, ...times, keyHash: hashApiKey(text), ...more };
+  const stored: StoredApiKey = { ...fixed, ...times, keyHash: hashSecretToken(text), ...more };
   return { text, stored, header: `Bearer ${text}` };
 }
 
@@ -178,7 +179,7 @@ test('memory is bounded: the keys used last stay in it, others are looked up aga
   const keys = Array.from({ length: 10_001 }, (_, n) => {
     const id = `0190f3a1-7b2c-7def-8123-${n.toString(16).padStart(12, '0')}`;
     const text = newApiKeyText(id);
-    return { ...makeKey().stored, id, keyHash: hashApiKey(text), header: `Bearer ${text}` };
+    return { ...makeKey().stored, id, keyHash: hashSecretToken(text), header: `Bearer ${text}` };
   });
   const byId = new Map(keys.map((key) => [key.id, key]));
   let lookups = 0;

@@ -2,9 +2,10 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { type Scope, scopes, uuidFromBytes } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
 import type { AuthConfig } from '../config.ts';
+import { hashSecretToken } from '../crypto/secret-token.ts';
 import { isAllowedFrom } from '../http/ip-range.ts';
 import { AppError } from '../http/problem.ts';
-import { apiKeyUuid, hashApiKey } from './api-key-text.ts';
+import { apiKeyUuid } from './api-key-text.ts';
 import { bearerToken, unauthenticated } from './bearer.ts';
 import { createJwtVerifier, type JwtPrincipal } from './jwt.ts';
 import type { Maker, Principal } from './principal.ts';
@@ -122,7 +123,7 @@ export function createAuthenticator(deps: AuthenticatorDeps) {
       { cached = false, ip = '' }: Partial<AuthenticateOptions> = {},
     ): Promise<Principal> {
       const token = bearerToken(authorization);
-      const hash = hashApiKey(token);
+      const hash = hashSecretToken(token);
       const platformKey = findPlatformKey(platformKeys, hash);
       if (platformKey) return platformKey.principal;
       const keyId = apiKeyUuid(token);
@@ -137,7 +138,7 @@ export function createAuthenticator(deps: AuthenticatorDeps) {
 }
 
 function knownPlatformKey(key: string): KnownKey {
-  const hash = hashApiKey(key);
+  const hash = hashSecretToken(key);
   const bound = { tenantId: null, recheckKeyId: null, maker: null };
   const principal = { ...asKey, ...bound, id: platformKeyId(hash), scopes: new Set(scopes) };
   return { hash, expiresAtMs: null, allowedIps: null, principal };

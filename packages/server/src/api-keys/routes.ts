@@ -1,10 +1,11 @@
 import { formatTimestamp, isUuid, parseTimestamp } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
-import { hashApiKey, newApiKeyText } from '../access/api-key-text.ts';
+import { newApiKeyText } from '../access/api-key-text.ts';
 import { administratorHeaders } from '../access/operator-headers.ts';
 import { makerOf } from '../access/principal.ts';
 import { administrator } from '../access/tenant-access.ts';
+import { hashSecretToken } from '../crypto/secret-token.ts';
 import { answerPage, PageQuery, readPage } from '../http/keyset-page.ts';
 import { AppError, invalid } from '../http/problem.ts';
 import { Type } from '../http/type.ts';
@@ -123,7 +124,7 @@ async function makeKey(
   const key = newApiKeyText(row.id);
   await write(deps.db, async (tx) => {
     if (owner !== null && !(await tenantExists(tx, owner))) throw new AppError('not_found');
-    await insertApiKey(tx, row, hashApiKey(key));
+    await insertApiKey(tx, row, hashSecretToken(key));
     if (owner !== null) await deps.recordOwn(tx, owner, keyEvent('create', who, row));
   });
   reply.code(201);

@@ -1,6 +1,7 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
+import { shaOfText } from './sha256.ts';
 
-/** The secret of a viewer link or a session: 43 characters of base64url for 32 random bytes. */
+/** The secret of a key, link or session: 43 characters of base64url for 32 random bytes. */
 export function newSecretToken(): string {
   return randomBytes(32).toString('base64url');
 }
@@ -9,6 +10,4 @@ export function newSecretToken(): string {
  * SHA-256 of a token; only this is stored. A slow hash is not needed: 256 random bits cannot be
  * guessed.
  */
-export function hashSecretToken(token: string): Buffer {
-  return createHash('sha256').update(token).digest();
-}
+export const hashSecretToken: (token: string) => Uint8Array = shaOfText;

@@ -1,10 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import { nilUuid } from '@indelible/protocol';
 import { SignJWT } from 'jose';
 import pino from 'pino';
 import { type App, buildApp } from '../app.ts';
 import { coldSettings, openColdSource } from '../cold/duckdb-reader.ts';
 import { type AuthConfig, type Config, type Environment, readConfig } from '../config.ts';
+import { newSecretToken } from '../crypto/secret-token.ts';
 import { sha } from '../crypto/sha256.ts';
 import { type LogToCheck, logsToCheck, storedDamage } from '../log/check-log.store.ts';
 import { type CheckedRounds, checkRounds } from '../log/check-rounds.ts';
@@ -58,7 +58,7 @@ export async function withOwnService<T>(
         ...{ config: own, db, clock, objects, signer },
         logger: pino({ level: 'silent' }),
         // What it protects is not needed after this process.
-        sessionSecret: randomBytes(32).toString('base64url'),
+        sessionSecret: newSecretToken(),
       });
       const service = {
         key,
@@ -82,12 +82,11 @@ export async function withOwnService<T>(
 
 /** Only this command calls it, without rate limit. */
 function ownConfig(config: Config): Config {
-  const secret = () => randomBytes(32).toString('base64url');
   const trusted = { jwksUrl: null, issuer: null, audience: null, operatorIssuer: null };
   return {
     ...config,
-    platformApiKeys: [`idl_platform_${secret()}`],
-    auth: { ...config.auth, ...trusted, jwtSecret: secret() },
+    platformApiKeys: [`idl_platform_${newSecretToken()}`],
+    auth: { ...config.auth, ...trusted, jwtSecret: newSecretToken() },
     rateLimitPerMinute: 1_000_000_000,
   };
 }

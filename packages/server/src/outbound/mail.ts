@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import { codeOf } from '../postgres/embedded/error-code.ts';
 import { isMailAddress } from './mail-address.ts';
 import type { Mail } from './mail-page.ts';
+import { loopback } from './outbound-url.ts';
 import { oneLine } from './plain-line.ts';
 
 /** A message to send. */
@@ -166,7 +167,7 @@ function readSmtpUrl(smtpUrl: string): Server {
   const secure = url.protocol === 'smtps:';
   const auth = { user: decode(url.username), pass: decode(url.password) };
   const signsIn = auth.user !== '';
-  const onThisMachine = ['127.0.0.1', '::1', 'localhost'].includes(host);
+  const onThisMachine = loopback.includes(url.hostname);
   return {
     host,
     port: Number(url.port) || (secure ? 465 : 587),

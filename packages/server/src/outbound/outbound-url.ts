@@ -1,6 +1,7 @@
 export const outboundUrlMax = 2_048;
 
-const loopback = ['localhost', '127.0.0.1', '[::1]'];
+/** The names of this machine in URLs. */
+export const loopback = ['127.0.0.1', '[::1]', 'localhost'];
 
 /**
  * Whether a tenant may configure this URL: absolute https (http only on loopback, unless

@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts';
-import { loopback } from './origin.ts';
+import { loopback } from '../outbound/outbound-url.ts';
 
 /** Name and attributes of the session's cookie, by the configuration. */
 export interface SessionCookie {

@@ -1,4 +1,4 @@
-export const loopback = ['127.0.0.1', '[::1]', 'localhost'];
+import { loopback } from '../outbound/outbound-url.ts';
 
 /**
  * Whether an Origin header (RFC 6454 section 7) names the service itself. A service without

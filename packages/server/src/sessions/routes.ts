@@ -104,7 +104,7 @@ const signOutOptions = {
   },
 } as const;
 
-function cookieHash(cookie: SessionCookie, request: FastifyRequest): Buffer | null {
+function cookieHash(cookie: SessionCookie, request: FastifyRequest): Uint8Array | null {
   const token = readCookie(cookie, request.headers.cookie);
   return token === null ? null : hashSecretToken(token);
 }

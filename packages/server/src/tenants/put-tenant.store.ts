@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import type { Sealer } from '../crypto/sealed.ts';
 import { AppError, invalid } from '../http/problem.ts';
 import { refusalOf } from '../outbound/outbound.ts';
+import { newSecret } from '../outbound/standard-webhooks.ts';
 import type { OwnEvent, Who } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import type { WriterTx } from '../postgres/db.ts';
@@ -150,7 +150,7 @@ async function renewRestoreSecret(
   { id, restoreUrl }: TenantRow,
 ): Promise<string | null> {
   if (restoreUrl === formerUrl) return null;
-  const secret = restoreUrl === null ? null : `whsec_${randomBytes(32).toString('base64')}`;
+  const secret = restoreUrl === null ? null : newSecret();
   const sealed = secret === null ? null : sealer.seal(restoreSecretContext(id), secret);
   await setRestoreSecret(tx, id, sealed);
   return secret;
