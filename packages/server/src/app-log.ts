@@ -87,7 +87,7 @@ export async function wireRecording(
 }
 
 /** Signing: the origin's host is set once, the key in use is known to the logs. */
-export async function wireCheckpoints(deps: AppDeps, metrics: Metrics, record: RecordQueued) {
+export async function wireCheckpoints(deps: AppDeps, metrics: Metrics, recordQueued: RecordQueued) {
   const { config, db, objects, signer, logger } = deps;
   const { now } = deps.clock;
   const host = config.publicUrl ? new URL(config.publicUrl).host : 'localhost';
@@ -115,7 +115,7 @@ export async function wireCheckpoints(deps: AppDeps, metrics: Metrics, record: R
     },
   };
   const isNamed = config.signingKeyFile !== null;
-  const announceKey = keyAnnouncer({ db, now, record, signer, isNamed });
+  const announceKey = keyAnnouncer({ db, now, recordQueued, signer, isNamed });
   return new CheckpointJob({
     db,
     sha,

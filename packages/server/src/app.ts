@@ -139,7 +139,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   readRoutes(http, { ...parts, cursors });
   proofRoutes(http, parts);
   const tellSources = openSources(http, { ...parts, config, metrics });
-  logRoutes(http, { ...parts, checkpoints, originHost: checkpoints.originHost });
+  logRoutes(http, { ...parts, originHost: checkpoints.originHost });
   tenantRoutes(http, {
     ...{ ...parts, openLog, allowPrivate: config.webhookAllowPrivate },
     tellTerms: (tx, notice) => sendTermsNotice(jobs, tx, notice),

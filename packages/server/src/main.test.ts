@@ -7,7 +7,7 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Environment } from './config.ts';
 import { startService } from './main.ts';
-import { administrator } from './postgres/embedded/cluster.ts';
+import { logins } from './postgres/embedded/cluster.ts';
 import { connectionUrl } from './postgres/embedded/postmaster.ts';
 import type { Service } from './serve.ts';
 import { openFolder } from './testing/data-dir.ts';
@@ -61,7 +61,7 @@ async function withOwner<T>(work: (owner: pg.Client) => Promise<T>): Promise<T> 
   const password = readFileSync(join(dataDir, 'postgresql-admin.password'), 'utf8').trim();
   const socket = join(dataDir, 'postgresql', 'socket');
   const owner = new pg.Client({
-    connectionString: connectionUrl(socket, administrator, password, 'indelible'),
+    connectionString: connectionUrl(socket, logins.owner.name, password, 'indelible'),
     options: '-c search_path=indelible',
   });
   owner.on('error', () => {});

@@ -46,7 +46,7 @@ const hexOf = (id: string) => uuidFromEventId(id)?.replaceAll('-', '') ?? '';
 /** The log as it stands, and that it is whole. */
 async function idsIn(dataDir: string): Promise<Set<string>> {
   const owner = new pg.Client({
-    connectionString: runningServerUrl(dataDir) ?? '',
+    connectionString: runningServerUrl(dataDir, 'owner') ?? '',
     options: '-c search_path=indelible',
   });
   await owner.connect();

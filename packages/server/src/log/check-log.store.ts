@@ -1,6 +1,6 @@
 import { type Sha256, tileWidth } from '@indelible/protocol';
 import { type Database, type WriterTx, write } from '../postgres/db.ts';
-import { firstRow, hasRow, raw } from '../postgres/sql.ts';
+import { hasRow, raw } from '../postgres/sql.ts';
 import { headsOf } from './checkpoint.store.ts';
 import { damageOf } from './guard.store.ts';
 import { allLogs, hasSurplus } from './reopen.store.ts';
@@ -53,16 +53,6 @@ export function inSnapshot<T>(db: Database, work: (tx: WriterTx) => Promise<T>):
     await tx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
     return work(tx);
   });
-}
-
-/** The last round that the database knows, why recording is stopped, and the installation key. */
-export async function roundsNow(
-  tx: WriterTx,
-): Promise<{ round: number; halted: string | null; seed: Buffer }> {
-  const row = await firstRow<{ round: number; halted: string | null; seed: Buffer }>(tx)`
-    SELECT round, halted, seed FROM log_rounds, installation_key`;
-  if (!row) throw new Error('log_rounds or installation_key has lost its row');
-  return row;
 }
 
 /** Whether a tile above the entries is not made of those below it, or covers none. */

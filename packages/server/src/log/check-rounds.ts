@@ -1,9 +1,9 @@
-import type { GetNode, Sha256 } from '@indelible/protocol';
+import type { GetNode } from '@indelible/protocol';
 import { type Signer, seedSigner } from '../crypto/signer.ts';
-import type { ObjectStore } from '../objects/object-store.ts';
-import { type Database, type WriterTx, write } from '../postgres/db.ts';
-import { inSnapshot, roundsNow } from './check-log.store.ts';
-import { releasedState, signingKeys } from './checkpoint.store.ts';
+import type { Parts } from '../parts.ts';
+import { type WriterTx, write } from '../postgres/db.ts';
+import { inSnapshot } from './check-log.store.ts';
+import { releasedState, roundsNow, signingKeys } from './checkpoint.store.ts';
 import { hasRoot } from './guard.store.ts';
 import { newerKey } from './guard.ts';
 import { RoundWalk } from './published-logs.ts';
@@ -18,10 +18,7 @@ import {
 import { readIdentity, refusalOf } from './store-identity.ts';
 import { treeReader } from './tree.store.ts';
 
-export interface RoundCheckDeps {
-  db: Database;
-  sha: Sha256;
-  objects: ObjectStore;
+export interface RoundCheckDeps extends Pick<Parts, 'db' | 'sha' | 'objects'> {
   signer: Signer;
 }
 
@@ -73,7 +70,7 @@ const checkpointsAtOnce = 10;
  */
 export async function* checkRounds(deps: RoundCheckDeps): AsyncGenerator<CheckedRounds> {
   // Before the logs are looked at: a round that comes later may name a log that is new.
-  const { round } = await write(deps.db, roundsNow);
+  const { round } = await roundsNow(deps.db.writer);
   const behind = await deps.objects.list('checkpoints', roundName(round));
   const start = await startOf(deps);
   // Not every number up to the highest: anybody who writes to the store may choose that.

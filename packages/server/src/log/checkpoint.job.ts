@@ -1,23 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  createFrontier,
-  formatCheckpoint,
-  formatNote,
-  noteKeyId,
-  type Sha256,
-} from '@indelible/protocol';
+import { createFrontier, formatCheckpoint, formatNote, noteKeyId } from '@indelible/protocol';
 import { type Signer, seedSigner } from '../crypto/signer.ts';
 import { unavailable } from '../http/problem.ts';
-import type { ObjectStore } from '../objects/object-store.ts';
-import { type Database, type WriterTx, write } from '../postgres/db.ts';
+import type { Parts } from '../parts.ts';
+import { type WriterTx, write } from '../postgres/db.ts';
 import {
   type DirtyLog,
   dirtyLogs,
   haltLog,
   noteAlarm,
   publishRound,
-  releasedRound,
   releasedState,
+  roundsNow,
   type SignedCheckpoint,
   type TakenRound,
   takeRound,
@@ -29,11 +23,7 @@ import { originOf, roundName, writeRound } from './round.ts';
 import { logIsHalted } from './store.ts';
 import { openOwnStore } from './store-identity.ts';
 
-export interface CheckpointDeps {
-  db: Database;
-  sha: Sha256;
-  now: () => number;
-  objects: ObjectStore;
+export interface CheckpointDeps extends Pick<Parts, 'db' | 'sha' | 'now' | 'objects'> {
   signer: Signer;
   /** Host part of every origin. */
   originHost: string;
@@ -107,7 +97,7 @@ export class CheckpointJob {
     if (this.#isOwnStore) return;
     const { db, sha, objects, signer } = this.#deps;
     const publicKeys = [await signer.publicKey()];
-    await openOwnStore({ sha, objects, publicKeys }, (work) => write(db, work));
+    await write(db, (tx) => openOwnStore(tx, { sha, objects, publicKeys }));
     this.#isOwnStore = true;
   }
 
@@ -134,7 +124,8 @@ export class CheckpointJob {
    */
   async tickUnlessSigned(): Promise<boolean | null> {
     // If the database is unavailable, the failing round reports it.
-    const round = await releasedRound(this.#deps.db).catch(() => this.#countedRound);
+    const known = await roundsNow(this.#deps.db.writer).catch(() => null);
+    const round = known?.round ?? this.#countedRound;
     const isSigned = round > this.#countedRound;
     this.#countedRound = round;
     if (isSigned && this.#keyAnnounced && this.#suspects.size === 0) return null;

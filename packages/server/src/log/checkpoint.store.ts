@@ -61,10 +61,17 @@ export async function holdRounds(tx: WriterTx): Promise<void> {
   await takeRound(tx, true);
 }
 
-/** The last round whose checkpoints are released. */
-export async function releasedRound(db: Database): Promise<number> {
-  const row = await firstRow<{ round: number }>(db.writer)`SELECT round FROM log_rounds`;
-  return row?.round ?? 0;
+export interface Rounds extends Pick<TakenRound, 'round' | 'halted' | 'seed'> {
+  /** The known problem of the object store, or null. */
+  alarm: string | null;
+}
+
+/** The rounds as the database knows them. */
+export async function roundsNow(tx: Queries): Promise<Rounds> {
+  const row = await firstRow<Rounds>(tx)`
+    SELECT round, halted, alarm, seed FROM log_rounds, installation_key`;
+  if (!row) throw new Error('log_rounds or installation_key has lost its row');
+  return row;
 }
 
 /** Why recording and signing are stopped, or null. */
@@ -143,12 +150,6 @@ export async function releasedState(tx: WriterTx): Promise<Uint8Array> {
 /** Stores a problem of the object store for `indelible doctor`, unless there is one already. */
 export async function noteAlarm(tx: WriterTx, sentence: string): Promise<void> {
   await execute(tx)`SELECT note_alarm(${sentence})`;
-}
-
-/** The known problem of the object store, or null. */
-export async function storeAlarm(db: Database): Promise<string | null> {
-  const row = await firstRow<{ alarm: string | null }>(db.writer)`SELECT alarm FROM log_rounds`;
-  return row?.alarm ?? null;
 }
 
 /** Stops recording and signing in every process until the log is reopened. */

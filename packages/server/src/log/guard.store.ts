@@ -25,11 +25,7 @@ export function contradiction(
   sha: Sha256,
   logs: readonly DirtyLog[],
 ): Promise<string | null> {
-  return firstFinding(logs, async (part) => {
-    return Promise.all(
-      part.map((log) => contradictionOf(log, treeReader(tx, sha, log.tenantId), sha)),
-    );
-  });
+  return firstFinding(logs, (log) => contradictionOf(log, treeReader(tx, sha, log.tenantId), sha));
 }
 
 async function contradictionOf(log: DirtyLog, nodes: GetNode, sha: Sha256): Promise<string | null> {
@@ -60,14 +56,10 @@ export async function damageOf(
   if (tenantIds.length === 0) return null;
   const heads = await headsOf(tx, tenantIds);
   if (heads.length < tenantIds.length) return 'the log of a tenant has lost its head';
-  return firstFinding(heads, async (part) => {
-    return Promise.all(
-      part.map(async ({ tenantId, logId, ...head }) => {
-        const root = createFrontier(head, sha).root();
-        const isWhole = await hasRoot(treeReader(tx, sha, tenantId), sha, head.size, root);
-        return isWhole ? null : `the ${head.size} entries of the log ${logId} are not all stored`;
-      }),
-    );
+  return firstFinding(heads, async ({ tenantId, logId, ...head }) => {
+    const root = createFrontier(head, sha).root();
+    const isWhole = await hasRoot(treeReader(tx, sha, tenantId), sha, head.size, root);
+    return isWhole ? null : `the ${head.size} entries of the log ${logId} are not all stored`;
   });
 }
 
@@ -81,19 +73,14 @@ export async function disagreement(
     tx,
     checkpoints.map(({ logId }) => logId),
   );
-  return firstFinding(checkpoints, async (part) => {
-    return Promise.all(
-      part.map(async ({ logId, checkpoint }) => {
-        const { size, root } = checkpoint;
-        const head = heads.get(logId);
-        if (!head) return `the log ${logId} it names does not exist here`;
-        if (head.size < size) {
-          return `the log ${logId} has ${head.size} of the ${size} entries it promises`;
-        }
-        if (await hasRoot(treeReader(tx, sha, head.tenantId), sha, size, root)) return null;
-        return `the first ${size} entries of the log ${logId} differ from those it was signed over`;
-      }),
-    );
+  return firstFinding(checkpoints, async ({ logId, checkpoint: { size, root } }) => {
+    const head = heads.get(logId);
+    if (!head) return `the log ${logId} it names does not exist here`;
+    if (head.size < size) {
+      return `the log ${logId} has ${head.size} of the ${size} entries it promises`;
+    }
+    if (await hasRoot(treeReader(tx, sha, head.tenantId), sha, size, root)) return null;
+    return `the first ${size} entries of the log ${logId} differ from those it was signed over`;
   });
 }
 
@@ -110,10 +97,10 @@ export async function hasRoot(
 
 async function firstFinding<T>(
   items: readonly T[],
-  findingsOf: (part: T[]) => Promise<(string | null)[]>,
+  findingOf: (item: T) => Promise<string | null>,
 ): Promise<string | null> {
   for (let at = 0; at < items.length; at += logsAtOnce) {
-    const findings = await findingsOf(items.slice(at, at + logsAtOnce));
+    const findings = await Promise.all(items.slice(at, at + logsAtOnce).map(findingOf));
     const first = findings.find((finding) => finding !== null);
     if (first !== undefined) return first;
   }

@@ -1,6 +1,5 @@
-import type { Sha256 } from '@indelible/protocol';
 import { type Signer, seedSigner } from '../crypto/signer.ts';
-import type { ObjectStore } from '../objects/object-store.ts';
+import type { Parts } from '../parts.ts';
 import type { WriterTx } from '../postgres/db.ts';
 import {
   headsByLogId,
@@ -12,10 +11,7 @@ import {
 import { disagreement } from './guard.store.ts';
 import { type PublishedRound, readRound, roundName, roundOf, stateOf } from './round.ts';
 
-export interface RoundGuardDeps {
-  sha: Sha256;
-  now: () => number;
-  objects: ObjectStore;
+export interface RoundGuardDeps extends Pick<Parts, 'sha' | 'now' | 'objects'> {
   signer: Signer;
 }
 

@@ -203,7 +203,7 @@ test('a start that was cut off while it told the logs is finished by the next on
     now: () => clock.now,
     signer: openSigner(file, false),
     isNamed: true,
-    record: async (tenantId, event, uuid) => {
+    recordQueued: async (tenantId, event, uuid) => {
       if (told++ >= 2) throw new Error('gone');
       return record(tenantId, event, uuid);
     },

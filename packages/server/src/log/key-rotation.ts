@@ -1,15 +1,13 @@
 import { createHash } from 'node:crypto';
 import { importedEventUuid, nilUuid } from '@indelible/protocol';
 import type { Signer } from '../crypto/signer.ts';
-import { byItself, type OwnEvent, type RecordQueued } from '../own-event.ts';
-import { type Database, type WriterTx, write } from '../postgres/db.ts';
+import { byItself, type OwnEvent } from '../own-event.ts';
+import type { Parts } from '../parts.ts';
+import { type WriterTx, write } from '../postgres/db.ts';
 import { listTenants } from '../tenants/store.ts';
 import { signingKeyAnnounced, takeRound, useSigningKey } from './checkpoint.store.ts';
 
-export interface KeyRotationDeps {
-  db: Database;
-  now: () => number;
-  record: RecordQueued;
+export interface KeyRotationDeps extends Pick<Parts, 'db' | 'now' | 'recordQueued'> {
   signer: Signer;
   /** Whether the operator has named the key: a default key replaces no other. */
   isNamed: boolean;
@@ -28,7 +26,7 @@ const tenantsAtOnce = 200;
  * other's at every start.
  */
 export function keyAnnouncer(deps: KeyRotationDeps): () => Promise<void> {
-  const { db, record, signer } = deps;
+  const { db, recordQueued, signer } = deps;
   const told = new Set<string>();
   let use: Awaited<ReturnType<typeof useSigningKey>> | undefined;
   return async () => {
@@ -39,7 +37,7 @@ export function keyAnnouncer(deps: KeyRotationDeps): () => Promise<void> {
     if (!unannounced) return;
     const tell = async (id: string) => {
       if (told.has(id)) return;
-      await record(id, rotation(publicKey, beganMs), rotationId(publicKey, id, beganMs));
+      await recordQueued(id, rotation(publicKey, beganMs), rotationId(publicKey, id, beganMs));
       told.add(id);
     };
     // A log that cannot be written now does not prevent the record in others.

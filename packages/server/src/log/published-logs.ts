@@ -52,7 +52,7 @@ export interface Retirement {
 export interface PublishedLogsDeps {
   sha: Sha256;
   objects: ObjectStore;
-  /** Trusted Ed25519 keys. */
+  /** Trusted Ed25519 keys; of the identity of a store, besides those in the database. */
   publicKeys: readonly Uint8Array[];
 }
 

@@ -11,6 +11,7 @@ import {
   type Sha256,
   verifyNote,
 } from '@indelible/protocol';
+import type { Signer } from '../crypto/signer.ts';
 
 /**
  * The object of a round: every checkpoint to be released, and a note over all of it, signed by the
@@ -72,17 +73,12 @@ export function roundOf(name: string): number | null {
   return digits === undefined ? null : Number(digits);
 }
 
-interface RoundSigner {
-  publicKey(): Promise<Uint8Array>;
-  sign(message: Uint8Array): Promise<Uint8Array>;
-}
-
 const keyName = 'indelible/rounds';
 
 /** The object of a round, signed with each of these keys. */
 export async function writeRound(
   sha: Sha256,
-  signers: readonly RoundSigner[],
+  signers: readonly Signer[],
   { round, at, notes, state, isReopening, retired }: Round,
 ): Promise<Uint8Array> {
   const kind = isReopening ? `${round} reopened` : `${round}`;

@@ -3,11 +3,9 @@ import {
   formatTimestamp,
   formatVerifierKey,
   parseTilePath,
-  type Sha256,
   wholeNumber,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { RecordAccess } from '../access/record-looks.ts';
 import { type TenantCall, TenantCalls } from '../access/tenant-calls.ts';
 import {
   answer,
@@ -21,17 +19,14 @@ import {
 import { AppError, unavailable } from '../http/problem.ts';
 import { readQuery } from '../http/query.ts';
 import { Type } from '../http/type.ts';
-import { type Database, readTenant, type TenantTx } from '../postgres/db.ts';
-import type { CheckpointJob } from './checkpoint.job.ts';
+import type { Parts } from '../parts.ts';
+import { readTenant, type TenantTx } from '../postgres/db.ts';
 import { publishedCheckpoint, signingKeys } from './checkpoint.store.ts';
 import { hexToLogId } from './round.ts';
 import { tileBytes, treeNodes } from './tree.store.ts';
 
-export interface LogRouteDeps {
-  db: Database;
-  sha: Sha256;
-  checkpoints: CheckpointJob;
-  recordAccess: RecordAccess;
+export interface LogRouteDeps
+  extends Pick<Parts, 'db' | 'sha' | 'recordAccess' | 'publishCheckpoint'> {
   /** Host part of every origin. */
   originHost: string;
 }
@@ -152,7 +147,7 @@ async function latestNote(deps: LogRouteDeps, call: TenantCall): Promise<string>
   const { size, checkpoint } = await latest();
   const isStale = isRevalidated(call.request) && checkpoint !== null && checkpoint.size < size;
   if (checkpoint !== null && !isStale) return checkpoint.note;
-  await deps.checkpoints.onDemand();
+  await deps.publishCheckpoint();
   const made = (await latest()).checkpoint;
   if (!made) throw unavailable('the log has no checkpoint yet; try again');
   return made.note;

@@ -1,7 +1,8 @@
-import { isUuid, type Sha256 } from '@indelible/protocol';
+import { isUuid } from '@indelible/protocol';
 import type { ObjectStore } from '../objects/object-store.ts';
 import type { Queries } from '../postgres/db.ts';
 import { openStoreId, signingKeys, storeLink, takeRound } from './checkpoint.store.ts';
+import type { PublishedLogsDeps } from './published-logs.ts';
 import { readRound, roundName } from './round.ts';
 
 /*
@@ -15,33 +16,21 @@ const identityName = 'installation.json';
 /** The object store must not be used; the message is for the operator. */
 export class StoreRefused extends Error {}
 
-export interface StoreIdentityDeps {
-  sha: Sha256;
-  objects: ObjectStore;
-  /** Ed25519 keys trusted besides those in the database. */
-  publicKeys: readonly Uint8Array[];
-}
-
 /**
  * Checks that the store belongs to the installation, or claims it: a first start claims an empty
  * store; a store of an earlier release, without identity, is recognised by the last round. Throws
  * StoreRefused for any other. The first identity derives from the installation key, so that the
  * next start recognises the store of a start that was killed before its transaction ended.
  */
-export async function openOwnStore(
-  deps: StoreIdentityDeps,
-  inTransaction: <T>(work: (tx: Queries) => Promise<T>) => Promise<T>,
-): Promise<void> {
-  await inTransaction(async (tx) => {
-    const { storeId, firstId } = await storeLink(tx);
-    // Hosts with a store each would both claim theirs, and one would never sign.
-    if (storeId === null) await takeRound(tx, true);
-    const inStore = await readIdentity(deps.objects);
-    const refusal = await refusalOf(tx, deps, inStore);
-    if (refusal !== null) throw new StoreRefused(refusal);
-    const id = await openStoreId(tx, inStore ?? firstId);
-    if (inStore === null) await writeIdentity(deps.objects, id);
-  });
+export async function openOwnStore(tx: Queries, deps: PublishedLogsDeps): Promise<void> {
+  const { storeId, firstId } = await storeLink(tx);
+  // Hosts with a store each would both claim theirs, and one would never sign.
+  if (storeId === null) await takeRound(tx, true);
+  const inStore = await readIdentity(deps.objects);
+  const refusal = await refusalOf(tx, deps, inStore);
+  if (refusal !== null) throw new StoreRefused(refusal);
+  const id = await openStoreId(tx, inStore ?? firstId);
+  if (inStore === null) await writeIdentity(deps.objects, id);
 }
 
 async function writeIdentity(objects: ObjectStore, storeId: string): Promise<void> {
@@ -69,7 +58,7 @@ export async function readIdentity(objects: ObjectStore): Promise<string | null>
 /** Why the database must not be used with this store, or null; changes nothing. */
 export async function refusalOf(
   tx: Queries,
-  deps: StoreIdentityDeps,
+  deps: PublishedLogsDeps,
   inStore: string | null,
 ): Promise<string | null> {
   const { storeId, firstId, round } = await storeLink(tx);
@@ -85,7 +74,7 @@ export async function refusalOf(
   return inStore === null || inStore === firstId ? null : usedStore;
 }
 
-async function holdsRound(tx: Queries, deps: StoreIdentityDeps, round: number): Promise<boolean> {
+async function holdsRound(tx: Queries, deps: PublishedLogsDeps, round: number): Promise<boolean> {
   const body = await deps.objects.get(roundName(round));
   if (body === null) return false;
   const keys = (await signingKeys(tx)).map(({ publicKey }) => publicKey);

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { logins } from '../postgres/embedded/cluster.ts';
 import { nullIfMissing } from '../postgres/embedded/error-code.ts';
 
 /* A backup of `indelible backup`, as a folder. */
@@ -17,8 +18,7 @@ export const secretFiles = [
   'platform-api-key',
   'session-secret',
   'signing-key.pem',
-  'postgresql-admin.password',
-  'postgresql-app.password',
+  ...Object.values(logins).map(({ passwordFile }) => passwordFile),
 ];
 
 export interface BackupFacts {

@@ -58,7 +58,7 @@ async function withOwnerUrl(
   { dataDir }: Config,
   work: (ownerUrl: string) => Promise<void>,
 ): Promise<void> {
-  const running = runningServerUrl(dataDir);
+  const running = runningServerUrl(dataDir, 'owner');
   if (running !== null) return work(running);
   if (!existsSync(join(dataDir, 'postgresql', 'data', 'PG_VERSION'))) {
     throw new Error(`${dataDir} has no database`);

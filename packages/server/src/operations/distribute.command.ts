@@ -1,7 +1,7 @@
 import { type Environment, readConfig } from '../config.ts';
 import { sha } from '../crypto/sha256.ts';
 import { logsToCheck, storedDamage } from '../log/check-log.store.ts';
-import { openDatabase } from '../postgres/db.ts';
+import { withDatabase } from '../postgres/db.ts';
 import { distribute } from '../postgres/distribute.ts';
 import { runAsOwner, withMigratedSession } from '../postgres/run-as-owner.ts';
 
@@ -18,8 +18,7 @@ export function distributeDatabase(
   const config = readConfig(env);
   return runAsOwner(config, 'the database cannot be distributed', async (ownerUrl) => {
     await withMigratedSession(ownerUrl, (owner) => distribute(owner, shards, say));
-    const db = openDatabase(config.databaseUrl ?? ownerUrl, { poolSize: 2, onIdleError: () => {} });
-    try {
+    return withDatabase(config.databaseUrl ?? ownerUrl, async (db) => {
       const logs = await logsToCheck(db);
       const damage: string[] = [];
       for (const { tenantId, problem } of logs) {
@@ -27,8 +26,6 @@ export function distributeDatabase(
         if (found !== null) damage.push(found);
       }
       return { logs: logs.length, damage };
-    } finally {
-      await db.close();
-    }
+    });
   });
 }

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { openDatabase } from '../postgres/db.ts';
+import { withDatabase } from '../postgres/db.ts';
 import { undistributed } from '../postgres/distribute.ts';
 import { messageOf } from '../postgres/embedded/error-code.ts';
 import { isCluster } from '../postgres/engine.ts';
@@ -135,15 +135,12 @@ async function privilegesFinding(client: pg.Client): Promise<Finding> {
 
 async function migrationsFinding(servingUrl: string): Promise<Finding> {
   const check = 'migrations';
-  const db = openDatabase(servingUrl, { poolSize: 2, onIdleError: () => {} });
   try {
-    const pending = await pendingMigrations(db.reader);
+    const pending = await withDatabase(servingUrl, (db) => pendingMigrations(db.reader));
     if (pending.length === 0) return ok(check, 'all are applied');
     return fail(check, `${pending.join(', ')} not applied: ${migrate}`);
   } catch (error) {
     return fail(check, `cannot be read (${messageOf(error)}): ${migrate}`);
-  } finally {
-    await db.close();
   }
 }
 

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { sha } from '../crypto/sha256.ts';
 import { openSigner } from '../crypto/signer.ts';
-import { haltReason, signingKeys, storeAlarm } from '../log/checkpoint.store.ts';
+import { roundsNow, signingKeys } from '../log/checkpoint.store.ts';
 import { readIdentity, refusalOf } from '../log/store-identity.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
-import { type Database, openDatabase } from '../postgres/db.ts';
+import { type Database, withDatabase } from '../postgres/db.ts';
 import { messageOf } from '../postgres/embedded/error-code.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
@@ -24,19 +24,13 @@ export async function diagnoseLog(
   keyFile: SigningKeyFile,
   objects: ObjectStore,
 ): Promise<Finding[]> {
-  const db = openDatabase(servingUrl, { poolSize: 1, onIdleError: () => {} });
-  try {
-    const halted = await haltReason(db, 5_000);
+  return withDatabase(servingUrl, async (db) => {
+    const { halted, alarm } = await roundsNow(db.writer);
     const keys = await signingKeys(db.reader);
     const inUse = keys.find(({ notAfterMs }) => notAfterMs === null)?.publicKey ?? null;
-    const alarm = await storeAlarm(db);
     const problem = alarm ?? (await storeProblem(db, objects));
     return [logsFinding(halted), storeFinding(problem), await keyFinding(inUse, keyFile)];
-  } catch (error) {
-    return [fail('logs', `cannot be read: ${messageOf(error)}`)];
-  } finally {
-    await db.close();
-  }
+  }).catch((error) => [fail('logs', `cannot be read: ${messageOf(error)}`)]);
 }
 
 function logsFinding(halted: string | null): Finding {

@@ -1,10 +1,9 @@
-import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, type Environment, readConfig } from '../config.ts';
 import { openObjectStore } from '../objects/open-store.ts';
 import { messageOf } from '../postgres/embedded/error-code.ts';
-import { connectionUrl } from '../postgres/embedded/postmaster.ts';
-import { isPostmaster, readPostmasterPid } from '../postgres/embedded/postmaster-pid.ts';
+import { runningServerUrl } from '../postgres/embedded/running-server.ts';
 import { readSecretFile } from '../postgres/embedded/secret-file.ts';
 import { startEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
 import { secretFiles } from './backup-folder.ts';
@@ -115,11 +114,10 @@ async function diagnoseEmbedded(config: Config): Promise<Finding[]> {
   const { dataDir } = config;
   const check = 'database';
   try {
-    const home = join(dataDir, 'postgresql');
-    if (!existsSync(join(home, 'data', 'PG_VERSION'))) {
+    if (!existsSync(join(dataDir, 'postgresql', 'data', 'PG_VERSION'))) {
       return [ok(check, 'is created by the first start')];
     }
-    const running = runningServer(dataDir, join(realpathSync(home), 'data'));
+    const running = runningServerUrl(dataDir, 'serving');
     if (running !== null) return await diagnoseServing(running, config);
     const postgres = await startEmbeddedPostgres({ dataDir, log: () => {} });
     try {
@@ -130,12 +128,4 @@ async function diagnoseEmbedded(config: Config): Promise<Finding[]> {
   } catch (error) {
     return [fail(check, messageOf(error))];
   }
-}
-
-/** The serving login of a server that is already running, with a service or after its crash. */
-function runningServer(dataDir: string, data: string): string | null {
-  const claim = readPostmasterPid(data);
-  if (claim === undefined || !isPostmaster(claim.pid, data)) return null;
-  const password = readSecretFile(join(dataDir, 'postgresql-app.password'));
-  return connectionUrl(claim.socketFolder, 'indelible_app', password, 'indelible');
 }

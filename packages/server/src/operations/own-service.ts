@@ -10,7 +10,7 @@ import { type LogToCheck, logsToCheck, storedDamage } from '../log/check-log.sto
 import { type CheckedRounds, checkRounds } from '../log/check-rounds.ts';
 import { openObjectStore } from '../objects/open-store.ts';
 import { createClock } from '../postgres/clock.ts';
-import { databaseTime, openDatabase } from '../postgres/db.ts';
+import { type Database, databaseTime, withDatabase } from '../postgres/db.ts';
 import { runAsOwner } from '../postgres/run-as-owner.ts';
 import { openConfiguredSigner } from '../serve.ts';
 
@@ -47,8 +47,7 @@ export async function withOwnService<T>(
   const outcome = await runAsOwner(config, 'the log cannot be read', async (ownerUrl) => {
     const objects = openObjectStore(config.objectStoreUrl);
     const cold = openColdSource(objects, coldSettings(config));
-    const db = openDatabase(ownerUrl, { poolSize: 4, onIdleError: () => {}, cold });
-    try {
+    const run = async (db: Database) => {
       const own = ownConfig(config);
       const [key = ''] = own.platformApiKeys;
       const signer = openConfiguredSigner(config);
@@ -71,10 +70,9 @@ export async function withOwnService<T>(
         fetch: fetchOf(app),
         publish: async () => void (await app.checkpoints.tick()),
       };
-      return await settled(work(service)).finally(() => app.http.close());
-    } finally {
-      await db.close();
-    }
+      return settled(work(service)).finally(() => app.http.close());
+    };
+    return withDatabase(ownerUrl, run, { poolSize: 4, cold });
   });
   if ('error' in outcome) throw outcome.error;
   return outcome.value;

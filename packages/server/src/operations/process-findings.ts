@@ -1,5 +1,5 @@
 import { createClock } from '../postgres/clock.ts';
-import { databaseTime, openDatabase } from '../postgres/db.ts';
+import { databaseTime, withDatabase } from '../postgres/db.ts';
 import { messageOf } from '../postgres/embedded/error-code.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 import {
@@ -84,18 +84,13 @@ function clockFinding(aheadMs: readonly number[]): Finding[] {
  * schema must be up to date. Findings are returned, not thrown.
  */
 export async function diagnoseProcesses(servingUrl: string): Promise<Finding[]> {
-  const db = openDatabase(servingUrl, { poolSize: 1, onIdleError: () => {} });
-  const clock = createClock();
-  try {
-    await clock.compare(() => databaseTime(db.writer));
+  return withDatabase(servingUrl, async ({ writer }) => {
+    const clock = createClock();
+    await clock.compare(() => databaseTime(writer));
     return processFindings({
-      processes: await servingProcesses(db.writer),
-      waits: await jobWaits(db.writer, clock.now()),
+      processes: await servingProcesses(writer),
+      waits: await jobWaits(writer, clock.now()),
       clockAheadMs: clock.aheadMs(),
     });
-  } catch (error) {
-    return [fail('processes', `cannot be read: ${messageOf(error)}`)];
-  } finally {
-    await db.close();
-  }
+  }).catch((error) => [fail('processes', `cannot be read: ${messageOf(error)}`)]);
 }

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { type Database, writeForOperations } from '../postgres/db.ts';
+import type { Database } from '../postgres/db.ts';
+import { transaction } from '../postgres/transaction.ts';
 
 /** Throws the error that prevents writing; the test row is invisible to other sessions. */
 export async function probeWrite(db: Database, timeoutMs: number): Promise<void> {
   const undone = new Error('the row of a probe is taken back');
-  await writeForOperations(db, async (tx) => {
+  await transaction(db.operations, async (tx) => {
     const question = {
       text: `INSERT INTO jobs (tenant_id, queue, id, data, due_at)
         VALUES ($1, 'probe', $1, '{}', now())`,

@@ -119,6 +119,16 @@ export function openDatabase(
   };
 }
 
+/** For a command: runs `work` with a database of few connections, and closes it. */
+export async function withDatabase<T>(
+  url: string,
+  work: (db: Database) => Promise<T>,
+  options: { poolSize?: number; cold?: ColdSource } = {},
+): Promise<T> {
+  const db = openDatabase(url, { poolSize: 2, onIdleError: () => {}, ...options });
+  return work(db).finally(() => db.close());
+}
+
 /** Throws a sentence if the pooler leads elsewhere: a replica would lack the newest events. */
 export async function requireOneDatabase(db: Database): Promise<void> {
   if (db.poolerUrl === null) return;
@@ -185,14 +195,6 @@ export function record<T>(
   work: (tx: WriterTx, commit: Commit) => Promise<T>,
 ): Promise<T> {
   return transaction(db.recording, work);
-}
-
-/** The same on connections that are independent of load. */
-export function writeForOperations<T>(
-  db: Database,
-  work: (tx: WriterTx) => Promise<T>,
-): Promise<T> {
-  return transaction(db.operations, work);
 }
 
 /** The same on the connections of jobs and deliveries. */

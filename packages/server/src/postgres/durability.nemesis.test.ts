@@ -8,7 +8,7 @@ import { endServer, serverPid } from '../testing/embedded-postgres-service.ts';
 import { expectNothingLost, Ledger, Load, send, sendAgain } from '../testing/load.ts';
 import { RunningService } from '../testing/running-service.ts';
 import { platformKey } from '../testing/service.ts';
-import { administrator } from './embedded/cluster.ts';
+import { logins } from './embedded/cluster.ts';
 import { connectionUrl } from './embedded/postmaster.ts';
 import { startEmbeddedPostgres } from './embedded-postgres.ts';
 
@@ -46,7 +46,7 @@ async function ownerOf(url: string): Promise<pg.Client> {
 function embeddedOwner(): Promise<pg.Client> {
   const password = readFileSync(join(dataDir, 'postgresql-admin.password'), 'utf8').trim();
   const socket = join(dataDir, 'postgresql', 'socket');
-  return ownerOf(connectionUrl(socket, administrator, password, 'indelible'));
+  return ownerOf(connectionUrl(socket, logins.owner.name, password, 'indelible'));
 }
 
 async function makeTenants(service: RunningService, count: number): Promise<string[]> {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type pg from 'pg';
 import { accountOfThisProcess } from './embedded/account.ts';
 import { locatePackage, openBinaries } from './embedded/binaries.ts';
-import { administrator, openCluster, removeUnfinished } from './embedded/cluster.ts';
+import { database, logins, openCluster, removeUnfinished } from './embedded/cluster.ts';
 import { clusterOwner, openDataDir, openHome, openSocketFolder } from './embedded/folders.ts';
 import { InstanceLock, takeLock } from './embedded/instance-lock.ts';
 import { type Cluster, connectionUrl, connectToServer, stopServer } from './embedded/postmaster.ts';
@@ -21,8 +21,7 @@ export interface EmbeddedPostgresOptions {
   binariesRoot?: string;
 }
 
-const database = 'indelible';
-const servingLogin = 'indelible_app';
+const servingLogin = logins.serving.name;
 
 /**
  * Starts the PostgreSQL of `dataDir`; the first start makes folder, cluster and logins. Only one
@@ -49,7 +48,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions) {
   let stopped: Promise<void> | undefined;
   return {
     /** Superuser login of database `indelible`, a connection string for `pg` and libpq. */
-    ownerUrl: connectionUrl(client.host, administrator, cluster.adminPassword, database),
+    ownerUrl: connectionUrl(client.host, logins.owner.name, cluster.adminPassword, database),
     /** Login role of the same database: only the privileges that migrations grant. */
     servingUrl: connectionUrl(client.host, servingLogin, cluster.appPassword, database),
     /** Whether the server was already running, left by a killed service. */
@@ -94,7 +93,7 @@ function openPasswords(dataDir: string, clusterExists: boolean): [string, string
     const path = join(dataDir, name);
     return clusterExists ? readSecretFile(path) : readOrCreateSecretFile(path, randomPassword);
   };
-  return [open('postgresql-admin.password'), open('postgresql-app.password')];
+  return [open(logins.owner.passwordFile), open(logins.serving.passwordFile)];
 }
 
 /** Makes database and serving login, also after an interrupted first start. */

@@ -22,7 +22,7 @@ export async function runAsOwner<T>(
     if (refusal && cause instanceof refusal) throw cause;
     throw new Error(`${failed}: ${connectionProblem(cause)}`, { cause });
   };
-  const running = () => (alone ? null : runningServerUrl(dataDir));
+  const running = () => (alone ? null : runningServerUrl(dataDir, 'owner'));
   const url = databaseUrl === null ? running() : (databaseOwnerUrl ?? databaseUrl);
   if (url !== null) return work(url).catch(explained);
   const embedded = await startEmbeddedPostgres({ dataDir, log: () => {} });

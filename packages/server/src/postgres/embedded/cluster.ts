@@ -18,7 +18,12 @@ import { codeOf } from './error-code.ts';
 import { syncFolder } from './secret-file.ts';
 import { failureIn } from './server-log.ts';
 
-export const administrator = 'indelible_admin';
+/** The database of the service, and its logins with the files of their passwords. */
+export const database = 'indelible';
+export const logins = {
+  owner: { name: 'indelible_admin', passwordFile: 'postgresql-admin.password' },
+  serving: { name: 'indelible_app', passwordFile: 'postgresql-app.password' },
+} as const;
 
 /**
  * Makes sure that `<home>/data` has a cluster for these binaries. initdb works in a separate folder
@@ -118,7 +123,7 @@ async function runInitdb(
 ): Promise<void> {
   const access = [
     '--auth=scram-sha-256',
-    `--username=${administrator}`,
+    `--username=${logins.owner.name}`,
     `--pwfile=${passwordFile}`,
   ];
   const args = [`--pgdata=${data}`, '--data-checksums', walSegment, ...locale, ...access];

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { type Account, runAs } from './account.ts';
 import type { Binaries } from './binaries.ts';
-import { administrator } from './cluster.ts';
+import { logins } from './cluster.ts';
 import { codeOf, reasonOf } from './error-code.ts';
 import { requirePrivate } from './folders.ts';
 import {
@@ -185,7 +185,12 @@ function removeMisleadingLocks(claim: PostmasterPid | undefined, cluster: Cluste
 /** Connects, or returns why that is impossible now. */
 async function tryConnect(cluster: Cluster, socketFolder: string): Promise<pg.Client | Error> {
   const client = new pg.Client({
-    connectionString: connectionUrl(socketFolder, administrator, cluster.adminPassword, 'postgres'),
+    connectionString: connectionUrl(
+      socketFolder,
+      logins.owner.name,
+      cluster.adminPassword,
+      'postgres',
+    ),
     application_name: `indelible, process ${process.pid}`,
     connectionTimeoutMillis: 5_000,
   });
