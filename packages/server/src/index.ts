@@ -9,7 +9,12 @@ export {
   type TenantArchive,
 } from './archive/command.ts';
 export { type ArchiveManifest, parseManifest as parseArchiveManifest } from './archive/manifest.ts';
-export { type Archive, type FoundPart, openArchive } from './archive/open-archive.ts';
+export {
+  type Archive,
+  type FoundPart,
+  type NamedPart,
+  openArchive,
+} from './archive/open-archive.ts';
 export { entryOf as archivedEntryOf } from './cold/archived-row.ts';
 export { type Environment, readConfig } from './config.ts';
 export { newSigningKey, openSigner } from './crypto/signer.ts';

@@ -7,7 +7,7 @@ import {
   parseBase64,
   verifyConsistency,
 } from '@indelible/protocol';
-import type { ArchiveManifest } from '@indelible/server';
+import type { ArchiveManifest, NamedPart } from '@indelible/server';
 import { grouped } from '../text.ts';
 import { addDamage } from '../verify/damage.ts';
 import { sha } from '../verify/hashing.ts';
@@ -16,7 +16,6 @@ import {
   type SignedCheckpoint,
   trustedCheckpoint,
 } from '../verify/trusted-checkpoint.ts';
-import type { NamedPart } from './parts.ts';
 
 /**
  * The checkpoint of the last part, and the one at the end of the archive (`end`). Null, with a

@@ -1,13 +1,8 @@
 import { lstatSync, readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type Findings, FormatError } from '@indelible/protocol';
-import type { Archive, ArchiveManifest, FoundPart } from '@indelible/server';
+import type { Archive, ArchiveManifest, FoundPart, NamedPart } from '@indelible/server';
 import { addDamage } from '../verify/damage.ts';
-
-export interface NamedPart {
-  part: FoundPart;
-  manifest: ArchiveManifest;
-}
 
 /**
  * The parts in order, from the log's first entry to the first gap: entries after a gap cannot be

@@ -5,17 +5,20 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { eventIdFromUuid, segmentHash, segmentNames } from '@indelible/protocol';
 import { afterAll, expect, test } from 'vitest';
 import { runArchive } from '../../../server/src/archive/command.ts';
+import type { ArchiveManifest } from '../../../server/src/archive/manifest.ts';
 import { sha256Hex } from '../../../server/src/archive/objects-once.ts';
+import { eventColumns, identityColumns } from '../../../server/src/cold/columns.ts';
 import {
   archiveNow,
   archiveOf,
@@ -71,8 +74,9 @@ const pathOf = ({ root, names }: ReturnType<typeof copy>, part: string) =>
 
 /** Writes a Parquet file again with other rows, as an attacker with DuckDB can. */
 async function rewrite(path: string, select: string): Promise<void> {
+  const table = `read_parquet('${path}', hive_partitioning = false)`;
   await duckDb(
-    `COPY (SELECT ${select} FROM '${path}' ORDER BY sequence) TO '${path}.new' (FORMAT parquet)`,
+    `COPY (SELECT ${select} FROM ${table} ORDER BY sequence) TO '${path}.new' (FORMAT parquet)`,
   );
   cpSync(`${path}.new`, path);
   rmSync(`${path}.new`);
@@ -132,6 +136,48 @@ test('a changed event is found, also with adjusted checksums', async () => {
   );
 });
 
+test('what query engines show and no entry holds is refused: times, null, columns, months', async () => {
+  const inRow = (column: string, value: string) =>
+    `* REPLACE (CASE WHEN sequence = 200 THEN ${value} ELSE "${column}" END AS "${column}")`;
+  const lies = [
+    ['.parquet', inRow('timestamp', '"timestamp" + INTERVAL 40 DAY')],
+    ['.parquet', inRow('timestamp', 'NULL')],
+    ['.parquet', inRow('cross_tenant', 'NULL')],
+    ['.parquet', inRow('entry_version', '3')],
+    ['.parquet', "*, 'forged' AS note"],
+    ['-identity.parquet', "*, '+1 555' AS actor_phone"],
+  ] as const;
+  for (const [file, select] of lies) {
+    const copied = copy();
+    const path = pathOf(copied, `150-000000000299${file}`);
+    await rewrite(path, select);
+    adjust(copied, '_000000000150', (json: Pick<ArchiveManifest, 'files'>) => {
+      const kind = file === '.parquet' ? 'events' : 'identity';
+      json.files[kind].sha256 = sha256Hex(readFileSync(path));
+    });
+    const { result, findings } = await verify(copied.root);
+    expect([result, findings.byCode.malformed_file], select).toEqual(['damaged', 1]);
+  }
+  const copied = copy();
+  const month = dirname(pathOf(copied, '_000000000150'));
+  mkdirSync(join(month, '../month=00'));
+  for (const name of readdirSync(month).filter((each) => each.includes('150-000000000299'))) {
+    renameSync(join(month, name), join(month, '../month=00', name));
+  }
+  expectDamage(await verify(copied.root), ['malformed_file', 'missing_entries'], 150);
+});
+
+test('a file that no manifest names is told: query engines would show its rows', async () => {
+  for (const name of ['000000000150-000000000299-r9.parquet', '9.parquet']) {
+    const copied = copy();
+    const path = pathOf(copied, '150-000000000299.parquet');
+    cpSync(path, join(dirname(path), name));
+    const { result, doesNotFollow } = await verify(copied.root);
+    expect(result).toBe('intact');
+    expect(doesNotFollow.join()).toContain(`no manifest names, such as tenant=${tenant.id}/`);
+  }
+});
+
 test('a part that is missing is named by the entries that it held', async () => {
   const copied = copy();
   for (const name of copied.names.filter((each) => each.includes('000000000150-'))) {
@@ -147,19 +193,26 @@ test('an event that is left out, though its entry is kept, is missing', async ()
   await recordAll(service, own.key, [eventOf(), eventOf()]);
   await archiveOf(service, own.id);
   const root = join(service.dataDir, 'objects/archive', `tenant=${own.id}`);
-  const name = readdirSync(root, { recursive: true, encoding: 'utf8' }).find((each) =>
-    each.endsWith('000000000003.parquet'),
-  );
   const { rows } = await service.owner.query<{ entry: Buffer }>(
     'SELECT entry FROM log_tail WHERE tenant_id = $1 AND sequence = 2',
     [own.id],
   );
   const commitment = rows[0]?.entry.subarray(28).toString('hex') ?? '';
-  await rewrite(
-    join(root, name ?? ''),
-    `* REPLACE (CASE WHEN sequence = 2 THEN NULL ELSE action END AS action,
-       CASE WHEN sequence = 2 THEN unhex('${commitment}') ELSE commitment END AS commitment)`,
+  const kept = ['sequence', 'id', 'timestamp', 'received_at', 'entry_version'];
+  const emptied = (columns: typeof eventColumns) =>
+    columns.map(({ name }) => {
+      if (kept.includes(name)) return `"${name}"`;
+      const value = name === 'commitment' ? `unhex('${commitment}')` : 'NULL';
+      return `CASE WHEN sequence = 2 THEN ${value} ELSE "${name}" END AS "${name}"`;
+    });
+  const names = readdirSync(root, { recursive: true, encoding: 'utf8' });
+  const path = (end: string) => join(root, names.find((each) => each.endsWith(end)) ?? '');
+  await rewrite(path('000000000003.parquet'), emptied(eventColumns).join());
+  const unlike = await verifyArchive(root, { tenantId: null, vkeys: [], progress: noProgress });
+  expect(unlike.findings.kept.map(({ message }) => message).join()).toContain(
+    'the row of sequence 2 has parts of an event that is absent',
   );
+  await rewrite(path('000000000003-identity.parquet'), emptied(identityColumns).join());
   const report = await verifyArchive(root, {
     ...{ tenantId: null, vkeys: [], progress: noProgress },
   });

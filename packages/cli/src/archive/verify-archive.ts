@@ -12,7 +12,7 @@ import {
   parseTimestamp,
   ServiceRecords,
 } from '@indelible/protocol';
-import type { Archive, FoundPart } from '@indelible/server';
+import type { Archive, FoundPart, NamedPart } from '@indelible/server';
 import { sentenceOf, UsageError } from '../io.ts';
 import type { BodyChunk } from '../verify/body-threads.ts';
 import { addDamage } from '../verify/damage.ts';
@@ -29,7 +29,7 @@ import {
   lastCheckpoint,
   statedErasures,
 } from './archive-checkpoints.ts';
-import { type NamedPart, readManifests } from './parts.ts';
+import { readManifests } from './parts.ts';
 
 export interface ArchiveOptions {
   /** The tenant, if the archive has several. */
@@ -77,16 +77,23 @@ async function verifyTenantArchive(
     const { progress, plans } = options;
     const run = { archive, tenantId, parts, findings, signed, earlier, file, progress, plans };
     const outcome = await verifyParts(run);
-    const left = archive.leftovers.get(tenantId)?.length ?? 0;
-    const doesNotFollow = left === 0 ? [] : [leftoverSentence(left)];
+    const doesNotFollow = [unreadSentence, ...othersSentence(archive.others(tenantId, parts))];
     return verification.report({ ...outcome, doesNotFollow, signed: atEnd(signed) });
   } finally {
     verification.close();
   }
 }
 
-function leftoverSentence(count: number): string {
-  return `Anything about ${count} file(s) that no manifest names: an interrupted run left them.`;
+const unreadSentence =
+  'That query engines show every row: they skip rows by statistics and indexes in the files, ' +
+  'which are not checked.';
+
+function othersSentence(names: readonly string[]): string[] {
+  if (names.length === 0) return [];
+  return [
+    `Anything about ${names.length} file(s) that no manifest names, such as ${names[0]}. An ` +
+      'interrupted run may have left them; query engines read them with the others.',
+  ];
 }
 
 /** The checkpoint that the entries were compared with, and its note. */
@@ -213,12 +220,13 @@ async function* bodyChunks(
 /** False if the part could not be read completely: later entries cannot be placed in the log. */
 async function* partChunks(
   { archive, findings, file, progress }: Run,
-  { part, manifest }: NamedPart,
+  named: NamedPart,
   entries: EntryPass,
 ): AsyncGenerator<BodyChunk, boolean> {
   const { archivedBodyLine, archivedEntryOf } = await import('@indelible/server');
+  const { part } = named;
   try {
-    for await (const rows of archive.read(manifest)) {
+    for await (const rows of archive.read(named)) {
       const first = file.size;
       const misplaced = rows.findIndex(({ sequence }, index) => sequence !== first + index);
       const taken = misplaced === -1 ? rows : rows.slice(0, misplaced);

@@ -8,7 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { FormatError } from '@indelible/protocol';
 import type { ArchivedRow } from '../cold/archived-row.ts';
-import { archiveFolder, namesOfStem, parseArchiveName } from '../cold/layout.ts';
+import { archiveFolder, monthOf, namesOfStem, parseArchiveName } from '../cold/layout.ts';
 import { readPart } from '../cold/read-part.store.ts';
 import { filesBelow, InsideFolder } from '../objects/inside-folder.ts';
 import { openObjectStore } from '../objects/open-store.ts';
@@ -21,12 +21,17 @@ export interface FoundPart {
   last: number;
 }
 
+export interface NamedPart {
+  part: FoundPart;
+  manifest: ArchiveManifest;
+}
+
 /** An untrusted archive in any store, for verification and restore. */
 export interface Archive {
   /** Parts with a manifest, by tenant, in the order of the log. */
   readonly tenants: ReadonlyMap<string, readonly FoundPart[]>;
-  /** Parquet files without a manifest, by tenant: left from an interrupted run. */
-  readonly leftovers: ReadonlyMap<string, readonly string[]>;
+  /** The tenant's files that belong to none of these parts; an interrupted run leaves some. */
+  others(tenantId: string, parts: readonly NamedPart[]): string[];
   /** Null if absent; FormatError if it is not a regular file, or too long. */
   manifest(part: FoundPart): Promise<Uint8Array | null>;
   /**
@@ -36,9 +41,9 @@ export interface Archive {
   check(part: FoundPart, file: ArchivedFile): Promise<'intact' | 'missing' | 'other'>;
   /**
    * The rows, in order and in pages, of the two files that were checked last. FormatError if they
-   * are not files of a part.
+   * are not files of a part, or in the folder of another month.
    */
-  read(manifest: ArchiveManifest): AsyncIterable<ArchivedRow[]>;
+  read(named: NamedPart): AsyncIterable<ArchivedRow[]>;
   /** Removes temporary copies. */
   close(): Promise<void>;
 }
@@ -60,8 +65,6 @@ const bytesMax = { manifest: 16 * 2 ** 20, parquet: 256 * 2 ** 20 };
 export async function openArchive(where: string): Promise<Archive> {
   const source = /^s3:/.test(where) ? await s3Source(where) : await folderSource(pathOf(where));
   const folder = await mkdtemp(join(tmpdir(), 'indelible-archive-'));
-  const partPath = ({ stem }: FoundPart, name: string) =>
-    `${stem.slice(0, stem.lastIndexOf('/'))}/${name}`;
   const paths = { events: join(folder, 'events'), identity: join(folder, 'identity') };
   const fetched = async (part: FoundPart, file: ArchivedFile, path: string) => {
     const found = await source
@@ -76,7 +79,12 @@ export async function openArchive(where: string): Promise<Archive> {
     return digest.digest('hex') === file.sha256 ? 'intact' : 'other';
   };
   return {
-    ...foundIn(source.names),
+    tenants: partsIn(source.names),
+    others: (tenantId, parts) => {
+      const named = new Set(parts.flatMap(namesOf));
+      const isIn = (name: string) => name.includes(`tenant=${tenantId}/`);
+      return source.names.filter((name) => isIn(name) && !named.has(name)).sort();
+    },
     manifest: async ({ stem }) => {
       const found = await source.open(namesOfStem(stem).manifest, bytesMax.manifest);
       return found && Buffer.concat(await found.toArray());
@@ -84,9 +92,30 @@ export async function openArchive(where: string): Promise<Archive> {
     // Reads a copy, so that the hashed bytes are the bytes that are used.
     check: (part, file) =>
       fetched(part, file, file.name.includes('-identity') ? paths.identity : paths.events),
-    read: ({ tenantId }) => readPart(folder, paths, tenantId),
+    read: ({ part, manifest }) => ofMonth(part, readPart(folder, paths, manifest.tenantId)),
     close: () => rm(folder, { recursive: true, force: true }),
   };
+}
+
+const folderOf = ({ stem }: FoundPart) => stem.slice(0, stem.lastIndexOf('/'));
+const partPath = (part: FoundPart, name: string) => `${folderOf(part)}/${name}`;
+
+function namesOf({ part, manifest: { files } }: NamedPart): string[] {
+  const { manifest } = namesOfStem(part.stem);
+  return [manifest, partPath(part, files.events.name), partPath(part, files.identity.name)];
+}
+
+/** The rows, if the folder names their month: query engines take year and month from there. */
+async function* ofMonth(part: FoundPart, pages: AsyncIterable<ArchivedRow[]>) {
+  const isOther = ({ receivedAtUs }: ArchivedRow) =>
+    !folderOf(part).endsWith(monthOf(receivedAtUs));
+  for await (const rows of pages) {
+    // Receipt times never go back.
+    const other = [...rows.slice(0, 1), ...rows.slice(-1)].find(isOther);
+    if (other)
+      throw new FormatError(`sequence ${other.sequence} is in the folder of another month`);
+    yield rows;
+  }
 }
 
 function pathOf(where: string): string {
@@ -128,22 +157,13 @@ function otherIfUnfit(error: unknown): 'other' {
   throw error;
 }
 
-function foundIn(names: readonly string[]): Pick<Archive, 'tenants' | 'leftovers'> {
+function partsIn(names: readonly string[]): Map<string, FoundPart[]> {
   const tenants = new Map<string, FoundPart[]>();
-  const leftovers = new Map<string, string[]>();
-  const archived = names.map(parseNamed).filter((found) => found !== null);
-  const stems = new Set(archived.filter(({ isManifest }) => isManifest).map(({ stem }) => stem));
-  for (const { name, tenantId, stem, first, last, isManifest } of archived) {
-    if (isManifest) listOf(tenants, tenantId).push({ stem, first, last });
-    else if (!stems.has(stem)) listOf(leftovers, tenantId).push(name);
+  for (const found of names.map(parseArchiveName)) {
+    if (found?.isManifest) listOf(tenants, found.tenantId).push(found);
   }
   for (const parts of tenants.values()) parts.sort((a, b) => a.first - b.first || a.last - b.last);
-  return { tenants, leftovers };
-}
-
-function parseNamed(name: string) {
-  const parsed = parseArchiveName(name);
-  return parsed && { name, ...parsed };
+  return tenants;
 }
 
 function listOf<T>(map: Map<string, T[]>, key: string): T[] {

@@ -105,7 +105,7 @@ async function restoreTenant(
     const part = parts[index];
     if (part === undefined) break;
     await requireNext(archive, part, manifest, head.size);
-    for await (const rows of archive.read(manifest)) {
+    for await (const rows of archive.read({ part, manifest })) {
       head = await appendRows(tx, deps.sha, head, rows);
       records.take(rows);
       events += rows.filter(({ body }) => body !== null).length;

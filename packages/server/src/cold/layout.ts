@@ -22,8 +22,13 @@ export function tenantFolder(tenantId: string): string {
 
 /** The folder of entries that a tenant's log received in the month of this time (UTC). */
 export function monthFolder(tenantId: string, receivedAtUs: number): string {
+  return `${tenantFolder(tenantId)}/${monthOf(receivedAtUs)}`;
+}
+
+/** The name of a month's folder (UTC). */
+export function monthOf(receivedAtUs: number): string {
   const [year, month] = new Date(Math.floor(receivedAtUs / 1_000)).toISOString().split('-');
-  return `${tenantFolder(tenantId)}/year=${year}/month=${month}`;
+  return `year=${year}/month=${month}`;
 }
 
 /** The month of this time (UTC), half-open. */

@@ -6,6 +6,7 @@ import {
   segmentNames,
   storedFields,
   uuidFromEventId,
+  uuidTimeMs,
 } from '@indelible/protocol';
 import { sha } from '../crypto/sha256.ts';
 import { type ArchivedBody, type ArchivedRow, withEventSalt } from './archived-row.ts';
@@ -23,6 +24,7 @@ const columns: Readonly<Record<string, string>> = {
   sequence: 'e.sequence',
   identitySequence: 'i.sequence',
   id: 'id',
+  time: 'epoch_us("timestamp")',
   receivedAt: 'epoch_us(received_at)',
   commitment: 'commitment',
   version: 'entry_version',
@@ -115,6 +117,7 @@ async function requirePartFile(db: DuckDBConnection, path: string, columns: read
   for (const { name, type } of expected) {
     if (types.get(name) !== type) throw new FormatError(`it has no column ${name} of ${type}`);
   }
+  if (types.size > expected.length) throw new FormatError('it has columns that nothing proves');
   const [[rows] = []] = await pairsOf(
     db,
     `SELECT sum(num_rows) FROM parquet_file_metadata(${quoted(path)})`,
@@ -156,17 +159,24 @@ export function rowOf(text: unknown, tenantId: string): ArchivedRow {
   const uuid = uuidFromEventId(textOf(row, 'id') ?? '');
   if (uuid === null) throw new FormatError(`the row of sequence ${sequence} has no event id`);
   need(sequence === count(row, 'identitySequence'), 'another sequence in the file of identities');
+  need(
+    uuidTimeMs(uuid) * 1_000 === count(row, 'time'),
+    'a timestamp that is not the time in its id',
+  );
   const body = row.action === null ? null : bodyOf(row, tenantId, uuid);
   const commitment = bytes(row, 'commitment', 32);
   need(body !== null || commitment !== null, 'neither an event nor a commitment');
-  const version = row.version === 2 ? 2 : 1;
+  const isAbsent = fields.every(({ key }) => row[key] === null);
+  need(body !== null || isAbsent, 'parts of an event that is absent');
+  const version = row.version ?? 1;
+  if (version !== 1 && version !== 2) throw new FormatError('a row is of no known version');
   return { version, sequence, uuid, receivedAtUs: count(row, 'receivedAt'), body, commitment };
 }
 
 function bodyOf(row: Row, tenantId: string, uuid: string): ArchivedBody {
   const event: Record<string, unknown> = { tenantId, uuid };
   for (const { key, kind, nullable } of fields) {
-    if (kind === 'boolean') event[key] = row[key] === true;
+    if (kind === 'boolean') event[key] = row[key] ?? needed(row, key);
     else event[key] = nullable ? textOf(row, key) : needed(row, key);
   }
   const salts = segmentNames.map((name) => bytes(row, `salt_${name}`, 16));
