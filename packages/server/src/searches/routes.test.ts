@@ -267,6 +267,18 @@ test('an event that came late is found by a saved search until its own time is o
   expect(await now(tenant.key, kept.id)).toMatchObject({ agrees: false, bodiesExpired: true });
 });
 
+test('a search finds late events also while the events of a former plan are not moved', async () => {
+  const tenant = await tenantOf(service, 'Starter', 20);
+  await play(tenant, 10 * day); // late
+  await play(tenant, 0);
+  const url = `/api/tenants/${tenant.id}`;
+  await service.call({ method: 'PUT', url, body: { plan: 'Enterprise' } });
+  service.clock.now += 10;
+  const kept = await saved(tenant.key, { action: 'play' });
+  expect(kept.matched.value).toBe(2);
+  expect(await now(tenant.key, kept.id)).toMatchObject({ agrees: true, bodiesExpired: false });
+});
+
 test('an event that is taken out of the database makes the answer disagree, without an excuse', async () => {
   const tenant = await service.tenant();
   await play(tenant, 2 * day);

@@ -114,7 +114,7 @@ export async function countedFrom(
   const branches = visible.classes.map((each) => {
     const where = [...conditions, ...shownIn([each], range, visible, params)].join(' AND ');
     const isLate = each === lateClass;
-    return `(SELECT ${isLate ? 'NULL::uuid' : 'id'} AS uuid, ${isLate ? 'received_at' : 'NULL'} AS received
+    return `(SELECT ${isLate ? 'NULL::uuid' : 'id'} AS uuid, ${isLate ? 'received_at' : 'NULL::timestamptz'} AS received
       FROM audit_events WHERE ${where} ORDER BY ${isLate ? 'received_at' : 'id'} LIMIT 1)`;
   });
   const { rows } = await tx.query<{ uuid: string | null; received: number | null }>(
