@@ -149,15 +149,16 @@ class Comparison {
 
   outcome() {
     const rows = this.#rows;
+    const hidden = this.#unproven;
+    const how = hidden === 0 ? 'exactly' : 'in the cells that the bundle shows';
     const follows = [
-      `The ${rows} rows match the log exactly, in order. No event of the bundle that ` +
+      `The ${rows} rows match the log ${how}, in order. No event of the bundle that ` +
         'matches the filter is missing.',
     ];
-    const doesNotFollow =
-      this.#unproven === 0
-        ? []
-        : [`What ${this.#unproven} cells of the table say: the bundle withholds it.`];
-    return { checked: { rows }, follows, doesNotFollow };
+    // An attacker can write anything there.
+    const unproven =
+      hidden === 0 ? [] : [`What ${hidden} cells of the table say: the bundle does not show it.`];
+    return { checked: { rows }, follows, unproven };
   }
 
   /** The file's header, if its columns are known. */

@@ -43,12 +43,13 @@ async function concluded(content: CapsuleContent, pinned: readonly string[] | un
   const keys = { source, vkeys: [...(pinned ?? data.vkeys)] };
   const note = new TextEncoder().encode(data.checkpoint);
   const signed = await trustedCheckpoint(note, keys, createFindings());
-  const { from, to } = data.search.filters;
+  const { from, to, ...criteria } = data.search.filters;
   return {
     signed,
     follows: [
-      `The log has ${inRange} events from ${from} to ${to}; exactly ${matches.length} of those ` +
-        'whose content is left match the search.',
+      // The page may show another search: an attacker can replace its program.
+      `The log of tenant ${data.tenant.id} has ${inRange} events from ${from} to ${to}; exactly ` +
+        `${matches.length} of those whose content is left match ${JSON.stringify(criteria)}.`,
       'The log recorded the hash of the data when the capsule was made.',
     ],
     unproven: [
