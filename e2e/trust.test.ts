@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { uuidFromEventId } from '@indelible/protocol';
+import { formatVerifierKey, portableSha256, uuidFromEventId } from '@indelible/protocol';
 import { SignJWT } from 'jose';
 import type { FrameLocator, Locator, Page } from 'playwright-core';
 import decodeQR from 'qr/decode.js';
@@ -293,6 +293,36 @@ test('a page of events verifies in the browser, and no longer once one is change
   await see(page.getByText('1 event does not match the signed log')).toBeVisible();
   await page.goto(`${panel.url}/settings/audit/events/${ids[2]}`);
   await see(detail(page).getByRole('alert')).toContainText('The proof is not valid');
+});
+
+test('an answer without the states of an event is not the event that was recorded', async () => {
+  const id = await panel.newTenant('Curtailed');
+  const [eventId] = await panel.record(id, [{ before: { limit: 5 }, after: { limit: 500 } }]);
+  const page = await panel.enter({ tenantId: id });
+  await page.route(`**/api/audit-logs/${eventId}`, async (route) => {
+    const answer = await route.fetch();
+    const { before: _before, after: _after, ...json } = await answer.json();
+    await route.fulfill({ response: answer, json });
+  });
+  await page.goto(`${panel.url}/settings/audit/events/${eventId}`);
+  await see(detail(page).getByRole('alert')).toContainText('The proof is not valid');
+});
+
+test('of several keys the panel names the one in use', async () => {
+  const id = await panel.newTenant('Rotated');
+  await panel.record(id, [{}]);
+  const page = await panel.enter({ tenantId: id });
+  let used = '';
+  await page.route('**/.well-known/indelible-log.json*', async (route) => {
+    const answer = await route.fetch();
+    const { keys, ...json } = await answer.json();
+    used = keys[0].vkey;
+    const former = formatVerifierKey(portableSha256, used.split('+')[0] ?? '', randomBytes(32));
+    await route.fulfill({ response: answer, json: { ...json, keys: [...keys, { vkey: former }] } });
+  });
+  await page.goto(`${panel.url}/settings/audit/integrity`);
+  await see(page.getByText('Valid, checked by your browser')).toBeVisible();
+  await see(page.getByText(used)).toBeVisible();
 });
 
 test('what was erased of an event says so, in the list and in the detail, and the rest is still proven', async () => {

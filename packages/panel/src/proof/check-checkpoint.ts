@@ -17,6 +17,7 @@ export interface CheckedCheckpoint {
   /** Null if no known key has signed the note. */
   checkpoint: Checkpoint | null;
   rootHex: string;
+  /** The newest key. */
   vkey: string;
   since: SinceLastVisit;
 }
@@ -37,7 +38,7 @@ export async function checkpointNow(): Promise<CheckedCheckpoint> {
   const since: SinceLastVisit =
     checkpoint === null ? { kind: 'first' } : await compared(checkpoint);
   const isValid = checkpoint !== null;
-  return { note, isValid, checkpoint, rootHex, vkey: vkeys.at(-1) ?? '', since };
+  return { note, isValid, checkpoint, rootHex, vkey: vkeys[0] ?? '', since };
 }
 
 /** Compares with the checkpoint stored in this browser; stores the newer one if it extends that. */

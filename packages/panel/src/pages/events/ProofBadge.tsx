@@ -79,7 +79,11 @@ function Proven({ verdict, erased }: { verdict: EventVerdict; erased: boolean })
 function useProof(shown: AuditEvent) {
   return useQuery({
     queryKey: ['proof', shown.id],
-    queryFn: async () => (await import('../../proof/check-event.ts')).checkEvent(shown),
+    queryFn: async () => {
+      const { checkEvent } = await import('../../proof/check-event.ts');
+      // An answer that leaves the states out shows an event without states.
+      return checkEvent({ before: null, after: null, ...shown });
+    },
     staleTime: Number.POSITIVE_INFINITY,
   });
 }
