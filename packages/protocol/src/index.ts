@@ -6,6 +6,7 @@ export * from './embedding.ts';
 export * from './error-codes.ts';
 export * from './event/catalogue.ts';
 export * from './event/catalogue-data.ts';
+export { jsonProblems } from './event/check-event.ts';
 export * from './event/commitment.ts';
 export * from './event/committed-event.ts';
 export * from './event/context.ts';

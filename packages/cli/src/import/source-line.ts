@@ -2,18 +2,18 @@ import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 import {
   canonicalize,
-  checkJson,
   type ErrorCode,
   eventBytesMax,
   eventIdFromUuid,
   type FieldProblem,
   importedEventUuid,
   inKib,
+  isObject,
   type JsonValue,
+  jsonProblems,
   orderOfSourceId,
   parseStrictJson,
   parseTimestamp,
-  pointerOf,
   problemsText,
 } from '@indelible/protocol';
 import type { Line } from './line-splitter.ts';
@@ -94,10 +94,9 @@ function parseLine(line: Line): { members: Members } | { refusal: LineRefusal } 
   if (!isUtf8(line.bytes)) return refusal('malformed_json', 'the line is not valid UTF-8');
   try {
     const { value, duplicateKeys } = parseStrictJson(line.bytes.toString());
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      return refusal('validation_failed', 'the line is not a JSON object');
-    }
-    const problems = [...repetitions(duplicateKeys), ...jsonProblems(value as Members)];
+    if (!isObject(value)) return refusal('validation_failed', 'the line is not a JSON object');
+    // Without them, the values can be serialised again.
+    const problems = [...repetitions(duplicateKeys), ...jsonProblems(value)];
     return problems.length > 0 ? refuse(problems) : { members: value as Members };
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
@@ -107,19 +106,6 @@ function parseLine(line: Line): { members: Members } | { refusal: LineRefusal } 
 
 function repetitions(paths: readonly string[]): FieldProblem[] {
   return paths.map((path) => ({ path, code: 'duplicate_key', message: 'appears twice' }));
-}
-
-// As the service checks them: depth counts within each field. Valid values can be serialised again.
-function jsonProblems(members: Members): FieldProblem[] {
-  const problems: FieldProblem[] = [];
-  for (const [name, value] of Object.entries(members)) {
-    problems.push(...checkJson(name, ''));
-    const within = checkJson(value, '');
-    if (within.length === 0) continue;
-    const pointer = pointerOf(name);
-    for (const problem of within) problems.push({ ...problem, path: pointer + problem.path });
-  }
-  return problems;
 }
 
 function refuse(errors: FieldProblem[]): { refusal: LineRefusal } {

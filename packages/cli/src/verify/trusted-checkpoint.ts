@@ -10,6 +10,7 @@ import {
   parseTimestamp,
   parseVerifierKey,
   readOrNull,
+  receivedAtUs,
 } from '@indelible/protocol';
 import { addDamage } from './damage.ts';
 import type { EntryFile } from './entry-file.ts';
@@ -93,9 +94,7 @@ export function compareWithWindows(
   findings: Findings,
 ): void {
   if (file.size === 0) return;
-  const entry = file.at(file.size - 1);
-  const view = new DataView(entry.buffer, entry.byteOffset, entry.length);
-  const lastMs = (view.getUint32(4) * 2 ** 32 + view.getUint32(8)) / 1_000;
+  const lastMs = receivedAtUs(file.at(file.size - 1)) / 1_000;
   // A key that was used again has a period for each time.
   const windows = (keys.windows ?? []).filter(({ vkey }) => signedBy.includes(vkey));
   const isOpen = windows.some(

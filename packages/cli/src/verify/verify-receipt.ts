@@ -4,6 +4,7 @@ import {
   formatHex,
   formatTimestamp,
   inclusionProof,
+  isCount,
   isUuid,
   leafHash,
   parseEventProof,
@@ -191,11 +192,9 @@ function readReceipt(path: string): Receipt {
   }
   const { id, sequence, leafHash, tenantId } = json ?? {};
   const isId = typeof id === 'string' && uuidFromEventId(id) !== null;
-  const isSequence = Number.isSafeInteger(sequence) && (sequence as number) >= 0;
   const isHash = typeof leafHash === 'string' && /^[0-9a-f]{64}$/.test(leafHash);
   const owner = typeof tenantId === 'string' && isUuid(tenantId) ? tenantId.toLowerCase() : null;
-  if (isId && isSequence && isHash)
-    return { id, sequence: sequence as number, leafHash, tenantId: owner };
+  if (isId && isCount(sequence) && isHash) return { id, sequence, leafHash, tenantId: owner };
   throw new UsageError(
     `${path} is not an answer to a recording call: it needs id, sequence and leafHash`,
   );

@@ -77,6 +77,9 @@ export function createCatalogue({ plans, events = contactCenter }: CatalogueFile
 
 export const defaultCatalogue: Catalogue = createCatalogue();
 
+/** The categories of the standard actions, which no catalogue can change. */
+export const standardActions: ReadonlyMap<string, ActionCategory> = knownActions({});
+
 // A Map, because `constructor` and other members of Object.prototype are valid actions.
 function knownActions(additions: NonNullable<EventWords['actions']>): Map<string, ActionCategory> {
   const known = new Map<string, ActionCategory>();

@@ -1,5 +1,5 @@
 import { checkJson } from '../json/canonical.ts';
-import { isObject } from '../json/strict-json.ts';
+import { isCount, isObject } from '../json/strict-json.ts';
 import { type EventField, eventFields, type FieldKind, type MemberRule } from './event-fields.ts';
 import { isUuid, uuidFromEventId } from './event-id.ts';
 import { boundedPath, type FieldProblem, fieldProblemsMax, pointerOf } from './field-problem.ts';
@@ -38,10 +38,9 @@ export type Members = Record<string, unknown>;
  * of the field table. Values are JSON values; `undefined` means absent.
  */
 export function shapeProblems(event: unknown): Problems {
-  const problems: Problems = [];
   // An object with too many members is refused without checking them.
   if (isObject(event) && Object.keys(event).length > membersMax) return [tooMany('', membersMax)];
-  if (isObject(event)) jsonProblems(event, problems);
+  const problems = isObject(event) ? jsonProblems(event) : [];
   if (problems.length === 0) {
     checkEvent(event, problems);
     return problems;
@@ -55,20 +54,22 @@ export function shapeProblems(event: unknown): Problems {
 /** No object of an event has more, not even a state: a member takes five bytes, as in `"":0,`. */
 const anyMembersMax = Math.floor(stateBytesMax / 5);
 
-function jsonProblems(event: Members, problems: Problems): void {
+/** Forbidden JSON values. Depth counts from each member, so a state may have 32 levels. */
+export function jsonProblems(event: Members): Problems {
+  const problems: Problems = [];
   for (const [field, value] of Object.entries(event)) {
-    if (problems.length >= fieldProblemsMax) return;
+    if (problems.length >= fieldProblemsMax) break;
     if (isObject(value) && Object.keys(value).length > anyMembersMax) {
       problems.push(tooMany(pointerOf(field), anyMembersMax));
       continue;
     }
-    // Depth counts from each field, so a state may have 32 levels wherever it is.
-    for (const found of [checkJson(field, ''), checkJson(value, '')]) {
+    for (const found of [checkJson(field), checkJson(value)]) {
       for (const { path, ...rest } of found) {
         problems.push({ path: boundedPath(pointerOf(field) + path), ...rest });
       }
     }
   }
+  return problems;
 }
 
 const tooMany = (path: string, max: number): FieldProblem => ({
@@ -153,8 +154,7 @@ function checkOf(rule: Checked, path: string): Check {
       };
     case 'sequence':
       return (value, problems) => {
-        if (isSequence(value)) return;
-        problems.push(wrongType(path, 'a whole number from 0'));
+        if (!isCount(value)) problems.push(wrongType(path, 'a whole number from 0'));
       };
     case 'state':
       return (value, problems) => {
@@ -165,10 +165,6 @@ function checkOf(rule: Checked, path: string): Check {
     default:
       return textCheck(rule, path);
   }
-}
-
-export function isSequence(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
 /** The check of a field. A field of version 2 may be null, as if it were not sent. */

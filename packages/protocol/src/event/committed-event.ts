@@ -1,7 +1,6 @@
 import { canonicalize, type JsonValue } from '../json/canonical.ts';
-import { isObject } from '../json/strict-json.ts';
+import { isCount, isObject } from '../json/strict-json.ts';
 import { FormatError } from '../log/bytes.ts';
-import { isSequence } from './check-event.ts';
 import { type ContextTexts, contextTexts, valueAt } from './context.ts';
 import {
   type CommittedEvent,
@@ -11,6 +10,7 @@ import {
   type FieldKind,
 } from './event-fields.ts';
 import { uuidFromEventId, uuidTimeMs } from './event-id.ts';
+import { timeMsMax } from './timestamp.ts';
 
 /** A UUID of any version, in the spelling that is hashed. */
 export const lowerUuidPattern = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
@@ -69,7 +69,7 @@ const readers: Partial<Record<FieldKind, Reader>> = {
   ...{ word: textOf, action: textOf, role: textOf, email: textOf, ip: textOf, text: textOf },
   ...{ time: textOf, choice: textOf, externalId: textOf, traceId: textOf },
   boolean: (value, where) => (typeof value === 'boolean' ? value : refuse(where)),
-  sequence: (value, where) => (isSequence(value) ? value : refuse(where)),
+  sequence: (value, where) => (isCount(value) ? value : refuse(where)),
   diff: canonicalObject,
   state: canonicalObject,
   metadata: canonicalObject,
@@ -112,13 +112,10 @@ export function shownContext(event: object): ContextTexts {
   }
 }
 
-// The end of the year 9999. Later times have no timestamp text.
-const eventTimeMaxMs = 253_402_300_799_999;
-
 /** The event's UUID; null if its time has no timestamp text. */
 export function shownUuidOf(id: string): string | null {
   const uuid = uuidFromEventId(id);
-  return uuid !== null && uuidTimeMs(uuid) <= eventTimeMaxMs ? uuid : null;
+  return uuid !== null && uuidTimeMs(uuid) <= timeMsMax ? uuid : null;
 }
 
 function refuse(where: string): never {

@@ -58,15 +58,18 @@ export interface Target {
   name?: string;
 }
 
+type Members = Record<string, unknown>;
+
 /** The value of a field in an event with objects inside; undefined if there is none. */
 export function valueAt(event: object, { owner, name }: EventField): unknown {
   const within = owner === null ? event : (event as Record<string, unknown>)[owner];
   return (within as Record<string, unknown> | null | undefined)?.[name];
 }
 
-function put(object: JsonObject, { owner, name }: EventField, value: JsonValue): void {
-  if (owner === null) object[name] = value;
-  else object[owner] = { ...(object[owner] as JsonObject | undefined), [name]: value };
+/** Sets the value of a field in such an event. */
+export function putAt(event: Members, { owner, name }: EventField, value: unknown): void {
+  if (owner === null) event[name] = value;
+  else event[owner] = { ...(event[owner] as Members | undefined), [name]: value };
 }
 
 /**
@@ -79,7 +82,8 @@ export function contextTexts(event: object): ContextTexts {
   for (const field of contextFields) {
     const value = valueAt(event, field) as JsonValue | undefined;
     if (value === undefined) continue;
-    if (field.kind !== 'list') put(field.segment === 'identity' ? identity : context, field, value);
+    if (field.kind !== 'list')
+      putAt(field.segment === 'identity' ? identity : context, field, value);
     else {
       putList(context, field, value as JsonObject[], undefined);
       putList(identity, field, value as JsonObject[], 'identity');
@@ -104,7 +108,7 @@ function putList(
   const part = list.map((item) =>
     Object.fromEntries(Object.entries(item).filter(([name]) => isOf(name))),
   );
-  if (!part.every(isEmpty)) put(object, field, part);
+  if (!part.every(isEmpty)) putAt(object, field, part);
 }
 
 /** The fields of version 2 in the order of JSON, from both texts. */
@@ -116,7 +120,7 @@ export function contextOf({ context, contextIdentity }: ContextTexts): EventCont
     const more = valueAt(personal, field) as JsonValue | undefined;
     if (value === undefined && more === undefined) continue;
     const both = field.kind === 'list' ? joined(value ?? [], more ?? []) : (value ?? more ?? null);
-    put(members, field, both);
+    putAt(members, field, both);
   }
   return members as EventContext;
 }
@@ -207,8 +211,6 @@ export function personIds(event: ContextTexts & { actorId: string }): string[] {
   return [event.actorId, ...onBehalfOf.flatMap(({ id }) => id ?? [])];
 }
 
-type Members = Record<string, unknown>;
-
 const none: ContextTexts = { context: null, contextIdentity: null };
 
 /**
@@ -225,9 +227,7 @@ export function takeContext(
   const taken: Members = {};
   for (const field of contextFields) {
     const value = takenValue(field, valueAt(event, field), tenantId);
-    if (value === undefined) continue;
-    if (field.owner === null) taken[field.name] = value;
-    else taken[field.owner] = { ...(taken[field.owner] as Members), [field.name]: value };
+    if (value !== undefined) putAt(taken, field, value);
   }
   for (const name of maskedFields) {
     const { value, masked } = masker.maskState((taken[name] ?? null) as JsonValue);

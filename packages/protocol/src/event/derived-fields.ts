@@ -1,5 +1,4 @@
-import { isCategory } from './catalogue.ts';
-import { actionsByCategory } from './catalogue-data.ts';
+import { isCategory, standardActions } from './catalogue.ts';
 import type { ShownEvent } from './committed-event.ts';
 import { uuidTimeMs } from './event-id.ts';
 import { lastWord } from './field-rules.ts';
@@ -28,13 +27,8 @@ export function derivedFieldProblem(
   return event.hasState === hasStateSegment ? null : 'hasState does not say whether there is one';
 }
 
-const categoryByAction = new Map<string, string>();
-for (const [category, actions] of Object.entries(actionsByCategory)) {
-  for (const action of actions) categoryByAction.set(action, category);
-}
-
 // A catalogue can give its own actions any category, but cannot change a standard action's.
 function mayHaveCategory({ action, category, crossTenant }: ShownEvent): boolean {
   if (crossTenant || category === 'cross_tenant') return crossTenant && category === 'cross_tenant';
-  return (categoryByAction.get(lastWord(action)) ?? category) === category && isCategory(category);
+  return (standardActions.get(lastWord(action)) ?? category) === category && isCategory(category);
 }

@@ -1,7 +1,6 @@
 import { endOfCanonicalArray, endOfCanonicalObject } from '../json/canonical-text.ts';
-import { parseStrictJson } from '../json/strict-json.ts';
+import { isCount, parseStrictJson } from '../json/strict-json.ts';
 import { FormatError, parseHex } from '../log/bytes.ts';
-import { isSequence } from './check-event.ts';
 import { saltBytes } from './commitment.ts';
 import {
   firstFields,
@@ -11,6 +10,7 @@ import {
   shownKey,
   shownUuidOf,
 } from './committed-event.ts';
+import { putAt } from './context.ts';
 import { type EventBody, noHashes } from './event-body.ts';
 import { type EventField, eventFields, segmentNames } from './event-fields.ts';
 
@@ -33,7 +33,7 @@ export function readPlainBody(line: string): EventBody | null {
   const uuid = shownUuidOf(shown.id);
   const hasState = shown.before !== null || shown.after !== null;
   // The sequence is not compared with its digits, because engines keep the text of every number.
-  if (salts === null || uuid === null || !isSequence(shown.sequence)) return null;
+  if (salts === null || uuid === null || !isCount(shown.sequence)) return null;
   if (hasState !== (salts[stateIndex] !== null)) return null;
   shown.uuid = uuid;
   if (!readContext(shown, later, salts[contextIndex] !== null)) return null;
@@ -95,7 +95,7 @@ function readRun(run: Run, line: string, at: number, shown: Members, later: Memb
     if (!field) continue;
     const text = found[index + 1];
     if (field.later === null) shown[field.key] = readValue(field.kind, text);
-    else if (text !== undefined) put(later, field.later, text);
+    else if (text !== undefined) putAt(later, field.later, text);
   }
   const start = expression.lastIndex;
   return compound === undefined ? start : readCompound(compound, line, start, shown, later);
@@ -115,13 +115,8 @@ function readCompound(
   const end = (field.kind === 'list' ? endOfCanonicalArray : endOfCanonicalObject)(line, start);
   const text = line.slice(start, end);
   if (field.since !== 2) shown[shownKey(field)] = text;
-  else if (end !== -1) put(later, field, parseStrictJson(text).value);
+  else if (end !== -1) putAt(later, field, parseStrictJson(text).value);
   return end;
-}
-
-function put(members: Members, { owner, name }: EventField, value: unknown): void {
-  if (owner === null) members[name] = value;
-  else members[owner] = { ...(members[owner] as Members | undefined), [name]: value };
 }
 
 function readValue(kind: EventField['kind'], found: string | undefined): unknown {

@@ -5,7 +5,7 @@ const time = /[Tt](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?/.source;
 const offset = /[Zz]|([+-])(\d\d)(?::?(\d\d))?/.source;
 const timestampExpression = new RegExp(`^${date}(?:${time}(?:${offset})?)?$`);
 
-const firstMs = 0;
+/** The end of the year 9999: later times have no text. */
 export const timeMsMax = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 const minuteMs = 60_000;
 
@@ -27,7 +27,7 @@ export function parseTimestamp(text: string): number | null {
   if (dayStart === null || timeOfDay === null || ahead === null) return null;
   const milliseconds = Number(fraction.padEnd(3, '0').slice(0, 3));
   const moment = dayStart + timeOfDay + milliseconds - (sign === '-' ? -ahead : ahead);
-  return moment >= firstMs && moment <= timeMsMax ? moment : null;
+  return moment >= 0 && moment <= timeMsMax ? moment : null;
 }
 
 const dayMs = 24 * 60 * minuteMs;
@@ -58,11 +58,9 @@ export function formatTimestamp(ms: number): string {
   return `${lastDate}${hour}:${minute}:${second}.${zeros}${rest}Z`;
 }
 
-const yearTenThousandMs = 253_402_300_800_000;
-
 /** Like `formatTimestamp`, for untrusted values: out of range, the number as it is. */
 export function formatAnyTimestamp(ms: number): string {
-  return ms >= 0 && ms < yearTenThousandMs ? formatTimestamp(ms) : `${ms} ms`;
+  return ms >= 0 && ms <= timeMsMax ? formatTimestamp(ms) : `${ms} ms`;
 }
 
 function dateMs(year: number, month: number, day: number): number | null {

@@ -7,7 +7,7 @@ import { parseStrictJson } from './strict-json.ts';
 // Not JSON.parse, which misreads escaped names (see strict-json.ts).
 const parse = (text: string) => parseStrictJson(text).value as JsonValue;
 
-const codesOf = (text: string) => checkJson(parse(text), '').map(({ path, code }) => [path, code]);
+const codesOf = (text: string) => checkJson(parse(text)).map(({ path, code }) => [path, code]);
 
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
 
@@ -59,7 +59,7 @@ test('the order in which members arrive never changes the text, for few keys and
 test('parsing the canonical text gives the value back', () => {
   fc.assert(
     fc.property(fc.jsonValue({ stringUnit: anyCharacter }), (value) => {
-      fc.pre(checkJson(value, '').every(({ code }) => code !== 'lone_surrogate'));
+      fc.pre(checkJson(value).every(({ code }) => code !== 'lone_surrogate'));
       // Through JSON.stringify because JSON has no -0.
       const expected = parse(JSON.stringify(value));
       expect(parse(canonicalize(value as JsonValue))).toEqual(expected);
@@ -81,7 +81,7 @@ test('a value that can be stored and proven has no problems', () => {
   const values = [text, number, fc.boolean(), fc.constant(null)];
   fc.assert(
     fc.property(fc.object({ key: text, values, maxDepth: 5 }), (value) => {
-      expect(checkJson(value, '')).toEqual([]);
+      expect(checkJson(value)).toEqual([]);
     }),
   );
   expect(codesOf('[9007199254740991,-9007199254740991,0.1,1e-400,"😀",null,true]')).toEqual([]);
@@ -106,11 +106,6 @@ test('numbers that would lose digits are found under every spelling', () => {
   ]);
 });
 
-test('problem paths start at the pointer of the value that was checked', () => {
-  expect(checkJson(['\0'], '/events/7/before')[0]?.path).toBe('/events/7/before/0');
-  expect(checkJson('\0', '/reason')[0]?.path).toBe('/reason');
-});
-
 test('32 containers inside one another are taken, 33 are not', () => {
   expect(codesOf(nested(32))).toEqual([]);
   expect(codesOf(nested(33))).toEqual([['/0'.repeat(32), 'too_deep']]);
@@ -121,13 +116,13 @@ test('32 containers inside one another are taken, 33 are not', () => {
 
 test('an array a million levels deep is one problem, not a crash', () => {
   const deep = JSON.parse(nested(1_000_000));
-  expect(checkJson(deep, '').map(({ code }) => code)).toEqual(['too_deep']);
+  expect(checkJson(deep).map(({ code }) => code)).toEqual(['too_deep']);
 });
 
 test('no more than 50 problems are listed, in document order', () => {
   const many = Array.from({ length: 10_000 }, () => ['\0\ud800']);
-  const problems = checkJson(many, '');
+  const problems = checkJson(many);
   expect(problems).toHaveLength(50);
   expect(problems[49]?.path).toBe('/24/0');
-  expect(checkJson([0, ...many], '')[0]?.path).toBe('/1/0');
+  expect(checkJson([0, ...many])[0]?.path).toBe('/1/0');
 });

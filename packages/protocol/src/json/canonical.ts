@@ -15,10 +15,6 @@ const needsCare = /[^ !#-[\]-\ud7ff\ue000-\uffff]/;
  * replacement would be hashed. Does not limit nesting: run `checkJson` first.
  */
 export function canonicalize(value: JsonValue): string {
-  return serialize(value);
-}
-
-function serialize(value: unknown): string {
   switch (typeof value) {
     case 'string':
       return quote(value);
@@ -29,22 +25,22 @@ function serialize(value: unknown): string {
       return value ? 'true' : 'false';
     case 'object':
       if (value === null) return 'null';
-      return Array.isArray(value) ? serializeArray(value) : serializeObject(value);
+      return Array.isArray(value) ? arrayText(value) : objectText(value);
   }
   throw new TypeError(`JSON has no ${String(value)}`);
 }
 
-function serializeArray(elements: unknown[]): string {
+function arrayText(elements: readonly JsonValue[]): string {
   let text = '[';
-  for (const element of elements) text += (text === '[' ? '' : ',') + serialize(element);
+  for (const element of elements) text += (text === '[' ? '' : ',') + canonicalize(element);
   return `${text}]`;
 }
 
-function serializeObject(object: object): string {
+function objectText(object: JsonObject): string {
   let text = '{';
   for (const key of sortedKeys(object)) {
-    const member = (object as Record<string, unknown>)[key];
-    text += `${text === '{' ? '' : ','}${quote(key)}:${serialize(member)}`;
+    const member = object[key] as JsonValue;
+    text += `${text === '{' ? '' : ','}${quote(key)}:${canonicalize(member)}`;
   }
   return `${text}}`;
 }
@@ -79,15 +75,14 @@ function insertionSort(keys: string[]): string[] {
 }
 
 /**
- * The problems, at most 50, that prevent storing and proving a value of JSON.parse, with paths
- * below `pointer`: `lone_surrogate` and `null_character` (also in member names; the path is the
+ * The problems, at most 50, that prevent storing and proving a value of JSON.parse:
+ * `lone_surrogate` and `null_character` (also in member names; the path is the
  * member's), `unsafe_integer` (beyond ±(2^53 - 1)), `unsafe_number` (1e400), `too_deep` (more than
  * 32 nested containers, including the value).
  */
-export function checkJson(value: unknown, pointer: string): FieldProblem[] {
+export function checkJson(value: unknown): FieldProblem[] {
   const problems: FieldProblem[] = [];
   checkValue(value, 1, problems);
-  for (const problem of problems) problem.path = pointer + problem.path;
   return problems;
 }
 

@@ -21,10 +21,6 @@ export function openManifest(text: string) {
   throw new FormatError('the manifest is not a JSON object');
 }
 
-export function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
-}
-
 export function isMoment(value: unknown): boolean {
   return typeof value === 'string' && parseTimestamp(value) !== null;
 }

@@ -82,6 +82,11 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return isContainer(value) && !Array.isArray(value);
 }
 
+/** Whether it is a whole number from 0: a count, a size or a sequence. */
+export function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
 function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }

@@ -42,6 +42,12 @@ export function encodeEntry(entry: LogEntry): Uint8Array {
   return bytes;
 }
 
+/** When the service took the entry: microseconds since 1970. */
+export function receivedAtUs(entry: Uint8Array): number {
+  const view = new DataView(entry.buffer, entry.byteOffset, entry.length);
+  return view.getUint32(4) * 2 ** 32 + view.getUint32(8);
+}
+
 /** Decodes an entry. RangeError for another length or version, or non-zero padding. */
 export function decodeEntry(bytes: Uint8Array): LogEntry {
   if (bytes.length !== entryBytes) throw new RangeError(`a log entry has ${entryBytes} bytes`);
@@ -50,7 +56,7 @@ export function decodeEntry(bytes: Uint8Array): LogEntry {
   if (version === null) throw new RangeError('a log entry of an unknown version');
   return {
     version,
-    receivedAtUs: view.getUint32(4) * 2 ** 32 + view.getUint32(8),
+    receivedAtUs: receivedAtUs(bytes),
     eventUuid: uuidFromBytes(bytes, 12),
     commitment: bytes.subarray(28),
   };

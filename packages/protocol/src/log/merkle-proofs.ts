@@ -1,3 +1,5 @@
+import { isCount } from '../json/strict-json.ts';
+import { equalBytes } from './bytes.ts';
 import {
   emptyRoot,
   hashBytes,
@@ -26,7 +28,7 @@ export async function inclusionProof(
   index: number,
   size: number,
 ): Promise<Uint8Array[]> {
-  if (!isSize(index) || !isSize(size) || index >= size) throw new RangeError('no such leaf');
+  if (!isCount(index) || !isCount(size) || index >= size) throw new RangeError('no such leaf');
   const siblings: Span[] = [];
   let { start, end } = { start: 0, end: size };
   while (end - start > 1) {
@@ -52,7 +54,7 @@ export async function consistencyProof(
   first: number,
   second: number,
 ): Promise<Uint8Array[]> {
-  if (!isSize(first) || !isSize(second) || first > second) throw new RangeError('no such sizes');
+  if (!isCount(first) || !isCount(second) || first > second) throw new RangeError('no such sizes');
   if (first === 0) return [];
   const spans: Span[] = [];
   let { start, end } = { start: 0, end: second };
@@ -110,7 +112,7 @@ export interface InclusionClaim {
 /** Whether the leaf is number `index` in the tree of this size and root (RFC 9162, 2.1.3.2). */
 export function verifyInclusion(sha: Sha256, claim: InclusionClaim): boolean {
   const { index, size, path, root } = claim;
-  if (!isSize(index) || !isSize(size) || index >= size) return false;
+  if (!isCount(index) || !isCount(size) || index >= size) return false;
   if (![claim.leafHash, root, ...path].every(isHash)) return false;
   let hash = claim.leafHash;
   let [node, last] = [index, size - 1];
@@ -141,7 +143,7 @@ export interface ConsistencyClaim {
  */
 export function verifyConsistency(sha: Sha256, claim: ConsistencyClaim): boolean {
   const { first, second, firstRoot, secondRoot, path } = claim;
-  if (!isSize(first) || !isSize(second) || first > second) return false;
+  if (!isCount(first) || !isCount(second) || first > second) return false;
   if (![firstRoot, secondRoot, ...path].every(isHash)) return false;
   if (first === second) return path.length === 0 && equalBytes(firstRoot, secondRoot);
   if (first === 0) return path.length === 0 && equalBytes(firstRoot, emptyRoot(sha));
@@ -182,21 +184,13 @@ function half(value: number): number {
   return Math.floor(value / 2);
 }
 
-function isSize(value: number): boolean {
-  return Number.isSafeInteger(value) && value >= 0;
-}
-
 function isHash(bytes: Uint8Array): boolean {
   return bytes.length === hashBytes;
 }
 
-function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, index) => byte === b[index]);
-}
-
 /** The compact range of the first `size` leaves. RangeError for an invalid size. */
 export async function stateAtSize(getNode: GetNode, size: number): Promise<LogState> {
-  if (!isSize(size)) throw new RangeError('no such size');
+  if (!isCount(size)) throw new RangeError('no such size');
   const subtrees = completeSubtrees({ start: 0, end: size });
   const hashes = await Promise.all(subtrees.map(({ level, index }) => getNode(level, index)));
   const frontier = new Uint8Array(hashes.length * hashBytes);
@@ -209,7 +203,7 @@ export async function stateAtSize(getNode: GetNode, size: number): Promise<LogSt
  * nodes.
  */
 export async function rootAtSize(sha: Sha256, getNode: GetNode, size: number): Promise<Uint8Array> {
-  if (!isSize(size)) throw new RangeError('no such size');
+  if (!isCount(size)) throw new RangeError('no such size');
   if (size === 0) return emptyRoot(sha);
   const [root] = await rootsOf(sha, getNode, [{ start: 0, end: size }]);
   if (root === undefined) throw new RangeError('no such size');

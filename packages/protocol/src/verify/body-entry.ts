@@ -8,6 +8,7 @@ import {
 import { uuidFromBytes } from '../event/event-id.ts';
 import { readPlainBody } from '../event/plain-body.ts';
 import { decodeUtf8, equalBytes, readOrNull } from '../log/bytes.ts';
+import { receivedAtUs } from '../log/entry.ts';
 import type { Sha256 } from '../log/merkle.ts';
 import type { FindingCode } from './findings.ts';
 
@@ -39,11 +40,6 @@ export function contentProblem(
   if (derived !== null) return ['derived_field_mismatch', derived];
   const isOther = typeof tenantId === 'string' && body.event.tenantId !== tenantId;
   return isOther ? ['other_tenant', 'it belongs to another tenant'] : null;
-}
-
-export function receivedAtUs(entry: Uint8Array): number {
-  const view = new DataView(entry.buffer, entry.byteOffset, entry.length);
-  return view.getUint32(4) * 2 ** 32 + view.getUint32(8);
 }
 
 /** The entries that body lines are compared with, from sequence 0. */

@@ -1,4 +1,3 @@
-import { isSequence } from '../event/check-event.ts';
 import {
   bodyLineOf,
   type EventBody,
@@ -9,10 +8,12 @@ import {
 import { eventIdFromUuid, uuidFromBytes, uuidFromEventId, uuidTimeMs } from '../event/event-id.ts';
 import type { ErasedSegment } from '../event/hidden-segments.ts';
 import { readPlainBody } from '../event/plain-body.ts';
+import { isCount } from '../json/strict-json.ts';
 import { decodeUtf8, FormatError } from '../log/bytes.ts';
 import { type Checkpoint, sizedCheckpoint } from '../log/checkpoint.ts';
+import { receivedAtUs } from '../log/entry.ts';
 import type { Sha256 } from '../log/merkle.ts';
-import { type BodyProblem, contentProblem, isOfEvent, receivedAtUs } from './body-entry.ts';
+import { type BodyProblem, contentProblem, isOfEvent } from './body-entry.ts';
 import type { Finding, Findings } from './findings.ts';
 import { clockSlackMs } from './proven-cover.ts';
 import type { BodyCover } from './retention-cover.ts';
@@ -237,7 +238,7 @@ function readBody(line: string | Uint8Array): EventBody | Finding {
     const isEventId = typeof id === 'string' && uuidFromEventId(id) !== null;
     return {
       code: 'malformed_body',
-      sequence: isSequence(sequence) ? sequence : null,
+      sequence: isCount(sequence) ? sequence : null,
       eventId: isEventId ? id : null,
       message: `A body is not an event: ${error.message}.`,
     };

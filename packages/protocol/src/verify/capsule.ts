@@ -4,7 +4,7 @@ import { uuidFromBytes, uuidTimeMs } from '../event/event-id.ts';
 import { matchOf } from '../filter/event-filter.ts';
 import { encodeUtf8, FormatError, formatHex, parseBase64, parseHex } from '../log/bytes.ts';
 import { type Checkpoint, openCheckpoint } from '../log/checkpoint.ts';
-import { entryBytes } from '../log/entry.ts';
+import { entryBytes, receivedAtUs } from '../log/entry.ts';
 import type { LogState, Sha256 } from '../log/merkle.ts';
 import { BodyPass } from './body-pass.ts';
 import {
@@ -128,7 +128,7 @@ function readEntries(
     return entries.subarray(at, at + entryBytes);
   };
   // Receipt times never go back, so nothing before was received later, nor happened later.
-  if (log.first > 0 && receivedMs(entryAt(log.first)) >= filter.from - clockSlackMs) {
+  if (log.first > 0 && receivedAtUs(entryAt(log.first)) / 1_000 >= filter.from - clockSlackMs) {
     throw new FormatError('the entries begin within the time range');
   }
   return entryAt;
@@ -138,11 +138,6 @@ function startOf(size: number, frontier: Uint8Array): LogState {
   const ones = size.toString(2).replaceAll('0', '').length;
   if (frontier.length === ones * 32) return { size, frontier };
   throw new FormatError('the hashes before the entries are not whole');
-}
-
-function receivedMs(entry: Uint8Array): number {
-  const view = new DataView(entry.buffer, entry.byteOffset, entry.length);
-  return (view.getUint32(4) * 2 ** 32 + view.getUint32(8)) / 1000;
 }
 
 type Found = Pick<CapsuleContent, 'matches' | 'inRange' | 'unseen'>;

@@ -1,4 +1,3 @@
-import { isSequence } from '../event/check-event.ts';
 import { derivedFieldProblem } from '../event/derived-fields.ts';
 import {
   commitmentOfBody,
@@ -11,6 +10,7 @@ import {
   withheldSegments,
 } from '../event/event-body.ts';
 import { formatReceivedAt, parseReceivedAt } from '../event/timestamp.ts';
+import { isCount } from '../json/strict-json.ts';
 import { equalBytes, FormatError, parseHex } from '../log/bytes.ts';
 import { type Checkpoint, openCheckpoint, sizedCheckpoint } from '../log/checkpoint.ts';
 import { encodeEntry } from '../log/entry.ts';
@@ -58,7 +58,7 @@ export function parseEventProof(source: string | Uint8Array): EventProof {
   const other = Object.keys(json).find((name) => !proofMembers.includes(name));
   if (other !== undefined) throw new FormatError(`a proof has no member ${quoted(other)}`);
   const { event, salts, sequence, checkpoint, path } = json;
-  if (!isSequence(sequence)) throw new FormatError('sequence is not a whole number from 0');
+  if (!isCount(sequence)) throw new FormatError('sequence is not a whole number from 0');
   if (typeof checkpoint !== 'string') throw new FormatError('checkpoint is not a text');
   if (!Array.isArray(path) || path.length > pathHashesMax) {
     throw new FormatError('path is not a list of at most 63 hashes');
