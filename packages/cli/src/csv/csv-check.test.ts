@@ -224,7 +224,8 @@ test('what a table says where the bundle withholds it is unproven', async () => 
   writeFileSync(path, [csvHeader(columns), ...(await rowsOf({}, columns))].join(''));
   const shown = await verifiedBundle(withheld, { check: csvCheck(options) });
   expect(shown.result).toBe('intact');
-  for (const filter of [{ user: values('ana@example.com') }, { ip: values('203.0.113.7') }]) {
+  const byPart = [{ user: values('ana@example.com') }, { ip: values('203.0.113.7') }];
+  for (const filter of [...byPart, { q: values('menu') }]) {
     const byIdentity = verifiedBundle(withheld, { check: csvCheck({ ...options, filter }) });
     await expect(byIdentity).rejects.toThrow(/withholds identity/);
   }

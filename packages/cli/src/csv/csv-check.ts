@@ -4,6 +4,7 @@ import {
   csvEventOf,
   csvHeader,
   csvRow,
+  decidingSegments,
   type EventFilter,
   eventFields,
   eventMatches,
@@ -67,35 +68,14 @@ export function csvCheck(options: CsvOptions): BundleCheck {
 
 /** A filter by what the bundle withholds cannot be checked. */
 function requireProvableFilter(filter: EventFilter, { manifest, counts }: VerifiedBundle): void {
-  const needed = [
-    { segment: 'identity', by: 'e-mail address', isUsed: namesAddress(filter) },
-    { segment: 'identity', by: 'IP address', isUsed: filter.ip !== undefined },
-    { segment: 'change', by: 'reason', isUsed: filter.hasReason !== undefined },
-    {
-      segment: 'context',
-      by: 'outcome, actor type, person or correlation',
-      isUsed: usesContext(filter),
-    },
-  ] as const;
-  for (const { segment, by, isUsed } of needed) {
-    if (!isUsed || counts.withheld[segment] === 0) continue;
-    if (!manifest.withheld.includes(segment)) continue; // a finding already
-    throw new UsageError(
-      `the bundle withholds ${segment}: a filter by ${by} cannot be checked against it`,
-    );
-  }
-}
-
-function namesAddress({ user, onBehalfOf }: EventFilter): boolean {
-  const values = [user, onBehalfOf].flatMap((each) => [
-    ...(each?.any ?? []),
-    ...(each?.none ?? []),
-  ]);
-  return values.some((value) => value.includes('@'));
-}
-
-function usesContext({ outcome, actorType, onBehalfOf, correlationId }: EventFilter): boolean {
-  return [outcome, actorType, onBehalfOf, correlationId].some((values) => values !== undefined);
+  const deciding = decidingSegments(resolvedFilter(filter, manifest.tenantId));
+  // Parts that are withheld and not declared are a finding already.
+  const hidden = manifest.withheld.find((name) => deciding.has(name) && counts.withheld[name] > 0);
+  if (hidden === undefined) return;
+  throw new UsageError(
+    `the bundle withholds ${hidden}, on which the filter of the table depends: compare it with a ` +
+      'bundle that has that part',
+  );
 }
 
 /** The columns of each segment that can be withheld. */

@@ -124,13 +124,16 @@ function facetMatches(
 
 const includes = (values: readonly (string | null)[], wanted: string) => values.includes(wanted);
 
+/** The values that a filter names, wanted and excluded. */
+export function valuesOf(filter: EventFilter, facet: FacetName): string[] {
+  const { any, none } = filter[facet] ?? { any: [], none: [] };
+  return [...any, ...none];
+}
+
 /** The segments that decide whether events match. */
 export function decidingSegments(filter: EventFilter): Set<SegmentName> {
   return new Set(
-    facetNames.flatMap((facet) => {
-      const { any, none } = filter[facet] ?? { any: [], none: [] };
-      return [...any, ...none].flatMap((value) => facetOf(facet).heldIn(value));
-    }),
+    facetNames.flatMap((facet) => valuesOf(filter, facet).flatMap(facetOf(facet).heldIn)),
   );
 }
 
@@ -152,9 +155,9 @@ export function resolvedFilter(filter: EventFilter, tenantId: string): EventFilt
 }
 
 /** Why the filter names a resource by the host's own id without its type, or null. */
-export function ownResourceProblem({ resource, resourceId }: EventFilter): string | null {
-  const values = [...(resourceId?.any ?? []), ...(resourceId?.none ?? [])];
+export function ownResourceProblem(filter: EventFilter): string | null {
+  const { resource } = filter;
   const isOne = resource?.any.length === 1 && resource.none.length === 0;
-  if (isOne || values.every(isUuid)) return null;
+  if (isOne || valuesOf(filter, 'resourceId').every(isUuid)) return null;
   return 'must be a UUID, or an own id beside exactly one resource type: the type belongs to it';
 }
