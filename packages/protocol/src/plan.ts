@@ -97,9 +97,5 @@ export function retentionCutoff(keeps: Keeps, nowMs: number): number {
   const year = now.getUTCFullYear() - keeps.years;
   const sameDate = Date.UTC(year, now.getUTCMonth(), now.getUTCDate());
   const dateExists = new Date(sameDate).getUTCDate() === now.getUTCDate();
-  return dateExists ? sameDate + (nowMs - startOfUtcDay(nowMs)) : sameDate;
-}
-
-function startOfUtcDay(ms: number): number {
-  return Math.floor(ms / dayMs) * dayMs;
+  return dateExists ? sameDate + (nowMs % dayMs) : sameDate;
 }

@@ -1,6 +1,6 @@
 /** What an event's words mean: its category, whether it is refused, which states it needs. */
 
-import { createPlans, defaultPlans, type PlanDefinition, type Plans } from '../plan.ts';
+import { createPlans, defaultPlans, type PlanDefinition } from '../plan.ts';
 import {
   type ActionCategory,
   actionsByCategory,
@@ -18,26 +18,7 @@ export interface CatalogueFile {
   events?: EventWords;
 }
 
-export interface Catalogue {
-  readonly plans: Plans;
-  /** The scope of the page "Sensitive access"; null if the catalogue names no types. */
-  readonly sensitiveAccess: { resourceTypes: string[]; actions: string[] } | null;
-  /** By the action's last word, unless `crossTenant` is true. Unknown: `configuration`. */
-  categoryOf(action: string, crossTenant: boolean): Category;
-  /** Why the event is refused (`not_recordable`); null if it is not. */
-  notRecordable(action: string, resourceType: string): string | null;
-  /**
-   * Whether a change of a sensitive type lacks a required state (warning `state_missing`): `create`
-   * needs `after`, `delete` needs `before`, every other change needs both. Reading, signing in and
-   * sending need none.
-   */
-  stateWarning(
-    resourceType: string,
-    action: string,
-    hasBefore: boolean,
-    hasAfter: boolean,
-  ): boolean;
-}
+export type Catalogue = ReturnType<typeof createCatalogue>;
 
 export function isCategory(text: string): text is Category {
   return (categories as readonly string[]).includes(text);
@@ -47,7 +28,7 @@ export function isCategory(text: string): text is Category {
  * Throws RangeError with an error text for the operator if parts of `file` contradict each other.
  * `parseCatalogueFile` has checked their shape.
  */
-export function createCatalogue({ plans, events = contactCenter }: CatalogueFile = {}): Catalogue {
+export function createCatalogue({ plans, events = contactCenter }: CatalogueFile = {}) {
   const categoryByAction = knownActions(events.actions ?? {});
   const sensitive = new Set(events.sensitiveTypes);
   const refusals = events.notRecordable ?? [];
@@ -57,9 +38,13 @@ export function createCatalogue({ plans, events = contactCenter }: CatalogueFile
     categoryByAction.get(lastWord(action)) ?? 'configuration';
   return {
     plans: plans ? createPlans(plans) : defaultPlans,
+    /** The scope of the page "Sensitive access"; null if the catalogue names no types. */
     sensitiveAccess: accessOf(events.accessTypes ?? [], categoryByAction),
-    categoryOf: (action, crossTenant) => (crossTenant ? 'cross_tenant' : actionCategory(action)),
-    notRecordable(action, resourceType) {
+    /** By the action's last word, unless `crossTenant` is true. Unknown: `configuration`. */
+    categoryOf: (action: string, crossTenant: boolean): Category =>
+      crossTenant ? 'cross_tenant' : actionCategory(action),
+    /** Why the event is refused (`not_recordable`); null if it is not. */
+    notRecordable(action: string, resourceType: string): string | null {
       const refusal = refusals.find(
         (each) =>
           (each.actions?.includes(lastWord(action)) ?? true) &&
@@ -67,7 +52,12 @@ export function createCatalogue({ plans, events = contactCenter }: CatalogueFile
       );
       return refusal?.why ?? null;
     },
-    stateWarning(resourceType, action, hasBefore, hasAfter) {
+    /**
+     * Whether a change of a sensitive type lacks a required state (warning `state_missing`):
+     * `create` needs `after`, `delete` needs `before`, every other change needs both. Reading,
+     * signing in and sending need none.
+     */
+    stateWarning(resourceType: string, action: string, hasBefore: boolean, hasAfter: boolean) {
       if (!sensitive.has(resourceType) || actionCategory(action) !== 'configuration') return false;
       const word = lastWord(action);
       return (word !== 'delete' && !hasAfter) || (word !== 'create' && !hasBefore);
@@ -75,7 +65,7 @@ export function createCatalogue({ plans, events = contactCenter }: CatalogueFile
   };
 }
 
-export const defaultCatalogue: Catalogue = createCatalogue();
+export const defaultCatalogue = createCatalogue();
 
 /** The categories of the standard actions, which no catalogue can change. */
 export const standardActions: ReadonlyMap<string, ActionCategory> = knownActions({});

@@ -231,16 +231,9 @@ function stamp(bytes: Uint8Array, timeMs: number): Uint8Array {
 
 /** The integer at the end of a source's event id, modulo 4,096 (`INC0000045#2` is 2), else 0. */
 export function orderOfSourceId(sourceId: string): number {
-  let start = sourceId.length;
   // 10^12 is a multiple of 4,096, so earlier digits do not change the result.
-  while (start > 0 && sourceId.length - start < 12 && isDigit(sourceId.charCodeAt(start - 1))) {
-    start--;
-  }
-  return Number(sourceId.slice(start)) % 4096;
-}
-
-function isDigit(code: number): boolean {
-  return code >= 48 && code <= 57;
+  const [digits] = /\d*$/.exec(sourceId.slice(-12)) ?? [];
+  return Number(digits) % 4096;
 }
 
 /** RFC 9562, section 5.9: the id of an unknown actor. It sorts before all others. */

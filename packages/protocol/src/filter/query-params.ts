@@ -12,28 +12,17 @@ export interface QueryRefusal {
   problems: FieldProblem[];
 }
 
-export interface ParamReader {
-  /** The values of a repeatable parameter. */
-  all(name: string): readonly string[];
-  /** The values of a repeatable parameter, each of which may be a comma-separated list. */
-  list<T extends string>(name: string, allowed: readonly T[]): T[];
-  /** The value of a parameter that may be given once; `parse` returns null for a wrong one. */
-  one<T>(name: string, expected: string, parse: (text: string) => T | null): T | undefined;
-  refuse(name: string, message: string, code?: QueryProblemCode): void;
-  /** Null if there is no problem. */
-  refusal(): QueryRefusal | null;
-}
+export type ParamReader = ReturnType<typeof readParams>;
+
+type Refuse = (name: string, message: string, code?: QueryProblemCode) => void;
 
 /** The longest value, in UTF-16 units; cursors are the longest ones. */
 export const paramLengthMax = 4_096;
 
 /** Groups `params` by name. Unknown names, empty and unprintable values are problems. */
-export function readParams(
-  params: Iterable<readonly [string, string]>,
-  known: readonly string[],
-): ParamReader {
+export function readParams(params: Iterable<readonly [string, string]>, known: readonly string[]) {
   const problems: FieldProblem[] = [];
-  const refuse: ParamReader['refuse'] = (path, message, code = 'invalid_parameter') => {
+  const refuse: Refuse = (path, message, code = 'invalid_parameter') => {
     if (problems.length < fieldProblemsMax) problems.push({ path, code, message });
   };
   const groups = valuesOf(params);
@@ -42,13 +31,29 @@ export function readParams(
   for (const name of known) {
     valuesByName.set(name, acceptable(name, groups.get(name) ?? [], refuse));
   }
-  const all = (name: string) => valuesByName.get(name) ?? [];
+  const all = (name: string): readonly string[] => valuesByName.get(name) ?? [];
   return {
+    /** The values of a repeatable parameter. */
     all,
-    list: (name, allowed) => listOf(name, all(name), allowed, refuse),
-    one: (name, expected, parse) => onlyOne(name, all(name), expected, parse, refuse),
+    /** The values of a repeatable parameter, each of which may be a comma-separated list. */
+    list<T extends string>(name: string, allowed: readonly T[]): T[] {
+      const found = all(name).flatMap((value) => value.split(',').map(oneOf(allowed)));
+      const words = found.filter((word) => word !== null);
+      if (words.length < found.length) refuse(name, `accepts only ${allowed.join(', ')}`);
+      return words;
+    },
+    /** The value of a parameter that may be given once; `parse` returns null for a wrong one. */
+    one<T>(name: string, expected: string, parse: (text: string) => T | null): T | undefined {
+      const [text, another] = all(name);
+      if (text === undefined) return undefined;
+      const value = another === undefined ? parse(text) : null;
+      if (another !== undefined) refuse(name, 'may be given only once');
+      else if (value === null) refuse(name, `must be ${expected}`);
+      return value ?? undefined;
+    },
     refuse,
-    refusal: () => (problems.length === 0 ? null : { code: codeOf(problems), problems }),
+    refusal: (): QueryRefusal | null =>
+      problems.length === 0 ? null : { code: codeOf(problems), problems },
   };
 }
 
@@ -75,11 +80,7 @@ export function oneOf<T extends string>(words: readonly T[]): (text: string) => 
   return (text) => words.find((word) => word === text) ?? null;
 }
 
-function refuseUnknown(
-  names: readonly string[],
-  known: readonly string[],
-  refuse: ParamReader['refuse'],
-): void {
+function refuseUnknown(names: readonly string[], known: readonly string[], refuse: Refuse): void {
   const unknown = names.filter((name) => !known.includes(name));
   for (const name of unknown.slice(0, fieldProblemsMax)) {
     const shown = name.slice(0, 64).toWellFormed();
@@ -88,48 +89,13 @@ function refuseUnknown(
 }
 
 /** An empty value is probably a form field left empty: refused, like an unprintable one. */
-function acceptable(
-  name: string,
-  values: readonly string[],
-  refuse: ParamReader['refuse'],
-): string[] {
+function acceptable(name: string, values: readonly string[], refuse: Refuse): string[] {
   if (values.includes('')) refuse(name, 'must not be empty');
   const printable = values.every(isPrintable);
   if (!printable) refuse(name, 'must not hold control characters or broken UTF-8');
   const tooLong = values.some((value) => value.length > paramLengthMax);
   if (tooLong) refuse(name, `must not be longer than ${paramLengthMax} characters`);
   return values.filter((value) => value !== '' && isPrintable(value));
-}
-
-function onlyOne<T>(
-  name: string,
-  values: readonly string[],
-  expected: string,
-  parse: (text: string) => T | null,
-  refuse: ParamReader['refuse'],
-): T | undefined {
-  const [text] = values;
-  if (text === undefined) return undefined;
-  if (values.length > 1) {
-    refuse(name, 'may be given only once');
-    return undefined;
-  }
-  const value = parse(text);
-  if (value === null) refuse(name, `must be ${expected}`);
-  return value ?? undefined;
-}
-
-function listOf<T extends string>(
-  name: string,
-  values: readonly string[],
-  allowed: readonly T[],
-  refuse: ParamReader['refuse'],
-): T[] {
-  const texts = values.flatMap((value) => value.split(','));
-  const found = texts.map(oneOf(allowed));
-  const words = found.filter((word) => word !== null);
-  if (words.length < found.length) refuse(name, `accepts only ${allowed.join(', ')}`);
-  return words;
 }
 
 /** An unknown parameter may explain other problems, so its code wins; `page_too_deep` is last. */

@@ -4,13 +4,6 @@ export const tileWidth = 256;
 /** 0 = leaf hashes, upwards; `entries` = the bundle of the entries. */
 export type TileLevel = number | 'entries';
 
-export interface TilePath {
-  level: TileLevel;
-  index: number;
-  /** 1 to 255 for a partial tile, 256 for a full one. */
-  width: number;
-}
-
 const levelMax = 63;
 
 /**
@@ -42,11 +35,11 @@ function requireInteger(name: string, value: number, min: number, max: number): 
 // A safe integer has at most 16 digits: five groups before the last one.
 const pattern = /^tile\/(entries|\d{1,2})\/((?:x\d{3}\/){0,5}\d{3})(?:\.p\/(\d{1,3}))?$/;
 
-/** The tile of a path; null unless it is exactly the path of `tilePath`. */
-export function parseTilePath(path: string): TilePath | null {
+/** The tile of a path, 1 to 256 wide; null unless it is exactly the path of `tilePath`. */
+export function parseTilePath(path: string) {
   const [, levelText, indexText = '', widthText] = pattern.exec(path) ?? [];
   if (levelText === undefined) return null;
-  const level = levelText === 'entries' ? levelText : Number(levelText);
+  const level: TileLevel = levelText === 'entries' ? levelText : Number(levelText);
   const index = Number(indexText.replace(/[x/]/g, ''));
   const width = widthText === undefined ? tileWidth : Number(widthText);
   const inRange = level === 'entries' || level <= levelMax;

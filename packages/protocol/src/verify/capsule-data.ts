@@ -1,4 +1,3 @@
-import type { EventFilter } from '../filter/event-filter.ts';
 import { parseFilterBody } from '../filter/read-filter.ts';
 import { type JsonSchema, schemaProblem } from '../json/schema-problem.ts';
 import { FormatError } from '../log/bytes.ts';
@@ -112,13 +111,10 @@ const schema = object({
   ),
 });
 
-export interface ReadCapsule {
-  data: CapsuleData;
-  filter: EventFilter & { from: number; to: number };
-}
+export type ReadCapsule = ReturnType<typeof readCapsule>;
 
 /** Reads the JSON value of a capsule's data. FormatError for another shape. */
-export function readCapsule(value: unknown): ReadCapsule {
+export function readCapsule(value: unknown) {
   const problem = schemaProblem(schema, value);
   if (problem !== null) throw new FormatError(problem);
   const data = value as CapsuleData;
