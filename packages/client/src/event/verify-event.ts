@@ -1,13 +1,13 @@
 import {
   canonicalize,
   FormatError,
-  openCheckpoint,
   type ProofCode,
   parseEventProof,
   parseProvenJson,
   parseVerifierKey,
   portableSha256,
   proofLimits,
+  readOrNull,
   verifyEventProof,
 } from '@indelible/protocol';
 import type { AuditEvent } from '../api-types.ts';
@@ -71,9 +71,12 @@ export async function verifyEvent(
   const other = differenceOf(proven, shown);
   if (other !== null) return failed('content_mismatch', other);
   const message = vkeys === undefined ? `${verdict.message} ${ownKeys}` : verdict.message;
-  const checkpoint = await checkpointOf(proof, trusted);
+  const { origin, size } = verdict.checkpoint;
   const { event, leafHash } = proven;
-  return { valid: true, code: 'valid', message, ...common, event, leafHash, checkpoint };
+  return {
+    ...{ valid: true, code: 'valid', message, ...common, event, leafHash },
+    checkpoint: { origin, size },
+  };
 }
 
 /** The used members of a proof. */
@@ -100,15 +103,8 @@ async function statedKeys(log: Pick<LogCalls, 'keys'>, proof: Uint8Array): Promi
   }
 }
 
-function isVerifierKey(vkey: unknown): vkey is string {
-  if (typeof vkey !== 'string') return false;
-  try {
-    parseVerifierKey(portableSha256, vkey);
-    return true;
-  } catch {
-    return false;
-  }
-}
+const isVerifierKey = (vkey: unknown): vkey is string =>
+  typeof vkey === 'string' && readOrNull(() => parseVerifierKey(portableSha256, vkey)) !== null;
 
 /** Why the proof is not of the requested event, or null. */
 function differenceOf({ event, hashes = {} }: Proven, shown: string | AuditEvent): string | null {
@@ -127,11 +123,4 @@ function textOf(event: AuditEvent, shown: AuditEvent): string {
   if (!('before' in shown || 'after' in shown)) left.push('before', 'after');
   const members = Object.entries(event).filter(([name]) => !left.includes(name));
   return canonicalize(plainJson(Object.fromEntries(members)));
-}
-
-async function checkpointOf(proof: Uint8Array, vkeys: readonly string[]) {
-  const opened = await openCheckpoint(portableSha256, parseEventProof(proof).checkpoint, vkeys);
-  if (opened.code !== 'valid') return null;
-  const { origin, size } = opened.checkpoint;
-  return { origin, size };
 }

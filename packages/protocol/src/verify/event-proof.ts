@@ -103,12 +103,13 @@ export async function verifyEventProof(
   if (problem !== null) return problem;
   const opened = await openCheckpoint(sha, proof.checkpoint, vkeys);
   if (opened.code !== 'valid') return opened;
-  const { size, root } = opened.checkpoint;
+  const { checkpoint } = opened;
+  const { size, root } = checkpoint;
   const { sequence: index, path } = proof;
   if (verifyInclusion(sha, { leafHash: proof.leafHash, index, size, path, root })) {
-    return { code: 'valid', message: validMessage(proof, opened.checkpoint) };
+    return { code: 'valid', message: validMessage(proof, checkpoint), checkpoint };
   }
-  const against = `Against ${sizedCheckpoint(opened.checkpoint)}`;
+  const against = `Against ${sizedCheckpoint(checkpoint)}`;
   const message = `${against}: this is not proven to be entry ${index} of that log.`;
   return { code: 'not_included', message };
 }

@@ -1,4 +1,4 @@
-import type { OpenedCheckpoint } from '../log/checkpoint.ts';
+import type { Checkpoint, OpenedCheckpoint } from '../log/checkpoint.ts';
 
 /**
  * The outcome of checking a proof. Codes are stable; only `valid` means success.
@@ -17,11 +17,10 @@ export type ProofCode =
   | 'not_included'
   | OpenedCheckpoint['code'];
 
-export interface ProofVerdict {
-  code: ProofCode;
-  /** The consequence as a sentence; names the checkpoint if it is signed. */
-  message: string;
-}
+/** `message` is the consequence as a sentence; it names the checkpoint if that is signed. */
+export type ProofVerdict =
+  | { code: 'valid'; message: string; checkpoint: Checkpoint }
+  | { code: Exclude<ProofCode, 'valid'>; message: string };
 
 /** What a proof of one event cannot show. */
 export const proofLimits =
