@@ -176,13 +176,12 @@ function tenantCalls({ get, every, post, put }: JsonCalls): IndelibleClient['ten
   };
 }
 
-function keyCalls({ every, post, put }: JsonCalls): IndelibleClient['apiKeys'] {
+function keyCalls({ every, post, remove }: JsonCalls): IndelibleClient['apiKeys'] {
   const pathOf = (tenantId: string | null) =>
     tenantId === null ? '/api/api-keys' : `${tenantPath(tenantId)}/api-keys`;
   return {
     create: (tenantId, input) => post(pathOf(tenantId), input),
     list: (tenantId) => every(pathOf(tenantId)),
-    revoke: async (tenantId, keyId) =>
-      void (await put('DELETE', `${pathOf(tenantId)}/${encodeURIComponent(keyId)}`)),
+    revoke: (tenantId, keyId) => remove(`${pathOf(tenantId)}/${encodeURIComponent(keyId)}`),
   };
 }

@@ -1,36 +1,27 @@
-import type { AlertGroup, AlertKind, AlertNotify, FilterJson } from '@indelible/protocol';
+import type { AlertGroup, AlertRuleSettings, FilterJson } from '@indelible/protocol';
 import type { JsonCalls } from './json-calls.ts';
 
-export interface AlertRuleInput {
-  name: string;
-  kind: AlertKind;
+export interface AlertRuleInput
+  extends Omit<AlertRuleSettings, 'filters' | 'groupBy' | 'followedBy' | 'notify'>,
+    Partial<Pick<AlertRuleSettings, 'notify'>> {
   /** The events that count: any value of each member; a leading `!` excludes. */
   filters: { [filter in keyof FilterJson]?: string | readonly string[] };
-  /** Of `threshold`: how many events. Of `unusual_rate`: fewer in an hour are never unusual. */
-  count?: number;
-  windowMinutes?: number;
   /** Null, as without it in a new rule: all events together. */
   groupBy?: AlertGroup | null;
   /** Of `threshold`: such an event must follow, of the same group and within the window. */
   followedBy?: AlertRuleInput['filters'];
-  lookbackDays?: number;
   /** Default: true. */
   enabled?: boolean;
-  notify?: AlertNotify;
 }
 
 /** A rule; `id` is also the `resource.id` of its alerts. */
-export interface AlertRule extends Omit<AlertRuleInput, 'filters' | 'followedBy' | 'groupBy'> {
+export interface AlertRule extends AlertRuleSettings {
   id: string;
   /** Its name among the built-in rules; null for a rule of the tenant. */
   builtIn: string | null;
   /** A built-in rule that ordinary traffic rarely sets off. */
   recommended: boolean;
-  filters: FilterJson;
-  followedBy?: FilterJson;
-  groupBy?: AlertGroup;
   enabled: boolean;
-  notify: AlertNotify;
   /** Alerts name it; 0 for a built-in rule that was never changed. */
   version: number;
   /** Findings above 60 in an hour since the rule began, which raised no alert. */
@@ -96,14 +87,14 @@ export interface AlertCalls {
 
 const path = '/api/alert-rules';
 
-export function alertCalls({ get, post, put }: JsonCalls): AlertCalls {
+export function alertCalls({ get, post, put, remove }: JsonCalls): AlertCalls {
   const of = (id: string) => `${path}/${encodeURIComponent(id)}`;
   return {
     rules: () => get(path),
     get: (id) => get(of(id)),
     create: (rule) => post(path, rule),
     update: (id, changes) => put('PUT', of(id), changes),
-    remove: async (id) => void (await put('DELETE', of(id))),
+    remove: (id) => remove(of(id)),
     test: (rule, range) =>
       typeof rule === 'string'
         ? put('POST', `${of(rule)}/test`, range)

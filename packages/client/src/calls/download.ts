@@ -9,20 +9,13 @@ import {
   unreachable,
 } from '../http/transport.ts';
 
-/** Opens the link that a call redirects to; `range` is sent only to the link. */
-export type Download = (
-  path: string,
-  headers: SentHeaders,
-  range: SentHeaders,
-) => Promise<Response>;
-
 /**
  * Two steps: the call, with the credential, returns a short-lived link, which is opened without the
- * credential. Throws like every call. The body has no time limit.
+ * credential, and with `range`. Throws like every call. The body has no time limit.
  */
-export function createDownload(options: TransportOptions): Download {
+export function createDownload(options: TransportOptions) {
   const { baseUrl, key } = options;
-  return async (path, headers, range) => {
+  return async (path: string, headers: SentHeaders, range: SentHeaders): Promise<Response> => {
     requireOnePath(path);
     const answer = await open(options, `${baseUrl}${path}`, headersOf(key, headers));
     const location = answer.headers.get('location');

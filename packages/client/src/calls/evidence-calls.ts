@@ -142,7 +142,7 @@ export interface EvidenceCalls {
   sources(): Promise<Source[]>;
 }
 
-export function evidenceCalls({ get, every, post, put }: JsonCalls): EvidenceCalls {
+export function evidenceCalls({ get, every, post, put, remove }: JsonCalls): EvidenceCalls {
   const part = encodeURIComponent;
   return {
     searches: {
@@ -159,7 +159,7 @@ export function evidenceCalls({ get, every, post, put }: JsonCalls): EvidenceCal
       get: (id) => get(`${viewsPath}/${part(id)}`),
       list: () => every(viewsPath),
       put: (id, input) => put('PUT', `${viewsPath}/${part(id)}`, input),
-      remove: async (id) => void (await put('DELETE', `${viewsPath}/${part(id)}`)),
+      remove: (id) => remove(`${viewsPath}/${part(id)}`),
     },
     restore: (eventId, to, fields) =>
       post(`${eventsPath}/${part(eventId)}/restore`, { to, ...(fields && { fields }) }),

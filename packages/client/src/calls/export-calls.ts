@@ -1,7 +1,7 @@
 import type { CsvColumn } from '@indelible/protocol';
 import { notTheService } from '../http/errors.ts';
 import type { SentHeaders } from '../http/transport.ts';
-import type { Download } from './download.ts';
+import type { createDownload } from './download.ts';
 import type { EventCriteria } from './event-query.ts';
 import type { JsonCalls } from './json-calls.ts';
 
@@ -49,8 +49,8 @@ export interface ExportCalls {
 const path = '/api/audit-logs/exports';
 
 export function exportCalls(
-  { get, every, post, put }: JsonCalls,
-  open: Download,
+  { get, every, post, remove }: JsonCalls,
+  open: ReturnType<typeof createDownload>,
   headers: SentHeaders,
 ): ExportCalls {
   const of = (id: string) => `${path}/${encodeURIComponent(id)}`;
@@ -61,7 +61,7 @@ export function exportCalls(
     },
     get: (id) => get(of(id)),
     list: () => every(path),
-    cancel: async (id) => void (await put('DELETE', of(id))),
+    cancel: (id) => remove(of(id)),
     download: (id, fromByte = 0) => {
       const range = { range: fromByte === 0 ? undefined : `bytes=${fromByte}-` };
       return chunksOf(() => open(`${of(id)}/download`, headers, range), fromByte);

@@ -4,27 +4,24 @@ import type { Call, Params, SentHeaders, Transport } from '../http/transport.ts'
 
 export const eventsPath = '/api/audit-logs';
 
-/** Calls with JSON, under the same headers. */
-export interface JsonCalls {
-  get<T>(path: string, params?: Params): Promise<T>;
-  /** Follows `nextCursor` to the end, with unchanged parameters, as the cursor requires. */
-  every<T>(path: string, params?: Params): AsyncGenerator<T, void, undefined>;
-  /** A call with an effect each time, so it is never repeated automatically. */
-  post<T>(path: string, input?: unknown, more?: Partial<Call>): Promise<T>;
-  /** A call that is safe to repeat. */
-  put<T>(method: Call['method'], path: string, input?: unknown): Promise<T>;
-}
+export type JsonCalls = ReturnType<typeof jsonCalls>;
 
-export function jsonCalls(send: Transport, headers: SentHeaders = {}): JsonCalls {
+/** Calls with JSON, under the same headers. */
+export function jsonCalls(send: Transport, headers: SentHeaders = {}) {
   const call = async <T>(method: Call['method'], path: string, more: Partial<Call>) =>
     (await send({ method, path, headers, idempotent: true, ...more })) as T;
   const get = <T>(path: string, params: Params = []) => call<T>('GET', path, { params });
   return {
     get,
-    every: (path, params = []) => pages(get, path, params),
-    post: (path, input, more) =>
-      call('POST', path, { ...bodyOf(input), idempotent: false, ...more }),
-    put: (method, path, input) => call(method, path, bodyOf(input)),
+    /** Follows `nextCursor` to the end, with unchanged parameters, as the cursor requires. */
+    every: <T>(path: string, params: Params = []) => pages<T>(get, path, params),
+    /** A call with an effect each time, so it is never repeated automatically. */
+    post: <T>(path: string, input?: unknown, more?: Partial<Call>) =>
+      call<T>('POST', path, { ...bodyOf(input), idempotent: false, ...more }),
+    /** A call that is safe to repeat. */
+    put: <T>(method: Call['method'], path: string, input?: unknown) =>
+      call<T>(method, path, bodyOf(input)),
+    remove: async (path: string) => void (await call('DELETE', path, {})),
   };
 }
 
@@ -32,7 +29,11 @@ function bodyOf(input: unknown): Partial<Call> {
   return input === undefined ? {} : { body: JSON.stringify(input) };
 }
 
-async function* pages<T>(get: JsonCalls['get'], path: string, params: Params) {
+async function* pages<T>(
+  get: <P>(path: string, params: Params) => Promise<P>,
+  path: string,
+  params: Params,
+): AsyncGenerator<T, void, undefined> {
   for (let at = params; ; ) {
     const page = await get<Partial<Page<T>> | null>(path, at);
     const { data, pagination } = page ?? {};

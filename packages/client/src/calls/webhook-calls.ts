@@ -120,14 +120,14 @@ export interface WebhookCalls {
 
 const path = '/api/webhooks';
 
-export function webhookCalls({ get, every, post, put }: JsonCalls): WebhookCalls {
+export function webhookCalls({ get, every, post, put, remove }: JsonCalls): WebhookCalls {
   const of = (id: string) => `${path}/${encodeURIComponent(id)}`;
   return {
     list: () => every(path),
     create: (input) => post(path, input),
     get: (id) => get(of(id)),
     update: (id, changes) => put('PATCH', of(id), changes),
-    remove: async (id) => void (await put('DELETE', of(id))),
+    remove: (id) => remove(of(id)),
     pause: (id) => put('POST', `${of(id)}/pause`),
     resume: (id) => put('POST', `${of(id)}/resume`),
     rotateSecret: (id) => post(`${of(id)}/secret`),

@@ -1,5 +1,4 @@
 import {
-  type Catalogue,
   type Category,
   createMasker,
   defaultCatalogue,
@@ -9,6 +8,7 @@ import {
   eventText,
   eventUuid,
   nilUuid,
+  type TakeContext,
   takeEvent,
   type WarningCode,
 } from '@indelible/protocol';
@@ -34,13 +34,9 @@ type Judgement =
   | { event: CapturedEvent; refusal?: never }
   | { refusal: Required<EventRefusal>; event?: never };
 
-export interface JudgeContext {
-  /** The service's catalogue; default: the default catalogue. */
-  catalogue?: Catalogue;
-  nowMs: number;
-  /** Null: a platform-bound credential. Undefined: unknown; every tenant is accepted. */
-  boundTenantId: string | null | undefined;
-}
+/** Without the service's catalogue, the default catalogue. */
+export type JudgeContext = Pick<TakeContext, 'nowMs' | 'boundTenantId'> &
+  Partial<Pick<TakeContext, 'catalogue'>>;
 
 const service = {
   newUuid: (timeMs: number) => eventUuid(timeMs, crypto.getRandomValues(new Uint8Array(10))),
