@@ -1,7 +1,7 @@
 import { type ErrorCode, errorCodes, uuidFromEventId, uuidTimeMs } from '@indelible/protocol';
 import type { BatchResult } from '../api-types.ts';
 import type { IndelibleClient } from '../client.ts';
-import { IndelibleError, UnreachableError } from '../http/errors.ts';
+import { errorOf, IndelibleError, UnreachableError, unexpected } from '../http/errors.ts';
 import { eventOf, tenantOf } from './ready-event.ts';
 
 /** Sends batches: a client, or any object with its `recordBatchTexts`. */
@@ -94,14 +94,13 @@ function allAgain(count: number, trouble: Trouble): Delivery {
 function deliveryOf(results: readonly BatchResult[], texts: readonly string[]): Delivery {
   const sent = texts.length;
   if (results.length !== sent) {
-    const detail = `${results.length} results came for ${sent} events`;
-    const facts = { status: 200, code: 'unexpected_answer', detail, requestId: null } as const;
-    return allAgain(sent, { kind: 'refused', scope: 'all', error: new IndelibleError(facts) });
+    const error = unexpected(200, `${results.length} results came for ${sent} events`);
+    return allAgain(sent, { kind: 'refused', scope: 'all', error });
   }
   let trouble: Trouble | null = null;
   const outcomes = results.map((result, at): Outcome => {
     if (result.status !== 'rejected') return { status: 'stored' };
-    const error = errorOf(result);
+    const error = refusalOf(result);
     const isPassing = isPassingCode(error.code, texts[at] ?? '');
     if (!isPassing && error.code !== 'unauthenticated') return { status: 'rejected', error };
     trouble ??= { kind: isPassing ? 'away' : 'refused', scope: 'tenants', error };
@@ -121,7 +120,7 @@ function isPassingCode(code: string, text: string): boolean {
   return uuid !== null && uuidTimeMs(uuid) <= Date.now() + clockErrorMsMax;
 }
 
-function errorOf({ error }: BatchResult): IndelibleError {
+function refusalOf({ error }: BatchResult): IndelibleError {
   const { code = 'validation_failed', detail = 'refused', errors = [] } = error ?? {};
   // A newer service may have codes that this client does not know.
   const status = Object.hasOwn(errorCodes, code) ? errorCodes[code].status : 422;
@@ -131,7 +130,7 @@ function errorOf({ error }: BatchResult): IndelibleError {
 const awayStatuses: readonly number[] = [408, 425, 429];
 
 function troubleOf(cause: unknown): Trouble {
-  const error = cause instanceof Error ? cause : new Error(String(cause));
+  const error = errorOf(cause);
   const isAway =
     error instanceof UnreachableError ||
     (error instanceof IndelibleError &&

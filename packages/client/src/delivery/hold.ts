@@ -1,4 +1,22 @@
 import { backoffMs } from '../http/errors.ts';
+import type { Trouble } from './deliver-batch.ts';
+
+// A key is hardly replaced sooner, and each attempt is another refused call.
+const refusedMs = 30_000;
+
+/** Milliseconds until everything is sent again; `failures` one after the other, this one too. */
+export function waitMs(kind: Trouble['kind'], failures: number): number {
+  return kind === 'refused' ? refusedMs : backoffMs(failures + 1, Math.random(), 0);
+}
+
+/** Calls back the host: a callback that throws must not stop the delivery, nor reach a caller. */
+export function tell(callBack: () => void): void {
+  try {
+    callBack();
+  } catch (error) {
+    process.emitWarning(`audit delivery: a callback failed: ${String(error)}`);
+  }
+}
 
 /** A log is hardly repaired or unblocked sooner. */
 const holdMsMin = 500;
@@ -37,14 +55,10 @@ export class Hold {
   }
 }
 
-export interface Deferred {
-  promise: Promise<void>;
-  resolve: () => void;
-  reject: (error: Error) => void;
-}
+export type Deferred = ReturnType<typeof deferred>;
 
 /** `Promise.withResolvers`, which Node 20 does not have. */
-export function deferred(): Deferred {
+export function deferred() {
   let resolve: () => void = () => {};
   let reject: (error: Error) => void = () => {};
   const promise = new Promise<void>((onResolve, onReject) => {

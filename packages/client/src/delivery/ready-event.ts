@@ -1,6 +1,7 @@
 import type { ErrorCode, EventContext, FieldProblem } from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
 import { createOutgoing, type OutgoingOptions } from '../event/outgoing-event.ts';
+import { errorOf } from '../http/errors.ts';
 
 /** An event as it will be sent, at every attempt. */
 export interface ReadyEvent {
@@ -32,8 +33,8 @@ export function createReadying(
       const source = made.source ?? stamp(tenantId);
       return { id, tenantId, text: JSON.stringify({ ...made, source }) };
     } catch (cause) {
-      const why = cause instanceof Error ? cause.message : String(cause);
-      throw new InvalidEventError('validation_failed', `the event cannot be sent: ${why}`);
+      const { message } = errorOf(cause);
+      throw new InvalidEventError('validation_failed', `the event cannot be sent: ${message}`);
     }
   };
 }

@@ -59,6 +59,11 @@ export class PartialBatchError extends Error {
   }
 }
 
+/** What was thrown, as an Error. */
+export function errorOf(cause: unknown): Error {
+  return cause instanceof Error ? cause : new Error(String(cause));
+}
+
 const codeForm = /^[a-z]+(_[a-z]+)*$/;
 
 /** The error of an unsuccessful answer; `unexpected_answer` unless it is a problem document. */

@@ -8,7 +8,7 @@ import {
 } from '../delivery/ready-event.ts';
 import { judgeEvent } from '../event/judge-event.ts';
 import type { Adapter } from './adapters.ts';
-import { createRelay, type Relay, type RelayOptions } from './relay.ts';
+import { OutboxRelay, type Relay, type RelayOptions } from './relay.ts';
 import { insertSql, migrationSql, outboxTable } from './store.ts';
 
 export interface OutboxOptions {
@@ -65,7 +65,7 @@ export function createOutbox(options: OutboxOptions = {}): Outbox {
         sink: (transaction) => ({ record: (event) => inTransaction(transaction, event) }),
       };
     },
-    relay: (relayOptions) => createRelay(table, relayOptions),
+    relay: (relayOptions) => new OutboxRelay(table, relayOptions),
   };
 }
 

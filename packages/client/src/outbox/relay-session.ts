@@ -1,3 +1,4 @@
+import { errorOf } from '../http/errors.ts';
 import { type OutboxTable, releaseLock, takeLock } from './store.ts';
 
 /** The used part of a pg `Pool`. */
@@ -52,7 +53,7 @@ export class RelaySession {
       await releaseLock((text) => connection.query(text), this.#table);
       this.#giveBack(connection);
     } catch (error) {
-      this.#giveBack(connection, error instanceof Error ? error : new Error(String(error)));
+      this.#giveBack(connection, errorOf(error));
     }
   }
 

@@ -1,9 +1,9 @@
 import { batchEventsMax } from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
-import type { BatchClient, Trouble } from '../delivery/deliver-batch.ts';
+import type { BatchClient } from '../delivery/deliver-batch.ts';
 import { given } from '../delivery/given.ts';
-import { deferred, Hold } from '../delivery/hold.ts';
-import { backoffMs, type IndelibleError } from '../http/errors.ts';
+import { deferred, Hold, tell, waitMs } from '../delivery/hold.ts';
+import { errorOf, type IndelibleError } from '../http/errors.ts';
 import { type PoolLike, RelaySession } from './relay-session.ts';
 import { countRows, type OutboxTable } from './store.ts';
 import { type Sweep, sweepOutbox } from './sweep.ts';
@@ -45,8 +45,6 @@ export interface Relay {
 const sweepRowsMax = 20_000;
 // Below the 8 MiB of a call, and small enough to hold in memory.
 const batchBytesMax = 4 * 2 ** 20;
-// A key is hardly replaced sooner, and each attempt is another refused call.
-const refusedMs = 30_000;
 const countMax = 100_000;
 
 /** From `start` or `drain` to `stop`. */
@@ -63,11 +61,7 @@ interface Drain {
   reject: (error: Error) => void;
 }
 
-export function createRelay(table: OutboxTable, options: RelayOptions): Relay {
-  return new OutboxRelay(table, options);
-}
-
-class OutboxRelay implements Relay {
+export class OutboxRelay implements Relay {
   readonly #table: OutboxTable;
   readonly #options: Required<RelayOptions>;
   readonly #session: RelaySession;
@@ -165,9 +159,9 @@ class OutboxRelay implements Relay {
     if (!(await this.#session.hold())) return this.#standBy(round);
     this.#hold.endIfOver(performance.now());
     const { trouble, heldTenants, reachedEnd, lookMs } = await this.#sweep(run);
-    if (trouble !== null) this.#told(() => this.#options.onError(trouble.error));
-    if (trouble?.scope === 'all') return this.#waitForAll(trouble);
-    this.#failures = 0;
+    if (trouble !== null) tell(() => this.#options.onError(trouble.error));
+    this.#failures = trouble?.scope === 'all' ? this.#failures + 1 : 0;
+    if (trouble?.scope === 'all') return waitMs(trouble.kind, this.#failures);
     if (heldTenants.size > 0) this.#hold.add(heldTenants, performance.now());
     if (!reachedEnd) return 0;
     this.#hold.forget();
@@ -187,14 +181,9 @@ class OutboxRelay implements Relay {
       batchMax,
       batchBytesMax,
       heldTenants: [...this.#hold.tenants],
-      onRejected: (event, error) => this.#told(() => onRejected(event, error)),
+      onRejected: (event, error) => tell(() => onRejected(event, error)),
       isStopped: () => run.isStopped,
     });
-  }
-
-  #waitForAll({ kind }: Trouble): number {
-    this.#failures += 1;
-    return kind === 'refused' ? refusedMs : backoffMs(this.#failures + 1, Math.random(), 0);
   }
 
   /** Another relay works; the events that it delivers also count for callers of `drain`. */
@@ -205,11 +194,11 @@ class OutboxRelay implements Relay {
   }
 
   #databaseFailed(cause: unknown): number {
-    const error = cause instanceof Error ? cause : new Error(String(cause));
+    const error = errorOf(cause);
     this.#session.abandon(error);
-    this.#told(() => this.#options.onError(error));
+    tell(() => this.#options.onError(error));
     this.#failures += 1;
-    return backoffMs(this.#failures + 1, Math.random(), 0);
+    return waitMs('away', this.#failures);
   }
 
   #drained(round: number): void {
@@ -219,20 +208,11 @@ class OutboxRelay implements Relay {
     );
   }
 
-  #end(isOver: (drain: Drain) => boolean, tell: (drain: Drain) => void): void {
+  #end(isOver: (drain: Drain) => boolean, settle: (drain: Drain) => void): void {
     const over = this.#drains.filter(isOver);
     const waiting = this.#drains.filter((drain) => !isOver(drain));
     this.#drains.splice(0, this.#drains.length, ...waiting);
-    for (const drain of over) tell(drain);
-  }
-
-  /** A callback that throws must not end the relay. */
-  #told(tell: () => void): void {
-    try {
-      tell();
-    } catch (error) {
-      process.emitWarning(`audit outbox: a callback failed: ${String(error)}`);
-    }
+    for (const drain of over) settle(drain);
   }
 
   #wake(): void {

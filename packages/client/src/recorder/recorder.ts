@@ -4,7 +4,7 @@ import { eventBytesMax } from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
 import type { AuditSink } from '../audit-sink.ts';
 import { deliverBatch, type Outcome, type Trouble } from '../delivery/deliver-batch.ts';
-import { deferred, Hold } from '../delivery/hold.ts';
+import { deferred, Hold, waitMs } from '../delivery/hold.ts';
 import {
   createReadying,
   type InvalidEventError,
@@ -12,7 +12,6 @@ import {
   tenantOf,
 } from '../delivery/ready-event.ts';
 import { newEventId } from '../event/outgoing-event.ts';
-import { backoffMs } from '../http/errors.ts';
 import { type Flight, Flights, FlushWaiters } from './flights.ts';
 import { type RecorderOptions, type RecorderStats, type Settings, settingsOf } from './options.ts';
 import { noTenants, type PendingEvent, PendingEvents } from './pending-events.ts';
@@ -49,7 +48,6 @@ export function createRecorder(options: RecorderOptions): Recorder {
 // Below the 8 MiB of a call, and small enough to join without blocking the host.
 const batchBytesMax = 2 * 2 ** 20;
 const spillBytes = 256 * 1024;
-const refusedMs = 30_000;
 const diskRetryMs = 1_000;
 const takeOverMs = 15_000;
 
@@ -283,11 +281,10 @@ class BufferedRecorder implements Recorder {
   #waitForAll({ kind, error }: Trouble): void {
     this.#failures += 1;
     this.#troubles += 1;
-    const isRefused = kind === 'refused';
-    if (isRefused || this.#failures === 1) this.#reports.warn(error);
-    const waitMs = isRefused ? refusedMs : backoffMs(this.#failures + 1, Math.random(), 0);
-    this.#pausedUntilMs = performance.now() + waitMs;
-    this.#pauseEnds.set(waitMs);
+    if (kind === 'refused' || this.#failures === 1) this.#reports.warn(error);
+    const ms = waitMs(kind, this.#failures);
+    this.#pausedUntilMs = performance.now() + ms;
+    this.#pauseEnds.set(ms);
   }
 
   #waitFor({ error }: Trouble, texts: readonly string[]): void {

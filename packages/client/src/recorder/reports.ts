@@ -1,8 +1,9 @@
 import { eventBytesMax, inKib } from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
 import type { Outcome } from '../delivery/deliver-batch.ts';
+import { tell } from '../delivery/hold.ts';
 import { eventOf, InvalidEventError } from '../delivery/ready-event.ts';
-import type { IndelibleError } from '../http/errors.ts';
+import { errorOf, type IndelibleError } from '../http/errors.ts';
 import type { LossReason, Settings } from './options.ts';
 
 type Callbacks = Pick<Settings, 'onRejected' | 'onLost' | 'onSpooled' | 'onWarning'>;
@@ -32,30 +33,20 @@ export class Reports {
 
   rejected(event: Partial<EventInput>, error: IndelibleError | InvalidEventError): void {
     this.counts.rejected += 1;
-    this.#tell(() => this.#callbacks.onRejected(event as EventInput, error));
+    tell(() => this.#callbacks.onRejected(event as EventInput, error));
   }
 
   lost(text: string, why: LossReason): void {
     this.counts.lost += 1;
-    this.#tell(() => this.#callbacks.onLost(eventOf(text) as EventInput, why));
+    tell(() => this.#callbacks.onLost(eventOf(text) as EventInput, why));
   }
 
   spooled(): void {
-    this.#tell(() => this.#callbacks.onSpooled());
+    tell(() => this.#callbacks.onSpooled());
   }
 
   warn(cause: unknown): void {
-    const error = cause instanceof Error ? cause : new Error(String(cause));
-    this.#tell(() => this.#callbacks.onWarning(error));
-  }
-
-  /** A callback that throws must neither reach the caller nor stop the delivery. */
-  #tell(tell: () => void): void {
-    try {
-      tell();
-    } catch (error) {
-      process.emitWarning(`audit recorder: a callback failed: ${String(error)}`);
-    }
+    tell(() => this.#callbacks.onWarning(errorOf(cause)));
   }
 }
 

@@ -3,6 +3,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isUuid } from '@indelible/protocol';
 import { type SourceStamp, sourceOf } from '../delivery/ready-event.ts';
+import { errorOf } from '../http/errors.ts';
 import { SpoolFolders, tagOf } from './spool-folders.ts';
 
 /** How many numbers are reserved by one write; a crash leaves the unused ones as a gap. */
@@ -93,7 +94,7 @@ export class SourceNumbers {
 
   /** Continues under a new instance, in memory. */
   #fail(error: unknown): void {
-    this.#onProblem(error instanceof Error ? error : new Error(String(error)));
+    this.#onProblem(errorOf(error));
     this.#folder = null;
     this.#instance = randomBytes(13).toString('hex');
     this.#counters.clear();

@@ -178,28 +178,26 @@ export function encodeRecords(texts: readonly string[]): Buffer {
   return lines;
 }
 
-interface DecodedRecords {
-  texts: string[];
-  /** Bytes that are not a record: an incomplete or changed line. */
-  damagedBytes: number;
-}
-
-/** The records in `bytes`, which start at a line and end at the end of the file. */
-export function decodeRecords(bytes: Buffer): DecodedRecords {
-  const decoded: DecodedRecords = { texts: [], damagedBytes: 0 };
+/**
+ * The records in `bytes`, which start at a line and end at the end of the file. `damagedBytes` are
+ * not a record: an incomplete or changed line.
+ */
+export function decodeRecords(bytes: Buffer) {
+  const texts: string[] = [];
+  let damagedBytes = 0;
   for (let at = 0; at < bytes.length; ) {
     const length = recordLength(bytes, at);
     if (length !== null) {
-      decoded.texts.push(bytes.toString('utf8', at + headerBytes, at + headerBytes + length));
+      texts.push(bytes.toString('utf8', at + headerBytes, at + headerBytes + length));
       at += headerBytes + length + 1;
       continue;
     }
     const end = bytes.indexOf(lineFeed, at);
     const next = end === -1 ? bytes.length : end + 1;
-    decoded.damagedBytes += next - at;
+    damagedBytes += next - at;
     at = next;
   }
-  return decoded;
+  return { texts, damagedBytes };
 }
 
 /** Length of the JSON of the record at `at`; null if it is not complete. */

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { tenantOf } from '../delivery/ready-event.ts';
+import { errorOf } from '../http/errors.ts';
 import { decodeRecords, OpenSpoolFile, recordOverhead, rewriteSpoolFile } from './spool-file.ts';
 import { SpoolFolders } from './spool-folders.ts';
 
@@ -236,7 +237,7 @@ export class Spool {
       } catch (error) {
         if (isPassing(error)) return null;
         // Taken over meanwhile, or unreadable: it must not block the rest.
-        this.#damaged(spoolFile, error instanceof Error ? error.message : String(error));
+        this.#damaged(spoolFile, errorOf(error).message);
         if (this.#active?.spoolFile === spoolFile) return null; // it is tried again with the next event
         this.#drop(spoolFile);
       }
@@ -319,7 +320,7 @@ export class Spool {
   }
 
   #warn(cause: unknown): void {
-    this.#options.onDamaged(cause instanceof Error ? cause : new Error(String(cause)));
+    this.#options.onDamaged(errorOf(cause));
   }
 
   #empty({ spoolFile, file }: { spoolFile: SpoolFile; file: OpenSpoolFile }): void {
