@@ -4,7 +4,7 @@ import { lockHeads } from '../log/store.ts';
 import type { Who } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import { tenantIn, type WriterTx, write } from '../postgres/db.ts';
-import { webhookIdPrefix } from '../webhooks/message-body.ts';
+import { webhookIdPrefix } from '../webhooks/ids.ts';
 import { webhooksTakingAlerts } from '../webhooks/store.ts';
 import { changedEvent, mutedEvent } from './alert-event.ts';
 import { closeCursor, openCursor } from './cursor.store.ts';

@@ -1,12 +1,11 @@
-import { retryAfterMs } from '@indelible/protocol';
-import type { OutboundCall } from '../outbound/outbound.ts';
+import { panelRoot, retryAfterMs } from '@indelible/protocol';
 import type { Parts } from '../parts.ts';
-import { judge, type Opened, type Outcome } from './delivery-call.ts';
+import { judge, type Message, messageCall, type Outcome } from './delivery-call.ts';
 import { withoutCredentials } from './format/without-credentials.ts';
 import { openSecrets } from './sealed-secrets.ts';
 import type { WebhookRow } from './store.ts';
 
-export interface AttemptDeps extends Pick<Parts, 'now' | 'outbound' | 'sealer'> {
+export interface AttemptDeps extends Pick<Parts, 'now' | 'outbound' | 'sealer' | 'publicUrl'> {
   onError: (error: unknown) => void;
 }
 
@@ -26,11 +25,12 @@ const unreadable =
  * cannot be called is paused after its last attempt, as one that does not answer.
  */
 export async function attemptCall(
-  { now, outbound, sealer, onError }: AttemptDeps,
+  { now, outbound, sealer, publicUrl, onError }: AttemptDeps,
   webhook: WebhookRow,
-  makeCall: (opened: Opened, nowMs: number) => OutboundCall,
-  { isTest, signal }: { isTest: boolean; signal: AbortSignal },
+  message: Message,
+  signal?: AbortSignal,
 ): Promise<Attempted> {
+  const isTest = message.content.kind === 'test';
   const atMs = now();
   const began = performance.now();
   const ended = (outcome: Outcome, retryAfter: string | null = null) => {
@@ -39,10 +39,11 @@ export async function attemptCall(
   };
   try {
     const opened = openSecrets(sealer, webhook, atMs);
-    const call = makeCall(opened, atMs);
+    const panelUrl = `${publicUrl()}${panelRoot}`;
+    const call = messageCall(webhook, opened, message, atMs, panelUrl);
     // The format's own last: they cannot be replaced.
     const headers = { ...opened.headers, ...call.headers };
-    const result = await outbound({ ...call, headers, signal });
+    const result = await outbound({ ...call, headers, ...(signal && { signal }) });
     if (result.kind !== 'answered') return ended(judge(webhook, result, isTest));
     // Some receivers repeat a refused body, and answers are shown.
     const text = withoutCredentials(result.text, [

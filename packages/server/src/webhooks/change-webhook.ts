@@ -7,7 +7,7 @@ import type { OwnEvent, Who } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import { readTenant, type WriterTx, write } from '../postgres/db.ts';
 import { tenantExists } from '../tenants/store.ts';
-import { isSigned } from './delivery-call.ts';
+import { formats } from './formats.ts';
 import { headerNames } from './own-headers.ts';
 import { sealCredential, sealHeaders, secretContext } from './sealed-secrets.ts';
 import {
@@ -139,7 +139,7 @@ export async function rotateSecret(
   const secret = newSecret();
   let previousValidUntilMs = 0;
   await changeLocked(deps, key, (row) => {
-    if (!isSigned(row)) {
+    if (!formats[row.format].isSigned) {
       throw new AppError('conflict', `messages of the format ${row.format} are not signed`);
     }
     previousValidUntilMs = now() + previousValidMs;

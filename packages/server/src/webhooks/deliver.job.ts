@@ -1,10 +1,10 @@
-import { type MessageType, panelRoot } from '@indelible/protocol';
+import type { MessageType } from '@indelible/protocol';
 import { LeasedWorker } from '../background/leased-worker.ts';
 import { visibility } from '../events/store.ts';
 import type { Parts } from '../parts.ts';
 import { readTenant } from '../postgres/db.ts';
 import { type AttemptDeps, attemptCall } from './attempt.ts';
-import { messageBytesMax, messageCall } from './delivery-call.ts';
+import { formats } from './formats.ts';
 import {
   claimWebhook,
   getLeased,
@@ -17,7 +17,7 @@ import { type Content, readNext } from './next-message.ts';
 import { type RecordDeps, recordAttempt, type Sent } from './record-attempt.ts';
 import type { PendingMessage, WebhookRow } from './store.ts';
 
-export interface DeliverDeps extends AttemptDeps, RecordDeps, Pick<Parts, 'ended' | 'publicUrl'> {
+export interface DeliverDeps extends AttemptDeps, RecordDeps, Pick<Parts, 'ended'> {
   /** Called for each attempt. */
   attempted: (ok: boolean, seconds: number) => void;
 }
@@ -82,7 +82,13 @@ function readDue({ db, now }: DeliverDeps, leased: LeasedWebhook) {
     const [webhook, visible] = await Promise.all([getLeased(tx, leased), visibility(tx, now())]);
     if (!webhook || !visible) return null;
     const until = webhook.messageEnd ?? visible.size;
-    const next = await readNext(tx, webhook, visible, until, messageBytesMax(webhook));
+    const next = await readNext(
+      tx,
+      webhook,
+      visible,
+      until,
+      formats[webhook.format].messageBytesMax,
+    );
     return { webhook, next };
   });
 }
@@ -118,13 +124,7 @@ async function send(
   stopping: AbortSignal,
 ): Promise<boolean> {
   const { messageId, messageAtMs: atMs } = message;
-  const panelUrl = `${deps.publicUrl()}${panelRoot}`;
-  const result = await attemptCall(
-    deps,
-    webhook,
-    (opened, nowMs) => messageCall(webhook, opened, { messageId, atMs, content }, nowMs, panelUrl),
-    { isTest: false, signal: stopping },
-  );
+  const result = await attemptCall(deps, webhook, { messageId, atMs, content }, stopping);
   // An interrupted call has no outcome.
   if (stopping.aborted) return false;
   deps.attempted(result.ok, result.durationMs / 1_000);

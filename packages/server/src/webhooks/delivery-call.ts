@@ -1,17 +1,8 @@
 import { typeId } from '@indelible/protocol';
 import { keptText, type OutboundCall, type OutboundResult } from '../outbound/outbound.ts';
-import { signatureHeaders, signedPost } from '../outbound/standard-webhooks.ts';
-import { failed, fine, isSuccess } from './format/answers.ts';
-import type { FormatVerdict } from './format/stream-format.ts';
-import { streamFormats } from './formats.ts';
-import {
-  alertBody,
-  alertsUrl,
-  eventsBody,
-  exportBody,
-  messageIdPrefix,
-  testBody,
-} from './message-body.ts';
+import { signatureHeaders } from '../outbound/standard-webhooks.ts';
+import { formats } from './formats.ts';
+import { messageIdPrefix } from './ids.ts';
 import type { Content } from './next-message.ts';
 import type { WebhookRow } from './store.ts';
 
@@ -33,123 +24,65 @@ export interface Outcome {
   reason: string | null;
 }
 
-const webhookBytesMax = 4 * 2 ** 20;
-
-/** The most bytes of event texts in one message. */
-export function messageBytesMax({ format }: Pick<WebhookRow, 'format'>): number {
-  return format === 'webhook' ? webhookBytesMax : streamFormats[format].messageBytesMax;
+/** A message, or a test; `atMs` is when it was made first. */
+export interface Message {
+  messageId: string;
+  atMs: number;
+  content: Content | { kind: 'test' };
 }
 
-export function isSigned({ format }: Pick<WebhookRow, 'format'>): boolean {
-  return format === 'webhook' || format === 'generic';
-}
-
-/**
- * The call that delivers a message, in the format of its webhook. `atMs` is when it was made
- * first.
- */
+/** The call that delivers a message, in the format of its webhook. */
 export function messageCall(
   webhook: WebhookRow,
   opened: Opened,
-  message: { messageId: string; atMs: number; content: Content },
+  message: Message,
   nowMs: number,
   panelUrl: string,
 ): OutboundCall {
   const id = typeId(messageIdPrefix, message.messageId);
-  const { content, atMs } = message;
-  const { tenantId, url, format } = webhook;
-  if (format === 'webhook' || content.kind === 'export') {
-    const body = bodyOf(tenantId, content, atMs, panelUrl);
-    return signedPost(url, { id, body }, opened.secrets, nowMs);
+  const call = unsignedCall(webhook, opened, { ...message, messageId: id }, nowMs, panelUrl);
+  if (!formats[webhook.format].isSigned) return call;
+  const signature = signatureHeaders({ id, body: call.body }, opened.secrets, nowMs);
+  return { ...call, headers: { ...call.headers, ...signature } };
+}
+
+function unsignedCall(
+  { id: webhookId, tenantId, url, options, format: name }: WebhookRow,
+  { credential }: Opened,
+  { messageId, atMs, content }: Message,
+  nowMs: number,
+  panelUrl: string,
+): OutboundCall {
+  const format = formats[name];
+  const target = { url, credential, options: JSON.parse(options) };
+  if (content.kind === 'test') return format.health(target, { tenantId, webhookId, atMs });
+  if (content.kind === 'export') {
+    if (!format.exportReady) throw new Error(`${name} has no message about an export`);
+    return format.exportReady(target, content.export, atMs);
   }
-  const [stream, target] = [streamFormats[format], targetOf(webhook, opened)];
-  if (content.kind === 'alert' && stream.alert) {
-    const { ruleId, ruleName, alertIds } = content.alert;
-    const told = { tenantId, ruleId, ruleName, count: alertIds.length, atMs };
-    const call = stream.alert(target, { ...told, url: alertsUrl(panelUrl, ruleId) });
-    return signedIfSo(webhook, opened, id, call, nowMs);
+  if (content.kind === 'alert' && format.alert) {
+    const { ruleId, ruleName, alertIds: ids } = content.alert;
+    const page = `${panelUrl}/events?resource=alert&resource_id=${ruleId}`;
+    return format.alert(target, { tenantId, ruleId, ruleName, ids, url: page, atMs });
   }
   const told = content.kind === 'alert' ? [content.alert] : content.events;
   const events = told.map(({ text }) => text);
-  const batch = { messageId: id, tenantId, events, panelUrl, nowMs };
-  return signedIfSo(webhook, opened, id, stream.deliver(target, batch), nowMs);
-}
-
-/** The body of a message of the format `webhook`. */
-function bodyOf(tenantId: string, content: Content, atMs: number, panelUrl: string): string {
-  if (content.kind === 'export') return exportBody(atMs, content.export);
-  if (content.kind === 'alert') return alertBody(tenantId, atMs, content.alert, panelUrl);
-  const texts = content.events.map(({ text }) => text);
-  return eventsBody(tenantId, atMs, texts);
-}
-
-/** A call that tests the webhook without an event. */
-export function testCall(
-  webhook: WebhookRow,
-  opened: Opened,
-  messageId: string,
-  nowMs: number,
-): OutboundCall {
-  const id = typeId(messageIdPrefix, messageId);
-  const { tenantId, url, format } = webhook;
-  if (format === 'webhook') {
-    const body = testBody(tenantId, webhook.id, nowMs);
-    return signedPost(url, { id, body }, opened.secrets, nowMs);
-  }
-  const health = streamFormats[format].health(targetOf(webhook, opened));
-  return signedIfSo(webhook, opened, id, health, nowMs);
-}
-
-const targetOf = ({ url, options }: WebhookRow, { credential }: Opened) => {
-  return { url, credential, options: JSON.parse(options) as Record<string, string> };
-};
-
-function signedIfSo(
-  webhook: WebhookRow,
-  { secrets }: Opened,
-  id: string,
-  call: OutboundCall,
-  nowMs: number,
-): OutboundCall {
-  if (!isSigned(webhook)) return call;
-  const signature = signatureHeaders({ id, body: call.body }, secrets, nowMs);
-  return { ...call, headers: { ...call.headers, ...signature } };
+  return format.deliver(target, { messageId, tenantId, events, panelUrl, atMs, nowMs });
 }
 
 /** The meaning of a result in this format: of a message, or of a test. */
 export function judge(
-  { format }: Pick<WebhookRow, 'format'>,
+  { format: name }: Pick<WebhookRow, 'format'>,
   result: OutboundResult,
   isTest = false,
 ): Outcome {
-  if (result.kind === 'failed') {
-    return {
-      ok: false,
-      isGone: false,
-      responseStatus: null,
-      response: null,
-      reason: result.reason,
-    };
-  }
+  const unanswered = { isGone: false, responseStatus: null, response: null };
+  if (result.kind === 'failed') return { ok: false, ...unanswered, reason: result.reason };
   const { status, text } = result;
   const answered = { responseStatus: status, response: keptText(text) || null };
-  const verdict = verdictOf(format, status, text, isTest);
+  const format = formats[name];
+  const verdict = isTest ? format.judgeHealth(status, text) : format.judge(status, text);
   if (verdict.ok) return { ok: true, isGone: false, ...answered, reason: null };
   const reason = keptText(verdict.reason) || null;
   return { ok: false, isGone: status === 410, ...answered, reason };
-}
-
-function verdictOf(format: WebhookRow['format'], status: number, text: string, isTest: boolean) {
-  if (format === 'webhook') return webhookVerdict(status);
-  const { judge: judgeMessage, judgeHealth } = streamFormats[format];
-  return isTest ? judgeHealth(status, text) : judgeMessage(status, text);
-}
-
-/** Standard Webhooks: any 2xx is a delivery, 410 ends them. */
-function webhookVerdict(status: number): FormatVerdict {
-  if (isSuccess(status)) return fine;
-  const answered = `the receiver answered ${status}`;
-  if (status === 410) return failed(`${answered}: it accepts no more messages`);
-  const isRedirect = status >= 300 && status < 400;
-  return failed(isRedirect ? `${answered}, and redirects are not followed` : answered);
 }

@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { batchOf, deniedAgent, eventText, tenantId } from './format/testing/event-texts.ts';
-import { type StreamFormatName, streamFormats } from './formats.ts';
+import { formats } from './formats.ts';
 
 const guide = readFileSync(join(import.meta.dirname, '../../../../docs/streaming.md'), 'utf8');
-const titles: Record<StreamFormatName, string> = {
+type StreamName = Exclude<keyof typeof formats, 'webhook'>;
+const titles: Record<StreamName, string> = {
   splunk_hec: 'Splunk',
   datadog: 'Datadog',
   elastic: 'Elastic and OpenSearch',
@@ -15,13 +16,13 @@ const titles: Record<StreamFormatName, string> = {
   teams: 'Microsoft Teams',
   pagerduty: 'PagerDuty',
 };
-const names = Object.keys(titles) as StreamFormatName[];
+const names = Object.keys(titles) as StreamName[];
 
 /**
  * The rows of a table of the format's section, by its
  * first column's heading: cells of backticked words.
  */
-function rows(name: StreamFormatName, heading: string): Map<string, string> {
+function rows(name: StreamName, heading: string): Map<string, string> {
   const section = guide.split(`\n## ${titles[name]}\n`)[1]?.split('\n## ')[0] ?? '';
   const table = section.split(`| ${heading} |`)[1]?.split('\n\n')[0] ?? '';
   const found = [...table.matchAll(/^\| (`[^|]+`) \| ([^|]*)/gm)];
@@ -34,13 +35,13 @@ function rows(name: StreamFormatName, heading: string): Map<string, string> {
 
 test.each(names)('every option of %s is documented, and no other', (name) => {
   const documented = [...rows(name, 'Option').keys()];
-  expect(documented.sort()).toEqual(Object.keys(streamFormats[name].options).sort());
+  expect(documented.sort()).toEqual(Object.keys(formats[name].options).sort());
 });
 
 test.each(names)('every default of %s that is documented is one that its check accepts', (name) => {
   for (const [option, cell] of rows(name, 'Option')) {
     const [, value] = /^`([^`]+)`$/.exec(cell) ?? [];
-    if (value !== undefined) expect(streamFormats[name].options[option]?.(value)).toBeNull();
+    if (value !== undefined) expect(formats[name].options[option]?.(value)).toBeNull();
   }
 });
 
@@ -57,7 +58,7 @@ function sent(name: keyof typeof options): Record<string, unknown> {
   const person = { id: tenantId, email: 'ana@example.com', name: 'Ana', role: 'admin' };
   const context = { ...deniedAgent.context, onBehalfOf: [person] };
   const event = eventText(0, { action: 'login', reason: 'because', context });
-  const { body } = streamFormats[name].deliver(target, batchOf([event]));
+  const { body } = formats[name].deliver(target, batchOf([event]));
   const [first = '', second] = body.trim().split('\n');
   if (second === undefined) return [JSON.parse(first)].flat()[0];
   const { create } = JSON.parse(first);
@@ -90,7 +91,7 @@ test('the documented sizes of messages are the ones that are kept to', () => {
     const label = name === 'generic' ? name : titles[name].split(' and ')[0];
     const row = new RegExp(`^\\| ${label} \\| (\\d+) \\| (?:(\\d) MB )?\\|`, 'm').exec(guide);
     const [, events, megabytes] = row ?? [];
-    const { messageBytesMax } = streamFormats[name];
+    const { messageBytesMax } = formats[name];
     if (events === '1') expect(messageBytesMax, name).toBe(1);
     else expect([events, messageBytesMax], name).toEqual(['100', Number(megabytes) * 1_000_000]);
   }
@@ -117,7 +118,7 @@ const answers = fc.oneof(
 test.each(names)(
   '%s: whatever is answered, there is a verdict, and no failure without a reason',
   (name) => {
-    const format = streamFormats[name];
+    const format = formats[name];
     fc.assert(
       fc.property(fc.integer({ min: 100, max: 599 }), answers, (status, text) => {
         for (const verdict of [format.judge(status, text), format.judgeHealth(status, text)]) {

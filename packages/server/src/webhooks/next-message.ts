@@ -12,8 +12,8 @@ import { eventJson } from '../events/store.ts';
 import { type ExportRow, getExport } from '../exports/store.ts';
 import { readEntries } from '../log/store.ts';
 import type { TenantTx } from '../postgres/db.ts';
-import { isForPeople } from './formats.ts';
-import { type ToldAlerts, webhookIdPrefix } from './message-body.ts';
+import { formats } from './formats.ts';
+import { webhookIdPrefix } from './ids.ts';
 import type { WebhookRow } from './store.ts';
 
 /** An event of a message, with its JSON text as in the list. */
@@ -34,6 +34,16 @@ export type Content =
 type News =
   | { kind: 'export'; sequence: number; export: ExportRow }
   | { kind: 'alert'; sequence: number; alert: ToldAlerts };
+
+/** Alerts of one rule, which were told together. */
+interface ToldAlerts {
+  ruleId: string;
+  ruleName: string | null;
+  /** Ids of their events, oldest first. */
+  alertIds: string[];
+  /** The record of the message, as an event. */
+  text: string;
+}
 
 const messageEventsMax = 100;
 
@@ -61,7 +71,8 @@ export async function readNext(
   until: number,
   bytesMax: number,
 ): Promise<Next> {
-  const events = new Batch(bytesMax, wantsAlerts(webhook) && isForPeople(webhook.format));
+  const { isForPeople = false } = formats[webhook.format];
+  const events = new Batch(bytesMax, wantsAlerts(webhook) && isForPeople);
   let at = webhook.nextSequence;
   for (let chunk = 0; chunk < chunksMax && at < until; chunk++) {
     const end = Math.min(at + (chunk === 0 ? firstChunkEntries : chunkEntries), until);
@@ -157,7 +168,7 @@ async function toldAlerts(
 ): Promise<News | null> {
   const { id, format } = webhook;
   // The record is among the events of a log platform.
-  const isEvent = wantsEvents(webhook) && format !== 'webhook' && !isForPeople(format);
+  const isEvent = wantsEvents(webhook) && formats[format].alert === undefined;
   if (!wantsAlerts(webhook) || isEvent) return null;
   const include = { total: false, state: true };
   const query = { ...asInLog, include, filter: alertsTold, limit: chunkEntries };

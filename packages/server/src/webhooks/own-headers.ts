@@ -1,5 +1,6 @@
 import { type FieldProblem, pointerOf } from '@indelible/protocol';
 import { credentialProblem } from './format/value-checks.ts';
+import { formats } from './formats.ts';
 import type { WebhookRow } from './store.ts';
 
 /** New values by name in lower case; null removes a header. */
@@ -65,6 +66,6 @@ function problemOf(name: string, value: string | null, format: WebhookRow['forma
 function nameProblem(name: string, format: WebhookRow['format']): string | null {
   if (!nameForm.test(name)) return 'is not a name of up to 64 letters, digits, "-", "_" and "."';
   if (reserved.test(name)) return 'is set by the service and cannot be replaced';
-  if (format === 'webhook' || !credentialHeaders.includes(name)) return null;
+  if (formats[format].credential === 'none' || !credentialHeaders.includes(name)) return null;
   return `is not allowed for the format ${format}: send it as the credential`;
 }

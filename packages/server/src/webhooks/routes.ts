@@ -18,8 +18,8 @@ import {
   rotateSecret,
 } from './change-webhook.ts';
 import { keptMs, lastDeliveries, listDeliveries } from './deliveries.store.ts';
-import { isSigned } from './delivery-call.ts';
-import { webhookIdPrefix } from './message-body.ts';
+import { formats } from './formats.ts';
+import { webhookIdPrefix } from './ids.ts';
 import * as schemas from './schemas.ts';
 import { shownDelivery, shownWebhook } from './shown-webhook.ts';
 import { getWebhook, listWebhooks, type WebhookKey, type WebhookRow } from './store.ts';
@@ -42,7 +42,7 @@ export function webhookRoutes(app: FastifyInstance, deps: WebhookRouteDeps): voi
   calls.onInput('post', schemas.createSchema, requireReads, async ({ access, request }) => {
     const made = await createWebhook(deps, access.tenantId, request.body as WebhookPatch, access);
     const webhook = await show(deps, made.webhook);
-    return { ...webhook, ...(isSigned(made.webhook) ? { secret: made.secret } : {}) };
+    return { ...webhook, ...(formats[webhook.format].isSigned ? { secret: made.secret } : {}) };
   });
   calls.on('get /:id', schemas.getSchema, async (call) => show(deps, await call.found(getWebhook)));
   calls.onInput('patch /:id', schemas.changeSchema, patchOf, async (call, patch) =>

@@ -1,6 +1,6 @@
 import { formatTimestamp, typeId } from '@indelible/protocol';
 import type { DeliveryRow } from './deliveries.store.ts';
-import { deliveryIdPrefix, messageIdPrefix, webhookIdPrefix } from './message-body.ts';
+import { deliveryIdPrefix, messageIdPrefix, webhookIdPrefix } from './ids.ts';
 import { headerNames } from './own-headers.ts';
 import type { WebhookRow } from './store.ts';
 

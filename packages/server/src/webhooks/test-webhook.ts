@@ -3,7 +3,6 @@ import { haltReason } from '../log/checkpoint.store.ts';
 import { logIsHalted } from '../log/store.ts';
 import type { Who } from '../own-event.ts';
 import { type AttemptDeps, attemptCall } from './attempt.ts';
-import { testCall } from './delivery-call.ts';
 import { type RecordDeps, recordAttempt } from './record-attempt.ts';
 import type { WebhookRow } from './store.ts';
 
@@ -31,13 +30,10 @@ export function testerOf(deps: TestDeps) {
 async function test(deps: TestDeps, webhook: WebhookRow, who: Who) {
   // Nothing is sent that cannot be recorded.
   if ((await haltReason(deps.db, haltAnswerMs)) !== null) throw logIsHalted();
-  const messageId = deps.newUuid(deps.now());
-  const result = await attemptCall(
-    deps,
-    webhook,
-    (opened, nowMs) => testCall(webhook, opened, messageId, nowMs),
-    { isTest: true, signal: new AbortController().signal },
-  );
+  const atMs = deps.now();
+  const messageId = deps.newUuid(atMs);
+  const content = { kind: 'test' } as const;
+  const result = await attemptCall(deps, webhook, { messageId, atMs, content });
   const nothing = { firstSequence: null, lastSequence: null, events: 0 };
   const sent = { webhook, message: null, messageId, type: 'audit.webhook.test', ...nothing };
   await recordAttempt(deps, sent, result, who);

@@ -10,7 +10,7 @@ import type { Static } from 'typebox';
 import { invalid } from '../http/problem.ts';
 import { refusalOf } from '../outbound/outbound.ts';
 import { isOutboundUrl } from '../outbound/outbound-url.ts';
-import { streamFormats } from './formats.ts';
+import { formats } from './formats.ts';
 import { type HeaderChanges, readHeaders } from './own-headers.ts';
 import type { WebhookChange } from './schemas.ts';
 import type { WebhookSettings } from './store.ts';
@@ -61,7 +61,11 @@ export function readSettings(
   const headers = readHeaders(patch.headers ?? {}, kept, format, problems);
   if (problems.length > 0) throw invalid(problems);
   const settings = { name, url, format, types, filters, options: JSON.stringify(options) };
-  return { settings, credential: format === 'webhook' ? null : credential, headers };
+  return {
+    settings,
+    credential: formats[format].credential === 'none' ? null : credential,
+    headers,
+  };
 }
 
 const shapeOf = ({ name, url, format, types, options }: Former) => {
@@ -69,7 +73,6 @@ const shapeOf = ({ name, url, format, types, options }: Former) => {
 };
 
 type Format = WebhookSettings['format'];
-const streamOf = (format: Format) => (format === 'webhook' ? null : streamFormats[format]);
 const problem = (path: string, message: string, code = 'invalid_value'): FieldProblem => {
   return { path, code, message };
 };
@@ -81,12 +84,12 @@ function urlProblems(url: string, format: Format, allowPrivate: boolean): FieldP
   }
   const refusal = refusalOf(url, allowPrivate);
   if (refusal !== null) return [problem('/url', `cannot be called: ${refusal}`)];
-  const unfit = streamOf(format)?.urlProblem(url) ?? null;
+  const unfit = formats[format].urlProblem(url);
   return unfit === null ? [] : [problem('/url', unfit)];
 }
 
 function typeProblems(types: readonly string[], format: Format): FieldProblem[] {
-  if (format === 'webhook') return [];
+  if (formats[format].exportReady) return [];
   return types.flatMap((type, at) =>
     type === 'audit.export.ready'
       ? [problem(pointerOf('types', at), `is not a message of the format ${format}`)]
@@ -95,7 +98,7 @@ function typeProblems(types: readonly string[], format: Format): FieldProblem[] 
 }
 
 function optionProblems(options: Record<string, string>, format: Format): FieldProblem[] {
-  const known = streamOf(format)?.options ?? {};
+  const known = formats[format].options;
   const names = Object.keys(known);
   return Object.entries(options).flatMap(([name, value]) => {
     const path = pointerOf('options', name);
@@ -113,20 +116,16 @@ function credentialProblems(
   former: Former,
   { url, format }: { url: string; format: Format },
 ): FieldProblem[] {
-  const stream = streamOf(format);
+  const { credential: need, credentialProblem } = formats[format];
   const path = '/credential';
-  if (stream === null) {
-    return credential
-      ? [problem(path, 'is not allowed for the format webhook, which is signed instead')]
-      : [];
-  }
   if (typeof credential === 'string') {
-    const wrong = stream.credentialProblem(credential);
+    const wrong = credentialProblem(credential);
     return wrong === null ? [] : [problem(path, wrong)];
   }
+  if (need === 'none') return [];
   const keeps = credential === undefined && former.hasCredential;
   if (!keeps) {
-    if (!stream.needsCredential) return [];
+    if (need === 'optional') return [];
     return [problem(path, `is required by the format ${format}`, 'required')];
   }
   // Otherwise a caller who may change the address could have the credential sent to its own.

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { streamFormats } from '../../../../server/src/webhooks/formats.ts';
+import { formats } from '../../../../server/src/webhooks/formats.ts';
 import { languageCodes, languages } from '../../i18n/languages.ts';
 import { formatFields, webhookFormats } from './formats.ts';
 
 test('every setting of every format is asked for, with values that the service takes', () => {
-  for (const [format, { options, needsCredential }] of Object.entries(streamFormats)) {
-    const fields = formatFields[format as keyof typeof streamFormats];
+  for (const [format, { options, credential }] of Object.entries(formats)) {
+    const fields = formatFields[format as keyof typeof formats];
     expect(fields.options.map(({ name }) => name).sort()).toEqual(Object.keys(options).sort());
-    expect(fields.credential === 'required', format).toBe(needsCredential);
+    expect(fields.credential, format).toBe(credential);
     for (const { name, placeholder, choices = [placeholder] } of fields.options) {
       for (const value of choices) expect(options[name]?.(value), `${format} ${name}`).toBeNull();
     }

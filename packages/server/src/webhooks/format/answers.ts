@@ -1,4 +1,4 @@
-import type { FormatVerdict } from './stream-format.ts';
+import type { FormatVerdict } from './message-format.ts';
 
 /** The receiver's answer as one short line; `''` if it is unreadable. */
 export function said(text: unknown, max = 300): string {

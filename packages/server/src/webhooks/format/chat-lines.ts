@@ -1,6 +1,6 @@
 import { withoutLinks } from '../../outbound/plain-line.ts';
 import { type EventFields, eventParts, summary } from './event-parts.ts';
-import type { AlertNews, StreamBatch } from './stream-format.ts';
+import type { AlertNews, EventBatch } from './message-format.ts';
 
 /* What people read of events in a chat or an incident: short, and without addresses of others. */
 
@@ -49,14 +49,14 @@ export const pageOf = (panelUrl: string, { id }: EventFields) =>
 const counted = (count: number, word: string) => `${count} ${word}${count === 1 ? '' : 's'}`;
 
 /** One line about all alerts of a rule. */
-export function alertMessage({ ruleId, ruleName, count, url }: AlertNews): ChatMessage {
+export function alertMessage({ ruleId, ruleName, ids, url }: AlertNews): ChatMessage {
   const lines = [{ text: alertLine(ruleName ?? ruleId), url }];
-  return { title: `${counted(count, 'alert')} in the audit log`, lines, more: 0, url };
+  return { title: `${counted(ids.length, 'alert')} in the audit log`, lines, more: 0, url };
 }
 
 /** `hasRoom` decides, before each further line, whether the product takes one more. */
 export function chatMessage(
-  { events, panelUrl }: StreamBatch,
+  { events, panelUrl }: EventBatch,
   hasRoom: (lines: readonly ChatLine[]) => boolean,
 ): ChatMessage {
   const all = events.map((text) => eventParts(text).fields);

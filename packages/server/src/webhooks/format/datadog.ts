@@ -1,7 +1,7 @@
 import { outcomeSaid } from '@indelible/protocol';
 import { failed, fine, isSuccess, jsonObject, said, statusVerdict } from './answers.ts';
 import { type EventParts, eventParts, summary } from './event-parts.ts';
-import type { FormatVerdict, StreamBatch, StreamFormat, StreamTarget } from './stream-format.ts';
+import type { EventBatch, FormatVerdict, MessageFormat, MessageTarget } from './message-format.ts';
 import { callUrl } from './target-url.ts';
 import { oneOf, plainText, soundCredential, unspacedProblem, urlCheck } from './value-checks.ts';
 
@@ -14,7 +14,7 @@ import { oneOf, plainText, soundCredential, unspacedProblem, urlCheck } from './
  * timestamps up to 18 hours old, statuses), "Validate API key", "Log Date Remapper" (attributes for
  * the official time) and "Standard attributes".
  */
-export const datadog: StreamFormat = {
+export const datadog = {
   options: {
     ddsource: plainText(200),
     ddtags: tagsProblem,
@@ -22,7 +22,7 @@ export const datadog: StreamFormat = {
     service: plainText(200),
     diff: oneOf('object', 'text'),
   },
-  needsCredential: true,
+  credential: 'required',
   // Five megabytes, minus the overhead of a hundred events; a diff as text may be twice as long.
   messageBytesMax: 2_000_000,
   credentialProblem: unspacedProblem,
@@ -46,11 +46,11 @@ export const datadog: StreamFormat = {
     if (jsonObject(text).valid === true) return fine;
     return failed('the server at this address is not Datadog, or does not know the key');
   },
-};
+} satisfies MessageFormat;
 
 const oldestMs = 17.5 * 3_600_000;
 
-function logOf(parts: EventParts, target: StreamTarget, { nowMs }: StreamBatch): string {
+function logOf(parts: EventParts, target: MessageTarget, { nowMs }: EventBatch): string {
   const { ddsource = 'indelible', ddtags, hostname, service = 'indelible', diff } = target.options;
   const { fields } = parts;
   const { actor, action, category, timestamp } = fields;
@@ -85,7 +85,7 @@ function urlOf(entered: string, host: string, path: string): string {
   return name === undefined ? callUrl(entered, paths, path) : `https://${host}.${name}${path}`;
 }
 
-function apiKey({ credential }: StreamTarget): Record<string, string> {
+function apiKey({ credential }: MessageTarget): Record<string, string> {
   return { 'dd-api-key': soundCredential(credential, unspacedProblem) };
 }
 

@@ -1,7 +1,7 @@
 import { failed, fine, isSuccess, jsonObject, said, statusVerdict } from './answers.ts';
 import { ecsDocument } from './elastic-document.ts';
 import { eventParts } from './event-parts.ts';
-import type { FormatVerdict, StreamFormat, StreamTarget } from './stream-format.ts';
+import type { FormatVerdict, MessageFormat, MessageTarget } from './message-format.ts';
 import { callUrl } from './target-url.ts';
 import { credentialProblem, oneOf, soundCredential, urlCheck } from './value-checks.ts';
 
@@ -13,9 +13,9 @@ import { credentialProblem, oneOf, soundCredential, urlCheck } from './value-che
  * a `@timestamp`), "Index names", "Rejected requests" (429); docs.opensearch.org has the same
  * calls.
  */
-export const elastic: StreamFormat = {
+export const elastic = {
   options: { index: indexProblem, diff: oneOf('text', 'object') },
-  needsCredential: false,
+  credential: 'optional',
   messageBytesMax: 4_000_000,
   credentialProblem,
   urlProblem,
@@ -38,7 +38,7 @@ export const elastic: StreamFormat = {
     return { method: 'GET', url, headers: authorization(target), body: '' };
   },
   judgeHealth,
-};
+} satisfies MessageFormat;
 
 const bulk = /\/_bulk$/;
 const ofItems = ['_id', 'status', 'error.type', 'error.reason'].map((each) => `items.*.${each}`);
@@ -51,7 +51,7 @@ function urlProblem(url: string): string | null {
 }
 
 /** `ApiKey …`, `Basic …` and `Bearer …` unchanged; `user:password` is Basic, others an API key. */
-function authorization({ credential }: StreamTarget): Record<string, string> {
+function authorization({ credential }: MessageTarget): Record<string, string> {
   if (credential === null) return {};
   const sound = soundCredential(credential, credentialProblem);
   if (/^(ApiKey|Basic|Bearer) \S+$/i.test(sound)) return { authorization: sound };

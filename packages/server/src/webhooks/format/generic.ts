@@ -1,5 +1,5 @@
 import { fine, isSuccess, said, statusVerdict } from './answers.ts';
-import type { StreamFormat, StreamTarget } from './stream-format.ts';
+import type { MessageFormat, MessageTarget } from './message-format.ts';
 import { credentialProblem, oneOf, soundCredential, urlCheck } from './value-checks.ts';
 
 /**
@@ -8,9 +8,10 @@ import { credentialProblem, oneOf, soundCredential, urlCheck } from './value-che
  * standardwebhooks.com; a credential is sent as the complete `Authorization`. Any 2xx means that
  * all events were accepted. The health check is an empty message.
  */
-export const generic: StreamFormat = {
+export const generic = {
   options: { body: oneOf('array', 'ndjson') },
-  needsCredential: false,
+  credential: 'optional',
+  isSigned: true,
   messageBytesMax: 4_000_000,
   credentialProblem,
   urlProblem: urlCheck(),
@@ -18,9 +19,9 @@ export const generic: StreamFormat = {
   judge,
   health: (target) => message(target, []),
   judgeHealth: judge,
-};
+} satisfies MessageFormat;
 
-function message({ url, credential, options }: StreamTarget, events: readonly string[]) {
+function message({ url, credential, options }: MessageTarget, events: readonly string[]) {
   const isNdjson = options.body === 'ndjson';
   const headers = {
     'content-type': isNdjson ? 'application/x-ndjson' : 'application/json',

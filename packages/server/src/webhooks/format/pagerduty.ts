@@ -3,7 +3,7 @@ import type { OutboundCall } from '../../outbound/outbound.ts';
 import { failed, fine, isSuccess, jsonObject, said, statusVerdict } from './answers.ts';
 import { alertMessage, headline, isAlert, pageOf, plainLine } from './chat-lines.ts';
 import { type EventFields, eventParts } from './event-parts.ts';
-import type { AlertNews, FormatVerdict, StreamFormat, StreamTarget } from './stream-format.ts';
+import type { AlertNews, FormatVerdict, MessageFormat, MessageTarget } from './message-format.ts';
 import { callUrl } from './target-url.ts';
 import { credentialLike, oneOf, soundCredential, urlCheck } from './value-checks.ts';
 
@@ -19,9 +19,10 @@ const keyProblem = credentialLike(
  * From developer.pagerduty.com: "Events API v2", "Send an alert event" (`summary` of at most 1,024
  * characters, `severity`, `dedup_key` of at most 255, 512 KB a call; 202, 400, 429).
  */
-export const pagerduty: StreamFormat = {
+export const pagerduty = {
   options: { severity: oneOf('critical', 'error', 'warning', 'info') },
-  needsCredential: true,
+  credential: 'required',
+  isForPeople: true,
   messageBytesMax: 1, // every event is sent alone
   credentialProblem: keyProblem,
   urlProblem: urlCheck('routing_key'),
@@ -34,9 +35,9 @@ export const pagerduty: StreamFormat = {
   // Resolving an unknown incident is accepted and changes nothing.
   health: (target) => call(target, { event_action: 'resolve', dedup_key: 'indelible-test' }),
   judgeHealth: judge,
-};
+} satisfies MessageFormat;
 
-function payloadOf(event: EventFields, { options }: StreamTarget, panelUrl: string) {
+function payloadOf(event: EventFields, { options }: MessageTarget, panelUrl: string) {
   const { id, tenantId, actor, action, resource, category, timestamp, reason } = event;
   const isAcknowledged = action === 'acknowledge' && resource.type === 'alert';
   const isOfRule = isAlert(event) || isAcknowledged;
@@ -73,8 +74,8 @@ const linksTo = (page: string) => {
 };
 
 /** The same incident as by the alerts' events. */
-function alertPayload(news: AlertNews, { options }: StreamTarget) {
-  const { tenantId, ruleId, count, url, atMs } = news;
+function alertPayload(news: AlertNews, { options }: MessageTarget) {
+  const { tenantId, ruleId, ids, url, atMs } = news;
   const { title, lines } = alertMessage(news);
   return {
     ...{ event_action: 'trigger', dedup_key: keyOfRule(tenantId, ruleId), ...linksTo(url) },
@@ -83,7 +84,7 @@ function alertPayload(news: AlertNews, { options }: StreamTarget) {
       source: new URL(url).host,
       severity: options.severity ?? 'error',
       timestamp: formatTimestamp(atMs),
-      ...{ component: 'alert', group: tenantId, custom_details: { alerts: String(count) } },
+      ...{ component: 'alert', group: tenantId, custom_details: { alerts: String(ids.length) } },
     },
   };
 }
@@ -93,7 +94,7 @@ function severityOf({ outcome, action }: EventFields): string {
   return known === 'failure' || known === 'denied' ? 'warning' : 'info';
 }
 
-function call(target: StreamTarget, message: object): OutboundCall {
+function call(target: MessageTarget, message: object): OutboundCall {
   const routing_key = soundCredential(target.credential, keyProblem);
   return {
     method: 'POST',

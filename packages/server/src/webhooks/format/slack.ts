@@ -1,7 +1,7 @@
 import type { OutboundCall } from '../../outbound/outbound.ts';
 import { failed, fine, isSuccess, said, statusVerdict } from './answers.ts';
 import { alertMessage, type ChatLine, type ChatMessage, chatMessage } from './chat-lines.ts';
-import type { FormatVerdict, StreamFormat, StreamTarget } from './stream-format.ts';
+import type { FormatVerdict, MessageFormat, MessageTarget } from './message-format.ts';
 import { credentialLike, soundCredential, urlCheck } from './value-checks.ts';
 
 const webhookPath = /^(?:https?:\/\/[^/\s]+)?(\/[\w./-]+)$/;
@@ -18,9 +18,10 @@ const pathProblem = credentialLike(
  * "Formatting message text" (escaping, `verbatim`) and "Section block" (3,000 characters),
  * "Header block" (150 characters), "Blocks" (50 a message).
  */
-export const slack: StreamFormat = {
+export const slack = {
   options: {},
-  needsCredential: true,
+  credential: 'required',
+  isForPeople: true,
   messageBytesMax: 1_000_000,
   credentialProblem: pathProblem,
   urlProblem: urlCheck(),
@@ -29,7 +30,7 @@ export const slack: StreamFormat = {
   judge,
   health: (target) => call(target, { text: 'Test of the audit log: messages arrive here.' }),
   judgeHealth: judge,
-};
+} satisfies MessageFormat;
 
 /** Slack refuses a message whose blocks are longer than some 13,000 characters together. */
 const blocksLengthMax = 10_000;
@@ -62,7 +63,7 @@ function escaped(text: string): string {
 }
 
 /** The URL decides the host, whatever host the pasted address names. */
-function call(target: StreamTarget, payload: object): OutboundCall {
+function call(target: MessageTarget, payload: object): OutboundCall {
   const [, path = ''] = webhookPath.exec(soundCredential(target.credential, pathProblem)) ?? [];
   return {
     method: 'POST',

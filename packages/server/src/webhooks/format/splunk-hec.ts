@@ -1,6 +1,6 @@
 import { failed, fine, isSuccess, jsonObject, said, statusVerdict } from './answers.ts';
 import { eventParts } from './event-parts.ts';
-import type { FormatVerdict, StreamFormat, StreamTarget } from './stream-format.ts';
+import type { FormatVerdict, MessageFormat, MessageTarget } from './message-format.ts';
 import { callUrl } from './target-url.ts';
 import { plainText, soundCredential, unspacedProblem, urlCheck } from './value-checks.ts';
 
@@ -13,7 +13,7 @@ import { plainText, soundCredential, unspacedProblem, urlCheck } from './value-c
  * Event Collector REST API endpoints" (`services/collector/health`) and "Troubleshoot HTTP Event
  * Collector" (the codes 0 to 27). Splunk Cloud recommends at most 1 MB a request.
  */
-export const splunkHec: StreamFormat = {
+export const splunkHec = {
   options: {
     host: plainText(255),
     source: plainText(255),
@@ -24,7 +24,7 @@ export const splunkHec: StreamFormat = {
         ? null
         : 'is not a name of a Splunk index (lower case, digits, _ and -)',
   },
-  needsCredential: true,
+  credential: 'required',
   messageBytesMax: 1_000_000,
   credentialProblem: tokenProblem,
   urlProblem: urlCheck('token'),
@@ -46,7 +46,7 @@ export const splunkHec: StreamFormat = {
     return { method: 'GET', url, headers: authorization(target), body: '' };
   },
   judgeHealth: (status, text) => verdict(status, text, [17, 24, 25]),
-};
+} satisfies MessageFormat;
 
 const collector = /\/services(\/collector(\/.*)?)?$/;
 
@@ -55,7 +55,7 @@ function tokenProblem(token: string): string | null {
   return unspacedProblem(token);
 }
 
-function authorization({ credential }: StreamTarget): { authorization: string } {
+function authorization({ credential }: MessageTarget): { authorization: string } {
   return { authorization: `Splunk ${soundCredential(credential, tokenProblem)}` };
 }
 

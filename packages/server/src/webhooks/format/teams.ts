@@ -1,7 +1,7 @@
 import type { OutboundCall } from '../../outbound/outbound.ts';
 import { failed, fine, isSuccess, jsonObject, said, statusVerdict } from './answers.ts';
 import { alertMessage, type ChatLine, type ChatMessage, chatMessage } from './chat-lines.ts';
-import type { FormatVerdict, StreamFormat, StreamTarget } from './stream-format.ts';
+import type { FormatVerdict, MessageFormat, MessageTarget } from './message-format.ts';
 import { credentialLike, soundCredential, urlCheck } from './value-checks.ts';
 
 const signatureProblem = credentialLike(
@@ -18,9 +18,10 @@ const signatureProblem = credentialLike(
  * "Microsoft Teams connector" (a message has at most 28 KB), and adaptivecards.io, schema 1.4
  * (`RichTextBlock`, `TextRun`, `Action.OpenUrl`).
  */
-export const teams: StreamFormat = {
+export const teams = {
   options: {},
-  needsCredential: true,
+  credential: 'required',
+  isForPeople: true,
   messageBytesMax: 1_000_000,
   credentialProblem: signatureProblem,
   urlProblem: urlCheck('sig'),
@@ -29,7 +30,7 @@ export const teams: StreamFormat = {
   judge,
   health: (target) => call(target, cardOf({ title: testTitle, lines: [], more: 0, url: null })),
   judgeHealth: judge,
-};
+} satisfies MessageFormat;
 
 const testTitle = 'Test of the audit log: messages arrive here.';
 const linesBytesMax = 20_000;
@@ -62,7 +63,7 @@ function cardOf({ title, lines, more, url }: Card) {
   return { type: 'message', attachments: [{ contentType, contentUrl: null, content }] };
 }
 
-function call(target: StreamTarget, payload: object): OutboundCall {
+function call(target: MessageTarget, payload: object): OutboundCall {
   const signature = soundCredential(target.credential, signatureProblem);
   const url = new URL(target.url);
   url.searchParams.set('sig', decodeURIComponent(signature));

@@ -1,4 +1,4 @@
-import type { ValueCheck } from './stream-format.ts';
+import type { ValueCheck } from './message-format.ts';
 
 /* What customers may enter for a stream. Every check returns a clause for a field error. */
 

@@ -1,7 +1,8 @@
+import type { ExportRow } from '../../exports/store.ts';
 import type { OutboundCall } from '../../outbound/outbound.ts';
 
-/** A stream's receiver, as the customer entered it. */
-export interface StreamTarget {
+/** The receiver of messages, as the customer entered it. */
+export interface MessageTarget {
   /** A base URL or the full path of the call; `deliver` and `health` complete it. */
   url: string;
   credential: string | null;
@@ -10,13 +11,15 @@ export interface StreamTarget {
 }
 
 /** The content of one message. */
-export interface StreamBatch {
+export interface EventBatch {
   messageId: string;
   tenantId: string;
   /** JSON texts of events as in the list, oldest first. */
   events: readonly string[];
   /** Address of the panel's pages, without a slash at the end. */
   panelUrl: string;
+  /** When the message was made first, in milliseconds. */
+  atMs: number;
   /** The time of this attempt, in milliseconds. */
   nowMs: number;
 }
@@ -26,7 +29,8 @@ export interface AlertNews {
   tenantId: string;
   ruleId: string;
   ruleName: string | null;
-  count: number;
+  /** Of their events, oldest first. */
+  ids: readonly string[];
   /** The page that lists them. */
   url: string;
   /** When the message was made first, in milliseconds. */
@@ -39,14 +43,26 @@ export type FormatVerdict = { ok: true } | { ok: false; reason: string };
 /** The end of a sentence with the value's problem (`is larger than 32 KiB`), or null. */
 export type ValueCheck = (value: string) => string | null;
 
+/** A call without an event, which tests a webhook. */
+export interface TestNews {
+  tenantId: string;
+  webhookId: string;
+  atMs: number;
+}
+
 /**
- * The format of one product. Pure: the caller sends the request by the rules for outbound calls and
+ * The format of the service's own messages, or of one product. Pure: the caller sends the request by the rules for outbound calls and
  * passes status and text of the answer.
  */
-export interface StreamFormat {
+export interface MessageFormat {
   /** Option names with their checks; other options are refused. */
   options: Readonly<Record<string, ValueCheck>>;
-  needsCredential: boolean;
+  /** Whether the receiver knows messages by a credential of its own. */
+  credential: 'none' | 'optional' | 'required';
+  /** Whether messages are signed with the webhook's secret. */
+  isSigned?: true;
+  /** People read the messages: they are told of an alert once. */
+  isForPeople?: true;
   /** UTF-8 bytes of event texts in one message; a larger event is sent alone. */
   messageBytesMax: number;
   credentialProblem: ValueCheck;
@@ -56,11 +72,13 @@ export interface StreamFormat {
    * The sender adds length, user agent and signatures. Throws RangeError for a credential that
    * `credentialProblem` refuses.
    */
-  deliver(target: StreamTarget, batch: StreamBatch): OutboundCall;
-  /** A message for people about alerts; others get the record of it as an event. Throws alike. */
-  alert?(target: StreamTarget, news: AlertNews): OutboundCall;
+  deliver(target: MessageTarget, batch: EventBatch): OutboundCall;
+  /** A message about alerts; others get the record of it as an event. Throws alike. */
+  alert?(target: MessageTarget, news: AlertNews): OutboundCall;
+  /** A message about a file that can be downloaded; others have no such message. */
+  exportReady?(target: MessageTarget, row: ExportRow, atMs: number): OutboundCall;
   judge(status: number, text: string): FormatVerdict;
   /** Throws like `deliver`. */
-  health(target: StreamTarget): OutboundCall;
+  health(target: MessageTarget, news: TestNews): OutboundCall;
   judgeHealth(status: number, text: string): FormatVerdict;
 }

@@ -1,0 +1,3 @@
+export const webhookIdPrefix = 'whk_';
+export const messageIdPrefix = 'msg_';
+export const deliveryIdPrefix = 'dlv_';
