@@ -5,11 +5,11 @@ import type { Parts } from '../parts.ts';
 import { readTenant, write } from '../postgres/db.ts';
 import { readRange } from './byte-range.ts';
 import type { DownloadLinks } from './download-link.ts';
-import { byAnotherEvent, exportIdPrefix } from './export-event.ts';
+import { byAnotherEvent } from './export-event.ts';
 import { mediaTypes, objectName } from './file/export-file.ts';
 import { type ExportDeps, exportCalls, exportsPath, fileNameOf } from './routes.ts';
 import { downloadSchema, fileSchema } from './schemas.ts';
-import { statusAt } from './shown-export.ts';
+import { exportIdPrefix, fileOf, statusAt } from './shown-export.ts';
 import { type ExportRow, getExport } from './store.ts';
 
 export interface DownloadDeps extends ExportDeps, Pick<Parts, 'objects' | 'publicUrl'> {
@@ -78,7 +78,7 @@ async function sendFile(
   row: ExportRow,
 ) {
   const size = row.bytes ?? 0;
-  const etag = `"${Buffer.from(row.sha256 ?? []).toString('hex')}"`;
+  const etag = `"${fileOf(row).sha256}"`;
   const range = rangeOf(request, size, etag);
   const opened = await deps.objects.getStream(objectName(row), range).catch((error: unknown) => {
     request.log.error({ err: error }, 'the file of an export cannot be read');

@@ -1,9 +1,8 @@
 import { typeId } from '@indelible/protocol';
 import { whoRequested } from '../access/requester.ts';
 import type { OwnEvent, Whence, Who } from '../own-event.ts';
+import { exportIdPrefix, fileOf } from './shown-export.ts';
 import type { ExportRequest, ExportRow } from './store.ts';
-
-export const exportIdPrefix = 'exp_';
 
 /** Recorded as access to sensitive data, before the first byte is sent. */
 export function requestedEvent(request: ExportRequest, whence: Whence): OwnEvent {
@@ -25,7 +24,7 @@ export function requestedEvent(request: ExportRequest, whence: Whence): OwnEvent
 
 /** The outcome: the file's facts, or the failure. */
 export function outcomeEvent(row: ExportRow, whence?: Whence): OwnEvent {
-  const { status, bytes, sha256, failure, rowsDone } = row;
+  const { status, failure } = row;
   return {
     ...basis(row, whence),
     action: 'export',
@@ -33,9 +32,7 @@ export function outcomeEvent(row: ExportRow, whence?: Whence): OwnEvent {
     after: {
       exportId: typeId(exportIdPrefix, row.id),
       outcome: status,
-      rows: rowsDone,
-      bytes,
-      sha256: sha256 && Buffer.from(sha256).toString('hex'),
+      ...fileOf(row),
       failure,
     },
   };
@@ -52,14 +49,13 @@ function basis(request: ExportRequest, whence?: Whence) {
 
 /** A download or cancellation, in the name of its caller, who may differ from the requester. */
 export function byAnotherEvent(action: 'download' | 'cancel', row: ExportRow, who: Who): OwnEvent {
-  const { id, rowsDone, bytes, sha256 } = row;
-  const file = { rows: rowsDone, bytes, sha256: sha256 && Buffer.from(sha256).toString('hex') };
+  const { id } = row;
   return {
     actor: who.actor,
     reason: who.reason,
     action,
     resource: { type: 'export', id, name: null },
     diff: {},
-    after: { exportId: typeId(exportIdPrefix, id), ...(action === 'download' ? file : {}) },
+    after: { exportId: typeId(exportIdPrefix, id), ...(action === 'download' ? fileOf(row) : {}) },
   };
 }

@@ -1,12 +1,12 @@
-import { formatTimestamp, panelRoot, storedFilter, typeId } from '@indelible/protocol';
+import { panelRoot, storedFilter, typeId } from '@indelible/protocol';
 import type { RunningJob } from '../background/jobs.ts';
 import type { Parts } from '../parts.ts';
 import { readTenant, write } from '../postgres/db.ts';
-import { getTenant, type TenantRow } from '../tenants/store.ts';
-import { exportIdPrefix } from './export-event.ts';
+import { getTenant } from '../tenants/store.ts';
 import { filterWords } from './export-input.ts';
 import { exportMail } from './export-mail.ts';
-import { type ExportKey, type ExportRow, getExport, setNotified } from './store.ts';
+import { exportIdPrefix } from './shown-export.ts';
+import { type ExportKey, getExport, setNotified } from './store.ts';
 
 export type ExportMailDeps = Pick<Parts, 'db' | 'jobs' | 'mailer' | 'publicUrl'>;
 
@@ -38,27 +38,9 @@ async function mailOutcome(deps: ExportMailDeps, { id, data }: RunningJob<Export
     write(db, (tx) => setNotified(tx, data, to, notice));
   const to = row.mailTo === null ? tenant.notifyEmails : [row.mailTo];
   if (to.length === 0) return told([], noRecipients);
-  await mailer.send({ id, to, ...mailOf(row, tenant, deps.publicUrl()) });
+  const filters = filterWords(storedFilter(row.filters));
+  const url = `${deps.publicUrl()}${panelRoot}/exports#${typeId(exportIdPrefix, row.id)}`;
+  await mailer.send({ id, to, ...exportMail(tenant, row, filters, url) });
   // A crash before this sends it again, with the same Message-ID.
   await told(to, null);
-}
-
-function mailOf(row: ExportRow, tenant: TenantRow, publicUrl: string) {
-  const { failure, bytes, sha256, expiresAtMs, format, rowsDone } = row;
-  const failed = row.status === 'failed';
-  return exportMail({
-    locale: tenant.locale,
-    outcome: failed ? 'failed' : 'ready',
-    ...(failed && failure && failure !== 'aborted' ? { failure } : {}),
-    tenantName: tenant.name,
-    format,
-    rows: failed ? null : rowsDone,
-    bytes,
-    sha256: sha256 && Buffer.from(sha256).toString('hex'),
-    createdAt: formatTimestamp(row.createdAtMs),
-    expiresAt: expiresAtMs === null ? null : formatTimestamp(expiresAtMs),
-    filtersText: filterWords(storedFilter(row.filters)),
-    url: `${publicUrl}${panelRoot}/exports#${typeId(exportIdPrefix, row.id)}`,
-    timeZone: tenant.timeZone,
-  });
 }

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { createMailer } from '../outbound/mail.ts';
 import { mailTexts } from '../outbound/mail-texts.ts';
 import { startSmtpServer } from '../testing/smtp-server.ts';
-import { type ExportMail, exportMail } from './export-mail.ts';
+import { exportMail, type MailedExport, type MailedTenant } from './export-mail.ts';
 
 const server = await startSmtpServer();
 afterAll(() => server.close());
@@ -16,34 +16,28 @@ const mailer = createMailer({
   logger,
 });
 
+type Given = MailedTenant & MailedExport & { filters: string; url: string };
+const mailOf = (given: Given) => exportMail(given, given, given.filters, given.url);
+
 /** What a mail program shows of it, after a real way through SMTP. */
-async function received(mail: ExportMail) {
-  await mailer.send({ id: 'b', to: 'ana@example.org', ...exportMail(mail) });
+async function received(given: Given) {
+  await mailer.send({ id: 'b', to: 'ana@example.org', ...mailOf(given) });
   const { subject, text, html } = server.received.at(-1)?.parsed ?? {};
   return { subject: subject ?? '', text: text ?? '', html: html ?? '' };
 }
 
-const ready: ExportMail = {
-  locale: 'en',
-  outcome: 'ready',
-  tenantName: 'Café Ñandú',
-  format: 'csv',
-  rows: 1_234_567,
-  bytes: 412_345_678,
-  sha256: 'ab12'.repeat(16),
-  createdAt: '2026-11-20T14:05:00.000Z',
-  expiresAt: '2026-11-27T14:05:00.000Z',
-  filtersText: 'Action: delete, Since: 2026-01-01',
+const ready: Given = {
+  ...{ locale: 'en', name: 'Café Ñandú', timeZone: 'America/Sao_Paulo' },
+  ...{ status: 'ready', failure: null, format: 'csv', rowsDone: 1_234_567, bytes: 412_345_678 },
+  sha256: Buffer.from('ab12'.repeat(16), 'hex'),
+  createdAtMs: Date.UTC(2026, 10, 20, 14, 5),
+  expiresAtMs: Date.UTC(2026, 10, 27, 14, 5),
+  filters: 'Action: delete, Since: 2026-01-01',
   url: 'https://audit.example.com/exports/exp_1?a=1&b=2',
-  timeZone: 'America/Sao_Paulo',
 };
-const failed: ExportMail = {
+const failed: Given = {
   ...ready,
-  outcome: 'failed',
-  rows: null,
-  bytes: null,
-  sha256: null,
-  expiresAt: null,
+  ...{ status: 'failed', bytes: null, sha256: null, expiresAtMs: null },
 };
 
 /** Text as a browser would show it; enough for what we write. */
@@ -66,8 +60,8 @@ describe.each([
   test('text and HTML tell what it is, its size, its SHA-256, the link, and until when', async () => {
     const { subject, text, html } = await received({ ...ready, locale });
     expect(subject).toMatch(word);
-    const { sha256, tenantName, filtersText, url } = ready;
-    const facts = [...figures, sha256 ?? '', tenantName, filtersText, 'CSV'];
+    const { name, filters, url } = ready;
+    const facts = [...figures, 'ab12'.repeat(16), name, filters, 'CSV'];
     for (const fact of facts) {
       expect(text).toContain(fact);
       expect(shown(html)).toContain(fact);
@@ -83,7 +77,7 @@ describe.each([
     for (const failure of ['storage', 'interrupted', 'unexpected'] as const) {
       const { subject, text, html } = await received({ ...failed, locale, failure });
       expect(subject).toBe(texts.failed.subject);
-      for (const sentence of [texts.why[failure], texts.failed.next, ready.tenantName]) {
+      for (const sentence of [texts.why[failure], texts.failed.next, ready.name]) {
         expect(text).toContain(sentence);
         expect(shown(html)).toContain(sentence);
       }
@@ -98,8 +92,8 @@ describe.each([
 });
 
 test('the languages share no sentence by mistake, and none needs escaping', () => {
-  const sentences = (locale: ExportMail['locale']) => {
-    const { subject, text } = exportMail({ ...failed, locale, filtersText: '' });
+  const sentences = (locale: Given['locale']) => {
+    const { subject, text } = mailOf({ ...failed, locale, filters: '' });
     return [subject, ...text.split('\n').filter((line) => line.length > 40)];
   };
   const all = locales.flatMap(sentences);
@@ -124,7 +118,7 @@ const hostileNames = [
 test.each(hostileNames)(
   'a tenant named %j is shown as its name, and does nothing else',
   async (name) => {
-    const mail = { ...ready, tenantName: name, filtersText: name };
+    const mail = { ...ready, name, filters: name };
     const [plain, { subject, text, html }] = [await received(ready), await received(mail)];
     expect(subject).toBe(plain.subject);
     expect(server.received.at(-1)?.to).toEqual(['ana@example.org']);
@@ -153,11 +147,11 @@ test.each([
   [2_500_000_000_000, '2.5 TB'],
   [2_500_000_000_000_000, '2,500 TB'],
 ])('%i bytes are told as %s', (bytes, expected) => {
-  expect(exportMail({ ...ready, bytes }).text).toContain(`Size: ${expected}\n`);
+  expect(mailOf({ ...ready, bytes }).text).toContain(`Size: ${expected}\n`);
 });
 
 test('no filters are told as all events, and times in the zone of the tenant', () => {
-  const { text } = exportMail({ ...ready, filtersText: '', format: 'ndjson', timeZone: 'UTC' });
+  const { text } = mailOf({ ...ready, filters: '', format: 'ndjson', timeZone: 'UTC' });
   expect(text).toContain('Filters: none (all events)\n');
   expect(text).toContain('Format: NDJSON\n');
   expect(text).toMatch(/Requested: November 20, 2026 at 2:05\sPM UTC\n/);

@@ -1,54 +1,56 @@
-import type { Locale } from '@indelible/protocol';
 import { composeMail, type Mail, type MailContent, mailTime } from '../outbound/mail-page.ts';
-import { type MailTexts, mailTexts } from '../outbound/mail-texts.ts';
+import { mailTexts } from '../outbound/mail-texts.ts';
 import { oneLine } from '../outbound/plain-line.ts';
+import type { TenantRow } from '../tenants/store.ts';
+import { fileOf } from './shown-export.ts';
+import type { ExportRow } from './store.ts';
 
-/** Why an export failed, as far as its reader can act on it. */
-export type ExportFailure = keyof MailTexts['export']['why'];
+export type MailedTenant = Pick<TenantRow, 'locale' | 'timeZone' | 'name'>;
+type FileFacts = 'rowsDone' | 'bytes' | 'sha256' | 'expiresAtMs';
+export type MailedExport = Pick<
+  ExportRow,
+  FileFacts | 'status' | 'failure' | 'format' | 'createdAtMs'
+>;
 
-/** The facts of an export's mail. Times are ISO 8601; null if a failed export has none. */
-export interface ExportMail {
-  locale: Locale;
-  outcome: 'ready' | 'failed';
-  /** Why it failed; default `unexpected`. */
-  failure?: ExportFailure;
-  tenantName: string;
-  format: 'csv' | 'ndjson';
-  rows: number | null;
-  bytes: number | null;
-  sha256: string | null;
-  createdAt: string;
-  expiresAt: string | null;
-  /** The filters in words; empty = none. */
-  filtersText: string;
-  /** Page of the export in the panel, which requires sign-in; never a download link. */
-  url: string;
-  timeZone: string;
-}
-
-/** Mail about the end of an export. */
-export function exportMail(mail: ExportMail): Mail {
-  const { locale, outcome, failure = 'unexpected', tenantName, url } = mail;
-  const { why, open, ...texts } = mailTexts[locale].export;
-  const { subject, lead, next } = texts[outcome];
+/**
+ * Mail about the end of an export. `filters` are in words, '' for none; `url` is its page in the
+ * panel, which requires sign-in, never a download link.
+ */
+export function exportMail(
+  tenant: MailedTenant,
+  row: MailedExport,
+  filters: string,
+  url: string,
+): Mail {
+  const { locale, name: tenantName } = tenant;
+  const { why, open, ready, failed } = mailTexts[locale].export;
+  const isFailed = row.status === 'failed';
+  const { subject, lead, next } = isFailed ? failed : ready;
+  // `aborted` is of exports that are sent with the answer.
+  const reason = row.failure === null || row.failure === 'aborted' ? 'unexpected' : row.failure;
   const leads = (about: { tenant: string }) =>
-    outcome === 'failed' ? [lead(about), why[failure]] : [lead(about)];
-  const facts = factsOf(mail);
+    isFailed ? [lead(about), why[reason]] : [lead(about)];
+  const facts = factsOf(tenant, row, filters);
   return composeMail({ locale, subject, tenantName, leads, facts, next: [next], open, url });
 }
 
-function factsOf(mail: ExportMail): MailContent['facts'] {
-  const { locale, timeZone, rows, bytes, sha256, expiresAt } = mail;
+function factsOf(
+  { locale, timeZone }: MailedTenant,
+  row: MailedExport,
+  filters: string,
+): MailContent['facts'] {
   const texts = mailTexts[locale].export;
-  const time = (iso: string) => mailTime(Date.parse(iso), locale, timeZone);
+  const { expiresAtMs } = row;
+  const { rows, bytes, sha256 } = fileOf(row);
+  const time = (ms: number) => mailTime(ms, locale, timeZone);
   return [
-    [texts.filters, oneLine(mail.filtersText) || texts.allEvents],
-    [texts.format, mail.format === 'csv' ? 'CSV' : 'NDJSON'],
-    [texts.rows, rows === null ? null : new Intl.NumberFormat(locale).format(rows)],
+    [texts.filters, oneLine(filters) || texts.allEvents],
+    [texts.format, row.format === 'csv' ? 'CSV' : 'NDJSON'],
+    [texts.rows, row.status === 'failed' ? null : new Intl.NumberFormat(locale).format(rows)],
     [texts.size, bytes === null ? null : formatBytes(bytes, locale)],
     ['SHA-256', sha256],
-    [texts.requested, time(mail.createdAt)],
-    [texts.expires, expiresAt === null ? null : time(expiresAt)],
+    [texts.requested, time(row.createdAtMs)],
+    [texts.expires, expiresAtMs === null ? null : time(expiresAtMs)],
   ];
 }
 

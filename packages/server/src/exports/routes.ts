@@ -12,11 +12,11 @@ import type { Parts } from '../parts.ts';
 import { readTenant, write } from '../postgres/db.ts';
 import { getTenant } from '../tenants/store.ts';
 import { type CreateDeps, createExport } from './create-export.ts';
-import { byAnotherEvent, exportIdPrefix } from './export-event.ts';
+import { byAnotherEvent } from './export-event.ts';
 import { readExportInput } from './export-input.ts';
 import { fileName, mediaTypes } from './file/export-file.ts';
 import { cancelSchema, createSchema, getSchema, listSchema } from './schemas.ts';
-import { shownExport } from './shown-export.ts';
+import { exportIdPrefix, shownExport } from './shown-export.ts';
 import { type ExportRow, endExport, getExport, listExports } from './store.ts';
 import { streamExport, withFirst } from './stream-export.ts';
 

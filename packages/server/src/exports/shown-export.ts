@@ -1,6 +1,7 @@
 import { formatTimestamp, typeId } from '@indelible/protocol';
-import { exportIdPrefix } from './export-event.ts';
 import type { ExportRow, ExportStatus, Failure } from './store.ts';
+
+export const exportIdPrefix = 'exp_';
 
 const errors: Record<Failure, string> = {
   storage: 'the file could not be written to the object store in several attempts',
@@ -16,9 +17,18 @@ const setbacks: Record<Failure, string> = {
   aborted: errors.aborted,
 };
 
+/** What answers, records and mail tell of an export's file. */
+export const fileOf = ({
+  rowsDone,
+  bytes,
+  sha256,
+}: Pick<ExportRow, 'rowsDone' | 'bytes' | 'sha256'>) => {
+  return { rows: rowsDone, bytes, sha256: sha256 && Buffer.from(sha256).toString('hex') };
+};
+
 /** An export as the API shows it now. */
 export function shownExport(row: ExportRow, nowMs: number) {
-  const { requestedById, requestedByEmail, sha256, finishedAtMs, expiresAtMs } = row;
+  const { requestedById, requestedByEmail, finishedAtMs, expiresAtMs } = row;
   const status = statusAt(row, nowMs);
   const time = (ms: number | null) => (ms === null ? null : formatTimestamp(ms));
   return {
@@ -31,7 +41,7 @@ export function shownExport(row: ExportRow, nowMs: number) {
     rowsDone: row.rowsDone,
     rowsTotal: row.rowsTotal,
     bytes: row.bytes,
-    sha256: sha256 && Buffer.from(sha256).toString('hex'),
+    sha256: fileOf(row).sha256,
     createdAt: formatTimestamp(row.createdAtMs),
     finishedAt: time(finishedAtMs),
     expiresAt: time(expiresAtMs),

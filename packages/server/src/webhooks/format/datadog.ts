@@ -1,5 +1,5 @@
 import { outcomeSaid } from '@indelible/protocol';
-import { failed, fine, isSuccess, jsonObject, said, statusVerdict } from './answers.ts';
+import { failed, fine, jsonObject, said, statusVerdict } from './answers.ts';
 import { type EventParts, eventParts, summary } from './event-parts.ts';
 import type { EventBatch, FormatVerdict, MessageFormat, MessageTarget } from './message-format.ts';
 import { callUrl } from './target-url.ts';
@@ -102,7 +102,6 @@ function refusal(status: number, text: string): FormatVerdict {
     const hint = 'check the key, that it is an API key, and the site in the URL';
     return failed(`Datadog does not accept the API key (${status}): ${hint}`);
   }
-  if (isSuccess(status)) return failed(`the server at this address is not Datadog (${status})`);
   return statusVerdict('Datadog', status, firstError(text));
 }
 

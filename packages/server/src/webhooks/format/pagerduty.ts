@@ -1,6 +1,6 @@
 import { formatTimestamp, outcomeSaid } from '@indelible/protocol';
 import type { OutboundCall } from '../../outbound/outbound.ts';
-import { failed, fine, isSuccess, jsonObject, said, statusVerdict } from './answers.ts';
+import { fine, jsonObject, said, statusVerdict } from './answers.ts';
 import { alertMessage, headline, isAlert, pageOf, plainLine } from './chat-lines.ts';
 import { type EventFields, eventParts } from './event-parts.ts';
 import type { AlertNews, FormatVerdict, MessageFormat, MessageTarget } from './message-format.ts';
@@ -108,7 +108,6 @@ function call(target: MessageTarget, message: object): OutboundCall {
 function judge(status: number, text: string): FormatVerdict {
   const { status: word, message, errors } = jsonObject(text);
   if (status === 202 && word === 'success') return fine;
-  if (isSuccess(status)) return failed(`the server at this address is not PagerDuty (${status})`);
   const first: unknown = Array.isArray(errors) ? errors[0] : undefined;
   return statusVerdict('PagerDuty', status, said(first, 100) || said(message, 100));
 }

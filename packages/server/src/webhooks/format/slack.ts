@@ -1,5 +1,5 @@
 import type { OutboundCall } from '../../outbound/outbound.ts';
-import { failed, fine, isSuccess, said, statusVerdict } from './answers.ts';
+import { failed, fine, said, statusVerdict } from './answers.ts';
 import { alertMessage, type ChatLine, type ChatMessage, chatMessage } from './chat-lines.ts';
 import type { FormatVerdict, MessageFormat, MessageTarget } from './message-format.ts';
 import { credentialLike, soundCredential, urlCheck } from './value-checks.ts';
@@ -86,7 +86,6 @@ const final: Record<string, string> = {
 function judge(status: number, text: string): FormatVerdict {
   const word = text.trim();
   if (status === 200 && word === 'ok') return fine;
-  if (isSuccess(status)) return failed(`the server at this address is not Slack (${status})`);
   const meaning = Object.hasOwn(final, word) ? final[word] : undefined;
   if (meaning !== undefined) return failed(`Slack refuses the message: ${meaning} (${word})`);
   return statusVerdict('Slack', status, said(text, 100));

@@ -1,5 +1,5 @@
 import type { OutboundCall } from '../../outbound/outbound.ts';
-import { failed, fine, isSuccess, jsonObject, said, statusVerdict } from './answers.ts';
+import { fine, jsonObject, said, statusVerdict } from './answers.ts';
 import { alertMessage, type ChatLine, type ChatMessage, chatMessage } from './chat-lines.ts';
 import type { FormatVerdict, MessageFormat, MessageTarget } from './message-format.ts';
 import { credentialLike, soundCredential, urlCheck } from './value-checks.ts';
@@ -78,8 +78,6 @@ function call(target: MessageTarget, payload: object): OutboundCall {
 /** Workflows answer 202; their errors are `{"error": {"code": "…", "message": "…"}}`. */
 function judge(status: number, text: string): FormatVerdict {
   if (status === 202 || (status === 200 && said(text).length <= 1)) return fine;
-  if (isSuccess(status))
-    return failed(`the server at this address is not a workflow of Teams (${status})`);
   const { code, message } = { code: '', message: '', ...(jsonObject(text).error as object) };
   return statusVerdict('Teams', status, said(message, 100) || said(code, 100));
 }

@@ -1,4 +1,5 @@
 import { formatTimestamp, type MessageType, typeId } from '@indelible/protocol';
+import { fileOf, shownExport } from '../../exports/shown-export.ts';
 import type { OutboundCall } from '../../outbound/outbound.ts';
 import { webhookIdPrefix } from '../ids.ts';
 import { failed, fine, isSuccess } from './answers.ts';
@@ -23,14 +24,8 @@ export const webhook = {
     return call(target, 'audit.alert.raised', atMs, tenantId, `"alerts":${JSON.stringify(shown)}`);
   },
   exportReady(target, row, atMs) {
-    const shown = {
-      id: typeId('exp_', row.id),
-      rows: row.rowsDone,
-      bytes: row.bytes,
-      sha256: row.sha256 && Buffer.from(row.sha256).toString('hex'),
-      format: row.format,
-      expiresAt: row.expiresAtMs === null ? null : formatTimestamp(row.expiresAtMs),
-    };
+    const { id, format, expiresAt } = shownExport(row, atMs);
+    const shown = { id, ...fileOf(row), format, expiresAt };
     const content = `"export":${JSON.stringify(shown)}`;
     return call(target, 'audit.export.ready', atMs, row.tenantId, content);
   },
