@@ -1,7 +1,7 @@
 import { lateClass, uuidFromBytes } from '@indelible/protocol';
 import type { WriterTx } from '../postgres/db.ts';
 import { uuidArray } from '../postgres/pg-arrays.ts';
-import { firstRow } from '../postgres/sql.ts';
+import { execute, firstRow, hasRow, sql } from '../postgres/sql.ts';
 
 /* Statements of the owner role: no serving role may run them. */
 
@@ -41,11 +41,9 @@ export async function coldFiles(
   tenantId: string,
   first: number,
 ): Promise<string | null> {
-  const { rows } = await tx.query<{ files: string }>(
-    'SELECT files FROM cold_parts WHERE tenant_id = $1 AND first_sequence = $2 AND highest IS NOT NULL',
-    [tenantId, first],
-  );
-  return rows[0]?.files ?? null;
+  const row = await firstRow<{ files: string }>(tx)`SELECT files FROM cold_parts
+    WHERE tenant_id = ${tenantId} AND first_sequence = ${first} AND highest IS NOT NULL`;
+  return row?.files ?? null;
 }
 
 /** The first of these entries whose event is stored, or null. */
@@ -54,14 +52,14 @@ export async function storedAmongEntries(
   tenantId: string,
   entries: readonly Uint8Array[],
 ): Promise<string | null> {
-  const { rows } = await tx.query<{ id: string }>(
-    `SELECT e.id FROM unnest((SELECT retention_class || other_classes FROM log_heads WHERE tenant_id = $1)) AS class (c)
-       CROSS JOIN unnest($2::uuid[]) AS wanted (i)
-       CROSS JOIN LATERAL (SELECT id FROM audit_events
-         WHERE tenant_id = $1 AND retention_class = c AND id = i OFFSET 0) e LIMIT 1`,
-    [tenantId, uuidArray(entries.map((entry) => uuidFromBytes(entry, 12)))],
-  );
-  return rows[0]?.id ?? null;
+  const uuids = uuidArray(entries.map((entry) => uuidFromBytes(entry, 12)));
+  const row = await firstRow<{ id: string }>(tx)`
+    SELECT e.id FROM unnest((SELECT retention_class || other_classes FROM log_heads
+        WHERE tenant_id = ${tenantId})) AS class (c)
+      CROSS JOIN unnest(${uuids}::uuid[]) AS wanted (i)
+      CROSS JOIN LATERAL (SELECT id FROM audit_events
+        WHERE tenant_id = ${tenantId} AND retention_class = c AND id = i OFFSET 0) e LIMIT 1`;
+  return row?.id ?? null;
 }
 
 /** From this commit on, events with a lower id are read from the archive. */
@@ -70,7 +68,7 @@ export async function setColdBefore(
   tenantId: string,
   coldBefore: string,
 ): Promise<void> {
-  await tx.query('UPDATE tenants SET cold_before = $2 WHERE id = $1', [tenantId, coldBefore]);
+  await execute(tx)`UPDATE tenants SET cold_before = ${coldBefore} WHERE id = ${tenantId}`;
 }
 
 const rowsMax = 5_000;
@@ -81,19 +79,16 @@ export async function deleteCold(
   tenantId: string,
   coldBefore: string,
 ): Promise<boolean> {
-  const { rows } = await tx.query<{ classes: number[] }>(
-    'SELECT retention_class || other_classes AS classes FROM log_heads WHERE tenant_id = $1',
-    [tenantId],
-  );
-  for (const each of rows.flatMap(({ classes }) => classes.map(Number))) {
+  const row = await firstRow<{ classes: number[] }>(tx)`
+    SELECT retention_class || other_classes AS classes FROM log_heads
+    WHERE tenant_id = ${tenantId}`;
+  for (const each of row?.classes ?? []) {
     if (each === lateClass) continue;
-    const { rowCount } = await tx.query(
-      `DELETE FROM audit_events WHERE tenant_id = $1 AND retention_class = $2 AND id < coalesce(
-         (SELECT id FROM audit_events WHERE tenant_id = $1 AND retention_class = $2 AND id < $3
-          ORDER BY id OFFSET $4 LIMIT 1), $3)`,
-      [tenantId, each, coldBefore, rowsMax],
-    );
-    if ((rowCount ?? 0) > 0) return true;
+    const ofClass = sql`tenant_id = ${tenantId} AND retention_class = ${each}`;
+    const isAny = await hasRow(tx)`DELETE FROM audit_events
+      WHERE ${ofClass} AND id < coalesce((SELECT id FROM audit_events
+        WHERE ${ofClass} AND id < ${coldBefore} ORDER BY id OFFSET ${rowsMax} LIMIT 1), ${coldBefore})`;
+    if (isAny) return true;
   }
   return false;
 }

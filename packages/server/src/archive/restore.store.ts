@@ -2,7 +2,7 @@ import { isLate, lateClass, uuidTimeMs } from '@indelible/protocol';
 import type { ArchivedRow } from '../cold/archived-row.ts';
 import { insertEvents, makePartitions, storedOpeners } from '../events/store.ts';
 import type { WriterTx } from '../postgres/db.ts';
-import { execute, firstRow } from '../postgres/sql.ts';
+import { execute, hasRow } from '../postgres/sql.ts';
 import type { ArchiveManifest } from './manifest.ts';
 
 /* Statements of the owner role: no serving role may run them. */
@@ -12,11 +12,10 @@ import type { ArchiveManifest } from './manifest.ts';
  */
 export async function holdEmpty(tx: WriterTx): Promise<boolean> {
   await tx.query('LOCK TABLE tenants, log_heads IN EXCLUSIVE MODE');
-  const row = await firstRow<{ empty: boolean }>(tx)`
-    SELECT NOT EXISTS (SELECT 1 FROM tenants) AND NOT EXISTS (SELECT 1 FROM log_heads) AS empty`;
   // Downloads between two statements may take long.
   await tx.query('SET LOCAL idle_in_transaction_session_timeout = 0');
-  return row?.empty === true;
+  return hasRow(tx)`SELECT
+    WHERE NOT EXISTS (SELECT FROM tenants) AND NOT EXISTS (SELECT FROM log_heads)`;
 }
 
 export async function insertRestoredTenant(

@@ -11,7 +11,7 @@ import type { ArchivedBody } from '../cold/archived-row.ts';
 import { shownSince, type Visibility } from '../events/filter-sql.store.ts';
 import { openersOf, visibility } from '../events/store.ts';
 import { readEntries } from '../log/store.ts';
-import { type OwnerSession, type Queries, tenantIn, type WriterTx } from '../postgres/db.ts';
+import { type Queries, tenantIn, type WriterTx } from '../postgres/db.ts';
 import { eachRow, type RowTexts } from '../postgres/each-row.ts';
 import { planOnce } from '../postgres/engine.ts';
 import { uuidArray } from '../postgres/pg-arrays.ts';
@@ -231,8 +231,6 @@ function bodyOf(row: RowTexts): ArchivedBody {
 }
 
 /** False while another process archives; the lock ends with the session. */
-export async function takeArchiveLock(owner: OwnerSession): Promise<boolean> {
-  const row = await firstRow<{ locked: boolean }>(owner)`
-    SELECT pg_try_advisory_lock(hashtext('indelible.archive')) AS locked`;
-  return row?.locked === true;
+export function takeArchiveLock(owner: Queries): Promise<boolean> {
+  return hasRow(owner)`SELECT WHERE pg_try_advisory_lock(hashtext('indelible.archive'))`;
 }

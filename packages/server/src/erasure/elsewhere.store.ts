@@ -8,10 +8,9 @@ import {
   folded,
   type JsonValue,
 } from '@indelible/protocol';
-import type { WriterTx } from '../postgres/db.ts';
+import type { Queries, WriterTx } from '../postgres/db.ts';
 import { textArray, uuidArray } from '../postgres/pg-arrays.ts';
 import { countOf, execute, hasRow, raw, rowsOf, sql } from '../postgres/sql.ts';
-import type { Owner } from '../retention/terms.store.ts';
 
 /* Data about a person outside the events. Statements of the owner role. */
 
@@ -112,7 +111,7 @@ function personalTables(person: Person) {
 type PersonalTable = ReturnType<typeof personalTables>[keyof Elsewhere];
 
 /** How many rows of each kind name the person. */
-export async function findElsewhere(owner: Owner, known: Person): Promise<Elsewhere> {
+export async function findElsewhere(owner: Queries, known: Person): Promise<Elsewhere> {
   const person = await asWritten(owner, known);
   return forEachTable(person, ({ table, rows }) => {
     return countOf(owner)`SELECT count(*) AS count FROM ${raw(table)}
@@ -140,7 +139,7 @@ export async function eraseElsewhere(
  * The person with their addresses also as these tables have them: PostgreSQL lowers other letters
  * than JavaScript, and those of ASCII alone where its locale is C.
  */
-async function asWritten(owner: Owner, person: Person): Promise<Person> {
+async function asWritten(owner: Queries, person: Person): Promise<Person> {
   const { tenantId, addresses } = person;
   const rows = await rowsOf<{ text: string }>(owner)`
     WITH whole (text) AS (
@@ -261,14 +260,14 @@ function hasWordsOf(address: string, query: string): boolean {
 const personFacets = facetNames.filter((name) => facetOf(name).external === 'actor');
 
 /** Whether the tenant's notices go to one of these addresses; only the tenant can change that. */
-export async function notifiesAny(owner: Owner, known: Person): Promise<boolean> {
+export async function notifiesAny(owner: Queries, known: Person): Promise<boolean> {
   const person = await asWritten(owner, known);
   return hasRow(owner)`SELECT FROM tenants, unnest(notify_emails) n
     WHERE id = ${person.tenantId} AND ${naming(person).isAddress('n')} LIMIT 1`;
 }
 
 /** Whether a restore call of an event's states is still to be sent. */
-export function isRestoring(owner: Owner, tenantId: string): Promise<boolean> {
+export function isRestoring(owner: Queries, tenantId: string): Promise<boolean> {
   return hasRow(
     owner,
   )`SELECT FROM restores WHERE tenant_id = ${tenantId} AND body IS NOT NULL LIMIT 1`;
@@ -282,7 +281,7 @@ export interface ExportFile {
 }
 
 /** Exports with a file, finished or in progress. */
-export async function countFiles(owner: Owner, tenantId: string): Promise<number> {
+export async function countFiles(owner: Queries, tenantId: string): Promise<number> {
   return countOf(owner)`SELECT count(*) AS count FROM exports
     WHERE tenant_id = ${tenantId} AND stored AND status IN ('running', 'ready')`;
 }

@@ -11,8 +11,8 @@ import {
 import { openersOf, storedOpeners } from '../events/store.ts';
 import { lockHeads } from '../log/store.ts';
 import type { Parts } from '../parts.ts';
-import type { ColdSource, OwnerSession, WriterTx } from '../postgres/db.ts';
-import { lockTerms, type Owner, takeRetentionLock } from '../retention/terms.store.ts';
+import type { ColdSource, OwnerSession, Queries, WriterTx } from '../postgres/db.ts';
+import { lockTerms, takeRetentionLock } from '../retention/terms.store.ts';
 import { eraseWords } from '../words/forget-words.ts';
 import {
   type Elsewhere,
@@ -120,7 +120,7 @@ export async function takeErasureLock(owner: OwnerSession): Promise<void> {
 }
 
 /** Rows of detached partitions are invisible: an erasure would miss them. */
-export async function requireInSight(owner: Owner): Promise<void> {
+export async function requireInSight(owner: Queries): Promise<void> {
   if (!(await hasDetachedPartitions(owner))) return;
   throw new ErasureRefused(
     'retention is removing a partition, or was interrupted, so some events cannot be ' +

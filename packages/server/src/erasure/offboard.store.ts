@@ -1,7 +1,6 @@
 import { lateClass, nilUuid } from '@indelible/protocol';
-import type { WriterTx } from '../postgres/db.ts';
-import { execute, raw, rowsOf } from '../postgres/sql.ts';
-import type { Owner } from '../retention/terms.store.ts';
+import type { Queries, WriterTx } from '../postgres/db.ts';
+import { execute, firstRow, raw } from '../postgres/sql.ts';
 import { removeAllWords } from '../words/forget-words.ts';
 import type { BundleFacts } from './erasure-event.ts';
 
@@ -35,12 +34,14 @@ export interface Offboarding {
 
 type Row = Omit<Offboarding, 'bundle' | 'counts'> & { bundle: string; counts: string };
 
-export async function readOffboarding(owner: Owner, tenantId: string): Promise<Offboarding | null> {
-  const rows = await rowsOf<Row>(owner)`
+export async function readOffboarding(
+  owner: Queries,
+  tenantId: string,
+): Promise<Offboarding | null> {
+  const row = await firstRow<Row>(owner)`
     SELECT tenant_id AS "tenantId", size, record, reason, bundle, counts, closed_at AS "closedAtMs",
       finished_at AS "finishedAtMs" FROM offboardings WHERE tenant_id = ${tenantId}`;
-  const [row] = rows;
-  return row ? { ...row, bundle: JSON.parse(row.bundle), counts: JSON.parse(row.counts) } : null;
+  return row && { ...row, bundle: JSON.parse(row.bundle), counts: JSON.parse(row.counts) };
 }
 
 export async function insertOffboarding(tx: WriterTx, offboarding: Offboarding): Promise<void> {
@@ -74,14 +75,14 @@ export async function eventFacts(
   tenantId: string,
   from: number,
 ): Promise<{ count: number; newest: string | null; since: number }> {
-  const rows = await rowsOf<{ count: number; newest: string | null; since: number }>(tx)`
+  const row = await firstRow<{ count: number; newest: string | null; since: number }>(tx)`
     SELECT count(*) FILTER (WHERE retention_class = ${lateClass}
         OR id >= coalesce((SELECT cold_before FROM tenants WHERE id = ${tenantId}),
           ${nilUuid})) AS count,
       max(id::text)::uuid AS newest,
       count(*) FILTER (WHERE sequence >= ${from} AND recorded_by_kind <> 'service') AS since
     FROM audit_events WHERE tenant_id = ${tenantId}`;
-  return rows[0] ?? { count: 0, newest: null, since: 0 };
+  return row ?? { count: 0, newest: null, since: 0 };
 }
 
 const tablesOfTenant = {

@@ -5,7 +5,8 @@ import {
   type WithholdableSegment,
 } from '@indelible/protocol';
 import { erasedSegments, hasState, type StoredEvent } from '../events/store.ts';
-import { type Owner, readTerms } from '../retention/terms.store.ts';
+import type { Queries } from '../postgres/db.ts';
+import { readTerms } from '../retention/terms.store.ts';
 import { countFiles, findElsewhere, notifiesAny } from './elsewhere.store.ts';
 import { type ErasurePlan, ErasureRefused, requireInSight } from './erase.ts';
 import {
@@ -28,7 +29,7 @@ export function personKey(tenantId: string, actor: string): string {
  * no data about them except as an operator, and while retention is moving events.
  */
 export async function planActor(
-  owner: Owner,
+  owner: Queries,
   tenantId: string,
   actor: string,
 ): Promise<ErasurePlan> {
@@ -69,7 +70,7 @@ function nothingOf(found: readonly KnownActor[]): ErasureRefused {
  * segment, and for the service's own records about the log.
  */
 export async function planEvent(
-  owner: Owner,
+  owner: Queries,
   tenantId: string,
   eventId: string,
   segment: WithholdableSegment,
@@ -118,7 +119,7 @@ function requireErasable(
   }
 }
 
-async function tenantOf(owner: Owner, tenantId: string) {
+async function tenantOf(owner: Queries, tenantId: string) {
   await requireInSight(owner);
   const tenant = (await readTerms(owner, [tenantId])).get(tenantId);
   if (!tenant) throw new ErasureRefused('there is no such tenant');

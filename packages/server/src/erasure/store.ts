@@ -1,10 +1,9 @@
 import { emailKey, nilUuid, storedFields, type WithholdableSegment } from '@indelible/protocol';
 import { type StoredEvent, storedColumns } from '../events/store.ts';
-import type { WriterTx } from '../postgres/db.ts';
+import type { Queries, WriterTx } from '../postgres/db.ts';
 import { byteaArray, int2Array, jsonArray, textArray, uuidArray } from '../postgres/pg-arrays.ts';
 import { countOf, execute, firstRow, raw, rowsOf, sql } from '../postgres/sql.ts';
 import { listPartitions, listRetired } from '../retention/partitions.store.ts';
-import type { Owner } from '../retention/terms.store.ts';
 
 /* Statements of the owner role: no serving role may run them. */
 
@@ -30,7 +29,7 @@ export async function insertErasure(tx: WriterTx, erasure: Erasure, atMs: number
 }
 
 /** Erasures of the tenant that are recorded and not finished. */
-export async function unfinishedErasures(owner: Owner, tenantId: string): Promise<Erasure[]> {
+export async function unfinishedErasures(owner: Queries, tenantId: string): Promise<Erasure[]> {
   return rowsOf<Erasure>(owner)`
     SELECT tenant_id AS "tenantId", id, segment, actors, events, size FROM erasures
     WHERE tenant_id = ${tenantId} AND finished_at IS NULL ORDER BY started_at, id`;
@@ -135,7 +134,7 @@ export interface KnownActor {
 
 /** People with this id or address (in lower case) who acted, or for whom others acted. */
 export async function findActors(
-  owner: Owner,
+  owner: Queries,
   tenantId: string,
   by: { id: string } | { emailKey: string },
 ): Promise<KnownActor[]> {
@@ -156,7 +155,7 @@ export async function findActors(
 }
 
 /** The ids of people with this address for whom others acted. PostgreSQL lowers other letters. */
-async function peopleWith(owner: Owner, tenantId: string, key: string): Promise<string[]> {
+async function peopleWith(owner: Queries, tenantId: string, key: string): Promise<string[]> {
   const rows = await rowsOf<{ id: string; address: string }>(owner)`
     SELECT DISTINCT id, address FROM ${people} WHERE tenant_id = ${tenantId}
       AND on_behalf_of @> ARRAY[${key}::text] AND id IS NOT NULL AND address IS NOT NULL`;
@@ -169,7 +168,7 @@ async function peopleWith(owner: Owner, tenantId: string, key: string): Promise<
  * context.
  */
 export async function eventsOfUnknown(
-  owner: Owner,
+  owner: Queries,
   tenantId: string,
   key: string,
 ): Promise<string[]> {
@@ -184,7 +183,7 @@ export async function eventsOfUnknown(
 
 /** Addresses under which these people acted or were acted for, in lower case; no operators. */
 export async function addressesOf(
-  owner: Owner,
+  owner: Queries,
   tenantId: string,
   actors: readonly string[],
 ): Promise<string[]> {
@@ -214,7 +213,7 @@ const holdAddress = (columns: string, addresses: readonly string[]) =>
     WHERE position(a.address in lower(concat_ws(' ', ${raw(columns)}))) > 0)`;
 
 export async function findMentions(
-  owner: Owner,
+  owner: Queries,
   tenantId: string,
   actors: readonly string[],
   addresses: readonly string[],
@@ -236,7 +235,7 @@ export async function findMentions(
 
 /** An event with everything that its erasure depends on, or null. */
 export async function findEvent(
-  owner: Owner,
+  owner: Queries,
   tenantId: string,
   uuid: string,
 ): Promise<StoredEvent | null> {
@@ -246,7 +245,7 @@ export async function findEvent(
 }
 
 /** Whether detached partitions exist, whose events cannot be reached. */
-export async function hasDetachedPartitions(owner: Owner): Promise<boolean> {
+export async function hasDetachedPartitions(owner: Queries): Promise<boolean> {
   const isOut = (await listPartitions(owner)).some(({ state }) => state !== 'attached');
   return isOut || (await listRetired(owner)).length > 0;
 }

@@ -1,6 +1,6 @@
 import type { Requester } from '../access/requester.ts';
 import type { TenantTx, WriterTx } from '../postgres/db.ts';
-import { execute, firstRow, hasRow, rowsOf, sql } from '../postgres/sql.ts';
+import { dateOrNull, execute, firstRow, hasRow, rowsOf, sql } from '../postgres/sql.ts';
 import type { ExportUsage } from './quota.ts';
 
 export type ExportStatus = 'queued' | 'running' | 'ready' | 'failed' | 'expired' | 'cancelled';
@@ -59,7 +59,7 @@ const columns = sql`tenant_id AS "tenantId", id, mode, status, format, columns, 
  * sequence of that event becomes the bound, and is returned with the row.
  */
 export async function insertExport(tx: WriterTx, e: ExportRequest): Promise<ExportRow> {
-  const rows = await rowsOf<ExportRow>(tx)`
+  const row = await firstRow<ExportRow>(tx)`
     INSERT INTO exports (tenant_id, id, mode, status, format, columns, filters, oldest_id,
       rows_total, created_at, requested_by_id, requested_by_email, requested_by_role, access_reason,
       mail_to, agents, before_sequence)
@@ -68,7 +68,6 @@ export async function insertExport(tx: WriterTx, e: ExportRequest): Promise<Expo
       ${new Date(e.createdAtMs)}, ${e.requestedById}, ${e.requestedByEmail}, ${e.requestedByRole},
       ${e.accessReason}, ${e.mailTo}, ${JSON.stringify(e.agents)}, size - 1 FROM log_heads
     WHERE tenant_id = ${e.tenantId} RETURNING ${columns}`;
-  const [row] = rows;
   if (!row) throw new Error('an export was not inserted');
   return row;
 }
@@ -152,7 +151,7 @@ export async function finishExport(
   return firstRow<ExportRow>(tx)`UPDATE exports
     SET status = 'ready', rows_done = ${file.rows}, rows_total = ${file.rows},
       bytes = ${file.bytes}, sha256 = ${file.sha256}, finished_at = ${new Date(finishedAtMs)},
-      expires_at = ${expiresAtMs === null ? null : new Date(expiresAtMs)}, failure = NULL
+      expires_at = ${dateOrNull(expiresAtMs)}, failure = NULL
     WHERE tenant_id = ${key.tenantId} AND id = ${key.id} AND status = 'running'
     RETURNING ${columns}`;
 }

@@ -1,9 +1,10 @@
 import { lateClass } from '@indelible/protocol';
+import type { Queries } from '../postgres/db.ts';
 import { readPlans } from '../tenants/plans.store.ts';
 import { listPartitions, type StoredPartition, tenantsIn } from './partitions.store.ts';
 import { archivedTenantIds, type Piece } from './rows.store.ts';
 import { isDue, type RetentionTerms, removalCutoff } from './schedule.ts';
-import { type Owner, readTerms, type TenantTerms, unsettledTenants } from './terms.store.ts';
+import { readTerms, type TenantTerms, unsettledTenants } from './terms.store.ts';
 
 /** An expired partition, and the tenants that must keep events in it. */
 export interface KeptPartition {
@@ -27,7 +28,7 @@ export function isOwed(terms: RetentionTerms | undefined, beforeMs: number, atMs
 }
 
 /** Checks every partition that is old enough at `atMs`, and every former class of tenants. */
-export async function findDue(owner: Owner, atMs: number): Promise<Due> {
+export async function findDue(owner: Queries, atMs: number): Promise<Due> {
   const due: Due = { whole: [], kept: [], pieces: [] };
   const pieces = new Map<string, Piece>();
   const add = (piece: Piece) => {
@@ -52,7 +53,7 @@ export async function findDue(owner: Owner, atMs: number): Promise<Due> {
   return { ...due, pieces: [...pieces.values()] };
 }
 
-async function lookInto(owner: Owner, partition: StoredPartition, atMs: number) {
+async function lookInto(owner: Queries, partition: StoredPartition, atMs: number) {
   const tenantIds = await tenantsIn(owner, partition);
   const terms = await readTerms(owner, tenantIds);
   const isKept = (id: string) => isOwed(terms.get(id), partition.receivedMs, atMs);
@@ -60,7 +61,7 @@ async function lookInto(owner: Owner, partition: StoredPartition, atMs: number) 
 }
 
 /** Events in a class left by a downgrade or lifted hold, after the grace; and in the archive. */
-async function leftPieces(owner: Owner, atMs: number): Promise<Piece[]> {
+async function leftPieces(owner: Queries, atMs: number): Promise<Piece[]> {
   const left = (await unsettledTenants(owner)).flatMap(({ tenantId, otherClasses }) =>
     otherClasses.map((retentionClass) => ({ tenantId, retentionClass })),
   );

@@ -1,8 +1,7 @@
-import type { WriterTx } from '../postgres/db.ts';
+import type { Queries, WriterTx } from '../postgres/db.ts';
 import { isCluster } from '../postgres/engine.ts';
 import { execute, hasRow, rowsOf } from '../postgres/sql.ts';
 import { type Partition, partitionOf } from './schedule.ts';
-import type { Owner } from './terms.store.ts';
 
 /*
  * The owner role's statements on whole partitions. Names come from the catalogue and have one form.
@@ -18,12 +17,12 @@ export interface StoredPartition extends Partition {
   state: PartitionState;
 }
 
-export function makePartitionsAhead(owner: Owner, nowMs: number, days: number) {
+export function makePartitionsAhead(owner: Queries, nowMs: number, days: number) {
   return execute(owner)`SELECT make_partitions_ahead(${new Date(nowMs)}, ${days})`;
 }
 
 /** Every partition, and every former one. */
-export async function listPartitions(owner: Owner): Promise<StoredPartition[]> {
+export async function listPartitions(owner: Queries): Promise<StoredPartition[]> {
   const rows = await rowsOf<{ name: string; state: PartitionState }>(owner)`
     SELECT relname AS name, CASE WHEN inhrelid IS NULL THEN 'detached'
       WHEN inhdetachpending THEN 'detach_pending' ELSE 'attached' END AS state
@@ -37,7 +36,7 @@ export async function listPartitions(owner: Owner): Promise<StoredPartition[]> {
 }
 
 /** The tenants with events in it: one step in the primary key for each. */
-export async function tenantsIn(owner: Owner, { name }: Partition): Promise<string[]> {
+export async function tenantsIn(owner: Queries, { name }: Partition): Promise<string[]> {
   const found: string[] = [];
   for (;;) {
     const { rows } = await owner.query<{ id: string }>(
@@ -52,7 +51,7 @@ export async function tenantsIn(owner: Owner, { name }: Partition): Promise<stri
 
 /** Each tenant's number of events in it. */
 export async function countByTenant(
-  owner: Owner,
+  owner: Queries,
   { name }: Partition,
 ): Promise<Map<string, number>> {
   const { rows } = await owner.query<{ id: string; count: number }>(
@@ -66,7 +65,7 @@ export async function countByTenant(
  * columns visible to every login: only their own login sees when they began.
  */
 export async function eventReaders(
-  owner: Owner,
+  owner: Queries,
   { name, state }: StoredPartition,
 ): Promise<string[]> {
   const parent = state === 'attached' ? 'audit_events' : null;
@@ -82,13 +81,13 @@ export async function eventReaders(
  * Hides the partition from new statements, then waits for those that still see it. If that exceeds
  * the lock timeout (55P03), it stays `detach_pending`. Cannot run in a transaction.
  */
-export async function detachPartition(owner: Owner, { name }: Partition): Promise<void> {
+export async function detachPartition(owner: Queries, { name }: Partition): Promise<void> {
   const how = (await isCluster(owner)) ? '' : 'CONCURRENTLY'; // Citus has no such detachment
   await owner.query(`ALTER TABLE audit_events DETACH PARTITION ${name} ${how}`);
 }
 
 /** Completes an interrupted detachment. */
-export async function finishDetachment(owner: Owner, { name }: Partition): Promise<void> {
+export async function finishDetachment(owner: Queries, { name }: Partition): Promise<void> {
   await owner.query(`ALTER TABLE audit_events DETACH PARTITION ${name} FINALIZE`);
 }
 
@@ -110,7 +109,7 @@ export async function retirePartition(tx: WriterTx, { name }: Partition): Promis
 }
 
 /** Former partitions that still take disk space. */
-export async function listRetired(owner: Owner): Promise<string[]> {
+export async function listRetired(owner: Queries): Promise<string[]> {
   const rows = await rowsOf<{ name: string }>(owner)`
     SELECT relname AS name FROM pg_class WHERE relnamespace = 'indelible'::regnamespace
       AND relkind = 'r' AND relname ~ ${`^${retiredPrefix}audit_events_[a-z0-9]+_[0-9]+$`}
@@ -119,7 +118,7 @@ export async function listRetired(owner: Owner): Promise<string[]> {
 }
 
 /** The steps of dropping a table: its indexes, then itself. */
-export async function stepsOfDropping(owner: Owner, table: string): Promise<string[]> {
+export async function stepsOfDropping(owner: Queries, table: string): Promise<string[]> {
   const rows = await rowsOf<{ step: string }>(owner)`
     SELECT CASE WHEN conname IS NULL THEN format('DROP INDEX %I', relname)
       ELSE format('ALTER TABLE %I DROP CONSTRAINT %I', ${table}::text, conname) END AS step

@@ -1,9 +1,8 @@
 import { firstUuidAt, lateAfterMs, lateClass } from '@indelible/protocol';
-import type { WriterTx } from '../postgres/db.ts';
+import type { Queries, WriterTx } from '../postgres/db.ts';
 import { uuidArray } from '../postgres/pg-arrays.ts';
 import { countOf, execute, firstRow, rowsOf, sql } from '../postgres/sql.ts';
 import { partitionOf } from './schedule.ts';
-import type { Owner } from './terms.store.ts';
 
 /* Statements of the owner role on single tenants' events, a limited number at a time. */
 
@@ -17,7 +16,7 @@ export interface Piece {
 
 /** Their number, without those in these partitions. */
 export async function countPiece(
-  owner: Owner,
+  owner: Queries,
   { tenantId, retentionClass, beforeMs }: Piece,
   except: readonly string[] = [],
 ): Promise<number> {
@@ -51,7 +50,7 @@ export async function removeBatch(
 }
 
 /** Tenants whose events are read from the archive. */
-export async function archivedTenantIds(owner: Owner): Promise<string[]> {
+export async function archivedTenantIds(owner: Queries): Promise<string[]> {
   const rows = await rowsOf<{ id: string }>(owner)`
     SELECT DISTINCT tenant_id AS id FROM cold_parts WHERE highest IS NOT NULL`;
   return rows.map(({ id }) => id);
@@ -61,7 +60,7 @@ export async function archivedTenantIds(owner: Owner): Promise<string[]> {
 const highestId = (beforeMs: number) => firstUuidAt(Math.max(0, beforeMs - lateAfterMs));
 
 /** Late events are in the archive too, but are read from PostgreSQL. */
-function countArchived(owner: Owner, tenantId: string, beforeMs: number): Promise<number> {
+function countArchived(owner: Queries, tenantId: string, beforeMs: number): Promise<number> {
   return countOf(owner)`SELECT coalesce(sum(events - late), 0)::bigint AS count
     FROM archive_segments JOIN cold_parts USING (tenant_id, first_sequence),
       LATERAL (SELECT count(*) AS late FROM audit_events
@@ -78,7 +77,7 @@ function unlistArchived(tx: WriterTx, tenantId: string, beforeMs: number): Promi
 
 /** Id of the tenant's oldest event of the class at or after `from`, or null. */
 export async function oldestFrom(
-  owner: Owner,
+  owner: Queries,
   tenantId: string,
   retentionClass: number,
   from: string,
@@ -108,7 +107,7 @@ export async function moveBatch(
 
 /** The number of the tenant's events in the class at or after `from`. */
 export async function countFrom(
-  owner: Owner,
+  owner: Queries,
   tenantId: string,
   retentionClass: number,
   from: string,

@@ -1,7 +1,7 @@
 import { firstUuidAt, lateClass, retentionCutoff, uuidTimeMs } from '@indelible/protocol';
 import { isMissingPartition } from '../events/partitions.ts';
 import { ensurePartition } from '../events/store.ts';
-import { isLockTimeout, type OwnerSession } from '../postgres/db.ts';
+import { isLockTimeout, type OwnerSession, type Queries } from '../postgres/db.ts';
 import type { StoredPlan } from '../tenants/plan-changes.ts';
 import { readPlans } from '../tenants/plans.store.ts';
 import { listPartitions } from './partitions.store.ts';
@@ -11,7 +11,6 @@ import {
   leaveClasses,
   lockHead,
   lockTerms,
-  type Owner,
   type UnsettledTenant,
   unsettledTenants,
 } from './terms.store.ts';
@@ -97,7 +96,7 @@ function unlessUnknown(error: unknown): null {
  * transaction: recording makes partitions too, and must not wait for it.
  */
 async function openPartition(
-  owner: Owner,
+  owner: Queries,
   retentionClass: number,
   timeMs: number,
 ): Promise<boolean> {
@@ -145,7 +144,7 @@ export async function closeClasses(owner: OwnerSession): Promise<void> {
   }
 }
 
-async function withoutEvents(owner: Owner, tenantId: string, classes: readonly number[]) {
+async function withoutEvents(owner: Queries, tenantId: string, classes: readonly number[]) {
   const empty: number[] = [];
   for (const each of classes) {
     if ((await oldestFrom(owner, tenantId, each, anyUuid)) === null) empty.push(each);
@@ -154,7 +153,7 @@ async function withoutEvents(owner: Owner, tenantId: string, classes: readonly n
 }
 
 /** How many events must still be moved. */
-export async function countUnsettled(owner: Owner, nowMs: number): Promise<number> {
+export async function countUnsettled(owner: Queries, nowMs: number): Promise<number> {
   let count = 0;
   const plans = await readPlans(owner);
   for (const tenant of await unsettledTenants(owner)) {

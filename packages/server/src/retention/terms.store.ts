@@ -1,14 +1,11 @@
 import type { Plan } from '@indelible/protocol';
-import type { WriterTx } from '../postgres/db.ts';
+import type { Queries, WriterTx } from '../postgres/db.ts';
 import { uuidArray } from '../postgres/pg-arrays.ts';
-import { execute, firstRow, rowsOf } from '../postgres/sql.ts';
+import { dateOrNull, execute, firstRow, hasRow, rowsOf } from '../postgres/sql.ts';
 import { keepsOf } from '../tenants/plans.store.ts';
 import type { RetentionTerms, SeenTime } from './schedule.ts';
 
 /* Statements of the owner role: no serving role may run them. */
-
-/** A connection of the owner, inside or outside a transaction. */
-export type Owner = Pick<WriterTx, 'query'>;
 
 export interface TenantTerms extends RetentionTerms {
   tenantId: string;
@@ -21,7 +18,7 @@ export interface TenantTerms extends RetentionTerms {
  * the grace is seen, but not yet the smaller plan.
  */
 export async function readTerms(
-  owner: Owner,
+  owner: Queries,
   tenantIds: readonly string[],
 ): Promise<Map<string, TenantTerms>> {
   const ids = uuidArray(tenantIds);
@@ -63,7 +60,7 @@ export interface UnsettledTenant {
 
 /** All of them, or this one. */
 export async function unsettledTenants(
-  owner: Owner,
+  owner: Queries,
   tenantId: string | null = null,
 ): Promise<UnsettledTenant[]> {
   return rowsOf<UnsettledTenant>(owner)`
@@ -91,27 +88,26 @@ export async function leaveClasses(
 }
 
 /** False while another process removes, moves or erases events; the lock ends with the session. */
-export async function takeRetentionLock(owner: Owner): Promise<boolean> {
-  const row = await firstRow<{ taken: boolean }>(owner)`
-    SELECT pg_try_advisory_lock(hashtext('indelible.retention')) AS taken`;
-  return row?.taken === true;
+export function takeRetentionLock(owner: Queries): Promise<boolean> {
+  return hasRow(owner)`SELECT WHERE pg_try_advisory_lock(hashtext('indelible.retention'))`;
 }
 
 /** Before the session ends. */
-export async function releaseRetentionLock(owner: Owner): Promise<void> {
+export async function releaseRetentionLock(owner: Queries): Promise<void> {
   await execute(owner)`SELECT pg_advisory_unlock(hashtext('indelible.retention'))`;
 }
 
-export async function readSeenTime(owner: Owner): Promise<SeenTime> {
-  const rows = await rowsOf<SeenTime>(owner)`
+export async function readSeenTime(owner: Queries): Promise<SeenTime> {
+  const row = await firstRow<SeenTime>(owner)`
     SELECT seen_at AS "seenMs", believed_at AS "believedMs" FROM retention_clock`;
-  const [row] = rows;
   if (!row) throw new Error('the table retention_clock is empty');
   return row;
 }
 
-export async function keepSeenTime(owner: Owner, { seenMs, believedMs }: SeenTime): Promise<void> {
-  const believed = believedMs === null ? null : new Date(believedMs);
+export async function keepSeenTime(
+  owner: Queries,
+  { seenMs, believedMs }: SeenTime,
+): Promise<void> {
   await execute(owner)`UPDATE retention_clock
-    SET seen_at = ${new Date(seenMs)}, believed_at = ${believed}`;
+    SET seen_at = ${new Date(seenMs)}, believed_at = ${dateOrNull(believedMs)}`;
 }
