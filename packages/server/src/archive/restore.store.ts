@@ -1,5 +1,6 @@
 import { isLate, lateClass, uuidTimeMs } from '@indelible/protocol';
 import type { ArchivedRow } from '../cold/archived-row.ts';
+import { partitionsOf } from '../events/partitions.ts';
 import { insertEvents, makePartitions, storedOpeners } from '../events/store.ts';
 import type { WriterTx } from '../postgres/db.ts';
 import { execute, hasRow } from '../postgres/sql.ts';
@@ -52,14 +53,7 @@ export async function insertRestored(
     const late = isLate(uuidTimeMs(row.uuid), row.receivedAtUs / 1_000);
     return { ...row, retentionClass: late ? lateClass : retentionClass, ...storedOpeners(row) };
   });
-  const months = new Map(
-    inserted.map(({ event: { uuid }, retentionClass }) => {
-      const timeMs = uuidTimeMs(uuid);
-      const month = new Date(timeMs).toISOString().slice(0, 7);
-      return [`${retentionClass}/${month}`, { retentionClass, timeMs }];
-    }),
-  );
-  await makePartitions(tx, [...months.values()]);
+  await makePartitions(tx, partitionsOf(inserted));
   const added = await insertEvents(tx, inserted);
   if (added < inserted.length) throw new Error('an event of the archive is stored already');
 }

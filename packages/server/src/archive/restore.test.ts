@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseNote, rootAtSize } from '@indelible/protocol';
+import { defaultPlans, parseNote, rootAtSize } from '@indelible/protocol';
 import { afterAll, expect, test } from 'vitest';
 import { treeNodes } from '../log/tree.store.ts';
 import { readTenant } from '../postgres/db.ts';
@@ -10,6 +10,7 @@ import { archiveNow, archiveOf, envOf } from '../testing/archived.ts';
 import { checkpointOf, vkeyOf } from '../testing/checkpoints.ts';
 import { poolEvents, recordAll } from '../testing/event-pool.ts';
 import { expectLogIntact } from '../testing/intact.ts';
+import { day, recordAt, tenantOf } from '../testing/retention-setup.ts';
 import { eventOf, type TestService, testService } from '../testing/service.ts';
 import { restoreArchive } from './command.ts';
 import { type ArchiveManifest, formatManifest, parseManifest } from './manifest.ts';
@@ -19,8 +20,8 @@ afterAll(async () => {
   for (const undo of cleanup.reverse()) await undo();
 });
 
-async function newService(): Promise<TestService> {
-  const service = await testService();
+async function newService(env: Record<string, string> = {}): Promise<TestService> {
+  const service = await testService(env);
   cleanup.push(() => service.close());
   return service;
 }
@@ -196,6 +197,26 @@ test('a hold that the log records stands after a restore, whatever a manifest sa
   await restoreArchive(envOf(fresh), folder, {});
   expect((await fresh.call({ url })).body.legalHold).toBe(true);
   await expectLogIntact(fresh, held.id);
+});
+
+test('events of several days of a month come back under a plan with a partition for each day', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'indelible-catalogue-'));
+  cleanup.push(() => rmSync(folder, { recursive: true }));
+  const CATALOGUE_FILE = join(folder, 'catalogue.json');
+  const short = { name: 'Short', class: 7, keeps: { days: 60 }, archive: true };
+  writeFileSync(CATALOGUE_FILE, JSON.stringify({ plans: [...defaultPlans.all, short] }));
+  const daily = await newService({ CATALOGUE_FILE });
+  const tenant = await tenantOf(daily, 'Short', 50);
+  for (const daysAgo of [40, 39, 38]) {
+    await recordAt(daily, tenant, daily.clock.now - daysAgo * day);
+  }
+  await archiveOf(daily, tenant.id);
+  const fresh = await newService({ CATALOGUE_FILE });
+  const env = { ...envOf(fresh), CATALOGUE_FILE };
+  const { tenants } = await restoreArchive(env, join(daily.dataDir, 'objects/archive'), {});
+  const [{ size = 0, events = 0 } = {}] = tenants;
+  expect(events).toBe(size);
+  expect(await storedOf(fresh, tenant.id, size)).toEqual(await storedOf(daily, tenant.id, size));
 });
 
 test.each(damages)('%s keeps everything from being restored', async (_, damage, sentence) => {

@@ -1,7 +1,8 @@
-import { actorAddress, nilUuid, personIds, uuidTimeMs } from '@indelible/protocol';
+import { actorAddress, nilUuid, personIds } from '@indelible/protocol';
 import { coldCount, coldEventsById, coldPages, coldRange } from '../events/cold.store.ts';
 import type { Visibility } from '../events/filter-sql.store.ts';
 import type { ListedRow } from '../events/listed-row.ts';
+import { partitionsOf } from '../events/partitions.ts';
 import { insertEvents, makePartitions } from '../events/store.ts';
 import {
   type ColdSource,
@@ -96,13 +97,8 @@ async function bringBack(
   rows: readonly ListedRow[],
 ): Promise<void> {
   if (rows.length === 0) return;
-  const months = new Map(
-    rows.map(({ uuid }) => {
-      const timeMs = uuidTimeMs(uuid);
-      return [new Date(timeMs).toISOString().slice(0, 7), { retentionClass, timeMs }];
-    }),
-  );
-  await owner.transaction((tx) => makePartitions(tx, [...months.values()]));
+  const wanted = partitionsOf(rows.map(({ uuid }) => ({ uuid, retentionClass })));
+  await owner.transaction((tx) => makePartitions(tx, wanted));
   await owner.transaction(async (tx) => {
     const uuids = rows.map(({ uuid }) => uuid);
     const stored = await storedOf(tx, tenantId, uuids);

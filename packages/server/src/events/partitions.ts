@@ -64,16 +64,28 @@ function missingOf(
   const missing = new Map<string, PartitionWanted>();
   for (const { head, events } of batches) {
     for (const event of events) {
-      const timeMs = uuidTimeMs(event.uuid);
-      const retentionClass = classOf(head, event, nowMs);
-      const key = partitionKey(retentionClass, timeMs);
-      if (!known.has(key)) missing.set(key, { retentionClass, timeMs });
+      const wanted = {
+        retentionClass: classOf(head, event, nowMs),
+        timeMs: uuidTimeMs(event.uuid),
+      };
+      const key = partitionKey(wanted);
+      if (!known.has(key)) missing.set(key, wanted);
     }
   }
   return missing;
 }
 
+/** The partitions of these events, each once. */
+export function partitionsOf(
+  events: readonly { uuid: string; retentionClass: number }[],
+): PartitionWanted[] {
+  const wanted = events.map(({ uuid, retentionClass }) => {
+    return { retentionClass, timeMs: uuidTimeMs(uuid) };
+  });
+  return [...new Map(wanted.map((each) => [partitionKey(each), each])).values()];
+}
+
 /** Every partition holds whole days. */
-function partitionKey(retentionClass: number, timeMs: number): string {
+function partitionKey({ retentionClass, timeMs }: PartitionWanted): string {
   return `${retentionClass}/${Math.floor(timeMs / 86_400_000)}`;
 }
