@@ -1,16 +1,15 @@
 import { dirname } from 'node:path';
+import { Readable } from 'node:stream';
 import {
   emptiedSegment,
   eventIdFromUuid,
   personIds,
-  type Sha256,
-  segmentHash,
   segmentNames,
-  segmentTexts,
   type WithholdableSegment,
 } from '@indelible/protocol';
-import type { ArchivedBody, ArchivedRow } from '../cold/archived-row.ts';
+import type { ArchivedRow } from '../cold/archived-row.ts';
 import { parseArchiveName, tenantFolder } from '../cold/layout.ts';
+import { withoutSegment } from '../events/prepared-event.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import type { ArchiveDeps } from './archived-part.ts';
 import { type ArchiveManifest, formatManifest, type StatedErasure } from './manifest.ts';
@@ -99,7 +98,7 @@ async function eraseInSegment(
   await putOnce(objects, `${dirname(manifestName)}/${file.name}`, bytes);
   const erasures = [...(manifest.erasures ?? []), statementOf(erasure)];
   const replaced = { ...manifest, files, erasures };
-  await objects.putStream(manifestName, one(formatManifest(replaced)));
+  await objects.putStream(manifestName, Readable.from([formatManifest(replaced)]));
   await relistPart(deps, manifestName, replaced);
   await objects.remove(`${dirname(manifestName)}/${manifest.files[kind].name}`);
   return written.count;
@@ -110,17 +109,16 @@ function statementOf({ segment, actors, events, size }: ArchiveErasure): StatedE
   return { segment, actors: [...actors], events: events.map(eventIdFromUuid), size };
 }
 
-async function* one(bytes: Uint8Array) {
-  yield bytes;
-}
-
 function erased(
   { sha }: EraseArchivedDeps,
   erasure: ArchiveErasure,
   row: ArchivedRow,
 ): ArchivedRow {
-  if (row.body === null || !isMeant(row, erasure)) return row;
-  return { ...row, body: withoutSegment(sha, row.body, erasure.segment) };
+  const { body } = row;
+  if (body === null || !isMeant(row, erasure)) return row;
+  const left = withoutSegment(sha, body.event, body, erasure.segment);
+  const event = { ...body.event, ...emptiedSegment(erasure.segment) };
+  return left === null ? row : { ...row, body: { event, ...left } };
 }
 
 /** An operator's identity stays, unless one of their events is named. */
@@ -132,21 +130,6 @@ function isMeant(
   if (events.includes(uuid)) return true;
   if (body.event.actorRole === 'superadmin') return false;
   return personIds(body.event).some((id) => actors.includes(id));
-}
-
-function withoutSegment(
-  sha: Sha256,
-  { event, salts, hashes }: ArchivedBody,
-  segment: WithholdableSegment,
-): ArchivedBody {
-  const index = segmentNames.indexOf(segment);
-  const [salt, text = null] = [salts[index], segmentTexts(event)[index]];
-  if (!salt || text === null) return { event, salts, hashes };
-  return {
-    event: { ...event, ...emptiedSegment(segment) },
-    salts: salts.with(index, null),
-    hashes: hashes.with(index, segmentHash(sha, index, salt, text)),
-  };
 }
 
 /**

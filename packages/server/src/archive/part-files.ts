@@ -19,9 +19,14 @@ export function manifestIn(name: string, bytes: Uint8Array): ArchiveManifest {
   try {
     return parseManifest(bytes);
   } catch (error) {
-    if (!(error instanceof FormatError)) throw error;
-    throw new ArchiveConflict(`${name} cannot be read: ${error.message}`);
+    return unreadable(name, error);
   }
+}
+
+/** What is wrong with the form of an object, for the operator. */
+export function unreadable(name: string, error: unknown): never {
+  if (!(error instanceof FormatError)) throw error;
+  throw new ArchiveConflict(`${name} cannot be read: ${error.message}`);
 }
 
 /**

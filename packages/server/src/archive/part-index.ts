@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import {
   equalBytes,
   eventIdFromUuid,
@@ -39,7 +40,7 @@ class PartIndex {
   }
 
   partOf(tenantId: string, stem: string, { first, last, files }: ArchiveManifest): VerifiedPart {
-    const folder = stem.slice(0, stem.lastIndexOf('/'));
+    const folder = dirname(stem);
     const [lowest, highest] = [this.#lowest, this.#highest];
     return { tenantId, first, last, lowest, highest, folder, files, keys: this.#keys.bytes() };
   }

@@ -3,7 +3,6 @@ import {
   createFrontier,
   encodeEntry,
   equalBytes,
-  FormatError,
   heldClass,
   openCheckpoint,
   parseBase64,
@@ -17,9 +16,10 @@ import { reopenedEvent } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import type { WriterTx } from '../postgres/db.ts';
 import { readPlans } from '../tenants/plans.store.ts';
-import { type ArchiveManifest, parseManifest, type StatedErasure } from './manifest.ts';
+import type { ArchiveManifest, StatedErasure } from './manifest.ts';
 import { ArchiveConflict } from './objects-once.ts';
 import type { Archive, FoundPart } from './open-archive.ts';
+import { manifestIn, unreadable } from './part-files.ts';
 import {
   holdEmpty,
   insertRestored,
@@ -141,16 +141,13 @@ async function manifestOf(
   part: FoundPart,
   tenantId: string,
 ): Promise<ArchiveManifest> {
-  try {
-    const manifest = parseManifest((await archive.manifest(part)) ?? new Uint8Array());
-    const { first, last } = manifest;
-    const isNamed = manifest.tenantId === tenantId && first === part.first && last === part.last;
-    if (isNamed) return manifest;
-    throw new FormatError('it belongs to another archive part than its name says');
-  } catch (error) {
-    if (!(error instanceof FormatError)) throw error;
-    throw new ArchiveConflict(`the manifest of ${part.stem} is invalid: ${error.message}`);
-  }
+  const what = `the manifest of ${part.stem}`;
+  const bytes = await archive.manifest(part).catch((error) => unreadable(what, error));
+  const manifest = manifestIn(what, bytes ?? new Uint8Array());
+  const { first, last } = manifest;
+  const isNamed = manifest.tenantId === tenantId && first === part.first && last === part.last;
+  if (isNamed) return manifest;
+  throw new ArchiveConflict(`${what} belongs to another archive part than its name says`);
 }
 
 async function requireNext(

@@ -1,14 +1,10 @@
 import {
-  type CommittedEvent,
   emptiedSegment,
   firstUuidAt,
   type Sha256,
-  segmentHash,
-  segmentNames,
-  segmentTexts,
   type WithholdableSegment,
 } from '@indelible/protocol';
-import { openersOf, storedOpeners } from '../events/store.ts';
+import { openersOf, storedOpeners, withoutSegment } from '../events/prepared-event.ts';
 import { lockHeads } from '../log/store.ts';
 import type { Parts } from '../parts.ts';
 import type { ColdSource, OwnerSession, Queries, WriterTx } from '../postgres/db.ts';
@@ -232,11 +228,8 @@ async function eraseBatches(
       const erased = emptiedSegment(erasure.segment);
       const events = next.map((before) => ({ ...before, before, after: { ...before, ...erased } }));
       await eraseWords(tx, erasure.tenantId, events);
-      count += await eraseSegments(
-        tx,
-        erasure,
-        next.map((row) => withoutSegment(sha, row, erasure.segment)),
-      );
+      const rows = next.map((row) => erasedOf(sha, row, erasure.segment));
+      count += await eraseSegments(tx, erasure, rows);
       return next;
     });
     const last = rows.at(-1);
@@ -245,25 +238,9 @@ async function eraseBatches(
   }
 }
 
-/** The hash replaces the salt, because with the salt the text could be guessed. */
-function withoutSegment(
-  sha: Sha256,
-  row: ErasableEvent,
-  segment: WithholdableSegment,
-): ErasedEvent {
-  const index = segmentNames.indexOf(segment);
-  const { salts, hashes } = openersOf(row);
-  const text = segmentTexts(row satisfies CommittedEvent)[index] ?? null;
-  const salt = salts[index];
-  if (!salt || text === null) throw new Error(`event ${row.uuid} has no ${segment} to erase`);
-  const { salts: left, erased } = storedOpeners({
-    salts: salts.map((each, at) => (at === index ? null : each)),
-    hashes: hashes.map((each, at) => (at === index ? segmentHash(sha, index, salt, text) : each)),
-  });
-  return {
-    uuid: row.uuid,
-    retentionClass: row.retentionClass,
-    salts: left,
-    erased: erased ?? '{}',
-  };
+function erasedOf(sha: Sha256, row: ErasableEvent, segment: WithholdableSegment): ErasedEvent {
+  const left = withoutSegment(sha, row, openersOf(row), segment);
+  if (left === null) throw new Error(`event ${row.uuid} has no ${segment} to erase`);
+  const { salts, erased } = storedOpeners(left);
+  return { uuid: row.uuid, retentionClass: row.retentionClass, salts, erased: erased ?? '{}' };
 }

@@ -14,9 +14,11 @@ import {
   type StoredFields,
   saltBytes,
   saltsLength,
+  segmentHash,
   segmentNames,
   segmentTexts,
   versionOf,
+  type WithholdableSegment,
 } from '@indelible/protocol';
 
 /** An event ready to append: canonical columns, and the commitment for the log. */
@@ -100,6 +102,23 @@ export function storedOpeners({ salts, hashes }: EventOpeners): {
     salts: Buffer.concat(kept),
     erased: isWhole ? null : JSON.stringify(Object.fromEntries(erased)),
   };
+}
+
+/**
+ * What opens the event without this segment; null if it has none to erase. The hash replaces the
+ * salt, because with the salt the text could be guessed.
+ */
+export function withoutSegment(
+  sha: Sha256,
+  event: CommittedEvent,
+  { salts, hashes }: EventOpeners,
+  segment: WithholdableSegment,
+): EventOpeners | null {
+  const index = segmentNames.indexOf(segment);
+  const [salt, text = null] = [salts[index], segmentTexts(event)[index]];
+  if (!salt || text === null) return null;
+  const hash = segmentHash(sha, index, salt, text);
+  return { salts: salts.with(index, null), hashes: hashes.with(index, hash) };
 }
 
 /** The log entry of a stored event, and its commitment: as appended, if nothing has changed. */

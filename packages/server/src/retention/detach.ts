@@ -13,6 +13,7 @@ import {
 const attemptsMax = 3;
 
 export interface DetachOptions {
+  /** Aborted when the service stops: the run then ends after its current step. */
   stopping?: AbortSignal | undefined;
   /** How long to wait for readers of a partition, in ms; default `readersMsUsually`. */
   readersMs?: number | undefined;
@@ -88,7 +89,11 @@ async function isLeftAlone(
   return true;
 }
 
-/** A lock timeout, or a table that could not be dropped still has a name that is needed. */
-export function isHeldBySomebody(error: unknown): boolean {
-  return isLockTimeout(error) || codeOf(error) === '42P07';
+/**
+ * Null for a lock timeout, and for a table that could not be dropped and still has a name that is
+ * needed: a table that a backup has open must not delay the others.
+ */
+export function heldAsNull(error: unknown): null {
+  if (isLockTimeout(error) || codeOf(error) === '42P07') return null;
+  throw error;
 }

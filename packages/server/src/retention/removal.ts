@@ -2,10 +2,10 @@ import { formatTimestamp } from '@indelible/protocol';
 import { ensurePartition } from '../events/store.ts';
 import { lockHeads } from '../log/store.ts';
 import { byItself, type OwnEvent, type RecordOwn } from '../own-event.ts';
-import type { OwnerSession, WriterTx } from '../postgres/db.ts';
+import type { OwnerSession, Queries, WriterTx } from '../postgres/db.ts';
 import { holdPlans } from '../tenants/plans.store.ts';
 import { wordsAreWholeFrom } from '../words/forget-words.ts';
-import { detachAll, isHeldBySomebody } from './detach.ts';
+import { type DetachOptions, detachAll, heldAsNull } from './detach.ts';
 import { discardRetired } from './discard.ts';
 import { type Due, findDue, isOwed, type KeptPartition } from './find-due.ts';
 import {
@@ -18,15 +18,11 @@ import {
 import { countPiece, type Piece, removeBatch } from './rows.store.ts';
 import { lockTerms, readTerms } from './terms.store.ts';
 
-export interface RemovalDeps {
+export interface RemovalDeps extends DetachOptions {
   /** Records within a transaction of the session. */
   recordOwn: RecordOwn;
   /** Rows that one transaction moves or removes; default `batchRowsUsually`. */
   batchRows?: number;
-  /** See `detachAll`. */
-  readersMs?: number;
-  /** Aborted when the service stops: the run then ends after its current step. */
-  stopping?: AbortSignal;
 }
 
 /** Half a second of work, for which a plan change may wait. */
@@ -87,12 +83,6 @@ export async function removeExpired(
   return { tenants: [...recorded.values()], dropped, waiting, kept: due.kept };
 }
 
-/** A table that a backup has open must not delay the others. */
-function heldAsNull(error: unknown): null {
-  if (isHeldBySomebody(error)) return null;
-  throw error;
-}
-
 /** Also partitions that an earlier run started, even if some events must be kept now. */
 function whollyOut({ whole, kept }: Due): StoredPartition[] {
   const begun = kept.map(({ partition }) => partition).filter(({ state }) => state !== 'attached');
@@ -111,7 +101,7 @@ export interface PlannedRemoval {
 
 /** By tenant; a partition counts only for tenants with events in it. */
 export async function planRemovals(
-  owner: Pick<OwnerSession, 'query'>,
+  owner: Queries,
   partitions: readonly StoredPartition[],
   pieces: readonly Piece[],
 ): Promise<Map<string, PlannedRemoval>> {
@@ -132,19 +122,30 @@ export async function planRemovals(
   return removals;
 }
 
-async function recordRemoval(
-  tx: WriterTx,
-  deps: RemovalDeps,
-  { tenantId, pieces, ...whole }: PlannedRemoval,
-  atMs: number,
-): Promise<RemovedEvents | null> {
-  const terms = await lockTerms(tx, tenantId);
+/** Also its single rows, without those in the partitions `except`. */
+export async function countRemoval(
+  queries: Queries,
+  { pieces, ...whole }: PlannedRemoval,
+  except: readonly string[] = [],
+): Promise<{ cutoffMs: number; count: number }> {
   let { cutoffMs, count } = whole;
   for (const piece of pieces) {
-    const found = await countPiece(tx, piece);
+    const found = await countPiece(queries, piece, except);
     count += found;
     if (found > 0) cutoffMs = Math.max(cutoffMs, piece.beforeMs);
   }
+  return { cutoffMs, count };
+}
+
+async function recordRemoval(
+  tx: WriterTx,
+  deps: RemovalDeps,
+  removal: PlannedRemoval,
+  atMs: number,
+): Promise<RemovedEvents | null> {
+  const { tenantId } = removal;
+  const terms = await lockTerms(tx, tenantId);
+  const { cutoffMs, count } = await countRemoval(tx, removal);
   if (terms === null || count === 0 || isOwed(terms, cutoffMs, atMs)) return null;
   // Before the head: a worker that unites blocks must not hold up recording.
   await wordsAreWholeFrom(tx, tenantId, cutoffMs);

@@ -5,12 +5,12 @@ import { findDue, type KeptPartition } from './find-due.ts';
 import { makePartitionsAhead } from './partitions.store.ts';
 import {
   batchRowsUsually,
+  countRemoval,
   planRemovals,
   type RemovalDeps,
   type Removed,
   removeExpired,
 } from './removal.ts';
-import { countPiece } from './rows.store.ts';
 import { lookAtClock } from './schedule.ts';
 import { closeClasses, countUnsettled, settleTenants } from './settle.ts';
 import {
@@ -118,13 +118,9 @@ export async function planRetention(owner: OwnerSession, nowMs: number): Promise
     removals.map(({ tenantId }) => tenantId),
   );
   const tenants: PlannedTenant[] = [];
-  for (const { tenantId, pieces, ...planned } of removals) {
-    let { cutoffMs, count } = planned;
-    for (const piece of pieces) {
-      const found = await countPiece(owner, piece, dropping);
-      count += found;
-      if (found > 0) cutoffMs = Math.max(cutoffMs, piece.beforeMs);
-    }
+  for (const removal of removals) {
+    const { tenantId } = removal;
+    const { cutoffMs, count } = await countRemoval(owner, removal, dropping);
     const { name = '', plan = '' } = terms.get(tenantId) ?? {};
     if (count > 0) tenants.push({ tenantId, name, plan, cutoffMs, count });
   }

@@ -7,7 +7,6 @@ import type { FileNews, FileRequest, ThreadSettings } from './make-files.thread.
 export interface FileInMaking {
   /** The rows so far. */
   rows: number;
-  bytes: number;
   /** The file's facts, or the failure. */
   outcome: Promise<FinishedFile | Failure>;
 }
@@ -46,12 +45,12 @@ export class FileThread {
   /** Ends early with a failure after `signal` is aborted; no part of the file remains. */
   make(row: ExportRow, signal: AbortSignal): FileInMaking {
     const { port1: near, port2: far } = new MessageChannel();
-    const file: FileInMaking = { rows: 0, bytes: 0, outcome: Promise.resolve('unexpected') };
+    const file: FileInMaking = { rows: 0, outcome: Promise.resolve('unexpected') };
     file.outcome = new Promise((resolve) => {
       near.on('message', (news: FileNews) => {
         if ('outcome' in news) resolve(news.outcome);
         else if ('error' in news) this.#onError(news.error);
-        else Object.assign(file, news);
+        else file.rows = news.rows;
       });
       // Also closed when the thread ends for any reason.
       near.once('close', () => resolve('unexpected'));

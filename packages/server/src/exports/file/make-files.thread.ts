@@ -24,10 +24,7 @@ export interface FileRequest {
   port: MessagePort;
 }
 
-export type FileNews =
-  | { rows: number; bytes: number }
-  | { error: unknown }
-  | { outcome: FinishedFile | Failure };
+export type FileNews = { rows: number } | { error: unknown } | { outcome: FinishedFile | Failure };
 
 /** A page being processed and a page being read, for each of a few files. */
 const poolSize = 6;
@@ -57,7 +54,7 @@ async function make(
 ): Promise<void> {
   const tally = new FileTally();
   const pace = asItIsWritten(stepBackFrom(requests));
-  const tellSoFar = () => tell({ rows: tally.rows, bytes: tally.bytes });
+  const tellSoFar = () => tell({ rows: tally.rows });
   const timer = setInterval(tellSoFar, newsEveryMs);
   let failure: Failure = 'storage';
   async function* source() {
