@@ -23,8 +23,8 @@ export const failed = (reason: string): FormatVerdict => ({ ok: false, reason })
 export const isSuccess = (status: number) => status >= 200 && status < 300;
 
 /**
- * The meaning of an answer that is not the product's success, for all receivers. Omits the receiver's words if it refused
- * the credential, because it may repeat it.
+ * The meaning of an answer that is not the product's success, for all receivers. Omits the
+ * receiver's words if it refused the credential, because it may repeat it.
  */
 export function statusVerdict(receiver: string, status: number, words = ''): FormatVerdict {
   if (isSuccess(status)) return failed(`the server at this address is not ${receiver} (${status})`);

@@ -51,8 +51,8 @@ export interface TestNews {
 }
 
 /**
- * The format of the service's own messages, or of one product. Pure: the caller sends the request by the rules for outbound calls and
- * passes status and text of the answer.
+ * The format of the service's own messages, or of one product. Pure: the caller sends the request
+ * by the rules for outbound calls and passes status and text of the answer.
  */
 export interface MessageFormat {
   /** Option names with their checks; other options are refused. */
