@@ -13,7 +13,14 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { eventIdFromUuid, segmentHash, segmentNames } from '@indelible/protocol';
+import {
+  createFrontier,
+  emptyLogState,
+  eventIdFromUuid,
+  leafHash,
+  segmentHash,
+  segmentNames,
+} from '@indelible/protocol';
 import { afterAll, expect, test } from 'vitest';
 import { runArchive } from '../../../server/src/archive/command.ts';
 import type { ArchiveManifest } from '../../../server/src/archive/manifest.ts';
@@ -217,6 +224,30 @@ test('an event that is left out, though its entry is kept, is missing', async ()
     ...{ tenantId: null, vkeys: [], progress: noProgress },
   });
   expectDamage(report, ['file_mismatch', 'missing_body'], 2);
+});
+
+test('an archive agrees with the checkpoints of its log that this machine verified before', async () => {
+  const { checkpoint } = await verify(whole);
+  const withSeen = (root: Buffer) => {
+    const [size, seenAt] = [200, '2026-11-01T00:00:00.000Z'];
+    const seen = { checkpoint: { origin: checkpoint?.origin ?? '', size, root }, note: '', seenAt };
+    const seenOf = () => [{ ...seen, service: null }];
+    return verifyArchive(whole, { tenantId: null, vkeys: [], progress: noProgress, seenOf });
+  };
+  expectDamage(await withSeen(Buffer.alloc(32)), ['earlier_root_mismatch'], null);
+  const entries = createFrontier(emptyLogState, sha);
+  const { rows } = await service.owner.query<{ data: Buffer }>(
+    'SELECT data FROM log_tiles WHERE tenant_id = $1 AND level = 0 AND index = 0',
+    [tenant.id],
+  );
+  for (let n = 0; n < 200; n += 1) {
+    entries.append(leafHash(sha, rows[0]?.data.subarray(n * 60, n * 60 + 60) ?? Buffer.alloc(0)));
+  }
+  const { result, follows } = await withSeen(Buffer.from(entries.root()));
+  expect([result, follows.join()]).toEqual([
+    'intact',
+    expect.stringContaining('the checkpoint of size 200 that was verified before'),
+  ]);
 });
 
 test('a signature of another key, and a key that is not the pinned one, are refused', async () => {

@@ -22,6 +22,8 @@ import { addChunks, LogBodies } from '../verify/log-bodies.ts';
 import type { Span } from '../verify/log-entries.ts';
 import type { Progress } from '../verify/log-source.ts';
 import { type Outcome, type Report, Verification } from '../verify/report.ts';
+import type { SeenOf } from '../verify/seen-checkpoints.ts';
+import { earlierOf, otherLogSentence } from '../verify/seen-comparison.ts';
 import { compareWithWindows, type SignedCheckpoint } from '../verify/trusted-checkpoint.ts';
 import {
   continuedBy,
@@ -39,6 +41,8 @@ export interface ArchiveOptions {
   /** The service's plans; default: the default plans. */
   plans?: Plans | undefined;
   progress: Progress;
+  /** The checkpoints of the tenant's log that this machine has verified; default: none. */
+  seenOf?: SeenOf | undefined;
 }
 
 /**
@@ -73,12 +77,19 @@ async function verifyTenantArchive(
     const manifests = parts.map(({ manifest }) => manifest);
     const signed = await lastCheckpoint(manifests, options.vkeys, findings);
     if (signed === null) return verification.report({ signed, checked: {} });
-    const earlier = await earlierCheckpoints(manifests, options.vkeys, signed.end, findings);
-    const { progress, plans } = options;
+    const own = await earlierCheckpoints(manifests, options.vkeys, signed.end, findings);
+    const { progress, plans, seenOf } = options;
+    const all = seenOf?.(tenantId) ?? [];
+    const seen = earlierOf(signed.end, all).map(({ checkpoint }) => checkpoint);
+    const earlier = [...own, ...seen];
     const run = { archive, tenantId, parts, findings, signed, earlier, file, progress, plans };
     const outcome = await verifyParts(run);
-    const doesNotFollow = [unreadSentence, ...othersSentence(archive.others(tenantId, parts))];
-    return verification.report({ ...outcome, doesNotFollow, signed: atEnd(signed) });
+    const doesNotFollow = [
+      ...[unreadSentence, ...othersSentence(archive.others(tenantId, parts))],
+      ...otherLogSentence(signed.end, all),
+    ];
+    const earlierSizes = seen.map(({ size }) => size);
+    return verification.report({ ...outcome, earlierSizes, doesNotFollow, signed: atEnd(signed) });
   } finally {
     verification.close();
   }

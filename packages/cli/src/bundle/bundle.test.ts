@@ -8,10 +8,12 @@ import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { bundleOf, forgedBundle, verifiedBundle } from '../testing/bundle-of.ts';
 import { runCli } from '../testing/run-cli.ts';
+import { signedAgain } from '../testing/signed-again.ts';
 import { verifiedService } from '../testing/verified-service.ts';
 import { sha } from '../verify/hashing.ts';
 import { noProgress } from '../verify/log-source.ts';
 import { reportText } from '../verify/report-text.ts';
+import { SeenCheckpoints } from '../verify/seen-checkpoints.ts';
 import { exportBundle } from './export-bundle.ts';
 
 const log = await verifiedService();
@@ -171,6 +173,37 @@ test('a bundle signed by another key is only believed when that key is', async (
   const report = await verifiedBundle(bundle, { vkeys: [other] });
   expect(report).toMatchObject({ result: 'damaged', checkpoint: null });
   expect(report.findings.byCode).toEqual({ unknown_key: 1 });
+});
+
+test('a bundle agrees with the checkpoints of its log that this machine verified before', async () => {
+  const state = join(log.folder, 'verifying-machine');
+  const seen = new SeenCheckpoints(state, log.tenant.id);
+  await log.verify({ seen });
+  const verified = () => runCli(['verify', bundle, '--state', state, '--json']);
+  const same = JSON.parse((await verified()).stdout);
+  expect([same.result, same.follows.join()]).toEqual([
+    'intact',
+    expect.stringContaining('match the checkpoint of size 567 that was verified before'),
+  ]);
+  const { origin } = same.checkpoint;
+  seen.add(signedAgain(log, { origin, size: 300, root: new Uint8Array(32) }), new Date());
+  const rewritten = await verified();
+  expect(rewritten.status).toBe(1);
+  expect(JSON.parse(rewritten.stdout)).toMatchObject({
+    findings: { byCode: { earlier_root_mismatch: 1 } },
+    firstDamage: { sequence: 0, lastSequence: 299 },
+  });
+});
+
+test('a bundle of another log than this machine verified says so', async () => {
+  const seen = new SeenCheckpoints(join(log.folder, 'of-another-log'), log.tenant.id);
+  const origin = `localhost/l/${'0'.repeat(32)}`;
+  seen.add(signedAgain(log, { origin, size: 300, root: new Uint8Array(32) }), new Date());
+  const { result, doesNotFollow } = await verifiedBundle(bundle, { seenOf: () => seen.load() });
+  expect([result, doesNotFollow.join()]).toEqual([
+    'intact',
+    expect.stringContaining(`That this is the log ${origin}, of which this machine verified 300`),
+  ]);
 });
 
 test('what is withheld is nowhere in the folder, and the rest still verifies', async () => {

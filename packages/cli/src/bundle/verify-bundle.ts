@@ -15,6 +15,8 @@ import { readBodies } from '../verify/log-bodies.ts';
 import { readEntries } from '../verify/log-entries.ts';
 import type { Progress } from '../verify/log-source.ts';
 import { type Outcome, type Report, Verification } from '../verify/report.ts';
+import type { SeenOf } from '../verify/seen-checkpoints.ts';
+import { earlierOf, otherLogSentence } from '../verify/seen-comparison.ts';
 import {
   compareWithWindows,
   type SignedCheckpoint,
@@ -60,6 +62,8 @@ export interface BundleOptions {
   threads?: number;
   progress: Progress;
   check?: BundleCheck;
+  /** The checkpoints of the tenant's log that this machine has verified; default: none. */
+  seenOf?: SeenOf | undefined;
 }
 
 /**
@@ -112,8 +116,10 @@ async function verifyFiles(run: Run): Promise<Outcome> {
   const { bundle, manifest, findings, signed, file, options } = run;
   const { progress, check } = options;
   const records = new ServiceRecords();
+  const seen = options.seenOf?.(manifest.tenantId.toLowerCase()) ?? [];
+  const earlier = earlierOf(signed.checkpoint, seen).map(({ checkpoint }) => checkpoint);
   const log = { checkpoint: signed.checkpoint, findings, file, progress };
-  const { tiles, differs } = await readEntries({ ...log, source: bundle, earlier: [] });
+  const { tiles, differs } = await readEntries({ ...log, source: bundle, earlier });
   if (file.size === signed.checkpoint.size) compareWithWindows(signed, file, findings);
   const digest = createHash('sha256');
   const read = await readBodies({
@@ -145,6 +151,8 @@ async function verifyFiles(run: Run): Promise<Outcome> {
     ...more,
     checked: { entries: file.size, tiles, bodies: counts, ...more?.checked },
     differs,
+    earlierSizes: earlier.map(({ size }) => size),
+    doesNotFollow: [...(more?.doesNotFollow ?? []), ...otherLogSentence(signed.checkpoint, seen)],
   };
 }
 

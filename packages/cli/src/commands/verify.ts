@@ -54,8 +54,9 @@ The command recomputes every entry from its event and every hash from the entrie
 compares the root with the signed checkpoint. The signature depends on the key: pass one
 from another source with --vkey; otherwise the key that service or bundle state is used.
 
-A tenant's log must continue the checkpoint that this machine verified before. Checkpoints
-are stored in ~/.local/state/indelible/checkpoints (XDG_STATE_HOME, --state), by tenant.
+A tenant's log must continue the checkpoint that this machine verified before; bundles and
+archives must agree with it. Checkpoints are stored in ~/.local/state/indelible/checkpoints
+(XDG_STATE_HOME, --state), by tenant.
 
 A table must contain the events of the list with the same --from, --to, --user, --action,
 --resource, --resource-id, --cross-tenant and --category (a leading ! excludes), newest
@@ -129,9 +130,11 @@ async function verify(
   if (filter !== null && (bundle === undefined || receipt !== undefined)) {
     throw new UsageError('filters apply to a table: name the table and --bundle');
   }
+  const folder = stateFolder(options.state, io.env);
+  const seenOf = (tenantId: string) => new SeenCheckpoints(folder, tenantId).load();
   if (bundle !== undefined) {
     const check = checkOf(subject, receipt, options);
-    return verifyBundle(bundle, { vkeys, plan, plans, progress, ...(check && { check }) });
+    return verifyBundle(bundle, { vkeys, plan, plans, progress, seenOf, ...(check && { check }) });
   }
   if (receipt !== undefined) {
     if (subject !== undefined) throw new UsageError('name either a receipt or another subject');
@@ -139,9 +142,10 @@ async function verify(
   }
   if (subject === undefined) throw new UsageError('name what to verify: a tenant or a bundle');
   if (isArchive(subject)) {
-    return verifyArchive(subject, { tenantId: options.tenant ?? null, vkeys, plans, progress });
+    const tenantId = options.tenant ?? null;
+    return verifyArchive(subject, { tenantId, vkeys, plans, progress, seenOf });
   }
-  if (isFolder(subject)) return verifyBundle(subject, { vkeys, plan, plans, progress });
+  if (isFolder(subject)) return verifyBundle(subject, { vkeys, plan, plans, progress, seenOf });
   if (/\.html?$/i.test(subject)) return verifyCapsuleFile(subject, vkeys);
   if (isUuid(subject)) return verifyLog(subject.toLowerCase(), options, io, progress);
   throw new UsageError(

@@ -16,6 +16,9 @@ export interface SeenCheckpoint {
   service: string | null;
 }
 
+/** The known checkpoints of a tenant's log, oldest first. */
+export type SeenOf = (tenantId: string) => readonly SeenCheckpoint[];
+
 interface Kept {
   checkpoints: { note: string; seenAt: string; service?: string }[];
 }

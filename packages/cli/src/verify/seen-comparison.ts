@@ -45,9 +45,27 @@ export async function compareWithSeen(wanted: SeenWanted): Promise<SeenCompariso
   }
   if (isSameLog) await compareWithLast(wanted, last);
   else addOtherLog(findings, last, shown);
-  const ofThisLog = seen.filter(({ checkpoint }) => checkpoint.origin === shown.origin);
   const isRolledBack = isSameLog && last.size > shown.size;
-  return { ...nothing, earlier: notBeyond(shown, ofThisLog), isRolledBack };
+  return { ...nothing, earlier: earlierOf(shown, seen), isRolledBack };
+}
+
+/** Those of the same log that its entries up to `shown` must agree with. */
+export function earlierOf(shown: Checkpoint, seen: readonly SeenCheckpoint[]): SeenCheckpoint[] {
+  return notBeyond(
+    shown,
+    seen.filter(({ checkpoint }) => checkpoint.origin === shown.origin),
+  );
+}
+
+/** Of files, which may be older than a reopening: so another log is no damage. */
+export function otherLogSentence(shown: Checkpoint, seen: readonly SeenCheckpoint[]): string[] {
+  const last = seen.at(-1);
+  if (last === undefined || last.checkpoint.origin === shown.origin) return [];
+  const { origin, size } = last.checkpoint;
+  return [
+    `That this is the log ${origin}, of which this machine verified ${size} entries at ` +
+      `${last.seenAt}: it has another name.`,
+  ];
 }
 
 const notBeyond = ({ size }: Checkpoint, seen: readonly SeenCheckpoint[]) =>
