@@ -129,3 +129,37 @@ test('columns and density are remembered, in the link, and in an export', async 
   await colleague.getByRole('link', { name: 'Events', exact: true }).click();
   await see(theirs).toHaveCount(6);
 });
+
+test('what a key has pressed keeps the focus: pages, words, a filter, a row that closes, a switch', async () => {
+  const id = await panel.newTenant('Keys');
+  await panel.record(id, new Array(60).fill({ action: 'update' }));
+  const page = await panel.enter({ tenantId: id, path: `${list}?action=update` });
+  const button = (name: string) => page.getByRole('button', { name, exact: true });
+  await button('Older').press('Enter');
+  await see(page.getByText('Page 2 of 2')).toBeVisible();
+  await see(button('Older')).toBeFocused();
+  await see(button('Older')).toBeDisabled();
+
+  const words = page.getByRole('searchbox', { name: 'Words' });
+  await words.fill('nothing');
+  await words.press('Enter');
+  await see(page.getByText('No events found')).toBeVisible();
+  await see(words).toBeFocused();
+  await words.press('Escape');
+  await see(rows(page)).toHaveCount(50);
+  await see(words).toBeFocused();
+
+  await button('Remove the filter Action').press('Enter');
+  await see(button('Action')).toBeFocused();
+
+  const row = rows(page).nth(1).getByRole('link');
+  await row.press('Enter');
+  await page.getByRole('link', { name: 'Close' }).press('Enter');
+  await see(row).toBeFocused();
+
+  await page.goto(`${panel.url}/settings/audit/alerts`);
+  const rule = page.getByRole('switch').first();
+  await rule.press('Space');
+  await see(rule).toBeChecked();
+  await see(rule).toBeFocused();
+});

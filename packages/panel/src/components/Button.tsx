@@ -6,12 +6,18 @@ interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   look?: 'primary' | 'danger' | 'quiet';
 }
 
-/** A button with an optional icon; it submits a form only with `type="submit"`. */
-export function Button({ Icon, look, className = '', children, ...rest }: ButtonProps) {
+/**
+ * A button with an optional icon; it submits a form only with `type="submit"`. A disabled one keeps
+ * the keyboard focus: many are disabled only until the service has answered.
+ */
+export function Button(props: ButtonProps) {
+  const { Icon, look, className = '', disabled = false, onClick, children, ...rest } = props;
   return (
     <button
       type="button"
       className={`btn ${look === undefined ? '' : `btn-${look}`} ${className}`}
+      aria-disabled={disabled || undefined}
+      onClick={disabled ? (event) => event.preventDefault() : onClick}
       {...rest}
     >
       {Icon && <Icon aria-hidden />}

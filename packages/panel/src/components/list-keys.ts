@@ -20,10 +20,15 @@ export function useListKeys(closeHref: string | null): void {
     };
     const close = () => {
       if (closeHref === null) return;
-      document.querySelector<HTMLAnchorElement>('tr[aria-current] a.row-link')?.focus();
+      focusOpenRow();
       go(closeHref);
     };
     return { j: () => step(1), k: () => step(-1), Escape: close };
   }, [go, closeHref]);
   useShortcuts(shortcuts);
+}
+
+/** Before what is open beside the list closes, so that the focus does not go with it. */
+export function focusOpenRow(): void {
+  document.querySelector<HTMLAnchorElement>('tr[aria-current] a.row-link')?.focus();
 }

@@ -1,6 +1,6 @@
 import { type FacetName, facetNames, facetOf } from '@indelible/protocol';
 import { CalendarRange, ChevronDown, Search, ShieldAlert, X } from 'lucide-react';
-import { lazy, type ReactNode, type RefObject, Suspense, useRef, useState } from 'react';
+import { lazy, type ReactNode, type RefObject, Suspense, useEffect, useRef, useState } from 'react';
 import { Button as ClearButton, Input, SearchField } from 'react-aria-components';
 import { Button } from '../components/Button.tsx';
 import { QuietSelect } from '../components/QuietSelect.tsx';
@@ -220,7 +220,10 @@ function Chip({ label, text, icon, startsOpen = false, clear, picker }: ChipProp
         <Button
           className="w-7 rounded-l-none border-l-0 border-accent/40 bg-accent-soft px-0 text-accent"
           aria-label={t.filters.remove({ what: label })}
-          onClick={clear}
+          onClick={() => {
+            anchor.current?.focus();
+            clear();
+          }}
         >
           <X aria-hidden className="size-3.5!" />
         </Button>
@@ -240,6 +243,8 @@ function wordsIn({ facets: { q } }: EventSearch): string | null {
 function WordsField(props: Omit<Searching, 'nowMs'> & { words: string }) {
   const { search, words, change } = props;
   const t = useTexts();
+  const [text, setText] = useState(words);
+  useEffect(() => setText(words), [words]);
   const apply = (text: string) => {
     const value = facetOf('q').normalise(text);
     const rest = withoutFacet(search.facets, 'q');
@@ -248,8 +253,8 @@ function WordsField(props: Omit<Searching, 'nowMs'> & { words: string }) {
   };
   return (
     <SearchField
-      key={words} // the field follows the address
-      defaultValue={words}
+      value={text}
+      onChange={setText}
       onSubmit={apply}
       onClear={() => apply('')}
       aria-label={t.filters.q}

@@ -55,7 +55,6 @@ function Rule({ rule, edit, remove }: RuleProps) {
           role="switch"
           aria-checked={rule.enabled}
           aria-label={t.alerts.on({ name })}
-          disabled={change.isPending}
           className="mt-0.5 group flex h-6 w-10 shrink-0 cursor-pointer items-center rounded-full border border-edge bg-sunken px-0.5 aria-checked:justify-end aria-checked:border-accent aria-checked:bg-accent"
           onClick={() => change.mutate(!rule.enabled)}
         >

@@ -8,6 +8,7 @@ import { AppLink } from '../../components/AppLink.tsx';
 import { ChangedText } from '../../components/ChangedText.tsx';
 import { CopyButton } from '../../components/CopyButton.tsx';
 import { ErasedNote, ErasedValue, isErased } from '../../components/Erased.tsx';
+import { focusOpenRow } from '../../components/list-keys.ts';
 import { useActorText } from '../../components/Parties.tsx';
 import { MoreButton, useShown } from '../../components/paged-list.tsx';
 import { ScrollRegion } from '../../components/ScrollRegion.tsx';
@@ -52,6 +53,7 @@ export default function EventDetail() {
           className="btn btn-quiet icon-btn ml-auto"
           aria-label={t.buttons.close}
           title={t.buttons.close}
+          onClick={focusOpenRow}
         >
           <X aria-hidden />
         </AppLink>
