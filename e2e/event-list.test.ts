@@ -96,6 +96,32 @@ test('an actor without an address has a name', async () => {
   await see(who.getByText('API key').first()).toBeVisible();
 });
 
+test('the first and the second lines of a row are level in all its columns', async () => {
+  await record({ diff: { a: { from: 1, to: 2 }, b: { from: 3, to: 4 } }, outcome: 'denied' });
+  const page = await panel.enter({ tenantId, path: `${list}?outcome=denied` });
+  await see(rows(page)).toHaveCount(1);
+  // The middles of each column's lines, from the text nodes: time has one line, origin too.
+  const middles = await page.evaluate<
+    number[][]
+  >(`[...document.querySelectorAll('tr.row td')].map((cell) => {
+    const found = new Set();
+    const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+    const range = document.createRange();
+    while (walker.nextNode()) {
+      range.selectNodeContents(walker.currentNode);
+      const { top, bottom, width } = range.getBoundingClientRect();
+      if (width > 1) found.add((top + bottom) / 2);
+    }
+    const [first, ...more] = [...found].sort((a, b) => a - b);
+    return [first, ...more.filter((y) => y > first + 9).slice(0, 1)];
+  })`);
+  expect(middles.map((lines) => lines.length)).toEqual([1, 2, 2, 2, 2, 1]);
+  for (const line of [0, 1]) {
+    const level = middles.flatMap((lines) => lines[line] ?? []);
+    expect(Math.max(...level) - Math.min(...level), `line ${line + 1}`).toBeLessThan(1.6);
+  }
+});
+
 test('columns and density are remembered, in the link, and in an export', async () => {
   await record();
   const page = await panel.enter({ tenantId, path: list });

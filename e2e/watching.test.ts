@@ -157,6 +157,11 @@ test('who listened to recordings is two clicks away, counted per person and day,
     const row = page.getByRole('row').filter({ hasText: email });
     await see(row.getByRole('cell').first()).toHaveText(String(events.length));
   }
+  const [total, firstDay] = await Promise.all([
+    page.getByRole('columnheader', { name: 'Total' }).boundingBox(),
+    page.getByRole('columnheader').nth(2).locator('span').boundingBox(),
+  ]);
+  expect(firstDay?.x).toBeGreaterThanOrEqual((total?.x ?? 0) + (total?.width ?? 0));
   await see(
     page.getByRole('link', { name: /rhea\.kapoor.*: \d+\. Unusually many/ }),
   ).not.toHaveCount(0);

@@ -29,7 +29,7 @@ export function ActionLabel({ event }: ActionProps) {
   const failed = outcome === 'failure' || outcome === 'denied';
   const tone = failed ? 'bg-del' : Object.hasOwn(tones, action) ? tones[action] : 'bg-edge';
   return (
-    <span className="inline-flex max-w-full items-center gap-2" title={action}>
+    <span className="inline-flex max-w-full items-center gap-2 align-top" title={action}>
       <span aria-hidden className={`size-1.5 shrink-0 rounded-full ${tone}`} />
       <span className="truncate">{wordOf(t.actions, action)}</span>
     </span>

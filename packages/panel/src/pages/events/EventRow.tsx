@@ -51,7 +51,7 @@ interface CellProps {
 const cells: Readonly<Record<ListColumn, { className: string; Content: FC<CellProps> }>> = {
   user: { className: '', Content: Who },
   action: { className: '', Content: Action },
-  resource: { className: 'min-w-0 leading-snug', Content: ResourceName },
+  resource: { className: 'min-w-0', Content: ResourceName },
   changes: { className: 'wide min-w-0', Content: Changes },
   ip: { className: 'col-origin truncate font-mono text-xs text-muted', Content: Origin },
 };
@@ -122,7 +122,7 @@ export function Reason({ reason }: { reason: string | null }) {
   const t = useTexts();
   if (reason === null) return <span className="badge badge-del">{t.access.noReason}</span>;
   return (
-    <span dir="auto" className="line-clamp-2 text-xs text-warn">
+    <span dir="auto" className="line-clamp-2 text-xs/6 text-warn">
       “{revealed(reason)}”
     </span>
   );
@@ -167,10 +167,10 @@ function Who({ event, tabbable }: CellProps) {
   const t = useTexts();
   const { actor, crossTenant } = event;
   return (
-    <div className="min-w-0 leading-snug">
+    <div className="min-w-0">
       <PartyName event={event} party={actor} facet="user" tabbable={tabbable} />
       <OnBehalfOf event={event} tabbable={tabbable} />
-      <div className="flex items-center gap-1.5 text-xs text-faint">
+      <div className="flex h-6 items-center text-xs text-faint">
         {crossTenant ? (
           <span className="badge badge-warn">{t.operator.badge}</span>
         ) : (
@@ -191,10 +191,10 @@ function DiffPreview({ diff }: { diff: Diff }) {
   const { shown, more } = diffPreview(diff);
   if (shown.length === 0) return null;
   return (
-    <ul className="space-y-0.5">
+    <ul>
       {shown.map(({ field, from, to }, index) => (
         <li key={field} className="flex min-w-0 items-baseline gap-1.5">
-          <span className="max-w-[45%] shrink-0 truncate font-mono text-xs text-faint">
+          <span className="max-w-[45%] shrink-0 truncate font-mono text-xs/6 text-faint">
             {revealed(field)}
           </span>
           <span className={fromTo}>
@@ -203,7 +203,7 @@ function DiffPreview({ diff }: { diff: Diff }) {
             <ShortValue value={to} kind="add" />
           </span>
           {more > 0 && index === shown.length - 1 && (
-            <span className="ml-1 shrink-0 text-xs text-faint">
+            <span className="ml-1 shrink-0 text-xs/6 text-faint">
               {t.events.more({ count: more })}
             </span>
           )}
@@ -218,7 +218,7 @@ function ShortValue({ value, kind }: { value: Scalar; kind: 'add' | 'del' }) {
   return (
     <span
       dir="auto"
-      className={`max-w-40 min-w-0 truncate text-xs ${kind === 'del' ? 'text-muted line-through decoration-del/60' : 'text-add'}`}
+      className={`max-w-40 min-w-0 truncate text-xs/6 ${kind === 'del' ? 'text-muted line-through decoration-del/60' : 'text-add'}`}
     >
       <span className="sr-only">{kind === 'del' ? t.events.from : t.events.to} </span>
       {isNoText(value) ? <NoText value={value} /> : scalarText(value)}

@@ -43,7 +43,7 @@ export function HeatTable({ people, columns, hrefOf }: HeatTableProps) {
                 {t.sensitiveAccess.total}
               </th>
               {columns.map(({ from }, index) => (
-                <DayHead key={from} start={from} labelled={labelled(index, columns.length)} />
+                <DayHead key={from} start={from} index={index} count={columns.length} />
               ))}
             </tr>
           </thead>
@@ -60,20 +60,14 @@ export function HeatTable({ people, columns, hrefOf }: HeatTableProps) {
 }
 
 /** Every column has a name for screen readers; as many as fit are visible. */
-function labelled(index: number, count: number): boolean {
-  return (count - 1 - index) % Math.max(1, Math.ceil(count / 15)) === 0;
-}
-
-function DayHead({ start, labelled: shown }: { start: number; labelled: boolean }) {
+function DayHead({ start, index, count }: { start: number; index: number; count: number }) {
   const formats = useFormats();
-  const day = formats.shortDay(start);
+  const isShown = (count - 1 - index) % Math.max(1, Math.ceil(count / 15)) === 0;
+  // The first name would reach under the columns that stay in sight.
+  const look = `absolute ${index === 0 ? 'left-0' : 'right-0'} bottom-1 whitespace-nowrap`;
   return (
     <th scope="col" className="relative h-9 w-6 align-bottom font-normal">
-      {shown ? (
-        <span className="absolute right-0 bottom-1 whitespace-nowrap">{day}</span>
-      ) : (
-        <span className="sr-only">{day}</span>
-      )}
+      <span className={isShown ? look : 'sr-only'}>{formats.shortDay(start)}</span>
     </th>
   );
 }
