@@ -109,6 +109,8 @@ test('in a page of another origin the panel is signed in, looks like it, is as h
   await see(frame.getByRole('heading', { name: 'Eventos' })).toBeVisible();
   await see(frame.getByRole('navigation', { name: /Configurações|Auditoria/ })).toHaveCount(0);
   await see(frame.getByRole('link', { name: 'Integridade' })).toHaveCount(0);
+  // Without navigation and settings, the list alone says in which zone its times are.
+  await see(frame.locator('th[scope=rowgroup]').first()).toHaveText(/20\d\d UTC$/);
   expect(await styleOf(page, 'html', '--color-accent')).toBe('light-dark(#7a1fa2, #e0b0ff)');
   expect(await styleOf(page, 'button.btn', 'border-radius')).toBe('4px');
   expect(await styleOf(page, 'html', 'font-family')).toMatch(/^Georgia/);

@@ -41,7 +41,7 @@ export function EventTable({ events, openId, byDay, hrefOf, view }: EventTablePr
       aria-label={t.events.list}
     >
       <HeadRow columns={columns} />
-      {groupsOf(events, byDay, formats).map(({ key, day, rows }) => (
+      {groupsOf(events, byDay, formats).map(({ key, day, rows }, index) => (
         <tbody key={key}>
           {day !== null && (
             <tr>
@@ -50,7 +50,10 @@ export function EventTable({ events, openId, byDay, hrefOf, view }: EventTablePr
                 colSpan={columns.length - Number(view.columns.includes('ip'))}
                 className="block px-3 pt-4 pb-1.5 text-xs font-semibold text-muted sm:table-cell"
               >
-                {day}
+                {day}{' '}
+                {index === 0 && (
+                  <span className="ml-1 font-normal text-faint">{formats.timeZone}</span>
+                )}
               </th>
             </tr>
           )}
