@@ -92,6 +92,10 @@ test('an actor without an address has a name', async () => {
   const page = await panel.enter({ tenantId, path: `${list}?action=push` });
   const who = rows(page).locator('td:nth-child(2)');
   await see(who).toHaveText([/^System[0-9a-f]{8}$/, 'Not signed in']);
+  await page.getByRole('button', { name: 'User', exact: true }).click();
+  await page.getByRole('option', { name: /^System · [0-9a-f]{8}/ }).click();
+  await see(page.getByRole('button', { name: /^User System · [0-9a-f]{8}/ })).toBeVisible();
+  await page.keyboard.press('Escape');
   await page.goto(`${panel.url}${list}`);
   await see(who.getByText('API key').first()).toBeVisible();
 });
@@ -177,6 +181,7 @@ test('what a key has pressed keeps the focus: pages, words, a filter, a row that
 
   await button('Remove the filter Action').press('Enter');
   await see(button('Action')).toBeFocused();
+  await see(rows(page).first()).toContainText('Log in');
 
   const row = rows(page).nth(1).getByRole('link');
   await row.press('Enter');

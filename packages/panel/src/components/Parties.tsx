@@ -83,6 +83,14 @@ export function noteOn(event: AuditEvent, t: Texts): string {
   return [...kind, wordOf(t.actors.roles, actor.role)].join(' · ');
 }
 
+/** How a list of actors names one; null if others share its id, or its name was erased. */
+export function actorLabel(event: AuditEvent, t: Texts): string | null {
+  const { actor } = event;
+  if (partyName(actor) !== null) return nameOf(actor, event, t);
+  if (actor.id === nilUuid || isErased(event, 'identity')) return null;
+  return `${nameOf(actor, event, t)} · ${actor.id.slice(0, 8)}`;
+}
+
 /** Who acted and for whom, as one text. */
 export function useActorText(): (event: AuditEvent) => string {
   const t = useTexts();

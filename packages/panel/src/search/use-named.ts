@@ -3,15 +3,23 @@ import { type FacetName, facets, filterToJson, isUuid, revealed } from '@indelib
 import { useQueries } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { client } from '../api.ts';
+import { actorLabel } from '../components/Parties.tsx';
+import { type Texts, useTexts } from '../i18n/texts.tsx';
 import { type EventSearch, filterAt, withoutFacet } from './event-search.ts';
 import type { Choice } from './use-choices.ts';
 
 /** Events read for their names, newest first. */
 const eventsRead = 100;
 
+type Named = (event: AuditEvent, t: Texts) => [string, string | null];
+
 /** The value of the filter that an event has, and how people call it. */
-const named: Partial<Record<FacetName, (event: AuditEvent) => [string, ...(string | null)[]]>> = {
-  user: ({ actor }) => [actor.email?.toLowerCase() ?? actor.id, actor.name ?? null, actor.email],
+const named: Partial<Record<FacetName, Named>> = {
+  user: (event, t) => {
+    const { email, id, name } = event.actor;
+    if (email) return [email.toLowerCase(), name ? `${name} · ${email}` : email];
+    return [id, name ?? actorLabel(event, t)];
+  },
   resourceId: ({ resource }) => [resource.id, resource.name],
 };
 
@@ -25,6 +33,7 @@ export function useNamed(
   nowMs: number,
   text: string,
 ): Choice[] {
+  const t = useTexts();
   const words = facets.q.normalise(useRested(text));
   const others = withoutFacet(search.facets, facet);
   const found = words === null ? [] : [{ q: { any: [words], none: [] } }];
@@ -42,32 +51,33 @@ export function useNamed(
   });
   const choices = new Map<string, Choice>();
   for (const event of data) {
-    const choice = choiceIn(facet, event);
+    const choice = choiceIn(facet, event, t);
     if (choice && !choices.has(choice.value)) choices.set(choice.value, choice);
   }
   return [...choices.values()];
 }
 
 /** The value that an event has, if people call it anything. */
-function choiceIn(facet: FacetName, event: AuditEvent): Choice | undefined {
-  const [value = '', ...names] = named[facet]?.(event) ?? [];
-  const label = names.filter((name) => typeof name === 'string').join(' · ');
-  return label === '' ? undefined : { value, label: revealed(label), count: null };
+function choiceIn(facet: FacetName, event: AuditEvent, t: Texts): Choice | undefined {
+  const [value = '', label = null] = named[facet]?.(event, t) ?? [];
+  return label === null ? undefined : { value, label: revealed(label), count: null };
 }
 
 /** How people call those values of a filter that are ids, as the newest event with each says. */
 export function useNamesOf(facet: FacetName, { facets: chosen }: EventSearch) {
+  const t = useTexts();
   const { any = [], none = [] } = chosen[facet] ?? {};
   const ids = named[facet] ? [...any, ...none].filter(isUuid) : [];
   return useQueries({
     queries: ids.map((id) => ({
       queryKey: ['name', facet, id],
-      queryFn: async () => {
-        const [event] = (await client.page({ [facet]: id, limit: 1 })).data;
-        return event && choiceIn(facet, event)?.label;
-      },
+      queryFn: async () => (await client.page({ [facet]: id, limit: 1 })).data[0] ?? null,
     })),
-    combine: (answers) => new Map(ids.map((id, at) => [id, answers[at]?.data])),
+    combine: (answers) => {
+      const labelOf = (event: AuditEvent | null | undefined) =>
+        event ? choiceIn(facet, event, t)?.label : undefined;
+      return new Map(ids.map((id, at) => [id, labelOf(answers[at]?.data)]));
+    },
   });
 }
 
