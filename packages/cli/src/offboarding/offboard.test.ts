@@ -10,6 +10,7 @@ import {
   recordEach,
   requester,
 } from '../../../server/src/testing/erasure-setup.ts';
+import { day, recordAt, tenantOf } from '../../../server/src/testing/retention-setup.ts';
 import { testService } from '../../../server/src/testing/service.ts';
 import { verifiedBundle } from '../testing/bundle-of.ts';
 import { runCli } from '../testing/run-cli.ts';
@@ -109,6 +110,15 @@ test('what has begun to go goes on without the bundle', patient, async () => {
   const certificate = JSON.parse(readFileSync(`${elsewhere}-certificate.json`, 'utf8'));
   expect(certificate.bundle).toEqual(bundle);
   expect(existsSync(elsewhere)).toBe(false);
+});
+
+test('a tenant goes whose plan no longer shows the record of the plan', patient, async () => {
+  const tenant = await tenantOf(service, 'Pro', 400);
+  await recordAt(service, tenant, service.clock.now - 380 * day);
+  await recordEach(service, tenant.key, [{}]);
+  const done = await offboard(tenant.id, ...by);
+  expect([done.status, done.stderr.includes('indelible:')], done.stderr).toEqual([0, false]);
+  expect(await eventsOf(tenant.id)).toEqual(['delete tenant']);
 });
 
 test('under legal hold not even a bundle is made, and nothing goes', patient, async () => {

@@ -1,4 +1,5 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createClient } from '@indelible/client';
 import type { Offboarded, OwnService, Requester } from '@indelible/server';
@@ -124,14 +125,17 @@ async function verifiedBundle(folder: string, tenantId: string, io: Io) {
   if (!existsSync(join(folder, bundleFiles.manifest))) {
     throw new UsageError(`${folder} exists and is not a bundle; name another folder`);
   }
-  const plans = plansOf(io.env);
+  const manifest = await readFile(join(folder, bundleFiles.manifest), 'utf8')
+    .then(parseManifest)
+    .catch(asFinding);
+  const { origin, size, counts, withheld, plan } = manifest;
+  // The log's own record of the plan may have expired: the service that made the bundle knows it.
+  const terms = { plan, plans: plansOf(io.env) };
   const report = await withProgress(io, (progress) =>
-    verifyBundle(folder, { vkeys: [], plan: null, plans, progress }),
+    verifyBundle(folder, { vkeys: [], ...terms, progress }),
   );
   if (report.result !== 'intact')
     throw new FindingError(`the bundle is not complete. ${report.summary}`);
-  const manifest = parseManifest(readFileSync(join(folder, bundleFiles.manifest), 'utf8'));
-  const { origin, size, counts, withheld } = manifest;
   if (manifest.tenantId.toLowerCase() !== tenantId) {
     throw new UsageError('the bundle belongs to another tenant');
   }
