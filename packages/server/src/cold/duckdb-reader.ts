@@ -1,14 +1,12 @@
 import { join } from 'node:path';
-import type { DuckDBInstance, DuckDBType, DuckDBValue } from '@duckdb/node-api';
+import type { DuckDBType, DuckDBValue } from '@duckdb/node-api';
 import type { Config } from '../config.ts';
 import { tooSlow } from '../http/problem.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import type { ColdReader, ColdSource } from '../postgres/db.ts';
-import { type Library, loadDuckDb } from './duckdb.ts';
+import { createDuckDb, type Library } from './duckdb.ts';
 import { LocalCopies } from './files.ts';
 
-/** Of all statements of a process together; larger ones fail. */
-const memory = '160MB';
 const answerMs = 10_000;
 const lookEveryMs = 100;
 
@@ -36,7 +34,7 @@ export function openColdSource(
   const until = (endMs: () => number): ColdReader => ({
     read: (files, statement, values) =>
       copies.reading(files, async (paths) => {
-        opened ??= open().catch((error: unknown) => {
+        opened ??= createDuckDb(settings).catch((error: unknown) => {
           // The next read tries again.
           opened = undefined;
           throw error;
@@ -57,26 +55,15 @@ export function openColdSource(
   };
 }
 
-interface Opened {
-  library: Library;
-  instance: DuckDBInstance;
-}
+type Opened = Awaited<ReturnType<typeof createDuckDb>>;
 
-async function open(): Promise<Opened> {
-  const library = await loadDuckDb();
-  const instance = await library.DuckDBInstance.create(':memory:', {
-    // More threads are hardly quicker, and each of them keeps memory.
-    threads: '1',
-    memory_limit: memory,
-    // Else the process keeps what statements have used: 630 MiB after some lists, not 400.
-    allocator_flush_threshold: '1MB',
-    allocator_bulk_deallocation_flush_threshold: '1MB',
-    temp_directory: '',
-    // Paths of copies are used again for other files.
-    enable_external_file_cache: 'false',
-  });
-  return { library, instance };
-}
+const settings = {
+  /** Of all statements of a process together; larger ones fail. */
+  memory_limit: '160MB',
+  temp_directory: '',
+  // Paths of copies are used again for other files.
+  enable_external_file_cache: 'false',
+};
 
 async function run(
   { library, instance }: Opened,

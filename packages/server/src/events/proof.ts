@@ -1,6 +1,7 @@
 import {
   actorAddress,
   type EventFilter,
+  formatHex,
   inclusionProof,
   type ListQuery,
   leafHash,
@@ -42,8 +43,6 @@ export async function proveEvent(
   return proven;
 }
 
-const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
-
 /** Null if no released checkpoint covers the event yet. */
 async function prove(
   tx: TenantTx,
@@ -67,11 +66,11 @@ export function proofJson({ event, checkpoint, path }: Proven, sha: Sha256): str
   const rest = {
     receivedAt: new Date(event.receivedAtMs).toISOString(),
     ...segmentsOf(event),
-    commitment: hex(commitment),
-    leafHash: hex(leafHash(sha, entry)),
+    commitment: formatHex(commitment),
+    leafHash: formatHex(leafHash(sha, entry)),
     sequence: event.sequence,
     checkpoint: checkpoint.note,
-    path: path.map(hex),
+    path: path.map(formatHex),
   };
   return `{"event":${fullJson(event)},${JSON.stringify(rest).slice(1)}`;
 }
@@ -87,7 +86,7 @@ function segmentsOf(event: StoredEvent): { salts: SegmentHex; hashes?: SegmentHe
     Object.fromEntries(
       segmentNames.flatMap((name, index) => {
         const bytes = list[index];
-        return bytes ? [[name, hex(bytes)]] : [];
+        return bytes ? [[name, formatHex(bytes)]] : [];
       }),
     );
   const isWhole = hashes.every((hash) => hash === null);

@@ -8,13 +8,23 @@ export async function firstReceivedSince(
   sinceMs: number,
   size: number,
 ): Promise<number> {
-  let [low, high] = [0, size];
+  return firstThat(size, async (sequence) => {
+    const [entry] = await readEntries(tx, sequence, sequence + 1);
+    if (entry === undefined) throw unreadable('a log lacks an entry that it counts', tx.tenantId);
+    return decodeEntry(entry).receivedAtUs >= sinceMs * 1_000;
+  });
+}
+
+/** The first number below `end` for which this holds, as for all behind it; else `end`. */
+export async function firstThat(
+  end: number,
+  holds: (number: number) => Promise<boolean>,
+): Promise<number> {
+  let [low, high] = [0, end];
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    const [entry] = await readEntries(tx, middle, middle + 1);
-    if (entry === undefined) throw unreadable('a log lacks an entry that it counts', tx.tenantId);
-    if (decodeEntry(entry).receivedAtUs < sinceMs * 1_000) low = middle + 1;
-    else high = middle;
+    if (await holds(middle)) high = middle;
+    else low = middle + 1;
   }
   return low;
 }

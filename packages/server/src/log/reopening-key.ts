@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { equalBytes } from '@indelible/protocol';
 import type { Config } from '../config.ts';
 import { openSigner, type Signer } from '../crypto/signer.ts';
 import { newerKey } from './guard.ts';
@@ -42,12 +43,10 @@ export async function requireNewestKey(
   former: readonly { publicKey: Uint8Array }[],
 ): Promise<void> {
   const signing = await signer?.publicKey();
-  const isNew = signing && !former.some(({ publicKey }) => isEqual(publicKey, signing));
+  const isNew = signing && !former.some(({ publicKey }) => equalBytes(publicKey, signing));
   if (newest === null || isNew) return;
   const name = roundName(newest.round);
   const body = await objects.get(name);
   if (body && (await readRound(sha, newest.round, body, publicKeys))) return;
   throw new Error(`${name} is ${newerKey}, or to a new one if that is lost`);
 }
-
-const isEqual = (a: Uint8Array, b: Uint8Array) => Buffer.compare(a, b) === 0;

@@ -1,5 +1,6 @@
 import {
   consistencyProof,
+  formatHex,
   formatTimestamp,
   formatVerifierKey,
   parseTilePath,
@@ -208,7 +209,7 @@ function consistencyOf(deps: LogRouteDeps, call: TenantCall, { first, second }: 
   )(async (tx, { size }) => {
     if (second > size) throw new AppError('not_found', `the log has ${size} entries`);
     const path = await consistencyProof(deps.sha, treeNodes(tx, deps.sha), first, second);
-    return { first, second, path: path.map((hash) => Buffer.from(hash).toString('hex')) };
+    return { first, second, path: path.map(formatHex) };
   });
 }
 

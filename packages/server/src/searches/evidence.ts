@@ -2,6 +2,7 @@ import {
   type Coverage,
   type EventFilter,
   filterToJson,
+  formatHex,
   typeId,
   uuidTimeMs,
 } from '@indelible/protocol';
@@ -26,7 +27,6 @@ export type SearchDeps = Pick<
 >;
 
 export const searchIdPrefix = 'srch_';
-export const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
 /** The query; `gone` is aborted if the caller disconnects. */
 interface Asked {
@@ -171,7 +171,7 @@ function searchEvent({ tenantId, actor, reason }: TenantAccess, search: SavedSea
       note: search.note,
       checkpointSize: search.checkpointSize,
       matched: search.matched,
-      digest: hex(search.digest),
+      digest: formatHex(search.digest),
     },
     reason,
   };

@@ -1,18 +1,22 @@
-import { formatTimestamp, panelRoot, typeId } from '@indelible/protocol';
+import { formatHex, formatTimestamp, panelRoot, typeId } from '@indelible/protocol';
 import type { PublishedCheckpoint } from '../log/checkpoint.store.ts';
 import { shownGap } from '../sources/tell-sources.ts';
 import type { Covered } from './coverage.ts';
-import { type AnswerNow, hex, searchIdPrefix } from './evidence.ts';
+import { type AnswerNow, searchIdPrefix } from './evidence.ts';
 import type { SavedSearch } from './store.ts';
 
 const shownAnswer = ({ matched, digest }: Pick<SavedSearch, 'matched' | 'digest'>) => ({
   matched: { value: matched },
-  digest: hex(digest),
+  digest: formatHex(digest),
 });
 
 type Checkpoint = Pick<PublishedCheckpoint, 'size' | 'root' | 'note'>;
 
-const shownCheckpoint = ({ size, root, note }: Checkpoint) => ({ size, rootHash: hex(root), note });
+const shownCheckpoint = ({ size, root, note }: Checkpoint) => ({
+  size,
+  rootHash: formatHex(root),
+  note,
+});
 
 /** A saved search as answers show it. */
 export function shownSearch(search: SavedSearch, publicUrl: string) {

@@ -1,5 +1,6 @@
 import { decodeEntry, type EventFilter, matchesWords, type ValueFilter } from '@indelible/protocol';
 import { unavailable } from '../http/problem.ts';
+import { firstThat } from '../log/received-since.ts';
 import { readEntries } from '../log/store.ts';
 import type { TenantTx } from '../postgres/db.ts';
 import { type Bits, firstBits, intersect, isEmpty, offsetsOf, subtract, unite } from './bits.ts';
@@ -282,8 +283,8 @@ function queueOf(
   let at: number | null = isCut ? null : 0;
   let count = 64;
   return new IdQueue([], async () => {
-    at ??= await firstInside(order, async (offset) => {
-      const [id = ''] = await idsAt(tx, first, [offset]);
+    at ??= await firstThat(order.length, async (nth) => {
+      const [id = ''] = await idsAt(tx, first, [order[nth] ?? 0]);
       return descending ? id < before : id >= from;
     });
     const some = order.slice(at, at + count).sort((a, b) => a - b);
@@ -294,18 +295,4 @@ function queueOf(
     const inRange = ids.filter((id) => id >= from && id < before);
     return descending ? inRange.reverse() : inRange;
   });
-}
-
-/** Index of the first of `order` that is inside the range, by bisection. */
-async function firstInside(
-  order: readonly number[],
-  isInside: (offset: number) => Promise<boolean>,
-): Promise<number> {
-  let [low, high] = [0, order.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (await isInside(order[middle] ?? 0)) high = middle;
-    else low = middle + 1;
-  }
-  return low;
 }

@@ -1,10 +1,9 @@
-import { firstUuidAt, wordMatches, wordsOf } from '@indelible/protocol';
+import { firstUuidAt, uuidBytes, wordMatches, wordsOf } from '@indelible/protocol';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { offsetsOf } from './bits.ts';
 import { decodeTimes, encodeTimes } from './block-times.ts';
 import {
-  bytesOfUuid,
   largeEntries,
   listsOf,
   makeBlock,
@@ -91,7 +90,7 @@ test('the times of a block are those of its ids', () => {
   fc.assert(
     fc.property(fc.array(time), (all) => {
       const times = all.sort((a, b) => a - b);
-      const ids = Buffer.concat(times.map((ms) => bytesOfUuid(firstUuidAt(ms))));
+      const ids = Buffer.concat(times.map((ms) => uuidBytes(firstUuidAt(ms))));
       expect([...decodeTimes(encodeTimes(ids), new Float64Array(times.length))]).toEqual(times);
     }),
   );

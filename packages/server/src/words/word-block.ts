@@ -1,3 +1,4 @@
+import { uuidBytes, uuidFromBytes } from '@indelible/protocol';
 import {
   decodeLists,
   encodeLists,
@@ -38,23 +39,13 @@ export const listsOf = (entries: number): number =>
   entries === smallEntries ? listsOfSmall : entries === mediumEntries ? 128 : 1_024;
 
 export const uuidLength = 16;
-export const bytesOfUuid = (uuid: string): Buffer => Buffer.from(uuid.replaceAll('-', ''), 'hex');
 
 /** The UUID at an offset of `ids`. */
-export function uuidAt(ids: Buffer, offset: number): string {
-  const hex = ids.toString('hex', offset * uuidLength, (offset + 1) * uuidLength);
-  return [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    hex.slice(12, 16),
-    hex.slice(16, 20),
-    hex.slice(20),
-  ].join('-');
-}
+export const uuidAt = (ids: Buffer, offset: number) => uuidFromBytes(ids, offset * uuidLength);
 
 /** Offset of the first id that is not lower. */
 export function rankOf(ids: Buffer, uuid: string): number {
-  const wanted = bytesOfUuid(uuid);
+  const wanted = uuidBytes(uuid);
   let [low, high] = [0, ids.length / uuidLength];
   while (low < high) {
     const middle = (low + high) >>> 1;
@@ -88,7 +79,7 @@ export async function makeBlock(
   for (const words of lists)
     for (const offsets of words?.values() ?? [])
       for (const [n, at] of offsets.entries()) offsets[n] = moved[at] as number;
-  const ids = Buffer.concat(sorted.map(([, uuid]) => bytesOfUuid(uuid)));
+  const ids = Buffer.concat(sorted.map(([, uuid]) => uuidBytes(uuid)));
   return { first, entries, ids, lists: encoded(lists, entries) };
 }
 
