@@ -100,9 +100,11 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   const recording = await wireRecording(deps, metrics, () => webhooks.wake());
   const { groupCommit, recordQueued } = recording;
   const checkpoints = await wireCheckpoints(deps, metrics, recordQueued);
-  const { auth, platformApiKeys } = config;
-  const keys = { findApiKey: findApiKey(db.writer), noteUse: noteApiKeyUse(db.writer) };
-  const authenticator = createAuthenticator({ auth, platformApiKeys, ...keys, now });
+  const authenticator = createAuthenticator({
+    ...{ auth: config.auth, platformApiKeys: config.platformApiKeys, now },
+    findApiKey: (id) => findApiKey(db.writer, id),
+    noteUse: (id, nowMs) => noteApiKeyUse(db.writer, id, nowMs),
+  });
 
   const http = openHttp(config, logger);
   closeAfterLastAnswer(http);

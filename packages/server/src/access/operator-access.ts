@@ -1,5 +1,5 @@
 import { isEmail, isVisible, reasonLength, reasonLengthMax } from '@indelible/protocol';
-import { AppError } from '../http/problem.ts';
+import { AppError, invalidParameter } from '../http/problem.ts';
 
 /** What an operator must declare before a tenant's data is read, and optionally who they are. */
 export const accessReasonHeader = 'x-access-reason';
@@ -70,7 +70,6 @@ export function parseOperatorEmail(header: string | readonly string[] | undefine
   if (value === undefined) return null;
   if (more.length === 0 && /^[\x21-\x7e]+$/.test(value) && isEmail(value)) return value;
   const message = 'must be one e-mail address';
-  throw new AppError('invalid_parameter', `the header X-Operator-Email ${message}`, {
-    errors: [{ path: 'X-Operator-Email', code: 'invalid_format', message }],
-  });
+  const problem = { path: 'X-Operator-Email', code: 'invalid_format', message };
+  throw invalidParameter(problem, `the header X-Operator-Email ${message}`);
 }

@@ -1,4 +1,5 @@
 import type { Agent, Scope } from '@indelible/protocol';
+import { AppError } from '../http/problem.ts';
 
 /**
  * The key that made another key, or the link of a session; `id` as in events. A platform key is not
@@ -34,6 +35,23 @@ export interface PanelSession {
   idleExpiresAtMs: number;
   expiresAtMs: number;
 }
+
+/**
+ * Throws `forbidden` for a credential that may not act for this tenant; null: for the platform. One
+ * that is bound to a tenant acts for that alone.
+ */
+export function requireActsFor({ tenantId }: Principal, owner: string | null): void {
+  if (tenantId === null || tenantId === owner) return;
+  const sentence =
+    owner === null
+      ? 'this needs a platform-bound credential'
+      : 'this credential is bound to another tenant';
+  throw new AppError('forbidden', sentence);
+}
+
+/** Whether it is an admin of its tenant who may read: a link may give less. */
+export const isReadingAdmin = ({ role, scopes }: Pick<Principal, 'role' | 'scopes'>): boolean =>
+  role === 'admin' && scopes.has('events:read');
 
 export function makerOf({ tenantId, id }: Principal): Maker {
   return { kind: tenantId === null ? 'platform' : 'tenant', id };

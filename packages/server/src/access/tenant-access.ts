@@ -1,6 +1,6 @@
 import { isUuid } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
-import { AppError } from '../http/problem.ts';
+import { AppError, invalidParameter } from '../http/problem.ts';
 import { actorOf, type OwnEvent, type Who } from '../own-event.ts';
 import type { Look } from './look.ts';
 import {
@@ -10,7 +10,7 @@ import {
   parseAccessReason,
   parseOperatorEmail,
 } from './operator-access.ts';
-import type { Principal } from './principal.ts';
+import { type Principal, requireActsFor } from './principal.ts';
 import type { RecordAccess } from './record-looks.ts';
 
 /** The tenant of a read, and its reader; an operator has the role `superadmin`. */
@@ -32,14 +32,11 @@ async function tenantAccess(
   const { principal } = request;
   const named = headerTenant(request);
   if (principal.tenantId !== null) {
-    if (named === null || named === principal.tenantId)
-      return { tenantId: principal.tenantId, ...ownReader(request) };
-    throw new AppError('forbidden', 'this credential is bound to another tenant');
+    requireActsFor(principal, named ?? principal.tenantId);
+    return { tenantId: principal.tenantId, ...ownReader(request) };
   }
   if (named === null) {
-    throw new AppError('invalid_parameter', 'name the tenant in the header X-Tenant-Id', {
-      errors: [{ path: 'X-Tenant-Id', code: 'required', message: 'must be the UUID of a tenant' }],
-    });
+    throw wrongTenantId('required', 'name the tenant in the header X-Tenant-Id');
   }
   const { reason, email, refusal } = declared(request);
   const access = { tenantId: named, actor: asOperator(request, email), reason };
@@ -103,12 +100,14 @@ function headerTenant(request: FastifyRequest): string | null {
   const header = request.headers['x-tenant-id'];
   if (header === undefined) return null;
   if (typeof header === 'string' && isUuid(header)) return header.toLowerCase();
-  throw new AppError('invalid_parameter', 'the header X-Tenant-Id is not a UUID', {
-    errors: [
-      { path: 'X-Tenant-Id', code: 'invalid_format', message: 'must be the UUID of a tenant' },
-    ],
-  });
+  throw wrongTenantId('invalid_format', 'the header X-Tenant-Id is not a UUID');
 }
+
+const wrongTenantId = (code: string, sentence: string) =>
+  invalidParameter(
+    { path: 'X-Tenant-Id', code, message: 'must be the UUID of a tenant' },
+    sentence,
+  );
 
 /**
  * Runs a read of one tenant's data. The tenant's log has an operator's look before the answer is

@@ -1,22 +1,9 @@
 import type { Scope } from '@indelible/protocol';
-import type { Principal } from '../access/principal.ts';
+import { isReadingAdmin, type Principal, requireActsFor } from '../access/principal.ts';
 import { AppError } from '../http/problem.ts';
 
 /** Scopes that only the platform may grant: a tenant's key must not make keys of its own kind. */
 const platformGranted: readonly Scope[] = ['tenants:write', 'viewer-links:write'];
-
-/**
- * Throws `forbidden` unless the caller may manage the keys of this owner: a tenant, or null for the
- * platform. A tenant-bound credential manages only its own tenant's keys.
- */
-export function requireManagesKeys(principal: Principal, owner: string | null): void {
-  if (principal.tenantId === null || principal.tenantId === owner) return;
-  const detail = 'this credential is bound to another tenant';
-  throw new AppError(
-    'forbidden',
-    owner === null ? 'this needs a platform-bound credential' : detail,
-  );
-}
 
 /** Throws `forbidden` for a scope that the caller does not hold or may not grant. */
 export function requireMayGrant(principal: Principal, wanted: readonly Scope[]): void {
@@ -32,10 +19,10 @@ export function requireMayGrant(principal: Principal, wanted: readonly Scope[]):
  * may; an admin may see those of the own tenant.
  */
 export function requireSeesKeys(principal: Principal, owner: string | null): void {
-  const { role, scopes, tenantId } = principal;
-  if (role === 'admin' && owner !== null && tenantId === owner && scopes.has('events:read')) return;
+  const { scopes, tenantId } = principal;
+  if (isReadingAdmin(principal) && owner !== null && tenantId === owner) return;
   if (!scopes.has('tenants:write')) {
     throw new AppError('forbidden', 'this needs a credential with the scope tenants:write');
   }
-  requireManagesKeys(principal, owner);
+  requireActsFor(principal, owner);
 }

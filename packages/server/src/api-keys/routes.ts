@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import { newApiKeyText } from '../access/api-key-text.ts';
 import { administratorHeaders } from '../access/operator-headers.ts';
-import { makerOf } from '../access/principal.ts';
+import { makerOf, requireActsFor } from '../access/principal.ts';
 import { administrator } from '../access/tenant-access.ts';
 import { hashSecretToken } from '../crypto/secret-token.ts';
 import { answerPage, PageQuery, readPage } from '../http/keyset-page.ts';
@@ -13,7 +13,7 @@ import type { OwnEvent, Who } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import { write } from '../postgres/db.ts';
 import { tenantExists } from '../tenants/store.ts';
-import { requireManagesKeys, requireMayGrant, requireSeesKeys } from './grants.ts';
+import { requireMayGrant, requireSeesKeys } from './grants.ts';
 import { ApiKeyInput, ApiKeyPage, NewApiKey, platformKeys, tenantKeys } from './schemas.ts';
 import { type ApiKeyRow, apiKeyExists, insertApiKey, listApiKeys, revokeApiKey } from './store.ts';
 
@@ -105,7 +105,7 @@ async function makeKey(
   owner: string | null,
   input: Static<typeof ApiKeyInput>,
 ) {
-  requireManagesKeys(request.principal, owner);
+  requireActsFor(request.principal, owner);
   requireMayGrant(request.principal, input.scopes);
   const who = administrator(request);
   const nowMs = deps.now();
@@ -150,7 +150,7 @@ async function revokeKey(
   owner: string | null,
   keyId: string,
 ) {
-  requireManagesKeys(request.principal, owner);
+  requireActsFor(request.principal, owner);
   const who = administrator(request);
   if (!isUuid(keyId)) throw new AppError('not_found');
   const id = keyId.toLowerCase();

@@ -27,21 +27,17 @@ const columns = sql`id, tenant_id AS "tenantId", name, scopes, created_at AS "cr
   allowed_ips AS "allowedIps", last_used_at AS "lastUsedAtMs"`;
 
 /** Finds a key by id, for authentication: the tenant is not known yet. */
-export function findApiKey(pool: pg.Pool): (id: string) => Promise<StoredApiKey | null> {
-  return async (id) => {
-    return firstRow<StoredApiKey>(pool)`
-      SELECT id, tenant_id AS "tenantId", scopes, key_hash AS "keyHash",
-        expires_at AS "expiresAtMs", revoked_at AS "revokedAtMs", made_by AS "madeBy",
-        allowed_ips AS "allowedIps" FROM api_keys WHERE id = ${id}`;
-  };
+export async function findApiKey(pool: pg.Pool, id: string): Promise<StoredApiKey | null> {
+  return firstRow<StoredApiKey>(pool)`
+    SELECT id, tenant_id AS "tenantId", scopes, key_hash AS "keyHash",
+      expires_at AS "expiresAtMs", revoked_at AS "revokedAtMs", made_by AS "madeBy",
+      allowed_ips AS "allowedIps" FROM api_keys WHERE id = ${id}`;
 }
 
 /** Writes down that a key was used. */
-export function noteApiKeyUse(pool: pg.Pool): (id: string, nowMs: number) => Promise<void> {
-  return async (id, nowMs) => {
-    await execute(pool)`UPDATE api_keys SET last_used_at = ${new Date(nowMs)}
-      WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at < ${new Date(nowMs)})`;
-  };
+export async function noteApiKeyUse(pool: pg.Pool, id: string, nowMs: number): Promise<void> {
+  await execute(pool)`UPDATE api_keys SET last_used_at = ${new Date(nowMs)}
+    WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at < ${new Date(nowMs)})`;
 }
 
 /** Which of these keys are unknown, revoked, or expired at `nowMs`; every flush asks. */

@@ -1,5 +1,5 @@
 import { type EventFilter, firstUuidAt, uuidTimeMs } from '@indelible/protocol';
-import { AppError } from '../http/problem.ts';
+import { invalidParameter } from '../http/problem.ts';
 import type { TenantTx } from '../postgres/db.ts';
 import { findWords } from '../words/find-words.ts';
 import { lowestShown, type SqlFilter, type Visibility } from './filter-sql.store.ts';
@@ -132,11 +132,8 @@ export async function inOneStatement(
   return { ...filter, among };
 }
 
-function tooMany(): AppError {
-  const message = 'matches too many events';
-  return new AppError(
-    'invalid_parameter',
+const tooMany = () =>
+  invalidParameter(
+    { path: 'q', code: 'too_many', message: 'matches too many events' },
     `more than ${foundMax.toLocaleString('en')} events have these words; narrow the time range, or add words or filters`,
-    { errors: [{ path: 'q', code: 'too_many', message }] },
   );
-}

@@ -12,7 +12,7 @@ import {
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Look, lookAt, lookAtEvents } from '../access/look.ts';
 import { readAsTenant } from '../access/tenant-access.ts';
-import { AppError } from '../http/problem.ts';
+import { AppError, invalidParameter } from '../http/problem.ts';
 import { accepted, searchParams } from '../http/query.ts';
 import type { Parts } from '../parts.ts';
 import { readTenant, type TenantTx } from '../postgres/db.ts';
@@ -144,9 +144,7 @@ async function keysetPage(
   // offset.
   if (query.page !== undefined && more && rows.length < query.limit) {
     const message = 'is larger than 8 MiB; use a smaller limit, or cursor with nextCursor';
-    throw new AppError('invalid_parameter', `this page ${message}`, {
-      errors: [{ path: 'page', code: 'too_large', message }],
-    });
+    throw invalidParameter({ path: 'page', code: 'too_large', message }, `this page ${message}`);
   }
   const backwards = position?.direction === 'previous';
   const at = (row: ListedRow | undefined, direction: ListPosition['direction']) =>
@@ -253,7 +251,8 @@ function buckets({ filter, groupBy, timeZone }: StatsQuery, visible: Visibility,
   return bucketStarts(from, to, unit, timeZone, bucketsMax);
 }
 
-function tooMany(detail: string): AppError {
-  const errors = [{ path: 'group_by', code: 'too_many', message: 'gives too many groups' }];
-  return new AppError('invalid_parameter', detail, { errors });
-}
+const tooMany = (detail: string) =>
+  invalidParameter(
+    { path: 'group_by', code: 'too_many', message: 'gives too many groups' },
+    detail,
+  );

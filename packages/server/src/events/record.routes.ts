@@ -2,7 +2,6 @@ import { setImmediate } from 'node:timers/promises';
 import {
   batchBytesMax,
   batchEventsMax,
-  boundedPath,
   type ErrorCode,
   type EventRefusal,
   eventBytesMax,
@@ -20,7 +19,7 @@ import {
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { answer } from '../http/field-schemas.ts';
-import { AppError, unavailable } from '../http/problem.ts';
+import { AppError, invalid, repeatedMember, unavailable } from '../http/problem.ts';
 import type { GroupCommit } from './flush.ts';
 import { looksLikeOperator } from './operator-lookalike.ts';
 import type { OwnEventDeps } from './own-events.store.ts';
@@ -47,18 +46,18 @@ const description =
   'stored event, with other content 409. `crossTenant`, `category`, `sequence`, `receivedAt` and ' +
   '`recordedBy` are set by the server.';
 
+const config = {
+  ...({ scope: 'events:write', schema: 'documents' } as const),
+  ...{ judgesDuplicateKeys: true, rateLimit: false as const },
+};
+
 /** `POST /api/audit-logs` and `/batch`: records events, answers with their sequences. */
 export function recordRoutes(app: FastifyInstance, deps: RecordDeps): void {
   app.post(
     '/api/audit-logs',
     {
       bodyLimit: eventBytesMax,
-      config: {
-        scope: 'events:write',
-        schema: 'documents',
-        judgesDuplicateKeys: true,
-        rateLimit: false,
-      },
+      config,
       schema: {
         tags: ['Events'],
         operationId: 'recordEvent',
@@ -78,12 +77,7 @@ export function recordRoutes(app: FastifyInstance, deps: RecordDeps): void {
     '/api/audit-logs/batch',
     {
       bodyLimit: batchBytesMax,
-      config: {
-        scope: 'events:write',
-        schema: 'documents',
-        judgesDuplicateKeys: true,
-        rateLimit: false,
-      },
+      config,
       schema: {
         tags: ['Events'],
         operationId: 'recordEvents',
@@ -291,7 +285,7 @@ function resultOf(
 function batchEvents(body: unknown, duplicateKeys: readonly string[]): unknown[] {
   const errors: FieldProblem[] = duplicateKeys
     .filter((path) => !/^\/events\/\d+(\/|$)/.test(path))
-    .map(namedTwice);
+    .map(repeatedMember);
   const envelope = isObject(body) ? body : {};
   for (const key of Object.keys(envelope)) {
     if (key === 'events') continue;
@@ -304,19 +298,11 @@ function batchEvents(body: unknown, duplicateKeys: readonly string[]): unknown[]
     const message = `must be an array of 1 to ${batchEventsMax} events`;
     errors.unshift({ path: '/events', code: 'out_of_range', message });
   } else if (errors.length === 0) return events;
-  throw new AppError('validation_failed', 'the batch itself is not valid; nothing was recorded', {
-    errors,
-  });
+  throw invalid(errors, 'the batch itself is not valid; nothing was recorded');
 }
-
-const namedTwice = (path: string): FieldProblem => ({
-  path: boundedPath(path),
-  code: 'duplicate_key',
-  message: 'appears twice',
-});
 
 function duplicateKeyProblem(paths: readonly string[]): EventRefusal | null {
   if (paths.length === 0) return null;
   const detail = 'the event repeats a member';
-  return { code: 'validation_failed', detail, errors: paths.map(namedTwice) };
+  return { code: 'validation_failed', detail, errors: paths.map(repeatedMember) };
 }

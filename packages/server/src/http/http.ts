@@ -21,7 +21,7 @@ import { http } from '../outbound/node-http.ts';
 import { tookTooLong, unavailability } from '../postgres/db.ts';
 import { codeOf } from '../postgres/embedded/error-code.ts';
 import { fieldProblem, formats } from './json-schema.ts';
-import { AppError, problemOf, tooSlow, unavailable } from './problem.ts';
+import { AppError, invalid, problemOf, repeatedMember, tooSlow, unavailable } from './problem.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -71,13 +71,8 @@ export function acceptJsonOnly(app: FastifyInstance): void {
   app.addHook('preValidation', (request, _reply, done) => {
     if (request.duplicateKeys.length === 0 || request.routeOptions.config.judgesDuplicateKeys)
       return done();
-    throw new AppError('validation_failed', 'the body repeats a member', {
-      errors: request.duplicateKeys.slice(0, fieldProblemsMax).map((path) => ({
-        path,
-        code: 'duplicate_key',
-        message: 'appears twice',
-      })),
-    });
+    const problems = request.duplicateKeys.slice(0, fieldProblemsMax).map(repeatedMember);
+    throw invalid(problems, 'the body repeats a member');
   });
 }
 
@@ -174,7 +169,7 @@ export function asAppError(error: unknown): AppError | null {
   if (!(error instanceof Error)) return null;
   const { code, statusCode, validation, validationContext } = error as FastifyError;
   if (validation)
-    return invalid(validation as Parameters<typeof fieldProblem>[0][], validationContext);
+    return notOfSchema(validation as Parameters<typeof fieldProblem>[0][], validationContext);
   const known = code === undefined ? undefined : fastifyCodes[code];
   if (known) return new AppError(known[0], known[1]);
   // Checked before database errors: a caller that closes the connection also gives ECONNRESET.
@@ -189,7 +184,7 @@ export function asAppError(error: unknown): AppError | null {
 const isHangUp = (error: unknown) => codeOf(error) === 'ERR_STREAM_PREMATURE_CLOSE';
 const hungUp = 'the caller has hung up';
 
-function invalid(
+function notOfSchema(
   validation: Parameters<typeof fieldProblem>[0][],
   context: string | undefined,
 ): AppError {

@@ -1,4 +1,10 @@
-import { type ErrorCode, errorCodes, type FieldProblem, problemsText } from '@indelible/protocol';
+import {
+  boundedPath,
+  type ErrorCode,
+  errorCodes,
+  type FieldProblem,
+  problemsText,
+} from '@indelible/protocol';
 
 /** An error with a code of `errorCodes`; every other error becomes a 500 or 503. */
 export class AppError extends Error {
@@ -25,6 +31,16 @@ export class AppError extends Error {
 /** The refusal of a body. Without `detail`, its problems are the sentence. */
 export function invalid(errors: FieldProblem[], detail = problemsText(errors)): AppError {
   return new AppError('validation_failed', detail, { errors });
+}
+
+/** The problem of a member that a body names twice. */
+export const repeatedMember = (path: string): FieldProblem => ({
+  ...{ path: boundedPath(path), code: 'duplicate_key', message: 'appears twice' },
+});
+
+/** The refusal of a parameter or header. */
+export function invalidParameter(problem: FieldProblem, detail: string): AppError {
+  return new AppError('invalid_parameter', detail, { errors: [problem] });
 }
 
 /** The answer of a service that cannot work at the moment; the caller may retry. */

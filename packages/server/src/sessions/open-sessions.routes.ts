@@ -1,5 +1,6 @@
 import { formatTimestamp, typeId, uuidTimeMs } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { isReadingAdmin } from '../access/principal.ts';
 import { TenantCalls } from '../access/tenant-calls.ts';
 import { answerPage, PageQuery, readPage } from '../http/keyset-page.ts';
 import { AppError } from '../http/problem.ts';
@@ -60,9 +61,9 @@ const endSchema = {
   response: { 204: Type.Null({ description: 'The session has ended.' }) },
 };
 
-/** Throws `forbidden` for who is no admin of the tenant; a session holds what its link gave it. */
-function requireAdministers({ principal: { role, scopes } }: FastifyRequest): void {
-  if (scopes.has('tenants:write') || (role === 'admin' && scopes.has('events:read'))) return;
+/** Throws `forbidden` for a caller that is no admin of the tenant. */
+function requireAdministers({ principal }: FastifyRequest): void {
+  if (principal.scopes.has('tenants:write') || isReadingAdmin(principal)) return;
   throw new AppError('forbidden', 'this needs an admin of the tenant, or the scope tenants:write');
 }
 

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import { personScopes } from '../access/jwt.ts';
 import { parseReasonField } from '../access/operator-access.ts';
-import { makerOf, type Principal } from '../access/principal.ts';
+import { makerOf, type Principal, requireActsFor } from '../access/principal.ts';
 import { hashSecretToken, newSecretToken } from '../crypto/secret-token.ts';
 import { AppError, invalid } from '../http/problem.ts';
 import { actorOf, type OwnEvent } from '../own-event.ts';
@@ -56,9 +56,7 @@ type Input = Static<typeof ViewerLinkInput>;
 
 /** Only the platform may make links for operators: a tenant must not fake their visits. */
 function requireMayOpen(principal: Principal, { tenantId, actor }: Input): void {
-  if (principal.tenantId !== null && principal.tenantId !== tenantId.toLowerCase()) {
-    throw new AppError('forbidden', 'this credential is bound to another tenant');
-  }
+  requireActsFor(principal, tenantId.toLowerCase());
   if (actor.role === 'admin') return;
   if (principal.tenantId !== null) {
     throw new AppError('forbidden', 'a link for an operator needs a platform-bound credential');

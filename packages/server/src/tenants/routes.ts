@@ -2,7 +2,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { formatTimestamp, type Plans } from '@indelible/protocol';
 import type { FastifyInstance } from 'fastify';
 import { administratorHeaders } from '../access/operator-headers.ts';
-import type { Principal } from '../access/principal.ts';
+import { isReadingAdmin, type Principal, requireActsFor } from '../access/principal.ts';
 import { administrator } from '../access/tenant-access.ts';
 import { answerPage, PageQuery, readPage } from '../http/keyset-page.ts';
 import { AppError } from '../http/problem.ts';
@@ -23,7 +23,7 @@ export function tenantRoutes(app: FastifyInstance, deps: TenantRouteDeps): void 
   const typed = app.withTypeProvider<TypeBoxTypeProvider>();
 
   typed.put('/api/tenants/:id', putOptions(deps.plans), async (request, reply) => {
-    requirePlatform(request.principal);
+    requireActsFor(request.principal, null);
     const put = {
       id: request.params.id.toLowerCase(),
       change: request.body,
@@ -44,7 +44,7 @@ export function tenantRoutes(app: FastifyInstance, deps: TenantRouteDeps): void 
   });
 
   typed.get('/api/tenants', listOptions, async (request) => {
-    requirePlatform(request.principal);
+    requireActsFor(request.principal, null);
     return answerPage(
       readPage(request, 'oldest'),
       (from, max) => write(deps.db, (tx) => listTenants(tx, from, max)),
@@ -102,15 +102,10 @@ const listOptions = {
   },
 } as const;
 
-function requirePlatform(principal: Principal): void {
-  if (principal.tenantId === null) return;
-  throw new AppError('forbidden', 'this needs a credential that is bound to the platform');
-}
-
 /** Another tenant's id is answered like an unknown one. */
-function requireMaySee({ role, scopes, tenantId }: Principal, id: string): void {
-  const isAdmin = role === 'admin' && scopes.has('events:read'); // a link may give less
-  if (!isAdmin && !scopes.has('tenants:write')) {
+function requireMaySee(principal: Principal, id: string): void {
+  const { scopes, tenantId } = principal;
+  if (!isReadingAdmin(principal) && !scopes.has('tenants:write')) {
     throw new AppError('forbidden', 'this needs the scope tenants:write');
   }
   if (tenantId !== null && tenantId !== id) throw new AppError('not_found');
