@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import type { App } from '../app.ts';
 import { openSigner } from '../crypto/signer.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
@@ -11,47 +11,18 @@ import { write } from '../postgres/db.ts';
 import { checkpointOf, publishedRounds } from '../testing/checkpoints.ts';
 import { expectLogIntact, rootStored } from '../testing/intact.ts';
 import { PostgresProxy } from '../testing/postgres-proxy.ts';
-import { callOn, eventOf, serviceOn, testService } from '../testing/service.ts';
+import { rewindable } from '../testing/rewindable.ts';
 import { type CheckpointDeps, CheckpointJob } from './checkpoint.job.ts';
 import { holdRounds } from './checkpoint.store.ts';
 
-const service = await testService();
-const cleanup: (() => Promise<unknown>)[] = [];
-afterAll(async () => {
-  for (const undo of cleanup.reverse()) await undo();
-  await service.close();
-});
-
-const { app, owner, dataDir } = service;
+const service = await rewindable({}, afterAll);
+const { app, owner, dataDir, metric, process, record } = service;
 const tick = (on: App = app) => on.checkpoints.tick();
 const rounds = () => publishedRounds(dataDir);
-
-async function record(key: string, count = 1, on: App = app) {
-  const events = Array.from({ length: count }, () => eventOf());
-  const url = '/api/audit-logs/batch';
-  const { status, body } = await callOn(on, { method: 'POST', url, key, body: { events } });
-  expect(status).toBe(200);
-  return body.results as { id: string; sequence: number }[];
-}
-
-/** A further process of the installation, in effect. */
-async function process(url = service.servingUrl): Promise<App> {
-  const other = await serviceOn(url, service.clock, { DATA_DIR: dataDir });
-  cleanup.push(async () => {
-    await other.app.http.close();
-    await other.db.close();
-  });
-  return other.app;
-}
 
 async function releasedRound(): Promise<number> {
   const { rows } = await owner.query('SELECT round::int FROM log_rounds');
   return rows[0].round;
-}
-
-async function metric(on: App, name: string): Promise<number> {
-  const { text } = await callOn(on, { url: '/metrics', key: null });
-  return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
 }
 
 /** The folder of the objects is away while `work` runs. */
@@ -83,7 +54,7 @@ test('a round signs every log that has grown, and what it signs is what is store
     expect(root).toEqual(await rootStored(service, id));
     await expectLogIntact(service, id);
   }
-  expect(await metric(app, 'indelible_checkpoints_total')).toBeGreaterThanOrEqual(notes.length);
+  expect(await metric('indelible_checkpoints_total')).toBeGreaterThanOrEqual(notes.length);
 });
 
 test('three processes sign one round an interval, and two go on when the one that signs is gone', async () => {
@@ -121,11 +92,11 @@ test('while the object store is away recording goes on, signing waits, and both 
   const [early] = await record(key);
   await tick();
   const { note } = await checkpointOf(app, key);
-  const failures = await metric(app, 'indelible_checkpoint_failures_total');
+  const failures = await metric('indelible_checkpoint_failures_total');
   await withoutStore(async () => {
     const [late] = await record(key);
     await tick();
-    expect(await metric(app, 'indelible_checkpoint_failures_total')).toBe(failures + 1);
+    expect(await metric('indelible_checkpoint_failures_total')).toBe(failures + 1);
     expect((await checkpointOf(app, key)).note).toBe(note);
     const proof = (eventId?: string) =>
       service.call({ url: `/api/audit-logs/${eventId}/proof`, key });
@@ -135,7 +106,7 @@ test('while the object store is away recording goes on, signing waits, and both 
     expect(body.detail).toContain('recording continues');
     expect(Number(headers['retry-after'])).toBeGreaterThan(0);
     expect((await service.call({ url: '/readyz', key: null })).status).toBe(200);
-    expect(await metric(app, 'indelible_log_halted')).toBe(0);
+    expect(await metric('indelible_log_halted')).toBe(0);
   });
   await tick();
   const { size, root } = await checkpointOf(app, key);
@@ -158,9 +129,9 @@ test.each([
   if (existsSync(path)) renameSync(path, `${path}.kept`);
   symlinkSync(join(dataDir, 'nowhere/at/all'), path);
   await record(key);
-  const failures = await metric(app, 'indelible_checkpoint_failures_total');
+  const failures = await metric('indelible_checkpoint_failures_total');
   await tick();
-  expect(await metric(app, 'indelible_checkpoint_failures_total')).toBe(failures + 1);
+  expect(await metric('indelible_checkpoint_failures_total')).toBe(failures + 1);
   expect((await checkpointOf(app, key)).note).toBe(note);
   expect(await releasedRound()).toBe(released);
   rmSync(path);
@@ -176,8 +147,8 @@ test.each([
   ['the release is stored, and its answer is lost', 'answer lost'],
 ] as const)('nothing is lost or signed twice otherwise when %s', async (_, fault) => {
   const proxy = new PostgresProxy(service.servingUrl);
-  cleanup.push(() => proxy.close());
-  const dying = await process(await proxy.open(service.servingUrl));
+  onTestFinished(() => proxy.close());
+  const dying = await process({}, await proxy.open(service.servingUrl));
   const { id, key } = await service.tenant();
   await tick(dying); // its first round registers the key, which commits too
   await record(key, 3);
@@ -186,7 +157,7 @@ test.each([
   proxy.breakNextCommit(fault);
   await tick(dying);
   expect(proxy.broken).toBe(1);
-  expect(await metric(dying, 'indelible_checkpoint_failures_total')).toBe(1);
+  expect(await metric('indelible_checkpoint_failures_total', dying)).toBe(1);
   expect(rounds()).toHaveLength(before + 1);
   const isReleased = fault === 'answer lost';
   expect(await releasedRound()).toBe(released + (isReleased ? 1 : 0));
@@ -199,7 +170,7 @@ test.each([
   const { size, root } = await checkpointOf(app, key);
   expect(size).toBe(releasedSize + 5);
   expect(root).toEqual(await rootStored(service, id));
-  expect(await metric(app, 'indelible_log_halted')).toBe(0);
+  expect(await metric('indelible_log_halted')).toBe(0);
   await expectLogIntact(service, id);
 });
 
@@ -246,7 +217,7 @@ test('processes that run rounds at once sign each log once, without gaps and wit
     expect(root).toEqual(await rootStored(service, id));
     await expectLogIntact(service, id);
   }
-  for (const each of [app, ...others]) expect(await metric(each, 'indelible_log_halted')).toBe(0);
+  for (const each of [app, ...others]) expect(await metric('indelible_log_halted', each)).toBe(0);
 });
 
 const folderStore = () => openObjectStore(pathToFileURL(join(dataDir, 'objects')).href);

@@ -1,50 +1,22 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { afterAll, expect, test } from 'vitest';
-import type { Environment } from '../config.ts';
+import { expect, test } from 'vitest';
 import { diagnose } from '../operations/doctor.ts';
 import { reopenLog } from '../operations/reopen.command.ts';
-import { envOf } from '../testing/archived.ts';
-import { Backups } from '../testing/backup.ts';
 import { checkpointOf } from '../testing/checkpoints.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import { eventOf, testService } from '../testing/service.ts';
+import { rewindable } from '../testing/rewindable.ts';
+import { roundName } from './round.ts';
 
 /* An attacker can write into the object store, and nowhere else. */
 
-const cleanup: (() => unknown)[] = [];
-afterAll(async () => {
-  for (const undo of cleanup.reverse()) await undo();
-});
-
 async function installation() {
-  const service = await testService();
-  const backups = new Backups(service);
-  cleanup.push(
-    () => service.close(),
-    () => backups.drop(),
-  );
-  const { call, dataDir, app } = service;
-  const env: Environment = {
-    ...envOf(service),
-    OBJECT_STORE_URL: pathToFileURL(join(dataDir, 'objects')).href,
-  };
-  const folder = join(dataDir, 'objects/checkpoints');
-  const path = (round: number) => join(folder, `${String(round).padStart(12, '0')}.json`);
-  const metric = async (name: string) => {
-    const { text } = await call({ url: '/metrics', key: null });
-    return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
-  };
-  const record = async (key: string) => {
-    const body = eventOf();
-    const { status } = await call({ method: 'POST', url: '/api/audit-logs', key, body });
-    return status;
-  };
+  const service = await rewindable();
+  const path = (round: number) => join(service.store, roundName(round));
+  const record = async (key: string) => (await service.post(key)).status;
   const finding = async (check: string) =>
-    (await diagnose(env)).find((each) => each.check === check);
-  const tick = () => app.checkpoints.tick();
-  return { ...service, backups, env, folder, path, metric, record, finding, tick };
+    (await diagnose(service.env)).find((each) => each.check === check);
+  return { ...service, path, record, finding };
 }
 
 /** A round as an attacker without the key writes it: only the signatures are wrong. */
@@ -130,8 +102,7 @@ test.each([
   ['gone', (path: string) => rmSync(path)],
   ['replaced', (path: string) => writeFileSync(path, 'something else')],
 ])('with the last round %s from the store signing waits, recording goes on', async (_, damage) => {
-  const { app, path, record, tick, env, finding, metric, folder, ...service } =
-    await installation();
+  const { app, path, record, tick, env, finding, metric, store, ...service } = await installation();
   const { key } = await service.tenant();
   await tick();
   await record(key);
@@ -139,16 +110,11 @@ test.each([
   const { note } = await checkpointOf(app, key);
   damage(path(2));
   // A process that has seen the round itself needs no second look; one that starts does.
-  const { serviceOn } = await import('../testing/service.ts');
-  const started = await serviceOn(service.servingUrl, service.clock);
-  cleanup.push(
-    () => started.db.close(),
-    () => started.app.http.close(),
-  );
+  const started = await service.process();
   expect(await record(key)).toBe(201);
-  const objects = readdirSync(folder).length;
-  await started.app.checkpoints.tick();
-  expect(readdirSync(folder)).toHaveLength(objects);
+  const objects = readdirSync(join(store, 'checkpoints')).length;
+  await started.checkpoints.tick();
+  expect(readdirSync(join(store, 'checkpoints'))).toHaveLength(objects);
   expect(await metric('indelible_log_halted')).toBe(0);
   expect(await record(key)).toBe(201);
   expect((await checkpointOf(app, key)).note).toBe(note);
@@ -159,7 +125,7 @@ test.each([
   // The operator says that nothing else will come back. It cannot be told what was lost.
   expect(await reopenLog(env)).toHaveLength(1);
   expect((await finding('object store'))?.level).toBe('ok');
-  await started.app.checkpoints.tick();
+  await started.checkpoints.tick();
   expect((await checkpointOf(app, key)).size).toBe(6);
 });
 

@@ -3,75 +3,21 @@ import type pg from 'pg';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import type { App } from '../app.ts';
 import { reopenLog } from '../operations/reopen.command.ts';
-import { envOf } from '../testing/archived.ts';
-import { Backups } from '../testing/backup.ts';
 import { checkpointOf, publishedRounds } from '../testing/checkpoints.ts';
 import { growLog } from '../testing/grow-log.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import { type CallOptions, callOn, eventOf, serviceOn, testService } from '../testing/service.ts';
+import { rewindable } from '../testing/rewindable.ts';
+import { type CallOptions, callOn, eventOf } from '../testing/service.ts';
 
 /*
  * The damage is done as superuser, to a service of
  * its own each time: its logs stand still afterwards.
  */
 
-const cleanup: (() => Promise<unknown>)[] = [];
-afterAll(async () => {
-  for (const undo of cleanup.reverse()) await undo();
-});
+type Rewindable = Awaited<ReturnType<typeof rewindable>>;
 
-async function damaged() {
-  const service = await testService();
-  const backups = new Backups(service);
-  cleanup.push(
-    () => service.close(),
-    () => backups.drop(),
-  );
-  const owner = async () => {
-    const client = await backups.owner();
-    cleanup.push(() => client.end());
-    return client;
-  };
-  const another = async (): Promise<App> => {
-    const { app, db } = await serviceOn(service.servingUrl, service.clock);
-    cleanup.push(async () => {
-      await app.http.close();
-      await db.close();
-    });
-    return app;
-  };
-  return {
-    ...service,
-    backups,
-    newOwner: owner,
-    another,
-    tick: () => service.app.checkpoints.tick(),
-  };
-}
-
-type Damaged = Awaited<ReturnType<typeof damaged>>;
-
-const batch = (count: number) => ({ events: Array.from({ length: count }, () => eventOf()) });
-
-async function record({ call }: Pick<Damaged, 'call'>, key: string, count: number): Promise<void> {
-  const answer = await call({
-    method: 'POST',
-    url: '/api/audit-logs/batch',
-    key,
-    body: batch(count),
-  });
-  expect(answer.status, answer.text).toBe(200);
-}
-
-async function halted(app: App): Promise<number> {
-  const { text } = await callOn(app, { url: '/metrics', key: null });
-  return Number(/^indelible_log_halted (\S+)$/m.exec(text)?.[1]);
-}
-
-async function haltReason(owner: pg.Client): Promise<string | null> {
-  const { rows } = await owner.query('SELECT halted FROM log_rounds');
-  return rows[0].halted;
-}
+/** 1 if a process has stopped recording. */
+const isHalted = ({ metric }: Rewindable, on?: App) => metric('indelible_log_halted', on);
 
 async function sizes(owner: pg.Client): Promise<Record<string, number>> {
   const { rows } = await owner.query('SELECT tenant_id, size::int FROM log_heads');
@@ -79,13 +25,13 @@ async function sizes(owner: pg.Client): Promise<Record<string, number>> {
 }
 
 /** A service whose database lost `lost` published events of a tenant by a restore. */
-async function rewound(lost = 5) {
-  const service = await damaged();
+async function rewound(lost = 5, atEnd?: typeof afterAll) {
+  const service = await rewindable({}, atEnd);
   const tenant = await service.tenant();
-  await record(service, tenant.key, 3);
+  await service.record(tenant.key, 3);
   await service.tick();
   const backup = await service.backups.take();
-  await record(service, tenant.key, lost);
+  await service.record(tenant.key, lost);
   await service.tick();
   const future = await checkpointOf(service.app, tenant.key);
   await service.backups.restore(backup);
@@ -94,17 +40,17 @@ async function rewound(lost = 5) {
 
 /* One rewound service for what it then does and does not do, in this order. */
 
-const { service: stopped, tenant: loser, owner: stoppedOwner } = await rewound();
-const bystander = await stopped.another();
+const { service: stopped, tenant: loser, owner: stoppedOwner } = await rewound(5, afterAll);
+const bystander = await stopped.process();
 
 test('a database that is rewound under a running service stops it at the next round', async () => {
   // Connections come back by themselves; the service notices at the next round.
-  await record(stopped, loser.key, 1);
-  expect(await halted(stopped.app)).toBe(0);
+  await stopped.record(loser.key, 1);
+  expect(await isHalted(stopped)).toBe(0);
   await stopped.tick();
-  expect(await halted(stopped.app)).toBe(1);
+  expect(await isHalted(stopped)).toBe(1);
   // The operator is told which log it is, and the ways on.
-  const reason = await haltReason(stoppedOwner);
+  const reason = await stopped.halted();
   expect(reason).toMatch(/round \d+ is already published, and .* 6 of the 10 entries it promises/);
   expect(reason).toContain('indelible log reopen');
   const logIds = await logIdsOf(stoppedOwner);
@@ -121,9 +67,10 @@ test('while the logs stand still nothing is recorded, and callers learn why, but
   const logIds = await logIdsOf(stoppedOwner);
   const operator = { 'x-tenant-id': loser.id, 'x-access-reason': 'why' };
   const body = { name: 'New', plan: 'Pro' };
+  const events = Array.from({ length: 700 }, () => eventOf());
   const refused: CallOptions[] = [
     { method: 'POST', url: '/api/audit-logs', key: loser.key, body: eventOf() },
-    { method: 'POST', url: '/api/audit-logs/batch', key: loser.key, body: batch(700) },
+    { method: 'POST', url: '/api/audit-logs/batch', key: loser.key, body: { events } },
     { method: 'PUT', url: `/api/tenants/${loser.id}`, body: { name: 'Other' } },
     { method: 'PUT', url: `/api/tenants/${randomUUID()}`, body },
     { url: '/api/audit-logs', headers: operator },
@@ -154,13 +101,12 @@ test('while the logs stand still nothing is recorded, and callers learn why, but
 test('every process stops and says so, also those that did not find it, and those that start later', async () => {
   const before = await sizes(stoppedOwner);
   await bystander.checkpoints.tick();
-  const later = await stopped.another();
+  const later = await stopped.process();
   await later.checkpoints.tick();
   const { key } = loser;
   for (const app of [stopped.app, bystander, later]) {
-    expect(await halted(app)).toBe(1);
-    const post = { method: 'POST', url: '/api/audit-logs', key, body: eventOf() } as const;
-    expect((await callOn(app, post)).status).toBe(503);
+    expect(await isHalted(stopped, app)).toBe(1);
+    expect((await stopped.post(key, app)).status).toBe(503);
     expect((await callOn(app, { url: '/readyz', key: null })).status).toBe(503);
   }
   expect(await sizes(stoppedOwner)).toEqual(before);
@@ -191,23 +137,23 @@ test('while the logs stand still a tenant reads on, but nothing new is signed', 
 test('a service that starts on a restored database finds out before it records anything', async () => {
   const { service, owner } = await rewound();
   const before = await sizes(owner);
-  const started = await service.another();
+  const started = await service.process();
   await started.checkpoints.tick();
-  expect(await halted(started)).toBe(1);
+  expect(await isHalted(service, started)).toBe(1);
   expect(await sizes(owner)).toEqual(before);
 });
 
 test('a restored log that has grown longer than what was published is found out all the same', async () => {
   const { service, tenant, future, owner } = await rewound(5);
-  await record(service, tenant.key, 50);
+  await service.record(tenant.key, 50);
   expect((await sizes(owner))[tenant.id]).toBeGreaterThan(future.size);
   await service.tick();
-  expect(await halted(service.app)).toBe(1);
-  expect(await haltReason(owner)).toMatch(/the first 10 entries of the log \S+ differ/);
+  expect(await isHalted(service)).toBe(1);
+  expect(await service.halted()).toMatch(/the first 10 entries of the log \S+ differ/);
 });
 
 test('a tenant that came after the backup is missed', async () => {
-  const service = await damaged();
+  const service = await rewindable();
   await service.tenant();
   await service.tick();
   const backup = await service.backups.take();
@@ -215,15 +161,15 @@ test('a tenant that came after the backup is missed', async () => {
   await service.tick();
   await service.backups.restore(backup);
   await service.tick();
-  expect(await halted(service.app)).toBe(1);
-  expect(await haltReason(await service.newOwner())).toMatch(/the log \S+ it names does not exist/);
+  expect(await isHalted(service)).toBe(1);
+  expect(await service.halted()).toMatch(/the log \S+ it names does not exist/);
 });
 
 test('a backup that lost nothing is no false alarm', async () => {
-  const service = await damaged();
+  const service = await rewindable();
   const { id, key } = await service.tenant();
   await service.tick();
-  await record(service, key, 3);
+  await service.record(key, 3);
   // Everything is recorded, two rounds are not known to the backup.
   const backup = await service.backups.take();
   await service.tick();
@@ -231,9 +177,9 @@ test('a backup that lost nothing is no false alarm', async () => {
   await service.backups.restore(backup);
   expect((await checkpointOf(service.app, key)).size).toBeLessThan(size);
   await service.tick();
-  expect(await halted(service.app)).toBe(0);
+  expect(await isHalted(service)).toBe(0);
   expect((await checkpointOf(service.app, key)).note).toBe(note);
-  await record(service, key, 2);
+  await service.record(key, 2);
   await service.tick();
   expect((await checkpointOf(service.app, key)).size).toBe(size + 2);
   const rounds = publishedRounds(service.dataDir).map(({ round }) => round);
@@ -243,14 +189,14 @@ test('a backup that lost nothing is no false alarm', async () => {
 
 /* Damage in place, one tenant after the other of one service; afterwards its log is reopened. */
 
-const whole = await damaged();
+const whole = await rewindable({}, afterAll);
 const { owner } = whole;
 
 afterEach(async () => {
-  if ((await haltReason(owner)) === null) return;
-  await reopenLog(envOf(whole));
+  if ((await whole.halted()) === null) return;
+  await reopenLog(whole.env);
   await whole.tick();
-  expect(await halted(whole.app)).toBe(0);
+  expect(await isHalted(whole)).toBe(0);
 });
 
 const cut = (size: string) =>
@@ -290,8 +236,8 @@ test.each(Object.entries(damages))(
     );
     expect(rowCount).toBeGreaterThan(0);
     await whole.tick();
-    expect(await haltReason(owner)).toMatch(finding);
-    expect(await halted(whole.app)).toBe(1);
+    expect(await whole.halted()).toMatch(finding);
+    expect(await isHalted(whole)).toBe(1);
   },
 );
 
@@ -310,7 +256,7 @@ test.each(Object.entries(forks))('a log that has grown is not signed when %s', a
   expect((await owner.query(sql, [tenant.id])).rowCount).toBe(1);
   const rounds = publishedRounds(whole.dataDir).length;
   await whole.tick();
-  expect(await haltReason(owner)).toMatch(/does not continue the 40 entries that were published/);
+  expect(await whole.halted()).toMatch(/does not continue the 40 entries that were published/);
   expect(publishedRounds(whole.dataDir)).toHaveLength(rounds);
 });
 
@@ -320,9 +266,9 @@ test('a log that was cut and grew again beyond what was published is stopped', a
     tenant.id,
   ]);
   await owner.query(cut('32'), [tenant.id, rows[0].frontier.subarray(0, 32)]);
-  await record(whole, tenant.key, 30);
+  await whole.record(tenant.key, 30);
   await whole.tick();
-  expect(await haltReason(owner)).toMatch(/does not continue the 40 entries/);
+  expect(await whole.halted()).toMatch(/does not continue the 40 entries/);
 });
 
 test('a log of which nothing is published yet is signed only as far as it is stored', async () => {
@@ -331,7 +277,7 @@ test('a log of which nothing is published yet is signed only as far as it is sto
   const rounds = publishedRounds(whole.dataDir).length;
   await owner.query('DELETE FROM log_tail WHERE tenant_id = $1 AND sequence = 7', [id]);
   await whole.tick();
-  expect(await haltReason(owner)).toMatch(/the 20 entries of the log \S+ are not all stored/);
+  expect(await whole.halted()).toMatch(/the 20 entries of the log \S+ are not all stored/);
   expect(publishedRounds(whole.dataDir)).toHaveLength(rounds);
 });
 

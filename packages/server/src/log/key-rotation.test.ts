@@ -1,43 +1,24 @@
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { defaultCatalogue } from '@indelible/protocol';
-import { afterAll, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { App } from '../app.ts';
 import type { Environment } from '../config.ts';
-import { newSigningKey, openSigner } from '../crypto/signer.ts';
+import { openSigner } from '../crypto/signer.ts';
 import { openOwnEvents, recordOwnQueued } from '../events/own-events.store.ts';
 import { startService } from '../main.ts';
 import { checkpointOf, publishedRounds } from '../testing/checkpoints.ts';
 import { expectLogIntact } from '../testing/intact.ts';
+import { rewindable } from '../testing/rewindable.ts';
 import { RunningService } from '../testing/running-service.ts';
-import { callOn, eventOf, platformKey, serviceOn, testService } from '../testing/service.ts';
+import { callOn, eventOf } from '../testing/service.ts';
 import { keyAnnouncer } from './key-rotation.ts';
 
-const cleanup: (() => Promise<unknown>)[] = [];
-afterAll(async () => {
-  for (const undo of cleanup.reverse()) await undo();
-});
-
 async function installation() {
-  const service = await testService();
-  cleanup.push(() => service.close());
-  let keys = 0;
-  const newKeyFile = () => {
-    const path = join(service.dataDir, `key-${keys++}.pem`);
-    writeFileSync(path, newSigningKey(), { mode: 0o600 });
-    return path;
-  };
-  /** A further process with this key, in effect; it has run no round yet. */
-  const process = async (SIGNING_KEY_FILE: string): Promise<App> => {
-    const { app, db } = await serviceOn(service.servingUrl, service.clock, { SIGNING_KEY_FILE });
-    cleanup.push(async () => {
-      await app.http.close();
-      await db.close();
-    });
-    return app;
-  };
-  return { ...service, newKeyFile, process };
+  const service = await rewindable();
+  /** A further process with this key. */
+  const process = (SIGNING_KEY_FILE: string) => service.process({ SIGNING_KEY_FILE });
+  return { ...service, process };
 }
 
 interface Window {
@@ -115,8 +96,7 @@ test('a process that still has the old key no longer signs', async () => {
   const { key: writer } = await service.tenant();
   await ticked(app);
   expect(publishedRounds(dataDir)).toHaveLength(rounds);
-  const { text } = await callOn(app, { url: '/metrics', key: null });
-  expect(text).toMatch(/^indelible_checkpoint_failures_total 1$/m);
+  expect(await service.metric('indelible_checkpoint_failures_total')).toBe(1);
   const asked = await callOn(app, { url: '/api/audit-logs/checkpoint', key: writer });
   expect(asked.status).toBe(503);
   // The other one signs for all.
@@ -127,20 +107,15 @@ test('a process that still has the old key no longer signs', async () => {
 });
 
 test('a key made by default replaces none: that process says so at its start, and records on', async () => {
-  const { app, dataDir, servingUrl, ...service } = await installation();
+  const { app, dataDir, ...service } = await installation();
   const { id, key } = await service.tenant();
   await ticked(app);
   // A second host that is started without the key makes a key of its own.
   const otherDataDir = join(dataDir, 'of-another-host');
   const start = async (env: Environment) => {
-    const started = new RunningService({
-      DATABASE_URL: servingUrl,
-      DATA_DIR: otherDataDir,
-      OBJECT_STORE_URL: pathToFileURL(join(dataDir, 'objects')).href,
-      PLATFORM_API_KEY: platformKey,
-      ...env,
-    });
-    cleanup.push(() => started.end('SIGKILL'));
+    const { DATABASE_OWNER_URL: _, ...shared } = service.env;
+    const started = new RunningService({ ...shared, DATA_DIR: otherDataDir, ...env });
+    onTestFinished(async () => void (await started.end('SIGKILL')));
     return started.started();
   };
   const second = await start({});
@@ -239,15 +214,8 @@ test('a log that cannot be told just now keeps no other from being signed, and i
   for (const { id } of [stuck, other]) await expectLogIntact({ owner }, id);
 });
 
-const startWith = async (service: { servingUrl: string; dataDir: string }, env: Environment) => {
-  const started = await startService({
-    DATABASE_URL: service.servingUrl,
-    DATA_DIR: service.dataDir,
-    PLATFORM_API_KEY: platformKey,
-    PORT: '0',
-    LOG_LEVEL: 'silent',
-    ...env,
-  });
+const startWith = async ({ env }: { env: Environment }, more: Environment) => {
+  const started = await startService({ ...env, PORT: '0', LOG_LEVEL: 'silent', ...more });
   await started.stop();
 };
 

@@ -1,42 +1,28 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Environment } from '../config.ts';
 import { startService } from '../main.ts';
 import { diagnose } from '../operations/doctor.ts';
 import { reopenLog } from '../operations/reopen.command.ts';
-import { envOf } from '../testing/archived.ts';
-import { Backups } from '../testing/backup.ts';
 import { checkpointOf } from '../testing/checkpoints.ts';
 import { expectNoFork } from '../testing/no-fork.ts';
-import { eventOf, testService } from '../testing/service.ts';
+import { rewindable } from '../testing/rewindable.ts';
 
 /* Database and object store know each other: no process publishes in the wrong store. */
 
-const cleanup: (() => unknown)[] = [];
-afterAll(async () => {
-  for (const undo of cleanup.reverse()) await undo();
-});
-
 async function installation() {
-  const service = await testService();
-  cleanup.push(() => service.close());
-  const { dataDir } = service;
-  const env: Environment = {
-    ...envOf(service),
-    PORT: '0',
-    LOG_LEVEL: 'silent',
-  };
+  const service = await rewindable();
+  const env: Environment = { ...service.env, PORT: '0', LOG_LEVEL: 'silent' };
   /** The same with another folder as its object store. */
   const withStore = (name: string) => {
-    const path = join(dataDir, name);
+    const path = store(name);
     mkdirSync(path, { recursive: true, mode: 0o700 });
     return { ...env, OBJECT_STORE_URL: pathToFileURL(path).href };
   };
-  const store = (name: string) => join(dataDir, name);
-  const tick = () => service.app.checkpoints.tick();
-  return { ...service, env, withStore, store, tick };
+  const store = (name: string) => join(service.dataDir, name);
+  return { ...service, env, withStore, store };
 }
 
 async function starts(env: Environment): Promise<void> {
@@ -137,10 +123,8 @@ test('a store that lost every round is refused as an empty one is', async () => 
 });
 
 test('in a new store after the loss of the former one every log begins anew', async () => {
-  const { id, key, call, withStore, owner, ...service } = await (async () => {
-    const made = await installation();
-    return { ...made, ...(await made.tenant()) };
-  })();
+  const { withStore, owner, backups, ...service } = await installation();
+  const { id, key } = await service.tenant();
   await service.tick();
   const { origin, size } = await checkpointOf(service.app, key);
   const installationKey = async () =>
@@ -157,10 +141,8 @@ test('in a new store after the loss of the former one every log begins anew', as
   // A host that still names the former store would find other rounds there, and stop all others.
   await expect(startService(service.env)).rejects.toThrow(another);
   await starts(empty);
-  expect(
-    (await call({ method: 'POST', url: '/api/audit-logs', key, body: eventOf() })).status,
-  ).toBe(201);
-  await expectNoFork(new Backups(service), service.store('objects'), service.store('new'));
+  expect((await service.post(key)).status).toBe(201);
+  await expectNoFork(backups, service.store('objects'), service.store('new'));
 });
 
 test('the logs are not reopened while a process serves, nor does one start meanwhile', async () => {

@@ -1,45 +1,17 @@
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { afterAll, expect, test } from 'vitest';
-import type { Environment } from '../config.ts';
+import { expect, test } from 'vitest';
 import { reopenLog } from '../operations/reopen.command.ts';
-import { envOf } from '../testing/archived.ts';
 import { checkpointOf, publishedRounds } from '../testing/checkpoints.ts';
 import { growLog } from '../testing/grow-log.ts';
 import { expectLogIntact, expectTreeIntact } from '../testing/intact.ts';
-import { eventOf, serviceOn, testService } from '../testing/service.ts';
+import { rewindable } from '../testing/rewindable.ts';
 
 /*
  * An attacker changes the tables of the log and covers it up; the object store stays.
  */
 
-const cleanup: (() => unknown)[] = [];
-afterAll(async () => {
-  for (const undo of cleanup.reverse()) await undo();
-});
-
 async function installation() {
-  const service = await testService();
-  cleanup.push(() => service.close());
-  const { call, dataDir, owner, app } = service;
-  const env: Environment = {
-    ...envOf(service),
-    OBJECT_STORE_URL: pathToFileURL(join(dataDir, 'objects')).href,
-  };
-  const record = (key: string) =>
-    call({ method: 'POST', url: '/api/audit-logs', key, body: eventOf() });
-  const recordMany = async (key: string, count: number) => {
-    const events = Array.from({ length: count }, () => eventOf());
-    const answer = await call({
-      method: 'POST',
-      url: '/api/audit-logs/batch',
-      key,
-      body: { events },
-    });
-    expect(answer.status).toBe(200);
-  };
-  const haltReason = async (): Promise<string | null> =>
-    (await owner.query('SELECT halted FROM log_rounds')).rows[0].halted;
+  const service = await rewindable();
+  const { owner } = service;
   /**
    * Cuts the log in place, with the head it then should have; all that a superuser can make right.
    */
@@ -61,8 +33,7 @@ async function installation() {
   const frontierOf = async (tenantId: string): Promise<Buffer> =>
     (await owner.query('SELECT frontier FROM log_heads WHERE tenant_id = $1', [tenantId])).rows[0]
       .frontier;
-  const tick = () => app.checkpoints.tick();
-  return { ...service, env, record, recordMany, haltReason, cut, frontierOf, tick };
+  return { ...service, cut, frontierOf };
 }
 
 type Installation = Awaited<ReturnType<typeof installation>>;
@@ -72,10 +43,10 @@ type Installation = Awaited<ReturnType<typeof installation>>;
  */
 async function cutBack(service: Installation) {
   const tenant = await service.tenant();
-  await service.recordMany(tenant.key, 18);
+  await service.record(tenant.key, 18);
   await service.tick();
   const frontier = await service.frontierOf(tenant.id);
-  await service.recordMany(tenant.key, 3);
+  await service.record(tenant.key, 3);
   await service.tick();
   const published = await checkpointOf(service.app, tenant.key);
   expect(published.size).toBe(23);
@@ -101,13 +72,13 @@ test.each(Object.entries(coverUps))(
     const { tenant } = await cutBack(service);
     expect((await service.owner.query(sql, [tenant.id])).rowCount).toBe(1);
     const rounds = publishedRounds(service.dataDir).length;
-    await service.record(tenant.key);
+    await service.post(tenant.key);
     await service.tick();
     expect(publishedRounds(service.dataDir)).toHaveLength(rounds);
-    expect(await service.haltReason()).toMatch(
+    expect(await service.halted()).toMatch(
       /published checkpoints in the database are not those of round 2/,
     );
-    expect((await service.record(tenant.key)).status).toBe(503);
+    expect((await service.post(tenant.key)).status).toBe(503);
   },
 );
 
@@ -115,13 +86,9 @@ test('a process that starts afterwards finds out before it records anything', as
   const service = await installation();
   const { tenant } = await cutBack(service);
   await service.owner.query('DELETE FROM log_checkpoints WHERE tenant_id = $1', [tenant.id]);
-  const { app, db } = await serviceOn(service.servingUrl, service.clock);
-  cleanup.push(
-    () => db.close(),
-    () => app.http.close(),
-  );
+  const app = await service.process();
   await app.checkpoints.tick();
-  expect(await service.haltReason()).toContain('not those of round 2');
+  expect(await service.halted()).toContain('not those of round 2');
 });
 
 test('reopened, the log begins anew with what was published of it, though the database forgot', async () => {
@@ -131,7 +98,7 @@ test('reopened, the log begins anew with what was published of it, though the da
   const kept = await checkpointOf(service.app, quiet.key);
   await service.owner.query('DELETE FROM log_checkpoints');
   await service.tick();
-  expect(await service.haltReason()).not.toBeNull();
+  expect(await service.halted()).not.toBeNull();
   const reopened = await reopenLog(service.env);
   expect(reopened).toMatchObject([{ tenantId: tenant.id, size: 20, publishedSize: 23 }]);
   const { text } = await service.call({
@@ -139,15 +106,15 @@ test('reopened, the log begins anew with what was published of it, though the da
     key: tenant.key,
   });
   expect(JSON.parse(text).data[0].after.lastPublishedCheckpoint).toBe(published.note);
-  expect((await service.record(tenant.key)).status).toBe(201);
+  expect((await service.post(tenant.key)).status).toBe(201);
   await service.tick();
-  expect(await service.haltReason()).toBeNull();
+  expect(await service.halted()).toBeNull();
   expect((await checkpointOf(service.app, tenant.key)).size).toBe(22);
   // Who lost nothing keeps its checkpoint, which the store gave back.
   expect((await checkpointOf(service.app, quiet.key)).note).toBe(kept.note);
-  expect((await service.record(quiet.key)).status).toBe(201);
+  expect((await service.post(quiet.key)).status).toBe(201);
   await service.tick();
-  expect(await service.haltReason()).toBeNull();
+  expect(await service.halted()).toBeNull();
   expect((await checkpointOf(service.app, quiet.key)).origin).toBe(kept.origin);
   await expectLogIntact(service, tenant.id);
 });
@@ -162,11 +129,11 @@ test.each(Object.entries(moved))(
   async (_, sql) => {
     const service = await installation();
     const tenant = await service.tenant();
-    await service.recordMany(tenant.key, 18);
+    await service.record(tenant.key, 18);
     await service.tick();
     const { rows: then } = await service.owner.query('SELECT * FROM log_checkpoints');
     const frontier = await service.frontierOf(tenant.id);
-    await service.recordMany(tenant.key, 3);
+    await service.record(tenant.key, 3);
     await service.tick();
     await service.cut(tenant.id, 20, frontier);
     const [{ size, root, note, round }] = then;
@@ -175,10 +142,9 @@ test.each(Object.entries(moved))(
       [size, root, note, round],
     );
     await service.owner.query(sql);
-    const app = (await serviceOn(service.servingUrl, service.clock)).app;
-    cleanup.push(() => app.http.close());
+    const app = await service.process();
     const rounds = publishedRounds(service.dataDir).length;
-    await service.record(tenant.key);
+    await service.post(tenant.key);
     await app.checkpoints.tick();
     await service.tick();
     expect(publishedRounds(service.dataDir)).toHaveLength(rounds);
@@ -211,10 +177,7 @@ test.each(Object.entries(surplus))(
     await growLog(service, damaged.id, size);
     await service.tick();
     expect((await service.owner.query(sql, [damaged.id])).rowCount).toBe(1);
-    const [answer, fine] = await Promise.all([
-      service.record(damaged.key),
-      service.record(other.key),
-    ]);
+    const [answer, fine] = await Promise.all([service.post(damaged.key), service.post(other.key)]);
     expect({ status: answer.status, code: answer.body.code }).toEqual({
       status: 503,
       code: 'unavailable',
@@ -228,11 +191,11 @@ test.each(Object.entries(surplus))(
     await service.tick();
     const isSurplus = sql.includes('INSERT');
     const finding = /20 entries has further entries behind its end|255 entries .* not all stored/;
-    expect(await service.haltReason()).toMatch(finding);
+    expect(await service.halted()).toMatch(finding);
     // Added rows are removed; removed rows do not come back.
     const lost = { tenantId: damaged.id, size: 77, publishedSize: 255 };
     expect(await reopenLog(service.env)).toMatchObject(isSurplus ? [] : [lost]);
-    expect((await service.record(damaged.key)).status).toBe(201);
+    expect((await service.post(damaged.key)).status).toBe(201);
     await service.tick();
     expect((await checkpointOf(service.app, damaged.key)).size).toBe(isSurplus ? size + 1 : 79);
     await expectTreeIntact(service, damaged.id);
@@ -242,7 +205,7 @@ test.each(Object.entries(surplus))(
 test('a tenant whose log lost its head is not taken for an unknown one, and can be reopened', async () => {
   const service = await installation();
   const tenants = [await service.tenant('Pro'), await service.tenant('Pro')];
-  for (const { key } of tenants) await service.recordMany(key, 300);
+  for (const { key } of tenants) await service.record(key, 300);
   await service.tick();
   const [first, second] = tenants;
   const origins = await Promise.all(
@@ -260,7 +223,7 @@ test('a tenant whose log lost its head is not taken for an unknown one, and can 
     });
   for (const { id, key } of tenants) {
     const answers = [
-      await service.record(key),
+      await service.post(key),
       await put(id, { plan: 'Starter' }),
       await put(id, { name: 'x' }),
     ];
@@ -269,13 +232,13 @@ test('a tenant whose log lost its head is not taken for an unknown one, and can 
     }
   }
   await service.tick();
-  expect(await service.haltReason()).not.toBeNull();
+  expect(await service.halted()).not.toBeNull();
   expect(await reopenLog(service.env)).toEqual([]);
   for (const [n, { id, key }] of tenants.entries()) {
-    expect((await service.record(key)).status).toBe(201);
+    expect((await service.post(key)).status).toBe(201);
     expect((await put(id, { plan: 'Enterprise' })).status).toBe(200);
     expect((await put(id, { plan: 'Starter' })).status).toBe(200);
-    expect((await service.record(key)).status).toBe(201);
+    expect((await service.post(key)).status).toBe(201);
     await service.tick();
     expect(await checkpointOf(service.app, key)).toMatchObject({ origin: origins[n], size: 306 });
     await expectTreeIntact(service, id);

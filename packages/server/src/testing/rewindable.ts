@@ -7,37 +7,51 @@ import type { App } from '../app.ts';
 import type { Environment } from '../config.ts';
 import { newSigningKey } from '../crypto/signer.ts';
 import { openObjectStore } from '../objects/open-store.ts';
+import { envOf } from './archived.ts';
 import { Backups } from './backup.ts';
 import { expectLogIntact } from './intact.ts';
 import { expectNoFork } from './no-fork.ts';
-import { nthEvent, platformKey, serviceOn, testService } from './service.ts';
+import { callOn, eventOf, nthEvent, serviceOn, testService } from './service.ts';
 
-/** A service whose database can be restored from a backup; it ends with its test. */
-export async function rewindable() {
-  const service = await testService();
+/**
+ * A service whose database can be restored from a backup, with `more` in its environment. It ends
+ * with its test; one that several tests share ends `atEnd`.
+ */
+export async function rewindable(
+  more: Environment = {},
+  atEnd: (undo: () => Promise<void>) => void = onTestFinished,
+) {
+  const service = await testService(more);
   const backups = new Backups(service);
-  onTestFinished(async () => {
-    await backups.drop();
-    await service.close();
+  const undos = [() => service.close(), () => backups.drop()];
+  atEnd(async () => {
+    for (const undo of undos.reverse()) await undo();
   });
-  const { call, dataDir, servingUrl, ownerUrl, app } = service;
+  const { dataDir, servingUrl, app } = service;
   const store = join(dataDir, 'objects');
   const env: Environment = {
-    DATABASE_URL: servingUrl,
-    DATABASE_OWNER_URL: ownerUrl,
-    PLATFORM_API_KEY: platformKey,
-    DATA_DIR: dataDir,
+    ...envOf(service),
     OBJECT_STORE_URL: pathToFileURL(store).href,
+    ...more,
   };
-  const record = async (key: string, count: number) => {
+  const record = async (key: string, count = 1, on = app) => {
     const events = Array.from({ length: count }, (_, n) => nthEvent(n));
     const url = '/api/audit-logs/batch';
-    expect((await call({ method: 'POST', url, key, body: { events } })).status).toBe(200);
+    const { status, body } = await callOn(on, { method: 'POST', url, key, body: { events } });
+    expect(status).toBe(200);
+    return body.results as { id: string; sequence: number }[];
+  };
+  /** The answer to one event. */
+  const post = (key: string, on = app) =>
+    callOn(on, { method: 'POST', url: '/api/audit-logs', key, body: eventOf() });
+  const metric = async (name: string, on = app) => {
+    const { text } = await callOn(on, { url: '/metrics', key: null });
+    return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
   };
   /** Another process of the installation, before its first round. */
-  const process = async (more: Environment = {}): Promise<App> => {
-    const further = await serviceOn(servingUrl, service.clock, more);
-    onTestFinished(async () => {
+  const process = async (more: Environment = {}, url = servingUrl): Promise<App> => {
+    const further = await serviceOn(url, service.clock, { DATA_DIR: dataDir, ...more });
+    undos.push(async () => {
       await further.app.http.close();
       await further.db.close();
     });
@@ -64,8 +78,16 @@ export async function rewindable() {
     await asOwner((owning) => expectLogIntact(owning, tenantId));
     await expectNoFork(backups, store, ...stores);
   };
+  /** The owner of the database as it is now; a restored one ends earlier connections. */
+  const newOwner = async () => {
+    const owner = await backups.owner();
+    undos.push(() => owner.end());
+    return owner;
+  };
   const objects = openObjectStore(env.OBJECT_STORE_URL ?? '');
   const tick = () => app.checkpoints.tick();
-  const more = { backups, env, store, objects, record, process, newKeyFile, halted, intact, tick };
-  return { ...service, ...more };
+  return {
+    ...{ ...service, backups, env, store, objects, tick, record, post, metric },
+    ...{ process, newKeyFile, newOwner, halted, intact },
+  };
 }
