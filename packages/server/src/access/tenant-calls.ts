@@ -106,7 +106,7 @@ export class TenantCalls {
       ...operation,
     };
     const options = {
-      ...{ schema, config: { scope, schema: 'enforced' as const, ...(reads && { reads }) } },
+      ...{ schema, config: { scope, ...(reads && { reads }) } },
       attachValidation: judgesBodies && operation.body !== undefined,
     };
     this.#app[verb](`${path}${inside}`, options, async (request, reply) => {

@@ -33,7 +33,7 @@ export function apiKeyRoutes(app: FastifyInstance, deps: ApiKeyRouteDeps): void 
     app.get<{ Params: KeysPath }>(
       url,
       {
-        config: { scope: 'authenticated', schema: 'enforced' },
+        config: { scope: 'authenticated' },
         schema: { ...listSchema, operationId: `list${kind}ApiKeys`, params },
       },
       (request) => listKeys(deps, request, ownerOf(request.params)),
@@ -58,7 +58,7 @@ interface KeysPath {
 const ownerOf = ({ id }: KeysPath): string | null => id?.toLowerCase() ?? null;
 
 const tags = ['API keys'];
-const config = { scope: 'tenants:write', schema: 'enforced' } as const;
+const config = { scope: 'tenants:write' } as const;
 
 const makeSchema = {
   tags,

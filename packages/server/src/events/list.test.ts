@@ -14,19 +14,13 @@ import {
   tenantWithPool,
 } from '../testing/event-pool.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import { eventOf, type TestService, testService } from '../testing/service.ts';
+import { eventOf, testService } from '../testing/service.ts';
 
 const day = 86_400_000;
-let service: TestService;
-let tenant: { id: string; key: string };
-let stored: StoredFacts[];
-
-beforeAll(async () => {
-  service = await testService();
-  tenant = await tenantWithPool(service, 360);
-  await service.app.background.run('words'); // the words of the last events stay in no block
-  stored = await storedFacts(service, tenant.id);
-});
+const service = await testService();
+const tenant = await tenantWithPool(service, 360);
+await service.app.background.run('words'); // the words of the last events stay in no block
+const stored = await storedFacts(service, tenant.id);
 afterAll(() => service.close());
 
 const list = (query: string, key = tenant.key) =>

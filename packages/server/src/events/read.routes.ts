@@ -32,7 +32,7 @@ export interface ReadDeps extends Pick<Parts, 'db' | 'now' | 'recordAccess' | 'p
 }
 
 const json = 'application/json; charset=utf-8';
-const config = { scope: 'events:read', schema: 'enforced' } as const;
+const config = { scope: 'events:read' } as const;
 const counting = { ...config, reads: 'statistics' } as const;
 
 /**

@@ -1,6 +1,6 @@
 import { eventIdFromUuid, importedEventUuid } from '@indelible/protocol';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import {
   naiveMatches,
   naiveOrder,
@@ -15,17 +15,11 @@ import {
 import { growLog } from '../testing/grow-log.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { at, planCutoff, tenantOf } from '../testing/retention-setup.ts';
-import { eventOf, type TestService, testService } from '../testing/service.ts';
+import { eventOf, testService } from '../testing/service.ts';
 
-let service: TestService;
-let tenant: { id: string; key: string };
-let stored: StoredFacts[];
-
-beforeAll(async () => {
-  service = await testService();
-  tenant = await tenantWithPool(service, 1_300);
-  stored = await storedFacts(service, tenant.id);
-});
+const service = await testService();
+const tenant = await tenantWithPool(service, 1_300);
+const stored = await storedFacts(service, tenant.id);
 afterAll(() => service.close());
 
 const list = (query: string, key = tenant.key) =>

@@ -1,6 +1,6 @@
 import { eventIdFromUuid, importedEventUuid } from '@indelible/protocol';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import {
   naiveMatches,
   poolValues,
@@ -11,23 +11,17 @@ import {
   storedFacts,
   tenantWithPool,
 } from '../testing/event-pool.ts';
-import { eventOf, type TestService, testService } from '../testing/service.ts';
+import { eventOf, testService } from '../testing/service.ts';
 
 const day = 86_400_000;
 const groupKeys = ['minute', 'hour', 'day', 'user', 'action', 'resource', 'category'] as const;
 type GroupKey = (typeof groupKeys)[number];
 
-let service: TestService;
-let tenant: { id: string; key: string };
-let stored: StoredFacts[];
-
-beforeAll(async () => {
-  service = await testService();
-  // Behind a change of clocks in Europe, America and Australia.
-  service.clock.now = Date.UTC(2026, 10, 20, 12);
-  tenant = await tenantWithPool(service, 400);
-  stored = await storedFacts(service, tenant.id);
-});
+const service = await testService();
+// Behind a change of clocks in Europe, America and Australia.
+service.clock.now = Date.UTC(2026, 10, 20, 12);
+const tenant = await tenantWithPool(service, 400);
+const stored = await storedFacts(service, tenant.id);
 afterAll(() => service.close());
 
 const stats = (query: string, key = tenant.key) =>

@@ -1,15 +1,14 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import {
   naiveMatches,
   naiveOrder,
   type Question,
   queryOf,
   recordAll,
-  type StoredFacts,
   storedFacts,
 } from '../testing/event-pool.ts';
-import { eventOf, type TestService, testService } from '../testing/service.ts';
+import { eventOf, testService } from '../testing/service.ts';
 
 /* Lists by user of actors who have several addresses, share some, have none, or have very many. */
 
@@ -26,24 +25,18 @@ const emails = ['NEW@example.com', 'shared@example.com', 'typed3@example.com'];
 const users = [...Object.keys(addresses), ...emails, idOf(9), 'unknown@example.com'];
 const actions = ['create', 'update', 'login'];
 
-let service: TestService;
-let tenant: { id: string; key: string };
-let stored: StoredFacts[];
-
-beforeAll(async () => {
-  service = await testService();
-  tenant = await service.tenant('Enterprise');
-  const people = Object.entries(addresses).flatMap(([id, own]) =>
-    own.map((email) => ({ id, email })),
-  );
-  const events = Array.from({ length: 400 }, (_, n) => {
-    const { id, email } = people[(n * 7 + (n >> 5)) % people.length] ?? { id: idOf(0), email: '' };
-    const actor = { id, role: 'admin', ...(email === '' ? {} : { email }) };
-    return eventOf({ actor, action: actions[n % 3] });
-  });
-  await recordAll(service, tenant.key, events);
-  stored = await storedFacts(service, tenant.id);
+const service = await testService();
+const tenant = await service.tenant('Enterprise');
+const people = Object.entries(addresses).flatMap(([id, own]) =>
+  own.map((email) => ({ id, email })),
+);
+const events = Array.from({ length: 400 }, (_, n) => {
+  const { id, email } = people[(n * 7 + (n >> 5)) % people.length] ?? { id: idOf(0), email: '' };
+  const actor = { id, role: 'admin', ...(email === '' ? {} : { email }) };
+  return eventOf({ actor, action: actions[n % 3] });
 });
+await recordAll(service, tenant.key, events);
+const stored = await storedFacts(service, tenant.id);
 afterAll(() => service.close());
 
 const list = async (query: string) => {

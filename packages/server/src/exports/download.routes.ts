@@ -38,7 +38,7 @@ export function downloadRoutes(app: FastifyInstance, deps: DownloadDeps): void {
 
   app.get(
     `${exportsPath}/:id/file`,
-    { config: { scope: 'public', schema: 'enforced' }, schema: fileSchema },
+    { config: { scope: 'public' }, schema: fileSchema },
     async (request, reply) => sendFile(request, reply, deps, await linkedFile(request, deps)),
   );
 }

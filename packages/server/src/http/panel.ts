@@ -32,7 +32,7 @@ export async function panelRoutes(app: FastifyInstance, deps: PanelDeps): Promis
   const files = { serve: false, preCompressed: true, suppressWarning: true } as const;
   await app.register(serveFiles, { root: assets, ...files, ...year });
 
-  const page = { config: { scope: 'public', schema: 'enforced' }, schema: { hide: true } } as const;
+  const page = { config: { scope: 'public' }, schema: { hide: true } } as const;
   const showPage = (_: unknown, reply: FastifyReply) => sendPage(reply, deps);
   for (const url of ['/enter', panelRoot, `${panelRoot}/*`]) app.get(url, page, showPage);
   app.get('/', page, (_, reply) => reply.redirect(panelHome));
@@ -50,7 +50,7 @@ export async function panelRoutes(app: FastifyInstance, deps: PanelDeps): Promis
 }
 
 const configOptions = {
-  config: { scope: 'public', schema: 'enforced' },
+  config: { scope: 'public' },
   schema: {
     tags: ['Panel'],
     operationId: 'getPanelConfig',

@@ -1,4 +1,5 @@
 import { tileWidth } from '@indelible/protocol';
+import { unavailable } from '../http/problem.ts';
 import type { Database, Queries, TenantTx, WriterTx } from '../postgres/db.ts';
 import { byteaArray, int8Array, textArray, uuidArray } from '../postgres/pg-arrays.ts';
 import { execute, firstRow, raw, rowsOf, sql } from '../postgres/sql.ts';
@@ -249,6 +250,23 @@ export async function publishedCheckpoint(
   const checkpoint = { logId, size, root, note, signedAtMs };
   if (!saysItself(checkpoint)) throw unreadable('the checkpoint of a log was changed', tx.tenantId);
   return { logId, size: headSize, checkpoint };
+}
+
+/**
+ * The last checkpoint of a log that `read` reads; without one, or unless it covers the whole log,
+ * `publish` signs one first. An older one is enough if it `mayBeOlder`. Throws `unavailable`.
+ */
+export async function coveringCheckpoint(
+  read: () => ReturnType<typeof publishedCheckpoint>,
+  publish: () => Promise<void>,
+  { mayBeOlder = false } = {},
+): Promise<PublishedCheckpoint> {
+  const log = await read();
+  if (log?.checkpoint && (mayBeOlder || log.checkpoint.size >= log.size)) return log.checkpoint;
+  await publish();
+  const made = (await read())?.checkpoint;
+  if (!made) throw unavailable('the log has no checkpoint yet; try again');
+  return made;
 }
 
 /** Whether the note is valid and of this log, size and root. */

@@ -2,11 +2,15 @@
 export const draftSuffix = '.tmp';
 
 /** A name must not lead out of the store's folder, or to a draft. */
-export function requireName(name: string): void {
-  const fine =
+export function isName(name: string): boolean {
+  return (
     /^[A-Za-z0-9_=.-]+(\/[A-Za-z0-9_=.-]+)*$/.test(name) &&
-    !name.split('/').some((part) => part === '.' || part === '..' || part.endsWith(draftSuffix));
-  if (!fine) throw new Error('not an object name');
+    !name.split('/').some((part) => part === '.' || part === '..' || part.endsWith(draftSuffix))
+  );
+}
+
+export function requireName(name: string): void {
+  if (!isName(name)) throw new Error('not an object name');
 }
 
 /** Throws RangeError unless these are ordered byte numbers. */

@@ -1,4 +1,4 @@
-import { requireName } from './object-name.ts';
+import { isName } from './object-name.ts';
 
 /** The location of objects in S3. `endpoint` null: AWS; `region` null: from the SDK. */
 export interface S3Location {
@@ -31,15 +31,6 @@ export function readS3Location(url: string): S3Location {
   const region = searchParams.get('region') ?? (endpoint === null ? null : 'us-east-1');
   need(region === null || /^[a-z0-9-]+$/.test(region), 'has an invalid region');
   return { bucket: hostname, keyPrefix: prefix === '' ? '' : `${prefix}/`, endpoint, region };
-}
-
-function isName(text: string): boolean {
-  try {
-    requireName(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function isHttpUrl(text: string): boolean {

@@ -26,14 +26,15 @@ export function s3Store(url: string): ObjectStore {
   const location = readS3Location(url);
   let opened: Promise<S3> | null = null;
   let probed: Promise<void> | null = null;
-  const open = () => {
+  /** For calls that concern this name. */
+  const openFor = async (name: string) => {
+    requireName(name);
     opened ??= openS3(location);
     return opened;
   };
   return {
     async putIfAbsent(name, body) {
-      requireName(name);
-      const s3 = await open();
+      const s3 = await openFor(name);
       probed ??= probe(s3);
       await probed.catch((error) => {
         probed = null;
@@ -42,26 +43,15 @@ export function s3Store(url: string): ObjectStore {
       return putIfAbsent(s3, name, body);
     },
     async putStream(name, body, signal) {
-      requireName(name);
-      return uploadStream(await open(), name, body, signal);
+      return uploadStream(await openFor(name), name, body, signal);
     },
     async get(name) {
-      requireName(name);
-      const found = await getStream(await open(), name);
+      const found = await getStream(await openFor(name), name);
       return found && Buffer.concat(await found.body.toArray());
     },
-    async getStream(name, range) {
-      requireName(name);
-      return getStream(await open(), name, range);
-    },
-    async remove(name) {
-      requireName(name);
-      await removeObject(await open(), name);
-    },
-    async list(prefix, after) {
-      requireName(prefix);
-      return listNames(await open(), prefix, after);
-    },
+    getStream: async (name, range) => getStream(await openFor(name), name, range),
+    remove: async (name) => removeObject(await openFor(name), name),
+    list: async (prefix, after) => listNames(await openFor(prefix), prefix, after),
   };
 }
 

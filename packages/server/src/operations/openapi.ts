@@ -35,7 +35,7 @@ export async function documentApi(app: FastifyInstance, publicUrl: () => string)
   app.addHook('onRoute', (route) => {
     if (!route.schema || route.schema.hide) return;
     if (route.config?.scope === 'public') route.schema.security ??= [];
-    Object.assign(route.schema, { 'x-schema': route.config?.schema });
+    Object.assign(route.schema, { 'x-schema': route.config?.schema ?? 'enforced' });
   });
   await app.register(swagger, {
     openapi: {
@@ -75,7 +75,7 @@ export async function documentApi(app: FastifyInstance, publicUrl: () => string)
     route.onRequest = [route.onRequest ?? [], refuse].flat();
   });
   await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: true });
-  const config = { scope: 'public', schema: 'enforced' } as const;
+  const config = { scope: 'public' } as const;
   const open = { config, schema: { hide: true } };
   app.get('/openapi.json', open, async () => app.swagger());
   app.get('/schemas/catalogue.json', open, async () => catalogueSchema);

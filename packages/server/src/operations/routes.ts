@@ -24,7 +24,7 @@ export function operationsRoutes(
   const look = sharedWhileRunning(() =>
     Promise.all([haltReason(db, 2_000), probeWrite(db, 2_000)]),
   );
-  const common = { config: { scope: 'public' as const, schema: 'enforced' as const } };
+  const common = { config: { scope: 'public' as const } };
   app.get(
     '/healthz',
     {

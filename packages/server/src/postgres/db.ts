@@ -237,7 +237,7 @@ export async function withOwnerSession<T>(
     return await work({
       now: clock.now,
       query: client.query.bind(client) as pg.PoolClient['query'],
-      transaction: (work) => transactionOn(client, ['BEGIN'], work, {}),
+      transaction: (work) => transactionOn(client, ['BEGIN'], work),
     });
   } finally {
     // Released here, because the server ends a session after its connection: the next command would

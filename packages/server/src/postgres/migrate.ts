@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import pg from 'pg';
 import { connectionProblem } from './db.ts';
 import { isCluster } from './engine.ts';
+import { transactionOn } from './transaction.ts';
 
 const folder = new URL('../../migrations/', import.meta.url);
 
@@ -46,7 +47,7 @@ export async function migrate(
     await client.query("SET citus.multi_shard_modify_mode = 'sequential'");
     const applied = await applyPending(client);
     await client.query('GRANT SELECT ON migrations TO indelible_reader');
-    await inTransaction(client, () => afterwards(client));
+    await transactionOn(client, ['BEGIN'], afterwards);
     if (daysAhead !== null)
       await client.query('SELECT make_partitions_ahead(now(), $1)', [daysAhead]);
     return applied;
@@ -173,15 +174,4 @@ async function indexPartitions(client: pg.Client, sql: string): Promise<void> {
 
 function throwFailed(migration: string, error: unknown): never {
   throw new Error(`migration ${migration} failed: ${connectionProblem(error)}`);
-}
-
-async function inTransaction(client: pg.Client, work: () => Promise<void>): Promise<void> {
-  try {
-    await client.query('BEGIN');
-    await work();
-    await client.query('COMMIT');
-  } catch (error) {
-    await client.query('ROLLBACK');
-    throw error;
-  }
 }

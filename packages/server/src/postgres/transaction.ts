@@ -6,21 +6,23 @@ import type pg from 'pg';
  */
 export type Commit = () => Promise<unknown>;
 
-type Work<T> = (client: pg.PoolClient, commit: Commit) => Promise<T>;
+type TransactionClient = pg.ClientBase & Pick<pg.Client, 'connection'>;
+
+type Work<Client, T> = (client: Client, commit: Commit) => Promise<T>;
 
 /** Runs `work` in a transaction on a connection of the pool; an error rolls it back. */
-export async function transaction<T>(pool: pg.Pool, work: Work<T>): Promise<T> {
+export async function transaction<T>(pool: pg.Pool, work: Work<pg.PoolClient, T>): Promise<T> {
   const client = await pool.connect();
   const state: { broken?: Error | undefined } = {};
   return transactionOn(client, ['BEGIN'], work, state).finally(() => client.release(state.broken));
 }
 
 /** Afterwards `state.broken` tells why the connection is unusable, if so. */
-export async function transactionOn<T>(
-  client: pg.PoolClient,
+export async function transactionOn<Client extends TransactionClient, T>(
+  client: Client,
   begin: readonly string[],
-  work: Work<T>,
-  state: { broken?: Error | undefined },
+  work: Work<Client, T>,
+  state: { broken?: Error | undefined } = {},
 ): Promise<T> {
   try {
     // BEGIN and the queries that `work` sends at once are one packet.
@@ -50,7 +52,7 @@ export async function transactionOn<T>(
 }
 
 /** Returns why the connection is unusable, if so: the pool must not reuse it. */
-async function rollBack(client: pg.PoolClient, cause: unknown): Promise<Error | undefined> {
+async function rollBack(client: pg.ClientBase, cause: unknown): Promise<Error | undefined> {
   // The server is still busy with the slow statement and would not process the ROLLBACK.
   if (cause instanceof Error && cause.message === queryTimeout) return cause;
   return client.query('ROLLBACK').then(

@@ -36,7 +36,7 @@ export type RestoreDeps = Pick<
   'db' | 'now' | 'newUuid' | 'recordAccess' | 'recordOwn' | 'jobs'
 >;
 
-const config = { scope: 'restore:write' as const, schema: 'enforced' as const };
+const config = { scope: 'restore:write' as const };
 const outcomeWaitMs = 2_000;
 const path = '/api/audit-logs/restores';
 

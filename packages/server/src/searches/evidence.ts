@@ -9,8 +9,12 @@ import {
 import type { TenantAccess } from '../access/tenant-access.ts';
 import { lowestShown, shownSince } from '../events/filter-sql.store.ts';
 import { requireVisible } from '../events/store.ts';
-import { AppError, invalid, unavailable } from '../http/problem.ts';
-import { type PublishedCheckpoint, publishedCheckpoint } from '../log/checkpoint.store.ts';
+import { AppError, invalid } from '../http/problem.ts';
+import {
+  coveringCheckpoint,
+  type PublishedCheckpoint,
+  publishedCheckpoint,
+} from '../log/checkpoint.store.ts';
 import type { OwnEvent } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import { readTenant, write } from '../postgres/db.ts';
@@ -85,14 +89,9 @@ function requireRange(filter: FrozenFilter): FrozenFilter {
 }
 
 /** A checkpoint of the whole current log; signs one if the log has grown. */
-async function freshCheckpoint(deps: SearchDeps, tenantId: string): Promise<PublishedCheckpoint> {
+function freshCheckpoint(deps: SearchDeps, tenantId: string): Promise<PublishedCheckpoint> {
   const read = () => readTenant(deps.db, tenantId, publishedCheckpoint);
-  const before = await read();
-  if (before?.checkpoint && before.checkpoint.size >= before.size) return before.checkpoint;
-  await deps.publishCheckpoint();
-  const checkpoint = (await read())?.checkpoint;
-  if (!checkpoint) throw unavailable('the log has no checkpoint yet; try again');
-  return checkpoint;
+  return coveringCheckpoint(read, deps.publishCheckpoint);
 }
 
 /** If no fresh checkpoint is possible, the last one is used: evidence must always be readable. */

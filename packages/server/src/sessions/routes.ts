@@ -66,7 +66,7 @@ export function sessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): voi
 
 const signInOptions = {
   bodyLimit: 24 * 1024, // a token of 16 KiB is the longest part
-  config: { scope: 'public', schema: 'enforced' },
+  config: { scope: 'public' },
   schema: {
     tags,
     operationId: 'signIn',
@@ -82,7 +82,7 @@ const signInOptions = {
 } as const;
 
 const showOptions = {
-  config: { scope: 'authenticated', schema: 'enforced' },
+  config: { scope: 'authenticated' },
   schema: {
     tags,
     operationId: 'getSession',
@@ -93,7 +93,7 @@ const showOptions = {
 } as const;
 
 const signOutOptions = {
-  config: { scope: 'public', schema: 'enforced' },
+  config: { scope: 'public' },
   schema: {
     tags,
     operationId: 'signOut',

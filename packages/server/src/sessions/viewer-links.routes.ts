@@ -21,7 +21,7 @@ export type ViewerLinkDeps = Pick<
 >;
 
 const options = {
-  config: { scope: 'viewer-links:write', schema: 'enforced' },
+  config: { scope: 'viewer-links:write' },
   schema: {
     tags: ['Panel'],
     operationId: 'createViewerLink',

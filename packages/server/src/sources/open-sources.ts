@@ -14,7 +14,7 @@ export interface SourceDeps extends Omit<TellDeps, 'silentMs'> {
   metrics: { watchSources(read: () => Promise<SourceCounts>): void };
 }
 
-const config = { scope: 'events:read', schema: 'enforced' } as const;
+const config = { scope: 'events:read' } as const;
 
 /** The call on sources that number their events, and metrics; returns the background work. */
 export function openSources(app: FastifyInstance, deps: SourceDeps): () => Promise<boolean> {

@@ -55,7 +55,7 @@ export function tenantRoutes(app: FastifyInstance, deps: TenantRouteDeps): void 
 
 const putOptions = (plans: Plans) =>
   ({
-    config: { scope: 'tenants:write', schema: 'enforced' },
+    config: { scope: 'tenants:write' },
     schema: {
       tags,
       operationId: 'putTenant',
@@ -75,7 +75,7 @@ const putOptions = (plans: Plans) =>
   }) as const;
 
 const getOptions = {
-  config: { scope: 'authenticated', schema: 'enforced' },
+  config: { scope: 'authenticated' },
   schema: {
     tags,
     operationId: 'getTenant',
@@ -89,7 +89,7 @@ const getOptions = {
 } as const;
 
 const listOptions = {
-  config: { scope: 'tenants:write', schema: 'enforced' },
+  config: { scope: 'tenants:write' },
   schema: {
     tags,
     operationId: 'listTenants',

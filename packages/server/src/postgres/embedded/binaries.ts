@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { chmod, copyFile, mkdir, readdir, readlink, rename, rm, symlink } from 'node:fs/promises';
+import { cp, rename, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { type Account, runAs } from './account.ts';
@@ -78,7 +78,9 @@ async function copyWhole(source: string, target: string): Promise<void> {
   makePassable(systemFolder);
   const draft = `${target}.${randomBytes(4).toString('hex')}.tmp`;
   try {
-    await copyReadable(source, draft);
+    await cp(source, draft, { recursive: true, verbatimSymlinks: true });
+    // Readable by all, whatever the umask of the installation was.
+    spawnSync('chmod', ['-R', 'a+rX', draft]);
     // Without it a power failure could leave the final name with empty files.
     spawnSync('sync', ['-f', draft]);
     await rename(draft, target);
@@ -86,21 +88,6 @@ async function copyWhole(source: string, target: string): Promise<void> {
     await rm(draft, { recursive: true, force: true });
     // Another process has copied the same meanwhile.
     if (codeOf(error) !== 'ENOTEMPTY' && codeOf(error) !== 'EEXIST') throw error;
-  }
-}
-
-/** Copies files and links, readable by all, whatever the umask of the installation was. */
-async function copyReadable(source: string, target: string): Promise<void> {
-  await mkdir(target);
-  await chmod(target, 0o755);
-  for (const entry of await readdir(source, { withFileTypes: true })) {
-    const [from, to] = [join(source, entry.name), join(target, entry.name)];
-    if (entry.isDirectory()) await copyReadable(from, to);
-    else if (entry.isSymbolicLink()) await symlink(await readlink(from), to);
-    else {
-      await copyFile(from, to);
-      await chmod(to, 0o755);
-    }
   }
 }
 

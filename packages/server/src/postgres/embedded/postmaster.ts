@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { rmdirSync, unlinkSync } from 'node:fs';
+import { rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
@@ -178,8 +178,8 @@ function requireRetryable(started: Started, cluster: Cluster): void {
  */
 function removeMisleadingLocks(claim: PostmasterPid | undefined, cluster: Cluster): void {
   if (claim === undefined || !processExists(claim.pid)) return;
-  removeIfThere(join(cluster.data, 'postmaster.pid'));
-  removeIfThere(join(cluster.socketFolder, `.s.PGSQL.${port}.lock`));
+  rmSync(join(cluster.data, 'postmaster.pid'), { force: true });
+  rmSync(join(cluster.socketFolder, `.s.PGSQL.${port}.lock`), { force: true });
 }
 
 /** Connects, or returns why that is impossible now. */
@@ -210,14 +210,6 @@ function refused(cluster: Cluster): Error {
   return new Error(
     `PostgreSQL in ${cluster.data} refuses the password kept for it in ${cluster.dataDir}.`,
   );
-}
-
-function removeIfThere(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw error;
-  }
 }
 
 function removeIfEmpty(folder: string): void {
