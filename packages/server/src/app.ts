@@ -1,7 +1,7 @@
 import { hkdfSync } from 'node:crypto';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { Logger } from 'pino';
-import { createAuthenticator } from './access/auth.ts';
+import { type Authenticator, createAuthenticator } from './access/auth.ts';
 import { authenticateRoutes } from './access/authenticate-routes.ts';
 import type { LeasedCursor } from './alerts/cursor.store.ts';
 import { openAlerts } from './alerts/open-alerts.ts';
@@ -100,11 +100,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   const recording = await wireRecording(deps, metrics, () => webhooks.wake());
   const { groupCommit, recordQueued } = recording;
   const checkpoints = await wireCheckpoints(deps, metrics, recordQueued);
-  const authenticator = createAuthenticator({
-    ...{ auth: config.auth, platformApiKeys: config.platformApiKeys, now },
-    findApiKey: (id) => findApiKey(db.writer, id),
-    noteUse: (id, nowMs) => noteApiKeyUse(db.writer, id, nowMs),
-  });
+  const authenticator = openAuthenticator(deps);
 
   const http = openHttp(config, logger);
   closeAfterLastAnswer(http);
@@ -223,6 +219,14 @@ function openHttp(config: Config, logger: Logger): FastifyInstance {
   enforceSchemas(http);
   refuseUnknownCalls(http);
   return http;
+}
+
+function openAuthenticator({ config, db, clock: { now } }: AppDeps): Authenticator {
+  return createAuthenticator({
+    ...{ auth: config.auth, platformApiKeys: config.platformApiKeys, now },
+    findApiKey: (id) => findApiKey(db.writer, id),
+    noteUse: (id, nowMs) => noteApiKeyUse(db.writer, id, nowMs),
+  });
 }
 
 /** What lets the panel's sessions in. */
