@@ -98,7 +98,7 @@ test('every warning is documented in its own words, and no other', () => {
 test('every documented code of a field error is one that the service gives', () => {
   const sources = [
     'server/src/http/json-schema.ts',
-    'server/src/http/http.ts',
+    'server/src/http/problem.ts',
     'protocol/src/json/canonical.ts',
   ];
   const source = sources.map((file) => read(join('packages', file))).join();
