@@ -2,34 +2,19 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startEmbeddedPostgres, startService } from '@indelible/server';
-import { type Host, startHost } from './src/host.ts';
+import { startHost } from './src/host.ts';
 
-export interface ExampleOptions {
-  /** Where both keep their data. */
-  dataDir: string;
-  /** 0 for any that is free. */
-  hostPort: number;
-  servicePort: number;
-}
+export type Example = Awaited<ReturnType<typeof startExample>>;
 
-export interface Example {
-  /** The product. */
-  url: string;
-  serviceUrl: string;
-  platformKey: string;
-  /** The product's own. */
-  databaseUrl: string;
-  host: Host;
-  stop(): Promise<void>;
-}
+/** Where both keep their data, and their ports: 0 for any that is free. */
+type Options = Record<'hostPort' | 'servicePort', number> & { dataDir: string };
 
 /**
  * Everything on one machine: a PostgreSQL for the product, the product,
  * and the audit log service with a PostgreSQL of its own. In production
  * these are three machines; nothing here depends on their being one.
  */
-export async function startExample(options: ExampleOptions): Promise<Example> {
-  const { dataDir, hostPort, servicePort } = options;
+export async function startExample({ dataDir, hostPort, servicePort }: Options) {
   const [hostDir, serviceDir] = [join(dataDir, 'host'), join(dataDir, 'service')];
   mkdirSync(hostDir, { recursive: true });
   const postgres = await startEmbeddedPostgres({ dataDir: hostDir, log: () => {} });

@@ -29,17 +29,7 @@ export function sinkOf(pool: pg.Pool) {
   return { record: (event: EventInput) => transaction(pool, (tx) => inTransaction(tx, event)) };
 }
 
-export interface AuditConnection {
-  /** Where the service is. */
-  url: string;
-  /** With a key that may record, and make viewer links that may do what people may. */
-  client: IndelibleClient;
-  /** Whose events may be restored: those that this product recorded. */
-  keyId: string;
-  /** Resolves once what was committed until now is in the log, or after two seconds. */
-  delivered(): Promise<void>;
-  stop(): Promise<void>;
-}
+export type AuditConnection = Awaited<ReturnType<typeof connectAudit>>;
 
 export interface AuditService {
   url: string;
@@ -50,10 +40,7 @@ export interface AuditService {
 }
 
 /** Connects the product; what the first start set up at the service is found again later. */
-export async function connectAudit(
-  pool: pg.Pool,
-  auditService: AuditService,
-): Promise<AuditConnection> {
+export async function connectAudit(pool: pg.Pool, auditService: AuditService) {
   const { url, platformKey } = auditService;
   const { keyId, key } = await recordingKey(pool, createClient({ url, key: platformKey }));
   for (const { id, name } of tenants) await connectTenant(pool, auditService, id, name);
@@ -61,9 +48,11 @@ export async function connectAudit(
   const relay = outbox.relay({ pool, client });
   relay.start();
   return {
-    url,
+    /** Whose events may be restored: those that this product recorded. */
     keyId,
+    /** With a key that may record, and make viewer links that may do what people may. */
     client,
+    /** Resolves once what was committed until now is in the log, or after two seconds. */
     delivered: () => Promise.race([relay.drain(), setTimeout(2_000, undefined, { ref: false })]),
     stop: () => relay.stop(),
   };

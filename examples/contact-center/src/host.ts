@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify';
 import { buildHost } from './app.ts';
 import { type AuditConnection, connectAudit, outbox } from './audit.ts';
 import { openDatabase } from './database.ts';
@@ -11,33 +10,25 @@ export interface HostOptions {
   cookieSecret: string;
 }
 
-export interface Host {
-  url: string;
-  /**
-   * Connects the product to its audit log service, or to another one; screens answer from then on.
-   */
-  connect(service: { url: string; platformKey: string }): Promise<void>;
-  stop(): Promise<void>;
-}
-
 /**
  * Starts the product. It listens before it knows its audit log service, because the service must be
  * told where the product is; changes made meanwhile wait in the outbox.
  */
-export async function startHost({ databaseUrl, port, cookieSecret }: HostOptions): Promise<Host> {
+export async function startHost({ databaseUrl, port, cookieSecret }: HostOptions) {
   const pool = await openDatabase(databaseUrl, outbox.migration);
   let connection: AuditConnection | null = null;
   const audit = () => {
     if (!connection) throw new Error('the product is not connected to its audit log yet');
     return connection;
   };
-  const app: FastifyInstance = await buildHost({ pool, audit, cookieSecret });
+  const app = await buildHost({ pool, audit, cookieSecret });
   const url = await app.listen({ port, host: '127.0.0.1' });
   return {
     url,
-    async connect({ url: serviceUrl, platformKey }) {
+    /** Connects the product to its audit log service, or to another one; then screens answer. */
+    async connect(service: { url: string; platformKey: string }) {
       await connection?.stop();
-      connection = await connectAudit(pool, { url: serviceUrl, platformKey, ownUrl: url });
+      connection = await connectAudit(pool, { ...service, ownUrl: url });
       await firstData(pool);
     },
     async stop() {
