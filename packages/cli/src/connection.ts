@@ -8,8 +8,8 @@ import {
   isLoopbackUrl,
   type Retry,
 } from '@indelible/client';
-import { createCatalogue, isUuid, type Plans, parseCatalogueFile } from '@indelible/protocol';
-import { type Command, InvalidArgumentError } from 'commander';
+import { createCatalogue, type Plans, parseCatalogueFile } from '@indelible/protocol';
+import type { Command } from 'commander';
 import { type Environment, type Io, sentenceOf, UsageError } from './io.ts';
 import type { Progress } from './verify/log-source.ts';
 
@@ -128,12 +128,6 @@ function keptKey(url: string, { env, stderr }: Io): string {
 function wellFormed(reason: string): string {
   if (reason.isWellFormed()) return reason;
   throw new UsageError('the reason is not valid text');
-}
-
-/** For options with a tenant's UUID; in lower case, as the service writes it. */
-export function tenantIdArgument(text: string): string {
-  if (isUuid(text)) return text.toLowerCase();
-  throw new InvalidArgumentError('A tenant is named by its UUID.');
 }
 
 /**

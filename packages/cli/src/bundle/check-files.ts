@@ -18,22 +18,17 @@ const needed = [
 /** A list with more missing files is not a list of this folder. */
 const missingMax = 1_000;
 
-export interface FilesChecked {
-  count: number;
-  /** Files in the folder that no list of the bundle contains. */
-  unlisted: string[];
-}
-
 /**
  * Compares every file with its checksum, except the events, which are hashed when they are read. A
- * checksum proves nothing about the log: it shows damage in transit.
+ * checksum proves nothing about the log: it shows damage in transit. `unlisted` files are in the
+ * folder, and in no list of the bundle.
  */
 export async function checkFiles(
   bundle: BundleFiles,
   manifest: Manifest,
   findings: Findings,
   progress: Progress,
-): Promise<FilesChecked> {
+) {
   progress.stage('files', null);
   const listed = new Set<string>([bundleFiles.manifest]);
   let missing = 0;

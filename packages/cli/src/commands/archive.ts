@@ -1,7 +1,8 @@
 import type { PartRow, RestoredArchive, TenantArchive } from '@indelible/server';
 import type { Command } from 'commander';
 import { verifyArchive } from '../archive/verify-archive.ts';
-import { plansOf, tenantIdArgument } from '../connection.ts';
+import { tenantIdArgument } from '../arguments.ts';
+import { plansOf } from '../connection.ts';
 import { answer, exitCodes, FindingError, type Io, UsageError } from '../io.ts';
 import { withProgress } from '../progress.ts';
 import { loadServer, onServer } from '../server.ts';

@@ -1,4 +1,5 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
+import { wholeArgument } from '../arguments.ts';
 import { FindingError, type Io } from '../io.ts';
 import { onServer } from '../server.ts';
 
@@ -12,7 +13,12 @@ export function distributeCommand(program: Command, io: Io): void {
     .command('distribute')
     .description('shard the database by tenant over the nodes of a Citus cluster')
     .addHelpText('after', help)
-    .option('--shards <count>', 'shards of each table: 2 to 4 for each planned node', count, 32)
+    .option(
+      '--shards <count>',
+      'shards of each table: 2 to 4 for each planned node',
+      wholeArgument(1, 1_024),
+      32,
+    )
     .action(async ({ shards }: { shards: number }) => {
       const say = (line: string) => io.stdout.write(`${line}\n`);
       const { logs, damage } = await onServer(io, ({ distributeDatabase }) =>
@@ -21,10 +27,4 @@ export function distributeCommand(program: Command, io: Io): void {
       if (damage.length > 0) throw new FindingError(damage.join('\n'));
       say(`${logs} ${logs === 1 ? 'log' : 'logs'} checked: all entries are stored`);
     });
-}
-
-function count(text: string): number {
-  const shards = Number(text);
-  if (Number.isInteger(shards) && shards >= 1 && shards <= 1_024) return shards;
-  throw new InvalidArgumentError('give a number from 1 to 1024.');
 }

@@ -7,7 +7,7 @@ import {
 } from '@indelible/protocol';
 import type { Erased, ErasurePlan, ErasureTarget } from '@indelible/server';
 import { type Command, Option } from 'commander';
-import { tenantIdArgument } from '../connection.ts';
+import { tenantIdArgument } from '../arguments.ts';
 import { answer, type Io, UsageError } from '../io.ts';
 import { offboardWithBundle, showOffboarding } from '../offboarding/offboard.ts';
 import { loadServer, onServer } from '../server.ts';

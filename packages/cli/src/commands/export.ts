@@ -3,16 +3,15 @@ import {
   type CsvColumn,
   csvColumns,
   csvFurtherColumns,
-  isCsvColumn,
   type WithholdableSegment,
   withholdableSegments,
 } from '@indelible/protocol';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
+import { tenantIdArgument, wordsArgument } from '../arguments.ts';
 import { type Exported, exportBundle } from '../bundle/export-bundle.ts';
 import {
   type ConnectionOptions,
   connectPatiently,
-  tenantIdArgument,
   withConnection,
   withOperator,
 } from '../connection.ts';
@@ -64,7 +63,7 @@ export function exportCommand(program: Command, io: Io): void {
     .option(
       '--withhold <segments>',
       'identity, change, context, state: comma-separated',
-      segments,
+      wordsArgument(withholdableSegments),
       [],
     );
   withOperator(withConnection(withCriteria(command)))
@@ -74,21 +73,7 @@ export function exportCommand(program: Command, io: Io): void {
     );
 }
 
-function segments(text: string): WithholdableSegment[] {
-  return text.split(',').map((word) => {
-    const name = withholdableSegments.find((each) => each === word.trim());
-    if (name !== undefined) return name;
-    throw new InvalidArgumentError(`Allowed are ${withholdableSegments.join(', ')}.`);
-  });
-}
-
-function columns(text: string): CsvColumn[] {
-  const names = text.split(',').map((name) => name.trim());
-  if (names.every(isCsvColumn)) return names;
-  throw new InvalidArgumentError(
-    `Allowed are ${[...csvColumns, ...csvFurtherColumns].join(', ')}.`,
-  );
-}
+const columns = wordsArgument<CsvColumn>([...csvColumns, ...csvFurtherColumns]);
 
 async function runTable(options: ExportCommandOptions, io: Io): Promise<void> {
   const { output } = options;

@@ -1,11 +1,11 @@
 import type { Retry } from '@indelible/client';
 import type { Plan } from '@indelible/protocol';
 import type { Command } from 'commander';
+import { tenantIdArgument } from '../arguments.ts';
 import {
   type ConnectionOptions,
   connect,
   requireReachable,
-  tenantIdArgument,
   withConnection,
 } from '../connection.ts';
 import { FindingsFile, findingsPaths } from '../import/findings-file.ts';

@@ -1,13 +1,8 @@
 import type { ApiKey, NewApiKey } from '@indelible/client';
 import { parseTimestamp, type Scope } from '@indelible/protocol';
 import { type Command, InvalidArgumentError } from 'commander';
-import {
-  type ConnectionOptions,
-  connect,
-  tenantIdArgument,
-  withConnection,
-  withOperator,
-} from '../connection.ts';
+import { tenantIdArgument } from '../arguments.ts';
+import { type ConnectionOptions, connect, withConnection, withOperator } from '../connection.ts';
 import { answer, type Io, UsageError } from '../io.ts';
 import { aligned, visible } from '../text.ts';
 

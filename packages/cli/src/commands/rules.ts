@@ -2,13 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import type { AlertRule, AlertRuleInput, IndelibleClient, TestedRule } from '@indelible/client';
 import { parseTimestamp } from '@indelible/protocol';
 import { type Command, InvalidArgumentError } from 'commander';
-import {
-  type ConnectionOptions,
-  connect,
-  tenantIdArgument,
-  withConnection,
-  withOperator,
-} from '../connection.ts';
+import { tenantIdArgument } from '../arguments.ts';
+import { type ConnectionOptions, connect, withConnection, withOperator } from '../connection.ts';
 import { answer, type Io, sentenceOf, UsageError } from '../io.ts';
 import { showWork } from '../progress.ts';
 import { grouped, visible } from '../text.ts';

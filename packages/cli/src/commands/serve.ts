@@ -4,7 +4,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { createClient } from '@indelible/client';
 import type { Role, Service } from '@indelible/server';
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
+import { wholeArgument, wordsArgument } from '../arguments.ts';
 import { banner, firstPanelLink, platformKey } from '../banner.ts';
 import { demoTenants, loadDemo } from '../demo/load-demo.ts';
 import { type Environment, endSoon, exitCodes, type Io, UsageError } from '../io.ts';
@@ -14,6 +15,7 @@ import { jsonLine } from '../text.ts';
 
 const drainMsMax = 30_000;
 const processesMax = 64;
+const roles: readonly Role[] = ['api', 'worker'];
 
 interface ServeOptions {
   role: Role[];
@@ -27,7 +29,7 @@ export function serveCommand(program: Command, io: Io): void {
   program
     .command('serve')
     .description('run the service, configured by the environment (see docs/configuration.md)')
-    .option('--role <roles>', 'api, worker or both: api,worker', rolesArgument, ['api', 'worker'])
+    .option('--role <roles>', 'api, worker or both: api,worker', wordsArgument(roles), [...roles])
     .option(
       '--processes <n>',
       'share the port: a number, or auto: one a core',
@@ -41,21 +43,10 @@ export function serveCommand(program: Command, io: Io): void {
     );
 }
 
-function rolesArgument(text: string): Role[] {
-  const roles = text.split(',').map((role) => role.trim());
-  if (!roles.every((role) => role === 'api' || role === 'worker')) {
-    throw new InvalidArgumentError('Allowed are api, worker and api,worker.');
-  }
-  return roles;
-}
-
-function processesArgument(text: string): number {
-  const count = text === 'auto' ? availableParallelism() : Number(text);
-  if (!Number.isInteger(count) || count < 1 || count > processesMax) {
-    throw new InvalidArgumentError(`Allowed are auto, and 1 to ${processesMax}.`);
-  }
-  return count;
-}
+const processesArgument = (text: string) =>
+  text === 'auto'
+    ? Math.min(availableParallelism(), processesMax)
+    : wholeArgument(1, processesMax)(text);
 
 async function serve({ role, processes, demo, json }: ServeOptions, io: Io): Promise<void> {
   const elsewhere = reachesElsewhere(io.env);
@@ -114,14 +105,9 @@ function freeStartMemorySoon(): void {
 /** A service that cannot show what it was started for stops again. */
 async function loadDemoInto(service: Service, io: Io): Promise<void> {
   const client = createClient({ url: service.url, key: platformKey(service, io.env) });
-  const loading = withProgress(io, (progress) => {
-    let shown = 0;
-    return loadDemo(client, Date.now(), demoTenants, (done, total) => {
-      if (shown === 0) progress.stage('demonstration events', total);
-      progress.advance(done - shown);
-      shown = done;
-    });
-  });
+  const loading = withProgress(io, (progress) =>
+    loadDemo(client, Date.now(), demoTenants, progress),
+  );
   await loading.catch(async (error) => {
     await service.stop();
     throw error;

@@ -1,14 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AuditEvent, IndelibleClient } from '@indelible/client';
 import { actorText, englishActors, outcomeSaid, type Party, partyName } from '@indelible/protocol';
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import {
-  type ConnectionOptions,
-  connect,
-  tenantIdArgument,
-  withConnection,
-  withOperator,
-} from '../connection.ts';
+import { type Command, Option } from 'commander';
+import { tenantIdArgument, wholeArgument } from '../arguments.ts';
+import { type ConnectionOptions, connect, withConnection, withOperator } from '../connection.ts';
 import { answer, type Io } from '../io.ts';
 import { shortened, visible } from '../text.ts';
 
@@ -27,25 +22,16 @@ export function tailCommand(program: Command, io: Io): void {
     .command('tail')
     .description("a tenant's latest events, in the order they were recorded")
     .requiredOption('--tenant <id>', 'whose events', tenantIdArgument)
-    .option('-n, --lines <count>', 'how many to begin with', whole(0, linesMax), 10)
+    .option('-n, --lines <count>', 'how many to begin with', wholeArgument(0, linesMax), 10)
     .addOption(
       new Option('--after <sequence>', 'instead: all events after this sequence')
-        .argParser(whole(0))
+        .argParser(wholeArgument(0))
         .conflicts('fromStart'),
     )
     .option('--from-start', 'instead: all events from sequence 0 on')
     .option('-f, --follow', 'continue with new events')
-    .option('--interval <seconds>', 'how often to look, with --follow', whole(1, 3_600), 2);
+    .option('--interval <seconds>', 'how often to look, with --follow', wholeArgument(1, 3_600), 2);
   withOperator(withConnection(command)).action((options: TailOptions) => tail(options, io));
-}
-
-function whole(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
-  return (text) => {
-    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-    if (value >= min && value <= max) return value;
-    const most = max === Number.MAX_SAFE_INTEGER ? '' : ` to ${max}`;
-    throw new InvalidArgumentError(`A whole number from ${min}${most} is needed.`);
-  };
 }
 
 async function tail(options: TailOptions, io: Io): Promise<void> {

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { Tenant } from '@indelible/client';
 import type { Locale, Plan } from '@indelible/protocol';
 import type { Command } from 'commander';
+import { tenantIdArgument } from '../arguments.ts';
 import {
   type ConnectionOptions,
   connect,
   nullWhenMissing,
-  tenantIdArgument,
   withConnection,
   withOperator,
 } from '../connection.ts';

@@ -4,6 +4,7 @@ import { FormatError, isUuid, type Plan, parseVerifierKey } from '@indelible/pro
 import { type Command, InvalidArgumentError } from 'commander';
 import { isArchive } from '../archive/parts.ts';
 import { verifyArchive } from '../archive/verify-archive.ts';
+import { tenantIdArgument } from '../arguments.ts';
 import { type BundleCheck, verifyBundle } from '../bundle/verify-bundle.ts';
 import {
   type ConnectionOptions,
@@ -11,7 +12,6 @@ import {
   connectPatiently,
   plansOf,
   requireReachable,
-  tenantIdArgument,
   urlOf,
   withConnection,
   withOperator,

@@ -10,7 +10,8 @@ import {
   parseListQuery,
   problemsText,
 } from '@indelible/protocol';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
+import { wholeArgument } from '../arguments.ts';
 import { UsageError } from '../io.ts';
 
 export type CriteriaOptions = { [bound in BoundName]?: string } & {
@@ -28,7 +29,11 @@ export function withFilter(command: Command): Command {
     .addOption(
       new Option('--order <order>', 'of the rows').choices(['desc', 'asc']).default('desc'),
     )
-    .option('--recorded-before <sequence>', 'the table has what was recorded before', sequence);
+    .option(
+      '--recorded-before <sequence>',
+      'the table has what was recorded before',
+      wholeArgument(0),
+    );
 }
 
 /** Adds the options of the list's filter: `--resource-id <value>` for `resourceId`. */
@@ -44,11 +49,6 @@ export function withCriteria(command: Command): Command {
 
 function collected(text: string, before: string[] = []): string[] {
   return [...before, text];
-}
-
-function sequence(text: string): number {
-  if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('A sequence is needed, counted from 0.');
 }
 
 /** The given filter, or null if there is none. Throws UsageError for an invalid one. */

@@ -1,19 +1,6 @@
 import { aligned, grouped, visible } from '../text.ts';
 
-/** The progress of an import. `lines` counts non-empty lines. */
-export interface Tally {
-  lines: number;
-  lastLine: number;
-  created: number;
-  duplicates: number;
-  rejected: number;
-  rejectedByCode: Map<string, number>;
-  warnings: Map<string, number>;
-  tenantsCreated: number;
-  conflicts: number;
-  /** The first 20; the file contains all of them. */
-  firstConflicts: Conflict[];
-}
+export type Tally = ReturnType<typeof newTally>;
 
 /** A source id with two different events. */
 export interface Conflict {
@@ -25,18 +12,20 @@ export interface Conflict {
 
 const conflictsShownMax = 20;
 
-export function newTally(): Tally {
+/** The progress of an import. `lines` counts non-empty lines. */
+export function newTally() {
   return {
     lines: 0,
     lastLine: 0,
     created: 0,
     duplicates: 0,
     rejected: 0,
-    rejectedByCode: new Map(),
-    warnings: new Map(),
+    rejectedByCode: new Map<string, number>(),
+    warnings: new Map<string, number>(),
     tenantsCreated: 0,
     conflicts: 0,
-    firstConflicts: [],
+    /** The first 20; the file contains all of them. */
+    firstConflicts: [] as Conflict[],
   };
 }
 

@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createClient } from '@indelible/client';
-import type { Offboarded, OwnService, Requester } from '@indelible/server';
+import type { OwnService, Requester } from '@indelible/server';
 import { fileDigest } from '../bundle/checksums.ts';
 import { exportBundle } from '../bundle/export-bundle.ts';
 import { bundleFiles, parseManifest } from '../bundle/manifest.ts';
@@ -44,7 +44,7 @@ export async function offboardWithBundle(
     '@indelible/server'
   );
   const begun = await offboardingOf(io.env, tenantId).catch(asFinding);
-  const left = await withOwnService(io.env, async (service) => {
+  const { certificate } = await withOwnService(io.env, async (service) => {
     if (begun === null && !existsSync(folder)) {
       await makeBundle(service, { tenantId, folder, ...requester }, io);
     }
@@ -52,19 +52,16 @@ export async function offboardWithBundle(
     const offboarding = { tenantId, bundle, ...requester };
     return offboardTenant(io.env, offboarding, service.publish).catch(asFinding);
   });
-  const { certificate } = requireCertificate(left);
+  if (certificate === null) {
+    throw new FindingError(
+      'the tenant is offboarded, but no checkpoint covers that yet: let the service run ' +
+        'for ten seconds, then run the command again for the certificate',
+    );
+  }
   const text = certificateText(certificate);
   writeFileSync(`${folder}-certificate.json`, `${JSON.stringify(certificate, null, 2)}\n`);
   writeFileSync(`${folder}-certificate.txt`, text);
   await answer(io, json, { done: true, ...certificate }, `${visibleLines(text)}\n`);
-}
-
-function requireCertificate({ certificate, ...left }: Offboarded) {
-  if (certificate !== null) return { ...left, certificate };
-  throw new FindingError(
-    'the tenant is offboarded, but no checkpoint covers that yet: let the service run ' +
-      'for ten seconds, then run the command again for the certificate',
-  );
 }
 
 const visibleLines = (text: string) => text.split('\n').map(visible).join('\n');
@@ -89,13 +86,8 @@ function offboardingText(
   return `tenant ${tenantId}, ${title}:\n${rows}Nothing was erased. --yes erases it permanently.\n`;
 }
 
-/** The tenant and folder, and who makes it why: the tenant's log records that. */
-interface BundleToMake {
-  tenantId: string;
-  folder: string;
-  reason: string;
-  operatorEmail: string;
-}
+/** Who makes the bundle, and why: the tenant's log records that. */
+type BundleToMake = Pick<Offboarding, 'tenantId' | 'folder'> & Requester;
 
 /**
  * The tenant's bundle before erasing: the existing one in the folder, or a new one. Continues an

@@ -1,21 +1,16 @@
 import { sizedCheckpoint } from '@indelible/protocol';
 import { aligned, counted, grouped, visible } from '../text.ts';
 import type { Checked, FirstDamage, Report } from './report.ts';
+import type { KeySource } from './trusted-checkpoint.ts';
 
 const shownMax = 20;
 
 const entries = (count: number) => counted(count, 'entry', 'entries');
 
-const keysText = {
-  pinned: 'a key given with --vkey',
-  service:
-    'a key from the service itself: pass it with --vkey once you know it from another source',
-  bundle: 'a key from the bundle itself: pass it with --vkey once you know it from another source',
-  archive:
-    'a key from the archive itself: pass it with --vkey once you know it from another ' + 'source',
-  capsule:
-    'a key from the capsule itself: pass it with --vkey once you know it from another ' + 'source',
-};
+const keyText = (source: KeySource) =>
+  source === 'pinned'
+    ? 'a key given with --vkey'
+    : `a key from the ${source} itself: pass it with --vkey once you know it from another source`;
 
 /** The report as text: checkpoint, checks, findings, conclusions. */
 export function reportText(report: Report): string {
@@ -39,7 +34,7 @@ function checkpointText({ what, subject, checkpoint, seenBefore }: Report): stri
     size: entries(size),
     root,
     'signed by': signedBy.join(', '),
-    which: `is ${keysText[keysFrom]}`,
+    which: `is ${keyText(keysFrom)}`,
     ...(what === 'log' ? { 'seen before': seenText(seenBefore) } : {}),
   };
   const shown = Object.entries(rows).map(([name, text]) => [name, visible(text)] as const);
