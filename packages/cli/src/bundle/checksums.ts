@@ -1,10 +1,9 @@
 import { createHash, hash } from 'node:crypto';
-import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { type TileLevel, tilePath, tileWidth } from '@indelible/protocol';
+import { chunksOf } from '../kept-file.ts';
 import { bundleFiles } from './manifest.ts';
 import type { PartFolder } from './part-folder.ts';
-
-const chunkBytes = 1 << 20;
 
 /** SHA-256 of a file in hexadecimal, in constant memory. */
 export function fileDigest(path: string): string {
@@ -15,12 +14,9 @@ export function fileDigest(path: string): string {
 export function openDigest(fd: number): string {
   try {
     // There are thousands of tiles of a few KiB: a stream costs more than the hashing.
-    if (fstatSync(fd).size <= chunkBytes) return hash('sha256', readFileSync(fd), 'hex');
+    if (fstatSync(fd).size <= 2 ** 20) return hash('sha256', readFileSync(fd), 'hex');
     const digest = createHash('sha256');
-    const buffer = Buffer.alloc(chunkBytes);
-    for (let read = readSync(fd, buffer); read > 0; read = readSync(fd, buffer)) {
-      digest.update(buffer.subarray(0, read));
-    }
+    for (const chunk of chunksOf(fd)) digest.update(chunk);
     return digest.digest('hex');
   } finally {
     closeSync(fd);

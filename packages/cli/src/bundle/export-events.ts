@@ -11,7 +11,7 @@ import {
   withholdableSegments,
   withholdSegments,
 } from '@indelible/protocol';
-import { LineSplitter } from '../import/line-splitter.ts';
+import { linesOf } from '../import/line-splitter.ts';
 import { FindingError } from '../io.ts';
 import { sha } from '../verify/hashing.ts';
 import { bodyLineBytesMax } from '../verify/log-bodies.ts';
@@ -41,7 +41,7 @@ export async function writeEvents(
   progress.advance(part.done.events);
   if (part.done.next === null) return newer;
   for await (const page of client.log.bodies(logIdOf(checkpoint), part.done.next)) {
-    const [whole, behind] = linesOf(page, size);
+    const [whole, behind] = dividedAt(size, page);
     newer.push(...erasuresIn(behind));
     const removals = whole.flatMap(removalsIn);
     const lines = whole.map((line) => shownLine(line, withheld));
@@ -86,10 +86,9 @@ function recordsIn(line: Buffer): ServiceRecords {
 }
 
 /** Lines up to the checkpoint, and later ones, which belong to a later bundle. */
-function linesOf({ bytes }: BodyPage, size: number): [Buffer[], Buffer[]] {
-  const splitter = new LineSplitter(bodyLineBytesMax);
+function dividedAt(size: number, { bytes }: BodyPage): [Buffer[], Buffer[]] {
   const chunk = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  const all = [...splitter.push(chunk), ...splitter.end()].map((line) => line.bytes);
+  const all = [...linesOf([chunk], bodyLineBytesMax)].map((line) => line.bytes);
   const isBehind = (line: Buffer) => statedSequence(line) >= size;
   return [all.filter((line) => !isBehind(line)), all.filter(isBehind)];
 }
@@ -119,15 +118,12 @@ export function requireNothingErasedMeanwhile(
   if (newer.length === 0) return;
   const hidden = new HiddenSegments();
   const records = new ServiceRecords();
-  const take = (line: Buffer) => {
-    if (!line.includes(hashesMark) && !line.includes(erasureMark)) return;
+  for (const { bytes: line } of linesOf(part.events(), bodyLineBytesMax)) {
+    if (!line.includes(hashesMark) && !line.includes(erasureMark)) continue;
     const body = parseBodyLine(line);
     records.take(body.event);
     hidden.take(body);
-  };
-  const lines = new LineSplitter(bodyLineBytesMax);
-  for (const chunk of part.events()) for (const { bytes } of lines.push(chunk)) take(bytes);
-  for (const { bytes } of lines.end()) take(bytes);
+  }
   const own = withholdableSegments.filter((name) => !withheld.includes(name));
   const { erasures } = records;
   const all = [...erasures, ...newer];

@@ -1,20 +1,21 @@
 import {
   closeSync,
+  constants,
   existsSync,
   fsyncSync,
   ftruncateSync,
   mkdirSync,
   openSync,
   readFileSync,
-  readSync,
   renameSync,
   rmSync,
-  writeFileSync,
   writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { latest } from '@indelible/protocol';
 import { interruptedExport } from '../interrupted.ts';
 import { UsageError } from '../io.ts';
+import { chunksOf, writeWhole } from '../kept-file.ts';
 import { bundleFiles } from './manifest.ts';
 
 /** The terms of an export: an interrupted one continues only with the same terms. */
@@ -64,11 +65,11 @@ export class PartFolder {
   }
 
   has(name: string): boolean {
-    return existsSync(join(this.#path, name));
+    return existsSync(this.path(name));
   }
 
   read(name: string): Buffer {
-    return readFileSync(join(this.#path, name));
+    return readFileSync(this.path(name));
   }
 
   path(name: string): string {
@@ -77,10 +78,8 @@ export class PartFolder {
 
   /** Writes a file atomically: under its own name it is always complete. */
   write(name: string, content: string | Uint8Array): void {
-    const path = join(this.#path, name);
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    writeFileSync(`${path}.tmp`, content, { mode: 0o600 });
-    renameSync(`${path}.tmp`, path);
+    mkdirSync(dirname(this.path(name)), { recursive: true, mode: 0o700 });
+    writeWhole(this.path(name), content);
   }
 
   /** Adds a page of body lines; after it returns, a crash continues after this page. */
@@ -91,8 +90,7 @@ export class PartFolder {
     this.done.events += page.events;
     this.done.next = page.next;
     this.done.removals.push(...page.removals);
-    const cutoffs = [this.done.cutoffMs, page.cutoffMs].filter((ms) => ms !== null);
-    this.done.cutoffMs = cutoffs.length === 0 ? null : Math.max(...cutoffs);
+    this.done.cutoffMs = latest(this.done.cutoffMs, page.cutoffMs);
     fsyncSync(this.#events);
     this.#saveState();
   }
@@ -102,13 +100,7 @@ export class PartFolder {
     if (!this.has(bundleFiles.events)) return;
     const fd = openSync(this.path(bundleFiles.events), 'r');
     try {
-      for (let at = 0; at < this.done.bytes; ) {
-        const chunk = Buffer.alloc(Math.min(2 ** 20, this.done.bytes - at));
-        const read = readSync(fd, chunk, 0, chunk.length, at);
-        if (read === 0) return;
-        yield chunk.subarray(0, read);
-        at += read;
-      }
+      yield* chunksOf(fd, this.done.bytes);
     } finally {
       closeSync(fd);
     }
@@ -117,7 +109,7 @@ export class PartFolder {
   /** Renames it to the bundle's name. */
   finish(): void {
     this.close();
-    rmSync(join(this.#path, stateName));
+    rmSync(this.path(stateName));
     renameSync(this.#path, this.#target);
   }
 
@@ -127,9 +119,8 @@ export class PartFolder {
   }
 
   #openEvents(): number {
-    const fd = openSync(join(this.#path, bundleFiles.events), 'a+', 0o600);
-    closeSync(fd);
-    const events = openSync(join(this.#path, bundleFiles.events), 'r+');
+    const { O_CREAT, O_RDWR } = constants;
+    const events = openSync(this.path(bundleFiles.events), O_CREAT | O_RDWR, 0o600);
     // Bytes after this were being written when the export was interrupted.
     ftruncateSync(events, this.done.bytes);
     return events;

@@ -1,6 +1,7 @@
 import type { EventInput, IndelibleClient, TenantSettings } from '@indelible/client';
 import { batchEventsMax } from '@indelible/protocol';
 import { nullWhenMissing } from '../connection.ts';
+import { noProgress } from '../verify/log-source.ts';
 import type { Cast } from './contact-center.ts';
 import { demoHistory } from './history.ts';
 
@@ -56,15 +57,12 @@ export const demoTenants: readonly [DemoTenant, ...DemoTenant[]] = [
   },
 ];
 
-/**
- * Loads demo tenants with half a year of history each. Skips existing tenants. `onProgress`
- * gets the finished fraction.
- */
+/** Loads demo tenants with half a year of history each. Skips existing tenants. */
 export async function loadDemo(
   client: IndelibleClient,
   nowMs: number,
   tenants: readonly DemoTenant[] = demoTenants,
-  onProgress: (done: number, total: number) => void = () => {},
+  progress = noProgress,
 ): Promise<void> {
   const missing: DemoTenant[] = [];
   for (const tenant of tenants) {
@@ -73,13 +71,12 @@ export async function loadDemo(
   }
   const histories = missing.map(({ cast, seed }) => demoHistory(cast, seed, nowMs));
   const total = histories.reduce((sum, events) => sum + events.length, 0);
-  let done = 0;
+  if (total > 0) progress.stage('demonstration events', total);
   for (const [index, { cast, settings }] of missing.entries()) {
     await client.tenants.put(cast.tenantId, settings);
     for (const batch of batchesOf(histories[index] ?? [])) {
       await recordAll(client, batch);
-      done += batch.length;
-      onProgress(done, total);
+      progress.advance(batch.length);
     }
   }
 }

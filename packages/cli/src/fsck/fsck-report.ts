@@ -1,6 +1,7 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { isUuid } from '@indelible/protocol';
 import { UsageError } from '../io.ts';
+import { readIfThere, writeWhole } from '../kept-file.ts';
 import { grouped, visible } from '../text.ts';
 
 /** One thing that is wrong, and of which tenant's log, if it is of one. */
@@ -11,34 +12,22 @@ export interface FsckFinding {
   message: string;
 }
 
-/** What a check of everything came to; `--json` prints it as it is. */
-export interface FsckReport {
-  what: 'installation';
-  result: 'intact' | 'damaged';
-  logs: {
-    checked: number;
-    entries: number;
-    /** Logs without a checkpoint, of which only the storage was checked. */
-    unpublished: number;
-    /** Logs in which something absent rests on the service's word. */
-    unproven: number;
-    damaged: number;
-  };
-  rounds: { checked: number; checkpoints: number };
-  /** `kept` has a few of each log, and 100 at most. */
-  findings: { count: number; kept: FsckFinding[] };
-  seconds: number;
-}
+export type FsckReport = ReturnType<typeof emptyReport>;
 
 const keptMax = 100;
 
-function emptyReport(): FsckReport {
+/**
+ * What a check of everything came to; `--json` prints it as it is. `unpublished` logs have no
+ * checkpoint: only their storage was checked. In `unproven` logs something absent rests on the
+ * service's word. `kept` has a few findings of each log, and 100 at most.
+ */
+function emptyReport() {
   return {
-    what: 'installation',
-    result: 'intact',
+    what: 'installation' as const,
+    result: 'intact' as 'intact' | 'damaged',
     logs: { checked: 0, entries: 0, unpublished: 0, unproven: 0, damaged: 0 },
     rounds: { checked: 0, checkpoints: 0 },
-    findings: { count: 0, kept: [] },
+    findings: { count: 0, kept: [] as FsckFinding[] },
     seconds: 0,
   };
 }
@@ -88,20 +77,14 @@ export class RunFile {
   /** Throws UsageError for a file that holds something else. */
   constructor(path: string | null) {
     this.#path = path;
-    const text = path === null ? null : readIfThere(path);
-    if (text === null) return;
-    const kept = parsed(text);
-    if (kept === null) throw new UsageError(`${path} is not a file of indelible fsck --resume`);
-    this.after = kept.after;
-    this.report = kept.report;
+    const kept = path === null ? null : keptIn(path);
+    if (kept !== null) ({ after: this.after, report: this.report } = kept);
   }
 
   save(after: string): void {
     if (this.#path === null) return;
     const kept: Kept = { after, report: this.report };
-    const draft = `${this.#path}.tmp`;
-    writeFileSync(draft, `${JSON.stringify(kept)}\n`, { mode: 0o600 });
-    renameSync(draft, this.#path); // an interruption leaves the former file
+    writeWhole(this.#path, `${JSON.stringify(kept)}\n`); // an interruption leaves the former file
   }
 
   remove(): void {
@@ -109,21 +92,15 @@ export class RunFile {
   }
 }
 
-function readIfThere(path: string): string | null {
+function keptIn(path: string): Kept | null {
   try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw new UsageError(`${path} cannot be read`, { cause: error });
-  }
-}
-
-function parsed(text: string): Kept | null {
-  try {
+    const text = readIfThere(path);
+    if (text === null) return null;
     const { after, report } = JSON.parse(text) as Partial<Kept>;
     const isReport = report?.what === 'installation' && Array.isArray(report.findings?.kept);
-    return isUuid(after ?? '') && isReport && after ? { after, report } : null;
-  } catch {
-    return null;
+    if (isReport && after && isUuid(after)) return { after, report };
+  } catch (cause) {
+    if (!(cause instanceof SyntaxError)) throw new UsageError(`${path} cannot be read`, { cause });
   }
+  throw new UsageError(`${path} is not a file of indelible fsck --resume`);
 }

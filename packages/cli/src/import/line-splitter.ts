@@ -66,6 +66,13 @@ export class LineSplitter {
   }
 }
 
+/** The lines of these chunks. */
+export function* linesOf(chunks: Iterable<Buffer>, bytesMax: number): Generator<Line, void> {
+  const splitter = new LineSplitter(bytesMax);
+  for (const chunk of chunks) yield* splitter.push(chunk);
+  yield* splitter.end();
+}
+
 function contentOf(line: Buffer): Buffer {
   return line.at(-1) === carriageReturn ? line.subarray(0, -1) : line;
 }

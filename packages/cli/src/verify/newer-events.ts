@@ -1,4 +1,4 @@
-import { closeSync, readSync, writeSync } from 'node:fs';
+import { closeSync, writeSync } from 'node:fs';
 import type { IndelibleClient } from '@indelible/client';
 import {
   type Checkpoint,
@@ -9,7 +9,8 @@ import {
   tilePath,
   tileWidth,
 } from '@indelible/protocol';
-import { LineSplitter } from '../import/line-splitter.ts';
+import { linesOf } from '../import/line-splitter.ts';
+import { chunksOf } from '../kept-file.ts';
 import { changing } from './damage.ts';
 import type { EntryFile } from './entry-file.ts';
 import { bodyLineBytesMax, LogBodies } from './log-bodies.ts';
@@ -32,7 +33,6 @@ export function statedSequence(line: Uint8Array): number {
 }
 
 const lineFeed = Buffer.from('\n');
-const chunkBytes = 1 << 20;
 
 /** The lines of events beyond a checkpoint of this size, in a temporary file. */
 export class NewerLines {
@@ -55,14 +55,7 @@ export class NewerLines {
 
   *lines(): Generator<Uint8Array, void, undefined> {
     if (this.#fd === null) return;
-    const splitter = new LineSplitter(bodyLineBytesMax);
-    for (let at = 0; ; ) {
-      const chunk = Buffer.alloc(chunkBytes);
-      const read = readSync(this.#fd, chunk, 0, chunkBytes, at);
-      if (read === 0) return;
-      for (const { bytes } of splitter.push(chunk.subarray(0, read))) yield bytes;
-      at += read;
-    }
+    for (const { bytes } of linesOf(chunksOf(this.#fd), bodyLineBytesMax)) yield bytes;
   }
 
   close(): void {

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Checkpoint, parseCheckpoint, parseNote } from '@indelible/protocol';
 import { type Environment, FindingError, sentenceOf, UsageError } from '../io.ts';
+import { readIfThere, writeWhole } from '../kept-file.ts';
 
 /** A checkpoint with which this machine has compared a whole log. */
 export interface SeenCheckpoint {
@@ -65,12 +66,12 @@ export class SeenCheckpoints {
   /** Throws FindingError if the file cannot be read: ignoring it would hide a rollback. */
   load(): SeenCheckpoint[] {
     try {
-      const { checkpoints } = JSON.parse(readFileSync(this.#path, 'utf8')) as Kept;
+      const text = readIfThere(this.#path);
+      const { checkpoints } = JSON.parse(text ?? '{"checkpoints":[]}') as Kept;
       return checkpoints.map(({ note, seenAt, service = null }) => {
         return { note, seenAt, service, checkpoint: textOf(note) };
       });
     } catch (error) {
-      if (isAbsent(error)) return [];
       throw new FindingError(
         `${this.#path}, which holds the checkpoints that this machine verified, cannot be read ` +
           `(${sentenceOf(error)}); move it away to begin anew`,
@@ -92,8 +93,7 @@ export class SeenCheckpoints {
     const draft = `${this.#path}.${randomBytes(6).toString('hex')}.tmp`;
     try {
       mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-      writeFileSync(draft, `${JSON.stringify({ checkpoints }, null, 1)}\n`, { mode: 0o600 });
-      renameSync(draft, this.#path);
+      writeWhole(this.#path, `${JSON.stringify({ checkpoints }, null, 1)}\n`, draft);
     } catch (error) {
       throw new UsageError(
         `the checkpoint cannot be kept in ${this.#folder} (${sentenceOf(error)}); name a folder with --state`,
@@ -108,9 +108,4 @@ function textOf(note: string): Checkpoint {
 
 function hostOf(origin: string): string {
   return origin.replace(/\/l\/[^/]*$/, '');
-}
-
-function isAbsent(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return code === 'ENOENT' || code === 'ENOTDIR';
 }

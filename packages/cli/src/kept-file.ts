@@ -1,0 +1,38 @@
+import { readFileSync, readSync, renameSync, writeFileSync } from 'node:fs';
+
+/* Files that a command keeps for its next run, or reads in pieces. */
+
+/** The text of a file; null if there is none. */
+export function readIfThere(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
+    throw error;
+  }
+}
+
+/**
+ * Writes a file for this user only, atomically: under its own name it is always complete. A crash
+ * leaves `draft`, which the next run overwrites.
+ */
+export function writeWhole(
+  path: string,
+  content: string | Uint8Array,
+  draft = `${path}.tmp`,
+): void {
+  writeFileSync(draft, content, { mode: 0o600 });
+  renameSync(draft, path);
+}
+
+/** The first bytes of an open file, in chunks; all of them by default. */
+export function* chunksOf(fd: number, bytes = Infinity): Generator<Buffer, void, undefined> {
+  for (let at = 0; at < bytes; ) {
+    const chunk = Buffer.allocUnsafe(Math.min(2 ** 20, bytes - at));
+    const read = readSync(fd, chunk, 0, chunk.length, at);
+    if (read === 0) return;
+    yield chunk.subarray(0, read);
+    at += read;
+  }
+}
