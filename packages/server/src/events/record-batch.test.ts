@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { eventIdFromUuid, eventUuid } from '@indelible/protocol';
 import { afterAll, expect, test } from 'vitest';
 import { expectLogIntact } from '../testing/intact.ts';
+import { turnsOf } from '../testing/longest-turn.ts';
 import { actorWith, eventOf, platformKey, testService } from '../testing/service.ts';
 
 const service = await testService();
@@ -289,6 +290,17 @@ test('a batch whose computed diffs outgrow it a hundredfold is recorded all the 
   const sequences = body.results.map(({ sequence }: { sequence: number }) => sequence);
   expect(sequences).toEqual(Array.from({ length: 40 }, (_, at) => at + 2));
   await expectLogIntact(service, tenantId);
+});
+
+test('between the events of a batch that take long, other requests are answered', async () => {
+  const { key } = await service.tenant();
+  // The letter stands for four words: a name of 80,000 is folded to 1.4 million characters.
+  const events = Array.from({ length: 10 }, () => eventOf({ after: { ['ﷺ'.repeat(80_000)]: 1 } }));
+  const { total, longest } = await turnsOf(async () => {
+    const { body } = await batch(key, events);
+    expect(new Set(statusesOf(body.results))).toEqual(new Set(['created']));
+  });
+  expect(longest).toBeLessThan(total / 2);
 });
 
 test('nearly a thousand bad events with the longest paths do not become a huge answer', async () => {

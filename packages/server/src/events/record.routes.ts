@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import {
   batchBytesMax,
   batchEventsMax,
@@ -19,6 +18,7 @@ import {
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { answer } from '../http/field-schemas.ts';
+import { givingWay } from '../http/giving-way.ts';
 import { AppError, invalid, repeatedMember, unavailable } from '../http/problem.ts';
 import type { GroupCommit } from './flush.ts';
 import { looksLikeOperator } from './operator-lookalike.ts';
@@ -183,9 +183,9 @@ async function recordBatch(request: FastifyRequest, deps: RecordDeps): Promise<B
   let partBytes = 0;
   let problemsLeft = batchProblemsMax;
   const repeated = Map.groupBy(request.duplicateKeys, (path) => Number(path.split('/')[2]));
+  const giveWay = givingWay();
   for (const [index, raw] of events.entries()) {
-    // A large batch takes seconds of processor time: yields to other requests.
-    if (index % eventsPerYield === eventsPerYield - 1) await setImmediate();
+    await giveWay(); // a large batch takes seconds of processor time
     const taken = takeFromBatch(raw, index, repeated.get(index) ?? [], request, deps);
     if (taken.refusal) {
       const error = shortened(taken.refusal, Math.max(1, problemsLeft));
@@ -209,8 +209,6 @@ function shortened(refusal: EventRefusal, problemsMax: number): EventRefusal {
   const { errors } = refusal;
   return errors ? { ...refusal, errors: errors.slice(0, problemsMax) } : refusal;
 }
-
-const eventsPerYield = 32;
 
 function takeFromBatch(
   raw: unknown,
