@@ -1,4 +1,5 @@
 import { decodeEntry } from '@indelible/protocol';
+import { givingWay } from '../http/giving-way.ts';
 import { readEntries } from '../log/store.ts';
 import { type Database, readTenant, type WriterTx, writeInBackground } from '../postgres/db.ts';
 import {
@@ -90,9 +91,10 @@ function nextBlocks(db: Database, tenantId: string, start: number): Promise<Word
     const uuids = entries.map((entry) => decodeEntry(entry).eventUuid);
     const each = end - start === mediumEntries ? mediumEntries : smallEntries;
     const blocks: WordBlock[] = [];
+    const giveWay = givingWay();
     for (let at = 0; at < uuids.length; at += each) {
       const events = wordedEvents(tx, uuids.slice(at, at + each));
-      blocks.push(await makeBlock(start + at, each, events));
+      blocks.push(await makeBlock(start + at, each, events, giveWay));
     }
     return blocks;
   });

@@ -1,6 +1,7 @@
 import { firstUuidAt, storedFields, uuidTimeMs } from '@indelible/protocol';
 import { coldEvents } from '../cold/cold-events.store.ts';
 import { partsHolding } from '../cold/store.ts';
+import { givingWay } from '../http/giving-way.ts';
 import type { Queries, TenantTx, WriterTx } from '../postgres/db.ts';
 import { byteaArray, int2Array, int8Array, uuidArray } from '../postgres/pg-arrays.ts';
 import { execute, firstRow, raw, rowsOf, sql } from '../postgres/sql.ts';
@@ -91,14 +92,14 @@ export async function* wordedEvents(
   const { tenantId } = tx;
   const own = { tenantId, classes: await classesOf(tx, tenantId) };
   const short = await rowsOfIds<Row>(tx, own, uuids, blockColumns, isShort);
-  yield short.map(worded);
+  yield await worded(short);
   const others = without(uuids, short);
   const left: string[] = [];
   for (let at = 0; at < others.length; at += longAtOnce) {
     const some = others.slice(at, at + longAtOnce);
     const long = await rowsOfIds<Row>(tx, own, some, blockColumns);
     left.push(...without(some, long));
-    yield long.map(worded);
+    yield await worded(long);
   }
   // Rows come first: an erasure empties them before the archive.
   yield* archivedAmong(tx, left);
@@ -109,10 +110,16 @@ function without(uuids: readonly string[], rows: readonly { uuid: string }[]): s
   return uuids.filter((uuid) => !found.has(uuid));
 }
 
-const worded = (row: BlockFields & { uuid: string }): WordedEvent => ({
-  uuid: row.uuid,
-  words: blockWords(row),
-});
+/** The words of one event may take a quarter of a second. */
+async function worded(rows: readonly (BlockFields & { uuid: string })[]): Promise<WordedEvent[]> {
+  const giveWay = givingWay();
+  const events: WordedEvent[] = [];
+  for (const row of rows) {
+    await giveWay();
+    events.push({ uuid: row.uuid, words: blockWords(row) });
+  }
+  return events;
+}
 
 /** Those of these events that have left PostgreSQL: a migration may let blocks be made again. */
 async function* archivedAmong(
@@ -127,7 +134,7 @@ async function* archivedAmong(
     const inside = sorted.filter((uuid) => uuid >= part.lowest && uuid <= part.highest);
     if (inside.length === 0) continue;
     for await (const rows of coldEvents(tx, part, { uuids: inside }))
-      yield rows.flatMap(({ body }) => (body ? worded(body.event) : []));
+      yield await worded(rows.flatMap(({ body }) => body?.event ?? []));
   }
 }
 

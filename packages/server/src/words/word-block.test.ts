@@ -36,6 +36,7 @@ const blockOf = (all: readonly WordedEvent[], first = 0) =>
     first,
     smallEntries,
     Array.from({ length: Math.ceil(all.length / 7) }, (_, n) => all.slice(7 * n, 7 * n + 7)),
+    async () => {},
   );
 
 /** The ids of the events with a word, as a search finds them in a block. */

@@ -58,17 +58,19 @@ export function rankOf(ids: Buffer, uuid: string): number {
 
 /**
  * A block of the events of these entries that are still stored. Keeps the words of one portion of
- * events, and each word of the block once.
+ * events, and each word of the block once. Lets others go on by `giveWay` in between.
  */
 export async function makeBlock(
   first: number,
   entries: number,
   portions: AsyncIterable<readonly WordedEvent[]> | readonly (readonly WordedEvent[])[],
+  giveWay: () => Promise<void>,
 ): Promise<WordBlock> {
   const uuids: string[] = [];
   const lists: WordLists[] = [];
   for await (const events of portions) {
     for (const { uuid, words } of events) {
+      await giveWay();
       for (const word of words) offsetsIn(lists, entries, word).push(uuids.length);
       uuids.push(uuid);
     }
@@ -76,11 +78,15 @@ export async function makeBlock(
   const sorted = [...uuids.entries()].sort(([, a], [, b]) => (a < b ? -1 : 1));
   const moved = new Uint32Array(uuids.length);
   for (const [offset, [at]] of sorted.entries()) moved[at] = offset;
-  for (const words of lists)
+  const ids = Buffer.concat(sorted.map(([, uuid]) => uuidBytes(uuid)));
+  const block: WordBlock = { first, entries, ids, lists: [] };
+  for (const [list, words] of lists.entries()) {
+    await giveWay();
     for (const offsets of words?.values() ?? [])
       for (const [n, at] of offsets.entries()) offsets[n] = moved[at] as number;
-  const ids = Buffer.concat(sorted.map(([, uuid]) => uuidBytes(uuid)));
-  return { first, entries, ids, lists: encoded(lists, entries) };
+    block.lists.push(...encoded([[list, words]], entries));
+  }
+  return block;
 }
 
 export interface UnitedIds {
@@ -116,7 +122,7 @@ export function uniteLists(
       for (const offset of offsets) united.push(moved[offset] as number);
     }
   }
-  return encoded(lists, entries);
+  return encoded(lists.entries(), entries);
 }
 
 /** A list without what `isGone` names and with `gained`; null if nothing is left. */
@@ -152,8 +158,11 @@ function offsetsIn(lists: (WordLists | undefined)[], entries: number, word: stri
   return offsets;
 }
 
-function encoded(lists: readonly (WordLists | undefined)[], entries: number): WordBlock['lists'] {
-  return lists.flatMap((words, list) => {
+function encoded(
+  lists: Iterable<[list: number, words: WordLists | undefined]>,
+  entries: number,
+): WordBlock['lists'] {
+  return [...lists].flatMap(([list, words]) => {
     if (words === undefined) return [];
     for (const offsets of words.values()) offsets.sort((a, b) => a - b);
     return [{ list, words: encodeLists(words, entries) }];

@@ -6,6 +6,7 @@ import { actorOf, bundleOf, eraseNow, offboardNow } from '../testing/erasure-set
 import { poolEvents, recordAll } from '../testing/event-pool.ts';
 import { growLog } from '../testing/grow-log.ts';
 import { expectLogIntact } from '../testing/intact.ts';
+import { turnsOf } from '../testing/longest-turn.ts';
 import { change, day, eventAt, run, runTwice } from '../testing/retention-setup.ts';
 import { eventOf, testService } from '../testing/service.ts';
 import { entriesAtOnce, indexWords } from './index-words.ts';
@@ -241,6 +242,24 @@ test('the words of many events are read at once, of large events a few MiB at on
   expect(found.sort()).toEqual(uuids.sort());
   expect(portions).toEqual([uuids.length - 130, 64, 64, 2]);
   expect(64 * eventBytesMax).toBeLessThan(40 * 2 ** 20);
+});
+
+/** An event whose diff has a hundred words of its own in each of so many fields. */
+const wordy = (nth: number, fields: number) => {
+  const text = (field: number) =>
+    Array.from({ length: 100 }, (_, word) => `${nth}x${field}x${word}`).join(' ');
+  const changes = Array.from({ length: fields }, (_, n) => [`f${n}`, { from: null, to: text(n) }]);
+  return eventOf({ diff: Object.fromEntries(changes) });
+};
+
+test('while the words of large events are read or put into blocks, requests are answered', async () => {
+  const events = Array.from({ length: 60 }, (_, nth) => wordy(nth, 60));
+  await recordAll(service, tenant.key, events);
+  const search = await turnsOf(async () => expect(await found('octopus')).toEqual([]));
+  expect(search.longest).toBeLessThan(search.total / 3);
+  await recordAll(service, tenant.key, poolEvents(200, service.clock.now, 20));
+  const indexing = await turnsOf(toBlocks);
+  expect(indexing.longest).toBeLessThan(indexing.total / 3);
 });
 
 /** Makes four large blocks of events that all have the word. */
