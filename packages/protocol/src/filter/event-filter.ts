@@ -83,11 +83,26 @@ export function eventMatches(event: ShownEvent, filter: EventFilter): boolean {
   return matchOf(event, filter, []) === true;
 }
 
+/** `eventMatches` of one event for many filters: finds its values, such as its words, once. */
+export function matcherOf(event: ShownEvent): (filter: EventFilter) => boolean {
+  const known = new Map<FacetName, Values>();
+  const valuesOf: ValuesOf = (facet) => {
+    const values = known.get(facet) ?? facetOf(facet).of(event);
+    known.set(facet, values);
+    return values;
+  };
+  return (filter) => matchOf(event, filter, [], valuesOf) === true;
+}
+
+type Values = ReturnType<ReturnType<typeof facetOf>['of']>;
+type ValuesOf = (facet: FacetName) => Values;
+
 /** As `eventMatches`, for an event without these segments; null if that depends on one of them. */
 export function matchOf(
   event: ShownEvent,
   filter: EventFilter,
   hidden: readonly SegmentName[],
+  valuesOf: ValuesOf = (facet) => facetOf(facet).of(event),
 ): boolean | null {
   const timeMs = uuidTimeMs(event.uuid);
   if (filter.from !== undefined && timeMs < filter.from) return false;
@@ -95,22 +110,22 @@ export function matchOf(
   const receivedMs = Date.parse(event.receivedAt);
   if (filter.receivedFrom !== undefined && receivedMs < filter.receivedFrom) return false;
   if (filter.receivedTo !== undefined && receivedMs >= filter.receivedTo) return false;
-  const answers = facetNames.map((facet) => facetMatches(facet, event, filter, hidden));
+  const answers = facetNames.map((facet) => facetMatches(facet, filter, hidden, valuesOf));
   if (answers.includes(false)) return false;
   return answers.includes(null) ? null : true;
 }
 
 function facetMatches(
   facet: FacetName,
-  event: ShownEvent,
   filter: EventFilter,
   hidden: readonly SegmentName[],
+  valuesOf: ValuesOf,
 ): boolean | null {
   const given = filter[facet];
   if (given === undefined) return true;
   const { any, none } = given;
-  const { of, heldIn, has: isAmong = includes } = facetOf(facet);
-  const values = of(event);
+  const { heldIn, has: isAmong = includes } = facetOf(facet);
+  const values = valuesOf(facet);
   const has = (value: string) => {
     const isHidden = heldIn(value).some((segment) => hidden.includes(segment));
     return isHidden ? null : isAmong(values, value);

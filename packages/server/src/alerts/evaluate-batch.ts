@@ -2,15 +2,16 @@ import {
   decodeEntry,
   type EventFilter,
   eventIdFromUuid,
-  eventMatches,
   formatTimestamp,
   futureMsMax,
   type ListQuery,
+  matcherOf,
   type ShownEvent,
   uuidTimeMs,
 } from '@indelible/protocol';
 import type { Visibility } from '../events/filter-sql.store.ts';
 import { eventsById, listEvents } from '../events/list.store.ts';
+import { givingWay } from '../http/giving-way.ts';
 import { AppError } from '../http/problem.ts';
 import { readEntries } from '../log/store.ts';
 import { isLockTimeout, type TenantTx, tookTooLong } from '../postgres/db.ts';
@@ -145,7 +146,7 @@ export async function evaluateBatch(
   const { events, end } = await readBatch(tx, nextSequence, compared, visible);
   const isLate = (event: BatchEvent) => latenessOf(event, nowMs) > lateMs;
   const inTime = events.filter((event) => !isLate(event) && !isAboutAlerts(event));
-  const matches = matchesOf(inTime, compared);
+  const matches = await matchesOf(inTime, compared);
   const outcomes: RuleOutcome[] = [];
   for (const each of compared) {
     const { rule, filter } = each;
@@ -245,10 +246,10 @@ async function readBatch(
 }
 
 /** The events of each rule. Rules that name actions are compared only with events of these. */
-function matchesOf(
+async function matchesOf(
   events: readonly BatchEvent[],
   compared: readonly Compared[],
-): Map<RuleRow, BatchEvent[]> {
+): Promise<Map<RuleRow, BatchEvent[]>> {
   const byAction = new Map<string, Compared[]>();
   const ofAny: Compared[] = [];
   for (const each of compared) {
@@ -257,11 +258,14 @@ function matchesOf(
     for (const action of actions) byAction.set(action, [...(byAction.get(action) ?? []), each]);
   }
   const matches = new Map<RuleRow, BatchEvent[]>();
+  const giveWay = givingWay();
   for (const event of events) {
+    const isMatch = matcherOf(event.shown);
     for (const each of [...ofAny, ...(byAction.get(event.shown.action) ?? [])]) {
+      await giveWay();
       const { rule, filter, following } = each;
-      const follows = !eventMatches(event.shown, filter);
-      if (follows && (following === null || !eventMatches(event.shown, following))) continue;
+      const follows = !isMatch(filter);
+      if (follows && (following === null || !isMatch(following))) continue;
       const known = matches.get(rule);
       const match = follows ? { ...event, follows } : event;
       if (known) known.push(match);

@@ -6,6 +6,7 @@ import {
   watchedTenant,
 } from '../testing/alert-setup.ts';
 import { expectLogIntact } from '../testing/intact.ts';
+import { turnsOf } from '../testing/longest-turn.ts';
 import { actorWith, serviceOn, testService } from '../testing/service.ts';
 import { dayMs, hourMs, minuteMs } from './evaluate.ts';
 
@@ -338,4 +339,15 @@ test('rules that all ring at once hold the log for 200 alerts at a time, and los
   expect(own.map(({ dropped }: { dropped: number }) => dropped)).toEqual(
     Array(rules).fill(events - 60),
   );
+});
+
+test('many rules for words and large events do not keep other requests waiting', async () => {
+  for (let nth = 0; nth < 30; nth++) await alerts.create({ filters: { q: `octopus${nth}` } });
+  const text = Array.from({ length: 160 }, (_, nth) => `word${nth}`).join(' ');
+  const diff = Object.fromEntries(
+    Array.from({ length: 100 }, (_, nth) => [`f${nth}`, { from: null, to: `${nth} ${text}` }]),
+  );
+  await alerts.record(...Array.from({ length: 20 }, () => ({ diff })));
+  const { total, longest } = await turnsOf(() => alerts.evaluate());
+  expect(longest).toBeLessThan(total / 3);
 });

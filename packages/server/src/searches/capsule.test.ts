@@ -2,6 +2,7 @@ import { uuidFromTypeId } from '@indelible/protocol';
 import { afterAll, expect, test } from 'vitest';
 import { sha } from '../../../protocol/src/testing/recorded-log.ts';
 import { readTenant } from '../postgres/db.ts';
+import { turnsOf } from '../testing/longest-turn.ts';
 import { eventOf, testService } from '../testing/service.ts';
 import { type CapsuleDeps, makeCapsule } from './capsule.ts';
 import { searchIdPrefix } from './evidence.ts';
@@ -12,13 +13,16 @@ afterAll(() => service.close());
 const { id: tenantId, key } = await service.tenant();
 
 /** A kept search over three events, and those of the tenant itself. */
-async function keptSearch(last = eventOf()): Promise<{ id: string; search: SavedSearch }> {
+async function keptSearch(
+  last = eventOf(),
+  filters = {},
+): Promise<{ id: string; search: SavedSearch }> {
   const body = { events: [eventOf(), eventOf(), last] };
   const recorded = await service.call({ method: 'POST', url: '/api/audit-logs/batch', key, body });
   expect(recorded.status, recorded.text).toBe(200);
   service.clock.now += 1_000;
   const url = '/api/audit-logs/searches';
-  const { id } = (await service.call({ method: 'POST', url, key, body: { filters: {} } })).body;
+  const { id } = (await service.call({ method: 'POST', url, key, body: { filters } })).body;
   const uuid = uuidFromTypeId(searchIdPrefix, id) ?? '';
   const search = await readTenant(service.db, tenantId, (tx) => getSearch(tx, uuid));
   if (search === null) throw new Error('the search was not kept');
@@ -62,6 +66,22 @@ test('bytes of events are counted as the file spells them: six for a letter beyo
   const make = (bytes: number) => makeCapsule(deps, access, search, { ...plenty, bytes });
   await expect(make(30_000)).rejects.toMatchObject({ code: 'validation_failed' });
   await expect(make(60_000)).rejects.toThrow('recorded');
+});
+
+test('while a capsule looks for words in large events, requests are answered', async () => {
+  const changes = Array.from({ length: 60 }, (_, n) => [
+    `f${n}`,
+    { from: null, to: 'ﷺ'.repeat(400) },
+  ]);
+  const large = () => eventOf({ diff: Object.fromEntries(changes) });
+  const body = { events: Array.from({ length: 20 }, large) };
+  await service.call({ method: 'POST', url: '/api/audit-logs/batch', key, body });
+  const { id } = await keptSearch(large(), { q: 'octopus' });
+  const url = `/api/audit-logs/searches/${id}/capsule`;
+  const { total, longest } = await turnsOf(async () => {
+    expect((await service.call({ method: 'POST', url, key })).status).toBe(200);
+  });
+  expect(longest).toBeLessThan(total / 3);
 });
 
 test('a search that was kept before its log began anew has no capsule', async () => {

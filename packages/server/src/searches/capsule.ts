@@ -26,6 +26,7 @@ import { countEvents } from '../events/count.store.ts';
 import type { ListedPage } from '../events/listed-row.ts';
 import { bodyLine, proofJson, proveEvent, readBodies } from '../events/proof.ts';
 import { requireVisible } from '../events/store.ts';
+import { givingWay } from '../http/giving-way.ts';
 import { AppError, invalid } from '../http/problem.ts';
 import { publishedCheckpoint, signingKeys } from '../log/checkpoint.store.ts';
 import { firstReceivedSince } from '../log/received-since.ts';
@@ -155,12 +156,14 @@ async function readRange(
   const bodies: object[] = [];
   const { from, to } = filter;
   const shownLine = lineOf(sha, filter);
+  const giveWay = givingWay();
   let bytes = 0;
   for (let after: string | null = null, more = true; more; ) {
     const page: ListedPage = await readTenant(db, tenantId, async (tx) =>
       readBodies(tx, await requireVisible(tx, now()), after, { filter: { from, to }, limit: 200 }),
     );
     for (const row of page.rows.filter(({ sequence }) => sequence < size)) {
+      await giveWay();
       const body: object = JSON.parse(shownLine(bodyLine(row)));
       bytes += capsuleJson(body).length;
       bodies.push(body);
