@@ -1,7 +1,7 @@
 import { lateClass, uuidFromBytes } from '@indelible/protocol';
 import type { WriterTx } from '../postgres/db.ts';
 import { uuidArray } from '../postgres/pg-arrays.ts';
-import { execute, firstRow, hasRow, sql } from '../postgres/sql.ts';
+import { execute, firstRow, hasRow, rowsOf, sql } from '../postgres/sql.ts';
 
 /* Statements of the owner role: no serving role may run them. */
 
@@ -44,6 +44,15 @@ export async function coldFiles(
   const row = await firstRow<{ files: string }>(tx)`SELECT files FROM cold_parts
     WHERE tenant_id = ${tenantId} AND first_sequence = ${first} AND highest IS NOT NULL`;
   return row?.files ?? null;
+}
+
+/** The objects that readers use. */
+export async function listedObjects(tx: WriterTx, tenantId: string): Promise<string[]> {
+  const rows = await rowsOf<{ name: string }>(tx)`
+    SELECT folder || '/' || (f.value->>'name') AS name
+    FROM cold_parts CROSS JOIN LATERAL jsonb_each(files::jsonb) f
+    WHERE tenant_id = ${tenantId} AND highest IS NOT NULL ORDER BY first_sequence, name`;
+  return rows.map(({ name }) => name);
 }
 
 /** The first of these entries whose event is stored, or null. */

@@ -16,6 +16,7 @@ import { type ArchiveManifest, formatManifest, type StatedErasure } from './mani
 import { ArchiveConflict, putOnce, sha256Hex } from './objects-once.ts';
 import { readManifest, withPart } from './part-files.ts';
 import { relistPart } from './part-index.ts';
+import { erasuresBehind } from './store.ts';
 import { PartWriter } from './write-part.ts';
 
 /** What leaves the archive: the segment of these events, and of each event by these actors. */
@@ -43,18 +44,46 @@ export async function eraseArchived(
 ): Promise<number> {
   const { objects } = deps;
   const names = await objects.list(tenantFolder(erasure.tenantId));
-  const manifests = new Map<string, ArchiveManifest>();
-  for (const name of names.filter((each) => parseArchiveName(each)?.isManifest)) {
-    const manifest = await readManifest(objects, name);
-    manifests.set(name, manifest);
-    await relistPart(deps, name, manifest);
-  }
+  const manifests = await relistParts(deps, names);
   await removeUnnamed(objects, names, manifests);
   let count = 0;
   for (const [name, manifest] of manifests) {
     if (manifest.first < erasure.size) count += await eraseInSegment(deps, erasure, name, manifest);
   }
   return count;
+}
+
+/** The manifests among these objects, after readers use the files that they name. */
+async function relistParts(
+  deps: EraseArchivedDeps,
+  names: readonly string[],
+): Promise<Map<string, ArchiveManifest>> {
+  const manifests = new Map<string, ArchiveManifest>();
+  for (const name of names.filter((each) => parseArchiveName(each)?.isManifest)) {
+    const manifest = await readManifest(deps.objects, name);
+    manifests.set(name, manifest);
+    await relistPart(deps, name, manifest);
+  }
+  return manifests;
+}
+
+/**
+ * Lets readers use the files that an erasure left, although the database was restored from an older
+ * backup, and returns the erasures that it does not know. Manifests are not signed: a statement
+ * explains nothing until the operator repeats the erasure.
+ */
+export async function lostErasures(
+  deps: EraseArchivedDeps,
+  tenantId: string,
+): Promise<StatedErasure[]> {
+  const manifests = await relistParts(deps, await deps.objects.list(tenantFolder(tenantId)));
+  const known = await deps.owner((tx) => erasuresBehind(tx, tenantId, -1));
+  const namesIn = ({ segment, actors, events }: StatedErasure) =>
+    [...actors, ...events].map((name) => `${segment} ${name}`);
+  const recorded = new Set(known.flatMap(namesIn));
+  return [...manifests.values()].flatMap(({ erasures = [] }) =>
+    erasures.filter((each) => namesIn(each).some((name) => !recorded.has(name))),
+  );
 }
 
 /** Files without a manifest are left from interrupted runs, and may contain erased values. */

@@ -3,8 +3,9 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { requireVisible } from '../events/store.ts';
 import { unpackEvent, uuidBytes, wholeFields } from '../exports/file/packed-event.ts';
 import { nextRows } from '../exports/file/rows.store.ts';
+import { openObjectStore } from '../objects/open-store.ts';
 import { readTenant, withOwnerSession } from '../postgres/db.ts';
-import { archiveOf, envOf } from '../testing/archived.ts';
+import { archiveOf, configOf, envOf } from '../testing/archived.ts';
 import { moveToArchive, rowsOf, tenantOfMonths } from '../testing/cold.ts';
 import { askForJob, download, exportsUrl, exportUntil, hasEnded } from '../testing/exports.ts';
 import { keyOf } from '../testing/restore-setup.ts';
@@ -75,6 +76,28 @@ test('a crash at any step loses no event and shows none twice', async () => {
   await moveToArchive(service, tenant, objectStoreUrl);
   expect(await rowsOf(service, tenant)).toBeLessThan(all - 20);
   expect(await idsOf(oldOnes())).toEqual(ids);
+});
+
+test('rows of events whose archive is gone stay in PostgreSQL, and the run says what is missing', async () => {
+  const own = await testService();
+  try {
+    const owned = await tenantOfMonths(own, 60);
+    const before = await rowsOf(own, owned);
+    await archiveOf(own, owned.id, { hotMonths: 4 });
+    const objects = openObjectStore(configOf(own).objectStoreUrl);
+    const names = await objects.list(`archive/tenant=${owned.id}`);
+    const name = names.find((each) => each.endsWith('.parquet')) ?? '';
+    const bytes = (await objects.get(name)) ?? new Uint8Array();
+    await objects.remove(name);
+    const { problem } = await archiveOf(own, owned.id, { hotMonths: 4 });
+    expect(problem).toContain(`${name}, from which older events are read, is not in the object`);
+    expect(await rowsOf(own, owned)).toBeGreaterThanOrEqual(before);
+    await objects.putIfAbsent(name, bytes);
+    await moveToArchive(own, owned);
+    expect(await rowsOf(own, owned)).toBeLessThan(before - 20);
+  } finally {
+    await own.close();
+  }
 });
 
 test('exports, made at once and as jobs, hold the events of both', async () => {

@@ -1,8 +1,9 @@
 import { firstUuidAt, lateAfterMs } from '@indelible/protocol';
-import { namesOfStem } from '../cold/layout.ts';
+import { namesOfStem, tenantFolder } from '../cold/layout.ts';
 import { putColdPart } from '../cold/store.ts';
 import type { ArchiveDeps } from './archived-part.ts';
-import { coldState, deleteCold, partAt, setColdBefore } from './cold.store.ts';
+import { coldState, deleteCold, listedObjects, partAt, setColdBefore } from './cold.store.ts';
+import { ArchiveConflict } from './objects-once.ts';
 import { readManifest } from './part-files.ts';
 import { verifiedPart } from './part-index.ts';
 import { entryAt, isHeldBack } from './store.ts';
@@ -12,16 +13,29 @@ import { entryAt, isHeldBack } from './store.ts';
  * plan is now. Readers look at the mark, not at the rows; and what began before the mark moved has
  * ended long ago.
  */
-export async function deleteBelowMark(
-  { owner, stopping }: ArchiveDeps,
-  tenantId: string,
-): Promise<void> {
+export async function deleteBelowMark(deps: ArchiveDeps, tenantId: string): Promise<void> {
+  const { owner, stopping } = deps;
   const state = await owner((tx) => coldState(tx, tenantId));
-  if (!state?.coldBefore || (await owner(isHeldBack))) return;
+  if (!state?.coldBefore) return;
+  // Else the rows may be the last copy of the events.
+  await requireListed(deps, tenantId);
+  if (await owner(isHeldBack)) return;
   const { coldBefore } = state;
   while (await owner((tx) => deleteCold(tx, tenantId, coldBefore))) {
     if (stopping?.aborted) return;
   }
+}
+
+async function requireListed({ owner, objects }: ArchiveDeps, tenantId: string): Promise<void> {
+  const listed = await owner((tx) => listedObjects(tx, tenantId));
+  const stored = new Set(await objects.list(tenantFolder(tenantId)));
+  const gone = listed.find((name) => !stored.has(name));
+  if (gone === undefined) return;
+  throw new ArchiveConflict(
+    `${gone}, from which older events are read, is not in the object store. If the database was ` +
+      'restored from a backup that is older than an erasure, repeat the erasure with ' +
+      '`indelible erase`; otherwise restore the object',
+  );
 }
 
 /**

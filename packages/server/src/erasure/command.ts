@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { uuidFromEventId, type WithholdableSegment } from '@indelible/protocol';
 import { archiveTmpDir } from '../archive/command.ts';
-import { eraseArchived } from '../archive/erase-archived.ts';
-import { forgetParts, takeArchiveLock } from '../archive/store.ts';
+import { eraseArchived, lostErasures } from '../archive/erase-archived.ts';
+import { forgetParts, hasColdEvents, takeArchiveLock } from '../archive/store.ts';
 import { coldSettings, openColdSource } from '../cold/duckdb-reader.ts';
 import { tenantFolder } from '../cold/layout.ts';
 import { type Config, type Environment, readConfig } from '../config.ts';
@@ -14,7 +14,7 @@ import { objectName } from '../exports/file/export-file.ts';
 import { publishedCheckpoint } from '../log/checkpoint.store.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import { openObjectStore } from '../objects/open-store.ts';
-import { type ColdSource, type OwnerSession, tenantIn } from '../postgres/db.ts';
+import { type OwnerSession, tenantIn } from '../postgres/db.ts';
 import { runAsOwner, withMigratedSession } from '../postgres/run-as-owner.ts';
 import { readTerms } from '../retention/terms.store.ts';
 import { certificateOf, type OffboardingCertificate } from './certificate.ts';
@@ -41,10 +41,9 @@ export type ErasureTarget =
  */
 export function erasurePlan(env: Environment, target: ErasureTarget): Promise<ErasurePlan> {
   const config = readConfig(env);
-  const cold = openColdSource(openObjectStore(config.objectStoreUrl), coldSettings(config));
   return runEraser(config, (ownerUrl) =>
-    withMigratedSession(ownerUrl, (owner) => planOf(owner, cold, target)),
-  ).finally(() => cold.close());
+    withEraser(ownerUrl, config, {}, (owner, deps) => planOf(owner, deps, target)),
+  );
 }
 
 /** `indelible erase --actor|--event`: erases what the plan names, see `erase`. */
@@ -66,24 +65,26 @@ export function eraseAs(
   changes: Partial<ErasureDeps> = {},
 ): Promise<Erased> {
   return withEraser(ownerUrl, config, changes, async (owner, deps) => {
-    const plan = await planOf(owner, deps.cold, target);
+    const plan = await planOf(owner, deps, target);
     return erase(owner, deps, plan, requester);
   });
 }
 
 async function planOf(
   owner: OwnerSession,
-  cold: ColdSource,
+  { cold, lostErasures }: Pick<ErasureDeps, 'cold' | 'lostErasures'>,
   target: ErasureTarget,
 ): Promise<ErasurePlan> {
   const { tenantId } = target;
+  const isCold = await owner.transaction((tx) => hasColdEvents(tx, tenantId));
+  const lost = isCold ? await lostErasures(tenantId) : [];
   if ('actor' in target) {
     await recallPerson(owner, cold, tenantId, personKey(tenantId, target.actor));
-    return planActor(owner, tenantId, target.actor);
+    return planActor(owner, tenantId, target.actor, lost);
   }
   const uuid = uuidFromEventId(target.eventId);
   if (uuid !== null) await recallEvents(owner, cold, tenantId, [uuid]);
-  return planEvent(owner, tenantId, target.eventId, target.segment);
+  return planEvent(owner, tenantId, target.eventId, target.segment, lost);
 }
 
 /** The result of an offboarding; the certificate follows when a checkpoint covers its record. */
@@ -175,16 +176,18 @@ async function erasureDeps(
   }
   const objects = openObjectStore(config.objectStoreUrl);
   const cold = openColdSource(objects, coldSettings(config));
+  const archive = async () => {
+    const tmpDir = await archiveTmpDir(config.dataDir);
+    return { sha, objects, owner: owner.transaction, tmpDir };
+  };
   return {
     sha,
     now,
     newUuid: createUuidSource(createRandom()),
     recordOwn: await recordOwnIn(owner, config.catalogue, now),
     removeFile: (file) => objects.remove(objectName(file)),
-    eraseArchived: async (erasure) => {
-      const tmpDir = await archiveTmpDir(config.dataDir);
-      await eraseArchived({ sha, objects, owner: owner.transaction, tmpDir }, erasure);
-    },
+    eraseArchived: async (erasure) => void (await eraseArchived(await archive(), erasure)),
+    lostErasures: async (tenantId) => lostErasures(await archive(), tenantId),
     cold,
     removeObjects: (tenantId) => removeObjects(owner, objects, tenantId),
   };

@@ -44,9 +44,13 @@ export interface ErasureDeps extends Pick<Parts, 'sha' | 'now' | 'newUuid' | 're
    * them, and again after a crash, until the erasure is finished.
    */
   eraseArchived: (erasure: Erasure) => Promise<void>;
+  /** Erasures in the archive of which the database has lost the record; events as TypeIDs. */
+  lostErasures: (tenantId: string) => Promise<LostErasure[]>;
   /** Called between two batches, for tests. */
   betweenBatches?: () => void;
 }
+
+export type LostErasure = Pick<Erasure, 'segment' | 'actors' | 'events'>;
 
 /** The result of an erasure. */
 export interface Erased {

@@ -8,7 +8,7 @@ import { erasedSegments, hasState, type StoredEvent } from '../events/store.ts';
 import type { Queries } from '../postgres/db.ts';
 import { readTerms } from '../retention/terms.store.ts';
 import { countFiles, findElsewhere, notifiesAny } from './elsewhere.store.ts';
-import { type ErasurePlan, ErasureRefused, requireInSight } from './erase.ts';
+import { type ErasurePlan, ErasureRefused, type LostErasure, requireInSight } from './erase.ts';
 import {
   addressesOf,
   eventsOfUnknown,
@@ -32,6 +32,7 @@ export async function planActor(
   owner: Queries,
   tenantId: string,
   actor: string,
+  lost: readonly LostErasure[] = [],
 ): Promise<ErasurePlan> {
   const { legalHold } = await tenantOf(owner, tenantId);
   const key = personKey(tenantId, actor);
@@ -41,6 +42,9 @@ export async function planActor(
   const actors = found.filter(({ count }) => count > 0);
   const events = emailKey === null ? [] : await eventsOfUnknown(owner, tenantId, emailKey);
   const unfinished = await unfinishedErasures(owner, tenantId);
+  // The archive has no identity of them any more, but the log lacks the record.
+  const isLost = lost.some((each) => each.segment === 'identity' && each.actors.includes(key));
+  if (isLost && actors.length === 0) actors.push({ id: key, count: 0, asOperator: 0 });
   if (actors.length + events.length === 0 && unfinished.length === 0) throw nothingOf(found);
   const ids = actors.map(({ id }) => id);
   const addresses = await addressesOf(owner, tenantId, ids);
@@ -74,6 +78,7 @@ export async function planEvent(
   tenantId: string,
   eventId: string,
   segment: WithholdableSegment,
+  lost: readonly LostErasure[] = [],
 ): Promise<ErasurePlan> {
   const { legalHold } = await tenantOf(owner, tenantId);
   const uuid = uuidFromEventId(eventId);
@@ -83,7 +88,8 @@ export async function planEvent(
   );
   // Continues an unfinished erasure, even if only the archived copy remains.
   const event = uuid === null ? null : await findEvent(owner, tenantId, uuid);
-  if (!isBegun) requireErasable(tenantId, event, segment);
+  const isLost = lost.some((each) => each.segment === segment && each.events.includes(eventId));
+  if (!isBegun && !isLost) requireErasable(tenantId, event, segment);
   return {
     ...{ tenantId, segment, actors: [], addresses: [], legalHold },
     events: isBegun || uuid === null ? [] : [uuid],
