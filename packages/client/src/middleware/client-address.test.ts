@@ -66,6 +66,7 @@ test('an entry that a trusted proxy wrote and that is no address ends the way: n
 test('when all are trusted the leftmost is the client, and without a header the peer', () => {
   expect(clientOf({ trustedProxies: proxies }, '10.9.9.9, 10.1.1.1')).toBe('10.9.9.9');
   expect(clientOf({ trustedProxies: proxies }, null)).toBe('10.0.0.1');
+  expect(clientOf({ trustedProxies: proxies, proxyHeader: 'forwarded' }, null)).toBe('10.0.0.1');
   expect(clientOf({ trustedProxies: 3 }, '203.0.113.7')).toBe('203.0.113.7');
 });
 

@@ -29,7 +29,8 @@ export function addressFinder(
   const isTrusted = trustOf(trustedProxies);
   const entriesOf = proxyHeader === 'forwarded' ? forwardedEntries : forwardedForEntries;
   return (header, peer) => {
-    const entries = entriesOf(header(proxyHeader) ?? '');
+    const text = header(proxyHeader) ?? '';
+    const entries = text === '' ? [] : entriesOf(text);
     let address = plainIp(peer);
     // From the right: trusted proxies append at the right end, the client can write the rest.
     for (let hop = 0; isTrusted(address, hop); hop += 1) {
@@ -56,16 +57,10 @@ function proxyRanges(proxies: unknown) {
   if (!Array.isArray(ranges)) {
     throw new TypeError('trustedProxies must be addresses and CIDR ranges, or a number of proxies');
   }
-  try {
-    return rangesOf(ranges);
-  } catch (error) {
-    throw new TypeError(`trustedProxies: ${(error as Error).message}`);
-  }
+  return rangesOf(ranges);
 }
 
-function forwardedForEntries(header: string): string[] {
-  return header === '' ? [] : header.split(',');
-}
+const forwardedForEntries = (header: string) => header.split(',');
 
 const forPair = /(?:^|;)\s*for=(?:"((?:[^"\\]|\\.)*)"|([^;\s]*))/i;
 
@@ -139,7 +134,7 @@ function rangeOf(range: string): string {
   const bits = length === undefined ? lengthMax : Number(length);
   const isRange = /^\d+$/.test(length ?? '0') && bits <= lengthMax;
   if (address === null || !isRange || String(range).split('/').length > 2) {
-    throw new TypeError(`${range} is neither an IP address nor a CIDR range`);
+    throw new TypeError(`trustedProxies: ${range} is neither an IP address nor a CIDR range`);
   }
   return bitsOf(address).slice(0, 128 - lengthMax + bits);
 }
