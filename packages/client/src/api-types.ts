@@ -1,6 +1,7 @@
 import type {
   ActorType,
   Category,
+  CountOrMore,
   Diff,
   ErrorCode,
   EventContext,
@@ -97,17 +98,13 @@ export interface Page<T> {
 }
 
 /** A page of events; a cursor is null if there are no more. */
-export interface EventPage {
-  data: AuditEvent[];
-  pagination: {
-    limit: number;
+export interface EventPage extends Page<AuditEvent> {
+  pagination: Page<AuditEvent>['pagination'] & {
     /** Null for a page that was reached by cursor. */
     page: number | null;
-    hasMore: boolean;
-    nextCursor: string | null;
     previousCursor: string | null;
-    /** If requested. `gte`: at least as many. */
-    total?: { value: number; relation: 'eq' | 'gte' };
+    /** If requested. */
+    total?: CountOrMore;
   };
 }
 

@@ -69,10 +69,10 @@ class BufferedRecorder implements Recorder {
   readonly #waiters = new FlushWaiters();
   readonly #pauseEnds = new Alarm(() => this.#pump());
   readonly #holdEnds = new Alarm(() => this.#pump());
+  readonly #flushDue = new Alarm(() => this.#flushNow(), true);
+  readonly #syncDue = new Alarm(() => this.#sync());
+  readonly #takeOverDue = new Alarm(() => this.#takeOver());
   readonly #unwatch: () => void;
-  readonly #takeOverTimer: NodeJS.Timeout | null;
-  #flushTimer: NodeJS.Timeout | null = null;
-  #syncTimer: NodeJS.Timeout | null = null;
   #immediate: NodeJS.Immediate | null = null;
   #number = 0;
   #isDue = false;
@@ -94,7 +94,6 @@ class BufferedRecorder implements Recorder {
     this.#ready = createReadying(options, this.#numbers?.stamp);
     this.#openSpool = () => (root === undefined ? null : new Spool({ root, bytesMax, onDamaged }));
     this.#spool = this.#openSpool();
-    this.#takeOverTimer = this.#spool && setInterval(() => this.#takeOver(), takeOverMs).unref();
     const endings = { close: () => this.close(), end: () => this.#end() };
     this.#unwatch = watchProcessEnd(this.#settings.closeOnExit, endings);
     this.#takeOver();
@@ -157,9 +156,8 @@ class BufferedRecorder implements Recorder {
     if (this.#isEnded) return;
     this.#isEnded = true;
     this.#unwatch();
-    for (const alarm of [this.#pauseEnds, this.#holdEnds]) alarm.clear();
-    const timers = [this.#flushTimer, this.#syncTimer, this.#takeOverTimer];
-    for (const timer of timers) if (timer !== null) clearTimeout(timer);
+    const alarms = [this.#pauseEnds, this.#holdEnds, this.#flushDue, this.#syncDue];
+    for (const alarm of [...alarms, this.#takeOverDue]) alarm.clear();
     if (this.#immediate !== null) clearImmediate(this.#immediate);
     this.#pending.putBack(this.#flights.disown());
     this.#spill(Number.POSITIVE_INFINITY);
@@ -175,11 +173,10 @@ class BufferedRecorder implements Recorder {
     if (this.#settings.durable) this.#spill(Number.POSITIVE_INFINITY);
     // Joining a batch takes longer than recording: never in the caller's own call.
     if (this.#pending.count >= this.#settings.batchMax) this.#pumpSoon();
-    else this.#flushTimer ??= setTimeout(() => this.#flushDue(), this.#settings.flushMs);
+    else this.#flushDue.setOnce(this.#settings.flushMs);
   }
 
-  #flushDue(): void {
-    this.#flushTimer = null;
+  #flushNow(): void {
     this.#isDue = true;
     this.#pump();
   }
@@ -212,16 +209,12 @@ class BufferedRecorder implements Recorder {
     if (this.#isEnded) return;
     if (this.#spool !== null && !this.#spool.isEmpty) this.#pumpSpool();
     else this.#sendDirectly();
-    if (this.#pending.count === 0) this.#nothingDue();
-    if (this.#pending.count === 0 && this.#spool?.isEmpty !== false) this.#hold.forget();
+    if (this.#pending.count === 0) {
+      this.#isDue = false;
+      this.#flushDue.clear(); // it would keep the process running
+      if (this.#spool?.isEmpty !== false) this.#hold.forget();
+    }
     this.#tellWaiters();
-  }
-
-  /** Cancels a timer without purpose: it would keep the process running. */
-  #nothingDue(): void {
-    this.#isDue = false;
-    if (this.#flushTimer !== null) clearTimeout(this.#flushTimer);
-    this.#flushTimer = null;
   }
 
   /** Events on disk are sent first; newer ones are appended to them. */
@@ -320,11 +313,10 @@ class BufferedRecorder implements Recorder {
       for (const event of events) bytes += event.bytes;
     }
     this.#isDiskFailing = false;
-    this.#syncTimer ??= setTimeout(() => this.#sync(), this.#settings.fsyncMs).unref();
+    this.#syncDue.setOnce(this.#settings.fsyncMs);
   }
 
   #sync(): void {
-    this.#syncTimer = null;
     this.#spool?.sync().catch((error: unknown) => this.#reports.warn(error));
   }
 
@@ -363,10 +355,12 @@ class BufferedRecorder implements Recorder {
   }
 
   #takeOver(): void {
+    if (this.#spool === null) return;
+    this.#takeOverDue.setOnce(takeOverMs);
     try {
-      this.#spool?.takeOver(performance.now());
+      this.#spool.takeOver(performance.now());
       // Also retries temporary read errors, such as too many open files.
-      if (this.#spool?.isEmpty === false) this.#pumpSoon();
+      if (!this.#spool.isEmpty) this.#pumpSoon();
     } catch (error) {
       this.#reports.warn(error);
     }

@@ -61,24 +61,36 @@ function readable(given: EventInput, id: string): EventInput {
   }
 }
 
-/** Rings once, that long after it was last set. Does not keep the process running. */
+/** Rings once, that long after it was set. Keeps the process running only if it is told so. */
 export class Alarm {
   readonly #ring: () => void;
+  readonly #keepsRunning: boolean;
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(ring: () => void) {
+  constructor(ring: () => void, keepsRunning = false) {
     this.#ring = ring;
+    this.#keepsRunning = keepsRunning;
   }
 
   set(ms: number): void {
     this.clear();
+    this.setOnce(ms);
+  }
+
+  /** Unless it is set already. */
+  setOnce(ms: number): void {
     // Timers drop fractions and may ring up to a millisecond early by `performance.now`. The woken
     // code would find that it is too early, and nothing would wake it again.
-    this.#timer = setTimeout(this.#ring, Math.ceil(ms) + 1).unref();
+    this.#timer ??= setTimeout(() => {
+      this.#timer = null;
+      this.#ring();
+    }, Math.ceil(ms) + 1);
+    if (!this.#keepsRunning) this.#timer.unref();
   }
 
   clear(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
   }
 }
 
