@@ -1,14 +1,15 @@
 import { formatHex } from '../log/bytes.ts';
 import type { Sha256 } from '../log/merkle.ts';
 import { segmentHash } from './commitment.ts';
-import { type ContextTexts, contextOf, valueAt } from './context.ts';
+import { firstFields } from './committed-event.ts';
+import { type ContextTexts, contextOf, putAt, valueAt } from './context.ts';
 import {
   bodyLineOf,
   parseProvenJson,
   type SegmentHex,
   type WithholdableSegment,
 } from './event-body.ts';
-import { contextFields, eventFields, segmentNames } from './event-fields.ts';
+import { contextFields, segmentNames } from './event-fields.ts';
 import { segmentTexts } from './event-texts.ts';
 
 type Members = Record<string, unknown>;
@@ -50,11 +51,8 @@ export function withholdSegments(
 }
 
 function empty(event: Members, segment: WithholdableSegment): void {
-  for (const { owner, name, kind, segment: own, since } of eventFields) {
-    if (own !== segment || since === 2) continue;
-    const members = owner === null ? event : (event[owner] as Members);
-    members[name] = kind === 'diff' ? {} : null;
-  }
+  const own = firstFields.filter((field) => field.segment === segment);
+  for (const field of own) putAt(event, field, field.kind === 'diff' ? {} : null);
 }
 
 /** Shows what these texts have of the fields of version 2, and nothing else of them. */

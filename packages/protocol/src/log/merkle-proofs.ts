@@ -3,6 +3,7 @@ import { equalBytes } from './bytes.ts';
 import {
   emptyRoot,
   hashBytes,
+  joinedHashes,
   type LogState,
   nodeHash,
   rootOfSubtrees,
@@ -193,9 +194,7 @@ export async function stateAtSize(getNode: GetNode, size: number): Promise<LogSt
   if (!isCount(size)) throw new RangeError('no such size');
   const subtrees = completeSubtrees({ start: 0, end: size });
   const hashes = await Promise.all(subtrees.map(({ level, index }) => getNode(level, index)));
-  const frontier = new Uint8Array(hashes.length * hashBytes);
-  for (const [at, hash] of hashes.entries()) frontier.set(hash, at * hashBytes);
-  return { size, frontier };
+  return { size, frontier: joinedHashes(hashes) };
 }
 
 /**

@@ -91,7 +91,7 @@ export function createFrontier(state: LogState, sha: Sha256, onSubtree?: OnSubtr
       subtrees.push(hash);
       size += 1;
     },
-    state: (): LogState => ({ size, frontier: concat(subtrees) }),
+    state: (): LogState => ({ size, frontier: joinedHashes(subtrees) }),
     root: () => rootOfSubtrees(sha, subtrees),
   };
 }
@@ -114,7 +114,7 @@ function oneBits(size: number): number {
   return count;
 }
 
-function concat(hashes: readonly Uint8Array[]): Uint8Array {
+export function joinedHashes(hashes: readonly Uint8Array[]): Uint8Array {
   const bytes = new Uint8Array(hashes.length * hashBytes);
   for (const [index, hash] of hashes.entries()) bytes.set(hash, index * hashBytes);
   return bytes;
