@@ -20,12 +20,23 @@ export interface ServiceFacts {
 
 // Any UUID; the four commands must share it.
 const tenantId = '5f0c6a52-3f0e-4b8e-9d5c-0a1b2c3d4e5f';
-const actorId = '0e4b7a36-52f4-4f0f-8f5e-7d1f5c3b2a19';
-const resourceId = 'c2d1f3a4-6b5e-4c7d-8e9f-1a2b3c4d5e6f';
+const actor = {
+  id: '0e4b7a36-52f4-4f0f-8f5e-7d1f5c3b2a19',
+  email: 'ana@example.com',
+  role: 'admin',
+};
+const firstEvent = {
+  tenantId,
+  actor,
+  action: 'update',
+  resource: { type: 'queue', id: 'c2d1f3a4-6b5e-4c7d-8e9f-1a2b3c4d5e6f', name: 'Support' },
+  diff: { maxWaitSeconds: { from: 30, to: 60 } },
+};
 
 /** The output of `serve` after the start: addresses, paths (never a key), and four calls to try. */
 export function banner(facts: ServiceFacts): string {
   const { url, dataDir, platformKeyFile, takenOver } = facts;
+  const events = `${url}/api/audit-logs`;
   const key = platformKeyFile === null ? 'the value of PLATFORM_API_KEY' : platformKeyFile;
   return `
 Indelible is ready at ${url}
@@ -36,19 +47,19 @@ Indelible is ready at ${url}
 ${takenOver ? '\nThe service took over the database of a process that was killed.\n' : ''}${panel(facts)}
 Create a tenant:
 
-${createTenant(facts)}
+${curl(facts, `-X PUT ${url}/api/tenants/${tenantId}`, json({ name: 'Example', plan: 'Pro' }))}
 
 Record a first event:
 
-${recordEvent(facts)}
+${curl(facts, events, json(firstEvent))}
 
 Read it back (the reason is recorded too, where the tenant can see it):
 
-${readEvents(facts)}
+${curl(facts, events, [`-H 'X-Tenant-Id: ${tenantId}'`, "-H 'X-Access-Reason: first%20look'"])}
 
 Make a link that opens the tenant's panel, once, within five minutes:
 
-${openPanel(facts)}
+${curl(facts, `${url}/api/viewer-links`, json({ tenantId, actor }))}
 
 Ctrl-C stops the service.
 `;
@@ -60,35 +71,8 @@ function panel({ panelLink }: ServiceFacts): string {
   return `\n${opens}, once, within 15 minutes:\n\n  ${panelLink.url}\n`;
 }
 
-function createTenant(facts: ServiceFacts): string {
-  const body = JSON.stringify({ name: 'Example', plan: 'Pro' });
-  return curl(facts, `-X PUT ${facts.url}/api/tenants/${tenantId}`, json(body));
-}
-
-function recordEvent(facts: ServiceFacts): string {
-  const body = JSON.stringify({
-    tenantId,
-    actor: { id: actorId, email: 'ana@example.com', role: 'admin' },
-    action: 'update',
-    resource: { type: 'queue', id: resourceId, name: 'Support' },
-    diff: { maxWaitSeconds: { from: 30, to: 60 } },
-  });
-  return curl(facts, `${facts.url}/api/audit-logs`, json(body));
-}
-
-function readEvents(facts: ServiceFacts): string {
-  const headers = [`-H 'X-Tenant-Id: ${tenantId}'`, "-H 'X-Access-Reason: first%20look'"];
-  return curl(facts, `${facts.url}/api/audit-logs`, headers);
-}
-
-function openPanel(facts: ServiceFacts): string {
-  const actor = { id: actorId, email: 'ana@example.com', role: 'admin' };
-  const body = JSON.stringify({ tenantId, actor });
-  return curl(facts, `${facts.url}/api/viewer-links`, json(body));
-}
-
-function json(body: string): string[] {
-  return ["-H 'Content-Type: application/json'", `-d '${body}'`];
+function json(body: object): string[] {
+  return ["-H 'Content-Type: application/json'", `-d '${JSON.stringify(body)}'`];
 }
 
 function curl({ platformKeyFile }: ServiceFacts, call: string, options: string[]): string {

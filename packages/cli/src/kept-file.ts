@@ -1,4 +1,6 @@
-import { readFileSync, readSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readSync, renameSync, writeFileSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
+import { UsageError } from './io.ts';
 
 /* Files that a command keeps for its next run, or reads in pieces. */
 
@@ -34,5 +36,28 @@ export function* chunksOf(fd: number, bytes = Infinity): Generator<Buffer, void,
     if (read === 0) return;
     yield chunk.subarray(0, read);
     at += read;
+  }
+}
+
+/**
+ * What an interrupted export wrote to its state file; null if none was interrupted. Throws
+ * UsageError if `part`, what it had made, is of an export with other terms.
+ */
+export function interruptedExport<State extends { terms: object }>(
+  part: string,
+  stateFile: string,
+  terms: State['terms'],
+): State | null {
+  if (!existsSync(stateFile) && !existsSync(part)) return null;
+  const state = readState<State>(stateFile);
+  if (state !== null && isDeepStrictEqual(state.terms, { ...terms })) return state;
+  throw new UsageError(`${part} belongs to another export; remove it first`);
+}
+
+function readState<State>(path: string): State | null {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch {
+    return null;
   }
 }

@@ -13,9 +13,8 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { latest } from '@indelible/protocol';
-import { interruptedExport } from '../interrupted.ts';
 import { UsageError } from '../io.ts';
-import { chunksOf, writeWhole } from '../kept-file.ts';
+import { chunksOf, interruptedExport, writeWhole } from '../kept-file.ts';
 import { bundleFiles } from './manifest.ts';
 
 /** The terms of an export: an interrupted one continues only with the same terms. */

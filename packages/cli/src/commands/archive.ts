@@ -52,13 +52,14 @@ export function archiveCommand(program: Command, io: Io): void {
       const text = 'the next run archives this log from its first entry on\n';
       await answer(io, json, { forgotten: tenant }, text);
     });
-  add('verify', 'verify an archive from its files alone')
-    .argument('[archive]', 'a folder or an s3:// URL; else the archive of OBJECT_STORE_URL')
-    .option('--vkey <key>', 'trust only this verifier key; may be repeated', vkeyArgument)
-    .action((where: string | undefined, options: ArchiveOptions) => verify(io, where, options));
-  add('restore', 'load the tenants of an archive into an empty service')
-    .argument('[archive]', 'a folder or an s3:// URL; else the archive of OBJECT_STORE_URL')
-    .option('--vkey <key>', 'trust only this verifier key; may be repeated', vkeyArgument)
+  const addReading = (name: string, description: string) =>
+    add(name, description)
+      .argument('[archive]', 'a folder or an s3:// URL; else the archive of OBJECT_STORE_URL')
+      .option('--vkey <key>', 'trust only this verifier key; may be repeated', vkeyArgument);
+  addReading('verify', 'verify an archive from its files alone').action(
+    (where: string | undefined, options: ArchiveOptions) => verify(io, where, options),
+  );
+  addReading('restore', 'load the tenants of an archive into an empty service')
     .option('--yes', 'do it')
     .action((where: string | undefined, options: ArchiveOptions) => restore(io, where, options));
 }

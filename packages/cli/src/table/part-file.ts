@@ -15,8 +15,8 @@ import {
 import { dirname } from 'node:path';
 import type { CsvColumn, EventCriteria } from '@indelible/client';
 import { fileDigest } from '../bundle/checksums.ts';
-import { interruptedExport } from '../interrupted.ts';
 import { FindingError, UsageError } from '../io.ts';
+import { interruptedExport } from '../kept-file.ts';
 
 /** The terms of a table: an interrupted download continues only with the same terms. */
 export interface TableTerms {
