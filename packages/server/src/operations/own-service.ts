@@ -72,7 +72,8 @@ export async function withOwnService<T>(
       };
       return settled(work(service)).finally(() => app.http.close());
     };
-    return withDatabase(ownerUrl, run, { poolSize: 4, cold });
+    // A login of the owner's own is no member of the serving roles.
+    return withDatabase(config.databaseUrl ?? ownerUrl, run, { poolSize: 4, cold });
   });
   if ('error' in outcome) throw outcome.error;
   return outcome.value;

@@ -5,6 +5,7 @@ import pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import type { Environment } from '../config.ts';
 import { migrateDatabase, startService } from '../main.ts';
+import { withOwnService } from '../operations/own-service.ts';
 import { openFolder } from '../testing/data-dir.ts';
 import { databaseUrl } from '../testing/global-setup.ts';
 import { expectLogIntact } from '../testing/intact.ts';
@@ -125,6 +126,10 @@ test('a plain owner that may make roles migrates an empty database, and the serv
     `SELECT count(*)::int AS partitions FROM pg_inherits WHERE inhparent = 'audit_events'::regclass`,
   );
   expect(ahead?.partitions).toBeGreaterThanOrEqual(93 + 2 * 4);
+});
+
+test('a command reads the logs although the owner may use neither serving role', async () => {
+  expect(await withOwnService(first.env, ({ logs }) => logs.all())).toHaveLength(1);
 });
 
 test('migrating again changes nothing', async () => {
