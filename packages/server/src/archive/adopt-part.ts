@@ -62,7 +62,8 @@ async function requireSameLog(
   throw new ArchiveConflict(
     `the archive part ${stem}, from sequence ${first} on, does not match the log: the ` +
       'database was restored from an older backup, or another service writes to this ' +
-      'archive. docs/archive.md says how to begin a new archive beside it',
+      `archive. After a restore move this part and all later ones, the files named from ${first} ` +
+      'on, to another folder: the next run archives these entries anew',
   );
 }
 
