@@ -3,13 +3,12 @@ import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import type { Logger } from 'pino';
 import { type Authenticator, createAuthenticator } from './access/auth.ts';
 import { authenticateRoutes } from './access/authenticate-routes.ts';
-import type { LeasedCursor } from './alerts/cursor.store.ts';
 import { openAlerts } from './alerts/open-alerts.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
 import { findApiKey, noteApiKeyUse } from './api-keys/store.ts';
 import { type AppDeps, wireCheckpoints, wireRecording } from './app-log.ts';
 import type { Ended } from './background/every.ts';
-import { createJobs, type Jobs } from './background/jobs.ts';
+import { createJobs } from './background/jobs.ts';
 import type { LeasedWorker } from './background/leased-worker.ts';
 import { type Background, createBackground } from './background.ts';
 import { coldSettings } from './cold/duckdb-reader.ts';
@@ -18,7 +17,7 @@ import { createSealer } from './crypto/sealed.ts';
 import { sha } from './crypto/sha256.ts';
 import { openDigests } from './digests/digest.job.ts';
 import type { GroupCommit } from './events/flush.ts';
-import { CursorSeal } from './events/list-cursor.ts';
+import { createCursorSeal } from './events/list-cursor.ts';
 import { proofRoutes } from './events/proof.routes.ts';
 import { readRoutes } from './events/read.routes.ts';
 import { recordRoutes } from './events/record.routes.ts';
@@ -47,7 +46,6 @@ import {
 } from './http/http-hooks.ts';
 import { builtPanel, capsulePage, panelRoutes } from './http/panel.ts';
 import { queueReads } from './http/tenant-reads.ts';
-import type { CheckpointJob } from './log/checkpoint.job.ts';
 import { logRoutes } from './log/routes.ts';
 import { LogDamaged, openLog } from './log/store.ts';
 import { freeBytes } from './operations/disk-space.ts';
@@ -77,21 +75,12 @@ import { handleFailingMail } from './webhooks/failing-mail.job.ts';
 import { countStates, type LeasedWebhook } from './webhooks/lease.store.ts';
 import { webhookRoutes } from './webhooks/routes.ts';
 
-export interface App {
-  http: FastifyInstance;
-  groupCommit: GroupCommit;
-  checkpoints: CheckpointJob;
-  jobs: Jobs;
-  webhooks: LeasedWorker<LeasedWebhook>;
-  alerts: LeasedWorker<LeasedCursor>;
-  /** All that runs without a request; `main.ts` starts it, closing `http` stops it. */
-  background: Background;
-}
+export type App = Awaited<ReturnType<typeof buildApp>>;
 
 /**
  * The whole service, ready to listen or to be injected into; it opens nothing and starts nothing.
  */
-export async function buildApp(deps: AppDeps): Promise<App> {
+export async function buildApp(deps: AppDeps) {
   const { config, db, clock, logger, sessionSecret } = deps;
   const { now } = clock;
   const metrics = createMetrics(logger, (err) => {
@@ -114,7 +103,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   await documentApi(http, publicUrl);
 
   const cursorKey = hkdfSync('sha256', sessionSecret, '', 'indelible/list-cursor/v1', 32);
-  const cursors = new CursorSeal(new Uint8Array(cursorKey));
+  const cursors = createCursorSeal(new Uint8Array(cursorKey));
   const publishCheckpoint = () => checkpoints.onDemand();
   const ended = backgroundObserver(metrics, logger);
   const jobs = createJobs(db, now, ended);
@@ -158,6 +147,7 @@ export async function buildApp(deps: AppDeps): Promise<App> {
     forgetDeliveries: () => write(db, (tx) => forgetDeliveries(tx, now() - keptMs)),
   });
   closeInOrder(http, background, groupCommit, closeFiles);
+  // `serve.ts` starts the background work; closing `http` stops it.
   return { http, groupCommit, checkpoints, jobs, webhooks, alerts, background };
 }
 

@@ -49,31 +49,25 @@ export type Role = 'api' | 'worker';
 export type Cleanup = (() => Promise<unknown>)[];
 
 /** What processes need before they serve: a migrated database, a data folder, a platform key. */
-export interface Ground extends Pick<Service, 'platformKeyFile' | 'takenOver'> {
-  /** With `databaseUrl`. */
-  config: Config;
-  logger: Logger;
-  /** Made beside the rest of a start; to be awaited before the first request. */
-  partitions: Promise<unknown>;
-  /** Ends the embedded PostgreSQL, if there is one. */
-  end(): Promise<void>;
-}
+export type Ground = Awaited<ReturnType<typeof prepare>>;
 
-export async function prepare(given: Config, embedded: EmbeddedPostgres | null): Promise<Ground> {
+export async function prepare(given: Config, embedded: EmbeddedPostgres | null) {
   const logger = openLogger(given.logLevel);
   if (embedded) await migrateConfigured(given, embedded, null);
   else await makeDataDir(given.dataDir);
+  // Beside the rest of a start; to be awaited before the first request.
   const partitions = makeFirstPartitions(embedded);
   // What awaits it gets its error; a start that fails before must not end by this one.
   partitions.catch(() => {});
-  const end = async () => embedded?.stop();
   const { config, platformKeyFile } = withPlatformKey(given);
   const databaseUrl = embedded?.servingUrl ?? config.databaseUrl;
   const databaseOwnerUrl = embedded?.ownerUrl ?? config.databaseOwnerUrl;
   const takenOver = embedded?.takenOver ?? false;
   return {
     config: { ...config, databaseUrl, databaseOwnerUrl },
-    ...{ logger, partitions, platformKeyFile, takenOver, end },
+    ...{ logger, partitions, platformKeyFile, takenOver },
+    /** Ends the embedded PostgreSQL, if there is one. */
+    end: async () => embedded?.stop(),
   };
 }
 

@@ -5,7 +5,7 @@ import { tooSlow } from '../http/problem.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import type { ColdReader, ColdSource } from '../postgres/db.ts';
 import { createDuckDb, type Library } from './duckdb.ts';
-import { LocalCopies } from './files.ts';
+import { keepCopies } from './files.ts';
 
 const answerMs = 10_000;
 const lookEveryMs = 100;
@@ -29,7 +29,7 @@ export function openColdSource(
   objects: ObjectStore,
   { folder, bytesMax }: ColdSettings,
 ): ColdSource {
-  const copies = new LocalCopies(objects, folder, bytesMax);
+  const copies = keepCopies(objects, folder, bytesMax);
   let opened: Promise<Opened> | undefined;
   const until = (endMs: () => number): ColdReader => ({
     read: (files, statement, values) =>

@@ -24,85 +24,75 @@ interface Copy {
  * without a name: its bytes are gone when it is closed, and when the process ends in any way. It is
  * closed after a day, and earlier to make room, but never while it is read.
  */
-export class LocalCopies {
-  readonly #objects: ObjectStore;
-  readonly #folder: string;
-  readonly #bytesMax: number;
+export function keepCopies(objects: ObjectStore, folder: string, bytesMax: number) {
   /** By hash; those not used for the longest time come first. */
-  readonly #copies = new Map<string, Copy>();
+  const copies = new Map<string, Copy>();
 
-  constructor(objects: ObjectStore, folder: string, bytesMax: number) {
-    this.#objects = objects;
-    this.#folder = folder;
-    this.#bytesMax = bytesMax;
-  }
-
-  /**
-   * Runs `work` with paths of copies, which stay until it has ended. Throws `archive_unavailable`
-   * while the object store does not answer.
-   */
-  async reading<T>(
-    files: readonly ColdFile[],
-    work: (paths: readonly string[]) => Promise<T>,
-  ): Promise<T> {
-    const copies = files.map((file) => this.#take(file));
-    try {
-      this.#makeRoom();
-      const opened = await Promise.all(copies.map(({ file }) => file));
-      return await work(opened.map(({ fd }) => `/dev/fd/${fd}`));
-    } finally {
-      for (const copy of copies) {
-        copy.readers -= 1;
-        if (this.#copies.get(copy.hash) !== copy) closeUnread(copy);
-      }
-      this.#makeRoom();
-    }
-  }
-
-  /** Closes all that are not being read. */
-  clear(): void {
-    for (const copy of this.#copies.values()) this.#remove(copy);
-  }
-
-  #take(file: ColdFile): Copy {
-    const copy = this.#copies.get(file.sha256) ?? this.#begin(file);
+  function take(file: ColdFile): Copy {
+    const copy = copies.get(file.sha256) ?? begin(file);
     copy.readers += 1;
-    this.#copies.delete(copy.hash);
-    this.#copies.set(copy.hash, copy);
+    copies.delete(copy.hash);
+    copies.set(copy.hash, copy);
     return copy;
   }
 
-  #begin(file: ColdFile): Copy {
+  function begin(file: ColdFile): Copy {
     const copy: Copy = {
       hash: file.sha256,
       bytes: file.bytes,
       readers: 0,
-      file: fetchUnnamed(this.#objects, this.#folder, file).catch((error: unknown) => {
+      file: fetchUnnamed(objects, folder, file).catch((error: unknown) => {
         // The next read tries again.
-        this.#remove(copy);
+        remove(copy);
         throw unreadable(error);
       }),
-      expiry: setTimeout(() => this.#remove(copy), keptMs).unref(),
+      expiry: setTimeout(() => remove(copy), keptMs).unref(),
     };
     return copy;
   }
 
-  #makeRoom(): void {
-    const copies = [...this.#copies.values()];
-    let bytes = copies.reduce((sum, copy) => sum + copy.bytes, 0);
-    for (const copy of copies) {
-      if (bytes <= this.#bytesMax && this.#copies.size <= copiesMax) return;
+  function makeRoom(): void {
+    const all = [...copies.values()];
+    let bytes = all.reduce((sum, copy) => sum + copy.bytes, 0);
+    for (const copy of all) {
+      if (bytes <= bytesMax && copies.size <= copiesMax) return;
       if (copy.readers > 0) continue;
       bytes -= copy.bytes;
-      this.#remove(copy);
+      remove(copy);
     }
   }
 
-  #remove(copy: Copy): void {
+  function remove(copy: Copy): void {
     clearTimeout(copy.expiry);
-    if (this.#copies.get(copy.hash) === copy) this.#copies.delete(copy.hash);
+    if (copies.get(copy.hash) === copy) copies.delete(copy.hash);
     closeUnread(copy);
   }
+
+  return {
+    /**
+     * Runs `work` with paths of copies, which stay until it has ended. Throws `archive_unavailable`
+     * while the object store does not answer.
+     */
+    async reading<T>(
+      files: readonly ColdFile[],
+      work: (paths: readonly string[]) => Promise<T>,
+    ): Promise<T> {
+      const taken = files.map(take);
+      try {
+        makeRoom();
+        const opened = await Promise.all(taken.map(({ file }) => file));
+        return await work(opened.map(({ fd }) => `/dev/fd/${fd}`));
+      } finally {
+        for (const copy of taken) {
+          copy.readers -= 1;
+          if (copies.get(copy.hash) !== copy) closeUnread(copy);
+        }
+        makeRoom();
+      }
+    },
+    /** Closes all that are not being read. */
+    clear: () => [...copies.values()].forEach(remove),
+  };
 }
 
 /** The last reader closes a copy that was removed while it was read. */

@@ -4,7 +4,7 @@ import { afterAll, expect, test } from 'vitest';
 import { poolEvents, recordAll } from '../testing/event-pool.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { eventOf, testService } from '../testing/service.ts';
-import { CursorSeal } from './list-cursor.ts';
+import { createCursorSeal } from './list-cursor.ts';
 
 let tenant: { id: string; key: string };
 
@@ -121,10 +121,10 @@ test('a cursor is authenticated by the service that wrote it', () => {
     include: { total: false, state: false },
   };
   const position = { direction: 'next' as const, uuid: tenant.id, emailKey: '', sequence: 0 };
-  const ours = new CursorSeal(new Uint8Array(32).fill(1));
+  const ours = createCursorSeal(new Uint8Array(32).fill(1));
   const sealed = ours.write(tenant.id, query, position);
   expect(ours.read(tenant.id, query, sealed)).toEqual(position);
-  const theirs = new CursorSeal(new Uint8Array(32).fill(2));
+  const theirs = createCursorSeal(new Uint8Array(32).fill(2));
   expect(() => theirs.read(tenant.id, query, sealed)).toThrow(/cursor/);
 });
 

@@ -5,12 +5,6 @@ import type { Visibility } from './filter-sql.store.ts';
 import { eventsById } from './list.store.ts';
 import { type ListedRow, pageBytesMax } from './listed-row.ts';
 
-export interface SequencePage {
-  rows: ListedRow[];
-  /** The next sequence to read, or null at the end of the log. */
-  nextSequence: number | null;
-}
-
 const chunkEntries = 512;
 // A filter with few matches must not read the whole log in one request: the page ends early, with a
 // cursor.
@@ -18,14 +12,14 @@ const chunksMax = 20;
 
 /**
  * One page in the order of the log. The log maps sequences to ids, so events need no index on it;
- * removed events are skipped.
+ * removed events are skipped. `nextSequence` is the next one to read, null at the end of the log.
  */
 export async function listBySequence(
   tx: TenantTx,
   query: ListQuery,
   visible: Visibility,
   from: number | null,
-): Promise<SequencePage> {
+): Promise<{ rows: ListedRow[]; nextSequence: number | null }> {
   const ascending = query.order === 'asc';
   const first = query.afterSequence === undefined ? 0 : query.afterSequence + 1;
   const rows: ListedRow[] = [];

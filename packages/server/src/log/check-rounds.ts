@@ -94,18 +94,9 @@ export async function* checkRounds(deps: RoundCheckDeps): AsyncGenerator<Checked
   yield { total, rounds: 0, checkpoints: 0, findings: check.end(new Set(extra)) };
 }
 
-interface Start {
-  /** The last round that the database knows, and the hash of its checkpoints. */
-  last: number;
-  state: Uint8Array;
-  known: readonly Uint8Array[];
-  own: readonly Uint8Array[];
-  /** Whose each log is; those of earlier origins are added while they are met. */
-  tenants: Map<string, { tenantId: string; isCurrent: boolean }>;
-  findings: RoundFinding[];
-}
+type Start = Awaited<ReturnType<typeof startOf>>;
 
-async function startOf({ db, sha, objects, signer }: RoundCheckDeps): Promise<Start> {
+async function startOf({ db, sha, objects, signer }: RoundCheckDeps) {
   const inStore = await readIdentity(objects);
   return inSnapshot(db, async (tx) => {
     const { round, halted, seed } = await roundsNow(tx);
@@ -114,12 +105,15 @@ async function startOf({ db, sha, objects, signer }: RoundCheckDeps): Promise<St
     const findings: RoundFinding[] = [];
     if (halted !== null) findings.push({ code: 'halted', message: halted });
     if (refusal !== null) findings.push({ code: 'foreign_store', message: refusal });
+    /** Whose each log is; those of earlier origins are added while they are met. */
     const tenants = new Map<string, { tenantId: string; isCurrent: boolean }>();
     for (const { tenantId, logIds } of await allLogs(tx)) {
       for (const logId of logIds) tenants.set(logId, { tenantId, isCurrent: true });
     }
     return {
-      ...{ last: round, state: await releasedState(tx), tenants, findings },
+      /** The last round that the database knows, and the hash of its checkpoints. */
+      ...{ last: round, state: await releasedState(tx) },
+      ...{ tenants, findings },
       known: [await signer.publicKey(), ...keys],
       own: [await seedSigner(seed).publicKey()],
     };

@@ -16,31 +16,7 @@ export interface PublishedLog extends ReleasedCheckpoint {
   atMs: number;
 }
 
-export interface PublishedLogs {
-  /** The largest checkpoint ever published of each log, by log id, also of retired ones. */
-  logs: Map<string, PublishedLog>;
-  /**
-   * Logs that must never be signed again, including logs of which an earlier release signed two
-   * histories.
-   */
-  retired: Map<string, Retirement>;
-  /**
-   * False if objects are missing: then checkpoints were published that are unknown here, and no log
-   * can be known to be complete.
-   */
-  isWhole: boolean;
-  /** The newest round of this service; null if there is none. */
-  newest: PublishedRound | null;
-  /** Logs with a checkpoint that is smaller than an earlier one, or differs at the same size. */
-  forked: ReadonlySet<string>;
-  /**
-   * Whether nothing stands where rounds do, but what a reopening in a new store left that ended
-   * before its COMMIT: reopenings of this service, which the database does not know.
-   */
-  isNew: boolean;
-  /** The first free number behind the newest round. Objects of others far behind move it not. */
-  free: number;
-}
+export type PublishedLogs = ReturnType<RoundWalk['found']>;
 
 export interface Retirement {
   /** The log that continued with the entries, if known. */
@@ -165,13 +141,12 @@ export class RoundWalk {
   }
 
   /** `numbers`: those that are taken, by any writer. */
-  found(numbers: readonly number[]): PublishedLogs {
+  found(numbers: readonly number[]) {
     const all = [...this.#logs.values()];
     const newest = this.#newest;
     const current = all.flatMap(({ newest: log }) =>
       newest !== null && log.round <= newest.round && !this.#isLeftOut(log) ? [log] : [],
     );
-    const isWhole = newest === null || this.isState(newest, byId(current));
     const retired = new Map(this.#named);
     for (const [logId, log] of this.#logs) {
       const isRetired = this.#isLeftOut(log.oldest) || this.#forked.has(logId);
@@ -179,12 +154,31 @@ export class RoundWalk {
         retired.set(logId, { nextLogId: null, round: log.newest.round });
       }
     }
-    const logs = byId(all.map(({ largest }) => largest));
     const taken = new Set(numbers);
     let free = (newest?.round ?? 0) + 1;
     while (taken.has(free)) free += 1;
-    const isNew = numbers.length === this.#reopenings.length;
-    return { logs, retired, isWhole, newest, forked: this.#forked, isNew, free };
+    return {
+      /** The largest checkpoint ever published of each log, by log id, also of retired ones. */
+      logs: byId(all.map(({ largest }) => largest)),
+      /** Must never be signed again; so neither a log of which a release signed two histories. */
+      retired,
+      /**
+       * False if objects are missing: then checkpoints were published that are unknown here, and no
+       * log can be known to be complete.
+       */
+      isWhole: newest === null || this.isState(newest, byId(current)),
+      /** The newest round of this service; null if there is none. */
+      newest,
+      /** Have a checkpoint that is smaller than an earlier one, or differs at the same size. */
+      forked: this.#forked as ReadonlySet<string>,
+      /**
+       * Whether nothing stands where rounds do, but what a reopening in a new store left that ended
+       * before its COMMIT: reopenings of this service, which the database does not know.
+       */
+      isNew: numbers.length === this.#reopenings.length,
+      /** The first free number behind the newest round; objects far behind do not count. */
+      free,
+    };
   }
 
   /** Whether a reopening behind this round, of those gathered, does not go on with the log. */

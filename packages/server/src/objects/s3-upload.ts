@@ -21,7 +21,7 @@ export async function uploadStream(
   let bytes = 0;
   const broken = new AbortController();
   const stop = AbortSignal.any([broken.signal, ...(signal ? [signal] : [])]);
-  let parts: PartUpload | null = null;
+  let parts: Awaited<ReturnType<typeof beginParts>> | null = null;
   let ending = false;
   try {
     for await (const { part, last } of partsOf(untilAborted(body, stop))) {
@@ -29,7 +29,7 @@ export async function uploadStream(
       ending = last;
       if (last && parts === null) await putWhole(s3, name, part, writer);
       else {
-        parts ??= await PartUpload.begin(s3, name, writer, broken);
+        parts ??= await beginParts(s3, name, writer, broken);
         await parts.send(part, stop);
         if (last) await parts.complete();
       }
@@ -75,62 +75,41 @@ async function putWhole(s3: S3, name: string, body: Uint8Array, writer: string):
   await s3.client.send(new s3.sdk.PutObjectCommand(input));
 }
 
-interface Target {
-  Bucket: string;
-  Key: string;
-  UploadId: string;
-}
-
-/** One multipart upload. Invisible until it is complete. */
-class PartUpload {
-  readonly #s3: S3;
-  readonly #target: Target;
-  readonly #broken: AbortController;
-  readonly #done: { PartNumber: number; ETag: string | undefined }[] = [];
-  #sending: Promise<void> = Promise.resolve();
-  #count = 0;
-
-  private constructor(s3: S3, target: Target, broken: AbortController) {
-    this.#s3 = s3;
-    this.#target = target;
-    this.#broken = broken;
-  }
-
-  /** `broken` is aborted if a part cannot be sent, so that the source is not awaited. */
-  static async begin(s3: S3, name: string, writer: string, broken: AbortController) {
-    const input = { ...bucketAndKey(s3, name), Metadata: { writer } };
-    const command = new s3.sdk.CreateMultipartUploadCommand(input);
-    const { UploadId } = await s3.client.send(command, soon);
-    if (UploadId === undefined) throw new Error('the object store began an upload without an id');
-    return new PartUpload(s3, { ...bucketAndKey(s3, name), UploadId }, broken);
-  }
-
-  /** Resolves when the previous part is stored. */
-  async send(part: Uint8Array, stop: AbortSignal): Promise<void> {
-    await this.#sending;
-    if (++this.#count > partsMax) throw new Error('an object on S3 can have 78 GiB at most');
-    this.#sending = this.#sendPart(this.#count, part, stop);
-    this.#sending.catch((error) => this.#broken.abort(error));
-  }
-
-  async #sendPart(PartNumber: number, Body: Uint8Array, abortSignal: AbortSignal): Promise<void> {
-    const { client, sdk } = this.#s3;
-    const command = new sdk.UploadPartCommand({ ...this.#target, PartNumber, Body });
+/**
+ * One multipart upload, invisible until it is complete. `broken` is aborted if a part cannot be
+ * sent, so that the source is not awaited.
+ */
+async function beginParts(s3: S3, name: string, writer: string, broken: AbortController) {
+  const { client, sdk } = s3;
+  const input = { ...bucketAndKey(s3, name), Metadata: { writer } };
+  const { UploadId } = await client.send(new sdk.CreateMultipartUploadCommand(input), soon);
+  if (UploadId === undefined) throw new Error('the object store began an upload without an id');
+  const target = { ...bucketAndKey(s3, name), UploadId };
+  const done: { PartNumber: number; ETag: string | undefined }[] = [];
+  let sending = Promise.resolve();
+  let count = 0;
+  const sendPart = async (PartNumber: number, Body: Uint8Array, abortSignal: AbortSignal) => {
+    const command = new sdk.UploadPartCommand({ ...target, PartNumber, Body });
     const { ETag } = await client.send(command, { abortSignal });
-    this.#done.push({ PartNumber, ETag });
-  }
-
-  async complete(): Promise<void> {
-    await this.#sending;
-    const { client, sdk } = this.#s3;
-    const MultipartUpload = { Parts: this.#done };
-    await client.send(new sdk.CompleteMultipartUploadCommand({ ...this.#target, MultipartUpload }));
-  }
-
-  /** Waits for the running part first; if this fails, the bucket's own rules remove the parts. */
-  async takeBack(): Promise<void> {
-    await this.#sending.catch(() => {});
-    const { client, sdk } = this.#s3;
-    await client.send(new sdk.AbortMultipartUploadCommand(this.#target), soon).catch(() => {});
-  }
+    done.push({ PartNumber, ETag });
+  };
+  return {
+    /** Resolves when the previous part is stored. */
+    async send(part: Uint8Array, stop: AbortSignal): Promise<void> {
+      await sending;
+      if (++count > partsMax) throw new Error('an object on S3 can have 78 GiB at most');
+      sending = sendPart(count, part, stop);
+      sending.catch((error) => broken.abort(error));
+    },
+    async complete(): Promise<void> {
+      await sending;
+      const whole = { ...target, MultipartUpload: { Parts: done } };
+      await client.send(new sdk.CompleteMultipartUploadCommand(whole));
+    },
+    /** Waits for the running part first; if this fails, the bucket's own rules remove the parts. */
+    async takeBack(): Promise<void> {
+      await sending.catch(() => {});
+      await client.send(new sdk.AbortMultipartUploadCommand(target), soon).catch(() => {});
+    },
+  };
 }

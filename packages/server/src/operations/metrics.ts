@@ -12,7 +12,7 @@ import type { FlushObserver } from '../events/flush.ts';
 import type { CheckpointObserver } from '../log/checkpoint.job.ts';
 import type { SourceCounts } from '../sources/store.ts';
 import type { WebhookCounts } from '../webhooks/lease.store.ts';
-import type { PresenceObserver } from './presence.ts';
+import type { Seen } from './presence.ts';
 import type { DatabaseState, JobWaits } from './processes.store.ts';
 import { sharedWhileRunning } from './shared-while-running.ts';
 
@@ -191,7 +191,7 @@ function backgroundMetrics(make: Makers) {
   };
 }
 
-function presenceMetrics(make: Makers): PresenceObserver {
+function presenceMetrics(make: Makers) {
   const wait = make.gauge(
     'indelible_jobs_wait_seconds',
     'How long the background job that has been due longest has waited, by what it is',
@@ -209,12 +209,10 @@ function presenceMetrics(make: Makers): PresenceObserver {
     for (const work of queueNames) wait.set({ work }, waits[work] ?? 0);
   };
   show({});
-  return {
-    looked(seen) {
-      show(seen.waits);
-      failures.set(seen.failures);
-      ahead.set(seen.clockAheadMs / 1_000);
-    },
+  return (seen: Seen) => {
+    show(seen.waits);
+    failures.set(seen.failures);
+    ahead.set(seen.clockAheadMs / 1_000);
   };
 }
 

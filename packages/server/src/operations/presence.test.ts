@@ -21,7 +21,7 @@ function serving({ sessionSecret = 'the secret of all', key = 'a' } = {}) {
     ...{ db: service.db, clock: createClock(), sessionSecret },
     signer: openSigner(join(dataDir, `${key}.pem`), true),
     logger: { warn: note, error: note },
-    observer: { looked: (each) => void seen.push(each) },
+    observer: (each) => void seen.push(each),
   });
   return { presence, lines, seen };
 }

@@ -18,11 +18,7 @@ export interface PresenceDeps {
   sessionSecret: string;
   signer: Pick<Signer, 'publicKey'>;
   logger: Pick<Logger, 'warn' | 'error'>;
-  observer: PresenceObserver;
-}
-
-export interface PresenceObserver {
-  looked(seen: Seen): void;
+  observer: (seen: Seen) => void;
 }
 
 export interface Seen {
@@ -56,7 +52,7 @@ export function createPresence(deps: PresenceDeps) {
         ({ level }) => level !== 'ok',
       );
       const failures = problems.filter(({ level }) => level === 'fail').length;
-      observer.looked({ waits, failures, clockAheadMs });
+      observer({ waits, failures, clockAheadMs });
       for (const { check, level, detail } of problems) {
         if (!told.has(check + level)) logger[level === 'fail' ? 'error' : 'warn'](detail);
       }

@@ -4,7 +4,7 @@ import { accountOfThisProcess } from './embedded/account.ts';
 import { locatePackage, openBinaries } from './embedded/binaries.ts';
 import { database, logins, openCluster, removeUnfinished } from './embedded/cluster.ts';
 import { clusterOwner, openDataDir, openHome, openSocketFolder } from './embedded/folders.ts';
-import { InstanceLock, takeLock } from './embedded/instance-lock.ts';
+import { keepLock, takeLock } from './embedded/instance-lock.ts';
 import { type Cluster, connectionUrl, connectToServer, stopServer } from './embedded/postmaster.ts';
 import { randomPassword, readOrCreateSecretFile, readSecretFile } from './embedded/secret-file.ts';
 
@@ -33,9 +33,9 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions) {
   const cluster = await prepare(options);
   const { client, spawned } = await connectToServer(cluster);
   await takeLock(client, cluster.dataDir);
-  const lock = new InstanceLock(cluster, client, options.log);
+  const endKeeping = keepLock(cluster, client, options.log);
   const stop = async () => {
-    if (await lock.close()) await stopServer(cluster);
+    if (await endKeeping()) await stopServer(cluster);
   };
   try {
     await makeDatabase(client, cluster.appPassword);

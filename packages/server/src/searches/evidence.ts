@@ -1,11 +1,4 @@
-import {
-  type Coverage,
-  type EventFilter,
-  filterToJson,
-  formatHex,
-  typeId,
-  uuidTimeMs,
-} from '@indelible/protocol';
+import { type EventFilter, filterToJson, formatHex, typeId, uuidTimeMs } from '@indelible/protocol';
 import type { TenantAccess } from '../access/tenant-access.ts';
 import { lowestShown, shownSince } from '../events/filter-sql.store.ts';
 import { requireVisible } from '../events/store.ts';
@@ -19,8 +12,8 @@ import type { OwnEvent } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import { readTenant, write } from '../postgres/db.ts';
 import { listSources } from '../sources/store.ts';
-import { type Answer, sameAnswer } from './answer-digest.ts';
-import { type Covered, coverageOf, readCoverage } from './coverage.ts';
+import { sameAnswer } from './answer-digest.ts';
+import { coverageOf, readCoverage } from './coverage.ts';
 import { type FrozenFilter, freeze, frozenFilter } from './frozen-filter.ts';
 import { matchesMax, runSearch } from './run-search.ts';
 import { countedFrom, insertSearch, type SavedSearch } from './store.ts';
@@ -103,21 +96,7 @@ async function latestCheckpoint(deps: SearchDeps, tenantId: string) {
 }
 
 /** The current answer, compared with the saved one. */
-export interface AnswerNow {
-  answer: Answer;
-  checkpoint: PublishedCheckpoint | null;
-  /** Whether the answer is the same. */
-  agrees: boolean;
-  /** Whether it is the same for the events under the saved checkpoint. */
-  earlierAgrees: boolean;
-  /** Matches recorded after the saved checkpoint. */
-  recordedSince: number;
-  /** Whether events of the range have expired since. */
-  bodiesExpired: boolean;
-  coverage: Coverage;
-  /** The sources that numbered their events in the range, as far as they are known today. */
-  sources: Covered[];
-}
+export type AnswerNow = Awaited<ReturnType<typeof askAgain>>;
 
 /** Runs a saved search again, against a fresh checkpoint. */
 export async function askAgain(
@@ -125,7 +104,7 @@ export async function askAgain(
   tenantId: string,
   search: SavedSearch,
   gone: AbortSignal | undefined,
-): Promise<AnswerNow> {
+) {
   const nowMs = deps.now();
   const earlierSize = search.checkpointSize;
   const checkpoint = await latestCheckpoint(deps, tenantId);
@@ -139,19 +118,17 @@ export async function askAgain(
     answer,
     checkpoint,
     agrees: sameAnswer(answer, search),
+    /** Of the events under the saved checkpoint. */
     earlierAgrees: sameAnswer(earlier, search),
     recordedSince: answer.matched - earlier.matched,
     ...(await coverageNow(deps, tenantId, filter)),
+    /** Whether events of the range have expired since. */
     bodiesExpired: countedFromMs !== null && countedFromMs < shownSince(visible).getTime(),
   };
 }
 
 /** What the search could find at all, as far as it is known now. */
-export function coverageNow(
-  { db, now }: SearchDeps,
-  tenantId: string,
-  filter: FrozenFilter,
-): Promise<Pick<AnswerNow, 'coverage' | 'sources'>> {
+export function coverageNow({ db, now }: SearchDeps, tenantId: string, filter: FrozenFilter) {
   return readTenant(db, tenantId, async (tx) => ({
     coverage: await readCoverage(tx, filter, await requireVisible(tx, now())),
     sources: coverageOf(await listSources(tx), filter),

@@ -8,7 +8,7 @@ import { AppError, invalid } from '../http/problem.ts';
 import type { Whence } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import { tenantIn, type WriterTx, write } from '../postgres/db.ts';
-import { getTenant, type TenantRow } from '../tenants/store.ts';
+import { getTenant } from '../tenants/store.ts';
 import type { SignIn } from './schemas.ts';
 import { endsOf } from './session-times.ts';
 import { loginEvent, refusedLoginEvent } from './sign-in-events.ts';
@@ -33,13 +33,6 @@ export interface SignInAttempt {
   whence: Whence;
 }
 
-export interface OpenedSession {
-  token: string;
-  session: StoredSession;
-  tenant: TenantRow;
-  path: string | null;
-}
-
 type Entry = Visitor & {
   signedInBy: 'viewer_link' | 'jwt';
   agents: readonly Agent[];
@@ -53,7 +46,7 @@ type Entry = Visitor & {
  * link, ends the former session, and stores the new one and its record. Throws `unauthenticated`,
  * `forbidden`, `reason_required`, `not_found` for an unknown tenant, and `validation_failed`.
  */
-export async function signIn(deps: SignInDeps, attempt: SignInAttempt): Promise<OpenedSession> {
+export async function signIn(deps: SignInDeps, attempt: SignInAttempt) {
   const enter = await entrance(deps, attempt);
   return write(deps.db, async (tx) => {
     const entry = await enter(tx);

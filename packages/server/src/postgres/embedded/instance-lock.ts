@@ -33,56 +33,50 @@ export async function takeLock(client: pg.Client, dataDir: string): Promise<void
   }
 }
 
-/** The instance lock of a serving process, kept across restarts of PostgreSQL. */
-export class InstanceLock {
-  readonly #cluster: Cluster;
-  readonly #log: (message: string) => void;
-  #client: pg.Client | undefined;
-  #closing = false;
-  #retaking: Promise<void> = Promise.resolve();
-
-  /** `client` holds the lock already. */
-  constructor(cluster: Cluster, client: pg.Client, log: (message: string) => void) {
-    this.#cluster = cluster;
-    this.#log = log;
-    this.#hold(client);
-  }
-
-  /**
-   * Ends the keeping and returns whether the lock is still held: only then may the caller stop the
-   * server. The connection stays open, so that no other process can take the server over.
-   */
-  async close(): Promise<boolean> {
-    this.#closing = true;
-    await this.#retaking;
-    return this.#client !== undefined;
-  }
-
-  #hold(client: pg.Client): void {
-    this.#client = client;
+/**
+ * Keeps the instance lock of a serving process across restarts of PostgreSQL; `first` holds it
+ * already. The returned function ends that and tells whether the lock is still held: only then may
+ * the caller stop the server. The connection stays open, so that no other process can take the
+ * server over.
+ */
+export function keepLock(
+  cluster: Cluster,
+  first: pg.Client,
+  log: (message: string) => void,
+): () => Promise<boolean> {
+  let isHeld = false;
+  let isClosing = false;
+  let retaking: Promise<void> = Promise.resolve();
+  const hold = (client: pg.Client) => {
+    isHeld = true;
     client.once('end', () => {
-      this.#client = undefined;
-      if (!this.#closing) this.#retaking = this.#retake();
+      isHeld = false;
+      if (!isClosing) retaking = retake();
     });
-  }
-
+  };
   /** Restarts PostgreSQL if it is down: the service depends on it. */
-  async #retake(): Promise<void> {
-    this.#log('the connection to PostgreSQL that holds the data folder broke: connecting again');
+  const retake = async () => {
+    log('the connection to PostgreSQL that holds the data folder broke: connecting again');
     // At least once even when closing; otherwise a recovering server would keep running.
     do {
       try {
-        const { client } = await connectToServer(this.#cluster);
-        await takeLock(client, this.#cluster.dataDir);
-        this.#hold(client);
-        this.#log('PostgreSQL is back, and the data folder is held again');
+        const { client } = await connectToServer(cluster);
+        await takeLock(client, cluster.dataDir);
+        hold(client);
+        log('PostgreSQL is back, and the data folder is held again');
         return;
       } catch (error) {
-        this.#log(reasonOf(error));
+        log(reasonOf(error));
         await delay(retryMs);
       }
-    } while (!this.#closing);
-  }
+    } while (!isClosing);
+  };
+  hold(first);
+  return async () => {
+    isClosing = true;
+    await retaking;
+    return isHeld;
+  };
 }
 
 async function tryLock(client: pg.Client): Promise<boolean> {
