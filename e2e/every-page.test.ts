@@ -219,7 +219,7 @@ test('nothing that opens over a page breaks one either', async () => {
   await look('value menu', '[role=menu]');
   await rows(page).first().locator('time').hover();
   await look('moment', '.pop');
-  await page.getByRole('button', { name: 'View', exact: true }).click();
+  await page.getByRole('button', { name: 'Display', exact: true }).click();
   await look('view');
   await page.getByRole('button', { name: 'Save as evidence' }).click();
   await look('save evidence');

@@ -155,10 +155,18 @@ export function Missing() {
   const t = useTexts();
   return (
     <Notice alone title={t.error.notFound}>
-      <AppLink href={paths.events()} className="btn mt-3">
-        {t.error.toEvents}
-      </AppLink>
+      <ToEvents />
     </Notice>
+  );
+}
+
+/** The way on from a page that has nothing to show. */
+export function ToEvents() {
+  const t = useTexts();
+  return (
+    <AppLink href={paths.events()} className="btn mt-3">
+      {t.error.toEvents}
+    </AppLink>
   );
 }
 

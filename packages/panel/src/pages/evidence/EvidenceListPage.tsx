@@ -5,7 +5,7 @@ import { api } from '../../api.ts';
 import { AppLink } from '../../components/AppLink.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
 import { List, OlderButton, usePages } from '../../components/paged-list.tsx';
-import { Notice, QueryState } from '../../components/States.tsx';
+import { Notice, QueryState, ToEvents } from '../../components/States.tsx';
 import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { lineOf, useCriteriaTexts } from '../../search/use-criteria-texts.ts';
@@ -22,8 +22,8 @@ export default function EvidenceListPage() {
         <List
           items={searches.items}
           none={
-            <Notice title={t.nav.searches} Icon={FileCheck2}>
-              {t.evidence.none}
+            <Notice title={t.evidence.none} Icon={FileCheck2}>
+              <ToEvents />
             </Notice>
           }
         >

@@ -8,7 +8,7 @@ import { IconButton } from '../../components/Button.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
 import { List } from '../../components/paged-list.tsx';
 import { ConfirmSheet } from '../../components/Sheet.tsx';
-import { Notice, QueryState } from '../../components/States.tsx';
+import { Notice, QueryState, ToEvents } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { lineOf, useCriteriaTexts } from '../../search/use-criteria-texts.ts';
@@ -27,8 +27,8 @@ export default function ViewsPage() {
         className="mx-4 mb-10 lg:mx-6"
         items={views.data}
         none={
-          <Notice title={t.nav.views} Icon={Bookmark}>
-            {t.views.none}
+          <Notice title={t.views.none} Icon={Bookmark}>
+            <ToEvents />
           </Notice>
         }
       >
