@@ -5,7 +5,7 @@ import { nilUuid } from '@indelible/protocol';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { actorWith, eventOf } from '../packages/server/src/testing/service.ts';
 import { type OpenPanel, openPanel } from './open-panel.ts';
-import { rows, see, seeListed } from './panel-page.ts';
+import { detail, rows, see, seeListed } from './panel-page.ts';
 
 /* How the list of events follows the log, and looks as its reader wants it. */
 
@@ -126,10 +126,45 @@ test('the first and the second lines of a row are level in all its columns', asy
   }
 });
 
+test('title, days and rows begin at one edge, on a screen of any width and on paper', async () => {
+  const page = await panel.enter({ tenantId, path: list });
+  await see(rows(page)).not.toHaveCount(0);
+  const first = ['h1', 'th[scope=rowgroup]', 'tr.row td:first-child', 'tr.row td:nth-child(2)'];
+  const edges = (more: string[] = []) =>
+    page.evaluate<number>(`(() => {
+      const range = document.createRange();
+      const lefts = ${JSON.stringify([...first, ...more])}.map((selector) => {
+        const element = document.querySelector(selector);
+        range.selectNodeContents(document.createTreeWalker(element, NodeFilter.SHOW_TEXT).nextNode());
+        return range.getBoundingClientRect().left;
+      });
+      // On a phone the second cell is the one on the left.
+      const [time, who] = lefts.splice(2, 2);
+      lefts.push(Math.min(time, who));
+      return Math.max(...lefts) - Math.min(...lefts);
+    })()`);
+  for (const width of [360, 768, 1440]) {
+    await page.setViewportSize({ width, height: 900 });
+    expect(await edges(), `${width} px`).toBeLessThan(1.5);
+  }
+  await page.setViewportSize({ width: 794, height: 1123 });
+  await page.emulateMedia({ media: 'print' });
+  expect(await edges(['.print-only strong', 'dl.print-only dt'])).toBeLessThan(1.5);
+});
+
+test('an open event is printed alone, without its buttons', async () => {
+  const page = await panel.enter({ tenantId, path: `${list}/${await record()}` });
+  await see(detail(page).getByRole('button', { name: /^Copy/ })).not.toHaveCount(0);
+  await page.emulateMedia({ media: 'print' });
+  await see(page.locator('table.records')).toBeHidden();
+  await see(detail(page).getByText('Resource ID')).toBeVisible();
+  await see(detail(page).getByRole('button', { name: /^Copy/ })).toHaveCount(0);
+});
+
 test('columns and density are remembered, in the link, and in an export', async () => {
   await record();
   const page = await panel.enter({ tenantId, path: list });
-  await page.getByRole('button', { name: 'View', exact: true }).click();
+  await page.getByRole('button', { name: 'Display', exact: true }).click();
   for (const name of ['Changes', 'Origin']) await page.getByLabel(name, { exact: true }).uncheck();
   await page.getByLabel('Compact').check();
   await page.keyboard.press('Escape');

@@ -31,7 +31,7 @@ export function CopyButton({ text, label, className, children }: CopyButtonProps
   return (
     <button
       type="button"
-      className={className ?? 'btn btn-quiet h-7 w-7 px-0 [&>svg]:size-3.5'}
+      className={className ?? 'no-print btn btn-quiet h-7 w-7 px-0 [&>svg]:size-3.5'}
       aria-label={label}
       title={label}
       onClick={copy}

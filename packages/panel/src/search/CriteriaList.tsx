@@ -25,7 +25,7 @@ export function PrintCriteria({ search, nowMs }: { search: EventSearch; nowMs: n
   const t = useTexts();
   const { all } = useCriteriaTexts();
   return (
-    <dl className="print-only mb-3">
+    <dl className="print-only mb-3 px-4">
       {all(search.facets, frozen(search, nowMs).range).map(({ name, text }) => (
         <div key={name} className="flex gap-2">
           <dt className="font-semibold">{name}:</dt>

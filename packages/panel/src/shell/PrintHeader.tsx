@@ -12,7 +12,7 @@ export function PrintHeader() {
   const { tenant, actor } = useSession();
   useCheckpointBeforePrint();
   return (
-    <div className="print-only mb-4 border-b pb-2">
+    <div className="print-only mb-4 border-b px-4 pb-2">
       <p>
         <strong>{revealed(tenant.name)}</strong> · {t.nav.audit}
       </p>

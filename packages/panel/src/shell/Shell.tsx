@@ -172,8 +172,8 @@ function OperatorBanner() {
       aria-label={t.operator.badge}
       className="sticky top-0 z-30 flex flex-wrap items-baseline gap-x-3 gap-y-0.5 border-b border-warn/30 bg-warn-soft px-4 py-2 text-warn lg:px-6"
     >
-      <ShieldAlert className="size-4 shrink-0 self-center" aria-hidden />
       <strong className="font-semibold">
+        <ShieldAlert className="mr-2 inline size-4 align-[-0.15em]" aria-hidden />
         {t.operator.banner({ tenant: revealed(tenant.name) })}
       </strong>
       <span>

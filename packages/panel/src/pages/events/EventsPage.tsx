@@ -61,7 +61,7 @@ function EventList() {
   useListKeys(eventId === undefined ? null : paths.events(search));
   return (
     <div className={eventId === undefined ? '' : 'xl:grid xl:grid-cols-[minmax(0,1fr)_32rem]'}>
-      <div className="min-w-0">
+      <div className={eventId === undefined ? 'min-w-0' : 'min-w-0 print:hidden'}>
         <Head
           {...{ ...searching, page, live, refresh }}
           folded={(listed?.length ?? 0) - shown.length}
@@ -69,7 +69,7 @@ function EventList() {
         <Histogram {...searching} />
         <PrintCriteria search={search} nowMs={nowMs} />
         <div
-          className={`records-box mt-2 transition-opacity lg:px-3 ${page.isPlaceholderData ? 'opacity-50' : ''}`}
+          className={`records-box mt-2 px-1 transition-opacity lg:px-3 ${page.isPlaceholderData ? 'opacity-50' : ''}`}
           aria-busy={page.isFetching}
         >
           <Rows {...{ page, listed, shown, search, hrefOf, change }} openId={eventId} />

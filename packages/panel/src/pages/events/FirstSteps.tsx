@@ -8,7 +8,7 @@ export default function FirstSteps() {
   const t = useTexts().firstSteps;
   const { tenant, actor } = useSession();
   return (
-    <section aria-label={t.title} className="no-print card mx-4 mb-4 max-w-3xl p-5">
+    <section aria-label={t.title} className="no-print card mx-3 mb-4 max-w-3xl p-5">
       <h2 className="font-semibold">{t.title}</h2>
       <p className="prose-text mt-1">{t.text}</p>
       <ol className="mt-3 space-y-3">

@@ -64,7 +64,7 @@ function OperatorVisits() {
       {page.data && page.data.data.length > 0 && (
         <>
           <Summary search={search} nowMs={nowMs} />
-          <div className="records-box lg:px-3">
+          <div className="records-box px-1 lg:px-3">
             <VisitTable visits={visitsOf(page.data.data)} search={search} />
           </div>
           <div className="flex flex-wrap items-center justify-end gap-x-4 px-4 py-4 lg:px-6">

@@ -57,7 +57,7 @@ function VisitRows({ visit, search }: { visit: Visit; search: EventSearch }) {
             aria-label={`${t.access.seen}: ${actorText(event)}, ${when}`}
             onClick={() => setOpen(!isOpen)}
           >
-            <Chevron aria-hidden className="no-print mt-0.5 size-4 shrink-0" />
+            <Chevron aria-hidden className="no-print mt-1 size-4 shrink-0" />
             {when}
           </button>
         </td>
