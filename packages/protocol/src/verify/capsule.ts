@@ -2,6 +2,7 @@ import type { ShownEvent } from '../event/committed-event.ts';
 import { parseProvenJson, withheldSegments } from '../event/event-body.ts';
 import { uuidFromBytes, uuidTimeMs } from '../event/event-id.ts';
 import { matchOf } from '../filter/event-filter.ts';
+import { isCount } from '../json/strict-json.ts';
 import { encodeUtf8, FormatError, formatHex, parseBase64, parseHex } from '../log/bytes.ts';
 import { type Checkpoint, openCheckpoint } from '../log/checkpoint.ts';
 import { entryBytes, receivedAtUs } from '../log/entry.ts';
@@ -127,16 +128,16 @@ function readEntries(
     const at = (sequence - log.first) * entryBytes;
     return entries.subarray(at, at + entryBytes);
   };
+  if (log.first === 0) return entryAt;
   // Receipt times never go back, so nothing before was received later, nor happened later.
-  if (log.first > 0 && receivedAtUs(entryAt(log.first)) / 1_000 >= filter.from - clockSlackMs) {
-    throw new FormatError('the entries begin within the time range');
-  }
-  return entryAt;
+  const beganMs = entries.length > 0 ? receivedAtUs(entries) / 1_000 : Infinity;
+  if (beganMs < filter.from - clockSlackMs) return entryAt;
+  throw new FormatError('the entries begin within the time range');
 }
 
 function startOf(size: number, frontier: Uint8Array): LogState {
   const ones = size.toString(2).replaceAll('0', '').length;
-  if (frontier.length === ones * 32) return { size, frontier };
+  if (isCount(size) && frontier.length === ones * 32) return { size, frontier };
   throw new FormatError('the hashes before the entries are not whole');
 }
 
