@@ -41,6 +41,19 @@ test('a commit that is sent behind a query that fails leaves nothing, and the co
   expect(await tenantCount()).toBe(before + 1);
 });
 
+test('work that fails after its commit is answered is not rolled back', async () => {
+  const notices: (string | undefined)[] = [];
+  const before = await tenantCount();
+  const work = record(service.db, async (tx, commit) => {
+    tx.on('notice', ({ message }) => notices.push(message));
+    await Promise.all([tx.query(insertTenant), commit()]);
+    throw new Error('too late');
+  });
+  await expect(work).rejects.toThrow('too late');
+  expect(await tenantCount()).toBe(before + 1);
+  expect(notices).toEqual([]);
+});
+
 test('a connection that breaks within a transaction fails that transaction alone', async () => {
   const before = await tenantCount();
   const work = write(service.db, async (tx) => {

@@ -24,6 +24,7 @@ export async function transactionOn<Client extends TransactionClient, T>(
   work: Work<Client, T>,
   state: { broken?: Error | undefined } = {},
 ): Promise<T> {
+  let committed: Promise<pg.QueryResult> | undefined;
   try {
     // BEGIN and the queries that `work` sends at once are one packet.
     const { stream } = client.connection;
@@ -33,7 +34,6 @@ export async function transactionOn<Client extends TransactionClient, T>(
     // result is used.
     const begun = Promise.all(begin.map((text) => client.query(text)));
     begun.catch(() => {}); // told below, or by the queries behind it
-    let committed: Promise<pg.QueryResult> | undefined;
     const commit = () => {
       committed ??= client.query('COMMIT');
       committed.catch(() => {}); // told below, or by the query before it
@@ -46,7 +46,9 @@ export async function transactionOn<Client extends TransactionClient, T>(
     if (command !== 'COMMIT') throw new Error(`the transaction ended with ${command}`);
     return result;
   } catch (error) {
-    state.broken = await rollBack(client, error);
+    // PostgreSQL would log a warning for a ROLLBACK behind an answered COMMIT.
+    const isOver = await committed?.then(Boolean, () => false);
+    if (!isOver) state.broken = await rollBack(client, error);
     throw error;
   }
 }
