@@ -47,9 +47,7 @@ export async function invalidKeyIds(
   nowMs: number,
 ): Promise<Set<string>> {
   const rows = await rowsOf<{ id: string }>(tx)`
-    SELECT wanted.id FROM unnest(${uuidArray(ids)}::uuid[]) AS wanted (id)
-    LEFT JOIN api_keys AS known ON known.id = wanted.id
-    WHERE known.id IS NULL OR known.revoked_at IS NOT NULL OR known.expires_at <= ${new Date(nowMs)}`;
+    SELECT id FROM invalid_keys(${uuidArray(ids)}, ${new Date(nowMs)}) AS id`;
   return new Set(rows.map((row) => row.id));
 }
 

@@ -5,7 +5,7 @@ import { AppError, unavailable } from '../http/problem.ts';
 import { LogDamaged, takeHeads } from '../log/store.ts';
 import type { Parts } from '../parts.ts';
 import { record, recordingConnections, unavailability, type WriterTx } from '../postgres/db.ts';
-import { createNodeGroups } from '../postgres/engine.ts';
+import { createNodeGroups, isSharded } from '../postgres/engine.ts';
 import type { Commit } from '../postgres/transaction.ts';
 import { type HeadWork, refusalOf, type Settled, withoutHead, withoutTooOld } from './admission.ts';
 import { coldRepeats } from './cold-repeats.store.ts';
@@ -20,7 +20,8 @@ import {
   RecordQueue,
 } from './record-queue.ts';
 import { failure, headIsLocked } from './refusals.ts';
-import { appendEvents, RepeatedId } from './store.ts';
+import { RememberedHeads } from './remembered-heads.ts';
+import { appendEvents, HeadsMoved, RepeatedId } from './store.ts';
 
 /** Observes flushes; the metrics endpoint implements it. */
 export interface FlushObserver {
@@ -82,6 +83,7 @@ export class GroupCommit {
   readonly #idle: (() => void)[] = [];
   /** Until when, by tenant. */
   readonly #contended = new Map<string, number>();
+  readonly #heads = new RememberedHeads();
   #flushes = 0;
   #waiters = 0;
   /** The flushes that few events wait for. */
@@ -239,37 +241,41 @@ export class GroupCommit {
 
   async #write(items: QueuedEvent[], wait: Wait): Promise<Written> {
     const { db, partitions } = this.#deps;
-    const commitAtOnce = record(db, (tx, commit) => this.#append(tx, items, wait, commit));
-    return commitAtOnce.catch((error: unknown) => {
-      if (isMissingPartition(error))
-        partitions.forget(); // retention has dropped one that was there
-      else if (!(error instanceof RepeatedId)) throw error;
-      return record(db, (tx) => this.#append(tx, items, wait));
-    });
+    const commitAtOnce = () => record(db, (tx, commit) => this.#append(tx, items, wait, commit));
+    const written = await commitAtOnce()
+      .catch((error: unknown) => {
+        if (!(error instanceof HeadsMoved)) throw error;
+        this.#heads.mismatched(byTenant(items).keys());
+        return commitAtOnce();
+      })
+      .catch((error: unknown) => {
+        if (isMissingPartition(error))
+          partitions.forget(); // retention has dropped one that was there
+        else if (!(error instanceof RepeatedId)) throw error;
+        return record(db, (tx) => this.#append(tx, items, wait));
+      });
+    this.#heads.keep(written.grown);
+    return written;
   }
 
   async #append(tx: WriterTx, items: QueuedEvent[], wait: Wait, commit?: Commit) {
     const { sha, now, plans, partitions, observer, lock } = this.#deps;
     const startedMs = performance.now();
-    const isContended = (id: string) => (this.#contended.get(id) ?? 0) > startedMs;
-    const takeHeadsOf = (some: readonly QueuedEvent[]) =>
-      takeHeads(tx, [...byTenant(some).keys()], wait === 'heads', isContended);
-    const awaited = wait === 'flush' && lock?.take(tx);
-    // In one packet: a flush of one tenant has no round trip more.
-    const [hasWaited, heads] = await Promise.all([awaited, takeHeadsOf(items)]);
-    const more = hasWaited ? this.#queue.takeReady(items) : [];
-    items.push(...more);
-    if (more.length > 0) heads.push(...(await takeHeadsOf(more)));
+    // Processes that flush in turns move each other's heads.
+    const canRemember = commit && wait !== 'heads' && lock === null && !isSharded(tx);
+    const remembered = canRemember ? this.#heads.of(byTenant(items).keys()) : null;
+    const heads = remembered ?? (await this.#takeHeads(tx, items, wait, startedMs));
     items.push(...this.#queue.takeBehind(items, heads));
     const groups = byTenant(items);
     const keyIds = [...new Set(items.flatMap((item) => item.keyId ?? []))];
     const nowMs = now();
     // After the heads: a key revoked meanwhile must not record, and its revocation is in the log.
-    const revoked = keyIds.length > 0 ? await invalidKeyIds(tx, keyIds, nowMs) : new Set<string>();
+    const mayBeRevoked = remembered === null && keyIds.length > 0;
+    const revoked = mayBeRevoked ? await invalidKeyIds(tx, keyIds, nowMs) : new Set<string>();
     const settled: Settled = [];
     const { skipped, beheaded } = await withoutHead(tx, groups, heads, settled);
     if (beheaded.length > 0) observer.failed(new LogDamaged('a log has lost its head', beheaded));
-    if (heads.length === 0) return { settled, skipped };
+    if (heads.length === 0) return { settled, skipped, grown: [] };
     const work: HeadWork[] = [];
     for (const head of heads) {
       const items = (groups.get(head.tenantId) ?? []).filter((item) => {
@@ -279,19 +285,38 @@ export class GroupCommit {
       });
       work.push(await withoutTooOld(tx, plans, { head, items, nowMs }, settled));
     }
+    // A refusal depends on a head, too, and nothing would compare that.
+    if (remembered && settled.length > 0) throw new HeadsMoved();
     await partitions.ensure(work, nowMs);
-    const outcomes = await appendEvents(tx, sha, work, nowMs, commit);
+    const unlocked = remembered ? { keyIds, nowMs } : undefined;
+    const appended = await appendEvents(tx, sha, work, nowMs, commit, unlocked);
+    if (remembered) this.#heads.matched();
     for (const [b, batch] of work.entries()) {
-      if (!outcomes[b]) {
+      if (!appended[b]) {
         skipped.push(...batch.items);
         this.#contended.set(batch.head.tenantId, startedMs + contendedMs);
       }
       batch.items.forEach((item, i) => {
-        const outcome = outcomes[b]?.[i];
+        const outcome = appended[b]?.outcomes[i];
         if (outcome) settled.push([item, outcome]);
       });
     }
-    return { settled, skipped };
+    return { settled, skipped, grown: appended.flatMap((each) => each?.grown ?? []) };
+  }
+
+  /** Of the items, to which those are added that have come while another process flushed. */
+  async #takeHeads(tx: WriterTx, items: QueuedEvent[], wait: Wait, nowMs: number) {
+    const { lock } = this.#deps;
+    const isContended = (id: string) => (this.#contended.get(id) ?? 0) > nowMs;
+    const takeHeadsOf = (some: readonly QueuedEvent[]) =>
+      takeHeads(tx, [...byTenant(some).keys()], wait === 'heads', isContended);
+    const awaited = wait === 'flush' && lock?.take(tx);
+    // In one packet: a flush of one tenant has no round trip more.
+    const [hasWaited, heads] = await Promise.all([awaited, takeHeadsOf(items)]);
+    const more = hasWaited ? this.#queue.takeReady(items) : [];
+    items.push(...more);
+    if (more.length > 0) heads.push(...(await takeHeadsOf(more)));
+    return heads;
   }
 
   /**

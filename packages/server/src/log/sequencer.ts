@@ -85,6 +85,11 @@ export function planEntries(
   return { head, newSize: size, frontier, receivedUs, leaves, tail, tiles };
 }
 
+/** The head that an append leaves. */
+export function headAfter({ head, newSize, frontier, receivedUs }: LogAppend): LogHead {
+  return { ...head, size: newSize, frontier, lastReceivedUs: receivedUs };
+}
+
 function concat(entries: LogAppend['tail']): Uint8Array {
   return Buffer.concat(entries.map(({ entry }) => entry));
 }
