@@ -133,8 +133,11 @@ export class LogBodies {
     this.requireExplained({ withheld, erasures: [...erasures, ...statedErasures] });
     this.addCutoff(statedCutoffMs);
     const stated = { records, statedCutoffMs: this.#statedCutoffMs };
-    const lastAbsentOwn = this.#pass.lastAbsentOwn();
-    const { cover, plan } = provenCover({ ...claims, ...stated, lastAbsentOwn }, findings);
+    const lasts = {
+      lastAbsentOwn: this.#pass.lastAbsentOwn(),
+      lastProduced: this.#pass.lastProduced(),
+    };
+    const { cover, plan } = provenCover({ ...claims, ...stated, ...lasts }, findings);
     this.#cover = cover;
     const counts = countErased(this.#pass.finish(), this.#hidden, { withheld, erasures });
     const { latestCutoffMs } = cover;

@@ -45,6 +45,24 @@ test('a plan that was lowered behind the back of the log explains no absence', a
   expect(bundle.findings.byCode).toMatchObject({ retention_exceeded: 1 });
 });
 
+test('a record that the tenant has left explains nothing while its producers go on', async () => {
+  const { service, tenant } = log;
+  const { owner, clock } = service;
+  const cutoff = new Date(clock.now).toISOString();
+  await recordOwn(service, tenant.id, {
+    ...{ action: 'delete', diff: {}, reason: null },
+    resource: { type: 'tenant', id: tenant.id, name: null },
+    after: { cutoff, size: 567, count: 567 },
+  });
+  await recordAll(service, tenant.key, [eventOf()]);
+  await owner.query(
+    `DELETE FROM audit_events WHERE tenant_id = '${tenant.id}' AND sequence IN (500, 566)`,
+  );
+  const report = await log.verify();
+  expect(report.result).toBe('damaged');
+  expect(report.findings.byCode).toMatchObject({ retention_exceeded: 1, missing_body: 2 });
+});
+
 test('a plan that was lowered in the open hides events, and the log proves it', async () => {
   const { service, url } = log;
   const tenant = await at(service, service.clock.now - 31 * day, async () => {

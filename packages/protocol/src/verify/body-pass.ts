@@ -66,6 +66,7 @@ export class BodyPass {
   readonly #options: BodyPassOptions;
   readonly #against: string;
   readonly #sequences: Sequences;
+  #lastProduced = -1;
   readonly #counts: BodyCounts = {
     bodies: 0,
     intact: 0,
@@ -99,6 +100,7 @@ export class BodyPass {
     if (!this.#sequences.match(sequence)) return false;
     this.#counts.bodies += 1;
     this.#counts.intact += 1;
+    this.#lastProduced = Math.max(this.#lastProduced, sequence);
     return true;
   }
 
@@ -143,6 +145,9 @@ export class BodyPass {
 
   #countIntact(body: EventBody): void {
     this.#counts.intact += 1;
+    const { sequence, recordedByKind } = body.event;
+    const isOwn = recordedByKind === 'service';
+    if (!isOwn) this.#lastProduced = Math.max(this.#lastProduced, sequence);
     for (const name of withheldSegments(body)) this.#counts.withheld[name] += 1;
     this.#options.onIntact?.(body);
   }
@@ -159,6 +164,11 @@ export class BodyPass {
       if (Math.abs(delayMs) <= clockSlackMs) return sequence;
     }
     return -1;
+  }
+
+  /** The last intact event that the service did not record about itself; -1 if there is none. */
+  lastProduced(): number {
+    return this.#lastProduced;
   }
 
   /** Finds entries without a body, reading them in order. Call it once, after the last line. */

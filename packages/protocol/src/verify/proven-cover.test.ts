@@ -23,7 +23,10 @@ const terms = (sequence: number, plan: Plan | null, more: Partial<TermsRecord> =
 function judged(claims: Partial<CoverClaims>, records: Partial<ServiceRecords> = {}) {
   const findings = createFindings();
   const all = Object.assign(new ServiceRecords(), records);
-  const nothing = { statedCutoffMs: null, statedPlan: null, knownPlan: null, lastAbsentOwn: -1 };
+  const nothing = {
+    ...{ statedCutoffMs: null, statedPlan: null, knownPlan: null },
+    ...{ lastAbsentOwn: -1, lastProduced: -1 },
+  };
   const { cover, plan } = provenCover({ nowMs, ...nothing, records: all, ...claims }, findings);
   return {
     recent: cover.absenceOf(50, nowMs - 20 * day, nowMs - 20 * day),
@@ -129,7 +132,19 @@ test('of a tenant that has left everything may be gone', () => {
   const leaving = { sequence: 70, timeMs: nowMs - day, cutoffMs: nowMs, size: 60, plan: null };
   const terms80 = [terms(80, 'Enterprise')];
   const gone = { removals: [{ ...leaving, isOffboarding: true }], terms: terms80 };
-  expect(judged({}, gone)).toMatchObject({ recent: 'expired', codes: {} });
+  expect(judged({ lastProduced: 69 }, gone)).toMatchObject({ recent: 'expired', codes: {} });
+});
+
+test('a tenant has not left if its producers recorded after that, and nothing is explained', () => {
+  const leaving = { sequence: 70, timeMs: nowMs - day, cutoffMs: nowMs, size: 60, plan: null };
+  const gone = {
+    removals: [{ ...leaving, isOffboarding: true }],
+    terms: [terms(80, 'Enterprise')],
+  };
+  expect(judged({ lastProduced: 71 }, gone)).toMatchObject({
+    recent: 'missing',
+    codes: { retention_exceeded: 1 },
+  });
 });
 
 test('removals go on telling the plan when the records of the tenant have expired', () => {

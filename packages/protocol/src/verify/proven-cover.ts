@@ -20,6 +20,8 @@ export interface CoverClaims {
   records: ServiceRecords;
   /** `lastAbsentOwn` of the body pass: records before it may be outdated. */
   lastAbsentOwn: number;
+  /** Of the body pass: a tenant that has left records nothing. */
+  lastProduced: number;
   /** The time at which the bodies were read. */
   nowMs: number;
   /** The cutoff stated with the bodies; older bodies were not shown. */
@@ -49,7 +51,7 @@ export function provenCover(claims: CoverClaims, findings: Findings): ProvenCove
   const inForce = plans.named(terms?.plan ?? knownPlan ?? '');
   // Under a hold the service shows every remaining event.
   const owedMs = !inForce || terms?.legalHold ? null : retentionCutoff(inForce.keeps, nowMs);
-  const explained = [...removalsOf(records, plans, add), ...formerPlans(records, plans)];
+  const explained = [...removalsOf(claims, plans, add), ...formerPlans(records, plans)];
   const planCutoffMs = earlier(owedMs === null ? null : owedMs + clockSlackMs, statedCutoffMs);
   if (inForce) {
     const { name } = inForce;
@@ -118,9 +120,20 @@ function compareCutoff(statedMs: number | null, owedMs: number, plan: Plan, add:
 }
 
 /** Removals that the plan of their time allowed; a larger one explains nothing. */
-function removalsOf({ removals }: ServiceRecords, plans: Plans, add: Add): RetentionRecord[] {
+function removalsOf(
+  { records: { removals }, lastProduced }: CoverClaims,
+  plans: Plans,
+  add: Add,
+): RetentionRecord[] {
   return removals.filter(({ sequence, timeMs, cutoffMs, plan, isOffboarding }) => {
-    if (isOffboarding) return true;
+    if (isOffboarding && lastProduced < sequence) return true;
+    if (isOffboarding) {
+      const message =
+        'The log records that the tenant has left and its events were removed, but events were ' +
+        `recorded after that, up to sequence ${lastProduced}.`;
+      add('retention_exceeded', message, sequence);
+      return false;
+    }
     const owedMs = retentionCutoff((plans.named(plan ?? '') ?? plans.shortest).keeps, timeMs);
     if (cutoffMs <= owedMs + clockSlackMs) return true;
     const message =
