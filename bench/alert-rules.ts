@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
-import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { createGunzip } from 'node:zlib';
+import { asTenant } from './alerts.ts';
 import { startBenchService } from './bench-service.ts';
 
 /*
@@ -20,6 +21,8 @@ interface Line {
   tenantId: string;
   timestamp: string;
 }
+
+type Rule = { name: string; builtIn: string | null } & Record<string, unknown>;
 
 interface Tested {
   alerts: { at: string; group: Record<string, string>; count: number }[];
@@ -49,10 +52,10 @@ async function judge(file: string): Promise<void> {
   const days = new Set<string>();
   let first = '9';
   for (const [id, lines] of busiest) {
-    await call('PUT', `/api/tenants/${id}`, { name: 'Log of others', plan: 'Enterprise' });
+    await service.call('PUT', `/api/tenants/${id}`, { name: 'Log of others', plan: 'Enterprise' });
     for (let at = 0; at < lines.length; at += batchSize) {
       const batch = lines.slice(at, at + batchSize).map(({ sourceId, ...event }) => event);
-      await call('POST', '/api/audit-logs/batch', { events: batch });
+      await service.call('POST', '/api/audit-logs/batch', { events: batch });
     }
     events += lines.length;
     for (const { timestamp } of lines) {
@@ -63,19 +66,17 @@ async function judge(file: string): Promise<void> {
   console.log(
     `${basename(file)}: ${events} events of ${busiest.length} tenants, ${days.size} days`,
   );
+  const ids = busiest.map(([id]) => id);
   const since = `${first.slice(0, 10)}T00:00:00.000Z`;
-  for (const rule of [...(await rulesOf(busiest[0]?.[0] ?? randomUUID())), rateOfAll]) {
-    await judgeRule(
-      rule,
-      busiest.map(([id]) => id),
-      since,
-      days.size,
-    );
+  const ofTenant = asTenant(service, busiest[0]?.[0] ?? randomUUID());
+  const { data } = await ofTenant<{ data: Rule[] }>('GET', '/api/alert-rules');
+  for (const rule of [...data.filter(({ builtIn }) => builtIn !== null), rateOfAll]) {
+    await judgeRule(rule, ids, since, days.size);
   }
 }
 
 async function judgeRule(
-  rule: { name: string; builtIn: string } & Record<string, unknown>,
+  rule: Rule,
   tenantIds: readonly string[],
   since: string,
   days: number,
@@ -83,11 +84,12 @@ async function judgeRule(
   const { name, kind, filters, count, windowMinutes, groupBy, lookbackDays, followedBy } = rule;
   const limits = { count, windowMinutes, groupBy, lookbackDays, followedBy };
   const given = Object.entries(limits).filter(([, value]) => value !== undefined);
-  const tested = { name, kind, filters, ...Object.fromEntries(given) };
+  const stated = { name, kind, filters, ...Object.fromEntries(given) };
   const all: (Tested & { tenantId: string })[] = [];
   for (const tenantId of tenantIds) {
-    const body = { rule: tested, since };
-    all.push({ tenantId, ...(await call('POST', '/api/alert-rules/test', body, tenantId)) });
+    const body = { rule: stated, since };
+    const tested = await asTenant(service, tenantId)<Tested>('POST', '/api/alert-rules/test', body);
+    all.push({ tenantId, ...tested });
   }
   const sum = (of: (each: Tested) => number) => all.reduce((total, each) => total + of(each), 0);
   const total = sum((each) => each.total);
@@ -104,31 +106,8 @@ async function judgeRule(
   }
 }
 
-async function rulesOf(tenantId: string) {
-  const { data } = await call('GET', '/api/alert-rules', undefined, tenantId);
-  return data.filter((rule: { builtIn: string | null }) => rule.builtIn !== null);
-}
-
 async function readEvents(file: string): Promise<Map<string, Line[]>> {
-  const tenants = new Map<string, Line[]>();
-  const input = createReadStream(file).pipe(createGunzip());
-  for await (const text of createInterface({ input })) {
-    const line = JSON.parse(text) as Line;
-    const known = tenants.get(line.tenantId);
-    if (known) known.push(line);
-    else tenants.set(line.tenantId, [line]);
-  }
-  return tenants;
-}
-
-async function call(method: string, path: string, body?: object, tenantId?: string) {
-  const headers = {
-    authorization: `Bearer ${service.key}`,
-    ...(body ? { 'content-type': 'application/json' } : {}),
-    ...(tenantId ? { 'x-tenant-id': tenantId, 'x-access-reason': 'bench' } : {}),
-  };
-  const init = { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) };
-  const answer = await fetch(service.url + path, init);
-  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
-  return JSON.parse(await answer.text());
+  const lines = (await text(createReadStream(file).pipe(createGunzip()))).split('\n');
+  const events = lines.filter(Boolean).map((line): Line => JSON.parse(line));
+  return Map.groupBy(events, ({ tenantId }) => tenantId);
 }

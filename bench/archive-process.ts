@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { verifyArchive } from '../packages/cli/src/archive/verify-archive.ts';
 import { noProgress } from '../packages/cli/src/verify/log-source.ts';
 import { archiveLog } from '../packages/server/src/archive/command.ts';
+import { memoryOf } from './process-memory.ts';
 
 // Started by bench/archive.ts, a process a figure: what it does, then how long it took and what it
 // took of memory, as one line of JSON.
@@ -11,9 +11,7 @@ const started = performance.now();
 const facts = what === 'run' ? await run() : await verify();
 const seconds = (performance.now() - started) / 1_000;
 const cpuSeconds = process.cpuUsage().user / 1e6;
-// Not resourceUsage(), whose peak begins with that of the process that started this one.
-const [, peak] = /VmHWM:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
-const peakBytes = Number(peak) * 1_024;
+const { peak: peakBytes } = memoryOf('self');
 process.stdout.write(`${JSON.stringify({ ...facts, seconds, cpuSeconds, peakBytes })}\n`);
 
 async function run() {

@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline';
 import pg from 'pg';
 import { startEmbeddedPostgres } from '../packages/server/src/postgres/embedded-postgres.ts';
 import { migrate } from '../packages/server/src/postgres/migrate.ts';
+import { memoryOf } from './process-memory.ts';
 
 /** The service as a process of its own, on a fresh embedded PostgreSQL with fsync on. */
 export interface BenchService {
@@ -176,11 +177,4 @@ async function firstLine(child: ChildProcess): Promise<string> {
   if (!child.stdout) throw new Error('the service has no output');
   for await (const line of createInterface({ input: child.stdout })) return line;
   throw new Error('the service ended before it was ready');
-}
-
-function memoryOf(pid: number): { now: number; peak: number } {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  const kib = (name: string) =>
-    Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1] ?? 0) * 1024;
-  return { now: kib('VmRSS'), peak: kib('VmHWM') };
 }

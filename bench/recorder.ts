@@ -58,7 +58,7 @@ async function measure(
     },
     rounds,
   );
-  report.add(`${what}: events lost`, String(lost), '0', lost === 0 ? 'yes' : 'no', [lost]);
+  report.add(`${what}: events lost`, String(lost), '0', lost === 0, [lost]);
 }
 
 /** Microseconds of each call, sorted. */

@@ -54,7 +54,8 @@ interface Row {
 export class Report {
   readonly #rows: Row[] = [];
 
-  add(what: string, figure: string, target = '', met = '', values?: number[]): void {
+  add(what: string, figure: string, target = '', isMet?: boolean, values?: number[]): void {
+    const met = yesOrNo(isMet);
     this.#push({ what, figure, beside: '', target, met, ...(values && { values }) });
   }
 
@@ -80,7 +81,7 @@ export class Report {
       ...{ what, values, limits, figure: spread(values, unit) },
       beside: `${ratio.toFixed(2)} of ${limit.what}: ${spread(limits, unit)}`,
       target: bounds.map(({ text }) => text).join(', '),
-      met: bounds.length === 0 ? '' : yesOrNo(bounds.every(({ isMet }) => isMet)),
+      met: yesOrNo(bounds.length === 0 ? undefined : bounds.every(({ isMet }) => isMet)),
     });
   }
 
@@ -103,18 +104,19 @@ export class Report {
   }
 
   atMost(what: string, value: number, most?: number, unit = 'ms'): void {
-    const target = most === undefined ? [] : [`≤ ${most} ${unit}`, yesOrNo(value <= most)];
-    this.add(what, `${short(value)} ${unit}`, target[0], target[1], [value]);
+    const figure = `${short(value)} ${unit}`;
+    if (most === undefined) this.add(what, figure, '', undefined, [value]);
+    else this.add(what, figure, `≤ ${most} ${unit}`, value <= most, [value]);
   }
 
   latency(what: string, p50: number, p99: number, p99Max: number): void {
     const figure = `p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`;
-    this.add(what, figure, `p99 < ${p99Max} ms`, yesOrNo(p99 <= p99Max), [p50, p99]);
+    this.add(what, figure, `p99 < ${p99Max} ms`, p99 <= p99Max, [p50, p99]);
   }
 
   memory(when: string, bytes: number): void {
     const mib = Math.round(bytes / 2 ** 20);
-    this.add(`memory of the service, ${when}`, `${mib} MiB`, '', '', [mib]);
+    this.add(`memory of the service, ${when}`, `${mib} MiB`, '', undefined, [mib]);
   }
 
   print(): void {
@@ -139,7 +141,7 @@ function told(bound: Bound, value: number, of: string): { text: string; isMet: b
     : { text: `≤ ${bound.most}${of}`, isMet: value <= bound.most };
 }
 
-const yesOrNo = (is: boolean) => (is ? 'yes' : 'no');
+const yesOrNo = (is?: boolean) => (is === undefined ? '' : is ? 'yes' : 'no');
 
 const lineOf = ({ what, figure, beside, target, met }: Row) =>
   `| ${what} | ${figure} | ${beside} | ${target} | ${met} |`;

@@ -12,6 +12,7 @@ import type { BenchService } from './bench-service.ts';
 import { load, percentile } from './load.ts';
 import { singles } from './record.ts';
 import type { Report, Size } from './report.ts';
+import { insertEvents } from './seed.ts';
 
 /**
  * Retention: removes a partition with this number of rows while events are recorded; then another
@@ -53,43 +54,25 @@ async function partitionOf(
   rows: number,
   monthsAgo: number,
 ): Promise<string> {
-  const made = await owner.query<{ name: string; first: string }>(
-    `SELECT partition_name(1::smallint, month) AS name, month::text AS first
+  const made = await owner.query<{ name: string; first: Date }>(
+    `SELECT partition_name(1::smallint, month) AS name, month AS first
      FROM (SELECT date_trunc('month', now() - make_interval(months => $1)) AS month) m`,
     [monthsAgo],
   );
-  const { name = '', first = '' } = made.rows[0] ?? {};
+  const { name = '', first = new Date() } = made.rows[0] ?? {};
   // As its owner: a superuser's table would be out of
   // the job's reach. Indexes come with attaching it.
   await owner.query('SET ROLE indelible_owner');
   await owner.query(`CREATE TABLE ${name} (LIKE audit_events INCLUDING CONSTRAINTS)`);
-  const chunk = 250_000;
-  for (let from = 0; from < rows; from += chunk) {
-    await owner.query(insert(name), [tenantId, from, Math.min(from + chunk, rows), rows, first]);
-    process.stderr.write(
-      `\rmaking events: ${Math.min(100, Math.round((100 * (from + chunk)) / rows))} %`,
-    );
-  }
-  process.stderr.write('\n');
+  const fromMs = first.getTime();
+  const range = { fromMs, toMs: fromMs + 27 * 86_400_000 };
+  await insertEvents(owner, { table: name, retentionClass: 1, tenantId, events: rows, ...range });
   await owner.query('SELECT place_partition(1::smallint, $1::timestamptz)', [first]);
   await owner.query(`VACUUM (ANALYZE) ${name}`);
   await owner.query('RESET ROLE');
   await owner.query('CHECKPOINT'); // what is due has long been on the disk
   return name;
 }
-
-const insert = (name: string) => `
-  INSERT INTO ${name} (tenant_id, id, sequence, received_at, actor_id, resource_id, recorded_by_id,
-    retention_class, cross_tenant, recorded_by_kind, actor_email, actor_email_key, actor_role, actor_ip,
-    actor_user_agent, action, resource_type, resource_name, category, reason, diff, salts)
-  SELECT $1::uuid, (lpad(to_hex(ms), 12, '0') || '7' || lpad(to_hex(n % 4096), 3, '0') || '8' || lpad(to_hex(n), 15, '0'))::uuid,
-    n, now(), $1::uuid, $1::uuid, $1::uuid, 1, false, 'api_key', 'agent' || n % 300 || '@example.com',
-    'agent' || n % 300 || '@example.com', 'admin', '203.0.113.7',
-    'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0', 'update', 'queue',
-    'Queue ' || (n % 2000), 'configuration', null,
-    json_build_object('maxWaitSeconds', json_build_object('from', 30, 'to', n % 600)), decode(repeat('00', 48), 'hex')
-  FROM generate_series($2::bigint, $3::bigint - 1) n,
-    LATERAL (SELECT (extract(epoch FROM $5::timestamptz + interval '27 days' * (n::float8 / $4)) * 1000)::bigint AS ms) t`;
 
 async function remove({ ownerUrl }: BenchService, name: string) {
   return withOwnerSession(ownerUrl, async (owner) => {

@@ -1,34 +1,27 @@
-import { createHash, generateKeyPairSync, hash, randomBytes, sign } from 'node:crypto';
+import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import {
-  type CommittedEvent,
-  canonicalize,
-  commitmentOf,
   createFrontier,
   createTileMaker,
   emptyLogState,
   encodeEntry,
-  eventIdFromUuid,
-  eventUuid,
   formatCheckpoint,
   formatEntryTile,
-  formatHex,
   formatNote,
   formatTimestamp,
   formatVerifierKey,
   leafHash,
   noteKeyId,
-  saltBytes,
-  saltsLength,
-  segmentTexts,
   tilePath,
   tileWidth,
-  uuidTimeMs,
-} from '../packages/protocol/src/index.ts';
+} from '@indelible/protocol';
+import { taken } from '../packages/protocol/src/testing/take-context.ts';
+import { bodyLine } from '../packages/server/src/archive/body-line.ts';
+import { sha } from '../packages/server/src/crypto/sha256.ts';
+import { openersOf, prepare } from '../packages/server/src/events/prepared-event.ts';
 import { benchEvent } from './events.ts';
 
-const sha = (bytes: Uint8Array): Uint8Array => hash('sha256', bytes, 'buffer');
 const origin = 'bench.example.com/l/00112233445566778899aabbccddeeff';
 const tenantId = '0199c0de-4b1e-7a55-8d37-6c2f90ab1e24';
 
@@ -109,85 +102,16 @@ function writeManifest(folder: string, write: ReturnType<typeof writer>, size: n
   return events.length;
 }
 
-interface BenchInput {
-  actor: { id: string; email: string; role: string; ip: string; userAgent: string };
-  action: string;
-  resource: { type: string; id: string; name: string };
-  diff: Parameters<typeof canonicalize>[0];
-}
-
-const categories: Record<string, string> = {
-  access: 'data_access',
-  login: 'security',
-  push: 'integration',
-};
-
-/** One event as the service stores it, its entry in the log, and its line in a bundle. */
+/** An event as the service stores it: its entry in the log, and its line in a bundle. */
 function recordedEvent(sequence: number, startMs: number) {
-  const { actor, action, resource, diff } = benchEvent(tenantId) as BenchInput;
   const timeMs = startMs + sequence * 1_000;
-  const event: CommittedEvent = {
-    tenantId,
-    uuid: eventUuid(timeMs, randomBytes(10)),
-    actorId: actor.id,
-    actorEmail: actor.email,
-    actorRole: actor.role,
-    actorIp: actor.ip,
-    actorUserAgent: actor.userAgent,
-    action,
-    resourceType: resource.type,
-    resourceId: resource.id,
-    resourceName: resource.name,
-    diff: canonicalize(diff),
-    crossTenant: false,
-    reason: null,
-    category: categories[action] ?? 'configuration',
-    recordedByKind: 'api_key',
-    recordedById: '01990f12-94a0-759e-b499-9ad476cc148b',
-    before: null,
-    after: null,
-    context: null,
-    contextIdentity: null,
-  };
-  const texts = segmentTexts(event);
-  const salts = randomBytes(saltsLength(texts));
-  const commitment = commitmentOf(sha, texts, salts);
-  const entry = encodeEntry({
-    version: 1,
-    receivedAtUs: (timeMs + 5) * 1_000,
-    eventUuid: event.uuid,
-    commitment,
-  });
-  return { entry, line: `${bodyLine(event, sequence, timeMs + 5, salts)}\n` };
-}
-
-function bodyLine(e: CommittedEvent, sequence: number, receivedAtMs: number, salts: Uint8Array) {
-  const event = {
-    id: eventIdFromUuid(e.uuid),
-    timestamp: formatTimestamp(uuidTimeMs(e.uuid)),
-    tenantId: e.tenantId,
-    actor: {
-      id: e.actorId,
-      email: e.actorEmail,
-      role: e.actorRole,
-      ip: e.actorIp,
-      userAgent: e.actorUserAgent,
-    },
-    action: e.action,
-    resource: { type: e.resourceType, id: e.resourceId, name: e.resourceName },
-    diff: JSON.parse(e.diff),
-    crossTenant: e.crossTenant,
-    reason: e.reason,
-    before: null,
-    after: null,
-    category: e.category,
-    hasState: false,
-    sequence,
-    receivedAt: formatTimestamp(receivedAtMs),
-    recordedBy: { kind: e.recordedByKind, id: e.recordedById },
-  };
-  const hex = (index: number) =>
-    formatHex(salts.subarray(index * saltBytes, (index + 1) * saltBytes));
-  const names = ['change', 'event', 'identity'];
-  return JSON.stringify({ event, salts: Object.fromEntries(names.map((n, i) => [n, hex(i)])) });
+  const sent = { ...benchEvent(tenantId), timestamp: formatTimestamp(timeMs) };
+  const { event } = taken(sent, { nowMs: timeMs, boundTenantId: null });
+  const { version, salts, commitment } = prepare(event, sha, randomBytes);
+  const { uuid, context } = event;
+  const receivedAtUs = (timeMs + 5) * 1_000;
+  const body = { event, ...openersOf({ salts, erased: null, context }) };
+  const row = { version, sequence, uuid, receivedAtUs, body, commitment: null };
+  const entry = encodeEntry({ version, receivedAtUs, eventUuid: uuid, commitment });
+  return { entry, line: `${bodyLine(row)}\n` };
 }

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { verifyBundle } from '../packages/cli/src/bundle/verify-bundle.ts';
 import { noProgress } from '../packages/cli/src/verify/log-source.ts';
+import { memoryOf } from './process-memory.ts';
 
 // Started by bench/verify.ts: verifies a bundle, with so many threads beside this one, and prints
 // what that took.
@@ -12,7 +12,5 @@ const report = await verifyBundle(folder, {
 });
 const { user, system } = process.cpuUsage(before);
 const { seconds, result } = report;
-// Not resourceUsage(), whose peak begins with that of the process that started this one.
-const [, peak] = /VmHWM:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
-const memory = Number(peak) * 1024;
+const { peak: memory } = memoryOf('self');
 process.stdout.write(JSON.stringify({ seconds, cpu: (user + system) / 1e6, memory, result }));
