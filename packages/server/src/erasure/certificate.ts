@@ -1,41 +1,26 @@
 import { formatTimestamp } from '@indelible/protocol';
 import type { Offboarding } from './offboard.ts';
 
-/** The certificate for the tenant: what was removed, what remains, and the proof. */
-export interface OffboardingCertificate {
-  format: 'indelible-offboarding/v1';
-  tenantId: string;
-  tenantName: string;
-  reason: string;
-  closedAt: string;
-  finishedAt: string;
-  /** Numbers of rows by kind. */
-  removed: Offboarding['counts'];
-  /** The bundle that the tenant got: `sha256` is of its SHA256SUMS. */
-  bundle: Offboarding['bundle'];
-  log: {
-    /** Entries whose events were removed; the entries remain. */
-    entries: number;
-    /** Sequence of the event that records it. */
-    record: number;
-    /** The first signed checkpoint that covers that record. */
-    checkpoint: string;
-  };
-}
+export type OffboardingCertificate = ReturnType<typeof certificateOf>;
 
-/** The certificate of a finished offboarding. */
+/**
+ * The certificate for the tenant: what a finished offboarding removed, what remains, and the proof.
+ * `checkpoint` is the first signed one that covers its record.
+ */
 export function certificateOf(
   { tenantId, size, record, reason, bundle, counts, closedAtMs, finishedAtMs }: Offboarding,
   tenantName: string,
   checkpoint: string,
-): OffboardingCertificate {
+) {
   return {
     format: 'indelible-offboarding/v1',
     ...{ tenantId, tenantName, reason },
     closedAt: formatTimestamp(closedAtMs),
     finishedAt: formatTimestamp(finishedAtMs ?? closedAtMs),
     removed: counts,
+    /** The one that the tenant got: `sha256` is of its SHA256SUMS. */
     bundle,
+    /** Entries whose events were removed; the entries remain. */
     log: { entries: size, record, checkpoint },
   };
 }

@@ -6,6 +6,7 @@ import {
   maskText,
   typeId,
 } from '@indelible/protocol';
+import { isRedirect, isSuccess, jsonObject } from '../outbound/answers.ts';
 import type { OutboundResult } from '../outbound/outbound.ts';
 import type { RestoreOutcome, RestoreRequest } from './store.ts';
 
@@ -101,10 +102,10 @@ export function judge(
   }
   const { status, text, complete } = result;
   if (status >= 500 || status === 429) return { status: 'retry', reason: answered(status) };
-  if (status >= 300 && status < 400) {
+  if (isRedirect(status)) {
     return failed(`${answered(status)}, and redirects are not followed`);
   }
-  if (status < 200 || status >= 300) return failed(answered(status));
+  if (!isSuccess(status)) return failed(answered(status));
   if (!complete) return failed('the answer of the host product is larger than 64 KiB');
   return outcomeIn(text) ?? failed('the host product answered neither applied nor refused');
 }
@@ -114,18 +115,9 @@ const answered = (status: number) => `the host product answered ${status}`;
 
 /** `{status: "applied"}` or `{status: "refused", reason}`; ignores other members. */
 function outcomeIn(text: string): RestoreOutcome | null {
-  const answer = parseObject(text);
-  if (answer?.status === 'applied') return { status: 'applied', reason: null };
-  if (answer?.status !== 'refused') return null;
-  const given = typeof answer.reason === 'string' ? answer.reason.trim() : '';
-  return { status: 'refused', reason: given || 'the host product gave no reason' };
-}
-
-function parseObject(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? { ...value } : null;
-  } catch {
-    return null;
-  }
+  const { status, reason } = jsonObject(text);
+  if (status === 'applied') return { status, reason: null };
+  if (status !== 'refused') return null;
+  const given = typeof reason === 'string' ? reason.trim() : '';
+  return { status, reason: given || 'the host product gave no reason' };
 }

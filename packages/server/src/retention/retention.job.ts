@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { OwnerSession } from '../postgres/db.ts';
 import { removeExpiredWords } from '../words/forget-words.ts';
-import { findDue, type KeptPartition } from './find-due.ts';
+import { findDue } from './find-due.ts';
 import { makePartitionsAhead } from './partitions.store.ts';
 import {
   batchRowsUsually,
@@ -88,36 +88,21 @@ async function runOnce(owner: OwnerSession, deps: RetentionDeps): Promise<Retent
 
 const nothing: Removed = { tenants: [], dropped: [], waiting: [], kept: [] };
 
-export interface PlannedTenant {
-  tenantId: string;
-  name: string;
-  plan: string;
-  cutoffMs: number;
-  count: number;
-}
+export type RetentionPlan = Awaited<ReturnType<typeof planRetention>>;
 
-/** What a run would do now. */
-export interface RetentionPlan {
-  believedMs: number | null;
-  moving: number;
-  tenants: PlannedTenant[];
-  dropping: string[];
-  kept: KeptPartition[];
-}
-
-/** Changes nothing; may run beside a run. */
-export async function planRetention(owner: OwnerSession, nowMs: number): Promise<RetentionPlan> {
+/** What a run would do now. Changes nothing; may run beside a run. */
+export async function planRetention(owner: OwnerSession, nowMs: number) {
   const { believedMs } = lookAtClock(await readSeenTime(owner), nowMs);
   const moving = await countUnsettled(owner, nowMs);
-  if (believedMs === null) return { believedMs, moving, tenants: [], dropping: [], kept: [] };
-  const { whole, kept, pieces } = await findDue(owner, believedMs);
+  const { whole, kept, pieces } =
+    believedMs === null ? { whole: [], kept: [], pieces: [] } : await findDue(owner, believedMs);
   const dropping = whole.map(({ name }) => name);
   const removals = [...(await planRemovals(owner, whole, pieces)).values()];
   const terms = await readTerms(
     owner,
     removals.map(({ tenantId }) => tenantId),
   );
-  const tenants: PlannedTenant[] = [];
+  const tenants = [];
   for (const removal of removals) {
     const { tenantId } = removal;
     const { cutoffMs, count } = await countRemoval(owner, removal, dropping);

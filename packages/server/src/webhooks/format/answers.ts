@@ -1,3 +1,4 @@
+import { isRedirect, isSuccess } from '../../outbound/answers.ts';
 import type { FormatVerdict } from './message-format.ts';
 
 /** The receiver's answer as one short line; `''` if it is unreadable. */
@@ -7,20 +8,8 @@ export function said(text: unknown, max = 300): string {
   return line.length > max ? `${line.slice(0, max)}…` : line;
 }
 
-/** The text as a JSON object; an empty one if it is not one. */
-export function jsonObject(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? { ...value } : {};
-  } catch {
-    return {};
-  }
-}
-
 export const fine: FormatVerdict = { ok: true };
 export const failed = (reason: string): FormatVerdict => ({ ok: false, reason });
-
-export const isSuccess = (status: number) => status >= 200 && status < 300;
 
 /**
  * The meaning of an answer that is not the product's success, for all receivers. Omits the
@@ -28,7 +17,7 @@ export const isSuccess = (status: number) => status >= 200 && status < 300;
  */
 export function statusVerdict(receiver: string, status: number, words = ''): FormatVerdict {
   if (isSuccess(status)) return failed(`the server at this address is not ${receiver} (${status})`);
-  if (status >= 300 && status < 400) {
+  if (isRedirect(status)) {
     return failed(`${receiver} redirected the call (${status}), which is never followed`);
   }
   const meaning = meanings[status] ?? `answered ${status}`;

@@ -1,5 +1,6 @@
 import { outcomeSaid } from '@indelible/protocol';
-import { failed, fine, jsonObject, said, statusVerdict } from './answers.ts';
+import { jsonObject } from '../../outbound/answers.ts';
+import { failed, fine, said, statusVerdict } from './answers.ts';
 import { type EventParts, eventParts, summary } from './event-parts.ts';
 import type { EventBatch, FormatVerdict, MessageFormat, MessageTarget } from './message-format.ts';
 import { callUrl } from './target-url.ts';

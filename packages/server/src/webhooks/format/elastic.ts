@@ -1,4 +1,5 @@
-import { failed, fine, isSuccess, jsonObject, said, statusVerdict } from './answers.ts';
+import { isSuccess, jsonObject } from '../../outbound/answers.ts';
+import { failed, fine, said, statusVerdict } from './answers.ts';
 import { ecsDocument } from './elastic-document.ts';
 import { eventParts } from './event-parts.ts';
 import type { FormatVerdict, MessageFormat, MessageTarget } from './message-format.ts';

@@ -1,4 +1,5 @@
-import { fine, isSuccess, said, statusVerdict } from './answers.ts';
+import { isSuccess } from '../../outbound/answers.ts';
+import { fine, said, statusVerdict } from './answers.ts';
 import type { MessageFormat, MessageTarget } from './message-format.ts';
 import { credentialProblem, oneOf, soundCredential, urlCheck } from './value-checks.ts';
 

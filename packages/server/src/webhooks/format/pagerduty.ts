@@ -1,6 +1,7 @@
 import { formatTimestamp, outcomeSaid } from '@indelible/protocol';
+import { jsonObject } from '../../outbound/answers.ts';
 import type { OutboundCall } from '../../outbound/outbound.ts';
-import { fine, jsonObject, said, statusVerdict } from './answers.ts';
+import { fine, said, statusVerdict } from './answers.ts';
 import { alertMessage, headline, isAlert, pageOf, plainLine } from './chat-lines.ts';
 import { type EventFields, eventParts } from './event-parts.ts';
 import type { AlertNews, FormatVerdict, MessageFormat, MessageTarget } from './message-format.ts';

@@ -1,5 +1,6 @@
+import { jsonObject } from '../../outbound/answers.ts';
 import type { OutboundCall } from '../../outbound/outbound.ts';
-import { fine, jsonObject, said, statusVerdict } from './answers.ts';
+import { fine, said, statusVerdict } from './answers.ts';
 import { alertMessage, type ChatLine, type ChatMessage, chatMessage } from './chat-lines.ts';
 import type { FormatVerdict, MessageFormat, MessageTarget } from './message-format.ts';
 import { credentialLike, soundCredential, urlCheck } from './value-checks.ts';

@@ -1,8 +1,9 @@
 import { formatTimestamp, type MessageType, typeId } from '@indelible/protocol';
 import { fileOf, shownExport } from '../../exports/shown-export.ts';
+import { isRedirect, isSuccess } from '../../outbound/answers.ts';
 import type { OutboundCall } from '../../outbound/outbound.ts';
 import { webhookIdPrefix } from '../ids.ts';
-import { failed, fine, isSuccess } from './answers.ts';
+import { failed, fine } from './answers.ts';
 import type { FormatVerdict, MessageFormat, MessageTarget } from './message-format.ts';
 
 /**
@@ -54,6 +55,5 @@ function judge(status: number): FormatVerdict {
   if (isSuccess(status)) return fine;
   const answered = `the receiver answered ${status}`;
   if (status === 410) return failed(`${answered}: it accepts no more messages`);
-  const isRedirect = status >= 300 && status < 400;
-  return failed(isRedirect ? `${answered}, and redirects are not followed` : answered);
+  return failed(isRedirect(status) ? `${answered}, and redirects are not followed` : answered);
 }
