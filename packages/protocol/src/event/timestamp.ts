@@ -58,6 +58,9 @@ export function formatTimestamp(ms: number): string {
   return `${lastDate}${hour}:${minute}:${second}.${zeros}${rest}Z`;
 }
 
+/** The same of a time that may not be known. */
+export const timestampOrNull = (ms: number | null) => (ms === null ? null : formatTimestamp(ms));
+
 /** Like `formatTimestamp`, for untrusted values: out of range, the number as it is. */
 export function formatAnyTimestamp(ms: number): string {
   return ms >= 0 && ms <= timeMsMax ? formatTimestamp(ms) : `${ms} ms`;

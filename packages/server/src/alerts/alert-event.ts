@@ -3,6 +3,7 @@ import {
   eventIdFromUuid,
   formatTimestamp,
   type JsonObject,
+  timestampOrNull,
 } from '@indelible/protocol';
 import { byItself, changeOf, type OwnEvent, type Who } from '../own-event.ts';
 import type { Finding } from './evaluate.ts';
@@ -33,8 +34,8 @@ function stateOf(row: RuleRow) {
 
 /** No message tells of the rule's alerts until then; null: they do again. */
 export function mutedEvent({ actor, reason }: Who, row: RuleRow, untilMs: number | null): OwnEvent {
-  const text = (ms: number | null) => (ms === null ? null : formatTimestamp(ms));
-  const diff = { mutedUntil: { from: text(row.mutedUntilMs), to: text(untilMs) } };
+  const [from, to] = [timestampOrNull(row.mutedUntilMs), timestampOrNull(untilMs)];
+  const diff = { mutedUntil: { from, to } };
   const action = untilMs === null ? 'unmute' : 'mute';
   return { actor, action, resource: ruleOf(row), diff, reason };
 }

@@ -6,9 +6,9 @@ import {
   externalUuid,
   type FilterJson,
   filterNames,
-  formatTimestamp,
   parseFilterBody,
   resolvedFilter,
+  timestampOrNull,
 } from '@indelible/protocol';
 import { languages } from '../../../../locales/languages.ts';
 import { textsIn } from '../../../../locales/texts.ts';
@@ -28,14 +28,8 @@ export function newRule(
   return {
     ...{ tenantId, id, settings: JSON.stringify(settings), enabled },
     ...{ builtIn: null, version: 0, fromSequence: 0, mutedUntilMs: null, silentAtMs: null },
-    ...{
-      untold: [],
-      tellAtMs: null,
-      toldAtMs: null,
-      dropped: 0,
-      createdAtMs: nowMs,
-      updatedAtMs: nowMs,
-    },
+    ...{ untold: [], tellAtMs: null, toldAtMs: null, dropped: 0 },
+    ...{ createdAtMs: nowMs, updatedAtMs: nowMs },
   };
 }
 
@@ -82,9 +76,9 @@ export function shownRule(row: RuleRow) {
   return {
     ...{ id, builtIn, name, kind, filters, ...limits, enabled, notify, version, dropped },
     recommended: builtInRules.some((rule) => rule.id === builtIn && !rule.ringsOften),
-    mutedUntil: mutedUntilMs === null ? null : formatTimestamp(mutedUntilMs),
-    createdAt: isStored ? formatTimestamp(row.createdAtMs) : null,
-    updatedAt: isStored ? formatTimestamp(row.updatedAtMs) : null,
+    mutedUntil: timestampOrNull(mutedUntilMs),
+    createdAt: timestampOrNull(isStored ? row.createdAtMs : null),
+    updatedAt: timestampOrNull(isStored ? row.updatedAtMs : null),
   };
 }
 

@@ -59,7 +59,8 @@ export async function testRule(
   const following = settings.followedBy && ruleFilter(settings.followedBy, tenantId);
   const isSilence = settings.kind === 'silence';
   const evaluator = isSilence ? new SilenceEvaluator(settings, sinceMs) : newEvaluator(settings);
-  const tally = new Tally(settings, sinceMs, untilMs);
+  const tally = tallyOf(settings, { sinceMs, untilMs });
+  let matched = 0;
   const inTenant = <T>(work: (tx: TenantTx, visible: Visibility) => Promise<T[]>) =>
     readTenant(
       db,
@@ -84,7 +85,7 @@ export async function testRule(
   for await (const events of ahead(pagesOf(read, firstMs(settings, sinceMs), untilMs))) {
     gone?.throwIfAborted();
     const found = takeAll(evaluator, events);
-    tally.matched += events.filter(({ atMs, follows }) => atMs >= sinceMs && !follows).length;
+    matched += events.filter(({ atMs, follows }) => atMs >= sinceMs && !follows).length;
     const isFirstSeen = found.some(({ ofActor }) => ofActor !== undefined);
     const known = () => inTenant((tx, visible) => ofKnownActors(tx, visible, settings, found));
     tally.add(isFirstSeen ? await known() : found);
@@ -93,7 +94,7 @@ export async function testRule(
     const last = evaluator.until(Math.min(untilMs, now()));
     tally.add(last ? [last] : []);
   }
-  return tally.answer();
+  return { ...tally.answer(), matched };
 }
 
 /** Without this, a test would say that nothing had happened then. */
@@ -167,56 +168,39 @@ function takeAll(evaluator: Evaluator, events: readonly Candidate[]): Finding[] 
   throw new AppError('conflict', detail);
 }
 
-/** The findings of a test that are alerts. */
-class Tally {
-  matched = 0;
-  readonly #settings: AlertRuleSettings;
-  readonly #sinceMs: number;
-  readonly #perDay = new Map<string, number>();
-  readonly #limit = new AlertLimit();
-  #alerts: Finding[] = [];
-  #total = 0;
-  #dropped = 0;
-
-  constructor(settings: AlertRuleSettings, sinceMs: number, untilMs: number) {
-    this.#settings = settings;
-    this.#sinceMs = sinceMs;
-    for (let at = sinceMs; at < untilMs; at += dayMs) this.#perDay.set(dayOf(at), 0);
-    if (untilMs > sinceMs) this.#perDay.set(dayOf(untilMs - 1), 0);
-  }
-
-  add(findings: readonly Finding[]): void {
-    for (const finding of findings) {
-      if (finding.atMs < this.#sinceMs) continue;
-      if (!this.#limit.allows(finding)) {
-        this.#dropped += 1;
-        continue;
+/** Of the findings of a test those that are alerts. */
+function tallyOf(settings: AlertRuleSettings, { sinceMs, untilMs }: TestRange) {
+  const perDay = new Map<string, number>();
+  for (let at = sinceMs; at < untilMs; at += dayMs) perDay.set(dayOf(at), 0);
+  if (untilMs > sinceMs) perDay.set(dayOf(untilMs - 1), 0);
+  const limit = new AlertLimit();
+  let alerts: Finding[] = [];
+  let [total, dropped] = [0, 0];
+  return {
+    add(findings: readonly Finding[]): void {
+      for (const finding of findings.filter(({ atMs }) => atMs >= sinceMs)) {
+        if (!limit.allows(finding)) {
+          dropped += 1;
+          continue;
+        }
+        const day = dayOf(finding.atMs);
+        perDay.set(day, (perDay.get(day) ?? 0) + 1);
+        total += 1;
+        alerts.push(finding);
       }
-      const day = dayOf(finding.atMs);
-      this.#perDay.set(day, (this.#perDay.get(day) ?? 0) + 1);
-      this.#total += 1;
-      this.#alerts.push(finding);
-    }
-    if (this.#alerts.length > 2 * alertsShownMax) {
-      this.#alerts = this.#alerts.slice(-alertsShownMax);
-    }
-  }
-
-  answer() {
-    return {
-      alerts: this.#alerts.slice(-alertsShownMax).map(({ atMs, group, count, events }) => ({
-        at: formatTimestamp(atMs),
-        group: groupShown(this.#settings, group),
-        count,
-        events: events.slice(-eventsShownMax).map(({ uuid, sequence }) => ({
-          id: eventIdFromUuid(uuid),
-          sequence,
-        })),
+      if (alerts.length > 2 * alertsShownMax) alerts = alerts.slice(-alertsShownMax);
+    },
+    answer: () => ({
+      alerts: alerts.slice(-alertsShownMax).map(({ atMs, group, count, events }) => ({
+        ...{ at: formatTimestamp(atMs), group: groupShown(settings, group), count },
+        events: events.slice(-eventsShownMax).map(({ uuid, sequence }) => {
+          return { id: eventIdFromUuid(uuid), sequence };
+        }),
       })),
-      perDay: [...this.#perDay].map(([day, alerts]) => ({ day, alerts })),
-      ...{ total: this.#total, dropped: this.#dropped, matched: this.matched },
-    };
-  }
+      perDay: [...perDay].map(([day, alerts]) => ({ day, alerts })),
+      ...{ total, dropped },
+    }),
+  };
 }
 
 const dayOf = (ms: number) => formatTimestamp(ms).slice(0, 10);

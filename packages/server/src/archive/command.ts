@@ -14,7 +14,7 @@ import type { WriterTx } from '../postgres/db.ts';
 import { runAsOwner, withMigratedSession } from '../postgres/run-as-owner.ts';
 import { archiveTenants, type TenantArchive } from './archive.job.ts';
 import type { ArchiveDeps } from './archived-part.ts';
-import { DraftThread, threadFrom } from './draft-thread.ts';
+import { createDraftThread, threadFrom } from './draft-thread.ts';
 import { openArchive } from './open-archive.ts';
 import {
   beginRestored,
@@ -208,7 +208,7 @@ export function runArchive(
   return withMigratedSession(ownerUrl, async (owner) => {
     if (!(await takeArchiveLock(owner))) return null;
     const { now = owner.now } = changes;
-    const thread = new DraftThread({ ownerUrl });
+    const thread = createDraftThread({ ownerUrl });
     const deps: ArchiveDeps = {
       owner: (work) => owner.transaction(work),
       sha,

@@ -5,7 +5,7 @@ import type { PartLimits } from '../cold/part.ts';
 import { sha } from '../crypto/sha256.ts';
 import type { OwnerSession } from '../postgres/db.ts';
 import { eachEntry, shownOf, type TakeEntry } from './store.ts';
-import { PartWriter, type WrittenPart } from './write-part.ts';
+import { openPartWriter, type WrittenPart } from './write-part.ts';
 
 /**
  * A page is one statement, whose rows are taken as they come. Rows behind the end of the part are
@@ -47,60 +47,56 @@ type Owner = OwnerSession['transaction'];
 export async function draftPart(owner: Owner, wanted: DraftWanted): Promise<DraftedPart> {
   const { tenantId, first, limits, nowMs } = wanted;
   const { oldest } = await owner((tx) => shownOf(tx, tenantId, nowMs));
-  const part = new GrowingPart(wanted, oldest, await PartWriter.open());
+  const writer = await openPartWriter();
+  const part = growingPart(wanted, oldest, writer.append);
   const end = Math.min(wanted.end, first + limits.entries);
-  for (let start = first; start < end && !part.isFull; start = part.draft.last + 1) {
+  for (let start = first; start < end && !part.isFull(); start = part.draft.last + 1) {
     const range = { start, end: Math.min(end, start + part.entriesLeft()), oldest };
     await owner((tx) => eachEntry(tx, tenantId, range, part.take));
   }
-  return { draft: part.draft, ...part.end() };
+  return { draft: part.draft, ...writer.end() };
 }
 
 const emptyDraft = { firstReceivedUs: 0, events: 0, contradicted: 0, erased: 0 };
 
 /** Takes entries until the part is full, and passes over the others. */
-class GrowingPart {
-  readonly draft: Draft;
-  isFull = false;
-  readonly #limits: PartLimits;
-  readonly #writer: PartWriter;
-  #characters = 0;
-  #month = { fromUs: 0, beforeUs: 0 };
-
-  constructor({ first, limits }: DraftWanted, oldest: string, writer: PartWriter) {
-    this.draft = { ...emptyDraft, first, last: first - 1, oldestMs: uuidTimeMs(oldest) };
-    this.#limits = limits;
-    this.#writer = writer;
-  }
-
-  /** How many it would take of events as long as those before. */
-  entriesLeft(): number {
-    const { first, last } = this.draft;
-    if (last < first) return pageEntries.first;
-    const each = Math.max(1, this.#characters / (last + 1 - first));
-    const left = (this.#limits.characters - this.#characters) / each;
-    return Math.min(pageEntries.most, Math.max(1, Math.ceil(left)));
-  }
-
-  readonly take: TakeEntry = (sequence, entry, body) => {
-    if (this.isFull) return;
+function growingPart(
+  { first, limits }: DraftWanted,
+  oldest: string,
+  append: (row: ArchivedRow) => void,
+) {
+  const oldestMs = uuidTimeMs(oldest);
+  const draft: Draft = { ...emptyDraft, first, last: first - 1, oldestMs };
+  let isFull = false;
+  let characters = 0;
+  let month = { fromUs: 0, beforeUs: 0 };
+  const take: TakeEntry = (sequence, entry, body) => {
+    if (isFull) return;
     const row = rowOf(sha, sequence, entry, body);
-    if (sequence === this.draft.first) {
-      this.draft.firstReceivedUs = row.receivedAtUs;
-      this.#month = monthAround(row.receivedAtUs);
+    const { receivedAtUs } = row;
+    if (sequence === first) {
+      draft.firstReceivedUs = receivedAtUs;
+      month = monthAround(receivedAtUs);
     }
-    const isOther =
-      row.receivedAtUs < this.#month.fromUs || row.receivedAtUs >= this.#month.beforeUs;
-    this.isFull = isOther || this.#characters >= this.#limits.characters;
-    if (this.isFull) return;
-    this.#writer.append(row);
-    this.#characters += charactersOf(row.body);
-    count(this.draft, row);
+    const isOther = receivedAtUs < month.fromUs || receivedAtUs >= month.beforeUs;
+    isFull = isOther || characters >= limits.characters;
+    if (isFull) return;
+    append(row);
+    characters += charactersOf(row.body);
+    count(draft, row);
   };
-
-  end(): WrittenPart {
-    return this.#writer.end();
-  }
+  return {
+    draft,
+    take,
+    isFull: () => isFull,
+    /** How many it would take of events as long as those before. */
+    entriesLeft(): number {
+      if (draft.last < first) return pageEntries.first;
+      const each = Math.max(1, characters / (draft.last + 1 - first));
+      const left = (limits.characters - characters) / each;
+      return Math.min(pageEntries.most, Math.max(1, Math.ceil(left)));
+    },
+  };
 }
 
 function charactersOf(body: ArchivedBody | null): number {

@@ -6,10 +6,10 @@ import { archiveOf, expectWhole } from '../testing/archived.ts';
 import { recordAll } from '../testing/event-pool.ts';
 import { eventOf, testService } from '../testing/service.ts';
 import { draftPart } from './draft-part.ts';
-import { DraftThread } from './draft-thread.ts';
+import { createDraftThread } from './draft-thread.ts';
 
 const service = await testService();
-const thread = new DraftThread({ ownerUrl: service.ownerUrl });
+const thread = createDraftThread({ ownerUrl: service.ownerUrl });
 afterAll(async () => {
   await thread.close();
   await service.close();

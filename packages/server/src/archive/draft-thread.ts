@@ -13,54 +13,47 @@ export const threadFrom = 20_000;
  */
 const resourceLimits = { maxYoungGenerationSizeMb: 24, maxOldGenerationSizeMb: 2_000 };
 
+export type DraftThread = ReturnType<typeof createDraftThread>;
+
 /**
  * Makes the files of large parts in a thread with a session of its own, so that requests do not
  * wait for them, and their garbage does not grow the heap. It starts with the first part.
  */
-export class DraftThread {
-  readonly #settings: ThreadSettings;
-  #worker: Worker | null = null;
-
-  constructor(settings: ThreadSettings) {
-    this.#settings = settings;
-  }
-
-  /** One at a time. */
-  async draft(wanted: DraftWanted): Promise<DraftedPart> {
-    const worker = this.#worker ?? this.#start();
-    this.#worker = worker;
-    const over = new AbortController();
-    worker.postMessage(wanted);
-    try {
-      // Each of them throws if the thread ends by an error.
-      const [answer]: (DraftedPart | Error)[] = await Promise.race([
-        once(worker, 'message', over),
-        once(worker, 'messageerror', over),
-        once(worker, 'exit', over).then(() => [new Error('the thread has ended')]),
-      ]);
-      if (answer === undefined || answer instanceof Error) throw answer;
-      return answer;
-    } finally {
-      over.abort();
-    }
-  }
-
-  async close(): Promise<void> {
-    const worker = this.#worker;
-    this.#worker = null;
-    await worker?.terminate();
-  }
-
-  #start(): Worker {
+export function createDraftThread(settings: ThreadSettings) {
+  let worker: Worker | null = null;
+  const start = () => {
     // In a bundle it is a script beside this one.
     const program = new URL(`./draft-part.thread${extname(import.meta.filename)}`, import.meta.url);
-    const worker = new Worker(program, { workerData: this.#settings, resourceLimits });
+    const started = new Worker(program, { workerData: settings, resourceLimits });
     // The next part gets another thread.
     const forget = () => {
-      if (this.#worker === worker) this.#worker = null;
+      if (worker === started) worker = null;
     };
-    worker.once('error', forget);
-    worker.once('exit', forget);
-    return worker;
-  }
+    return started.once('error', forget).once('exit', forget);
+  };
+  return {
+    /** One at a time. */
+    async draft(wanted: DraftWanted): Promise<DraftedPart> {
+      worker ??= start();
+      const over = new AbortController();
+      worker.postMessage(wanted);
+      try {
+        // Each of them throws if the thread ends by an error.
+        const [answer]: (DraftedPart | Error)[] = await Promise.race([
+          once(worker, 'message', over),
+          once(worker, 'messageerror', over),
+          once(worker, 'exit', over).then(() => [new Error('the thread has ended')]),
+        ]);
+        if (answer === undefined || answer instanceof Error) throw answer;
+        return answer;
+      } finally {
+        over.abort();
+      }
+    },
+    async close(): Promise<void> {
+      const ending = worker;
+      worker = null;
+      await ending?.terminate();
+    },
+  };
 }

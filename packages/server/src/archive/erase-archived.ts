@@ -17,7 +17,7 @@ import { ArchiveConflict, putOnce, sha256Hex } from './objects-once.ts';
 import { readManifest, withPart } from './part-files.ts';
 import { relistPart } from './part-index.ts';
 import { erasuresBehind } from './store.ts';
-import { PartWriter } from './write-part.ts';
+import { openPartWriter } from './write-part.ts';
 
 /** What leaves the archive: the segment of these events, and of each event by these actors. */
 export interface ArchiveErasure {
@@ -112,7 +112,7 @@ async function eraseInSegment(
     let count = 0;
     for await (const page of rows()) count += page.filter((row) => isMeant(row, erasure)).length;
     if (count === 0) return null;
-    const writer = await PartWriter.open();
+    const writer = await openPartWriter();
     for await (const page of rows()) {
       for (const row of page) writer.append(erased(deps, erasure, row));
     }

@@ -7,6 +7,7 @@ import {
   parseCheckpoint,
   parseNote,
   rootAtSize,
+  timestampOrNull,
 } from '@indelible/protocol';
 import { requireDuckDb } from '../cold/duckdb.ts';
 import { monthFolder, parseArchiveName, partNames } from '../cold/layout.ts';
@@ -151,7 +152,7 @@ async function manifestOf(
       contradicted: draft.contradicted,
     },
     madeAt: formatTimestamp(now()),
-    cutoff: legalHold ? null : formatTimestamp(draft.oldestMs),
+    cutoff: timestampOrNull(legalHold ? null : draft.oldestMs),
     files: { events: file('', events), identity: file('-identity', identity) },
     ...(erasures.length === 0 ? {} : { erasures }),
     root: formatBase64(root),
@@ -160,7 +161,7 @@ async function manifestOf(
     keys: keys.map(({ publicKey, notBeforeMs, notAfterMs }) => ({
       vkey: formatVerifierKey(sha, origin, publicKey),
       notBefore: formatTimestamp(notBeforeMs),
-      notAfter: notAfterMs === null ? null : formatTimestamp(notAfterMs),
+      notAfter: timestampOrNull(notAfterMs),
     })),
   };
 }

@@ -21,29 +21,24 @@ import { ArchiveConflict } from './objects-once.ts';
 import { withPart } from './part-files.ts';
 
 /** What searches need to know of a part. */
-class PartIndex {
-  readonly #keys = new KeyFilter();
-  #lowest: string | null = null;
-  #highest: string | null = null;
-
-  add({ uuid, sequence, receivedAtUs, body }: ArchivedRow): void {
-    const receivedAtMs = Math.floor(receivedAtUs / 1_000);
-    if (body === null || isLate(uuidTimeMs(uuid), receivedAtMs)) return;
-    if (this.#lowest === null || uuid < this.#lowest) this.#lowest = uuid;
-    if (this.#highest === null || uuid > this.#highest) this.#highest = uuid;
-    const { event } = body;
-    this.#keys.add({
-      ...event,
-      ...{ sequence, id: eventIdFromUuid(uuid), timestamp: formatTimestamp(uuidTimeMs(uuid)) },
-      ...{ receivedAt: formatTimestamp(receivedAtMs), hasState: hasState(event) },
-    });
-  }
-
-  partOf(tenantId: string, stem: string, { first, last, files }: ArchiveManifest): VerifiedPart {
-    const folder = dirname(stem);
-    const [lowest, highest] = [this.#lowest, this.#highest];
-    return { tenantId, first, last, lowest, highest, folder, files, keys: this.#keys.bytes() };
-  }
+function partIndex() {
+  const keys = new KeyFilter();
+  const range: { lowest: string | null; highest: string | null } = { lowest: null, highest: null };
+  return {
+    add({ uuid, sequence, receivedAtUs, body }: ArchivedRow): void {
+      const receivedAtMs = Math.floor(receivedAtUs / 1_000);
+      if (body === null || isLate(uuidTimeMs(uuid), receivedAtMs)) return;
+      if (range.lowest === null || uuid < range.lowest) range.lowest = uuid;
+      if (range.highest === null || uuid > range.highest) range.highest = uuid;
+      const { event } = body;
+      keys.add({
+        ...event,
+        ...{ sequence, id: eventIdFromUuid(uuid), timestamp: formatTimestamp(uuidTimeMs(uuid)) },
+        ...{ receivedAt: formatTimestamp(receivedAtMs), hasState: hasState(event) },
+      });
+    },
+    end: () => ({ ...range, keys: keys.bytes() }),
+  };
 }
 
 type PartDeps = Pick<ArchiveDeps, 'owner' | 'objects' | 'tmpDir' | 'sha'>;
@@ -61,7 +56,7 @@ export async function verifiedPart(
   const name = parseArchiveName(manifestName);
   const isNamed = name?.tenantId === tenantId && name.first === first && name.last === last;
   if (!isNamed) throw differs(manifestName, 'its manifest is that of another part');
-  const index = new PartIndex();
+  const index = partIndex();
   let next = first;
   await withPart(deps, manifestName, manifest, async (rows) => {
     for await (const page of rows()) {
@@ -73,7 +68,8 @@ export async function verifiedPart(
     }
   });
   if (next !== last + 1) throw differs(name.stem, 'it lacks rows');
-  return index.partOf(tenantId, name.stem, manifest);
+  const folder = dirname(name.stem);
+  return { tenantId, first, last, folder, files: manifest.files, ...index.end() };
 }
 
 /** The rows are the entries of the log from `next` on, each with its event if that is stored. */

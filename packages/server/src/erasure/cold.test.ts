@@ -7,7 +7,7 @@ import { restoreArchive } from '../archive/command.ts';
 import { formatManifest } from '../archive/manifest.ts';
 import { sha256Hex } from '../archive/objects-once.ts';
 import { readManifest, withPart } from '../archive/part-files.ts';
-import { PartWriter } from '../archive/write-part.ts';
+import { openPartWriter } from '../archive/write-part.ts';
 import type { ArchivedRow } from '../cold/archived-row.ts';
 import { openObjectStore } from '../objects/open-store.ts';
 import { archiveNow, configOf, envOf } from '../testing/archived.ts';
@@ -74,7 +74,7 @@ test('who can write to the object store cannot let an erasure show other events'
   const put = (to: string, bytes: Uint8Array) =>
     objects.putStream(to, Readable.from([Buffer.from(bytes)]));
   const forged = await withPart({ objects, tmpDir: tmpdir() }, name, manifest, async (rows) => {
-    const writer = await PartWriter.open();
+    const writer = await openPartWriter();
     for await (const page of rows()) for (const row of page) writer.append(renamed(row));
     return writer.end().events;
   });

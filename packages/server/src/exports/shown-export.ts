@@ -1,4 +1,4 @@
-import { formatTimestamp, typeId } from '@indelible/protocol';
+import { formatTimestamp, timestampOrNull, typeId } from '@indelible/protocol';
 import type { ExportRow, ExportStatus, Failure } from './store.ts';
 
 export const exportIdPrefix = 'exp_';
@@ -30,7 +30,6 @@ export const fileOf = ({
 export function shownExport(row: ExportRow, nowMs: number) {
   const { requestedById, requestedByEmail, finishedAtMs, expiresAtMs } = row;
   const status = statusAt(row, nowMs);
-  const time = (ms: number | null) => (ms === null ? null : formatTimestamp(ms));
   return {
     id: typeId(exportIdPrefix, row.id),
     mode: row.mode,
@@ -43,8 +42,8 @@ export function shownExport(row: ExportRow, nowMs: number) {
     bytes: row.bytes,
     sha256: fileOf(row).sha256,
     createdAt: formatTimestamp(row.createdAtMs),
-    finishedAt: time(finishedAtMs),
-    expiresAt: time(expiresAtMs),
+    finishedAt: timestampOrNull(finishedAtMs),
+    expiresAt: timestampOrNull(expiresAtMs),
     requestedBy: { id: requestedById, email: requestedByEmail },
     error: status === 'failed' && row.failure ? errors[row.failure] : null,
     retryReason: status === 'queued' && row.failure ? setbacks[row.failure] : null,

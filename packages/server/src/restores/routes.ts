@@ -3,6 +3,7 @@ import {
   eventIdFromUuid,
   formatTimestamp,
   isUuid,
+  timestampOrNull,
   typeId,
   uuidFromEventId,
 } from '@indelible/protocol';
@@ -165,6 +166,6 @@ function shown(row: RestoreRow) {
     to: row.target,
     fields: row.fields,
     requestedAt: formatTimestamp(row.requestedAtMs),
-    finishedAt: row.finishedAtMs === null ? null : formatTimestamp(row.finishedAtMs),
+    finishedAt: timestampOrNull(row.finishedAtMs),
   };
 }

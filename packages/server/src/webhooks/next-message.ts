@@ -72,7 +72,7 @@ export async function readNext(
   bytesMax: number,
 ): Promise<Next> {
   const { isForPeople = false } = formats[webhook.format];
-  const events = new Batch(bytesMax, wantsAlerts(webhook) && isForPeople);
+  const events = growingBatch(bytesMax, wantsAlerts(webhook) && isForPeople);
   let at = webhook.nextSequence;
   for (let chunk = 0; chunk < chunksMax && at < until; chunk++) {
     const end = Math.min(at + (chunk === 0 ? firstChunkEntries : chunkEntries), until);
@@ -80,12 +80,12 @@ export async function readNext(
     const news = await firstNews(tx, webhook, uuids, visible);
     const stop = news?.sequence ?? end;
     if (wantsEvents(webhook)) {
-      const query = { ...asInLog, filter: storedFilter(webhook.filters), limit: events.room };
+      const query = { ...asInLog, filter: storedFilter(webhook.filters), limit: events.room() };
       const found = await eventsById(tx, uuids.slice(0, stop - at), query, visible, bytesMax);
       const cut = events.add(found);
       if (cut !== null) return events.until(cut);
     }
-    if (news && events.isEmpty) return { end: stop + 1, ...news };
+    if (news && events.isEmpty()) return { end: stop + 1, ...news };
     at = stop;
     if (news) break;
   }
@@ -101,45 +101,30 @@ const asInLog: Omit<ListQuery, 'filter' | 'limit'> = {
 const wantsEvents = ({ types }: DueWebhook) => types.includes('audit.events.recorded');
 const wantsAlerts = ({ types }: DueWebhook) => types.includes('audit.alert.raised');
 
-/** The events of a message so far. */
-class Batch {
-  readonly #list: MessageEvent[] = [];
-  readonly #bytesMax: number;
-  /** Messages of their own tell of alerts. */
-  readonly #withoutAlerts: boolean;
-  #bytes = 0;
-
-  constructor(bytesMax: number, withoutAlerts: boolean) {
-    this.#bytesMax = bytesMax;
-    this.#withoutAlerts = withoutAlerts;
-  }
-
-  get room(): number {
-    return messageEventsMax - this.#list.length;
-  }
-
-  get isEmpty(): boolean {
-    return this.#list.length === 0;
-  }
-
-  until(end: number): Next {
-    return this.isEmpty ? { kind: 'passed', end } : { kind: 'events', end, events: this.#list };
-  }
-
-  /** Returns the end of the message if it is full with these, else null. */
-  add({ rows, more }: CutPage): number | null {
-    for (const row of rows) {
-      if (row.action === 'send' && row.resourceType === 'webhook') continue;
-      if (this.#withoutAlerts && isAboutAlert(row)) continue;
-      const text = eventJson(row, false, row.hasState);
-      this.#bytes += Buffer.byteLength(text);
-      if (this.#bytes > this.#bytesMax && this.#list.length > 0) return row.sequence;
-      this.#list.push({ sequence: row.sequence, text });
-    }
-    const last = rows.at(-1);
-    if (last && (more || this.room === 0)) return last.sequence + 1;
-    return null;
-  }
+/** The events of a message so far. `withoutAlerts`: messages of their own tell of them. */
+function growingBatch(bytesMax: number, withoutAlerts: boolean) {
+  const list: MessageEvent[] = [];
+  let bytes = 0;
+  const room = () => messageEventsMax - list.length;
+  return {
+    room,
+    until: (end: number): Next =>
+      list.length === 0 ? { kind: 'passed', end } : { kind: 'events', end, events: list },
+    isEmpty: () => list.length === 0,
+    /** Returns the end of the message if it is full with these, else null. */
+    add({ rows, more }: CutPage): number | null {
+      for (const row of rows) {
+        if (row.action === 'send' && row.resourceType === 'webhook') continue;
+        if (withoutAlerts && isAboutAlert(row)) continue;
+        const text = eventJson(row, false, row.hasState);
+        bytes += Buffer.byteLength(text);
+        if (bytes > bytesMax && list.length > 0) return row.sequence;
+        list.push({ sequence: row.sequence, text });
+      }
+      const last = rows.at(-1);
+      return last && (more || room() === 0) ? last.sequence + 1 : null;
+    },
+  };
 }
 
 function isAboutAlert({ recordedByKind, resourceType, action }: CutPage['rows'][number]): boolean {

@@ -1,10 +1,8 @@
-import { formatTimestamp, typeId } from '@indelible/protocol';
+import { timestampOrNull as time, typeId } from '@indelible/protocol';
 import type { DeliveryRow } from './deliveries.store.ts';
 import { deliveryIdPrefix, messageIdPrefix, webhookIdPrefix } from './ids.ts';
 import { headerNames } from './own-headers.ts';
 import type { WebhookRow } from './store.ts';
-
-const time = (ms: number | null) => (ms === null ? null : formatTimestamp(ms));
 
 /** A webhook as the API shows it; `size` is that of the log. */
 export function shownWebhook(
