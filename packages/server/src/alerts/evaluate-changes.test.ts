@@ -1,33 +1,14 @@
-import { afterAll, beforeEach, expect, test } from 'vitest';
-import {
-  type AlertCalls,
-  alertCalls,
-  type WatchedTenant,
-  watchedTenant,
-} from '../testing/alert-setup.ts';
+import { expect, test } from 'vitest';
+import { watchedService } from '../testing/alert-setup.ts';
 import { bundleOf, offboardNow } from '../testing/erasure-setup.ts';
 import { expectLogIntact, expectTreeIntact } from '../testing/intact.ts';
 import { lockWaits } from '../testing/lock-waits.ts';
 import { runTwice } from '../testing/retention-setup.ts';
-import { testService } from '../testing/service.ts';
 import { dayMs, minuteMs } from './evaluate.ts';
 
 /* What else happens while rules are evaluated: changes, removals, and clocks that were wrong. */
 
-let tenant: WatchedTenant;
-let alerts: AlertCalls;
-
-const service = await testService();
-beforeEach(async () => {
-  service.clock.now += dayMs;
-  await watch('Pro');
-});
-afterAll(() => service.close());
-
-async function watch(plan: string) {
-  tenant = await watchedTenant(service, plan);
-  alerts = alertCalls(service, tenant);
-}
+const { service, tenant, alerts, watch } = await watchedService();
 
 const raised = async () =>
   (await alerts.log()).map(({ resource }: { resource: { id: string } }) => resource.id);

@@ -1,26 +1,12 @@
-import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
-import {
-  type AlertCalls,
-  alertCalls,
-  type WatchedTenant,
-  watchedTenant,
-} from '../testing/alert-setup.ts';
+import { afterEach, expect, test } from 'vitest';
+import { watchedService } from '../testing/alert-setup.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { turnsOf } from '../testing/longest-turn.ts';
-import { actorWith, serviceOn, testService } from '../testing/service.ts';
+import { actorWith, serviceOn } from '../testing/service.ts';
 import { dayMs, hourMs, minuteMs } from './evaluate.ts';
 
-let tenant: WatchedTenant;
-let alerts: AlertCalls;
-
-const service = await testService();
-beforeEach(async () => {
-  service.clock.now += dayMs;
-  tenant = await watchedTenant(service);
-  alerts = alertCalls(service, tenant);
-});
+const { service, tenant, alerts } = await watchedService();
 afterEach(() => expectLogIntact(service, tenant.id));
-afterAll(() => service.close());
 
 interface Raised {
   id: string;

@@ -1,23 +1,8 @@
-import { afterAll, beforeEach, expect, test } from 'vitest';
-import {
-  type AlertCalls,
-  alertCalls,
-  rulesUrl,
-  type WatchedTenant,
-  watchedTenant,
-} from '../testing/alert-setup.ts';
+import { expect, test } from 'vitest';
+import { alertCalls, rulesUrl, watchedService, watchedTenant } from '../testing/alert-setup.ts';
 import { keyOf } from '../testing/restore-setup.ts';
-import { testService } from '../testing/service.ts';
 
-let tenant: WatchedTenant;
-let alerts: AlertCalls;
-
-const service = await testService();
-beforeEach(async () => {
-  tenant = await watchedTenant(service);
-  alerts = alertCalls(service, tenant);
-});
-afterAll(() => service.close());
+const { service, tenant, alerts } = await watchedService();
 
 const rule = { name: 'Rule', kind: 'match', filters: {} };
 const list = async () => (await alerts.call('GET', '')).body.data;

@@ -1,12 +1,6 @@
-import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest';
-import {
-  type AlertCalls,
-  alertCalls,
-  type WatchedTenant,
-  watchedTenant,
-} from '../testing/alert-setup.ts';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { watchedService } from '../testing/alert-setup.ts';
 import { keyOf } from '../testing/restore-setup.ts';
-import { testService } from '../testing/service.ts';
 import { startSmtpServer } from '../testing/smtp-server.ts';
 import { webhookReceiver } from '../testing/webhook-receiver.ts';
 import { webhookCalls } from '../testing/webhook-setup.ts';
@@ -16,18 +10,11 @@ import { slackReceiver } from '../webhooks/format/testing/slack-receiver.ts';
 import { teamsReceiver } from '../webhooks/format/testing/teams-receiver.ts';
 import { minuteMs } from './evaluate.ts';
 
-let tenant: WatchedTenant;
-let alerts: AlertCalls;
-
 const smtp = await startSmtpServer();
-const service = await testService({ SMTP_URL: smtp.url, WEBHOOK_ALLOW_PRIVATE: 'true' });
-beforeEach(async () => {
-  tenant = await watchedTenant(service);
-  alerts = alertCalls(service, tenant);
-});
-afterAll(async () => {
-  await service.close();
-  await smtp.close();
+afterAll(() => smtp.close());
+const { service, tenant, alerts } = await watchedService({
+  SMTP_URL: smtp.url,
+  WEBHOOK_ALLOW_PRIVATE: 'true',
 });
 
 test('the first alert is mailed at once, further ones of ten minutes together, without event texts', async () => {

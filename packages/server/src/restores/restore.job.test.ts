@@ -1,52 +1,24 @@
-import pino from 'pino';
-import { afterAll, afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { buildApp } from '../app.ts';
-import { readConfig } from '../config.ts';
-import { openSigner } from '../crypto/signer.ts';
-import { openObjectStore } from '../objects/open-store.ts';
-import { openDatabase } from '../postgres/db.ts';
+import { expect, test } from 'vitest';
 import { expectLogIntact } from '../testing/intact.ts';
 import {
   exhaust,
   outcomesIn,
-  type RestoringTenant,
   recordChange,
   restore,
   restoreOf,
   restoresIn,
+  restoringService,
   restoringTenant,
 } from '../testing/restore-setup.ts';
 import type { HostAnswer } from '../testing/restoring-host.ts';
-import { callOn, movedBy, platformKey, serviceOn, testService } from '../testing/service.ts';
+import { anotherProcess, callOn, loggedProcess, serviceOn } from '../testing/service.ts';
 
 const env = { WEBHOOK_ALLOW_PRIVATE: 'true' };
-let tenant: RestoringTenant;
-
-const service = await testService(env);
-beforeEach(async () => {
-  tenant = await restoringTenant(service);
-});
-afterEach(async () => {
-  await tenant.host.close();
-  await expectLogIntact(service, tenant.id);
-});
-afterAll(() => service.close());
-
-/** A further process on the same database. */
-async function anotherProcess() {
-  const { app, db } = await serviceOn(service.servingUrl, service.clock, env);
-  let closed: Promise<void> | undefined;
-  const close = () => {
-    closed ??= app.http.close().then(() => db.close());
-    return closed;
-  };
-  onTestFinished(close);
-  return { app, close };
-}
+const { service, tenant } = await restoringService();
 
 /** A restore that a process took and never called for: it ended right after its commit. */
 async function abandonedRestore(eventId: string): Promise<string> {
-  const { app } = await anotherProcess();
+  const { app } = await anotherProcess(service, env);
   await app.jobs.stop();
   const url = `/api/audit-logs/${eventId}/restore`;
   const call = { method: 'POST', url, key: tenant.key, body: { to: 'before' } } as const;
@@ -128,7 +100,7 @@ test('while recording stands still no host is called; the outcome is written whe
 
 test('two processes that look at once call once', async () => {
   const id = await abandonedRestore(await recordChange(service, tenant));
-  const { app } = await anotherProcess();
+  const { app } = await anotherProcess(service, env);
   const ticks = [service.app, app, service.app, app].map(({ jobs }) => jobs.tick('restore'));
   await Promise.all(ticks);
   expect(tenant.host.calls).toHaveLength(1);
@@ -148,7 +120,7 @@ test('of two attempts that end with different answers, the first outcome stays a
   expect(body.status).toBe('requested');
   // Its process is so slow that the lease ends, and another one takes over.
   service.clock.now += 30_001;
-  const { app } = await anotherProcess();
+  const { app } = await anotherProcess(service, env);
   await app.jobs.tick('restore');
   expect(await statusOf(body.id)).toBe('applied');
   slow.give({ status: 'refused', reason: 'too late' });
@@ -197,7 +169,7 @@ test('a host that does not answer holds up no other tenant', async () => {
 test('a service that stops cuts its calls off, and the next one takes them up', async () => {
   const slow = held();
   tenant.host.answers = [slow.answer, { status: 'applied' }];
-  const { app, close } = await anotherProcess();
+  const { app, close } = await anotherProcess(service, env);
   const url = `/api/audit-logs/${await recordChange(service, tenant)}/restore`;
   const call = { method: 'POST', url, key: tenant.key, body: { to: 'before' } } as const;
   const asked = callOn(app, call);
@@ -261,25 +233,7 @@ test('private addresses are not called unless that is allowed', async () => {
 });
 
 test('neither secret nor states nor addresses get into the log lines, and no secret into events and rows', async () => {
-  const lines: string[] = [];
-  const config = readConfig({
-    ...{ ...env, PLATFORM_API_KEY: platformKey, DATABASE_URL: service.servingUrl },
-    DATA_DIR: service.dataDir,
-  });
-  const db = openDatabase(service.servingUrl, { poolSize: 4, onIdleError: () => {} });
-  const app = await buildApp({
-    config,
-    db,
-    clock: movedBy(service.clock),
-    logger: pino({ level: 'trace' }, { write: (line) => void lines.push(line) }),
-    sessionSecret: 'a session secret for tests, at least 32 bytes',
-    objects: openObjectStore(config.objectStoreUrl),
-    signer: openSigner(`${service.dataDir}/signing-key.pem`, true),
-  });
-  onTestFinished(async () => {
-    await app.http.close();
-    await db.close();
-  });
+  const { app, lines } = await loggedProcess(service, env);
   tenant.host.answers = [{ status: 'refused', reason: 'a word of the host' }, { hangUp: true }];
   const states = { before: { greeting: 'a word of the state' }, after: { greeting: 'x' } };
   const url = `/api/audit-logs/${await recordChange(service, tenant, states)}/restore`;

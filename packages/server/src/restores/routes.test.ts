@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { expectMessageAsDocumented } from '../testing/documented.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import {
@@ -8,29 +8,18 @@ import {
   jwtSecret,
   keyOf,
   outcomesIn,
-  type RestoringTenant,
   recordChange,
   restore,
   restoreFields,
   restoreOf,
   restoresIn,
+  restoringService,
   restoringTenant,
   token,
 } from '../testing/restore-setup.ts';
 import type { HostAnswer } from '../testing/restoring-host.ts';
-import { testService } from '../testing/service.ts';
 
-let tenant: RestoringTenant;
-
-const service = await testService({ AUTH_JWT_SECRET: jwtSecret, WEBHOOK_ALLOW_PRIVATE: 'true' });
-beforeEach(async () => {
-  tenant = await restoringTenant(service);
-});
-afterEach(async () => {
-  await tenant.host.close();
-  await expectLogIntact(service, tenant.id);
-});
-afterAll(() => service.close());
+const { service, tenant } = await restoringService({ AUTH_JWT_SECRET: jwtSecret });
 
 const codeOf = ({ status, body }: { status: number; body: { code?: string } }) => [
   status,

@@ -1,6 +1,7 @@
-import { expect } from 'vitest';
+import { afterAll, beforeEach, expect } from 'vitest';
+import type { Environment } from '../config.ts';
 import { keyOf } from './restore-setup.ts';
-import { eventOf, type TestService } from './service.ts';
+import { eventOf, type TestService, testService } from './service.ts';
 
 export const rulesUrl = '/api/alert-rules';
 
@@ -15,10 +16,25 @@ export async function watchedTenant(service: TestService, plan = 'Pro'): Promise
   return { id, key: await keyOf(service, id, ['events:write', 'events:read', 'alerts:write']) };
 }
 
+/** A service; each test has a tenant of its own, a day after that of the test before. */
+export async function watchedService(env: Environment = {}) {
+  const service = await testService(env);
+  const tenant = {} as WatchedTenant;
+  /** The test goes on with a new tenant. */
+  const watch = async (plan = 'Pro') =>
+    void Object.assign(tenant, await watchedTenant(service, plan));
+  beforeEach(async () => {
+    service.clock.now += 86_400_000;
+    await watch();
+  });
+  afterAll(() => service.close());
+  return { service, tenant, alerts: alertCalls(service, tenant), watch };
+}
+
 /** Calls of one tenant's key. */
-export function alertCalls(service: TestService, { key }: WatchedTenant) {
+export function alertCalls(service: TestService, tenant: WatchedTenant) {
   const call = (method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: object) =>
-    service.call({ method, url: `${rulesUrl}${path}`, key, ...(body ? { body } : {}) });
+    service.call({ method, url: `${rulesUrl}${path}`, key: tenant.key, ...(body ? { body } : {}) });
   return {
     call,
     /** A rule; by default each `publish` sets it off. */
@@ -31,6 +47,7 @@ export function alertCalls(service: TestService, { key }: WatchedTenant) {
     /** Records events; returns them in the order of the log. */
     async record(...changes: Record<string, unknown>[]) {
       const events = changes.map((each) => eventOf({ action: 'publish', ...each }));
+      const { key } = tenant;
       const url = '/api/audit-logs/batch';
       const answer = await service.call({ method: 'POST', url, key, body: { events } });
       const codes = answer.body.results.map(({ status }: { status: string }) => status);
@@ -40,6 +57,7 @@ export function alertCalls(service: TestService, { key }: WatchedTenant) {
     /** The log's events about alerts with this action, oldest first, with their states. */
     async log(action = 'raise') {
       const url = `/api/audit-logs?action=${action}&resource=alert&sort=sequence&order=asc&limit=500`;
+      const { key } = tenant;
       const { body } = await service.call({ url, key });
       const whole = [];
       for (const { id } of body.data) {
@@ -50,5 +68,3 @@ export function alertCalls(service: TestService, { key }: WatchedTenant) {
     evaluate: () => service.app.alerts.tick(),
   };
 }
-
-export type AlertCalls = ReturnType<typeof alertCalls>;

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
-import { expect } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect } from 'vitest';
+import type { Environment } from '../config.ts';
+import { expectLogIntact } from './intact.ts';
 import { restoringHost } from './restoring-host.ts';
-import { type Answer, eventOf, type TestService } from './service.ts';
+import { type Answer, eventOf, type TestService, testService } from './service.ts';
 
 export const jwtSecret = 'a shared secret of at least thirty-two bytes';
 export const ivr = { type: 'ivr', id: '2f6d7f0e-8a8e-4c0b-b1c5-40a2e3f7d911', name: 'Main menu' };
@@ -25,6 +27,19 @@ export async function restoringTenant(service: TestService): Promise<RestoringTe
   host.secret = body.restoreSecret;
   const key = await keyOf(service, id, ['events:write', 'events:read', 'restore:write']);
   return { id, key, host };
+}
+
+/** A service; each test has a tenant of its own, whose log must be intact at its end. */
+export async function restoringService(env: Environment = {}) {
+  const service = await testService({ WEBHOOK_ALLOW_PRIVATE: 'true', ...env });
+  const tenant = {} as RestoringTenant;
+  beforeEach(async () => void Object.assign(tenant, await restoringTenant(service)));
+  afterEach(async () => {
+    await tenant.host.close();
+    await expectLogIntact(service, tenant.id);
+  });
+  afterAll(() => service.close());
+  return { service, tenant };
 }
 
 export async function keyOf(service: TestService, id: string, scopes: string[]): Promise<string> {

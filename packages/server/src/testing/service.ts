@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { InjectOptions } from 'fastify';
 import pg from 'pg';
 import pino from 'pino';
-import { inject as provided } from 'vitest';
+import { onTestFinished, inject as provided } from 'vitest';
 import { type App, buildApp } from '../app.ts';
 import type { AppDeps } from '../app-log.ts';
 import { coldSettings, openColdSource } from '../cold/duckdb-reader.ts';
@@ -169,6 +169,29 @@ export async function serviceOn(
   const app = await buildApp(deps);
   shareDocument(app.http, config.catalogue);
   return { app, db };
+}
+
+/** A further process on the same database, which ends with the test if not before. */
+export async function anotherProcess(
+  { servingUrl, clock }: TestService,
+  env: Environment,
+  more: Parameters<typeof serviceOn>[5] = {},
+) {
+  const { app, db } = await serviceOn(servingUrl, clock, env, 6, {}, more);
+  let closed: Promise<void> | undefined;
+  const close = () => {
+    closed ??= app.http.close().then(() => db.close());
+    return closed;
+  };
+  onTestFinished(close);
+  return { app, close };
+}
+
+/** The same, with all lines that it logs. */
+export async function loggedProcess(service: TestService, env: Environment) {
+  const lines: string[] = [];
+  const logger = pino({ level: 'trace' }, { write: (line) => void lines.push(line) });
+  return { ...(await anotherProcess(service, env, { logger })), lines };
 }
 
 /** A clock that the test controls. */

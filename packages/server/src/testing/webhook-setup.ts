@@ -1,6 +1,8 @@
-import { expect } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect } from 'vitest';
+import type { Environment } from '../config.ts';
+import { expectLogIntact } from './intact.ts';
 import { keyOf } from './restore-setup.ts';
-import { type Answer, eventOf, type TestService } from './service.ts';
+import { type Answer, eventOf, type TestService, testService } from './service.ts';
 import { type Receiver, webhookReceiver } from './webhook-receiver.ts';
 
 export const webhooksUrl = '/api/webhooks';
@@ -20,17 +22,49 @@ export async function hookedTenant(service: TestService, plan = 'Pro'): Promise<
   return { id, key: await keyOf(service, id, scopes), receiver };
 }
 
+/**
+ * A service that calls loopback too. Each test has a tenant of its own, whose log must be intact at
+ * its end.
+ */
+export async function hookedService(env: Environment = {}, plan = 'Pro') {
+  const service = await testService({ WEBHOOK_ALLOW_PRIVATE: 'true', ...env });
+  const tenant = {} as HookedTenant;
+  beforeEach(async () => {
+    service.clock.now += 1_000;
+    Object.assign(tenant, await hookedTenant(service, plan));
+  });
+  afterEach(async () => {
+    await tenant.receiver.close();
+    await expectLogIntact(service, tenant.id);
+  });
+  afterAll(() => service.close());
+  const deliver = () => service.app.webhooks.tick();
+  return { service, tenant, hooks: webhookCalls(service, tenant), deliver };
+}
+
+/** Of the events that producers recorded. */
+export const idsOf = (events: { id: string; recordedBy: { kind: string } }[]) =>
+  events.flatMap(({ id, recordedBy }) => (recordedBy.kind === 'service' ? [] : [id]));
+
 type Member = 'pause' | 'resume' | 'secret' | 'test' | 'replay';
 
 /** Calls of one tenant's key. */
-export function webhookCalls(service: TestService, { key, receiver }: HookedTenant) {
+export function webhookCalls(service: TestService, tenant: HookedTenant) {
   const call = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: object) =>
-    service.call({ method, url: `${webhooksUrl}${path}`, key, ...(body ? { body } : {}) });
+    service.call({
+      method,
+      url: `${webhooksUrl}${path}`,
+      key: tenant.key,
+      ...(body ? { body } : {}),
+    });
   return {
     post: (body: object): Promise<Answer> => call('POST', '', body),
     /** A webhook to the receiver; the result contains its `secret`. */
     async create(changes: object = {}) {
-      const { status, body, text } = await call('POST', '', { url: receiver.url, ...changes });
+      const { status, body, text } = await call('POST', '', {
+        url: tenant.receiver.url,
+        ...changes,
+      });
       expect(status, text).toBe(201);
       return body;
     },
@@ -44,6 +78,7 @@ export function webhookCalls(service: TestService, { key, receiver }: HookedTena
       (await call('GET', `/${id}/deliveries${query}`)).body.data,
     /** Records an event and returns it. */
     async record(changes: Record<string, unknown> = {}) {
+      const { key } = tenant;
       const body = eventOf(changes);
       const answer = await service.call({ method: 'POST', url: '/api/audit-logs', key, body });
       expect(answer.status, answer.text).toBe(201);
@@ -54,6 +89,7 @@ export function webhookCalls(service: TestService, { key, receiver }: HookedTena
       const events = Array.from({ length: count }, (_, at) =>
         eventOf({ ...changes, diff: { at: { from: null, to: at } } }),
       );
+      const { key } = tenant;
       const url = '/api/audit-logs/batch';
       const answer = await service.call({ method: 'POST', url, key, body: { events } });
       expect(answer.status, answer.text).toBe(200);
@@ -62,6 +98,7 @@ export function webhookCalls(service: TestService, { key, receiver }: HookedTena
     /** The log's records of webhooks with this action, oldest first. */
     async log(action: string) {
       const url = `/api/audit-logs?action=${action}&resource=webhook&sort=sequence&order=asc&limit=500`;
+      const { key } = tenant;
       const { body } = await service.call({ url, key });
       const whole = body.data.map(({ id }: { id: string }) =>
         service.call({ url: `/api/audit-logs/${id}`, key }),
@@ -70,5 +107,3 @@ export function webhookCalls(service: TestService, { key, receiver }: HookedTena
     },
   };
 }
-
-export type WebhookCalls = ReturnType<typeof webhookCalls>;

@@ -1,34 +1,13 @@
-import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { expectMessageAsDocumented } from '../testing/documented.ts';
 import { recordAll } from '../testing/event-pool.ts';
 import { askForJob, exportsUrl, exportUntil, hasEnded } from '../testing/exports.ts';
 import { growLog } from '../testing/grow-log.ts';
-import { expectLogIntact } from '../testing/intact.ts';
-import { eventOf, testService } from '../testing/service.ts';
+import { eventOf } from '../testing/service.ts';
 import { signedBy } from '../testing/webhook-receiver.ts';
-import {
-  type HookedTenant,
-  hookedTenant,
-  type WebhookCalls,
-  webhookCalls,
-} from '../testing/webhook-setup.ts';
+import { hookedService, hookedTenant, webhookCalls } from '../testing/webhook-setup.ts';
 
-let tenant: HookedTenant;
-let hooks: WebhookCalls;
-
-const service = await testService({ WEBHOOK_ALLOW_PRIVATE: 'true' });
-beforeEach(async () => {
-  service.clock.now += 1_000;
-  tenant = await hookedTenant(service);
-  hooks = webhookCalls(service, tenant);
-});
-afterEach(async () => {
-  await tenant.receiver.close();
-  await expectLogIntact(service, tenant.id);
-});
-afterAll(() => service.close());
-
-const deliver = () => service.app.webhooks.tick();
+const { service, tenant, hooks, deliver } = await hookedService();
 
 test('what is recorded arrives, signed and as the list shows it, and the attempt is in log and deliveries', async () => {
   const { receiver } = tenant;

@@ -1,54 +1,19 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { beginAnew } from '../log/reopen.store.ts';
 import { withOwnerSession } from '../postgres/db.ts';
-import { expectLogIntact } from '../testing/intact.ts';
 import { RunningService } from '../testing/running-service.ts';
-import { platformKey, serviceOn, sessionSecret, testService } from '../testing/service.ts';
+import { anotherProcess, platformKey, sessionSecret } from '../testing/service.ts';
 import { type ReceiverAnswer, webhookReceiver } from '../testing/webhook-receiver.ts';
-import {
-  type HookedTenant,
-  hookedTenant,
-  type WebhookCalls,
-  webhookCalls,
-} from '../testing/webhook-setup.ts';
+import { hookedService, hookedTenant, idsOf, webhookCalls } from '../testing/webhook-setup.ts';
 import { leaseMs } from './deliver.job.ts';
 
 const env = { WEBHOOK_ALLOW_PRIVATE: 'true' };
 /** The machine may be busy with other things. */
 const patiently = { timeout: 20_000 };
-let tenant: HookedTenant;
-let hooks: WebhookCalls;
-
-const service = await testService(env);
-beforeEach(async () => {
-  service.clock.now += 1_000;
-  tenant = await hookedTenant(service);
-  hooks = webhookCalls(service, tenant);
-});
-afterEach(async () => {
-  await tenant.receiver.close();
-  await expectLogIntact(service, tenant.id);
-});
-afterAll(() => service.close());
-
-const deliver = () => service.app.webhooks.tick();
+const { service, tenant, hooks, deliver } = await hookedService();
 const messageIds = () => tenant.receiver.calls.map(({ id }) => id);
-const idsOf = (events: { id: string; recordedBy: { kind: string } }[]) =>
-  events.flatMap(({ id, recordedBy }) => (recordedBy.kind === 'service' ? [] : [id]));
-
-/** A further process on the same database. */
-async function anotherProcess() {
-  const { app, db } = await serviceOn(service.servingUrl, service.clock, env);
-  let closed: Promise<void> | undefined;
-  const close = () => {
-    closed ??= app.http.close().then(() => db.close());
-    return closed;
-  };
-  onTestFinished(close);
-  return { app, close };
-}
 
 /** An answer that is given when it is let go. */
 function holdAnswers() {
@@ -114,7 +79,7 @@ test.each([
 
 test('a process that is stopped cuts its calls off, and another one sends the message at once', async () => {
   holdAnswers();
-  const other = await anotherProcess();
+  const other = await anotherProcess(service, env);
   await hooks.create();
   await hooks.record();
   const ticking = other.app.webhooks.tick();
@@ -136,7 +101,7 @@ test('two processes never call one receiver at the same time, and repeat nothing
     await new Promise((resolve) => setImmediate(resolve));
     open -= 1;
   };
-  const { app } = await anotherProcess();
+  const { app } = await anotherProcess(service, env);
   await hooks.create();
   const ids: string[] = [];
   for (let round = 0; round < 4; round++) {
@@ -150,7 +115,7 @@ test('two processes never call one receiver at the same time, and repeat nothing
 
 test('of two processes of which one was taken for dead, the first outcome moves the place, once', async () => {
   const held = holdAnswers();
-  const { app } = await anotherProcess();
+  const { app } = await anotherProcess(service, env);
   const { id } = await hooks.create();
   await hooks.record();
   const late = app.webhooks.tick();
@@ -293,7 +258,7 @@ test('a receiver that does not answer takes at most four slots, all of its own t
 });
 
 test('a working process delivers within a second of recording, without being asked', async () => {
-  const { app } = await anotherProcess();
+  const { app } = await anotherProcess(service, env);
   app.webhooks.start();
   onTestFinished(() => app.webhooks.pause());
   await hooks.create();

@@ -1,40 +1,11 @@
-import pino from 'pino';
-import { afterAll, afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { buildApp } from '../app.ts';
-import { readConfig } from '../config.ts';
-import { openSigner } from '../crypto/signer.ts';
-import { openObjectStore } from '../objects/open-store.ts';
-import { openDatabase } from '../postgres/db.ts';
+import { expect, test } from 'vitest';
 import { eraseNow } from '../testing/erasure-setup.ts';
-import { expectLogIntact } from '../testing/intact.ts';
-import { callOn, movedBy, platformKey, sessionSecret, testService } from '../testing/service.ts';
-import {
-  type HookedTenant,
-  hookedTenant,
-  type WebhookCalls,
-  webhookCalls,
-} from '../testing/webhook-setup.ts';
+import { callOn, loggedProcess } from '../testing/service.ts';
+import { hookedService, idsOf } from '../testing/webhook-setup.ts';
 
 const env = { WEBHOOK_ALLOW_PRIVATE: 'true' };
 const day = 86_400_000;
-let tenant: HookedTenant;
-let hooks: WebhookCalls;
-
-const service = await testService(env);
-beforeEach(async () => {
-  service.clock.now += 1_000;
-  tenant = await hookedTenant(service, 'Starter');
-  hooks = webhookCalls(service, tenant);
-});
-afterEach(async () => {
-  await tenant.receiver.close();
-  await expectLogIntact(service, tenant.id);
-});
-afterAll(() => service.close());
-
-const deliver = () => service.app.webhooks.tick();
-const idsOf = (events: { id: string; recordedBy: { kind: string } }[]) =>
-  events.flatMap(({ id, recordedBy }) => (recordedBy.kind === 'service' ? [] : [id]));
+const { service, tenant, hooks, deliver } = await hookedService({}, 'Starter');
 
 test('what the plan hides by now is not sent, nor reached by a replay; under a hold it is', async () => {
   const { receiver } = tenant;
@@ -124,22 +95,7 @@ test('the metrics tell how webhooks are doing, without naming any', async () => 
 });
 
 test('neither secrets nor addresses nor what is sent get into the log lines', async () => {
-  const lines: string[] = [];
-  const config = readConfig({
-    ...{ ...env, PLATFORM_API_KEY: platformKey, DATABASE_URL: service.servingUrl },
-    DATA_DIR: service.dataDir,
-  });
-  const db = openDatabase(service.servingUrl, { poolSize: 4, onIdleError: () => {} });
-  const app = await buildApp({
-    ...{ config, db, sessionSecret, clock: movedBy(service.clock) },
-    logger: pino({ level: 'trace' }, { write: (line) => void lines.push(line) }),
-    objects: openObjectStore(config.objectStoreUrl),
-    signer: openSigner(`${service.dataDir}/signing-key.pem`, true),
-  });
-  onTestFinished(async () => {
-    await app.http.close();
-    await db.close();
-  });
+  const { app, lines } = await loggedProcess(service, env);
   tenant.receiver.answers = [{ code: 500, text: 'a word of the receiver' }, { hangUp: true }];
   const { id } = await hooks.create({ format: 'generic', credential: 'Bearer of-theirs' });
   const url = `/api/webhooks/${id}`;

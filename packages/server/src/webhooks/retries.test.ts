@@ -1,34 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import PostalMime from 'postal-mime';
-import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
-import { expectLogIntact } from '../testing/intact.ts';
-import { testService } from '../testing/service.ts';
+import { expect, test } from 'vitest';
 import type { ReceiverAnswer } from '../testing/webhook-receiver.ts';
-import {
-  type HookedTenant,
-  hookedTenant,
-  type WebhookCalls,
-  webhookCalls,
-} from '../testing/webhook-setup.ts';
+import { hookedService } from '../testing/webhook-setup.ts';
 import { retryPausesMs } from './retry-schedule.ts';
 
-let tenant: HookedTenant;
-let hooks: WebhookCalls;
-
-const service = await testService({ WEBHOOK_ALLOW_PRIVATE: 'true' });
-beforeEach(async () => {
-  service.clock.now += 1_000;
-  tenant = await hookedTenant(service);
-  hooks = webhookCalls(service, tenant);
-});
-afterEach(async () => {
-  await tenant.receiver.close();
-  await expectLogIntact(service, tenant.id);
-});
-afterAll(() => service.close());
-
-const deliver = () => service.app.webhooks.tick();
+const { service, tenant, hooks, deliver } = await hookedService();
 
 /** Moves the clock to the next attempt and makes it. */
 async function retry(id: string): Promise<void> {

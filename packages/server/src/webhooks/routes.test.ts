@@ -1,33 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { expectMessageAsDocumented } from '../testing/documented.ts';
-import { expectLogIntact } from '../testing/intact.ts';
 import { jwtSecret, keyOf, token } from '../testing/restore-setup.ts';
-import { type Answer, testService } from '../testing/service.ts';
+import type { Answer } from '../testing/service.ts';
 import { signedBy } from '../testing/webhook-receiver.ts';
 import {
-  type HookedTenant,
+  hookedService,
   hookedTenant,
-  type WebhookCalls,
   webhookCalls,
   webhooksUrl,
 } from '../testing/webhook-setup.ts';
 
 /** The machine may be busy with other things. */
 const patiently = { timeout: 20_000 };
-let tenant: HookedTenant;
-let hooks: WebhookCalls;
-
-const service = await testService({ AUTH_JWT_SECRET: jwtSecret, WEBHOOK_ALLOW_PRIVATE: 'true' });
-beforeEach(async () => {
-  tenant = await hookedTenant(service);
-  hooks = webhookCalls(service, tenant);
-});
-afterEach(async () => {
-  await tenant.receiver.close();
-  await expectLogIntact(service, tenant.id);
-});
-afterAll(() => service.close());
+const { service, tenant, hooks } = await hookedService({ AUTH_JWT_SECRET: jwtSecret });
 
 const codeOf = ({ status, body }: Answer) => [status, body.code];
 const wrongIn = ({ body }: Answer) =>
