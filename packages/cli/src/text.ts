@@ -25,6 +25,9 @@ export function grouped(count: number): string {
   return count.toLocaleString('en-US');
 }
 
+/** The id of a log as its origin has it. */
+export const hexId = (logId: string) => logId.replaceAll('-', '');
+
 /** `1 entry`, `1,234 entries`. */
 export function counted(count: number, one: string, many: string): string {
   return `${grouped(count)} ${count === 1 ? one : many}`;

@@ -6,7 +6,7 @@ import { plansOf } from '../connection.ts';
 import { answer, exitCodes, FindingError, type Io, UsageError } from '../io.ts';
 import { withProgress } from '../progress.ts';
 import { loadServer, onServer } from '../server.ts';
-import { grouped, visible } from '../text.ts';
+import { grouped, hexId, visible } from '../text.ts';
 import { reportText } from '../verify/report-text.ts';
 import { vkeyArgument } from './verify.ts';
 
@@ -160,13 +160,11 @@ function restoredText({ tenants, missing }: RestoredArchive): string {
   const lines = tenants.map(
     ({ tenantId, name, size, events, logId }) =>
       `tenant ${tenantId} (${visible(name)}): ${grouped(events)} events of ${grouped(size)} entries; its ` +
-      `log goes on as ${logId.replaceAll('-', '')}\n`,
+      `log goes on as ${hexId(logId)}\n`,
   );
   for (const { previousLogId, publishedSize } of missing) {
-    const id = previousLogId.replaceAll('-', '');
-    lines.push(
-      `log ${id}, of ${grouped(publishedSize)} published entries, is not in the archive\n`,
-    );
+    const published = `of ${grouped(publishedSize)} published entries`;
+    lines.push(`log ${hexId(previousLogId)}, ${published}, is not in the archive\n`);
   }
   return lines.join('');
 }

@@ -2,7 +2,7 @@ import type { ReopenedLog } from '@indelible/server';
 import type { Command } from 'commander';
 import { answer, type Io, UsageError } from '../io.ts';
 import { onServer } from '../server.ts';
-import { grouped } from '../text.ts';
+import { grouped, hexId } from '../text.ts';
 
 const help = `
 After a database was restored from an older backup, published checkpoints cover more
@@ -59,15 +59,10 @@ function reopenedLine({
 }: ReopenedLog): string {
   const published = `of ${grouped(publishedSize)} published entries`;
   if (tenantId === null || logId === null) {
-    return `log ${hex(previousLogId)}: nothing is left ${published}, and its tenant is lost\n`;
+    return `log ${hexId(previousLogId)}: nothing is left ${published}, and its tenant is lost\n`;
   }
   return (
     `tenant ${tenantId}: ${grouped(size)} ${published} are left; ` +
-    `log ${hex(previousLogId)} continues as ${hex(logId)}\n`
+    `log ${hexId(previousLogId)} continues as ${hexId(logId)}\n`
   );
-}
-
-/** The form in origins. */
-function hex(logId: string): string {
-  return logId.replaceAll('-', '');
 }

@@ -21,6 +21,7 @@ export interface ImportRun {
   rejected: FindingsFile;
   conflicts: FindingsFile;
   tenantDefault: string | null;
+  /** The plan for unknown tenants; null: their events are rejected. */
   createTenants: Plan | null;
   /** Stops reading; batches in flight are still settled. */
   stop: AbortController;
@@ -122,13 +123,9 @@ function contentOf({ bytes, tooLong }: Line): { text: string } | { base64: strin
     : { base64: bytes.toString('base64') };
 }
 
-interface SendingDeps {
+interface SendingDeps extends Pick<ImportRun, 'createTenants' | 'tally' | 'signal'> {
   client: Pick<IndelibleClient, 'recordBatchTexts' | 'tenants'>;
-  /** The plan for unknown tenants; null: their events are rejected. */
-  createTenants: Plan | null;
-  tally: Tally;
   reject(event: SourceEvent, refusal: LineRefusal): void;
-  signal: AbortSignal;
 }
 
 const attemptsMax = 10;
