@@ -17,6 +17,8 @@ const terms = (sequence: number, plan: Plan | null, more: Partial<TermsRecord> =
   ...more,
 });
 
+const hold = (plan: Plan) => ({ plan, legalHold: true });
+
 /**
  * The cover out of these claims: what it says of an event of 40, and of 400 days ago, and findings.
  */
@@ -126,6 +128,17 @@ test('a recorded removal explains what it covers, if its plan allowed it', () =>
   expect(judged({}, pro)).toMatchObject({ month: 'missing', codes: { retention_exceeded: 1 } });
   const small = { removals: [{ ...removal, size: 50, plan: null }], terms: enterprise };
   expect(judged({}, small).month).toBe('missing');
+});
+
+test('a removal under a smaller plan than the log had, or under its hold, explains nothing', () => {
+  const removal = { sequence: 70, timeMs: nowMs - day, cutoffMs: nowMs - 35 * day, size: 60 };
+  const removals = [{ ...removal, isOffboarding: false, plan: 'Starter' as const }];
+  const codes = { retention_exceeded: 1 };
+  for (const before of [terms(20, 'Pro'), terms(20, null, { after: hold('Starter') })]) {
+    expect(judged({}, { removals, terms: [before] })).toMatchObject({ month: 'missing', codes });
+  }
+  const lowered = [terms(20, 'Pro'), terms(65, 'Starter'), terms(80, 'Pro')];
+  expect(judged({}, { removals, terms: lowered })).toMatchObject({ month: 'expired', codes: {} });
 });
 
 test('of a tenant that has left everything may be gone', () => {

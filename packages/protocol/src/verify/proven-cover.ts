@@ -121,7 +121,7 @@ function compareCutoff(statedMs: number | null, owedMs: number, plan: Plan, add:
 
 /** Removals that the plan of their time allowed; a larger one explains nothing. */
 function removalsOf(
-  { records: { removals }, lastProduced }: CoverClaims,
+  { records: { removals, terms }, lastProduced }: CoverClaims,
   plans: Plans,
   add: Add,
 ): RetentionRecord[] {
@@ -134,11 +134,16 @@ function removalsOf(
       add('retention_exceeded', message, sequence);
       return false;
     }
-    const owedMs = retentionCutoff((plans.named(plan ?? '') ?? plans.shortest).keeps, timeMs);
-    if (cutoffMs <= owedMs + clockSlackMs) return true;
+    // The record's own word for the plan does not count against that of the log before it.
+    const then = newest(terms.filter((each) => each.sequence < sequence))?.after;
+    const known = plans.named(then?.plan ?? '') ?? plans.named(plan ?? '') ?? plans.shortest;
+    const owedMs = retentionCutoff(known.keeps, timeMs);
+    if (!then?.legalHold && cutoffMs <= owedMs + clockSlackMs) return true;
     const message =
-      `The log records that events from before ${formatTimestamp(cutoffMs)} were removed, but the ` +
-      `plan then kept everything from ${formatTimestamp(owedMs)} on.`;
+      `The log records that events from before ${formatTimestamp(cutoffMs)} were removed, but ` +
+      (then?.legalHold
+        ? 'a legal hold then kept everything.'
+        : `the plan then kept everything from ${formatTimestamp(owedMs)} on.`);
     add('retention_exceeded', message, sequence);
     return false;
   });
