@@ -5,6 +5,7 @@ import type { PoolClient } from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import { poolEvents, recordAll, tenantWithPool } from '../testing/event-pool.ts';
 import { expectLogIntact } from '../testing/intact.ts';
+import { turnsOf } from '../testing/longest-turn.ts';
 import { type Answer, eventOf, platformKey, testService } from '../testing/service.ts';
 
 const service = await testService();
@@ -192,6 +193,14 @@ test('what stands in quotes is no preference, and an empty value is as good as n
   ]) {
     expect(await statusOf(prefer), prefer).toBe(202);
   }
+});
+
+test('quotes that never end cost one look at the header', async () => {
+  const { key } = await service.tenant();
+  const { total } = await turnsOf(async () => {
+    expect((await post(key, csv, { prefer: `"${'\\"'.repeat(40_000)}` })).status).toBe(200);
+  });
+  expect(total).toBeLessThan(500);
 });
 
 test('an export is recorded with who, what and how much, and again with what came out', async () => {

@@ -89,14 +89,14 @@ export const exportCalls = (app: FastifyInstance, deps: ExportDeps) =>
   });
 
 /**
- * RFC 7240: preferences are separated by commas and may have parameters; quoted text is literal. An
- * empty value equals none.
+ * RFC 7240: preferences are separated by commas and may have parameters; quoted text is literal, to
+ * the end if its quotes never end. An empty value equals none.
  */
 function prefersAsync(header: string | string[] | undefined): boolean {
   const unquoted = [header ?? []]
     .flat()
     .join(',')
-    .replaceAll(/"(?:[^"\\]|\\.)*"/g, (text) => (text === '""' ? '' : 'x'));
+    .replaceAll(/"(?:[^"\\]|\\.)*"?/g, (text) => (text === '""' ? '' : 'x'));
   return unquoted.split(',').some((each) => /^respond-async\s*(=\s*)?(;.*)?$/i.test(each.trim()));
 }
 
