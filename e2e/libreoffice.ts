@@ -15,7 +15,8 @@ import {
 
 /*
  * `npm run test:libreoffice`: what LibreOffice's own CSV import makes of an export, cell by cell,
- * in a language whose separator is the comma and in one where it is the semicolon; and of its JSON
+ * in a language whose separator is the comma and in one where it is the semicolon, with the comma
+ * alone and with the separators that it proposes; and of its JSON
  * cells, when the semicolon is taken for the separator. Needs `soffice` (Debian:
  * libreoffice-calc-nogui), which is why it is not part of `npm test`.
  */
@@ -69,7 +70,8 @@ const events = names.map((resourceName, sequence): CsvEvent => {
 /** The text that a reader of the file gets back, once one leading apostrophe is taken off. */
 const shown = (text: string) => text.replace(/^'/, '').replaceAll('\r\n', '\n');
 
-const separators = { comma: 44, semicolon: 59 };
+// LibreOffice proposes all three when it opens a file.
+const separators = { comma: '44', proposed: '9/44/59', semicolon: '59' };
 
 function imported(
   language: string,
@@ -116,7 +118,15 @@ function formulasOf(sheet: spreadsheet.WorkSheet) {
 }
 
 for (const language of ['en_US.UTF-8', 'de_DE.UTF-8', 'pt_BR.UTF-8']) {
-  const sheet = imported(language, 'comma', csvColumns);
+  checkTable(language, 'comma');
+  checkTable(language, 'proposed');
+  const misread = imported(language, 'semicolon', ['id', 'diff', 'after']);
+  deepStrictEqual(formulasOf(misread), [], `${language}: no formula in the middle of JSON`);
+  console.log(`${language}: ${names.length} rows as they were written, no formula`);
+}
+
+function checkTable(language: string, separator: keyof typeof separators): void {
+  const sheet = imported(language, separator, csvColumns);
   deepStrictEqual(formulasOf(sheet), [], `${language}: no cell is a formula`);
   const rows = spreadsheet.utils.sheet_to_json<string[]>(sheet, {
     header: 1,
@@ -136,7 +146,4 @@ for (const language of ['en_US.UTF-8', 'de_DE.UTF-8', 'pt_BR.UTF-8']) {
     deepStrictEqual(JSON.parse(String(row[at('diff')])), JSON.parse(event.diff), language);
     deepStrictEqual(String(row[at('id')]).startsWith('evt_audit_'), true, language);
   }
-  const misread = imported(language, 'semicolon', ['id', 'diff', 'after']);
-  deepStrictEqual(formulasOf(misread), [], `${language}: no formula in the middle of JSON`);
-  console.log(`${language}: ${names.length} rows as they were written, no formula`);
 }

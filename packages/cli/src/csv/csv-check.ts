@@ -8,7 +8,7 @@ import {
   type EventFilter,
   eventFields,
   eventMatches,
-  formerCsvRow,
+  formerCsvRows,
   isCsvColumn,
   parseBodyLine,
   readOrNull,
@@ -198,7 +198,7 @@ class Comparison {
   #alteredColumns({ bytes, cells }: CsvRecord, { line }: IndexedEvent): string[] {
     const body = parseBodyLine(line);
     const event = csvEventOf(body.event);
-    const forms = [csvRow, formerCsvRow].map((row) => row(event, this.#columns));
+    const forms = [csvRow(event, this.#columns), ...formerCsvRows(event, this.#columns)];
     if (forms.some((form) => bytes.equals(Buffer.from(form)))) return [];
     const hidden = withheldSegments(body).flatMap((name) => segmentColumns[name] ?? []);
     const wanted = forms.map((form) => cellsOf(form.replace(/\r\n$/, '')));

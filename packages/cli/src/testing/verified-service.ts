@@ -95,7 +95,7 @@ async function recordVariety(service: TestService, { id, key }: Tenant) {
   for (let read = 0; read < 5; read += 1) {
     const headers = {
       'x-tenant-id': id,
-      'x-access-reason': `ticket%20471${read}`,
+      'x-access-reason': `audit;%20ticket%20471${read}`,
       'x-operator-email': 'olga@example.com',
     };
     await service.call({ url: '/api/audit-logs?limit=1', key: platformKey, headers });

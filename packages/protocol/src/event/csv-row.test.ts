@@ -18,7 +18,7 @@ import {
   csvFurtherColumns,
   csvHeader,
   csvRow,
-  formerCsvRow,
+  formerCsvRows,
   isCsvColumn,
 } from './csv-row.ts';
 
@@ -50,7 +50,7 @@ test('a row has the standard columns, null as nothing and diff as one JSON cell'
     'evt_audit_01k47h6zr0f868n1725yta1txt,2025-09-03T10:16:00.000Z,' +
       '0199c0de-4b1e-7a55-8d37-6c2f90ab1e24,7f9c2ba4-e88f-4a1b-9c3d-1f2e3d4c5b6a,' +
       'ana.0@example.com,admin,,' +
-      'Mozilla/5.0 (X11; Linux x86_64; rv:142.0) Gecko/20100101 Firefox/142.0,update,queue,' +
+      '"Mozilla/5.0 (X11; Linux x86_64; rv:142.0) Gecko/20100101 Firefox/142.0",update,queue,' +
       '0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11,Sales,' +
       '"{""maxWaitSeconds"":{""from"":0,""to"":60}}",false,,configuration,7\r\n',
   );
@@ -78,10 +78,10 @@ test('text that a spreadsheet could take for a formula is prefixed, also behind 
 });
 
 test('text that begins with a tab or a line break is prefixed', () => {
-  expect(nameCell('\tx')).toBe("'\tx");
+  expect(nameCell('\tx')).toBe(`"'\tx"`);
   expect(nameCell('\rx')).toBe(`"'\rx"`);
   expect(nameCell('\nx')).toBe(`"'\nx"`);
-  expect(nameCell('\t')).toBe("'\t");
+  expect(nameCell('\t')).toBe(`"'\t"`);
 });
 
 test('other text stays as it is', () => {
@@ -115,14 +115,25 @@ test('no cell begins behind a semicolon of a JSON cell, and its JSON says the sa
   );
 });
 
-test('the former way to write a row differs in semicolons alone: of JSON, and that begin a text', () => {
+test('a text with a tab or a semicolon is quoted: a spreadsheet that splits there keeps it whole', () => {
+  for (const text of ['a;=1+1', 'x\t=1+1', 'Mozilla/5.0 (X11; Linux x86_64)']) {
+    expect(nameCell(text)).toBe(`"${text}"`);
+  }
+  expect(nameCell(';=1')).toBe(`"';=1"`);
+});
+
+test('the former ways to write a row differ in semicolons alone: of JSON, and those of texts', () => {
   const diff = '{"a":{"from":null,"to":";=1"}}';
   const other = { ...event, reason: 'a; b', diff, resourceName: ';=1+"1"' };
   const columns: CsvColumn[] = ['reason', 'diff', 'resource.name'];
   const json = '"{""a"":{""from"":null,""to"":""';
-  expect(csvRow(other, columns)).toBe(`a; b,${json}\\u003b=1""}}","';=1+""1"""\r\n`);
-  expect(formerCsvRow(other, columns)).toBe(`a; b,${json};=1""}}",";=1+""1"""\r\n`);
-  expect(formerCsvRow(event)).toBe(csvRow(event));
+  expect(csvRow(other, columns)).toBe(`"a; b",${json}\\u003b=1""}}","';=1+""1"""\r\n`);
+  expect(formerCsvRows(other, columns)).toEqual([
+    `a; b,${json}\\u003b=1""}}","';=1+""1"""\r\n`,
+    `a; b,${json};=1""}}",";=1+""1"""\r\n`,
+  ]);
+  const plain = { ...event, actorUserAgent: 'curl' };
+  expect(formerCsvRows(plain)).toEqual([csvRow(plain), csvRow(plain)]);
 });
 
 test('every free text of an event is guarded, and no other cell', () => {

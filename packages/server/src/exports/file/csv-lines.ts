@@ -51,7 +51,7 @@ function tableOf(marks: Record<string, number>): Uint8Array {
   return table;
 }
 const inBare = tableOf({ '\u001f': asks.end });
-const quoted = { '\u001f': asks.end, ',\r\n': asks.quotes, '"': asks.doubling };
+const quoted = { '\u001f': asks.end, ',;\t\r\n': asks.quotes, '"': asks.doubling };
 const inText = tableOf(quoted);
 const inJson = tableOf({ ...quoted, ';': asks.escaping });
 
