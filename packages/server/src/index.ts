@@ -1,12 +1,11 @@
+export type { TenantArchive } from './archive/archive.job.ts';
 export { bodyLine as archivedBodyLine } from './archive/body-line.ts';
 export {
   archiveLog,
   forgetArchive,
   listArchive,
-  type PartRow,
   type RestoredArchive,
   restoreArchive,
-  type TenantArchive,
 } from './archive/command.ts';
 export { type ArchiveManifest, parseManifest as parseArchiveManifest } from './archive/manifest.ts';
 export {
@@ -15,21 +14,21 @@ export {
   type NamedPart,
   openArchive,
 } from './archive/open-archive.ts';
+export type { PartRow } from './archive/store.ts';
 export { entryOf as archivedEntryOf } from './cold/archived-row.ts';
 export { type Environment, readConfig } from './config.ts';
 export { newSigningKey, openSigner } from './crypto/signer.ts';
+export { certificateText } from './erasure/certificate.ts';
 export {
-  certificateText,
-  type Erased,
-  type ErasurePlan,
   type ErasureTarget,
   eraseNow,
   erasurePlan,
   type Offboarded,
   offboardingOf,
   offboardTenant,
-  type Requester,
 } from './erasure/command.ts';
+export type { Erased, ErasurePlan } from './erasure/erase.ts';
+export type { Requester } from './erasure/erasure-event.ts';
 export type { LogToCheck } from './log/check-log.store.ts';
 export type { ReopenedLog } from './log/reopen.ts';
 export { migrateDatabase, startService } from './main.ts';
@@ -42,10 +41,6 @@ export { reopenLog } from './operations/reopen.command.ts';
 export { restoreBackup } from './operations/restore-backup.command.ts';
 export { startEmbeddedPostgres } from './postgres/embedded-postgres.ts';
 export { startOneOfSeveral, startProcesses } from './processes.ts';
-export {
-  type RetentionPlan,
-  type RetentionRun,
-  retentionPlan,
-  retentionRun,
-} from './retention/command.ts';
+export { retentionPlan, retentionRun } from './retention/command.ts';
+export type { RetentionPlan, RetentionRun } from './retention/retention.job.ts';
 export type { Role, Service } from './serve.ts';

@@ -32,11 +32,6 @@ import {
   takeArchiveLock,
 } from './store.ts';
 
-export type { TenantArchive } from './archive.job.ts';
-export type { ArchivedPart } from './archived-part.ts';
-export type { RestoredTenant } from './restore-archive.ts';
-export type { PartRow } from './store.ts';
-
 /**
  * `indelible archive run`: archives closed months of one log, or of all logs with an archive; see
  * `archiveTenants`. Runs as the owner: of DATABASE_OWNER_URL, or of the embedded PostgreSQL, which

@@ -25,10 +25,6 @@ import { type OffboardDeps, type Offboarding, offboard } from './offboard.ts';
 import { personKey, planActor, planEvent } from './plan.ts';
 import { recallEvents, recallPerson } from './recall.ts';
 
-export { certificateText, type OffboardingCertificate } from './certificate.ts';
-export { type Erased, type ErasurePlan, ErasureRefused } from './erase.ts';
-export type { BundleFacts, Requester } from './erasure-event.ts';
-
 /** A person's identity (UUID or e-mail), or one segment of an event. */
 export type ErasureTarget =
   | { tenantId: string; actor: string }

@@ -49,21 +49,16 @@ function naming({ actors, addresses }: Person) {
 /** Tables, their affected rows, and the change: emptied columns, or (null) deletion. */
 function personalTables(person: Person) {
   const { byId, isAddress, containsAddress, namesAgent, unnamedAgents } = naming(person);
+  const isMaker = byId('created_by_id');
+  /** Of rows that a person made, with a text of theirs. */
+  const made = (text: string, instead: ReturnType<typeof sql>) => ({
+    rows: sql`${isMaker} AND created_by_email IS NOT NULL OR ${containsAddress(text)}`,
+    change: sql`created_by_email = CASE WHEN ${isMaker} THEN NULL ELSE created_by_email END,
+      ${raw(text)} = CASE WHEN ${containsAddress(text)} THEN ${instead} ELSE ${raw(text)} END`,
+  });
   return {
-    searches: {
-      table: 'searches',
-      rows: sql`${byId('created_by_id')} AND created_by_email IS NOT NULL OR ${containsAddress('note')}`,
-      change: sql`
-        created_by_email = CASE WHEN ${byId('created_by_id')} THEN NULL ELSE created_by_email END,
-        note = CASE WHEN ${containsAddress('note')} THEN NULL ELSE note END`,
-    },
-    views: {
-      table: 'views',
-      rows: sql`${byId('created_by_id')} AND created_by_email IS NOT NULL OR ${containsAddress('name')}`,
-      change: sql`
-        created_by_email = CASE WHEN ${byId('created_by_id')} THEN NULL ELSE created_by_email END,
-        name = CASE WHEN ${containsAddress('name')} THEN 'View' ELSE name END`,
-    },
+    searches: { table: 'searches', ...made('note', sql`NULL`) },
+    views: { table: 'views', ...made('name', sql`'View'`) },
     restores: {
       table: 'restores',
       rows: sql`requested_by_role <> 'superadmin'

@@ -10,8 +10,6 @@ import {
   runRetention,
 } from './retention.job.ts';
 
-export type { RetentionPlan, RetentionRun } from './retention.job.ts';
-
 /**
  * `indelible retention run`: one run of the job, see `runRetention`; null if another process runs
  * it. Runs as the owner: of DATABASE_OWNER_URL, or of the embedded PostgreSQL, which a service may

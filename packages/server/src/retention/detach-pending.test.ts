@@ -9,6 +9,7 @@ import {
   day,
   eventAt,
   listed,
+  partitionName,
   partitions,
   recordAt,
   recordLate,
@@ -28,9 +29,6 @@ import { takeRetentionLock } from './terms.store.ts';
 
 const service = await testService();
 afterAll(() => service.close());
-
-const nameOf = (family: number, ms: number, digits: number) =>
-  `audit_events_${family}_${new Date(ms).toISOString().replaceAll('-', '').slice(0, digits)}`;
 
 /** Reads every partition until it is told to end. */
 async function longReader(): Promise<() => Promise<void>> {
@@ -78,7 +76,7 @@ async function expiring(): Promise<{ tenant: Tenant; id: string; name: string }>
   service.clock.now = now + 40 * day;
   await run(service);
   service.clock.now += day;
-  return { tenant, id, name: nameOf(0, now - 20 * day, 8) };
+  return { tenant, id, name: partitionName(0, now - 20 * day) };
 }
 
 test('a partition with a reader stays in sight, and is tried again until it has none', async () => {
@@ -159,7 +157,7 @@ test('an event for a partition that is on its way out is to be sent again, and n
       body: { events },
     });
   try {
-    await beginDetaching(nameOf(lateClass, then, 4));
+    await beginDetaching(partitionName(lateClass, then, 4));
     const { body } = await send([late, other]);
     expect(body.results).toMatchObject([
       { status: 'rejected', error: { code: 'unavailable' } },
@@ -191,7 +189,7 @@ test('under a hold no event moves into a partition that is on its way out', asyn
   await service.owner.query('RESET ROLE');
   const end = await longReader();
   try {
-    const name = nameOf(3, now - 200 * day, 6);
+    const name = partitionName(3, now - 200 * day, 6);
     await beginDetaching(name);
     await change(service, tenant, { legalHold: true });
     expect((await impatientRun())?.waiting).toContain(name);

@@ -8,6 +8,7 @@ import {
   day,
   detachedPartitions,
   listed,
+  partitionName,
   recordAt,
   run,
   stored,
@@ -39,7 +40,7 @@ test.each([
     service.clock.now = now + 40 * day;
     await run(service);
     service.clock.now += day;
-    const name = `audit_events_0_${new Date(now - 10 * day).toISOString().slice(0, 10).replaceAll('-', '')}`;
+    const name = partitionName(0, now - 10 * day);
     // Where a run would stand that was cut off between detachment and record.
     await service.owner.query(`ALTER TABLE audit_events DETACH PARTITION ${name} CONCURRENTLY`);
     await change(service, tenant, owing);

@@ -9,6 +9,7 @@ import {
   day,
   hour,
   listed,
+  partitionName,
   partitions,
   recordAt,
   recordLate,
@@ -25,15 +26,13 @@ const service = await testService();
 afterAll(() => service.close());
 
 const noonOf = (ms: number) => Math.floor(ms / day) * day + day / 2;
-const nameOf = (ms: number) =>
-  `audit_events_0_${new Date(ms).toISOString().slice(0, 10).replaceAll('-', '')}`;
 
 test('what has expired is recorded in the log of its tenant, and then gone, with its partition', async () => {
   const tenant = await service.tenant('Starter');
   const start = noonOf(service.clock.now);
   service.clock.now = start;
   const old = await recordAt(service, tenant, start);
-  const partition = nameOf(start);
+  const partition = partitionName(0, start);
   service.clock.now = start + 29 * day;
   await runTwice(service);
   expect(await stored(service, [old])).toEqual([old]);
@@ -61,13 +60,13 @@ test('a clock that is put back to a day that retention has dropped loses nothing
   await change(service, tenant, { name: 'One' });
   service.clock.now = start + 32 * day;
   const done = await runTwice(service);
-  expect(done?.dropped).toContain(nameOf(start));
+  expect(done?.dropped).toContain(partitionName(0, start));
   service.clock.now = start;
   await change(service, tenant, { name: 'Two' });
   const { body } = await service.call({ url: '/api/audit-logs?resource=tenant', key: tenant.key });
   expect(body.data[0].diff).toEqual({ name: { from: 'One', to: 'Two' } });
   // It lies with the late events: by the clock of its log it is.
-  expect(await partitions(service)).not.toContain(nameOf(start));
+  expect(await partitions(service)).not.toContain(partitionName(0, start));
   service.clock.now = start + 32 * day;
 });
 
@@ -122,7 +121,7 @@ test('a job that did not run for a month catches up, with one record a tenant', 
 });
 
 test('days and months are those of UTC, whatever zone the database is set to', async () => {
-  const name = nameOf(Date.UTC(2031, 4, 5));
+  const name = partitionName(0, Date.UTC(2031, 4, 5));
   await service.owner.query("SET ROLE indelible_owner; SET timezone = 'Pacific/Apia'");
   for (const time of ['2031-05-05T00:00:00Z', '2031-05-05T23:59:59Z']) {
     await service.owner.query('SELECT place_partition(0::smallint, $1)', [time]);
@@ -254,7 +253,7 @@ test('partitions are there three months ahead, and a run that came late makes up
   );
   const names = await partitions(service);
   const ahead = service.clock.now + 92 * day;
-  expect(names).toContain(nameOf(ahead));
+  expect(names).toContain(partitionName(0, ahead));
   const month = new Date(service.clock.now + 89 * day).toISOString().slice(0, 7).replace('-', '');
   for (const name of [1, 2, 3]) {
     expect(names).toContain(`audit_events_${name}_${month}`);

@@ -165,6 +165,10 @@ export async function stored(service: TestService, ids: readonly string[]) {
   return ids.filter((id) => classes.has(uuidFromEventId(id) ?? ''));
 }
 
+/** Of a class's partition by day, month or year: so many digits of the date. */
+export const partitionName = (retentionClass: number, ms: number, digits = 8) =>
+  `audit_events_${retentionClass}_${new Date(ms).toISOString().replaceAll('-', '').slice(0, digits)}`;
+
 /** Names of all partitions, attached or not. */
 export async function partitions(service: TestService): Promise<string[]> {
   const { rows } = await service.owner.query<{ name: string }>(
