@@ -30,6 +30,19 @@ export default defineConfig({
     sourcemap: false,
     reportCompressedSize: false,
     rolldownOptions: {
+      // Without this, each icon and each small part that several pages use is a file and a request.
+      output: {
+        codeSplitting: {
+          groups: [
+            {
+              name: 'shared',
+              test: /lucide-react|panel\/src\/(?:components|i18n|search)\//,
+              minShareCount: 2,
+              maxModuleSize: 1_200,
+            },
+          ],
+        },
+      },
       // The list of pages loads each of them lazily; the first page is also part of the entry.
       checks: { ineffectiveDynamicImport: false },
       treeshake: {
