@@ -235,7 +235,7 @@ test('a record that the log no longer has stands for nothing', async () => {
 test('each process of the service writes one record', async () => {
   const { look, seen, declared } = visit();
   const url = '/api/audit-logs?action=restore';
-  const { app, db } = await serviceOn(service.servingUrl, service.clock);
+  const { app, close } = await serviceOn(service.servingUrl, service.clock);
   try {
     for (const _ of [1, 2]) {
       await look(url);
@@ -243,8 +243,7 @@ test('each process of the service writes one record', async () => {
     }
     expect(await seen()).toHaveLength(2);
   } finally {
-    await app.http.close();
-    await db.close();
+    await close();
   }
 });
 

@@ -23,10 +23,9 @@ const raised = async (ruleId?: string) =>
 
 /** Another process, which remembers nothing. */
 async function evaluateElsewhere() {
-  const { app, db } = await serviceOn(service.servingUrl, service.clock);
+  const { app, close } = await serviceOn(service.servingUrl, service.clock);
   await app.alerts.tick();
-  await app.http.close();
-  await db.close();
+  await close();
 }
 
 const atTime = (ms: number) => ({ timestamp: new Date(ms).toISOString() });

@@ -200,8 +200,7 @@ test('without the object store newer events are answered, and older ones are 503
   expect(answer.headers['retry-after']).toBe('1');
   s3.fault(null);
   expect((await ask(oldOnes())).status).toBe(200);
-  await withoutCopies.app.http.close();
-  await withoutCopies.db.close();
+  await withoutCopies.close();
 });
 
 test('a webhook that is sent back to the first event gets those of the archive', async () => {

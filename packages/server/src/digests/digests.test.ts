@@ -150,8 +150,7 @@ test('each period has one digest, however many processes look for it and whateve
   expect(rows).toHaveLength(1);
   await Promise.all(both.map(({ background }) => background.run('digests')));
   await other.app.jobs.tick('digest-mail');
-  await other.app.http.close();
-  await other.db.close();
+  await other.close();
   await runAt(monday + 7 * day + hour);
   expect(mailsTo(tenant.email)).toHaveLength(1);
   await runAt(monday + 28 * day); // the job did not run for three weeks

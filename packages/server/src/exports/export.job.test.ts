@@ -255,8 +255,7 @@ test('a worker that falls silent is replaced, and may come back without doing ha
     expect((await exportUntil(first, key, job.id, hasEnded)).status).toBe('ready');
     await expectLogIntact(first, id);
   } finally {
-    await other.app.http.close();
-    await other.db.close();
+    await other.close();
     await first.close();
   }
 }, 60_000);

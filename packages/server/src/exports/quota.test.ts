@@ -55,7 +55,7 @@ test('while the disk is low exports wait or are refused, and recording goes on',
   const status = async () =>
     (await service.call({ url: `${exportsUrl}/${job.id}`, key })).body.status;
   const env = { DISK_FREE_MIB_MIN: '1000000' };
-  const { app, db } = await serviceOn(service.servingUrl, service.clock, env);
+  const { app, close } = await serviceOn(service.servingUrl, service.clock, env);
   try {
     const refused = await callOn(app, { ...request, key });
     expect([refused.status, refused.body.code]).toEqual([503, 'unavailable']);
@@ -70,8 +70,7 @@ test('while the disk is low exports wait or are refused, and recording goes on',
     await service.app.jobs.tick('export');
     expect(await status()).toBe('ready');
   } finally {
-    await app.http.close();
-    await db.close();
+    await close();
   }
 });
 

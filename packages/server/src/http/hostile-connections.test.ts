@@ -18,12 +18,9 @@ type Rest = Parameters<typeof serviceOn>;
 
 /** A process of its own limits, listening. */
 async function listening(...limits: [Rest[4], Rest[5]?]) {
-  const { app, db } = await serviceOn(service.servingUrl, service.clock, {}, 2, ...limits);
+  const { app, close } = await serviceOn(service.servingUrl, service.clock, {}, 2, ...limits);
   await app.http.listen({ port: 0, host: '127.0.0.1' });
-  onTestFinished(async () => {
-    await app.http.close();
-    await db.close();
-  });
+  onTestFinished(close);
   return { app, port: Number(new URL(app.http.listeningOrigin).port) };
 }
 

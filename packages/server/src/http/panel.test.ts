@@ -29,10 +29,7 @@ const assets: [string, string | Buffer][] = [
 ];
 for (const [name, text] of assets) await writeFile(join(folder, 'assets', name), text);
 afterAll(async () => {
-  for (const { app, db } of opened) {
-    await app.http.close();
-    await db.close();
-  }
+  for (const { close } of opened) await close();
   await service.close();
   await rm(folder, { recursive: true });
 });

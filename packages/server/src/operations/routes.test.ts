@@ -20,11 +20,8 @@ afterAll(async () => {
 async function further(servingUrl = service.servingUrl, env: Record<string, string> = {}) {
   const dataDir = mkdtempSync(join(scratch, 'data-'));
   const all = { DATA_DIR: dataDir, ...env };
-  const { app, db } = await serviceOn(servingUrl, service.clock, all);
-  cleanup.push(async () => {
-    await app.http.close();
-    await db.close();
-  });
+  const { app, close } = await serviceOn(servingUrl, service.clock, all);
+  cleanup.push(close);
   return { app, dataDir };
 }
 

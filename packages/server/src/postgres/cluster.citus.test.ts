@@ -201,7 +201,7 @@ test('a flush makes one call for each tenant, and one commit on each node', asyn
     await service.owner.query(`ALTER DATABASE ${database} SET ${setting}`);
   }
   // Its connections are new, so that they have these settings.
-  const { app, db } = await serviceOn(service.servingUrl, service.clock);
+  const { app, db, close } = await serviceOn(service.servingUrl, service.clock);
   const sent: string[] = [];
   let flushes = 0;
   db.recording.on('acquire', () => flushes++);
@@ -219,8 +219,7 @@ test('a flush makes one call for each tenant, and one commit on each node', asyn
     }),
   );
   expect(answers.map(({ statusCode }) => statusCode)).toEqual(tenants.map(() => 201));
-  await app.http.close();
-  await db.close();
+  await close();
   const calls = sent.filter((sql) => sql.includes('record_events('));
   expect(calls).toHaveLength(tenants.length);
   const commits = sent.filter((sql) => sql === 'COMMIT');

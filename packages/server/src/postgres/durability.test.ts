@@ -21,10 +21,9 @@ async function serviceBehindProxy(settings: Record<string, string> = {}) {
   const proxy = new PostgresProxy(service.servingUrl);
   const url = new URL(await proxy.open(service.servingUrl));
   for (const [name, value] of Object.entries(settings)) url.searchParams.set(name, value);
-  const { app, db } = await serviceOn(url.href, service.clock, { DATA_DIR: service.dataDir });
+  const { app, close } = await serviceOn(url.href, service.clock, { DATA_DIR: service.dataDir });
   cleanup.push(async () => {
-    await app.http.close();
-    await db.close();
+    await close();
     await proxy.close();
     await service.close();
   });

@@ -221,15 +221,14 @@ test('a secret that cannot be opened is a failure that says so, not an endless r
 });
 
 test('private addresses are not called unless that is allowed', async () => {
-  const { app, db } = await serviceOn(service.servingUrl, service.clock, {});
+  const { app, close } = await serviceOn(service.servingUrl, service.clock, {});
   const url = `/api/audit-logs/${await recordChange(service, tenant)}/restore`;
   const call = { method: 'POST', url, key: tenant.key, body: { to: 'before' } } as const;
   const { body } = await callOn(app, call);
   expect(body).toMatchObject({ status: 'failed' });
   expect(body.reason).toContain('https');
   expect(tenant.host.calls).toEqual([]);
-  await app.http.close();
-  await db.close();
+  await close();
 });
 
 test('neither secret nor states nor addresses get into the log lines, and no secret into events and rows', async () => {

@@ -133,8 +133,7 @@ test('two processes that record from one source at once see the same gaps', asyn
     numbers.map((number, at) => send('shared', [number], (at % 2 ? other : service).app)),
   );
   expect(await gapsOf('shared')).toEqual(missing(new Set(numbers)));
-  await other.app.http.close();
-  await other.db.close();
+  await other.close();
 });
 
 test("another tenant's sources are not shown, also not by the database", async () => {
@@ -185,8 +184,7 @@ test('a gap that stays open is recorded once, whatever processes look; one that 
   expect(Number(/^indelible_source_gaps (\d+)$/m.exec(metrics.text)?.[1])).toBeGreaterThan(0);
   await send('billing', [1, 2]);
   expect(await gapsOf('billing')).toEqual([]);
-  await other.app.http.close();
-  await other.db.close();
+  await other.close();
   await expectLogIntact(service, tenant.id);
 });
 

@@ -185,7 +185,7 @@ test.each([
 });
 
 test('with WEBHOOK_ALLOW_PRIVATE loopback may be called over http', async () => {
-  const { app, db } = await serviceOn(service.servingUrl, service.clock, {
+  const { app, close } = await serviceOn(service.servingUrl, service.clock, {
     WEBHOOK_ALLOW_PRIVATE: 'true',
   });
   for (const restoreUrl of [
@@ -198,8 +198,7 @@ test('with WEBHOOK_ALLOW_PRIVATE loopback may be called over http', async () => 
     const answer = await callOn(app, { ...call, body: { name: 'A', plan: 'Pro', restoreUrl } });
     expect([answer.status, answer.body.restoreUrl]).toEqual([201, restoreUrl]);
   }
-  await app.http.close();
-  await db.close();
+  await close();
 });
 
 test('a restore secret is shown once, kept sealed, new only for another URL, never in the log', async () => {

@@ -51,10 +51,7 @@ export async function rewindable(
   /** Another process of the installation, before its first round. */
   const process = async (more: Environment = {}, url = servingUrl): Promise<App> => {
     const further = await serviceOn(url, service.clock, { DATA_DIR: dataDir, ...more });
-    undos.push(async () => {
-      await further.app.http.close();
-      await further.db.close();
-    });
+    undos.push(further.close);
     return further.app;
   };
   let keys = 0;

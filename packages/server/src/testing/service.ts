@@ -90,11 +90,10 @@ export async function testService(
   if (from.dataDir !== null) await cp(from.dataDir, dataDir, { recursive: true });
   dataDirs.set(urls.servingUrl, dataDir);
   if (env.CATALOGUE_FILE) await storeItsPlans(urls.ownerUrl, env);
-  const { app, db } = await serviceOn(urls.servingUrl, clock, env, poolSize);
+  const { app, db, close } = await serviceOn(urls.servingUrl, clock, env, poolSize);
   const call = (options: CallOptions) => callOn(app, options);
   const keep = async () => {
-    await app.http.close();
-    await db.close();
+    await close();
     await owner.end();
     return { database: name, dataDir };
   };
@@ -168,7 +167,13 @@ export async function serviceOn(
   };
   const app = await buildApp(deps);
   shareDocument(app.http, config.catalogue);
-  return { app, db };
+  let closed: Promise<void> | undefined;
+  /** Later calls wait for the first. */
+  const close = () => {
+    closed ??= app.http.close().then(() => db.close());
+    return closed;
+  };
+  return { app, db, close };
 }
 
 /** A further process on the same database, which ends with the test if not before. */
@@ -177,14 +182,9 @@ export async function anotherProcess(
   env: Environment,
   more: Parameters<typeof serviceOn>[5] = {},
 ) {
-  const { app, db } = await serviceOn(servingUrl, clock, env, 6, {}, more);
-  let closed: Promise<void> | undefined;
-  const close = () => {
-    closed ??= app.http.close().then(() => db.close());
-    return closed;
-  };
-  onTestFinished(close);
-  return { app, close };
+  const other = await serviceOn(servingUrl, clock, env, 6, {}, more);
+  onTestFinished(other.close);
+  return other;
 }
 
 /** The same, with all lines that it logs. */

@@ -69,11 +69,8 @@ test('a name is judged whenever it is connected to, in tests and deliveries, wha
     const found = addresses[(looks - 2) % addresses.length] ?? [];
     return found.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
   };
-  const { app, db } = await serviceOn(service.servingUrl, service.clock, {}, 4, {}, { resolve });
-  onTestFinished(async () => {
-    await app.http.close();
-    await db.close();
-  });
+  const { app, close } = await serviceOn(service.servingUrl, service.clock, {}, 4, {}, { resolve });
+  onTestFinished(close);
   const made = await post(`https://hooks.example:${port}/`, app);
   expect(made.status).toBe(201);
   const url = `${webhooksUrl}/${made.body.id}`;
@@ -95,10 +92,7 @@ test('an address that was allowed when the webhook was made is refused once it i
   const allowed = await serviceOn(service.servingUrl, service.clock, {
     WEBHOOK_ALLOW_PRIVATE: 'true',
   });
-  onTestFinished(async () => {
-    await allowed.app.http.close();
-    await allowed.db.close();
-  });
+  onTestFinished(allowed.close);
   const made = await post(tenant.receiver.url, allowed.app);
   expect(made.status).toBe(201);
   const url = `${webhooksUrl}/${made.body.id}/test`;

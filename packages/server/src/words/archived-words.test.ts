@@ -63,8 +63,7 @@ test('a tenant whose archive is not there keeps none of the others waiting', asy
   await rename(`${archive}-gone`, archive);
   await withoutCopies.app.background.run('words');
   expect(await answers()).toEqual(before);
-  await withoutCopies.app.http.close();
-  await withoutCopies.db.close();
+  await withoutCopies.close();
 });
 
 test('more tenants whose blocks cannot be made than a round has keep none waiting', async () => {
