@@ -177,19 +177,16 @@ async function runJob(
   const run = isUsedUp ? (giveUp ?? drop) : attempt;
   const { id, data } = job;
   const running = { id, data: JSON.parse(data), isLast: pauseMs === undefined, signal };
-  const thrown = await run(running).then(
-    () => null,
-    (error: unknown) => ({ error }),
-  );
+  const [ran] = await Promise.allSettled([run(running)]);
   await endRenewing();
-  if (thrown === null) {
+  if (ran.status === 'fulfilled') {
     ended(queue, true);
     return endJob(db.background, job);
   }
   // A stopped attempt does not count: the next process gets the same number.
   if (stopping.aborted) return releaseJob(db.background, job, attempts - 1, now());
-  const { error } = thrown;
-  if (!(error instanceof TryAgain || lost.signal.aborted)) ended(queue, false, error);
+  const { reason } = ran;
+  if (!(reason instanceof TryAgain || lost.signal.aborted)) ended(queue, false, reason);
   if (pauseMs === undefined && !giveUp) return endJob(db.background, job);
   const dueAtMs = now() + (pauseMs ?? (isUsedUp ? giveUpEveryMs : 0));
   return releaseJob(db.background, job, attempts, dueAtMs);

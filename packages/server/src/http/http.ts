@@ -8,7 +8,7 @@ import {
   parseStrictJson,
   problemsText,
 } from '@indelible/protocol';
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type {
   FastifyError,
   FastifyInstance,
@@ -140,13 +140,9 @@ export function enforceSchemas(app: FastifyInstance): void {
   });
 }
 
-const fastifyCodes: Record<
-  string,
-  [
-    code: 'malformed_json' | 'unsupported_media_type' | 'payload_too_large' | 'invalid_parameter',
-    detail: string,
-  ]
-> = {
+type Refusals = Record<string, [code: ErrorCode, detail: string]>;
+
+const fastifyCodes: Refusals = {
   FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large', 'the body is larger than this call accepts'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', 'send application/json'],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
@@ -163,10 +159,9 @@ export function asAppError(error: unknown): AppError | null {
   if (error instanceof AppError) return error;
   if (!(error instanceof Error)) return null;
   const { code, statusCode, validation, validationContext } = error as FastifyError;
-  if (validation)
-    return notOfSchema(validation as Parameters<typeof fieldProblem>[0][], validationContext);
+  if (validation) return notOfSchema(validation as ErrorObject[], validationContext);
   const known = code === undefined ? undefined : fastifyCodes[code];
-  if (known) return new AppError(known[0], known[1]);
+  if (known) return new AppError(...known);
   // Checked before database errors: a caller that closes the connection also gives ECONNRESET.
   if (statusCode === 400) return new AppError('malformed_json', 'the body could not be read');
   if (isHangUp(error)) return unavailable(hungUp);
@@ -179,10 +174,7 @@ export function asAppError(error: unknown): AppError | null {
 const isHangUp = (error: unknown) => codeOf(error) === 'ERR_STREAM_PREMATURE_CLOSE';
 const hungUp = 'the caller has hung up';
 
-function notOfSchema(
-  validation: Parameters<typeof fieldProblem>[0][],
-  context: string | undefined,
-): AppError {
+function notOfSchema(validation: readonly ErrorObject[], context: string | undefined): AppError {
   const code = context === 'body' ? 'validation_failed' : 'invalid_parameter';
   const errors = validation.slice(0, fieldProblemsMax).map(fieldProblem);
   return new AppError(code, problemsText(errors), { errors });
@@ -220,7 +212,7 @@ function isReadAway({ headers }: FastifyRequest): boolean {
   return Number(headers['content-length'] ?? Number.POSITIVE_INFINITY) <= readAwayBytesMax;
 }
 
-const brokenRequests: Record<string, [code: ErrorCode, detail: string]> = {
+const brokenRequests: Refusals = {
   HPE_INVALID_EOF_STATE: ['malformed_json', 'the request ended before its body did'],
   ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'the request did not arrive in time'],
   HPE_HEADER_OVERFLOW: ['payload_too_large', 'the headers are larger than this service takes'],

@@ -27,7 +27,8 @@ const migrate = 'run `indelible migrate`';
  * Skips checks that depend on failed ones. Findings are returned, not thrown.
  */
 export async function diagnoseDatabase(servingUrl: string, nowMs: number): Promise<Finding[]> {
-  return withClient(servingUrl, 'database', async (client) => {
+  const failed = (detail: string) => [fail('database', detail)];
+  return withClient(servingUrl, failed, async (client) => {
     const { versionNumber, login, superuser, readOnly } = await readLogin(client);
     const findings = [
       versionFinding(versionNumber),
@@ -52,23 +53,23 @@ export async function diagnoseDatabase(servingUrl: string, nowMs: number): Promi
 /** Whether the login that migrates can do so. */
 export async function diagnoseOwner(ownerUrl: string): Promise<Finding> {
   const check = 'owner login';
-  const [finding] = await withClient(ownerUrl, check, async (client) => {
+  const failed = (detail: string) => fail(check, detail);
+  return withClient(ownerUrl, failed, async (client) => {
     const { login, superuser } = await readLogin(client);
     const owner = (await readMemberships(client)).get('indelible_owner') ?? false;
-    if (owner || superuser) return [ok(check, `${login} can migrate`)];
+    if (owner || superuser) return ok(check, `${login} can migrate`);
     const detail =
       `${login} is not a member of indelible_owner: ${migrate} with the login that owns ` +
       'the database';
-    return [fail(check, detail)];
+    return fail(check, detail);
   });
-  return finding ?? fail(check, 'the check gave no result');
 }
 
-async function withClient(
+async function withClient<Found>(
   url: string,
-  check: string,
-  look: (client: pg.Client) => Promise<Finding[]>,
-): Promise<Finding[]> {
+  failed: (detail: string) => Found,
+  look: (client: pg.Client) => Promise<Found>,
+): Promise<Found> {
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: 5_000,
@@ -79,7 +80,7 @@ async function withClient(
     await client.connect();
     return await look(client);
   } catch (error) {
-    return [fail(check, `cannot be used: ${messageOf(error) || 'no connection'}`)];
+    return failed(`cannot be used: ${messageOf(error) || 'no connection'}`);
   } finally {
     await client.end().catch(() => {});
   }

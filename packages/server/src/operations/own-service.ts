@@ -70,12 +70,14 @@ export async function withOwnService<T>(
         fetch: fetchOf(app),
         publish: async () => void (await app.checkpoints.tick()),
       };
-      return settled(work(service)).finally(() => app.http.close());
+      const [worked] = await Promise.allSettled([work(service)]);
+      await app.http.close();
+      return worked;
     };
     // A login of the owner's own is no member of the serving roles.
     return withDatabase(config.databaseUrl ?? ownerUrl, run, { poolSize: 4, cold });
   });
-  if ('error' in outcome) throw outcome.error;
+  if (outcome.status === 'rejected') throw outcome.reason;
   return outcome.value;
 }
 
@@ -97,13 +99,6 @@ function adminToken(tenantId: string, { claims, jwtSecret }: AuthConfig): Promis
     .setProtectedHeader({ alg: 'HS256' })
     .setExpirationTime('30d')
     .sign(new TextEncoder().encode(jwtSecret ?? ''));
-}
-
-function settled<T>(work: Promise<T>): Promise<{ value: T } | { error: unknown }> {
-  return work.then(
-    (value) => ({ value }),
-    (error: unknown) => ({ error }),
-  );
 }
 
 const bodiless = [204, 304];
