@@ -24,11 +24,14 @@ export async function startService(
 }
 
 /** Roles and schema, as the owner: of DATABASE_URL's PostgreSQL, or of the embedded one. */
-export async function migrateDatabase(env: Environment): Promise<string[]> {
+export async function migrateDatabase(
+  env: Environment,
+  log?: (message: string) => void,
+): Promise<string[]> {
   return orUndone(async (cleanup) => {
     const config = { ...readConfig(env), logLevel: 'silent' };
     const { embedded, migrateConfigured } = await begin(config, 1, cleanup);
-    const applied = await migrateConfigured(config, embedded);
+    const applied = await migrateConfigured(config, embedded, { log });
     await embedded?.stop();
     return applied;
   });

@@ -27,7 +27,12 @@ import {
 } from './postgres/db.ts';
 import { randomPassword, readOrCreateSecretFile } from './postgres/embedded/secret-file.ts';
 import type { EmbeddedPostgres } from './postgres/embedded-postgres.ts';
-import { daysAheadMin, migrate, pendingMigrations } from './postgres/migrate.ts';
+import {
+  daysAheadMin,
+  type MigrateOptions,
+  migrate,
+  pendingMigrations,
+} from './postgres/migrate.ts';
 import { holdServingLock } from './postgres/serving-lock.ts';
 import { makePartitionsAhead } from './retention/partitions.store.ts';
 import { requirePlans, storePlans } from './tenants/plans.store.ts';
@@ -53,7 +58,8 @@ export type Ground = Awaited<ReturnType<typeof prepare>>;
 
 export async function prepare(given: Config, embedded: EmbeddedPostgres | null) {
   const logger = openLogger(given.logLevel);
-  if (embedded) await migrateConfigured(given, embedded, null);
+  const log = (message: string) => logger.info(message);
+  if (embedded) await migrateConfigured(given, embedded, { daysAhead: null, log });
   else await makeDataDir(given.dataDir);
   // Beside the rest of a start; to be awaited before the first request.
   const partitions = makeFirstPartitions(embedded);
@@ -176,12 +182,12 @@ async function requireUsable(db: Database, plans: Plans): Promise<Database> {
 export function migrateConfigured(
   config: Config,
   embedded: EmbeddedPostgres | null,
-  daysAhead?: null,
+  options: Pick<MigrateOptions, 'daysAhead' | 'log'>,
 ): Promise<string[]> {
   const servingUrl = embedded?.servingUrl ?? config.databaseUrl ?? '';
   const ownerUrl = embedded?.ownerUrl ?? config.databaseOwnerUrl ?? servingUrl;
   const afterwards = (client: pg.Client) => storePlans(client, config.catalogue.plans);
-  return migrate(ownerUrl, servingUrl, { afterwards, daysAhead });
+  return migrate(ownerUrl, servingUrl, { afterwards, ...options });
 }
 
 function unusable(cause: Error, poolerUrl: string | null): string {

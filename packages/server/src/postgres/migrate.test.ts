@@ -153,7 +153,8 @@ test('two migrators at the same moment apply each migration once, and do not dis
 
 test('while a migration waits for one partition to index it, others take events; an interrupted run goes on', async () => {
   const { name, env, ask } = await newDatabase();
-  await migrateDatabase(env);
+  const lines: string[] = [];
+  await migrateDatabase(env, (line) => lines.push(line));
   const index = 'audit_events_by_actor_address';
   await ask(`DROP INDEX ${index}; DELETE FROM migrations WHERE name LIKE '0046%'`);
   const partitions = await ask(
@@ -174,7 +175,9 @@ test('while a migration waits for one partition to index it, others take events;
   expect(await migrated).toContain('migration 0046');
   await recording.query('COMMIT');
   await recording.end();
-  expect(await migrateDatabase(env)).toEqual(['0046-addresses-of-actors.sql']);
+  const again = await migrateDatabase(env, (line) => lines.push(line));
+  expect(again).toEqual(['0046-addresses-of-actors.sql']);
+  expect(lines, 'not of an empty database').toEqual([`applying migration ${again[0]}`]);
   const [built] = await ask(`SELECT count(*)::int AS indexes, bool_and(indisvalid) AS valid
     FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid WHERE relname LIKE '%_by_actor_address'`);
   expect(built).toEqual({ indexes: partitions.length + 1, valid: true });

@@ -20,6 +20,8 @@ export interface MigrateOptions {
   afterwards?: (client: pg.Client) => Promise<void>;
   /** How far ahead there are partitions afterwards, until retention runs; null makes none. */
   daysAhead?: number | null | undefined;
+  /** Gets a line before each migration of a database that has some: one may take minutes. */
+  log?: ((message: string) => void) | undefined;
 }
 
 /**
@@ -31,7 +33,7 @@ export interface MigrateOptions {
 export async function migrate(
   ownerUrl: string,
   servingUrl: string,
-  { afterwards = async () => {}, daysAhead = 92 }: MigrateOptions = {},
+  { afterwards = async () => {}, daysAhead = 92, log = () => {} }: MigrateOptions = {},
 ): Promise<string[]> {
   const client = await connectAsOwner(ownerUrl);
   try {
@@ -45,7 +47,7 @@ export async function migrate(
     await client.query('SET search_path = indelible');
     // Citus: reading and changing tables in one transaction.
     await client.query("SET citus.multi_shard_modify_mode = 'sequential'");
-    const applied = await applyPending(client);
+    const applied = await applyPending(client, log);
     await client.query('GRANT SELECT ON migrations TO indelible_reader');
     await transactionOn(client, ['BEGIN'], afterwards);
     if (daysAhead !== null)
@@ -120,7 +122,7 @@ async function isMember(client: pg.Client, role: string, login: string): Promise
   return rows[0]?.member === true;
 }
 
-async function applyPending(client: pg.Client): Promise<string[]> {
+async function applyPending(client: pg.Client, log: (message: string) => void): Promise<string[]> {
   await client.query(`CREATE TABLE IF NOT EXISTS migrations
     (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())`);
   const { rows } = await client.query<{ name: string }>('SELECT name FROM migrations');
@@ -129,6 +131,7 @@ async function applyPending(client: pg.Client): Promise<string[]> {
   const texts = await Promise.all(pending.map((name) => readFile(new URL(name, folder), 'utf8')));
   for (const [i, name] of pending.entries()) {
     const sql = texts[i] ?? '';
+    if (done.size > 0) log(`applying migration ${name}`);
     await indexPartitions(client, sql).catch((error: unknown) => throwFailed(name, error));
     await applyOne(client, name, sql);
   }
