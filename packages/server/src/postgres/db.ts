@@ -38,6 +38,8 @@ export const recordingConnections = { flushes: 2, waiters: 4, partitions: 1 } as
 export interface TenantTx {
   readonly tenantId: string;
   readonly cold?: ColdReader | undefined;
+  /** Aborts when the caller has gone: long work between statements should end. */
+  readonly gone?: AbortSignal | undefined;
   query<R extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<R>>;
 }
 
@@ -165,7 +167,7 @@ export async function readTenant<T>(
   try {
     gone?.throwIfAborted();
     const read = (client: pg.PoolClient) =>
-      work({ ...tenantIn(client, tenantId), cold: db.cold?.forAnswer() });
+      work({ ...tenantIn(client, tenantId), cold: db.cold?.forAnswer(), gone });
     return await transactionOn(client, beginTenant(tenantId), read, state);
   } finally {
     gone?.removeEventListener('abort', disconnect);

@@ -92,14 +92,14 @@ export async function* wordedEvents(
   const { tenantId } = tx;
   const own = { tenantId, classes: await classesOf(tx, tenantId) };
   const short = await rowsOfIds<Row>(tx, own, uuids, blockColumns, isShort);
-  yield await worded(short);
+  yield await worded(tx, short);
   const others = without(uuids, short);
   const left: string[] = [];
   for (let at = 0; at < others.length; at += longAtOnce) {
     const some = others.slice(at, at + longAtOnce);
     const long = await rowsOfIds<Row>(tx, own, some, blockColumns);
     left.push(...without(some, long));
-    yield await worded(long);
+    yield await worded(tx, long);
   }
   // Rows come first: an erasure empties them before the archive.
   yield* archivedAmong(tx, left);
@@ -111,11 +111,15 @@ function without(uuids: readonly string[], rows: readonly { uuid: string }[]): s
 }
 
 /** The words of one event may take a quarter of a second. */
-async function worded(rows: readonly (BlockFields & { uuid: string })[]): Promise<WordedEvent[]> {
+async function worded(
+  { gone }: TenantTx,
+  rows: readonly (BlockFields & { uuid: string })[],
+): Promise<WordedEvent[]> {
   const giveWay = givingWay();
   const events: WordedEvent[] = [];
   for (const row of rows) {
     await giveWay();
+    gone?.throwIfAborted();
     events.push({ uuid: row.uuid, words: blockWords(row) });
   }
   return events;
@@ -134,7 +138,10 @@ async function* archivedAmong(
     const inside = sorted.filter((uuid) => uuid >= part.lowest && uuid <= part.highest);
     if (inside.length === 0) continue;
     for await (const rows of coldEvents(tx, part, { uuids: inside }))
-      yield await worded(rows.flatMap(({ body }) => body?.event ?? []));
+      yield await worded(
+        tx,
+        rows.flatMap(({ body }) => body?.event ?? []),
+      );
   }
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { eventBytesMax, firstUuidAt } from '@indelible/protocol';
 import { afterAll, beforeEach, expect, test } from 'vitest';
-import { readTenant } from '../postgres/db.ts';
+import { readTenant, type TenantTx } from '../postgres/db.ts';
 import { actorOf, bundleOf, eraseNow, offboardNow } from '../testing/erasure-setup.ts';
 import { poolEvents, recordAll } from '../testing/event-pool.ts';
 import { growLog } from '../testing/grow-log.ts';
@@ -260,6 +260,20 @@ test('while the words of large events are read or put into blocks, requests are 
   await recordAll(service, tenant.key, poolEvents(200, service.clock.now, 20));
   const indexing = await turnsOf(toBlocks);
   expect(indexing.longest).toBeLessThan(indexing.total / 3);
+});
+
+test('once a caller has gone, no further event of its search is looked at', async () => {
+  await recordAll(service, tenant.key, [named('Octopus')]);
+  const ofTenant = 'SELECT id::text FROM audit_events WHERE tenant_id = $1';
+  const { rows } = await service.owner.query<{ id: string }>(ofTenant, [tenant.id]);
+  const uuids = rows.map(({ id }) => id);
+  const { signal } = new AbortController();
+  const reading = (tx: TenantTx) => {
+    expect(tx.gone).toBe(signal);
+    const gone = AbortSignal.abort(new Error('the caller has hung up'));
+    return wordedEvents({ ...tx, gone }, uuids).next();
+  };
+  await expect(readTenant(service.db, tenant.id, reading, signal)).rejects.toThrow('hung up');
 });
 
 /** Makes four large blocks of events that all have the word. */
