@@ -2,9 +2,9 @@ import { type IndelibleClient, IndelibleError } from '@indelible/client';
 import {
   createFindings,
   type Findings,
-  formatTimestamp,
   type Plan,
   tilePath,
+  timestampOrNull,
   type WithholdableSegment,
 } from '@indelible/protocol';
 import { FindingError } from '../io.ts';
@@ -145,7 +145,7 @@ function writeRest(part: PartFolder, { signed, ...told }: Told): Manifest {
     filter: {},
     range: { from: null, to: null },
     ...told,
-    cutoff: cutoffMs === null ? null : formatTimestamp(cutoffMs),
+    cutoff: timestampOrNull(cutoffMs),
     counts: { entries: size, events },
   } as const;
   part.write(bundleFiles.readme, readmeText(manifest));

@@ -1,4 +1,4 @@
-import { formatTimestamp, isUuid, parseTimestamp } from '@indelible/protocol';
+import { formatTimestamp, isUuid, parseTimestamp, timestampOrNull } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import { newApiKeyText } from '../access/api-key-text.ts';
@@ -139,7 +139,7 @@ async function listKeys(deps: ApiKeyRouteDeps, request: FastifyRequest, owner: s
       return listApiKeys(tx, owner, from, max);
     });
   return answerPage(readPage(request, 'oldest'), read, (rows) =>
-    rows.map((row) => ({ ...shown(row), revokedAt: timeOrNull(row.revokedAtMs) })),
+    rows.map((row) => ({ ...shown(row), revokedAt: timestampOrNull(row.revokedAtMs) })),
   );
 }
 
@@ -174,7 +174,7 @@ function readExpiry(text: string | null, nowMs: number): number | null {
 
 function keyEvent(action: 'create' | 'delete', who: Who, row: ApiKeyRow): OwnEvent {
   const { id, name, scopes, expiresAtMs, allowedIps, madeBy } = row;
-  const expiresAt = timeOrNull(expiresAtMs);
+  const expiresAt = timestampOrNull(expiresAtMs);
   const state = { name, scopes: [...scopes], expiresAt, allowedIps, madeBy };
   return {
     ...who,
@@ -191,14 +191,10 @@ function shown(row: ApiKeyRow) {
     name: row.name,
     scopes: row.scopes,
     createdAt: formatTimestamp(row.createdAtMs),
-    expiresAt: timeOrNull(row.expiresAtMs),
+    expiresAt: timestampOrNull(row.expiresAtMs),
     tenantId: row.tenantId,
     madeBy: row.madeBy,
     allowedIps: row.allowedIps,
-    lastUsedAt: timeOrNull(row.lastUsedAtMs),
+    lastUsedAt: timestampOrNull(row.lastUsedAtMs),
   };
-}
-
-function timeOrNull(ms: number | null): string | null {
-  return ms === null ? null : formatTimestamp(ms);
 }

@@ -4,6 +4,7 @@ import {
   formatTimestamp,
   formatVerifierKey,
   parseTilePath,
+  timestampOrNull,
   wholeNumber,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -101,7 +102,7 @@ function keyRoute(app: FastifyInstance, { db, sha, originHost }: LogRouteDeps): 
         keys: keys.map(({ publicKey, notBeforeMs, notAfterMs }) => ({
           vkey: formatVerifierKey(sha, origin, publicKey),
           notBefore: formatTimestamp(notBeforeMs),
-          notAfter: notAfterMs === null ? null : formatTimestamp(notAfterMs),
+          notAfter: timestampOrNull(notAfterMs),
         })),
       };
     },

@@ -1,4 +1,4 @@
-import { formatTimestamp } from '@indelible/protocol';
+import { formatTimestamp, timestampOrNull } from '@indelible/protocol';
 import type { FastifyInstance } from 'fastify';
 import { lookAt } from '../access/look.ts';
 import type { RecordAccess } from '../access/record-looks.ts';
@@ -34,7 +34,7 @@ function shown({ id, lastSequence, silent, ...source }: Source) {
     firstReceivedAt: formatTimestamp(firstReceivedMs),
     lastReceivedAt: formatTimestamp(lastReceivedMs),
     gaps: gaps.map(shownGap),
-    gapsDroppedAt: gapsDroppedMs === null ? null : formatTimestamp(gapsDroppedMs),
+    gapsDroppedAt: timestampOrNull(gapsDroppedMs),
     silent,
   };
 }
