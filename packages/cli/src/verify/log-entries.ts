@@ -158,7 +158,7 @@ async function* entryTiles({ source, checkpoint, findings }: EntriesWanted) {
   for await (const bytes of inOrder(count, source.tilesAtOnce, get)) {
     const entries = bytes && entriesOf(bytes, widthOf(index), index, findings);
     if (!entries) {
-      if (bytes === null) yield* longestPart(source, index, widthOf(index));
+      if (bytes === null) yield* longestPart({ source, findings }, index, widthOf(index));
       return;
     }
     yield entries;
@@ -166,7 +166,8 @@ async function* entryTiles({ source, checkpoint, findings }: EntriesWanted) {
   }
 }
 
-function entriesOf(bytes: Uint8Array, width: number, index: number, findings: Findings) {
+/** The entries of a tile; null, with a finding, if it is malformed. */
+export function entriesOf(bytes: Uint8Array, width: number, index: number, findings: Findings) {
   return readOrNull(
     () => parseEntryTile(bytes, width),
     (error) => {
@@ -177,7 +178,11 @@ function entriesOf(bytes: Uint8Array, width: number, index: number, findings: Fi
 }
 
 /** The entries of an incomplete tile before its first gap, to find where the gap begins. */
-async function* longestPart(source: TileSource, index: number, width: number) {
+async function* longestPart(
+  { source, findings }: Pick<EntriesWanted, 'source' | 'findings'>,
+  index: number,
+  width: number,
+) {
   let best: Uint8Array | null = null;
   let [served, missing] = [0, width];
   while (missing - served > 1) {
@@ -186,7 +191,8 @@ async function* longestPart(source: TileSource, index: number, width: number) {
     if (bytes === null) missing = middle;
     else [served, best] = [middle, bytes];
   }
-  if (best !== null) yield parseEntryTile(best, served);
+  const entries = best && entriesOf(best, served, index, findings);
+  if (entries) yield entries;
 }
 
 /** The range of entries below a tile that differs from the entries; null if it is equal. */

@@ -3,7 +3,6 @@ import type { IndelibleClient } from '@indelible/client';
 import {
   type Checkpoint,
   type Findings,
-  parseEntryTile,
   type ServiceRecords,
   sizedCheckpoint,
   tilePath,
@@ -14,6 +13,7 @@ import { chunksOf } from '../kept-file.ts';
 import { changing } from './damage.ts';
 import type { EntryFile } from './entry-file.ts';
 import { bodyLineBytesMax, LogBodies } from './log-bodies.ts';
+import { entriesOf } from './log-entries.ts';
 import { inOrder, type TileSource } from './log-source.ts';
 import { openUnnamed } from './record-file.ts';
 import { nullWhenFailed } from './service-log.ts';
@@ -107,16 +107,17 @@ export async function judgeNewer(wanted: NewerWanted): Promise<number> {
   return file.size;
 }
 
-async function addEntries({ source, file }: NewerWanted, size: number): Promise<void> {
+async function addEntries({ source, file, findings }: NewerWanted, size: number): Promise<void> {
   const first = Math.floor(file.size / tileWidth);
   const count = Math.ceil(size / tileWidth) - first;
   const widthOf = (index: number) => Math.min(tileWidth, size - index * tileWidth);
   const get = (n: number) => source.tile(tilePath('entries', first + n, widthOf(first + n)));
   let index = first;
   for await (const bytes of inOrder(count, source.tilesAtOnce, get)) {
-    if (bytes === null) return;
+    const entries = bytes && entriesOf(bytes, widthOf(index), index, findings);
+    if (!entries) return;
     const known = Math.max(0, file.size - index * tileWidth);
-    file.append(parseEntryTile(bytes, widthOf(index)).subarray(known * 60));
+    file.append(entries.subarray(known * 60));
     index += 1;
   }
 }
