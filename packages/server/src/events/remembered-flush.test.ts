@@ -269,6 +269,23 @@ test('an id that is stored is answered as such, and the events beside it are rec
   await expectIntact(tenants);
 });
 
+test('a late repeat is answered by the head of the moment, also beside events of others', async () => {
+  const [tenant, neighbour] = (await rememberedTenants(2)) as [Tenant, Tenant];
+  const { groupCommit } = here;
+  const event = prepared(tenant.id);
+  await groupCommit.record([event], null);
+  service.clock.now += 25 * 3_600_000;
+  const repeat = async () => {
+    const outcomes = await groupCommit.record([event, prepared(neighbour.id)], null);
+    return outcomes.map(({ status }) => status);
+  };
+  expect(await repeat()).toEqual(['duplicate', 'created']);
+  await post(tenant);
+  await owned('UPDATE log_heads SET closed_at = now() WHERE tenant_id = $1', tenant.id);
+  expect(await repeat()).toEqual(['rejected', 'created']);
+  await expectIntact([tenant, neighbour]);
+});
+
 test('of remembered tenants an event that PostgreSQL refuses fails alone', async () => {
   const tenants = await rememberedTenants(3);
   const month = new Date(service.clock.now).toISOString().slice(0, 7).replace('-', '');

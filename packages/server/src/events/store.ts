@@ -66,7 +66,7 @@ export interface AppendedBatch {
  * null for a batch whose head was only read, and has grown since or is locked. With `commit` it
  * commits at once, and throws RepeatedId, having written nothing, if an id is repeated. With
  * `remembered` heads each batch has an event, and it throws HeadsMoved if one of them is not the
- * stored head.
+ * stored head, or an event is a late repeat.
  */
 export async function appendEvents(
   tx: WriterTx,
@@ -77,6 +77,8 @@ export async function appendEvents(
   remembered?: Remembered,
 ): Promise<(AppendedBatch | null)[]> {
   const known = await storedElsewhere(tx, batches, nowMs);
+  // What a repeat is answered depends on its head, and no head is compared that gets no event.
+  if (remembered && known.size > 0) throw new HeadsMoved();
   // A single call that finds a repeated id has written nothing.
   const mustUndo = isSharded(tx) || batches.some(mayMove);
   let saved: Promise<unknown> | undefined;
