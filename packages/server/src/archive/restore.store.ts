@@ -16,7 +16,7 @@ export async function holdEmpty(tx: WriterTx): Promise<boolean> {
   // Downloads between two statements may take long.
   await tx.query('SET LOCAL idle_in_transaction_session_timeout = 0');
   return hasRow(tx)`SELECT
-    WHERE NOT EXISTS (SELECT FROM tenants) AND NOT EXISTS (SELECT FROM log_heads)`;
+    WHERE NOT EXISTS (SELECT 1 FROM tenants) AND NOT EXISTS (SELECT 1 FROM log_heads)`;
 }
 
 export async function insertRestoredTenant(
