@@ -6,6 +6,7 @@ import { type Damage, damageOf } from '../testing/damage.ts';
 import { signedAgain } from '../testing/signed-again.ts';
 import { stateEvent, type VerifiedService, verifiedService } from '../testing/verified-service.ts';
 import { sha } from './hashing.ts';
+import { reportText } from './report-text.ts';
 import { SeenCheckpoints } from './seen-checkpoints.ts';
 
 /* Logs that agree with themselves, and not with what this machine has seen: nothing else tells. */
@@ -156,6 +157,13 @@ test('a log that suddenly has another name is not taken for a new one, even if t
   await publishByHand(567);
   const report = await log.verify();
   expect(report.findings.byCode).toEqual({ other_log: 1 });
+  expect(report.summary).toMatch(/: another log than the one verified before on this machine\.$/);
+  const file = join(log.folder, 'state', `${log.tenant.id}.json`);
+  const message = report.findings.kept[0]?.message;
+  expect(message).toContain(`with 567 entries at ${report.seenBefore?.seenAt}, kept in ${file}.`);
+  expect(message).toContain('was not newly installed, its database was replaced or rewritten');
+  expect(message).toContain(`was newly installed, move ${file} away`);
+  expect(reportText(report)).not.toContain('first damaged entry');
   // Nor is it enough to say so: a log that was opened anew holds a record of it.
   const said = await log.verify({ reopened: true });
   expect(said.findings.byCode).toEqual({ other_log: 1 });

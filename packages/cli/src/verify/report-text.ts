@@ -1,6 +1,6 @@
 import { sizedCheckpoint } from '@indelible/protocol';
 import { aligned, counted, grouped, visible } from '../text.ts';
-import type { Checked, FirstDamage, Report } from './report.ts';
+import { type Checked, type FirstDamage, isOnlyAnother, type Report } from './report.ts';
 import type { KeySource } from './trusted-checkpoint.ts';
 
 const shownMax = 20;
@@ -91,8 +91,8 @@ function bodyLines({ bodies, newer }: Checked, cutoff: string | null): string[] 
 }
 
 function findingsText({ checkpoint, firstDamage, findings }: Report): string {
-  const first =
-    firstDamage === null ? 'The first damaged entry is unknown.' : positionText(firstDamage);
+  const unknown = isOnlyAnother(findings) ? '' : 'The first damaged entry is unknown.\n\n';
+  const first = firstDamage === null ? unknown : `${positionText(firstDamage)}\n\n`;
   const shown = findings.kept.slice(0, shownMax);
   // The checkpoint was named at the top.
   const named = checkpoint && sizedCheckpoint({ ...checkpoint, root: new Uint8Array() });
@@ -100,7 +100,7 @@ function findingsText({ checkpoint, firstDamage, findings }: Report): string {
   const lines = shown.map(({ code, message }) => `${code}: ${message.replace(against, '')}`);
   const more = findings.count - shown.length;
   if (more > 0) lines.push(`and ${grouped(more)} more (--json shows up to 100)`);
-  return `${first}\n\n${section('Found', lines)}`;
+  return `${first}${section('Found', lines)}`;
 }
 
 function positionText(position: FirstDamage): string {

@@ -11,6 +11,7 @@ import {
   uuidFromEventId,
   uuidTimeMs,
 } from '@indelible/protocol';
+import { counted } from '../text.ts';
 import type { ReportFinding } from './damage.ts';
 import { EntryFile } from './entry-file.ts';
 import type { Span } from './log-entries.ts';
@@ -151,14 +152,26 @@ function verdictOf({ signed, checked, ...outcome }: Outcome, findings: Findings)
     return { summary, ...none };
   }
   const { checkpoint } = signed;
-  const count = findings.count();
-  const result = count === 0 ? 'no damage in what was checked' : `${count} finding(s)`;
-  const summary = `Against ${sizedCheckpoint(checkpoint)}: ${result}.`;
+  const summary = `Against ${sizedCheckpoint(checkpoint)}: ${resultOf(findings)}.`;
   if (checked.entries === undefined) return { summary, ...none };
   const { latestCutoffMs = null, plan = null, earlierSizes = [] } = outcome;
   const counts = checked.bodies ?? null;
   const input = { checkpoint, findings, counts, latestCutoffMs, plan, earlierSizes };
   return { summary, ...logVerdict(input) };
+}
+
+function resultOf(findings: Findings): string {
+  const count = findings.count();
+  if (count === 0) return 'no damage in what was checked';
+  if (isOnlyAnother({ count, byCode: findings.countByCode() })) {
+    return 'another log than the one verified before on this machine';
+  }
+  return counted(count, 'finding', 'findings');
+}
+
+/** The log agrees with itself: no entry of it is damaged, but it is not the expected log. */
+export function isOnlyAnother({ count, byCode }: Pick<Report['findings'], 'count' | 'byCode'>) {
+  return count > 0 && byCode.other_log === count;
 }
 
 /** Findings of the whole log come first. */

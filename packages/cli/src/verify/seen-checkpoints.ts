@@ -48,12 +48,13 @@ export function serviceAt(url: string): string {
  */
 export class SeenCheckpoints {
   readonly #folder: string;
-  readonly #path: string;
+  /** The file. */
+  readonly path: string;
   readonly #service: string | null;
 
   constructor(folder: string, tenantId: string, service: string | null = null) {
     this.#folder = folder;
-    this.#path = join(folder, `${tenantId}.json`);
+    this.path = join(folder, `${tenantId}.json`);
     this.#service = service;
   }
 
@@ -66,14 +67,14 @@ export class SeenCheckpoints {
   /** Throws FindingError if the file cannot be read: ignoring it would hide a rollback. */
   load(): SeenCheckpoint[] {
     try {
-      const text = readIfThere(this.#path);
+      const text = readIfThere(this.path);
       const { checkpoints } = JSON.parse(text ?? '{"checkpoints":[]}') as Kept;
       return checkpoints.map(({ note, seenAt, service = null }) => {
         return { note, seenAt, service, checkpoint: textOf(note) };
       });
     } catch (error) {
       throw new FindingError(
-        `${this.#path}, which holds the checkpoints that this machine verified, cannot be read ` +
+        `${this.path}, which holds the checkpoints that this machine verified, cannot be read ` +
           `(${sentenceOf(error)}); move it away to begin anew`,
       );
     }
@@ -90,10 +91,10 @@ export class SeenCheckpoints {
     const checkpoints = [...kept, added].map(({ service, ...each }) => {
       return service === null ? each : { ...each, service };
     });
-    const draft = `${this.#path}.${randomBytes(6).toString('hex')}.tmp`;
+    const draft = `${this.path}.${randomBytes(6).toString('hex')}.tmp`;
     try {
       mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-      writeWhole(this.#path, `${JSON.stringify({ checkpoints }, null, 1)}\n`, draft);
+      writeWhole(this.path, `${JSON.stringify({ checkpoints }, null, 1)}\n`, draft);
     } catch (error) {
       throw new UsageError(
         `the checkpoint cannot be kept in ${this.#folder} (${sentenceOf(error)}); name a folder with --state`,

@@ -1,5 +1,6 @@
 import type { IndelibleClient } from '@indelible/client';
 import { type Checkpoint, compareCheckpoints, type Findings, parseHex } from '@indelible/protocol';
+import { counted } from '../text.ts';
 import { addDamage } from './damage.ts';
 import { sha } from './hashing.ts';
 import { headBelow } from './newer-events.ts';
@@ -14,6 +15,8 @@ export interface SeenWanted {
   shown: Checkpoint;
   /** Those that this machine has verified before, oldest first. */
   seen: readonly SeenCheckpoint[];
+  /** The file that keeps them. */
+  seenPath: string;
   /** Another origin than before is expected. */
   reopened: boolean;
   vkeys: readonly string[];
@@ -34,9 +37,10 @@ export interface SeenComparison {
 export async function compareWithSeen(wanted: SeenWanted): Promise<SeenComparison> {
   const { client, shown, seen, findings, reopened } = wanted;
   await compareWithHead(client, shown, findings);
-  const last = seen.at(-1)?.checkpoint;
+  const lastSeen = seen.at(-1);
+  const last = lastSeen?.checkpoint;
   const nothing = { earlier: [], doesNotFollow: [], isRolledBack: false, reopened: null };
-  if (last === undefined) return nothing;
+  if (lastSeen === undefined || last === undefined) return nothing;
   const isSameLog = last.origin === shown.origin;
   if (!isSameLog && reopened) {
     const reopened = await readReopened(wanted);
@@ -44,7 +48,7 @@ export async function compareWithSeen(wanted: SeenWanted): Promise<SeenCompariso
     return { ...nothing, earlier: notBeyond(shown, kept), doesNotFollow: lost, reopened };
   }
   if (isSameLog) await compareWithLast(wanted, last);
-  else addOtherLog(findings, last, shown);
+  else addOtherLog(wanted, lastSeen);
   const isRolledBack = isSameLog && last.size > shown.size;
   return { ...nothing, earlier: earlierOf(shown, seen), isRolledBack };
 }
@@ -94,11 +98,15 @@ async function compareWithHead(client: IndelibleClient, shown: Checkpoint, findi
   addDamage(findings, 'head_behind', message, { sequence: size });
 }
 
-function addOtherLog(findings: Findings, last: Checkpoint, shown: Checkpoint): void {
+function addOtherLog({ shown, seenPath, findings }: SeenWanted, last: SeenCheckpoint): void {
+  const { origin, size } = last.checkpoint;
   const message =
-    `This machine verified the log ${last.origin} with ${last.size} entries; now the ` +
-    `tenant's log is ${shown.origin}. If the operator announced that the log was ` +
-    'reopened, accept it with --reopened. If this is another service, use another ' +
-    '--state.';
+    `This is another log than the one that this machine verified before: that was ${origin} ` +
+    `with ${counted(size, 'entry', 'entries')} at ${last.seenAt}, kept in ${seenPath}. The ` +
+    `tenant's log is now ${shown.origin}. If the service was not newly installed, its database ` +
+    'was replaced or rewritten: keep that file, it proves what the former log had, and ask the ' +
+    `operator. If the service was newly installed, move ${seenPath} away and verify again. If ` +
+    'the operator announced that the log was reopened, add --reopened. If this is another ' +
+    'service, use another --state.';
   addDamage(findings, 'other_log', message);
 }

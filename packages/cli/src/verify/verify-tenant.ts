@@ -39,7 +39,7 @@ export interface TenantOptions {
   plan: Plan | null;
   /** The service's plans; default: the default plans. */
   plans?: Plans | undefined;
-  seen: Pick<SeenCheckpoints, 'load' | 'add' | 'isOfService'>;
+  seen: Pick<SeenCheckpoints, 'load' | 'add' | 'isOfService' | 'path'>;
   /** No newer checkpoint is signed for this: the log stays as it is. */
   isPassive?: boolean;
   /** The log may have another origin than before, if it records that. */
@@ -124,7 +124,8 @@ async function verifyAgainst(run: Run): Promise<Outcome> {
   }
   const all = options.seen.load();
   const seen = all.filter((each) => options.seen.isOfService(each, checkpoint.origin));
-  const wanted = { client, tenantId, shown: checkpoint, seen, reopened, vkeys, findings };
+  const former = { seen, seenPath: options.seen.path, reopened };
+  const wanted = { client, tenantId, shown: checkpoint, ...former, vkeys, findings };
   const known = await compareWithSeen(wanted);
   const earlier = known.earlier.map((each) => each.checkpoint);
   const records = new ServiceRecords();
