@@ -28,8 +28,8 @@ export function grouped(count: number): string {
 /** The id of a log as its origin has it. */
 export const hexId = (logId: string) => logId.replaceAll('-', '');
 
-/** `1 entry`, `1,234 entries`. */
-export function counted(count: number, one: string, many: string): string {
+/** `1 event`, `1,234 events`; `many` where the plural is not `one` with an s. */
+export function counted(count: number, one: string, many = `${one}s`): string {
   return `${grouped(count)} ${count === 1 ? one : many}`;
 }
 

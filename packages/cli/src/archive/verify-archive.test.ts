@@ -301,7 +301,7 @@ test('an erased segment that a record of the log covers is no damage, and the re
   // The record lies behind the end of the archive: what it says is not proven yet.
   const early = await verifyOwn();
   expect(early).toMatchObject({ result: 'unproven', findings: { count: 0 } });
-  expect(early.unproven.join()).toContain('lack their identity');
+  expect(early.unproven.join()).toContain('lacks its identity');
   await archiveOf(service, id);
   const report = await verifyOwn();
   expect(report).toMatchObject({ result: 'intact', findings: { count: 0 } });
@@ -392,7 +392,7 @@ test('the commands run, list and verify an archive', patient, async () => {
   const env = envOf(service);
   const run = await runCli(['archive', 'run', '--tenant', own.id], { env });
   expect(run.stderr).toBe('');
-  expect(run.stdout).toContain('1 part(s) added');
+  expect(run.stdout).toContain('1 part added');
   const list = await runCli(['archive', 'list', '--tenant', own.id, '--json'], { env });
   expect(JSON.parse(list.stdout).segments).toMatchObject([{ first: 0, last: 1, events: 2 }]);
   const verified = await runCli(['archive', 'verify', '--tenant', own.id], { env });
@@ -416,7 +416,7 @@ test('what was archived is forgotten only where nothing of it is left', patient,
   rmSync(join(service.dataDir, 'objects', folder), { recursive: true });
   expect(await archive('forget')).toMatchObject({ status: 0, stderr: '' });
   expect((await archive('forget')).stderr).toContain('nothing of the tenant');
-  expect((await archive('run')).stdout).toContain('1 part(s) added');
+  expect((await archive('run')).stdout).toContain('1 part added');
 });
 
 test(

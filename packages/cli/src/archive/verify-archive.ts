@@ -14,6 +14,7 @@ import {
 } from '@indelible/protocol';
 import type { Archive, FoundPart, NamedPart } from '@indelible/server';
 import { sentenceOf, UsageError } from '../io.ts';
+import { counted } from '../text.ts';
 import type { BodyChunk } from '../verify/body-threads.ts';
 import { addDamage } from '../verify/damage.ts';
 import type { EntryFile } from '../verify/entry-file.ts';
@@ -102,7 +103,7 @@ const unreadSentence =
 function othersSentence(names: readonly string[]): string[] {
   if (names.length === 0) return [];
   return [
-    `Anything about ${names.length} file(s) that no manifest names, such as ${names[0]}. An ` +
+    `Anything about ${counted(names.length, 'file')} that no manifest names, such as ${names[0]}. An ` +
       'interrupted run may have left them; query engines read them with the others.',
   ];
 }

@@ -13,6 +13,7 @@ import {
 } from '@indelible/protocol';
 import { linesOf } from '../import/line-splitter.ts';
 import { FindingError } from '../io.ts';
+import { counted } from '../text.ts';
 import { sha } from '../verify/hashing.ts';
 import { bodyLineBytesMax } from '../verify/log-bodies.ts';
 import type { Progress } from '../verify/log-source.ts';
@@ -132,7 +133,7 @@ export function requireNothingErasedMeanwhile(
     .reduce((sum, each) => sum + each, 0);
   if (count === 0) return;
   throw new FindingError(
-    `${count} part(s) of events were erased since this export began; remove ` +
+    `${counted(count, 'part of an event was', 'parts of events were')} erased since this export began; remove ` +
       `${part.path('')} and run the command again`,
   );
 }

@@ -9,6 +9,7 @@ import {
   readOrNull,
   ServiceRecords,
 } from '@indelible/protocol';
+import { counted } from '../text.ts';
 import { addDamage } from '../verify/damage.ts';
 import type { EntryFile } from '../verify/entry-file.ts';
 import { readBodies } from '../verify/log-bodies.ts';
@@ -194,7 +195,8 @@ function unlistedSentence(names: readonly string[]): string[] {
   const shown = names.slice(0, 3).join(', ');
   const more = names.length > 3 ? ', …' : '';
   return [
-    `Anything about ${names.length} file(s) that are not part of the bundle: ${shown}${more}.`,
+    `Anything about ${counted(names.length, 'file that is', 'files that are')} not part of the ` +
+      `bundle: ${shown}${more}.`,
   ];
 }
 

@@ -6,7 +6,7 @@ import { plansOf } from '../connection.ts';
 import { answer, exitCodes, FindingError, type Io, UsageError } from '../io.ts';
 import { withProgress } from '../progress.ts';
 import { loadServer, onServer } from '../server.ts';
-import { grouped, hexId, visible } from '../text.ts';
+import { counted, grouped, hexId, visible } from '../text.ts';
 import { reportText } from '../verify/report-text.ts';
 import { vkeyArgument } from './verify.ts';
 
@@ -131,12 +131,14 @@ function archivedText(tenants: readonly TenantArchive[]): string {
 }
 
 function tenantText({ tenantId, parts, size, problem }: TenantArchive): string {
-  const added = parts.length === 0 ? 'nothing new' : `${grouped(parts.length)} part(s) added`;
-  const lines = [`tenant ${tenantId}: ${added}; ${grouped(size)} entries are archived\n`];
+  const added = parts.length === 0 ? 'nothing new' : `${counted(parts.length, 'part')} added`;
+  const lines = [
+    `tenant ${tenantId}: ${added}; ${counted(size, 'entry is', 'entries are')} archived\n`,
+  ];
   for (const { first, last, events, bytes, contradicted } of parts) {
     const each = events === 0 ? '' : `, ${grouped(Math.round(bytes / events))} bytes an event`;
     lines.push(
-      `  ${first} to ${last}: ${grouped(events)} events, ${grouped(bytes)} bytes${each}\n`,
+      `  ${first} to ${last}: ${counted(events, 'event')}, ${counted(bytes, 'byte')}${each}\n`,
     );
     if (contradicted > 0) {
       lines.push(`  ${grouped(contradicted)} of them do not match the log: run indelible verify\n`);
@@ -151,7 +153,7 @@ function partsText(parts: readonly PartRow[]): string {
   return parts
     .map(({ stem, events, bytes, archivedAtMs }) => {
       const at = new Date(archivedAtMs).toISOString();
-      return `${stem}  ${grouped(events)} events  ${grouped(bytes)} bytes  ${at}\n`;
+      return `${stem}  ${counted(events, 'event')}  ${counted(bytes, 'byte')}  ${at}\n`;
     })
     .join('');
 }
@@ -159,7 +161,7 @@ function partsText(parts: readonly PartRow[]): string {
 function restoredText({ tenants, missing }: RestoredArchive): string {
   const lines = tenants.map(
     ({ tenantId, name, size, events, logId }) =>
-      `tenant ${tenantId} (${visible(name)}): ${grouped(events)} events of ${grouped(size)} entries; its ` +
+      `tenant ${tenantId} (${visible(name)}): ${counted(events, 'event')} of ${counted(size, 'entry', 'entries')}; its ` +
       `log goes on as ${hexId(logId)}\n`,
   );
   for (const { previousLogId, publishedSize } of missing) {

@@ -50,9 +50,9 @@ test('without --yes it is shown what would go and what would stay, and nothing g
   await record({ actor: others, onBehalfOf: [actor], resource: { type: 'agent', id: actor.id } });
   const { status, stdout } = await erase('--actor', 'Person@example.com');
   expect(status).toBe(0);
-  expect(stdout).toContain('kept: 3 event(s) of other actors whose resource or target is');
-  expect(stdout).toContain(`actor ${actor.id}: identity of 3 event(s)`);
-  expect(stdout).toContain('kept: 2 event(s) with an address in diff, reason, states or context');
+  expect(stdout).toContain('kept: 3 events of other actors whose resource or target is');
+  expect(stdout).toContain(`actor ${actor.id}: identity of 3 events`);
+  expect(stdout).toContain('kept: 2 events with an address in diff, reason, states or context');
   expect(stdout).toContain('Nothing was erased');
   const { body } = await service.call({ url: `/api/audit-logs?user=${email}`, key: tenant.key });
   expect(body.data).toHaveLength(2);

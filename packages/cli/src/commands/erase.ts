@@ -11,7 +11,7 @@ import { tenantIdArgument } from '../arguments.ts';
 import { answer, type Io, UsageError } from '../io.ts';
 import { offboardWithBundle, showOffboarding } from '../offboarding/offboard.ts';
 import { loadServer, onServer } from '../server.ts';
-import { grouped, visible } from '../text.ts';
+import { counted, grouped, visible } from '../text.ts';
 
 const help = `
 An erasure is permanent. It removes one of these:
@@ -123,11 +123,11 @@ function planText(plan: ErasurePlan): string {
   const { tenantId, segment, actors, addresses, events, files, elsewhere, mentions } = plan;
   const lines = actors.map(({ id, count, asOperator }) => {
     const stays = asOperator > 0 ? `; ${grouped(asOperator)} as an operator are kept` : '';
-    return `actor ${id}: identity of ${grouped(count)} event(s)${stays}`;
+    return `actor ${id}: identity of ${counted(count, 'event')}${stays}`;
   });
   if (addresses.length > 0) lines.push(`addresses: ${addresses.map(visible).join(', ')}`);
   if (events.length > 0)
-    lines.push(`${segment} of ${grouped(events.length)} event(s) by themselves`);
+    lines.push(`${segment} of ${counted(events.length, 'event')} by themselves`);
   for (const [what, count] of Object.entries(elsewhere ?? {})) {
     if (count > 0) lines.push(`${tableNames[what] ?? what}: ${grouped(count)}`);
   }
@@ -159,12 +159,12 @@ function mentionLines({ asResource, inText, newestInText }: NonNullable<ErasureP
   const lines: string[] = [];
   if (asResource > 0) {
     lines.push(
-      `kept: ${grouped(asResource)} event(s) of other actors whose resource or target is the person`,
+      `kept: ${counted(asResource, 'event')} of other actors whose resource or target is the person`,
     );
   }
   if (inText > 0) {
     lines.push(
-      `kept: ${grouped(inText)} event(s) with an address in diff, reason, states or context; erase ` +
+      `kept: ${counted(inText, 'event')} with an address in diff, reason, states or context; erase ` +
         `each with --event: ${newestInText.map(eventIdFromUuid).join(', ')}${inText > newestInText.length ? ', …' : ''}`,
     );
   }
@@ -173,8 +173,11 @@ function mentionLines({ asResource, inText, newestInText }: NonNullable<ErasureP
 
 function erasedText({ tenantId, erasures, files }: Erased): string {
   const lines = erasures.map(
-    ({ id, segment, events }) => `erasure ${id}: ${segment} of ${grouped(events)} event(s)\n`,
+    ({ id, segment, events }) => `erasure ${id}: ${segment} of ${counted(events, 'event')}\n`,
   );
-  const gone = files > 0 ? `${grouped(files)} file(s) of exports were removed\n` : '';
+  const gone =
+    files > 0
+      ? `${counted(files, 'file of an export was', 'files of exports were')} removed\n`
+      : '';
   return `tenant ${tenantId}\n${lines.join('')}${gone}`;
 }

@@ -20,7 +20,7 @@ import { answer, exitCodes, type Io, UsageError } from '../io.ts';
 import { withProgress } from '../progress.ts';
 import { exportTable } from '../table/export-table.ts';
 import type { TableTerms } from '../table/part-file.ts';
-import { grouped, visible } from '../text.ts';
+import { counted, visible } from '../text.ts';
 
 type ExportCommandOptions = ConnectionOptions &
   CriteriaOptions & {
@@ -84,7 +84,7 @@ async function runTable(options: ExportCommandOptions, io: Io): Promise<void> {
     exportTable(connectPatiently(options, io, progress), output, terms, progress),
   );
   const { id, rowsDone: rows, bytes, sha256 } = job;
-  const text = `${visible(output)}: ${grouped(rows)} events, ${grouped(bytes ?? 0)} bytes, SHA-256 ${sha256}\n`;
+  const text = `${visible(output)}: ${counted(rows, 'event')}, ${counted(bytes ?? 0, 'byte')}, SHA-256 ${sha256}\n`;
   await answer(io, options.json, { output, id, format: terms.format, rows, bytes, sha256 }, text);
 }
 
@@ -123,7 +123,7 @@ function jsonOf(bundle: string, { manifest, findings }: Exported) {
 
 function textOf(bundle: string, { manifest, findings }: Exported): string {
   const { entries, events } = manifest.counts;
-  const made = `${visible(bundle)}: ${grouped(entries)} entries, ${grouped(events)} events\n`;
+  const made = `${visible(bundle)}: ${counted(entries, 'entry', 'entries')}, ${counted(events, 'event')}\n`;
   const [first] = findings.kept();
   if (first === undefined) return `${made}verify it with: indelible verify ${visible(bundle)}\n`;
   return `${made}DAMAGED: ${visible(first.message)}\n`;

@@ -44,7 +44,7 @@ test('the plan shows what goes before it goes, and the run removes exactly that'
   expect(planned).toMatchObject([{ tenantId: tenant.id, plan: 'Starter', count: 4 }]);
   const text = await retention('plan');
   expect(text.stdout).toContain(`tenant ${tenant.id} `);
-  expect(text.stdout).toContain('4 event(s) from before');
+  expect(text.stdout).toContain('4 events from before');
   expect(await stored(service, ids)).toEqual(ids);
 
   const done = await retention('run', '--json');

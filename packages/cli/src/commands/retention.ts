@@ -2,7 +2,7 @@ import type { RetentionPlan, RetentionRun } from '@indelible/server';
 import type { Command } from 'commander';
 import { answer, type Io } from '../io.ts';
 import { onServer } from '../server.ts';
-import { grouped, visible } from '../text.ts';
+import { counted, visible } from '../text.ts';
 
 const help = `
 Runs as the owner of the database: DATABASE_OWNER_URL, or the embedded PostgreSQL, also while
@@ -73,11 +73,11 @@ function shownJson(of: RetentionPlan | RetentionRun) {
 function planText({ believedMs, moving, tenants, dropping, kept }: RetentionPlan): string {
   const lines = tenants.map(
     ({ tenantId, name, plan, cutoffMs, count }) =>
-      `tenant ${tenantId} ${visible(name)} (${plan}): ${grouped(count)} event(s) from before ${iso(cutoffMs)}`,
+      `tenant ${tenantId} ${visible(name)} (${plan}): ${counted(count, 'event')} from before ${iso(cutoffMs)}`,
   );
   if (lines.length === 0) lines.push('nothing would be removed');
   if (moving > 0)
-    lines.push(`${grouped(moving)} event(s) would be moved to the class of their plan`);
+    lines.push(`${counted(moving, 'event')} would be moved to the class of their plan`);
   if (dropping.length > 0) lines.push(`partitions that would be dropped: ${dropping.join(', ')}`);
   return [clockText(believedMs), ...lines, ...keptLines(kept)].map((line) => `${line}\n`).join('');
 }
@@ -85,10 +85,10 @@ function planText({ believedMs, moving, tenants, dropping, kept }: RetentionPlan
 function runText({ believedMs, moved, tenants, dropped, waiting, kept }: RetentionRun): string {
   const lines = tenants.map(
     ({ tenantId, plan, cutoffMs, count }) =>
-      `tenant ${tenantId} (${plan}): ${grouped(count)} event(s) from before ${iso(cutoffMs)} removed`,
+      `tenant ${tenantId} (${plan}): ${counted(count, 'event')} from before ${iso(cutoffMs)} removed`,
   );
   if (lines.length === 0) lines.push('nothing was removed');
-  if (moved > 0) lines.push(`${grouped(moved)} event(s) moved to the class of their plan`);
+  if (moved > 0) lines.push(`${counted(moved, 'event')} moved to the class of their plan`);
   if (dropped.length > 0) lines.push(`partitions dropped: ${dropped.join(', ')}`);
   if (waiting.length > 0)
     lines.push(`still being read, retried by the next run: ${waiting.join(', ')}`);

@@ -6,7 +6,7 @@ import { tenantIdArgument } from '../arguments.ts';
 import { type ConnectionOptions, connect, withConnection, withOperator } from '../connection.ts';
 import { answer, type Io, sentenceOf, UsageError } from '../io.ts';
 import { showWork } from '../progress.ts';
-import { grouped, visible } from '../text.ts';
+import { counted, grouped, visible } from '../text.ts';
 
 const dayMs = 86_400_000;
 
@@ -161,13 +161,13 @@ function resultText({ alerts, perDay, total, dropped, matched }: TestedRule): st
     });
   const last = alerts.slice(-alertsShown).map(({ at, group, count, events }) => {
     const of = Object.entries(group).map(([name, value]) => `${name} ${visible(value)}`);
-    return `${at}  ${[...of, `${grouped(count)} events`, events.at(-1)?.id ?? []].flat().join(', ')}\n`;
+    return `${at}  ${[...of, counted(count, 'event'), events.at(-1)?.id ?? []].flat().join(', ')}\n`;
   });
   const more = dropped === 0 ? '' : `, ${grouped(dropped)} more above 60 in an hour`;
   const perDayText = (total / Math.max(1, perDay.length)).toFixed(2);
   const summary =
-    `${grouped(total)} alerts in ${grouped(perDay.length)} days, ${perDayText} a day${more}; ` +
-    `${grouped(matched)} events match\n`;
+    `${counted(total, 'alert')} in ${counted(perDay.length, 'day')}, ${perDayText} a day${more}; ` +
+    `${counted(matched, 'event matches', 'events match')}\n`;
   const heading = last.length === 0 ? '' : '\nthe last alerts:\n';
   return `${days.join('')}${summary}${heading}${last.join('')}`;
 }

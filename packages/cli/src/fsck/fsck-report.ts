@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { isUuid } from '@indelible/protocol';
 import { UsageError } from '../io.ts';
 import { readIfThere, writeWhole } from '../kept-file.ts';
-import { grouped, visible } from '../text.ts';
+import { counted, grouped, visible } from '../text.ts';
 
 /** One thing that is wrong, and of which tenant's log, if it is of one. */
 export interface FsckFinding {
@@ -43,13 +43,17 @@ export function addFindings(report: FsckReport, found: readonly FsckFinding[], c
 export function fsckText({ result, logs, rounds, findings }: FsckReport): string {
   const { checked, entries, unpublished, unproven, damaged } = logs;
   const lines = [
-    `Logs      ${grouped(checked)}, with ${grouped(entries)} entries: ${grouped(damaged)} damaged`,
-    `Rounds    ${grouped(rounds.checked)}, with ${grouped(rounds.checkpoints)} checkpoints`,
-    ...(unpublished > 0 ? [`          ${grouped(unpublished)} logs have no checkpoint yet`] : []),
-    ...(unproven > 0
-      ? [`          ${grouped(unproven)} logs lack events, and do not prove why: verify each`]
+    `Logs      ${grouped(checked)}, with ${counted(entries, 'entry', 'entries')}: ${grouped(damaged)} damaged`,
+    `Rounds    ${grouped(rounds.checked)}, with ${counted(rounds.checkpoints, 'checkpoint')}`,
+    ...(unpublished > 0
+      ? [`          ${counted(unpublished, 'log has', 'logs have')} no checkpoint yet`]
       : []),
-    `${result.toUpperCase()}: ${grouped(findings.count)} finding(s).`,
+    ...(unproven > 0
+      ? [
+          `          ${counted(unproven, 'log lacks events and does', 'logs lack events and do')} not prove why: verify each`,
+        ]
+      : []),
+    `${result.toUpperCase()}: ${counted(findings.count, 'finding')}.`,
     ...findings.kept.map(findingLine),
   ];
   const more = findings.count - findings.kept.length;

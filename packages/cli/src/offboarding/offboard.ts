@@ -11,7 +11,7 @@ import { plansOf } from '../connection.ts';
 import { answer, FindingError, type Io, UsageError } from '../io.ts';
 import { withProgress } from '../progress.ts';
 import { asFinding } from '../server.ts';
-import { aligned, grouped, visible } from '../text.ts';
+import { aligned, counted, visible } from '../text.ts';
 
 export interface Offboarding {
   tenantId: string;
@@ -75,7 +75,7 @@ function offboardingText(
   const given =
     bundle === null
       ? `made first, in ${visible(folder)}, and verified`
-      : `${grouped(bundle.events)} event(s), the first ${grouped(bundle.size)} entries: whole`;
+      : `${counted(bundle.events, 'event')}, the first ${counted(bundle.size, 'entry', 'entries')}: whole`;
   const rows = aligned([
     ['events', 'every one, and what the archive has of them'],
     ['and', 'API keys, sessions, links, saved searches, restores, webhooks, exports'],

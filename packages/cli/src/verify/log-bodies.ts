@@ -18,6 +18,7 @@ import {
   withholdableSegments,
 } from '@indelible/protocol';
 import { LineSplitter } from '../import/line-splitter.ts';
+import { counted } from '../text.ts';
 import { type BodyChunk, type ComparedWanted, comparedChunks } from './body-threads.ts';
 import { addDamage, changing } from './damage.ts';
 import type { EntryFile } from './entry-file.ts';
@@ -152,8 +153,8 @@ export class LogBodies {
       const count = open - this.#hidden.unexplained(name, [...erasures, ...stated]);
       if (count === 0) return [];
       return [
-        `${count} event(s) lack their ${name}: the archive states the erasure, but ends ` +
-          "before the log's record of it. The next archive run adds the record.",
+        `${counted(count, 'event lacks its', 'events lack their')} ${name}: the archive ` +
+          "states the erasure, but ends before the log's record of it. The next archive run adds the record.",
       ];
     });
   }

@@ -83,7 +83,7 @@ function bodyLines({ bodies, newer }: Checked, cutoff: string | null): string[] 
     lines.push(`${entries(elsewhere)} without an event: outside the requested range`);
   if (newer !== undefined) {
     lines.push(
-      `${counted(newer.events, 'event', 'events')} recorded since: each has an entry, up to ` +
+      `${counted(newer.events, 'event')} recorded since: each has an entry, up to ` +
         `${grouped(newer.size)}, which no signature covers yet`,
     );
   }

@@ -166,7 +166,7 @@ function resultOf(findings: Findings): string {
   if (isOnlyAnother({ count, byCode: findings.countByCode() })) {
     return 'another log than the one verified before on this machine';
   }
-  return counted(count, 'finding', 'findings');
+  return counted(count, 'finding');
 }
 
 /** The log agrees with itself: no entry of it is damaged, but it is not the expected log. */
