@@ -66,8 +66,10 @@ async function recordedChanges({ key, queueId }: Host): Promise<unknown[]> {
   return found.map(({ diff }) => diff.changes?.to);
 }
 
+/** Waits for a COMMIT that the host had sent: it may end after the host. */
 async function committedChanges({ queueId }: Host): Promise<number> {
-  const { rows } = await host.pool.query('SELECT changes FROM queues WHERE id = $1', [queueId]);
+  const sql = 'SELECT changes FROM queues WHERE id = $1 FOR UPDATE';
+  const { rows } = await host.pool.query(sql, [queueId]);
   return rows[0].changes;
 }
 
