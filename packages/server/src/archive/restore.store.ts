@@ -2,7 +2,7 @@ import { isLate, lateClass, uuidTimeMs } from '@indelible/protocol';
 import type { ArchivedRow } from '../cold/archived-row.ts';
 import { partitionsOf } from '../events/partitions.ts';
 import { insertEvents, makePartitions, storedOpeners } from '../events/store.ts';
-import type { WriterTx } from '../postgres/db.ts';
+import { mayPause, type WriterTx } from '../postgres/db.ts';
 import { execute, hasRow } from '../postgres/sql.ts';
 import type { ArchiveManifest } from './manifest.ts';
 
@@ -14,7 +14,7 @@ import type { ArchiveManifest } from './manifest.ts';
 export async function holdEmpty(tx: WriterTx): Promise<boolean> {
   await tx.query('LOCK TABLE tenants, log_heads IN EXCLUSIVE MODE');
   // Downloads between two statements may take long.
-  await tx.query('SET LOCAL idle_in_transaction_session_timeout = 0');
+  await mayPause(tx);
   return hasRow(tx)`SELECT
     WHERE NOT EXISTS (SELECT 1 FROM tenants) AND NOT EXISTS (SELECT 1 FROM log_heads)`;
 }

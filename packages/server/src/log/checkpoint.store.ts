@@ -1,6 +1,12 @@
 import { tileWidth } from '@indelible/protocol';
 import { unavailable } from '../http/problem.ts';
-import type { Database, Queries, TenantTx, WriterTx } from '../postgres/db.ts';
+import {
+  type Database,
+  mayPause,
+  type Queries,
+  type TenantTx,
+  type WriterTx,
+} from '../postgres/db.ts';
 import { byteaArray, int8Array, textArray, uuidArray } from '../postgres/pg-arrays.ts';
 import { execute, firstRow, raw, rowsOf, sql } from '../postgres/sql.ts';
 import { readNote } from './round.ts';
@@ -58,7 +64,7 @@ export async function takeRound(tx: Queries, wait: boolean): Promise<TakenRound 
 export async function holdRounds(tx: WriterTx): Promise<void> {
   await tx.query('SET LOCAL lock_timeout = 60000');
   // Comparing hundreds of thousands of objects takes longer than a transaction may rest.
-  await tx.query('SET LOCAL idle_in_transaction_session_timeout = 0');
+  await mayPause(tx);
   await takeRound(tx, true);
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { heldClass, type LogState, tileWidth } from '@indelible/protocol';
-import type { WriterTx } from '../postgres/db.ts';
+import { mayPause, type WriterTx } from '../postgres/db.ts';
 import { execute, firstRow, hasRow, raw, rowsOf, sql } from '../postgres/sql.ts';
 import type { PublishedLog } from './published-logs.ts';
 import { type LogHead, lockHeads } from './store.ts';
@@ -13,7 +13,7 @@ import { type LogHead, lockHeads } from './store.ts';
  */
 export async function stopLogs(tx: WriterTx): Promise<{ round: number; seed: Buffer }> {
   // Reading the rounds of the object store may take minutes.
-  await tx.query('SET LOCAL idle_in_transaction_session_timeout = 0');
+  await mayPause(tx);
   const row = await firstRow<{ round: number; seed: Buffer }>(tx)`
     SELECT round, seed FROM log_rounds, installation_key FOR UPDATE OF log_rounds`;
   // If the contradiction was not found yet, recording is still possible without this lock.

@@ -43,6 +43,11 @@ export interface TenantTx {
   query<R extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<R>>;
 }
 
+/** For transactions that work longer than 15 s between two statements: PostgreSQL ends others. */
+export async function mayPause(tx: Pick<TenantTx, 'query'>): Promise<void> {
+  await tx.query({ text: 'SET LOCAL idle_in_transaction_session_timeout = 0' });
+}
+
 /** Reads archived events with DuckDB; see the folder `cold`. */
 export interface ColdReader {
   /**

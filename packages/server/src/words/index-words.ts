@@ -1,7 +1,13 @@
 import { decodeEntry } from '@indelible/protocol';
 import { givingWay } from '../http/giving-way.ts';
 import { readEntries } from '../log/store.ts';
-import { type Database, readTenant, type WriterTx, writeInBackground } from '../postgres/db.ts';
+import {
+  type Database,
+  mayPause,
+  readTenant,
+  type WriterTx,
+  writeInBackground,
+} from '../postgres/db.ts';
 import {
   deleteBlocks,
   idsOfBlocks,
@@ -65,6 +71,7 @@ export async function indexWords(
 /** The next blocks of a tenant. False if there are none to make, or another process makes them. */
 function indexNext(db: Database, tenantId: string): Promise<boolean> {
   return writeInBackground(db, async (tx) => {
+    await mayPause(tx); // 64 large events may take 20 s of processor time
     // Before the snapshot of the read: what was erased before this lock is not read any more.
     const start = await lockWords(tx, tenantId, false);
     if (start === null) return false;
@@ -84,6 +91,7 @@ function indexNext(db: Database, tenantId: string): Promise<boolean> {
 /** A medium one if there are entries enough, else small ones. */
 function nextBlocks(db: Database, tenantId: string, start: number): Promise<WordBlock[]> {
   return readTenant(db, tenantId, async (tx) => {
+    await mayPause(tx);
     const { size } = await wordsProgress(tx);
     const unitedEnd = start - (start % mediumEntries) + mediumEntries;
     const end = Math.min(unitedEnd, size - (size % smallEntries));

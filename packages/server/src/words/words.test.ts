@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { eventBytesMax, firstUuidAt } from '@indelible/protocol';
+import type { PoolClient } from 'pg';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { readTenant, type TenantTx } from '../postgres/db.ts';
 import { actorOf, bundleOf, eraseNow, offboardNow } from '../testing/erasure-setup.ts';
@@ -260,6 +261,24 @@ test('while the words of large events are read or put into blocks, requests are 
   await recordAll(service, tenant.key, poolEvents(200, service.clock.now, 20));
   const indexing = await turnsOf(toBlocks);
   expect(indexing.longest).toBeLessThan(indexing.total / 3);
+});
+
+test('a block is made, however long the words of its events take', async () => {
+  const own = await testService();
+  // PostgreSQL ends a session that rests longer within a transaction.
+  const impatient = (client: PoolClient) =>
+    void client.query('SET idle_in_transaction_session_timeout = 50');
+  for (const pool of [own.db.background, own.db.reader]) pool.on('acquire', impatient);
+  try {
+    const { id, key } = await own.tenant();
+    const events = Array.from({ length: 60 }, (_, nth) => wordy(nth, 60));
+    await recordAll(own, key, [...events, ...poolEvents(200, own.clock.now, 20)]);
+    await own.app.background.run('words');
+    const sql = 'SELECT entries FROM word_blocks WHERE tenant_id = $1';
+    expect((await own.owner.query(sql, [id])).rows).toEqual([{ entries: 256 }]);
+  } finally {
+    await own.close();
+  }
 });
 
 test('once a caller has gone, no further event of its search is looked at', async () => {
