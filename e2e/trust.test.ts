@@ -84,18 +84,18 @@ test('an operator’s visit shows its reason to the operator all along, and to t
   await see(declared).toHaveCount(0);
 });
 
-test('the service’s routine folds away and stays so; an operator’s acts and explicit filters do not', async () => {
+test('the service’s routine is hidden and stays so; an operator’s acts and explicit filters do not', async () => {
   const page = await enter();
   const signIns = rows(page).filter({ hasText: 'Log in' });
   const [own, operators] = ['ana@example.com', operator.email].map((hasText) => {
     return signIns.filter({ hasText });
   }) as [Locator, Locator];
   await see(own.first()).toBeVisible();
-  const fold = page.getByRole('button', { name: 'Fold routine' });
+  const fold = page.getByRole('button', { name: 'Hide routine events' });
   await fold.click();
   await see(own).toHaveCount(0);
   await see(operators.first()).toBeVisible();
-  await see(page.getByText(/records of routine folded on this page/)).toBeVisible();
+  await see(page.getByText(/routine events? hidden on this page/)).toBeVisible();
   await page.reload();
   await see(fold).toHaveAttribute('aria-pressed', 'true');
   await see(operators.first()).toBeVisible();
