@@ -107,7 +107,7 @@ test('no listener and no answer are both told in one sentence', async () => {
   silent.listen(0, '127.0.0.1');
   await once(silent, 'listening');
   const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
-  const client = createClient({ url, attempts: 1, timeoutMs: 50 });
+  const client = createClient({ url, key: null, attempts: 1, timeoutMs: 50 });
   await expect(client.ready()).rejects.toThrow('no answer within 0.05 s');
   silent.close().closeAllConnections();
   await once(silent, 'close');
@@ -248,7 +248,8 @@ test('a download without an answer ends in time, and one that arrives slowly doe
   await once(slow, 'listening');
   const url = `http://127.0.0.1:${(slow.address() as AddressInfo).port}`;
   let text = '';
-  for await (const chunk of createClient({ url, timeoutMs: 600 }).exports.download('exp_1')) {
+  const slowly = createClient({ url, key: null, timeoutMs: 600 });
+  for await (const chunk of slowly.exports.download('exp_1')) {
     text += new TextDecoder().decode(chunk);
   }
   expect(text).toBe('first,last');
@@ -267,6 +268,27 @@ test('a key that is empty, as of a variable that is not set, is told as that', (
   const make = (key: string) => () => createClient({ url: 'http://127.0.0.1:9', key });
   expect(make('')).toThrow('the API key is empty');
   expect(make('idl_x\n')).toThrow('contains a line break');
+});
+
+test('without a key a process is told at once; `null` and a page of a browser may have none', () => {
+  vi.stubEnv('INDELIBLE_API_KEY', '');
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+    vi.unstubAllGlobals();
+  });
+  expect(() => createClient()).toThrow('no API key: set INDELIBLE_API_KEY, or pass key');
+  expect(() => createClient({ key: null })).not.toThrow();
+  vi.stubGlobal('location', { origin: 'https://audit.example.com' });
+  expect(() => createClient()).not.toThrow();
+});
+
+test('plain JavaScript may leave out the query of a page and of statistics', async () => {
+  const { client, received } = await answering([{ body: { data: [] } }, { body: {} }]);
+  await client.page();
+  await (client.stats as () => Promise<unknown>)();
+  expect(received.map(({ line }) => line)).toEqual([
+    ...['GET /api/audit-logs', 'GET /api/audit-logs/stats'],
+  ]);
 });
 
 test('address and key come from the environment, as for the command line, unless they are given', async () => {

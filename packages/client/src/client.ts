@@ -26,7 +26,7 @@ export interface ClientOptions<A extends string = AnyAction, R extends string = 
   url?: string;
   /**
    * API key or JWT; default: the variable `INDELIBLE_API_KEY`; null: none. Plain http only to this
-   * machine, unless `insecure`. Without a key, a browser sends its session cookie to its own
+   * machine, unless `insecure`. A browser needs none: it sends its session cookie to its own
    * origin.
    */
   key?: string | null;
@@ -59,7 +59,7 @@ export interface IndelibleClient<A extends string = AnyAction, R extends string 
   /** Every matching event; fetches pages on demand. */
   list(query?: ListQuery): AsyncGenerator<Api.AuditEvent, void, undefined>;
   /** One page of the list, with cursors to the next and previous page. */
-  page(query: PageQuery): Promise<Api.EventPage>;
+  page(query?: PageQuery): Promise<Api.EventPage>;
   stats(query: StatsQuery): Promise<Api.Stats>;
   tenants: {
     get(id: string): Promise<Api.Tenant>;
@@ -98,13 +98,13 @@ export interface IndelibleClient<A extends string = AnyAction, R extends string 
 
 /**
  * A client of one service with one credential. It holds no connection and needs no closing. Throws
- * TypeError for an invalid address, or one to which the key must not be sent.
+ * TypeError without a key, for an invalid address, or one to which the key must not be sent.
  */
 export function createClient<A extends string = AnyAction, R extends string = AnyResourceType>(
   options: ClientOptions<A, R> = {},
 ): IndelibleClient<A, R> {
   const { url = variable('INDELIBLE_URL') ?? 'http://127.0.0.1:3000', insecure = false } = options;
-  const { key = variable('INDELIBLE_API_KEY') ?? null } = options;
+  const { key = keyOfEnvironment() } = options;
   requireSendable(key);
   const transport = {
     baseUrl: serviceUrl(url, { key: key !== null, insecure }),
@@ -140,6 +140,13 @@ function variable(name: string): string | undefined {
   return globalThis.process?.env?.[name] || undefined;
 }
 
+/** Null in a browser, whose cookie may stand for a key. Elsewhere each call would be refused. */
+function keyOfEnvironment(): string | null {
+  const key = variable('INDELIBLE_API_KEY') ?? null;
+  if (key !== null || (globalThis as { location?: unknown }).location) return key;
+  throw new TypeError('no API key: set INDELIBLE_API_KEY, or pass key (null for none)');
+}
+
 // Checked here, because the platform's error would quote the key.
 function requireSendable(key: string | null): void {
   if (key === null || /^[\x21-\x7e]+$/.test(key)) return;
@@ -150,7 +157,7 @@ function readingCalls({ get, every }: JsonCalls) {
   return {
     get: (id: string) => get<Api.AuditEvent>(`${eventsPath}/${encodeURIComponent(id)}`),
     list: (query: ListQuery = {}) => every<Api.AuditEvent>(eventsPath, queryParams(query)),
-    page: async (query: PageQuery) => get<Api.EventPage>(eventsPath, queryParams(query)),
+    page: async (query?: PageQuery) => get<Api.EventPage>(eventsPath, queryParams(query)),
     stats: async (query: StatsQuery) => get<Api.Stats>(`${eventsPath}/stats`, queryParams(query)),
   };
 }

@@ -34,7 +34,7 @@ export interface StatsQuery extends EventCriteria {
  * The query parameters of the list and of its statistics: `resource_id` for `resourceId`. An
  * unknown member is sent too: the service refuses it, while dropping it would widen the answer.
  */
-export function queryParams(query: PageQuery | StatsQuery): Params {
+export function queryParams(query: PageQuery | StatsQuery = {}): Params {
   const { includeState, includeTotal, ...rest } = query as PageQuery;
   const include = [includeTotal && 'total', includeState && 'state'].filter(Boolean);
   return Object.entries({ ...rest, include }).flatMap(([member, value]) =>

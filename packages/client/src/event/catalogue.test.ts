@@ -5,7 +5,7 @@ import { describe, expect, expectTypeOf, test } from 'vitest';
 import { createClient, defineCatalogue, type EventInput, type IndelibleClient } from '../index.ts';
 
 const catalogue = defineCatalogue({ actions: ['refund'], resourceTypes: ['invoice'] });
-const options = { url: 'http://127.0.0.1:9' };
+const options = { url: 'http://127.0.0.1:9', key: null };
 
 type EventOf<C extends IndelibleClient<never, never>> = Parameters<C['record']>[0];
 type Words<A extends string, R extends string> = { action: A; resource: { type: R; id: string } };
@@ -86,7 +86,7 @@ describe('in an editor', () => {
     version += 1;
     source = `import { createClient, defineCatalogue } from '../index.ts';
 const catalogue = defineCatalogue({ actions: ['refund'], resourceTypes: ['invoice'] });
-const client = createClient({ url: '', ${option} });
+const client = createClient({ url: '', key: null, ${option} });
 client.record({ ${event} });`;
     const at = source.lastIndexOf("''") + 1;
     return {
