@@ -4,8 +4,11 @@ import type { LogHead } from '../log/store.ts';
 /** A head takes about 1 KiB. */
 const headsMax = 5_000;
 
-/** The most flushes in a row that do not use what is remembered, with the one that is repeated. */
-const pauseMax = 64;
+/**
+ * The most flushes in a row that do not use what is remembered, with the one that is repeated. One
+ * of a hundred that is repeated would show in the slowest percent of the answers.
+ */
+const pauseMax = 1_024;
 
 /**
  * Heads as the flushes of this process have left them, so that the next flush need not ask for
