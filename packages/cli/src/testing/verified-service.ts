@@ -98,7 +98,7 @@ async function recordVariety(service: TestService, { id, key }: Tenant) {
       'x-access-reason': `audit;%20ticket%20471${read}`,
       'x-operator-email': 'olga@example.com',
     };
-    await service.call({ url: '/api/audit-logs?limit=1', key: platformKey, headers });
+    await service.call({ url: '/api/audit-logs?limit=1&q=a%3Bb', key: platformKey, headers });
   }
 }
 
