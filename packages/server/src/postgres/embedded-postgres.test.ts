@@ -79,6 +79,27 @@ describe('a data folder', () => {
   });
 });
 
+test('a start while the owner of the data folder stops its server waits, and starts the server again', async () => {
+  await folders().startedBefore();
+  for (let isRefused = true; isRefused; ) {
+    const first = await folders().start();
+    const second = folders()
+      .start()
+      .catch((error: Error) => error);
+    const others = `SELECT count(*)::int FROM pg_stat_activity
+      WHERE datname = 'postgres' AND backend_type = 'client backend'`;
+    await vi.waitUntil(async () => Number(await ask(first.ownerUrl, others)) > 1, {
+      interval: 5,
+      timeout: 10_000,
+    });
+    await first.stop();
+    const outcome = await second;
+    // On a slow machine the second start may give up before the first server stops.
+    isRefused = outcome instanceof Error && outcome.message.includes('in use by process');
+    if (!isRefused) expect(outcome).toMatchObject({ takenOver: false });
+  }
+});
+
 test('a password file open to others, or wrong, stops the start with a sentence', async () => {
   await folders().startedBefore();
   const file = join(folders().dataDir, 'postgresql-admin.password');

@@ -4,8 +4,8 @@ import { accountOfThisProcess } from './embedded/account.ts';
 import { locatePackage, openBinaries } from './embedded/binaries.ts';
 import { database, logins, openCluster, removeUnfinished } from './embedded/cluster.ts';
 import { clusterOwner, openDataDir, openHome, openSocketFolder } from './embedded/folders.ts';
-import { keepLock, takeLock } from './embedded/instance-lock.ts';
-import { type Cluster, connectionUrl, connectToServer, stopServer } from './embedded/postmaster.ts';
+import { keepLock, ownServer } from './embedded/instance-lock.ts';
+import { type Cluster, connectionUrl, stopServer } from './embedded/postmaster.ts';
 import { randomPassword, readOrCreateSecretFile, readSecretFile } from './embedded/secret-file.ts';
 
 /** The PostgreSQL of a data folder, running and owned by this process. */
@@ -31,8 +31,7 @@ const servingLogin = logins.serving.name;
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions) {
   const cluster = await prepare(options);
-  const { client, spawned } = await connectToServer(cluster);
-  await takeLock(client, cluster.dataDir);
+  const { client, spawned } = await ownServer(cluster);
   const endKeeping = keepLock(cluster, client, options.log);
   const stop = async () => {
     if (await endKeeping()) await stopServer(cluster);

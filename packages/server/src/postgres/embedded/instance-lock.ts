@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { reasonOf } from './error-code.ts';
-import { type Cluster, connectToServer } from './postmaster.ts';
+import { type Cluster, type Connected, connectToServer } from './postmaster.ts';
 
 /** Advisory locks are per database; nothing else uses any in the maintenance database. */
 const lockKey = 1;
@@ -10,17 +10,38 @@ const lockKey = 1;
 const graceMs = 1_000;
 const retryMs = 500;
 
+/** Another process owns the data folder; the message is for the operator. */
+class FolderInUse extends Error {}
+
+const attemptsMax = 3;
+
+/**
+ * Connects to the cluster's server, which it starts if needed, and owns the data folder. An owner
+ * that stops its server meanwhile ends the connection: then this process starts the server again.
+ */
+export async function ownServer(cluster: Cluster): Promise<Connected> {
+  for (let attempt = 1; ; attempt += 1) {
+    const connected = await connectToServer(cluster);
+    try {
+      await takeLock(connected.client, cluster.dataDir);
+      return connected;
+    } catch (error) {
+      if (error instanceof FolderInUse || attempt === attemptsMax) throw error;
+    }
+  }
+}
+
 /**
  * Makes this process the owner of the data folder, for as long as `client` lives. If another
  * process is, throws a sentence with folder and process, and only disconnects: the server belongs
  * to the owner.
  */
-export async function takeLock(client: pg.Client, dataDir: string): Promise<void> {
+async function takeLock(client: pg.Client, dataDir: string): Promise<void> {
   const deadline = performance.now() + graceMs;
   try {
     while (!(await tryLock(client))) {
       if (performance.now() > deadline) {
-        throw new Error(
+        throw new FolderInUse(
           `The data folder ${dataDir} is in use by process ${await holderOf(client)}: ` +
             'stop that one first; a second service needs a DATA_DIR of its own.',
         );
@@ -60,9 +81,7 @@ export function keepLock(
     // At least once even when closing; otherwise a recovering server would keep running.
     do {
       try {
-        const { client } = await connectToServer(cluster);
-        await takeLock(client, cluster.dataDir);
-        hold(client);
+        hold((await ownServer(cluster)).client);
         log('PostgreSQL is back, and the data folder is held again');
         return;
       } catch (error) {
