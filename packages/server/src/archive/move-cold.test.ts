@@ -9,7 +9,14 @@ import { archiveOf, configOf, envOf } from '../testing/archived.ts';
 import { moveToArchive, rowsOf, tenantOfMonths } from '../testing/cold.ts';
 import { askForJob, download, exportsUrl, exportUntil, hasEnded } from '../testing/exports.ts';
 import { keyOf } from '../testing/restore-setup.ts';
-import { change, day, runTwice, type Tenant } from '../testing/retention-setup.ts';
+import {
+  change,
+  day,
+  recordAt,
+  runTwice,
+  type Tenant,
+  tenantOf,
+} from '../testing/retention-setup.ts';
 import { startS3Server } from '../testing/s3-server.ts';
 import { callOn, serviceOn, type TestService, testService } from '../testing/service.ts';
 import { webhookReceiver } from '../testing/webhook-receiver.ts';
@@ -268,4 +275,16 @@ test('a legal hold keeps archived events, and the end of their retention hides t
   expect(late).toBeLessThan(4);
   await moveToArchive(service, tenant, objectStoreUrl);
   expect((await idsOf(url)).length).toBe(late);
+});
+
+test('events that their plan hid when they were archived stay in PostgreSQL until retention removes them, and the run says so', async () => {
+  const old = await tenantOf(service, 'Enterprise', 2_700);
+  const { now } = service.clock;
+  for (const daysAgo of [2_640, 2_639, 200]) await recordAt(service, old, now - daysAgo * day);
+  const move = () => archiveOf(service, old.id, { hotMonths: 4 }, objectStoreUrl);
+  const { problem } = await move();
+  expect(problem).toMatch(/it lacks the event evt_audit_\w+, which the plan hid when/);
+  expect(problem).toContain('Events from there on stay in PostgreSQL until retention has removed');
+  await runTwice(service);
+  expect((await move()).problem).toBe(null);
 });

@@ -88,7 +88,13 @@ async function requireSame(
   });
   const without = entries.filter((_, at) => rows[at]?.body === null);
   const stored = await storedAmongEntries(tx, tenantId, without);
-  if (stored !== null) throw differs(stem, `it lacks the event ${eventIdFromUuid(stored)}`);
+  if (stored === null) return;
+  throw differs(
+    stem,
+    `it lacks the event ${eventIdFromUuid(stored)}, which the plan hid when the part was made, or ` +
+      'which was taken from its files. Events from there on stay in PostgreSQL until retention has ' +
+      'removed that one',
+  );
 }
 
 function differs(stem: string, why: string): ArchiveConflict {
