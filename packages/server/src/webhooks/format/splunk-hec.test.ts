@@ -133,6 +133,13 @@ test.each([
   expect(splunkHec.judge(status, text)).toMatchObject({ ok });
 });
 
+test('an unknown code is told as that of Splunk, an answer without one as that of another server', () => {
+  const reasonOf = (text: string) => splunkHec.judge(200, text);
+  expect(reasonOf('{"code":99}')).toMatchObject({ reason: 'Splunk answered 200 (code 99)' });
+  const foreign = 'the server at this address is not Splunk (200)';
+  expect(reasonOf('<html>Welcome</html>')).toMatchObject({ reason: foreign });
+});
+
 test('a credential with a line break, a space or its scheme is refused, and never becomes a header', () => {
   for (const credential of ['a\r\nX-Evil: 1', 'a\nb', 'Splunk abc', 'a b', '', ' a', 'é']) {
     expect(splunkHec.credentialProblem(credential)).toEqual(expect.any(String));

@@ -64,11 +64,9 @@ function authorization({ credential }: MessageTarget): { authorization: string }
 function verdict(status: number, text: string, good: readonly number[]): FormatVerdict {
   const answer = jsonObject(text);
   const code = answer.code;
-  if (typeof code !== 'number') {
-    return statusVerdict('Splunk', status, said(text));
-  }
+  if (typeof code !== 'number') return statusVerdict('Splunk', status, said(text));
   if (isSuccess(status) && good.includes(code)) return fine;
-  const known = codes[code];
+  const known = codes[code] ?? (isSuccess(status) ? `answered ${status}` : undefined);
   if (!known) return statusVerdict('Splunk', status, `code ${code}`);
   const at = answer['invalid-event-number'];
   const where = typeof at === 'number' ? ` at event ${at} of the message` : '';
