@@ -226,8 +226,8 @@ export class CheckpointJob {
   /** In its own transaction: a failing round rolls back everything else. */
   async #tellAlarms(): Promise<void> {
     const { db, observer } = this.#deps;
-    for (const { sentence, isForeign } of this.#guard.takeAlarms()) {
-      if (isForeign) observer.foreignObject(sentence);
+    for (const sentence of this.#guard.takeAlarms()) {
+      observer.foreignObject(sentence);
       await write(db, (tx) => noteAlarm(tx, sentence)).catch(observer.roundFailed);
     }
   }

@@ -108,6 +108,7 @@ test.each([
   await record(key);
   await tick();
   const { note } = await checkpointOf(app, key);
+  const round = readFileSync(path(2));
   damage(path(2));
   // A process that has seen the round itself needs no second look; one that starts does.
   const started = await service.process();
@@ -122,6 +123,9 @@ test.each([
     level: 'fail',
     detail: expect.stringMatching(/checkpoints\/0+2\.json, the last round/),
   });
+  writeFileSync(path(2), round);
+  expect((await finding('object store'))?.level).toBe('ok');
+  damage(path(2));
   // The operator says that nothing else will come back. It cannot be told what was lost.
   expect(await reopenLog(env)).toHaveLength(1);
   expect((await finding('object store'))?.level).toBe('ok');

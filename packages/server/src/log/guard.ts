@@ -25,10 +25,25 @@ interface Keys {
 export const newerKey =
   'signed with a newer key than this process has: set SIGNING_KEY_FILE to the newest key';
 
-/** A problem of the object store; for example a foreign object with the name of a round. */
-export interface StoreAlarm {
-  sentence: string;
-  isForeign: boolean;
+/**
+ * The state of all logs in the last round that the database knows. Throws a sentence for the
+ * operator if the object store does not have it as the service signed it.
+ */
+export async function publishedState(
+  { sha, objects }: Pick<RoundGuardDeps, 'sha' | 'objects'>,
+  round: number,
+  keys: readonly Uint8Array[],
+): Promise<Uint8Array> {
+  if (round === 0) return stateOf(sha, []);
+  const body = await objects.get(roundName(round));
+  const published = body && (await readRound(sha, round, body, keys));
+  if (published) return published.state;
+  const what = body === null ? 'is missing' : 'is not signed by this service';
+  throw new Error(
+    `${roundName(round)}, the last round of checkpoints that the database knows, ${what} ` +
+      'in the object store, so nothing is signed. Restore that object, or run `indelible ' +
+      'log reopen`',
+  );
 }
 
 /**
@@ -46,14 +61,14 @@ export class RoundGuard {
   readonly #foreign = new Set<number>();
   /** After this number the service had no round when this process last looked. */
   #end = Number.POSITIVE_INFINITY;
-  #alarms: StoreAlarm[] = [];
+  #alarms: string[] = [];
 
   constructor(deps: RoundGuardDeps) {
     this.#deps = deps;
   }
 
-  /** New problems of the object store since the last call. */
-  takeAlarms(): StoreAlarm[] {
+  /** Foreign objects found since the last call, as sentences for the operator. */
+  takeAlarms(): string[] {
     return this.#alarms.splice(0);
   }
 
@@ -129,22 +144,10 @@ export class RoundGuard {
   }
 
   async #stateAt(round: number, keys: readonly Uint8Array[]): Promise<Uint8Array> {
-    const { sha, objects } = this.#deps;
-    if (round === 0) return stateOf(sha, []);
     if (this.#seen?.round === round) return this.#seen.state;
-    const body = await objects.get(roundName(round));
-    const published = body && (await readRound(sha, round, body, keys));
-    if (!published) {
-      const what = body === null ? 'is missing' : 'is not signed by this service';
-      const sentence =
-        `${roundName(round)}, the last round of checkpoints that the database knows, ${what} ` +
-        'in the object store, so nothing is signed. Restore that object, or run `indelible ' +
-        'log reopen`';
-      this.#alarms.push({ sentence, isForeign: false });
-      throw new Error(sentence);
-    }
-    this.#seen = { round, state: published.state };
-    return published.state;
+    const state = await publishedState(this.#deps, round, keys);
+    this.#seen = { round, state };
+    return state;
   }
 
   #passForeign(round: number): void {
@@ -152,7 +155,7 @@ export class RoundGuard {
     const sentence =
       `${roundName(round)} in the object store is not signed by this service and was ` +
       'skipped: another installation or another writer uses this store';
-    this.#alarms.push({ sentence, isForeign: true });
+    this.#alarms.push(sentence);
   }
 
   async #release(tx: WriterTx, published: PublishedRound): Promise<string | null> {

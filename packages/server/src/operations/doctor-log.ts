@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { sha } from '../crypto/sha256.ts';
 import { openSigner } from '../crypto/signer.ts';
 import { roundsNow, signingKeys } from '../log/checkpoint.store.ts';
+import { publishedState } from '../log/guard.ts';
 import { readIdentity, refusalOf } from '../log/store-identity.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import { type Database, withDatabase } from '../postgres/db.ts';
@@ -25,10 +26,14 @@ export async function diagnoseLog(
   objects: ObjectStore,
 ): Promise<Finding[]> {
   return withDatabase(servingUrl, async (db) => {
-    const { halted, alarm } = await roundsNow(db.writer);
+    const { halted, alarm, round } = await roundsNow(db.writer);
     const keys = await signingKeys(db.reader);
     const inUse = keys.find(({ notAfterMs }) => notAfterMs === null)?.publicKey ?? null;
-    const problem = alarm ?? (await storeProblem(db, objects));
+    const known = keys.map(({ publicKey }) => publicKey);
+    // Looked at now: an operator who restores the object must see that it is enough.
+    const lastRound = () =>
+      publishedState({ sha, objects }, round, known).then(() => null, messageOf);
+    const problem = alarm ?? (await storeProblem(db, objects)) ?? (await lastRound());
     return [logsFinding(halted), storeFinding(problem), await keyFinding(inUse, keyFile)];
   }).catch((error) => [fail('logs', `cannot be read: ${messageOf(error)}`)]);
 }
