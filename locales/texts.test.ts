@@ -99,7 +99,9 @@ const own = {
     ...['erase', 'reopen', 'pause', 'resume', 'rotate', 'replay', 'report_gap'],
     ...['report_silence', 'raise', 'acknowledge', 'mute', 'unmute', 'notify'],
   ],
-  types: ['alert', 'alert_rule', 'archive', 'signing_key', 'source', 'view', 'viewer_link'],
+  types: [
+    ...['alert', 'alert_rule', 'archive', 'search', 'signing_key', 'source', 'view', 'viewer_link'],
+  ],
 };
 
 /** The words of a filter of the built-in alert rules. */

@@ -38,7 +38,7 @@ function textOf(path: string): string {
 }
 
 async function concluded(content: CapsuleContent, pinned: readonly string[] | undefined) {
-  const { data, matches, inRange, unseen, isSaved } = content;
+  const { data, matches, inRange, unseen, isSaved, isRewritten } = content;
   const source: KeySource = pinned === undefined ? 'capsule' : 'pinned';
   const keys = { source, vkeys: [...(pinned ?? data.vkeys)] };
   const note = new TextEncoder().encode(data.checkpoint);
@@ -54,6 +54,9 @@ async function concluded(content: CapsuleContent, pinned: readonly string[] | un
     ],
     unproven: [
       ...(unseen > 0 ? [`Whether ${unseen} events match: their content is gone.`] : []),
+      ...(isRewritten
+        ? ['The query as it was asked: an erasure has put ids in place of an address in it.']
+        : []),
       ...(isSaved ? [] : [`The saved result of ${data.search.matched} matches.`]),
     ],
     doesNotFollow: [

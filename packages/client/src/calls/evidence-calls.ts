@@ -40,6 +40,8 @@ export interface OpenedSearch extends SavedSearch {
     recordedSince: { value: number };
     /** Whether events of the range have expired since. */
     bodiesExpired: boolean;
+    /** Whether an erasure has since rewritten the query or emptied what it compares. */
+    erasedSince: boolean;
     checkpoint: SearchCheckpoint | null;
     coverage: Coverage;
     /** The sources that numbered their events in the range; other producers are not covered. */

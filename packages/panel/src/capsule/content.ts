@@ -71,10 +71,14 @@ function proven({ texts }: View, content: CapsuleContent): string[] {
   ];
 }
 
-function unproven({ texts, same }: View, { data, unseen, isSaved }: CapsuleContent): string[] {
+function unproven(
+  { texts, same }: View,
+  { data, unseen, isSaved, isRewritten }: CapsuleContent,
+): string[] {
   const { first } = data.log;
   return [
     ...(unseen > 0 ? [texts.unseen({ count: unseen })] : []),
+    ...(isRewritten ? [texts.rewritten] : []),
     ...(isSaved ? [] : [texts.notSaved({ count: data.search.matched })]),
     same.notRecorded,
     same.notTruth,

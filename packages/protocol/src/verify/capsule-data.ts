@@ -55,6 +55,11 @@ export interface CapsuleData {
     matched: number;
     digest: string;
   };
+  /**
+   * If an erasure has replaced an address in the query by ids: the proof of the event that records
+   * the query it left.
+   */
+  rewriting?: object;
   /** The signed note under which the search was saved. */
   checkpoint: string;
   vkeys: string[];
@@ -82,34 +87,38 @@ const list = (items: JsonSchema): JsonSchema => ({ type: 'array', items });
 const countOrMore = object({ value: count, relation: text });
 const gap = object({ from: count, to: count, afterReceivedAt: text, noticedAt: text });
 
-const schema = object({
-  format: { type: 'string', pattern: `^${capsuleFormat}$` },
-  madeAt: text,
-  tenant: object({ id: text, name: text }),
-  search: object(
-    {
-      ...{ id: text, url: text, note: text, createdAt: text },
-      createdBy: object({ id: text, email: text }, ['email']),
-      filters: { type: 'object' },
-      ...{ matched: count, digest: text },
-    },
-    ['note'],
-  ),
-  checkpoint: text,
-  vkeys: { ...list(text), minItems: 1 },
-  log: object({ first: count, frontier: text, entries: text }),
-  bodies: list({ type: 'object' }),
-  coverage: object({
-    ...{ logBeganAt: text, shownFrom: text, eventsInRange: countOrMore },
-    totals: list(object({ filter: text, value: text, events: countOrMore })),
-  }),
-  sources: list(
-    object({
-      ...{ id: text, firstReceivedAt: text, lastReceivedAt: text },
-      ...{ gaps: list(gap), gapsDropped: { type: 'boolean' } },
+const schema = object(
+  {
+    format: { type: 'string', pattern: `^${capsuleFormat}$` },
+    madeAt: text,
+    tenant: object({ id: text, name: text }),
+    search: object(
+      {
+        ...{ id: text, url: text, note: text, createdAt: text },
+        createdBy: object({ id: text, email: text }, ['email']),
+        filters: { type: 'object' },
+        ...{ matched: count, digest: text },
+      },
+      ['note'],
+    ),
+    rewriting: { type: 'object' },
+    checkpoint: text,
+    vkeys: { ...list(text), minItems: 1 },
+    log: object({ first: count, frontier: text, entries: text }),
+    bodies: list({ type: 'object' }),
+    coverage: object({
+      ...{ logBeganAt: text, shownFrom: text, eventsInRange: countOrMore },
+      totals: list(object({ filter: text, value: text, events: countOrMore })),
     }),
-  ),
-});
+    sources: list(
+      object({
+        ...{ id: text, firstReceivedAt: text, lastReceivedAt: text },
+        ...{ gaps: list(gap), gapsDropped: { type: 'boolean' } },
+      }),
+    ),
+  },
+  ['rewriting'],
+);
 
 export type ReadCapsule = ReturnType<typeof readCapsule>;
 

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import type { CommittedEvent } from '../event/event-fields.ts';
+import { typeId } from '../event/event-id.ts';
 import { encodeUtf8, formatBase64, formatHex } from '../log/bytes.ts';
 import { createFrontier, emptyLogState } from '../log/merkle.ts';
 import {
@@ -38,7 +40,7 @@ const data: CapsuleData = {
   madeAt: isoTime(firstMs),
   tenant: { id: tenantId, name: 'Acme' },
   search: {
-    ...{ id: 'search_1', url: 'http://localhost', createdAt: isoTime(firstMs) },
+    ...{ id: typeId('srch_', tenantId), url: 'http://localhost', createdAt: isoTime(firstMs) },
     createdBy: { id: tenantId },
     filters: { from: isoTime(firstMs), to: isoTime(firstMs + 60_000) },
     matched: log.length,
@@ -54,6 +56,12 @@ const data: CapsuleData = {
   sources: [],
 };
 
+/** The proof of an event that was recorded next. */
+async function proofOf(event: CommittedEvent): Promise<object> {
+  const later = record([...events, event]);
+  return JSON.parse(await proofJson(later, later.at(-1) as RecordedEvent));
+}
+
 /** What is found in a capsule with this data, which the service recorded as it does. */
 async function problemsOf(changes: Partial<CapsuleData>) {
   const text = capsuleJson({ ...data, ...changes });
@@ -63,14 +71,42 @@ async function problemsOf(changes: Partial<CapsuleData>) {
     ...{ action: 'download', category: 'data_access' },
     after: JSON.stringify({ searchId: data.search.id, sha256 }),
   });
-  const later = record([...events, recording]);
-  const proof = await proofJson(later, later.at(-1) as RecordedEvent);
-  const recordText = capsuleJson(JSON.parse(proof));
+  const recordText = capsuleJson(await proofOf(recording));
   return (await verifyCapsule(sha, { data: text, record: recordText }, vkeys)).problems;
 }
 
 test('a capsule with the whole log is intact', async () => {
   expect(await problemsOf({})).toEqual([]);
+});
+
+test('only the service’s record of this very query explains that its result is another one', async () => {
+  const search = { ...data.search, matched: 1 };
+  const rewriting = (changes: Partial<CommittedEvent>) =>
+    plainEvent(events.length, {
+      ...{ recordedByKind: 'service', action: 'update' },
+      ...{ resourceType: 'search', resourceId: tenantId },
+      after: JSON.stringify({ filters: search.filters }),
+      ...changes,
+    });
+  const proof = await proofOf(rewriting({}));
+  expect(await problemsOf({ search, rewriting: proof })).toEqual([]);
+  expect(await problemsOf({ search })).toEqual([expect.stringContaining('counted 1 matching')]);
+  const foreign = ['The record of the rewritten query is of something else.'];
+  for (const changes of [
+    { recordedByKind: 'producer' },
+    { action: 'create' },
+    { resourceType: 'view' },
+    { resourceId: plainEvent(0).uuid },
+    { after: JSON.stringify({ filters: { ...search.filters, action: ['login'] } }) },
+    { after: null },
+  ]) {
+    const other = await proofOf(rewriting(changes));
+    expect([changes, await problemsOf({ search, rewriting: other })]).toEqual([changes, foreign]);
+  }
+  const forged = { ...proof, sequence: 3 };
+  expect(await problemsOf({ search, rewriting: forged })).toEqual([
+    expect.stringContaining('The record of the rewritten query: '),
+  ]);
 });
 
 test('entries that leave out what may be of the range are damage, also if they leave out all', async () => {

@@ -114,20 +114,31 @@ export async function findElsewhere(owner: Queries, known: Person): Promise<Else
   });
 }
 
-/** Removes the person from all tables. Filters by address become filters by `ids`. */
+/** A row whose stored filter no longer has the address; `filters` is its JSON text. */
+export interface Rewritten {
+  id: string;
+  filters: string;
+}
+
+/**
+ * Removes the person from all tables. Filters by address become filters by `ids`. Returns the saved
+ * searches that it has rewritten.
+ */
 export async function eraseElsewhere(
   tx: WriterTx,
   known: Person,
   ids: readonly string[],
-): Promise<Elsewhere> {
+): Promise<Rewritten[]> {
   const person = await asWritten(tx, known);
-  for (const table of ['searches', 'views', 'exports', 'webhooks'])
+  const searches = await replaceInFilters(tx, 'searches', person, ids);
+  for (const table of ['views', 'exports', 'webhooks'])
     await replaceInFilters(tx, table, person, ids);
   await replaceInRules(tx, person, ids);
-  return forEachTable(person, ({ table, rows, change }) => {
+  await forEachTable(person, ({ table, rows, change }) => {
     const what = change ? sql`UPDATE ${raw(table)} SET ${change}` : sql`DELETE FROM ${raw(table)}`;
     return execute(tx)`${what} WHERE tenant_id = ${person.tenantId} AND (${rows})`;
   });
+  return searches;
 }
 
 /**
@@ -181,15 +192,20 @@ async function replaceInFilters(
   table: string,
   person: Person,
   ids: readonly string[],
-): Promise<void> {
-  const rows = await rowsOf<{ id: string; filters: string }>(tx)`
+): Promise<Rewritten[]> {
+  const rows = await rowsOf<Rewritten>(tx)`
     SELECT id, filters FROM ${raw(table)} WHERE tenant_id = ${person.tenantId}
       AND (${naming(person).containsAddress('filters')} OR filters->'q' IS NOT NULL)`;
-  for (const { id, filters } of rows) {
-    const without = canonicalize(withoutAddresses(JSON.parse(filters), person.addresses, ids));
-    await execute(tx)`UPDATE ${raw(table)} SET filters = ${without}
+  const rewritten: Rewritten[] = [];
+  for (const { id, filters: text } of rows) {
+    const filter = JSON.parse(text);
+    const filters = canonicalize(withoutAddresses(filter, person.addresses, ids));
+    if (filters === canonicalize(filter)) continue;
+    await execute(tx)`UPDATE ${raw(table)} SET filters = ${filters}
       WHERE tenant_id = ${person.tenantId} AND id = ${id}`;
+    rewritten.push({ id, filters });
   }
+  return rewritten;
 }
 
 /**

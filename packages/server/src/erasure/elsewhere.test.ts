@@ -1,7 +1,17 @@
+import { capsuleParts, uuidFromTypeId, verifyCapsule } from '@indelible/protocol';
 import { afterAll, beforeEach, expect, test } from 'vitest';
+import { sha } from '../crypto/sha256.ts';
 import { openObjectStore } from '../objects/open-store.ts';
 import { configOf } from '../testing/archived.ts';
-import { actorOf, ana, ben, eraseNow, readEvent, recordEach } from '../testing/erasure-setup.ts';
+import {
+  actorOf,
+  ana,
+  ben,
+  eraseNow,
+  nilId,
+  readEvent,
+  recordEach,
+} from '../testing/erasure-setup.ts';
 import { askForJob, download, exportsUrl, exportUntil, hasEnded } from '../testing/exports.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { keyOf } from '../testing/restore-setup.ts';
@@ -31,6 +41,24 @@ async function search(filters: object, note: string) {
   return body;
 }
 
+const differs = { agrees: false, earlierAgrees: false, bodiesExpired: false };
+
+async function opened(id: string) {
+  const { status, body } = await service.call({ url: `${searchesUrl}/${id}`, key: tenant.key });
+  expect(status).toBe(200);
+  return body;
+}
+
+/** What a verifier says of the capsule of a search. */
+async function verdictOf(id: string) {
+  const url = `${searchesUrl}/${id}/capsule`;
+  const { status, text } = await service.call({ method: 'POST', url, key: tenant.key });
+  expect(status).toBe(200);
+  const parts = capsuleParts(text);
+  if (parts === null) throw new Error('this is no capsule');
+  return verifyCapsule(sha, parts);
+}
+
 test('a saved search no longer names the person, and still finds what it found', async () => {
   const saved = await search({ user: ['ana@example.com'] }, '-ANA@example.com.');
   expect(saved.matched.value).toBe(1);
@@ -39,6 +67,53 @@ test('a saved search no longer names the person, and still finds what it found',
   expect(body).toMatchObject({ filters: { user: [ana] }, note: null });
   expect(body.now).toMatchObject({ agrees: true, matched: { value: 1 } });
   expect(JSON.stringify(body)).not.toMatch(/ana@example/i);
+});
+
+test('a search by an address that several people had is rewritten by an erasure, and says so', async () => {
+  await recordEach(service, tenant.key, [
+    { actor: actorOf(ana, 'other@example.com') },
+    { actor: actorOf(ana, null) },
+  ]);
+  service.clock.now += 1_000;
+  const saved = await search({ user: ['ana@example.com'] }, '');
+  const others = await search({ user: ['ben@example.com'] }, '');
+  const words = await search({ q: ['ana'] }, '');
+  await erase();
+  const { now } = await opened(saved.id);
+  expect(now).toMatchObject({ matched: { value: 3 }, ...differs, erasedSince: true });
+  expect(await verdictOf(saved.id)).toMatchObject({
+    ...{ code: 'intact', problems: [] },
+    content: { isSaved: false, isRewritten: true, unseen: 0 },
+  });
+  const url = '/api/audit-logs?resource=search';
+  const { body } = await service.call({ url, key: tenant.key });
+  const { filters } = await opened(saved.id);
+  expect(body.data).toHaveLength(1);
+  expect(await readEvent(service, tenant.key, body.data[0].id)).toMatchObject({
+    ...{ action: 'update', recordedBy: { kind: 'service' }, after: { filters } },
+  });
+  // A query that the erasure did not touch finds the same; one for erased words finds less.
+  expect((await opened(others.id)).now).toMatchObject({ agrees: true, erasedSince: false });
+  expect((await opened(words.id)).now).toMatchObject({ ...differs, erasedSince: true });
+  await expectLogIntact(service, tenant.id);
+});
+
+test('a stored query that no erasure has left there differs without an excuse', async () => {
+  const saved = await search({ user: ['ana@example.com'] }, '');
+  const others = await search({ user: ['ben@example.com'] }, '');
+  await erase();
+  const change = (id: string, user: string) =>
+    service.owner.query(
+      `UPDATE searches SET filters = jsonb_set(filters::jsonb, '{user}', $3)::text::json
+       WHERE tenant_id = $1 AND id = $2`,
+      [tenant.id, uuidFromTypeId('srch_', id), JSON.stringify([user])],
+    );
+  await change(saved.id, nilId);
+  await change(others.id, ana);
+  for (const { id } of [saved, others]) {
+    expect((await opened(id)).now).toMatchObject({ ...differs, erasedSince: false });
+    expect((await verdictOf(id)).code).toBe('damaged');
+  }
 });
 
 test('the record of a saved search is erased by its id, that of an operator’s look is not', async () => {

@@ -18,7 +18,7 @@ import {
   fileRemoved,
   isRestoring,
 } from './elsewhere.store.ts';
-import { erasureEvent, type Requester } from './erasure-event.ts';
+import { erasureEvent, type Requester, rewrittenEvent } from './erasure-event.ts';
 import { recallEvents, recallPerson } from './recall.ts';
 import {
   type ErasableEvent,
@@ -92,7 +92,7 @@ const eventsPerRecord = 2_000;
 
 /**
  * Erases what the plan names. The order, and what a crash leaves at each step:
- * 1. one transaction: the record in the log, the erasure as a task, and the person's data outside
+ * 1. one transaction: the records in the log, the erasure as a task, and the person's data outside
  *   the events; a crash before it leaves everything unchanged
  * 2. the events, batch by batch; from here on every run of this command continues it
  * 3. export files, then the archive: only now no process can write the erased values again
@@ -151,7 +151,7 @@ async function beginErasure(
   const person = { tenantId, actors: ids, addresses };
   // A filter by the address becomes a filter by the person's ids, or by an id that matches nothing.
   const instead = ids.length > 0 ? ids : [deps.newUuid(deps.now())];
-  if (segment === 'identity') await eraseElsewhere(tx, person, instead);
+  const searches = segment === 'identity' ? await eraseElsewhere(tx, person, instead) : [];
   await expireFiles(tx, tenantId, deps.now());
   // The log's head is locked last, as everywhere: its holder never waits for another lock.
   for (const [actors, events, count] of partsOf(ids, plan.events)) {
@@ -164,6 +164,8 @@ async function beginErasure(
     const known = plan.actors.reduce((sum, actor) => sum + actor.count, 0);
     await deps.recordOwn(tx, tenantId, erasureEvent(erasure, count ?? known, requester));
   }
+  const rewritten = searches.map((search) => rewrittenEvent(search, requester));
+  if (rewritten.length > 0) await deps.recordOwn(tx, tenantId, ...rewritten);
 }
 
 /**

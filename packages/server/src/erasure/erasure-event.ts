@@ -1,5 +1,6 @@
 import { eventIdFromUuid, formatTimestamp, nilUuid } from '@indelible/protocol';
 import type { OwnEvent } from '../own-event.ts';
+import type { Rewritten } from './elsewhere.store.ts';
 import type { Erasure } from './store.ts';
 
 /** Who orders an erasure, and why: an operator at the command line. */
@@ -21,6 +22,20 @@ export function erasureEvent(erasure: Erasure, count: number, requester: Request
     resource: { type: 'audit_log', id: tenantId, name: 'Audit log' },
     diff: {},
     after: { erasureId: id, segment, actors, events: events.map(eventIdFromUuid), size, count },
+  };
+}
+
+/**
+ * The record of the query that an erasure has left in a saved search. Its former one, with the
+ * address, is in the record of the search. Without this record, another result is damage.
+ */
+export function rewrittenEvent({ id, filters }: Rewritten, requester: Requester): OwnEvent {
+  return {
+    ...by(requester),
+    action: 'update',
+    resource: { type: 'search', id, name: null },
+    diff: {},
+    after: { filters: JSON.parse(filters) },
   };
 }
 

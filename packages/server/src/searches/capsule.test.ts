@@ -5,7 +5,7 @@ import { readTenant } from '../postgres/db.ts';
 import { turnsOf } from '../testing/longest-turn.ts';
 import { eventOf, testService } from '../testing/service.ts';
 import { type CapsuleDeps, makeCapsule } from './capsule.ts';
-import { searchIdPrefix } from './evidence.ts';
+import { searchIdPrefix } from './erased-since.ts';
 import { getSearch, type SavedSearch } from './store.ts';
 
 const service = await testService();

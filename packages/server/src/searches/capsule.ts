@@ -36,7 +36,8 @@ import type { OwnEvent } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import { readTenant, type TenantTx } from '../postgres/db.ts';
 import { getTenant } from '../tenants/store.ts';
-import { coverageNow, type SearchDeps, searchIdPrefix } from './evidence.ts';
+import { rewriting, searchIdPrefix } from './erased-since.ts';
+import { coverageNow, type SearchDeps } from './evidence.ts';
 import { type FrozenFilter, frozenFilter } from './frozen-filter.ts';
 import { shownCovered, shownSearch } from './shown.ts';
 import type { SavedSearch } from './store.ts';
@@ -67,9 +68,12 @@ export async function makeCapsule(
   const data = capsuleJson(await capsuleData(deps, tenantId, search, max));
   const sha256 = formatHex(sha(encodeUtf8(data, 'the data')));
   const uuid = await deps.recordQueued(tenantId, capsuleEvent(access, search, sha256));
-  const proof = proofJson(await proveEvent(deps, tenantId, uuid), sha);
+  const proof = await proofText(deps, tenantId, uuid);
   return capsuleFile(page, { data, record: capsuleJson(JSON.parse(proof)) });
 }
+
+const proofText = async (deps: CapsuleDeps, tenantId: string, uuid: string) =>
+  proofJson(await proveEvent(deps, tenantId, uuid), deps.sha);
 
 async function capsuleData(
   deps: CapsuleDeps,
@@ -79,11 +83,12 @@ async function capsuleData(
 ): Promise<CapsuleData> {
   const { db, sha, now } = deps;
   const filter = frozenFilter(saved.filters);
-  const { name, log } = await readTenant(db, tenantId, async (tx) => {
+  const { name, rewritten, log } = await readTenant(db, tenantId, async (tx) => {
     await requireSameLog(tx, saved);
     await requireFewEvents(tx, filter, now(), max);
     const name = (await getTenant(tx))?.name ?? '';
-    return { name, log: await readLog(tx, sha, filter.from, saved.checkpointSize, max) };
+    const rewritten = await rewriting(tx, await requireVisible(tx, now()), saved);
+    return { name, rewritten, log: await readLog(tx, sha, filter.from, saved.checkpointSize, max) };
   });
   const origin = parseCheckpoint(parseNote(saved.checkpointNote).text).origin;
   const keys = await signingKeys(db.reader);
@@ -93,6 +98,7 @@ async function capsuleData(
     madeAt: formatTimestamp(now()),
     tenant: { id: tenantId, name },
     search: searchOf(saved, deps.publicUrl()),
+    ...(rewritten && { rewriting: JSON.parse(await proofText(deps, tenantId, rewritten)) }),
     checkpoint: saved.checkpointNote,
     vkeys: [...new Set(keys.map(({ publicKey }) => formatVerifierKey(sha, origin, publicKey)))],
     log,

@@ -14,6 +14,7 @@ import { readTenant, write } from '../postgres/db.ts';
 import { listSources } from '../sources/store.ts';
 import { sameAnswer } from './answer-digest.ts';
 import { coverageOf, readCoverage } from './coverage.ts';
+import { erasedSince, searchIdPrefix } from './erased-since.ts';
 import { type FrozenFilter, freeze, frozenFilter } from './frozen-filter.ts';
 import { matchesMax, runSearch } from './run-search.ts';
 import { countedFrom, insertSearch, type SavedSearch } from './store.ts';
@@ -22,8 +23,6 @@ export type SearchDeps = Pick<
   Parts,
   'db' | 'now' | 'newUuid' | 'recordAccess' | 'recordOwn' | 'publicUrl' | 'publishCheckpoint'
 >;
-
-export const searchIdPrefix = 'srch_';
 
 /** The query; `gone` is aborted if the caller disconnects. */
 interface Asked {
@@ -108,7 +107,10 @@ export async function askAgain(
   const nowMs = deps.now();
   const earlierSize = search.checkpointSize;
   const checkpoint = await latestCheckpoint(deps, tenantId);
-  const visible = await readTenant(deps.db, tenantId, (tx) => requireVisible(tx, nowMs));
+  const { visible, isErased } = await readTenant(deps.db, tenantId, async (tx) => {
+    const visible = await requireVisible(tx, nowMs);
+    return { visible, isErased: await erasedSince(tx, visible, search) };
+  });
   const filter = frozenFilter(search.filters);
   const size = checkpoint?.size ?? earlierSize;
   const bounds = { size, earlierSize, max: search.matched + matchesMax, gone };
@@ -124,6 +126,7 @@ export async function askAgain(
     ...(await coverageNow(deps, tenantId, filter)),
     /** Whether events of the range have expired since. */
     bodiesExpired: countedFromMs !== null && countedFromMs < shownSince(visible).getTime(),
+    erasedSince: isErased,
   };
 }
 

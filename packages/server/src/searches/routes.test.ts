@@ -104,6 +104,7 @@ test('a search is kept with its question, its checkpoint, and count and digest o
     earlierAgrees: true,
     recordedSince: { value: 0 },
     bodiesExpired: false,
+    erasedSince: false,
   });
   // Today's checkpoint covers the log as it is, the record of the search included.
   expect(today.checkpoint.size).toBe(size + 1);

@@ -107,6 +107,10 @@ const Now = exact({
   bodiesExpired: Type.Boolean({
     description: 'Whether events of the range have left the plan since.',
   }),
+  erasedSince: Type.Boolean({
+    description:
+      'Whether an erasure, which the log records, has since rewritten the query or emptied what it compares.',
+  }),
   checkpoint: Checkpoint,
   coverage: Coverage,
   sources: Type.Array(CoveredSource, {

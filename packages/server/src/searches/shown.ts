@@ -2,7 +2,8 @@ import { formatHex, formatTimestamp, panelRoot, typeId } from '@indelible/protoc
 import type { PublishedCheckpoint } from '../log/checkpoint.store.ts';
 import { shownGap } from '../sources/tell-sources.ts';
 import type { Covered } from './coverage.ts';
-import { type AnswerNow, searchIdPrefix } from './evidence.ts';
+import { searchIdPrefix } from './erased-since.ts';
+import type { AnswerNow } from './evidence.ts';
 import type { SavedSearch } from './store.ts';
 
 const shownAnswer = ({ matched, digest }: Pick<SavedSearch, 'matched' | 'digest'>) => ({

@@ -98,9 +98,10 @@ async function capsuleOf(id: string) {
 /** Whether the result is the same, the same with later events, or another one. */
 function Agreement({ evidence }: { evidence: OpenedSearch }) {
   const t = useTexts();
-  const { agrees, earlierAgrees, recordedSince, bodiesExpired } = evidence.now;
+  const { agrees, earlierAgrees, recordedSince, bodiesExpired, erasedSince } = evidence.now;
   const since = recordedSince.value;
-  const kind = agrees ? 'same' : earlierAgrees ? 'grown' : bodiesExpired ? 'expired' : 'other';
+  const changed = bodiesExpired ? 'expired' : erasedSince ? 'erased' : 'other';
+  const kind = agrees ? 'same' : earlierAgrees ? 'grown' : changed;
   const answers = {
     same: { look: 'good', title: t.evidence.agrees, text: t.evidence.agreesText },
     grown: {
@@ -109,6 +110,7 @@ function Agreement({ evidence }: { evidence: OpenedSearch }) {
       text: t.evidence.grownText({ count: since }),
     },
     expired: { look: 'warn', title: t.evidence.differs, text: t.evidence.expired },
+    erased: { look: 'warn', title: t.evidence.incomparable, text: t.evidence.erased },
     other: { look: 'bad', title: t.evidence.differs, text: t.evidence.differsText },
   } as const;
   const { look, title, text } = answers[kind];
@@ -116,6 +118,7 @@ function Agreement({ evidence }: { evidence: OpenedSearch }) {
     <Verdict look={look} title={title}>
       <p>{text}</p>
       {bodiesExpired && kind !== 'expired' && <p className="font-medium">{t.evidence.expired}</p>}
+      {erasedSince && kind !== 'erased' && <p className="font-medium">{t.evidence.erased}</p>}
     </Verdict>
   );
 }

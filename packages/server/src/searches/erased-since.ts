@@ -1,0 +1,79 @@
+import {
+  clockSlackMs,
+  type EventFilter,
+  facetNames,
+  facetOf,
+  isServiceRecord,
+  recordsQuery,
+  typeId,
+  valuesOf,
+} from '@indelible/protocol';
+import type { Visibility } from '../events/filter-sql.store.ts';
+import type { ListedRow } from '../events/listed-row.ts';
+import { readBodies } from '../events/proof.ts';
+import type { TenantTx } from '../postgres/db.ts';
+import { type FrozenFilter, frozenFilter } from './frozen-filter.ts';
+import type { SavedSearch } from './store.ts';
+
+export const searchIdPrefix = 'srch_';
+
+/** Whether an erasure that the log records since may have changed the result of the search. */
+export async function erasedSince(
+  tx: TenantTx,
+  visible: Visibility,
+  search: SavedSearch,
+): Promise<boolean> {
+  if ((await rewriting(tx, visible, search)) !== null) return true;
+  const compared = comparedSegments(frozenFilter(search.filters));
+  if (compared.size === 0) return false;
+  for await (const row of recordsSince(tx, visible, search, ['erase', 'audit_log', tx.tenantId])) {
+    if (isServiceRecord(row) && compared.has(JSON.parse(row.after ?? '{}').segment)) return true;
+  }
+  return false;
+}
+
+/** The id of the event that says that an erasure left this query in the search; null: none does. */
+export async function rewriting(
+  tx: TenantTx,
+  visible: Visibility,
+  search: SavedSearch,
+): Promise<string | null> {
+  const stored = { id: typeId(searchIdPrefix, search.id), filters: JSON.parse(search.filters) };
+  let last: string | null = null;
+  for await (const row of recordsSince(tx, visible, search, ['update', 'search', search.id])) {
+    if (row.recordedByKind === 'service') last = recordsQuery(row, stored) ? row.uuid : null;
+  }
+  return last;
+}
+
+/** Segments without which an event may no longer match, although the query is the same. */
+function comparedSegments(filter: FrozenFilter): Set<string> {
+  return new Set(
+    facetNames.flatMap((facet) => {
+      const { heldIn, external } = facetOf(facet);
+      const segments = valuesOf(filter, facet).flatMap(heldIn);
+      // The erasure of a person rewrites the queries that have their addresses.
+      return external === 'actor' ? segments.filter((name) => name !== 'identity') : segments;
+    }),
+  );
+}
+
+/** The events with this action and resource behind the checkpoint of the search, oldest first. */
+async function* recordsSince(
+  tx: TenantTx,
+  visible: Visibility,
+  { createdAtMs, checkpointSize }: SavedSearch,
+  [action, type, id]: readonly [action: string, type: string, id: string],
+): AsyncGenerator<ListedRow> {
+  const only = (value: string) => ({ any: [value], none: [] });
+  const filter: EventFilter = {
+    ...{ from: createdAtMs - clockSlackMs, action: only(action) },
+    ...{ resource: only(type), resourceId: only(id) },
+  };
+  for (let after: string | null = null, more = true; more; ) {
+    const page = await readBodies(tx, visible, after, { filter, limit: 200 });
+    yield* page.rows.filter(({ sequence }) => sequence >= checkpointSize);
+    after = page.rows.at(-1)?.uuid ?? null;
+    more = page.more;
+  }
+}
