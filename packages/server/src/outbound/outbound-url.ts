@@ -4,15 +4,14 @@ export const outboundUrlMax = 2_048;
 export const loopback = ['127.0.0.1', '[::1]', 'localhost'];
 
 /**
- * Whether a tenant may configure this URL: absolute https (http only on loopback, unless
- * `anyHttp`), printable ASCII, at most 2,048 characters, without user name or password, because the
- * URL is shown. Reachable addresses are checked at the connection.
+ * Whether a tenant may configure a URL of this form: absolute http or https, printable ASCII, at
+ * most 2,048 characters, without user name or password, because the URL is shown. `refusalOf` says
+ * whether it may be called.
  */
-export function isOutboundUrl(text: string, anyHttp = false): boolean {
+export function isOutboundUrl(text: string): boolean {
   // The URL parser would silently drop tabs, line breaks and surrounding spaces.
   if (text.length > outboundUrlMax || !/^https?:\/\/[\x21-\x7e]+$/i.test(text)) return false;
   if (!URL.canParse(text)) return false;
-  const { protocol, hostname, username, password } = new URL(text);
-  if (username !== '' || password !== '') return false;
-  return anyHttp || protocol === 'https:' || loopback.includes(hostname);
+  const { username, password } = new URL(text);
+  return username === '' && password === '';
 }

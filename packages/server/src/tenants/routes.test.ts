@@ -184,7 +184,7 @@ test.each([
   ]);
 });
 
-test('with WEBHOOK_ALLOW_PRIVATE loopback may be called over http', async () => {
+test('with WEBHOOK_ALLOW_PRIVATE private hosts may be called, and over http', async () => {
   const { app, close } = await serviceOn(service.servingUrl, service.clock, {
     WEBHOOK_ALLOW_PRIVATE: 'true',
   });
@@ -192,6 +192,7 @@ test('with WEBHOOK_ALLOW_PRIVATE loopback may be called over http', async () => 
     'http://127.0.0.1:4000/r',
     'http://[::1]/r',
     'http://localhost:1/',
+    'http://app:8080/restore',
     'https://b.internal/',
   ]) {
     const call = { method: 'PUT', url: `/api/tenants/${randomUUID()}` } as const;

@@ -78,7 +78,7 @@ const problem = (path: string, message: string, code = 'invalid_value'): FieldPr
 };
 
 function urlProblems(url: string, format: Format, allowPrivate: boolean): FieldProblem[] {
-  if (!isOutboundUrl(url, allowPrivate)) {
+  if (!isOutboundUrl(url)) {
     const message = 'must be an https URL of printable ASCII, without user name and password';
     return [problem('/url', message, 'invalid_format')];
   }
