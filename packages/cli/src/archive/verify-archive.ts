@@ -104,7 +104,7 @@ function othersSentence(names: readonly string[]): string[] {
   if (names.length === 0) return [];
   return [
     `Anything about ${counted(names.length, 'file')} that no manifest names, such as ${names[0]}. An ` +
-      'interrupted run may have left them; query engines read them with the others.',
+      'interrupted run may have left them. Move them away before a query engine reads this folder.',
   ];
 }
 
