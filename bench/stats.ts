@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { eventIdFromUuid, importedEventUuid } from '@indelible/protocol';
 import type { BenchService } from './bench-service.ts';
 import { benchEvent } from './events.ts';
 import { load, requestOf } from './load.ts';
 import type { Report, Size } from './report.ts';
+import { wordsIndexed } from './words-indexed.ts';
 
 const day = 86_400_000;
 
@@ -23,9 +23,7 @@ export async function benchStats(
     });
     await call('POST', '/api/audit-logs/batch', { events: batch });
   }
-  const waiting = `SELECT 1 FROM log_heads h LEFT JOIN word_heads w USING (tenant_id)
-    WHERE tenant_id = $1 AND h.size - coalesce(w.size, 0) >= 256`;
-  while ((await service.owner.query(waiting, [id])).rows.length > 0) await delay(200);
+  await wordsIndexed(service);
   await service.owner.query('VACUUM (ANALYZE) audit_events');
   const columns = {
     day: "date_trunc('day', uuid_extract_timestamp(id))",
