@@ -207,21 +207,6 @@ test('a caller cannot grant a scope that its own credential does not hold', asyn
   expect(handedOn.status).toBe(201);
 });
 
-test('without a credential, or without tenants:write, nothing can be done with keys', async () => {
-  const tenant = await service.tenant();
-  for (const url of [keysOf(tenant.id), platform]) {
-    for (const [key, status] of [
-      [null, 401],
-      [`${tenant.key}x`, 401],
-      [tenant.key, 403],
-    ] as const) {
-      expect((await post(url, { name: 'x', scopes: ['events:read'] }, key)).status).toBe(status);
-      expect((await list(url, key)).status).toBe(status);
-      expect((await remove(url, 'key_x', key)).status).toBe(status);
-    }
-  }
-});
-
 test.each([
   ['no name', { name: undefined }, '/name'],
   ['a blank name', { name: '\t' }, '/name'],

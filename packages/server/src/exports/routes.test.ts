@@ -304,34 +304,6 @@ test('everything wrong with an export is said at once, and nothing is begun', as
   expect((await service.call({ url, key })).body.data).toEqual([]);
 });
 
-test('exports need their scope, and show nothing of other tenants', async () => {
-  const mine = await service.tenant();
-  const theirs = await service.tenant();
-  const { body } = await post(theirs.key, csv, { prefer: 'respond-async' });
-  const scopes = ['events:read', 'events:write'];
-  const keys = `/api/tenants/${mine.id}/api-keys`;
-  const reader = await service.call({ method: 'POST', url: keys, body: { name: 'r', scopes } });
-  for (const path of [`${url}/${body.id}`, `${url}/${body.id}/download`, url]) {
-    expect((await service.call({ url: path, key: null })).status).toBe(401);
-    expect((await service.call({ url: path, key: reader.body.key })).status).toBe(403);
-  }
-  expect((await post(reader.body.key, csv)).status).toBe(403);
-  for (const method of ['GET', 'DELETE'] as const) {
-    const answer = await service.call({ method, url: `${url}/${body.id}`, key: mine.key });
-    const missing = await service.call({
-      method,
-      url: `${url}/exp_${'0'.repeat(26)}`,
-      key: mine.key,
-    });
-    expect([answer.status, answer.body.detail]).toEqual([404, missing.body.detail]);
-  }
-  const download = await service.call({ url: `${url}/${body.id}/download`, key: mine.key });
-  expect(download.status).toBe(404);
-  expect((await service.call({ url, key: mine.key })).body.data).toEqual([]);
-  const { body: still } = await service.call({ url: `${url}/${body.id}`, key: theirs.key });
-  expect(still.status).toBe('queued');
-});
-
 test('an operator exports with a reason, which the tenant reads', async () => {
   const { id, key } = await service.tenant();
   const create = (headers: Record<string, string>) =>

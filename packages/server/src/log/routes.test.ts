@@ -265,57 +265,6 @@ test.each([
   expect({ status: answer.status, code: answer.body.code }).toEqual({ status, code });
 });
 
-const reads = (log: string) => [
-  `/l/${log}/checkpoint`,
-  `/l/${log}/tile/0/000`,
-  `/l/${log}/tile/entries/000`,
-];
-
-test("another tenant's log is the same 404 as one that does not exist", async () => {
-  const { key } = await newTenant();
-  const missing = 'f'.repeat(32);
-  const own = await logIdOf(grown.id);
-  for (const [n, path] of reads(own).entries()) {
-    const answers = [path, reads(missing)[n] ?? ''].map((url) => call({ url, key }));
-    const [theirs, none] = (await Promise.all(answers)).map(({ status, body, headers }) => {
-      const { requestId: _, ...problem } = body;
-      return { status, problem, type: headers['content-type'], cache: headers['cache-control'] };
-    });
-    expect(theirs).toEqual(none);
-    expect(theirs).toMatchObject({
-      status: 404,
-      problem: { code: 'not_found' },
-      cache: 'no-store',
-    });
-    expect((await get(path, grown.key)).status).toBe(200);
-  }
-});
-
-test('a log is read only with a credential that may read events', async () => {
-  const { id } = await newTenant();
-  const { body } = await call({
-    method: 'POST',
-    url: `/api/tenants/${id}/api-keys`,
-    body: { name: 'writer', scopes: ['events:write'] },
-  });
-  const log = await logIdOf(id);
-  const urls = [
-    ...reads(log),
-    '/api/audit-logs/checkpoint',
-    '/api/audit-logs/consistency?first=0&second=1',
-  ];
-  for (const url of urls) {
-    expect((await call({ url, key: null })).status, url).toBe(401);
-    expect((await call({ url, key: body.key })).status, url).toBe(403);
-    const posted = await call({ method: 'POST', url, key: body.key });
-    expect({ status: posted.status, allow: posted.headers.allow }, url).toEqual({
-      status: 405,
-      allow: 'GET, HEAD',
-    });
-  }
-  expect((await call({ url: '/l/UPPER/checkpoint', key: grown.key })).status).toBe(400);
-});
-
 test('an operator reads a log with a declared reason, which the tenant finds in it', async () => {
   const { id, key } = await newTenant();
   const log = await logIdOf(id);

@@ -14,7 +14,6 @@ import {
   restoreOf,
   restoresIn,
   restoringService,
-  restoringTenant,
   token,
 } from '../testing/restore-setup.ts';
 import type { HostAnswer } from '../testing/restoring-host.ts';
@@ -271,52 +270,6 @@ test('what is no such event, no such state or no such field is refused', async (
     expect(codeOf(answer)).toEqual([422, 'validation_failed']);
   }
   expect(tenant.host.calls).toEqual([]);
-});
-
-test('restoring needs a credential with the scope for it, and no other scope stands in', async () => {
-  const eventId = await recordChange(service, tenant);
-  const others = ['events:read', 'events:write', 'exports:write'];
-  const key = await keyOf(service, tenant.id, others);
-  const { body } = await restore(service, tenant.key, eventId);
-  const url = `/api/audit-logs/${eventId}/restore`;
-  for (const [credential, expected] of [
-    [null, [401, 'unauthenticated']],
-    [key, [403, 'forbidden']],
-  ] as const) {
-    const post = { method: 'POST', url, key: credential, body: { to: 'before' } } as const;
-    expect(codeOf(await service.call(post))).toEqual(expected);
-    for (const path of [`/${body.id}`, '']) {
-      const get = { url: `/api/audit-logs/restores${path}`, key: credential };
-      expect(codeOf(await service.call(get))).toEqual(expected);
-    }
-  }
-});
-
-test('no tenant restores, reads or lists what is of another, either way', async () => {
-  const other = await restoringTenant(service);
-  const mine = await recordChange(service, tenant);
-  const theirs = await recordChange(service, other);
-  const made = [
-    (await restore(service, tenant.key, mine)).body.id,
-    (await restore(service, other.key, theirs)).body.id,
-  ];
-  for (const [own, foreign, foreignId] of [
-    [tenant, theirs, made[1]],
-    [other, mine, made[0]],
-  ] as const) {
-    expect(codeOf(await restore(service, own.key, foreign))).toEqual([404, 'not_found']);
-    const found = await restoreOf(service, own.key, foreignId);
-    const missing = await restoreOf(service, own.key, `rst_${'0'.repeat(26)}`);
-    expect([found.status, found.body.detail]).toEqual([404, missing.body.detail]);
-    const list = await service.call({ url: '/api/audit-logs/restores', key: own.key });
-    expect(list.body.data.map(({ id }: { id: string }) => id)).toEqual(
-      made.filter((id) => id !== foreignId),
-    );
-  }
-  expect([tenant.host.calls.length, other.host.calls.length]).toEqual([1, 1]);
-  expect([tenant.host.forged, other.host.forged]).toEqual([0, 0]);
-  await other.host.close();
-  await expectLogIntact(service, other.id);
 });
 
 test('restores are listed newest first, page by page, of one resource or of all', async () => {

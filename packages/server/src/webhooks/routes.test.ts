@@ -4,12 +4,7 @@ import { expectMessageAsDocumented } from '../testing/documented.ts';
 import { jwtSecret, keyOf, token } from '../testing/restore-setup.ts';
 import type { Answer } from '../testing/service.ts';
 import { signedBy } from '../testing/webhook-receiver.ts';
-import {
-  hookedService,
-  hookedTenant,
-  webhookCalls,
-  webhooksUrl,
-} from '../testing/webhook-setup.ts';
+import { hookedService, webhooksUrl } from '../testing/webhook-setup.ts';
 
 /** The machine may be busy with other things. */
 const patiently = { timeout: 20_000 };
@@ -371,72 +366,23 @@ test('calls without a body refuse one, and what is not signed has no secret to r
   expect(codeOf(await hooks.act(made.body.id, 'secret'))).toEqual([409, 'conflict']);
 });
 
-/** Every call on one webhook. */
-const callsOn = (id: string) =>
-  [
-    ['GET', id],
-    ['PATCH', id, { name: 'x' }],
-    ['POST', `${id}/pause`],
-    ['POST', `${id}/resume`],
-    ['POST', `${id}/secret`],
-    ['POST', `${id}/test`],
-    ['POST', `${id}/replay`, { fromSequence: 0 }],
-    ['GET', `${id}/deliveries`],
-    ['DELETE', id],
-  ] as const;
-
-test("another tenant's webhook is answered exactly as one that does not exist, on every call", async () => {
-  const { id, secret: _, ...made } = await hooks.create();
-  const other = await hookedTenant(service);
-  const missing = id.replace(/.$/, id.endsWith('0') ? '1' : '0');
-  for (const asked of [id, missing, 'whk_nonsense']) {
-    for (const [method, path, body] of callsOn(asked)) {
-      const url = `${webhooksUrl}/${path}`;
-      const answer = await service.call({ method, url, key: other.key, ...(body && { body }) });
-      expect([path, ...codeOf(answer)]).toEqual([path, 404, 'not_found']);
-      expect(answer.body.detail).toBe('there is no such webhook');
-    }
-  }
-  expect(
-    await webhookCalls(service, other)
-      .list()
-      .then(({ body }) => body.data),
-  ).toEqual([]);
-  expect(await hooks.get(id)).toEqual({ id, ...made });
-  await other.receiver.close();
-});
-
-test('nothing is done without the scope; making, aiming and replaying need to be allowed to read too', async () => {
+test('making, aiming and replaying need to be allowed to read too', async () => {
   const { id } = await hooks.create();
-  const reader = await keyOf(service, tenant.id, ['events:read', 'exports:write']);
   const keeper = await keyOf(service, tenant.id, ['webhooks:write']);
-  const as = (
-    key: string | null,
-    method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
-    path: string,
-    body?: object,
-  ) => service.call({ method, url: webhooksUrl + path, key, ...(body && { body }) });
+  const as = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: object) =>
+    service.call({ method, url: webhooksUrl + path, key: keeper, ...(body && { body }) });
   const url = tenant.receiver.url;
-  for (const [method, path, body] of [
-    ['GET', ''],
-    ['POST', '', { url }],
-    ...callsOn(id),
-  ] as const) {
-    const full = path === '' ? '' : `/${path}`;
-    expect((await as(reader, method, full, body)).status).toBe(403);
-    expect((await as(null, method, full, body)).status).toBe(401);
-  }
   for (const [method, path, body] of [
     ['POST', '', { url }],
     ['POST', `/${id}/replay`, { fromSequence: 0 }],
     ['PATCH', `/${id}`, { url: 'http://127.0.0.1:1/' }],
     ['PATCH', `/${id}`, { filters: {} }],
   ] as const) {
-    expect(codeOf(await as(keeper, method, path, body))).toEqual([403, 'forbidden']);
+    expect(codeOf(await as(method, path, body))).toEqual([403, 'forbidden']);
   }
-  expect((await as(keeper, 'GET', '')).status).toBe(200);
-  expect((await as(keeper, 'PATCH', `/${id}`, { name: 'renamed' })).status).toBe(200);
-  expect((await as(keeper, 'POST', `/${id}/pause`)).status).toBe(200);
+  expect((await as('GET', '')).status).toBe(200);
+  expect((await as('PATCH', `/${id}`, { name: 'renamed' })).status).toBe(200);
+  expect((await as('POST', `/${id}/pause`)).status).toBe(200);
 });
 
 test('admins manage the webhooks of their tenant; an operator declares a reason, which the tenant sees', async () => {
