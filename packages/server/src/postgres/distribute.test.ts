@@ -28,6 +28,15 @@ test('every function that takes a tenant first is strict: Citus crashes on a nul
   expect(rows.filter(({ strict }) => !strict)).toEqual([]);
 });
 
+test('no function that runs on the node of its tenant joins plans: Citus refuses it there', async () => {
+  const { rows } = await service.owner.query<{ name: string }>(
+    `SELECT proname AS name FROM pg_proc WHERE pronamespace = 'indelible'::regnamespace
+       AND proisstrict AND proargnames[1] IN ('home', 'tenant')
+       AND prosrc ~* '(join|,)\\s+plans\\y|from\\s+plans\\s*(\\w+\\s*)?(,|join)'`,
+  );
+  expect(rows).toEqual([]);
+});
+
 test('every table that distributing must find has a tenant_id, or is named as one for all tenants', async () => {
   const { rows } = await service.owner.query<{ name: string }>(
     `SELECT relname AS name FROM pg_class c WHERE relnamespace = 'indelible'::regnamespace
