@@ -125,7 +125,9 @@ test('a locked head stalls no other tenant, and its events go through in order a
   await expectLogIntact(service, held.id);
 });
 
-test('what comes while a flush waits for a head is written with it, in one transaction', async () => {
+test('what comes while a flush waits for a head is written with it, in one transaction', {
+  tags: 'plain',
+}, async () => {
   const { app, db } = await further();
   const tenant = await service.tenant();
   await post(eventOf(), tenant.key, app);
@@ -146,7 +148,9 @@ test('what comes while a flush waits for a head is written with it, in one trans
   await expectLogIntact(service, tenant.id);
 });
 
-test('while many callers record, few events wait for the flush that runs, and many start another one', async () => {
+test('while many callers record, few events wait for the flush that runs, and many start another one', {
+  tags: 'plain',
+}, async () => {
   const { app, db } = await further(6, { flushAwaitedMs: 60_000 });
   const tenants = await Promise.all(Array.from({ length: 60 }, () => service.tenant()));
   const postTo = ({ key }: { key: string }) => post(eventOf(), key, app);
@@ -171,7 +175,9 @@ test('while many callers record, few events wait for the flush that runs, and ma
   for (const { id } of tenants) await expectLogIntact(service, id);
 });
 
-test('a flush that is repeated in parts delays no other tenant, however many record', async () => {
+test('a flush that is repeated in parts delays no other tenant, however many record', {
+  tags: 'plain',
+}, async () => {
   const { app } = await further();
   const tenants = await Promise.all(Array.from({ length: 22 }, () => service.tenant()));
   const [bad, slow, ...others] = tenants.sort((one, other) => (one.id < other.id ? -1 : 1));
@@ -198,7 +204,9 @@ test('a flush that is repeated in parts delays no other tenant, however many rec
   for (const { id } of tenants) await expectLogIntact(service, id);
 });
 
-test('a flush that waits for a locked partition delays no other tenant, however many record', async () => {
+test('a flush that waits for a locked partition delays no other tenant, however many record', {
+  tags: 'plain',
+}, async () => {
   const { app } = await further();
   const tenants = await Promise.all(Array.from({ length: 20 }, () => service.tenant()));
   const free = await service.tenant('Starter');

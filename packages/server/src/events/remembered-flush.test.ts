@@ -329,7 +329,9 @@ test('a partition that is dropped is made again', async () => {
   await expectIntact([neighbour]);
 });
 
-test('after lost connections heads are read again, and no sequence is used twice', async () => {
+test('after lost connections heads are read again, and no sequence is used twice', {
+  tags: 'plain',
+}, async () => {
   const tenants = await rememberedTenants(3);
   const posts = () => Promise.all(tenants.map((tenant) => post(tenant)));
   await service.owner.query('BEGIN; LOCK TABLE audit_events IN EXCLUSIVE MODE');
