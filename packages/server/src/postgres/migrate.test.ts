@@ -140,6 +140,20 @@ test('migrating again changes nothing', async () => {
   expect(await ask('SELECT * FROM migrations ORDER BY name')).toEqual(before);
 });
 
+test('a migrator that waits for another one says so, and for which, and goes on after it', async () => {
+  const { env } = await newDatabase();
+  const other = await connect(env.DATABASE_OWNER_URL);
+  await other.query("SET application_name = 'other'; SELECT pg_advisory_lock(7204118552)");
+  const { rows } = await other.query('SELECT pg_backend_pid() AS pid');
+  const lines: string[] = [];
+  const migrating = migrateDatabase(env, (line) => lines.push(line));
+  await expect.poll(() => lines).toHaveLength(1);
+  expect(lines[0]).toContain(`migrating this database (other, session ${rows[0].pid}): waiting`);
+  await other.end();
+  expect(await migrating).toEqual(allMigrations);
+  expect(lines).toHaveLength(1);
+});
+
 test('two migrators at the same moment apply each migration once, and do not disturb those of another database', async () => {
   const { env, ask } = await newDatabase();
   const other = await newDatabase();

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import pg from 'pg';
-import { connectionProblem } from './db.ts';
+import { connectionProblem, isLockTimeout } from './db.ts';
 import { isCluster } from './engine.ts';
 import { transactionOn } from './transaction.ts';
 
@@ -20,7 +20,10 @@ export interface MigrateOptions {
   afterwards?: (client: pg.Client) => Promise<void>;
   /** How far ahead there are partitions afterwards, until retention runs; null makes none. */
   daysAhead?: number | null | undefined;
-  /** Gets a line before each migration of a database that has some: one may take minutes. */
+  /**
+   * Gets a line when another migrator is waited for, and before each migration of a database that
+   * has some: one may take minutes.
+   */
   log?: ((message: string) => void) | undefined;
 }
 
@@ -37,7 +40,7 @@ export async function migrate(
 ): Promise<string[]> {
   const client = await connectAsOwner(ownerUrl);
   try {
-    await client.query('SELECT pg_advisory_lock($1)', [migratorsLock]);
+    await lockOutMigrators(client, log);
     await requireVersion(client);
     const servingLogin = new pg.Client({ connectionString: servingUrl }).user;
     await makeRoles(client, servingLogin).catch((error: unknown) => {
@@ -59,7 +62,11 @@ export async function migrate(
 }
 
 async function connectAsOwner(ownerUrl: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: ownerUrl, connectionTimeoutMillis: 10_000 });
+  const client = new pg.Client({
+    connectionString: ownerUrl,
+    connectionTimeoutMillis: 10_000,
+    application_name: `indelible migrate, process ${process.pid}`,
+  });
   client.on('error', () => {}); // a connection that breaks shows at the next query
   try {
     await client.connect();
@@ -68,6 +75,25 @@ async function connectAsOwner(ownerUrl: string): Promise<pg.Client> {
     await client.end();
     throw new Error(`the database cannot be reached as its owner: ${connectionProblem(error)}`);
   }
+}
+
+/** Waits for another migrator, and says so after a second. */
+async function lockOutMigrators(client: pg.Client, log: (message: string) => void): Promise<void> {
+  const lock = (timeout: string) =>
+    client.query(`SET lock_timeout = '${timeout}'; SELECT pg_advisory_lock(${migratorsLock})`);
+  await lock('1s').catch(async (error: unknown) => {
+    if (!isLockTimeout(error)) throw error;
+    const { rows } = await client.query<{ name: string }>(
+      `SELECT format('%s, session %s', application_name, pid) AS name
+       FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE datname = current_database()
+         AND locktype = 'advisory' AND granted AND (classid::bigint << 32) + objid::bigint = $1`,
+      [migratorsLock],
+    );
+    const holders = rows.map(({ name }) => ` (${name})`).join('');
+    log(`another process is migrating this database${holders}: waiting for its end`);
+    await lock('0');
+  });
+  await client.query('RESET lock_timeout');
 }
 
 async function requireVersion(client: pg.Client): Promise<void> {
