@@ -5,7 +5,7 @@ import { openObjectStore } from '../objects/open-store.ts';
 import { messageOf } from '../postgres/embedded/error-code.ts';
 import { runningServerUrl } from '../postgres/embedded/running-server.ts';
 import { readSecretFile } from '../postgres/embedded/secret-file.ts';
-import { startEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
+import { visitEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
 import { secretFiles } from './backup-folder.ts';
 import { freeBytes } from './disk-space.ts';
 import { diagnoseDatabase, diagnoseOwner } from './doctor-database.ts';
@@ -119,12 +119,7 @@ async function diagnoseEmbedded(config: Config): Promise<Finding[]> {
     }
     const running = runningServerUrl(dataDir, 'serving');
     if (running !== null) return await diagnoseServing(running, config);
-    const postgres = await startEmbeddedPostgres({ dataDir, log: () => {} });
-    try {
-      return await diagnoseServing(postgres.servingUrl, config);
-    } finally {
-      await postgres.stop();
-    }
+    return await visitEmbeddedPostgres(dataDir, (url) => diagnoseServing(url, config));
   } catch (error) {
     return [fail(check, messageOf(error))];
   }

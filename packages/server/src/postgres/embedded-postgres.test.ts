@@ -28,7 +28,11 @@ import {
 } from '../testing/postgres-folders.ts';
 import { chooseAccount } from './embedded/account.ts';
 import { locatePackage } from './embedded/binaries.ts';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts';
+import {
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+  visitEmbeddedPostgres,
+} from './embedded-postgres.ts';
 
 const ownUid = process.getuid?.();
 const isRoot = ownUid === 0;
@@ -98,6 +102,34 @@ test('a start while the owner of the data folder stops its server waits, and sta
     isRefused = outcome instanceof Error && outcome.message.includes('in use by process');
     if (!isRefused) expect(outcome).toMatchObject({ takenOver: false });
   }
+});
+
+test('a visit of a server that does not run ends as it began, and leaves it to an owner that starts meanwhile', async () => {
+  await folders().startedBefore();
+  const { dataDir } = folders();
+  await visitEmbeddedPostgres(dataDir, (url) => ask(url, 'SELECT 1'));
+  expect(serverPid(dataDir)).toBeUndefined();
+  let owner: EmbeddedPostgres | undefined;
+  await visitEmbeddedPostgres(dataDir, async () => {
+    owner = await folders().start();
+  });
+  expect(owner?.takenOver).toBe(true);
+  expect(await ask(owner?.ownerUrl ?? '', 'SELECT 1')).toEqual([1]);
+  const visiting = visitEmbeddedPostgres(dataDir, (url) => ask(url, 'SELECT 2'));
+  expect(await visiting).toEqual([2]);
+  await owner?.stop();
+  expect(serverPid(dataDir)).toBeUndefined();
+});
+
+test('a start at the moment of a visit is not refused', async () => {
+  await folders().startedBefore();
+  const { dataDir } = folders();
+  const [seen, owner] = await Promise.all([
+    visitEmbeddedPostgres(dataDir, (url) => ask(url, 'SELECT 1')),
+    folders().start(),
+  ]);
+  expect(seen).toEqual([1]);
+  expect(await ask(owner.ownerUrl, 'SELECT 1')).toEqual([1]);
 });
 
 test('a password file open to others, or wrong, stops the start with a sentence', async () => {

@@ -4,8 +4,8 @@ import { accountOfThisProcess } from './embedded/account.ts';
 import { locatePackage, openBinaries } from './embedded/binaries.ts';
 import { database, logins, openCluster, removeUnfinished } from './embedded/cluster.ts';
 import { clusterOwner, openDataDir, openHome, openSocketFolder } from './embedded/folders.ts';
-import { keepLock, ownServer } from './embedded/instance-lock.ts';
-import { type Cluster, connectionUrl, stopServer } from './embedded/postmaster.ts';
+import { keepLock, leaveServer, ownServer } from './embedded/instance-lock.ts';
+import { type Cluster, connectionUrl, connectToServer, stopServer } from './embedded/postmaster.ts';
 import { randomPassword, readOrCreateSecretFile, readSecretFile } from './embedded/secret-file.ts';
 
 /** The PostgreSQL of a data folder, running and owned by this process. */
@@ -58,6 +58,24 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions) {
       return stopped;
     },
   };
+}
+
+/**
+ * Runs `work` with the URL of the serving login, and starts the server of `dataDir` for it unless
+ * one runs. Does not own the data folder: a service may start meanwhile, and keeps the server.
+ */
+export async function visitEmbeddedPostgres<T>(
+  dataDir: string,
+  work: (servingUrl: string) => Promise<T>,
+): Promise<T> {
+  const cluster = await prepare({ dataDir, log: () => {} });
+  const connected = await connectToServer(cluster);
+  const { host } = connected.client;
+  try {
+    return await work(connectionUrl(host, servingLogin, cluster.appPassword, database));
+  } finally {
+    await leaveServer(cluster, connected);
+  }
 }
 
 /** Everything up to a cluster on disk. Safe for two processes at once. */

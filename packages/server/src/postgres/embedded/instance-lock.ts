@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { reasonOf } from './error-code.ts';
-import { type Cluster, type Connected, connectToServer } from './postmaster.ts';
+import { type Cluster, type Connected, connectToServer, stopServer } from './postmaster.ts';
 
 /** Advisory locks are per database; nothing else uses any in the maintenance database. */
 const lockKey = 1;
@@ -104,6 +104,18 @@ async function tryLock(client: pg.Client): Promise<boolean> {
     [lockKey],
   );
   return rows[0]?.taken === true;
+}
+
+/**
+ * Stops a server that this process has started without owning the data folder, and disconnects: a
+ * service that owns it by now keeps the server.
+ */
+export async function leaveServer(cluster: Cluster, { client, spawned }: Connected): Promise<void> {
+  try {
+    if (spawned && (await tryLock(client))) await stopServer(cluster);
+  } finally {
+    await client.end().catch(() => {}); // the server may have ended it
+  }
 }
 
 /** Number of the process that holds the lock, from its connection's name. */
