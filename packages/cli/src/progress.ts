@@ -1,5 +1,5 @@
+import { withCommas } from '@indelible/protocol';
 import type { Io, Terminal } from './io.ts';
-import { grouped } from './text.ts';
 import type { Progress } from './verify/log-source.ts';
 
 const barMs = 200;
@@ -40,8 +40,8 @@ async function showProgress(stream: Terminal): Promise<Progress & { stop(): void
     counts() {
       const { name, total, done } = work;
       if (name === '') return '';
-      const all = total === null ? '' : ` of ${grouped(total)}`;
-      return `${name} ${grouped(done)}${all}`;
+      const all = total === null ? '' : ` of ${withCommas(total)}`;
+      return `${name} ${withCommas(done)}${all}`;
     },
     done: () => work.done,
     total: () => work.total,

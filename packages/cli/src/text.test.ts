@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { anyCharacter } from '../../protocol/src/testing/any-character.ts';
-import { counted, grouped, jsonLine, shortened, visible } from './text.ts';
+import { jsonLine, shortened, visible } from './text.ts';
 
 const anyText = fc.string({ unit: anyCharacter });
 
@@ -34,17 +34,4 @@ test('long text is cut between characters, and says that it was', () => {
   expect(shortened('Support', 7)).toBe('Support');
   expect(shortened('Support team', 7)).toBe('Suppor…');
   expect(shortened('🙂🙂🙂', 2)).toBe('🙂…');
-});
-
-test('counts are grouped by thousands', () => {
-  expect([0, 999, 120_003].map(grouped)).toEqual(['0', '999', '120,003']);
-});
-
-test('what is counted is named in the singular for one alone', () => {
-  const texts = [0, 1, 1_200].map((count) => counted(count, 'event'));
-  expect(texts).toEqual(['0 events', '1 event', '1,200 events']);
-  expect([1, 2].map((count) => counted(count, 'entry', 'entries'))).toEqual([
-    '1 entry',
-    '2 entries',
-  ]);
 });

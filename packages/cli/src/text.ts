@@ -20,18 +20,8 @@ export function shortened(text: string, length: number): string {
   return characters.length <= length ? text : `${characters.slice(0, length - 1).join('')}…`;
 }
 
-/** 1234567 as `1,234,567`. */
-export function grouped(count: number): string {
-  return count.toLocaleString('en-US');
-}
-
 /** The id of a log as its origin has it. */
 export const hexId = (logId: string) => logId.replaceAll('-', '');
-
-/** `1 event`, `1,234 events`; `many` where the plural is not `one` with an s. */
-export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${grouped(count)} ${count === 1 ? one : many}`;
-}
 
 /** Names and values in two columns, a line each. */
 export function aligned(rows: readonly (readonly [string, string])[]): string {

@@ -6,9 +6,9 @@ import {
   openCheckpoint,
   parseBase64,
   verifyConsistency,
+  withCommas,
 } from '@indelible/protocol';
 import type { ArchiveManifest, NamedPart } from '@indelible/server';
-import { grouped } from '../text.ts';
 import { addDamage } from '../verify/damage.ts';
 import { sha } from '../verify/hashing.ts';
 import {
@@ -75,7 +75,7 @@ export async function earlierCheckpoints(
 
 export function continuedBy(size: number, signedSize: number): string {
   return (
-    `The archive ends at ${grouped(size)} entries; the signed checkpoint of ${grouped(signedSize)} ` +
+    `The archive ends at ${withCommas(size)} entries; the signed checkpoint of ${withCommas(signedSize)} ` +
     'continues them.'
   );
 }

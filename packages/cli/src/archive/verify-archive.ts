@@ -1,5 +1,6 @@
 import {
   type Checkpoint,
+  counted,
   createFrontier,
   EntryPass,
   emptyLogState,
@@ -14,7 +15,6 @@ import {
 } from '@indelible/protocol';
 import type { Archive, FoundPart, NamedPart } from '@indelible/server';
 import { sentenceOf, UsageError } from '../io.ts';
-import { counted } from '../text.ts';
 import type { BodyChunk } from '../verify/body-threads.ts';
 import { addDamage } from '../verify/damage.ts';
 import type { EntryFile } from '../verify/entry-file.ts';

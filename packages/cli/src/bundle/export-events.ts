@@ -1,6 +1,7 @@
 import type { BodyPage, IndelibleClient } from '@indelible/client';
 import {
   type Checkpoint,
+  counted,
   type ErasureRecord,
   formatTimestamp,
   HiddenSegments,
@@ -13,7 +14,6 @@ import {
 } from '@indelible/protocol';
 import { linesOf } from '../import/line-splitter.ts';
 import { FindingError } from '../io.ts';
-import { counted } from '../text.ts';
 import { sha } from '../verify/hashing.ts';
 import { bodyLineBytesMax } from '../verify/log-bodies.ts';
 import type { Progress } from '../verify/log-source.ts';

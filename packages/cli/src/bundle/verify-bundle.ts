@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import {
   type BodyCounts,
   clockSlackMs,
+  counted,
   type Findings,
   type Plan,
   type Plans,
@@ -9,7 +10,6 @@ import {
   readOrNull,
   ServiceRecords,
 } from '@indelible/protocol';
-import { counted } from '../text.ts';
 import { addDamage } from '../verify/damage.ts';
 import type { EntryFile } from '../verify/entry-file.ts';
 import { readBodies } from '../verify/log-bodies.ts';

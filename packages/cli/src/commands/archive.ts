@@ -1,3 +1,4 @@
+import { counted, withCommas } from '@indelible/protocol';
 import type { PartRow, RestoredArchive, TenantArchive } from '@indelible/server';
 import type { Command } from 'commander';
 import { verifyArchive } from '../archive/verify-archive.ts';
@@ -6,7 +7,7 @@ import { plansOf } from '../connection.ts';
 import { answer, exitCodes, FindingError, type Io, UsageError } from '../io.ts';
 import { withProgress } from '../progress.ts';
 import { loadServer, onServer } from '../server.ts';
-import { counted, grouped, hexId, visible } from '../text.ts';
+import { hexId, visible } from '../text.ts';
 import { reportText } from '../verify/report-text.ts';
 import { vkeyArgument } from './verify.ts';
 
@@ -136,12 +137,14 @@ function tenantText({ tenantId, parts, size, problem }: TenantArchive): string {
     `tenant ${tenantId}: ${added}; ${counted(size, 'entry is', 'entries are')} archived\n`,
   ];
   for (const { first, last, events, bytes, contradicted } of parts) {
-    const each = events === 0 ? '' : `, ${grouped(Math.round(bytes / events))} bytes an event`;
+    const each = events === 0 ? '' : `, ${withCommas(Math.round(bytes / events))} bytes an event`;
     lines.push(
       `  ${first} to ${last}: ${counted(events, 'event')}, ${counted(bytes, 'byte')}${each}\n`,
     );
     if (contradicted > 0) {
-      lines.push(`  ${grouped(contradicted)} of them do not match the log: run indelible verify\n`);
+      lines.push(
+        `  ${withCommas(contradicted)} of them do not match the log: run indelible verify\n`,
+      );
     }
   }
   if (problem !== null) lines.push(`  stopped: ${visible(problem)}\n`);
@@ -165,7 +168,7 @@ function restoredText({ tenants, missing }: RestoredArchive): string {
       `log goes on as ${hexId(logId)}\n`,
   );
   for (const { previousLogId, publishedSize } of missing) {
-    const published = `of ${grouped(publishedSize)} published entries`;
+    const published = `of ${withCommas(publishedSize)} published entries`;
     lines.push(`log ${hexId(previousLogId)}, ${published}, is not in the archive\n`);
   }
   return lines.join('');

@@ -1,9 +1,11 @@
 import {
+  counted,
   eventIdFromUuid,
   isEmail,
   isVisible,
   reasonLength,
   reasonLengthMax,
+  withCommas,
 } from '@indelible/protocol';
 import type { Erased, ErasurePlan, ErasureTarget } from '@indelible/server';
 import { type Command, Option } from 'commander';
@@ -11,7 +13,7 @@ import { tenantIdArgument } from '../arguments.ts';
 import { answer, type Io, UsageError } from '../io.ts';
 import { offboardWithBundle, showOffboarding } from '../offboarding/offboard.ts';
 import { loadServer, onServer } from '../server.ts';
-import { counted, grouped, visible } from '../text.ts';
+import { visible } from '../text.ts';
 
 const help = `
 An erasure is permanent. It removes one of these:
@@ -122,16 +124,16 @@ function requesterOf({ reason, operatorEmail }: Options) {
 function planText(plan: ErasurePlan): string {
   const { tenantId, segment, actors, addresses, events, files, elsewhere, mentions } = plan;
   const lines = actors.map(({ id, count, asOperator }) => {
-    const stays = asOperator > 0 ? `; ${grouped(asOperator)} as an operator are kept` : '';
+    const stays = asOperator > 0 ? `; ${withCommas(asOperator)} as an operator are kept` : '';
     return `actor ${id}: identity of ${counted(count, 'event')}${stays}`;
   });
   if (addresses.length > 0) lines.push(`addresses: ${addresses.map(visible).join(', ')}`);
   if (events.length > 0)
     lines.push(`${segment} of ${counted(events.length, 'event')} by themselves`);
   for (const [what, count] of Object.entries(elsewhere ?? {})) {
-    if (count > 0) lines.push(`${tableNames[what] ?? what}: ${grouped(count)}`);
+    if (count > 0) lines.push(`${tableNames[what] ?? what}: ${withCommas(count)}`);
   }
-  if (files > 0) lines.push(`files of exports that expire at once: ${grouped(files)}`);
+  if (files > 0) lines.push(`files of exports that expire at once: ${withCommas(files)}`);
   if (plan.unfinished > 0) lines.push(`interrupted erasures that continue: ${plan.unfinished}`);
   if (mentions !== null) lines.push(...mentionLines(mentions));
   if (plan.isNotified) lines.push('kept: the tenant still gets mail at this address');

@@ -1,6 +1,7 @@
 import { extname } from 'node:path';
 import {
   type CsvColumn,
+  counted,
   csvColumns,
   csvFurtherColumns,
   type WithholdableSegment,
@@ -20,7 +21,7 @@ import { answer, exitCodes, type Io, UsageError } from '../io.ts';
 import { withProgress } from '../progress.ts';
 import { exportTable } from '../table/export-table.ts';
 import type { TableTerms } from '../table/part-file.ts';
-import { counted, visible } from '../text.ts';
+import { visible } from '../text.ts';
 
 type ExportCommandOptions = ConnectionOptions &
   CriteriaOptions & {

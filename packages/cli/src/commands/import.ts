@@ -1,5 +1,6 @@
 import type { Retry } from '@indelible/client';
 import type { Plan } from '@indelible/protocol';
+import { withCommas } from '@indelible/protocol';
 import type { Command } from 'commander';
 import { tenantIdArgument } from '../arguments.ts';
 import {
@@ -21,7 +22,7 @@ import {
 } from '../import/tally.ts';
 import { answer, exitCodes, type Io, type Terminal } from '../io.ts';
 import { type Shown, showWork } from '../progress.ts';
-import { grouped, visible } from '../text.ts';
+import { visible } from '../text.ts';
 
 interface ImportOptions extends ConnectionOptions {
   createTenants?: Plan;
@@ -145,7 +146,7 @@ function exitStatus(
 ): number {
   if (failure !== null) {
     stderr.write(
-      `${exitCode === null ? 'stopped' : 'interrupted'} at line ${grouped(tally.lastLine)}; ` +
+      `${exitCode === null ? 'stopped' : 'interrupted'} at line ${withCommas(tally.lastLine)}; ` +
         'run the same command again to finish: events that are stored already are not stored ' +
         'twice\n',
     );

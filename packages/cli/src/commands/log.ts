@@ -1,8 +1,9 @@
+import { withCommas } from '@indelible/protocol';
 import type { ReopenedLog } from '@indelible/server';
 import type { Command } from 'commander';
 import { answer, type Io, UsageError } from '../io.ts';
 import { onServer } from '../server.ts';
-import { grouped, hexId } from '../text.ts';
+import { hexId } from '../text.ts';
 
 const help = `
 After a database was restored from an older backup, published checkpoints cover more
@@ -57,12 +58,12 @@ function reopenedLine({
   size,
   publishedSize,
 }: ReopenedLog): string {
-  const published = `of ${grouped(publishedSize)} published entries`;
+  const published = `of ${withCommas(publishedSize)} published entries`;
   if (tenantId === null || logId === null) {
     return `log ${hexId(previousLogId)}: nothing is left ${published}, and its tenant is lost\n`;
   }
   return (
-    `tenant ${tenantId}: ${grouped(size)} ${published} are left; ` +
+    `tenant ${tenantId}: ${withCommas(size)} ${published} are left; ` +
     `log ${hexId(previousLogId)} continues as ${hexId(logId)}\n`
   );
 }

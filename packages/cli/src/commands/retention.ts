@@ -1,8 +1,9 @@
+import { counted } from '@indelible/protocol';
 import type { RetentionPlan, RetentionRun } from '@indelible/server';
 import type { Command } from 'commander';
 import { answer, type Io } from '../io.ts';
 import { onServer } from '../server.ts';
-import { counted, visible } from '../text.ts';
+import { visible } from '../text.ts';
 
 const help = `
 Runs as the owner of the database: DATABASE_OWNER_URL, or the embedded PostgreSQL, also while

@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { AlertRule, AlertRuleInput, IndelibleClient, TestedRule } from '@indelible/client';
-import { parseTimestamp } from '@indelible/protocol';
+import { counted, parseTimestamp, withCommas } from '@indelible/protocol';
 import { type Command, InvalidArgumentError } from 'commander';
 import { tenantIdArgument } from '../arguments.ts';
 import { type ConnectionOptions, connect, withConnection, withOperator } from '../connection.ts';
 import { answer, type Io, sentenceOf, UsageError } from '../io.ts';
 import { showWork } from '../progress.ts';
-import { counted, grouped, visible } from '../text.ts';
+import { visible } from '../text.ts';
 
 const dayMs = 86_400_000;
 
@@ -84,7 +84,7 @@ function ruleLine({
   const state = enabled ? 'on ' : 'off';
   const notes = [kind, builtIn ?? [], recommended ? 'recommended' : []].flat();
   const muted = mutedUntil === null ? [] : `muted until ${mutedUntil}`;
-  const more = dropped === 0 ? [] : `${grouped(dropped)} above 60 in an hour raised no alert`;
+  const more = dropped === 0 ? [] : `${withCommas(dropped)} above 60 in an hour raised no alert`;
   return `${id}  ${state}  ${visible(name)} (${[...notes, muted, more].flat().join(', ')})\n`;
 }
 
@@ -157,13 +157,13 @@ function resultText({ alerts, perDay, total, dropped, matched }: TestedRule): st
     .filter((each) => each.alerts > 0)
     .map((each) => {
       const bar = '█'.repeat(Math.ceil((each.alerts / most) * barWidth));
-      return `${each.day}  ${bar} ${grouped(each.alerts)}\n`;
+      return `${each.day}  ${bar} ${withCommas(each.alerts)}\n`;
     });
   const last = alerts.slice(-alertsShown).map(({ at, group, count, events }) => {
     const of = Object.entries(group).map(([name, value]) => `${name} ${visible(value)}`);
     return `${at}  ${[...of, counted(count, 'event'), events.at(-1)?.id ?? []].flat().join(', ')}\n`;
   });
-  const more = dropped === 0 ? '' : `, ${grouped(dropped)} more above 60 in an hour`;
+  const more = dropped === 0 ? '' : `, ${withCommas(dropped)} more above 60 in an hour`;
   const perDayText = (total / Math.max(1, perDay.length)).toFixed(2);
   const summary =
     `${counted(total, 'alert')} in ${counted(perDay.length, 'day')}, ${perDayText} a day${more}; ` +

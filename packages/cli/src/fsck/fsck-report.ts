@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
-import { isUuid } from '@indelible/protocol';
+import { counted, isUuid, withCommas } from '@indelible/protocol';
 import { UsageError } from '../io.ts';
 import { readIfThere, writeWhole } from '../kept-file.ts';
-import { counted, grouped, visible } from '../text.ts';
+import { visible } from '../text.ts';
 
 /** One thing that is wrong, and of which tenant's log, if it is of one. */
 export interface FsckFinding {
@@ -43,8 +43,8 @@ export function addFindings(report: FsckReport, found: readonly FsckFinding[], c
 export function fsckText({ result, logs, rounds, findings }: FsckReport): string {
   const { checked, entries, unpublished, unproven, damaged } = logs;
   const lines = [
-    `Logs      ${grouped(checked)}, with ${counted(entries, 'entry', 'entries')}: ${grouped(damaged)} damaged`,
-    `Rounds    ${grouped(rounds.checked)}, with ${counted(rounds.checkpoints, 'checkpoint')}`,
+    `Logs      ${withCommas(checked)}, with ${counted(entries, 'entry', 'entries')}: ${withCommas(damaged)} damaged`,
+    `Rounds    ${withCommas(rounds.checked)}, with ${counted(rounds.checkpoints, 'checkpoint')}`,
     ...(unpublished > 0
       ? [`          ${counted(unpublished, 'log has', 'logs have')} no checkpoint yet`]
       : []),
@@ -57,7 +57,8 @@ export function fsckText({ result, logs, rounds, findings }: FsckReport): string
     ...findings.kept.map(findingLine),
   ];
   const more = findings.count - findings.kept.length;
-  if (more > 0) lines.push(`  - and ${grouped(more)} more: run indelible verify for each tenant`);
+  if (more > 0)
+    lines.push(`  - and ${withCommas(more)} more: run indelible verify for each tenant`);
   return `${lines.join('\n')}\n`;
 }
 

@@ -1,4 +1,5 @@
-import { aligned, grouped, visible } from '../text.ts';
+import { withCommas } from '@indelible/protocol';
+import { aligned, visible } from '../text.ts';
 
 export type Tally = ReturnType<typeof newTally>;
 
@@ -40,9 +41,9 @@ export function addConflict(tally: Tally, conflict: Conflict): void {
 
 /** The progress in one line. */
 export function countsText({ lines, created, duplicates, rejected }: Tally): string {
-  const parts = [`${grouped(lines)} lines`, `${grouped(created)} created`];
-  if (duplicates > 0) parts.push(`${grouped(duplicates)} duplicates`);
-  if (rejected > 0) parts.push(`${grouped(rejected)} rejected`);
+  const parts = [`${withCommas(lines)} lines`, `${withCommas(created)} created`];
+  if (duplicates > 0) parts.push(`${withCommas(duplicates)} duplicates`);
+  if (rejected > 0) parts.push(`${withCommas(rejected)} rejected`);
   return parts.join(', ');
 }
 
@@ -73,15 +74,18 @@ export function summaryJson(tally: Tally, ending: Ending): Record<string, unknow
 /** The summary for people. */
 export function summaryText(tally: Tally, ending: Ending): string {
   const rows: [string, string][] = [
-    ['lines', grouped(tally.lines)],
-    ['created', grouped(tally.created)],
-    ['duplicates', grouped(tally.duplicates)],
-    ['rejected', grouped(tally.rejected) + details(tally.rejectedByCode, ending.rejectedFile)],
-    ['conflicting sourceIds', grouped(tally.conflicts) + details(new Map(), ending.conflictsFile)],
-    ['tenants created', grouped(tally.tenantsCreated)],
+    ['lines', withCommas(tally.lines)],
+    ['created', withCommas(tally.created)],
+    ['duplicates', withCommas(tally.duplicates)],
+    ['rejected', withCommas(tally.rejected) + details(tally.rejectedByCode, ending.rejectedFile)],
+    [
+      'conflicting sourceIds',
+      withCommas(tally.conflicts) + details(new Map(), ending.conflictsFile),
+    ],
+    ['tenants created', withCommas(tally.tenantsCreated)],
     [
       'seconds',
-      `${ending.seconds.toFixed(1)} (${grouped(eventsPerSecond(tally, ending))} events/s)`,
+      `${ending.seconds.toFixed(1)} (${withCommas(eventsPerSecond(tally, ending))} events/s)`,
     ],
   ];
   if (tally.warnings.size > 0) rows.push(['warnings', counted(tally.warnings)]);
@@ -99,7 +103,7 @@ function details(counts: ReadonlyMap<string, number>, file: string | null): stri
 }
 
 function counted(counts: ReadonlyMap<string, number>): string {
-  return [...counts].map(([code, count]) => `${code} ${grouped(count)}`).join(', ');
+  return [...counts].map(([code, count]) => `${code} ${withCommas(count)}`).join(', ');
 }
 
 function conflictLines({ conflicts, firstConflicts }: Tally): string[] {
@@ -108,7 +112,7 @@ function conflictLines({ conflicts, firstConflicts }: Tally): string[] {
     return `  ${visible(sourceId)} of tenant ${tenantId}: lines ${firstLine} and ${line}`;
   });
   const more = conflicts - firstConflicts.length;
-  const rest = more === 0 ? [] : [`  and ${grouped(more)} more`];
+  const rest = more === 0 ? [] : [`  and ${withCommas(more)} more`];
   return ['one sourceId, different content:', ...lines, ...rest];
 }
 

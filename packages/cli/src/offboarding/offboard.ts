@@ -2,6 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createClient } from '@indelible/client';
+import { counted } from '@indelible/protocol';
 import type { OwnService, Requester } from '@indelible/server';
 import { fileDigest } from '../bundle/checksums.ts';
 import { exportBundle } from '../bundle/export-bundle.ts';
@@ -11,7 +12,7 @@ import { plansOf } from '../connection.ts';
 import { answer, FindingError, type Io, UsageError } from '../io.ts';
 import { withProgress } from '../progress.ts';
 import { asFinding } from '../server.ts';
-import { aligned, counted, visible } from '../text.ts';
+import { aligned, visible } from '../text.ts';
 
 export interface Offboarding {
   tenantId: string;

@@ -4,6 +4,7 @@ import {
   type BodyPassOptions,
   type Checkpoint,
   type CoverClaims,
+  counted,
   createBodyCover,
   type ErasureRecord,
   entryBytes,
@@ -18,7 +19,6 @@ import {
   withholdableSegments,
 } from '@indelible/protocol';
 import { LineSplitter } from '../import/line-splitter.ts';
-import { counted } from '../text.ts';
 import { type BodyChunk, type ComparedWanted, comparedChunks } from './body-threads.ts';
 import { addDamage, changing } from './damage.ts';
 import type { EntryFile } from './entry-file.ts';

@@ -1,5 +1,5 @@
-import { sizedCheckpoint } from '@indelible/protocol';
-import { aligned, counted, grouped, visible } from '../text.ts';
+import { counted, sizedCheckpoint, withCommas } from '@indelible/protocol';
+import { aligned, visible } from '../text.ts';
 import { type Checked, type FirstDamage, isOnlyAnother, type Report } from './report.ts';
 import type { KeySource } from './trusted-checkpoint.ts';
 
@@ -67,11 +67,11 @@ function bodyLines({ bodies, newer }: Checked, cutoff: string | null): string[] 
       'content, id, receipt time, derived fields',
   ];
   for (const [name, count] of Object.entries(withheld)) {
-    if (count > 0) lines.push(`${grouped(count)} of them with their ${name} withheld`);
+    if (count > 0) lines.push(`${withCommas(count)} of them with their ${name} withheld`);
   }
   for (const [name, { events, records }] of Object.entries(erased)) {
     lines.push(
-      `${grouped(events)} of them with their ${name} erased, as recorded at sequence ${records.join(', ')}`,
+      `${withCommas(events)} of them with their ${name} erased, as recorded at sequence ${records.join(', ')}`,
     );
   }
   if (expired > 0) {
@@ -84,7 +84,7 @@ function bodyLines({ bodies, newer }: Checked, cutoff: string | null): string[] 
   if (newer !== undefined) {
     lines.push(
       `${counted(newer.events, 'event')} recorded since: each has an entry, up to ` +
-        `${grouped(newer.size)}, which no signature covers yet`,
+        `${withCommas(newer.size)}, which no signature covers yet`,
     );
   }
   return lines;
@@ -99,7 +99,7 @@ function findingsText({ checkpoint, firstDamage, findings }: Report): string {
   const against = named === null ? '' : `Against ${named}: `;
   const lines = shown.map(({ code, message }) => `${code}: ${message.replace(against, '')}`);
   const more = findings.count - shown.length;
-  if (more > 0) lines.push(`and ${grouped(more)} more (--json shows up to 100)`);
+  if (more > 0) lines.push(`and ${withCommas(more)} more (--json shows up to 100)`);
   return `${first}${section('Found', lines)}`;
 }
 

@@ -1,6 +1,7 @@
 import {
   type BodyCounts,
   type Checkpoint,
+  counted,
   createFindings,
   type Findings,
   formatAnyTimestamp,
@@ -11,7 +12,6 @@ import {
   uuidFromEventId,
   uuidTimeMs,
 } from '@indelible/protocol';
-import { counted } from '../text.ts';
 import type { ReportFinding } from './damage.ts';
 import { EntryFile } from './entry-file.ts';
 import type { Span } from './log-entries.ts';

@@ -1,6 +1,11 @@
 import type { IndelibleClient } from '@indelible/client';
-import { type Checkpoint, compareCheckpoints, type Findings, parseHex } from '@indelible/protocol';
-import { counted } from '../text.ts';
+import {
+  type Checkpoint,
+  compareCheckpoints,
+  counted,
+  type Findings,
+  parseHex,
+} from '@indelible/protocol';
 import { addDamage } from './damage.ts';
 import { sha } from './hashing.ts';
 import { headBelow } from './newer-events.ts';

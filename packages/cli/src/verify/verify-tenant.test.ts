@@ -145,6 +145,7 @@ test('a log that is gone where this machine has seen one is a finding, not a wro
   const report = await log.verify({ of: lost });
   expect(report).toMatchObject({ result: 'damaged', checkpoint: null });
   expect(report.findings.byCode).toEqual({ missing_log: 1 });
+  expect(JSON.stringify(report.findings)).toContain(`${lost.id}.json remembers it`);
   await expect(log.verify({ of: lost }, 'another machine')).rejects.toThrow(/there is no such log/);
 });
 

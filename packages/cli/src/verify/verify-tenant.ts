@@ -1,6 +1,7 @@
 import { type IndelibleClient, IndelibleError } from '@indelible/client';
 import {
   type Checkpoint,
+  counted,
   equalBytes,
   type Findings,
   leafHash,
@@ -99,8 +100,8 @@ async function checkpointToVerify(
     if (!isMissing || last === undefined) throw error;
     const { origin, size } = last.checkpoint;
     const message =
-      `The service says that ${error.message}, but this machine has seen ${origin} with ${size} ` +
-      `entries, at ${last.seenAt}.`;
+      `The service says that ${error.message}, but this machine has seen ${origin} with ` +
+      `${counted(size, 'entry', 'entries')}, at ${last.seenAt}: ${seen.path} remembers it.`;
     addDamage(findings, 'missing_log', message, { sequence: 0 });
     return null;
   }

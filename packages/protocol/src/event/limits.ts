@@ -51,3 +51,8 @@ export const inKib = (bytes: number): string => `${bytes / 1024} KiB`;
 export function withCommas(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ',');
 }
+
+/** `1 event`, `1,234 events`; `many` where the plural is not `one` with an s. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${withCommas(count)} ${count === 1 ? one : many}`;
+}

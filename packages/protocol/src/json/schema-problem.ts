@@ -1,3 +1,4 @@
+import { counted } from '../event/limits.ts';
 import { isObject } from './strict-json.ts';
 /** The subset of JSON Schema (2020-12) that `schemaProblem` supports, for a settings file. */
 export interface JsonSchema {
@@ -53,7 +54,7 @@ function numberProblem(schema: JsonSchema, value: number, at: string): string | 
 
 function arrayProblem(schema: JsonSchema, values: unknown[], path: string): string | null {
   const { items, minItems = 0, uniqueItems } = schema;
-  if (values.length < minItems) return `${path} must have at least ${minItems} item(s)`;
+  if (values.length < minItems) return `${path} must have at least ${counted(minItems, 'item')}`;
   for (const [index, value] of values.entries()) {
     const problem = items ? schemaProblem(items, value, `${path}/${index}`) : null;
     if (problem !== null) return problem;

@@ -1,4 +1,5 @@
 import { withholdableSegments } from '../event/event-body.ts';
+import { counted } from '../event/limits.ts';
 import { formatTimestamp } from '../event/timestamp.ts';
 import type { Checkpoint } from '../log/checkpoint.ts';
 import type { BodyCounts } from './body-pass.ts';
@@ -37,7 +38,7 @@ export function logVerdict(input: LogVerdictInput): LogVerdict {
 function unprovenIn({ counts, latestCutoffMs }: LogVerdictInput): string[] {
   if (counts === null || counts.stated === 0 || latestCutoffMs === null) return [];
   return [
-    `${counts.stated} events are absent. The only explanation is the stated cutoff ` +
+    `${counted(counts.stated, 'event is', 'events are')} absent. The only explanation is the stated cutoff ` +
       `${formatTimestamp(latestCutoffMs)}: the log itself has no record of the plan.`,
   ];
 }
@@ -45,7 +46,7 @@ function unprovenIn({ counts, latestCutoffMs }: LogVerdictInput): string[] {
 function shownBy(input: LogVerdictInput): string[] {
   const { checkpoint, counts, latestCutoffMs, earlierSizes, plan = null } = input;
   const shown = [
-    `The ${checkpoint.size} entries match the signed checkpoint, in order: none was ` +
+    `The ${counted(checkpoint.size, 'entry matches', 'entries match')} the signed checkpoint, in order: none was ` +
       'changed, removed, inserted or moved.',
     ...earlierSizes.map(
       (size) =>
@@ -54,7 +55,7 @@ function shownBy(input: LogVerdictInput): string[] {
   ];
   if (counts === null) return shown;
   shown.push(
-    `${counts.intact} events match the commitments of their entries, in all parts that are shown.`,
+    `${counted(counts.intact, 'event matches the commitment of its entry', 'events match the commitments of their entries')}, in all parts that are shown.`,
   );
   if (counts.expired > 0 && latestCutoffMs !== null) {
     const why =
@@ -62,7 +63,7 @@ function shownBy(input: LogVerdictInput): string[] {
         ? `than the plan ${plan.name}, which you named, keeps`
         : 'than the plan kept, according to the records of the log';
     shown.push(
-      `${counts.expired} entries have no event any more: each is older ${why}; the latest cutoff is ` +
+      `${counted(counts.expired, 'entry has', 'entries have')} no event any more: each is older ${why}; the latest cutoff is ` +
         `${formatTimestamp(latestCutoffMs)}.`,
     );
   }
@@ -85,17 +86,21 @@ function limitsOf({ counts, earlierSizes }: LogVerdictInput): string[] {
   if (counts === null) return [...limits, 'What the events say: only the entries were checked.'];
   for (const name of withholdableSegments) {
     const withheld = counts.withheld[name];
-    if (withheld > 0) limits.push(`What ${name} said in ${withheld} events: it is withheld.`);
+    if (withheld > 0)
+      limits.push(`What ${name} said in ${counted(withheld, 'event')}: it is withheld.`);
     const { events: erased = 0 } = counts.erased?.[name] ?? {};
-    if (erased > 0) limits.push(`What ${name} said in ${erased} events: it is erased.`);
+    if (erased > 0) limits.push(`What ${name} said in ${counted(erased, 'event')}: it is erased.`);
   }
-  if (counts.expired > 0) limits.push(`What the ${counts.expired} expired events said.`);
-  if (counts.stated > 0) limits.push(`What the ${counts.stated} absent events said.`);
-  if (counts.outside > 0) limits.push(`What ${counts.outside} events outside the range say.`);
+  if (counts.expired > 0) limits.push(`What the ${counted(counts.expired, 'expired event')} said.`);
+  if (counts.stated > 0) limits.push(`What the ${counted(counts.stated, 'absent event')} said.`);
+  if (counts.outside > 0)
+    limits.push(
+      `What ${counted(counts.outside, 'event outside the range says', 'events outside the range say')}.`,
+    );
   if (counts.unjudged > 0) {
     limits.push(
-      `That no matching event is missing: ${counts.unjudged} entries of the range ` +
-        'have no event here, and an entry does not show whether its event matches the filter.',
+      `That no matching event is missing: ${counted(counts.unjudged, 'entry of the range has', 'entries of the range have')} ` +
+        'no event here, and an entry does not show whether its event matches the filter.',
     );
   }
   if (counts.newer > 0) limits.push(`Anything about ${counts.newer} events recorded since.`);

@@ -180,7 +180,7 @@ test('an archive that lacks what nothing says to be erased is not restored', asy
   const fresh = await testService();
   try {
     await expect(restoreArchive(envOf(fresh), folder, { tenantId: id })).rejects.toThrow(
-      '2 event(s) of the archive lack their identity, and no record says that it was erased',
+      '2 events of the archive lack their identity, and no record says that it was erased',
     );
   } finally {
     await fresh.close();

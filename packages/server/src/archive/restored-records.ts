@@ -1,4 +1,5 @@
 import {
+  counted,
   HiddenSegments,
   parseBodyLine,
   ServiceRecords,
@@ -49,7 +50,8 @@ export class RestoredRecords {
       const count = this.#hidden.unexplained(name, all);
       if (count === 0) continue;
       throw new ArchiveConflict(
-        `${count} event(s) of the archive lack their ${name}, and no record says that it was ` +
+        `${counted(count, 'event of the archive lacks its', 'events of the archive lack their')} ` +
+          `${name}, and no record says that it was ` +
           'erased',
       );
     }

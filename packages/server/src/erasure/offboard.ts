@@ -1,4 +1,4 @@
-import { uuidTimeMs } from '@indelible/protocol';
+import { counted, uuidTimeMs } from '@indelible/protocol';
 import { publishedCheckpoint } from '../log/checkpoint.store.ts';
 import { lockHeads } from '../log/store.ts';
 import { type OwnerSession, tenantIn, type WriterTx } from '../postgres/db.ts';
@@ -74,7 +74,7 @@ async function leave(tx: WriterTx, deps: OffboardDeps, { tenantId, bundle, reque
     throw new ErasureRefused('the bundle belongs to another log');
   if (since > 0) {
     throw new ErasureRefused(
-      `${since} event(s) were recorded since the bundle was made: stop recording, and make ` +
+      `${counted(since, 'event was', 'events were')} recorded since the bundle was made: stop recording, and make ` +
         'a new bundle',
     );
   }

@@ -1,4 +1,4 @@
-import { formatTimestamp } from '@indelible/protocol';
+import { counted, formatTimestamp } from '@indelible/protocol';
 import { ensurePartition } from '../events/store.ts';
 import { lockHeads } from '../log/store.ts';
 import { byItself, type OwnEvent, type RecordOwn } from '../own-event.ts';
@@ -210,6 +210,6 @@ export function removalEvent({ tenantId, plan, cutoffMs, size, count }: RemovedE
     resource: { type: 'retention', id: tenantId, name: 'Retention' },
     diff: {},
     after: { cutoff, size, count, policy: plan, countedFrom: 'receipt' },
-    reason: `${count} expired event(s) from before ${cutoff} are removed: retention of the plan ${plan}.`,
+    reason: `${counted(count, 'expired event')} from before ${cutoff} ${count === 1 ? 'is' : 'are'} removed: retention of the plan ${plan}.`,
   };
 }

@@ -1,4 +1,5 @@
 import {
+  counted,
   isShorter,
   type Keeps,
   lengthDays,
@@ -51,7 +52,7 @@ export function planProblem(stored: readonly PlanInUse[], given: Plans): string 
     const problem = plan ? changeProblem(former, plan) : classProblem(former, given);
     if (problem !== null) return problem;
     if (!plan && tenants > 0) {
-      return `${tenants} tenant(s) have the plan ${name}, which is no longer named: give them another one first`;
+      return `${counted(tenants, 'tenant has', 'tenants have')} the plan ${name}, which is no longer named: give them another one first`;
     }
   }
   return null;
@@ -81,5 +82,5 @@ function changeProblem(former: PlanInUse, plan: PlanDefinition): string | null {
 }
 
 function lengthText(keeps: Keeps): string {
-  return 'days' in keeps ? `${keeps.days} day(s)` : `${keeps.years} year(s)`;
+  return 'days' in keeps ? counted(keeps.days, 'day') : counted(keeps.years, 'year');
 }

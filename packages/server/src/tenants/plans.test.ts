@@ -54,7 +54,7 @@ test.each<[string, PlanDefinition[], string]>([
   [
     'less time',
     [{ name: 'Pro', class: 1, keeps: { days: 90 } }],
-    'the plan Pro has promised its tenants 1 year(s), and cannot keep 90 day(s)',
+    'the plan Pro has promised its tenants 1 year, and cannot keep 90 days',
   ],
   ['years in days', [{ name: 'Starter', class: 0, keeps: { years: 2 } }], 'has daily partitions'],
 ])('a plan cannot get %s', async (_, changes, sentence) => {
@@ -64,7 +64,7 @@ test.each<[string, PlanDefinition[], string]>([
 
 test('a plan that tenants have cannot go, and one without tenants may keep less', async () => {
   const without = createPlans(defaultPlans.all.filter(({ name }) => name !== 'Pro'));
-  await expect(store(without)).rejects.toThrow('1 tenant(s) have the plan Pro, which is no longer');
+  await expect(store(without)).rejects.toThrow('1 tenant has the plan Pro, which is no longer');
   await store(plansWith({ name: 'Starter', class: 0, keeps: { days: 7 } }));
   await store();
 });
