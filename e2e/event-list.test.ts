@@ -5,7 +5,7 @@ import { nilUuid } from '@indelible/protocol';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { actorWith, eventOf } from '../packages/server/src/testing/service.ts';
 import { type OpenPanel, openPanel } from './open-panel.ts';
-import { detail, rows, see, seeListed } from './panel-page.ts';
+import { detail, filters, rows, see, seeListed } from './panel-page.ts';
 
 /* How the list of events follows the log, and looks as its reader wants it. */
 
@@ -100,6 +100,23 @@ test('an actor without an address has a name', async () => {
   await see(who.getByText('API key').first()).toBeVisible();
 });
 
+test('an actor whom a link names by an id is called by name in the filter, though no newest event is theirs', async () => {
+  const named = await panel.newTenant('Named');
+  const actor = { name: 'Night agent', role: 'agent', email: null };
+  const ids = [{ id: randomUUID() }, { externalId: 'agent-7' }];
+  await panel.record(named, [...ids.map((id) => ({ actor: { ...actor, ...id } })), {}]);
+  await panel.record(named, new Array(101).fill({}));
+  const page = await panel.enter({ tenantId: named, path: list });
+  for (const [id] of ids.map((each) => Object.values(each))) {
+    await page.goto(`${panel.url}${list}?user=${id}`);
+    await see(rows(page)).toHaveCount(1);
+    await filters(page).getByRole('button', { name: 'User Night agent', exact: true }).click();
+    const chosen = page.getByRole('dialog').getByRole('option', { selected: true });
+    await see(chosen).toHaveText(/^Night agent/);
+  }
+  await page.keyboard.press('Escape');
+});
+
 test('the first and the second lines of a row are level in all its columns', async () => {
   await record({ diff: { a: { from: 1, to: 2 }, b: { from: 3, to: 4 } }, outcome: 'denied' });
   const page = await panel.enter({ tenantId, path: `${list}?outcome=denied` });
@@ -159,6 +176,35 @@ test('an open event is printed alone, without its buttons', async () => {
   await see(page.locator('table.records')).toBeHidden();
   await see(detail(page).getByText('Resource ID')).toBeVisible();
   await see(detail(page).getByRole('button', { name: /^Copy/ })).toHaveCount(0);
+});
+
+test('where there is little room one button shows the filters; those in use stay in sight, and the focus is kept', async () => {
+  await record({ action: 'update', outcome: 'success' });
+  const page = await panel.enter({ tenantId, path: `${list}?action=update&outcome=success` });
+  const button = (name: string) => filters(page).getByRole('button', { name, exact: true });
+  await see(button('User')).toBeVisible();
+  await see(button('Filters 2 active')).toHaveCount(0);
+  // 640 pixels are a laptop's screen at 200 %.
+  for (const width of [320, 360, 430, 640]) {
+    await page.setViewportSize({ width, height: 740 });
+    const fold = button('Filters 2 active');
+    await see(fold).toHaveAttribute('aria-expanded', 'false');
+    await see(button('User')).toHaveCount(0);
+    await see(button('Action Update')).toBeVisible();
+    await see(filters(page).getByRole('searchbox')).toBeVisible();
+    expect((await rows(page).first().boundingBox())?.y, `${width} px`).toBeLessThan(470);
+    await fold.press('Enter');
+    await see(button('User')).toBeVisible();
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+    await fold.press('Enter');
+  }
+  await button('Remove the filter Outcome').press('Enter');
+  await see(button('Filters 1 active')).toBeFocused();
+  await button('Action Update').click();
+  await page.getByRole('option', { name: /^Update/ }).click();
+  await page.keyboard.press('Escape');
+  await see(button('Filters')).toBeFocused();
+  await see(button('Action')).toHaveCount(0);
 });
 
 test('columns and density are remembered, in the link, and in an export', async () => {

@@ -8,6 +8,7 @@ export interface Parameters {
   'panel.events.page': { n: number };
   'panel.events.pageOf': { n: number; of: number };
   'panel.events.open': { what: string };
+  'panel.filters.active': { count: number };
   'panel.filters.find': { what: string };
   'panel.filters.not': { value: string };
   'panel.filters.remove': { what: string };

@@ -52,9 +52,10 @@ export default function FacetPicker(props: FacetPickerProps) {
     const picked = selection === 'all' ? [] : [...selection].map(String);
     change(withPicked(search, facet, mode, picked));
   };
-  const named = useNamed(facet, search, nowMs, text);
-  const all = withNames(choices.data ?? [], named);
   const names = useNamesOf(facet, search);
+  const named = withNames(choices.data ?? [], useNamed(facet, search, nowMs, text));
+  // Chosen values may be none of those that events were read for.
+  const all = named.map((each) => ({ ...each, label: names.get(each.value) ?? each.label }));
   const shown = shownChoices(all, values[mode].map(namedBy(names)), facet, text);
   return (
     <Popover

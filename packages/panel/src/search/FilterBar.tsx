@@ -1,7 +1,8 @@
 import { type FacetName, facetNames, facetOf } from '@indelible/protocol';
-import { CalendarRange, ChevronDown, Search, ShieldAlert, X } from 'lucide-react';
+import { CalendarRange, ChevronDown, ListFilter, Search, ShieldAlert, X } from 'lucide-react';
 import { lazy, type ReactNode, type RefObject, Suspense, useEffect, useRef, useState } from 'react';
 import { Button as ClearButton, Input, SearchField } from 'react-aria-components';
+import { flushSync } from 'react-dom';
 import { Button } from '../components/Button.tsx';
 import { QuietSelect } from '../components/QuietSelect.tsx';
 import { useTexts } from '../i18n/texts.tsx';
@@ -42,38 +43,84 @@ const usualFacets = facetNames.filter(
 );
 const isToggled = (facet: FacetName) => facetOf(facet).columns.boolean !== undefined;
 
-/** Time range and filters as chips; each shows its value and opens its choices. */
+/** Without a value, hidden while a narrow bar is folded. */
+const foldable = '@max-[40rem]:group-data-folded/bar:hidden';
+
+/**
+ * Time range and filters as chips; each shows its value and opens its choices. Where there is
+ * little room, one button shows and hides those without a value.
+ */
 export function FilterBar(props: FilterBarProps) {
   const { search, nowMs, change, facets = usualFacets, withRange = true, children } = props;
   const t = useTexts();
   const [opened, open] = useState<FacetName | null>(null);
+  const [isFolded, setFolded] = useState(withRange);
+  const foldButton = useRef<HTMLButtonElement>(null);
+  // Does nothing in a wide bar, whose button is not displayed.
+  const leave = () => isFolded && foldButton.current?.focus();
   const words = facets.includes('q') ? wordsIn(search) : null;
+  const others = facetNames.filter((facet) => facet !== 'q' || words === null);
+  const active = others.filter((facet) => search.facets[facet]).length;
   return (
-    <fieldset aria-label={t.filters.label} className="no-print flex min-w-0 flex-wrap gap-1.5">
-      {words !== null && <WordsField search={search} words={words} change={change} />}
-      {withRange && <RangeChip search={search} change={change} />}
-      <ReceivedChip search={search} change={change} />
-      {facetNames
-        .filter((facet) => facets.includes(facet) || search.facets[facet] || facet === opened)
-        .filter((facet) => !isToggled(facet) && (facet !== 'q' || words === null))
-        .map((facet) => (
-          <FacetChip
-            key={facet}
-            {...{ facet, search, nowMs, change }}
-            startsOpen={facet === opened}
-          />
+    <div className="no-print @container">
+      <fieldset
+        aria-label={t.filters.label}
+        className="group/bar flex min-w-0 flex-wrap gap-1.5"
+        data-folded={isFolded || undefined}
+      >
+        {words !== null && <WordsField search={search} words={words} change={change} />}
+        {withRange && <RangeChip search={search} change={change} />}
+        {withRange && (
+          <Button
+            ref={foldButton}
+            Icon={ListFilter}
+            className="@min-[40rem]:hidden"
+            aria-expanded={!isFolded}
+            onClick={() => setFolded(!isFolded)}
+          >
+            {t.filters.label}
+            {active > 0 && <ActiveCount count={active} />}
+          </Button>
+        )}
+        <ReceivedChip search={search} change={change} />
+        {others
+          .filter((facet) => facets.includes(facet) || search.facets[facet] || facet === opened)
+          .filter((facet) => !isToggled(facet))
+          .map((facet) => (
+            <FacetChip
+              key={facet}
+              {...{ facet, search, nowMs, change, leave }}
+              startsOpen={facet === opened}
+            />
+          ))}
+        {toggles.map((toggle) => (
+          <FacetToggle key={toggle.facet} {...props} {...toggle} {...{ facets, leave }} />
         ))}
-      {toggles.map((toggle) => (
-        <FacetToggle key={toggle.facet} {...props} {...toggle} facets={facets} />
-      ))}
-      {facets === usualFacets && <MoreFilters {...{ search, opened, open }} />}
-      {Object.keys(search.facets).length > 0 && (
-        <Button look="quiet" onClick={() => change(changed(search, { facets: {} }))}>
-          {t.filters.clear}
-        </Button>
-      )}
-      {children}
-    </fieldset>
+        {facets === usualFacets && <MoreFilters {...{ search, opened, open }} />}
+        {Object.keys(search.facets).length > 0 && (
+          <Button
+            look="quiet"
+            className={foldable}
+            onClick={() => change(changed(search, { facets: {} }))}
+          >
+            {t.filters.clear}
+          </Button>
+        )}
+        {children && <div className={`contents ${foldable}`}>{children}</div>}
+      </fieldset>
+    </div>
+  );
+}
+
+function ActiveCount({ count }: { count: number }) {
+  const t = useTexts();
+  return (
+    <>
+      <span aria-hidden className="badge badge-accent tabular-nums">
+        {count}
+      </span>
+      <span className="sr-only">{t.filters.active({ count })}</span>
+    </>
   );
 }
 
@@ -88,11 +135,13 @@ function MoreFilters({ search, opened, open }: MoreFiltersProps) {
   const left = furtherFacets.filter((facet) => facet !== opened && !search.facets[facet]);
   if (left.length === 0) return null;
   return (
-    <QuietSelect
-      label={t.filters.more}
-      options={left.map((facet) => ({ value: facet, text: t.filters[facet] }))}
-      choose={open}
-    />
+    <span className={foldable}>
+      <QuietSelect
+        label={t.filters.more}
+        options={left.map((facet) => ({ value: facet, text: t.filters[facet] }))}
+        choose={open}
+      />
+    </span>
   );
 }
 
@@ -102,10 +151,8 @@ const toggles = [
 ] as const;
 
 /** Offered by the pages that name it, and shown wherever the address has it. */
-function FacetToggle(
-  props: FilterBarProps & { facets: readonly FacetName[] } & (typeof toggles)[number],
-) {
-  const { facet, value, text, search, change, facets } = props;
+function FacetToggle(props: Leaving & { facets: readonly FacetName[] } & (typeof toggles)[number]) {
+  const { facet, value, text, search, change, facets, leave } = props;
   const t = useTexts();
   const { facetText } = useCriteriaTexts();
   const isSet = search.facets[facet] !== undefined;
@@ -115,11 +162,12 @@ function FacetToggle(
   return (
     <Button
       Icon={ShieldAlert}
-      className="aria-pressed:border-warn/50 aria-pressed:bg-warn-soft aria-pressed:text-warn"
+      className={`aria-pressed:border-warn/50 aria-pressed:bg-warn-soft aria-pressed:text-warn ${isSet ? '' : foldable}`}
       aria-pressed={isSet}
-      onClick={() =>
-        change(changed(search, { facets: isSet ? rest : onlyValue(rest, facet, value) }))
-      }
+      onClick={() => {
+        if (isSet) leave();
+        change(changed(search, { facets: isSet ? rest : onlyValue(rest, facet, value) }));
+      }}
     >
       {isUsual ? t.filters[text] : `${t.filters[facet]}: ${facetText(search.facets, facet)}`}
     </Button>
@@ -159,12 +207,17 @@ function ReceivedChip({ search, change }: Omit<Searching, 'nowMs'>) {
   );
 }
 
-interface FacetChipProps extends Searching {
+interface Leaving extends Searching {
+  /** Takes the focus from a chip that a folded bar no longer shows. */
+  leave: () => void;
+}
+
+interface FacetChipProps extends Leaving {
   facet: FacetName;
   startsOpen: boolean;
 }
 
-function FacetChip({ facet, search, nowMs, change, startsOpen }: FacetChipProps) {
+function FacetChip({ facet, search, nowMs, change, leave, startsOpen }: FacetChipProps) {
   const t = useTexts();
   const { facetText } = useCriteriaTexts();
   const text = facetText(search.facets, facet, useNamesOf(facet, search));
@@ -175,6 +228,7 @@ function FacetChip({ facet, search, nowMs, change, startsOpen }: FacetChipProps)
       text={text}
       startsOpen={startsOpen}
       clear={text === null ? undefined : clear}
+      leave={leave}
       picker={(anchor, close) => (
         <FacetPicker {...{ anchor, facet, search, nowMs, change, close }} />
       )}
@@ -189,20 +243,26 @@ interface ChipProps {
   icon?: ReactNode;
   startsOpen?: boolean;
   clear?: (() => void) | undefined;
+  leave?: Leaving['leave'];
   picker: (anchor: RefObject<HTMLElement | null>, close: () => void) => ReactNode;
 }
 
-function Chip({ label, text, icon, startsOpen = false, clear, picker }: ChipProps) {
+function Chip({ label, text, icon, startsOpen = false, clear, leave, picker }: ChipProps) {
   const t = useTexts();
   const [isOpen, setOpen] = useState(startsOpen);
   const anchor = useRef<HTMLButtonElement>(null);
   const held = text !== null && icon === undefined;
+  const close = () => {
+    // While the picker is there, it keeps the focus within itself.
+    flushSync(() => setOpen(false));
+    if (text === null) leave?.();
+  };
   return (
-    <div className="flex max-w-full min-w-0">
+    <div className={`flex max-w-full min-w-0 ${text === null && !isOpen ? foldable : ''}`}>
       <button
         ref={anchor}
         type="button"
-        className={`btn max-w-72 min-w-0 ${held ? 'border-accent/40 bg-accent-soft text-accent' : ''} ${clear ? 'rounded-r-none border-r-0' : ''}`}
+        className={`btn max-w-72 min-w-0 shrink ${held ? 'border-accent/40 bg-accent-soft text-accent' : ''} ${clear ? 'rounded-r-none border-r-0' : ''}`}
         aria-haspopup="dialog"
         aria-expanded={isOpen}
         onClick={() => setOpen(!isOpen)}
@@ -222,13 +282,14 @@ function Chip({ label, text, icon, startsOpen = false, clear, picker }: ChipProp
           aria-label={t.filters.remove({ what: label })}
           onClick={() => {
             anchor.current?.focus();
+            leave?.();
             clear();
           }}
         >
           <X aria-hidden className="size-3.5!" />
         </Button>
       )}
-      {isOpen && <Suspense>{picker(anchor, () => setOpen(false))}</Suspense>}
+      {isOpen && <Suspense>{picker(anchor, close)}</Suspense>}
     </div>
   );
 }

@@ -1,5 +1,5 @@
 import type { AuditEvent } from '@indelible/client';
-import { type FacetName, facets, filterToJson, isUuid, revealed } from '@indelible/protocol';
+import { type FacetName, facets, filterToJson, isEmail, revealed } from '@indelible/protocol';
 import { useQueries } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { client } from '../api.ts';
@@ -67,12 +67,17 @@ function choiceIn(facet: FacetName, event: AuditEvent, t: Texts): Choice | undef
 export function useNamesOf(facet: FacetName, { facets: chosen }: EventSearch) {
   const t = useTexts();
   const { any = [], none = [] } = chosen[facet] ?? {};
-  const ids = named[facet] ? [...any, ...none].filter(isUuid) : [];
+  const ids = named[facet] ? [...any, ...none].filter((value) => !isEmail(value)) : [];
+  // The host's own id of a resource is one of its type.
+  const type = facet === 'resourceId' && chosen.resource ? { resource: chosen.resource } : {};
   return useQueries({
-    queries: ids.map((id) => ({
-      queryKey: ['name', facet, id],
-      queryFn: async () => (await client.page({ [facet]: id, limit: 1 })).data[0] ?? null,
-    })),
+    queries: ids.map((id) => {
+      const query = filterToJson({ ...type, [facet]: { any: [id], none: [] } });
+      return {
+        queryKey: ['name', facet, query],
+        queryFn: async () => (await client.page({ ...query, limit: 1 })).data[0] ?? null,
+      };
+    }),
     combine: (answers) => {
       const labelOf = (event: AuditEvent | null | undefined) =>
         event ? choiceIn(facet, event, t)?.label : undefined;

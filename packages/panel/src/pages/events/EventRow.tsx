@@ -166,17 +166,20 @@ function Time({ event, href, withDate }: { event: AuditEvent; href: string; with
 function Who({ event, tabbable }: CellProps) {
   const t = useTexts();
   const { actor, crossTenant } = event;
+  const note = noteOn(event, t);
   return (
     <div className="min-w-0">
       <PartyName event={event} party={actor} facet="user" tabbable={tabbable} />
       <OnBehalfOf event={event} tabbable={tabbable} />
-      <div className="flex h-6 items-center text-xs text-faint">
-        {crossTenant ? (
-          <span className="badge badge-warn">{t.operator.badge}</span>
-        ) : (
-          <span className="truncate">{noteOn(event, t)}</span>
-        )}
-      </div>
+      {(crossTenant || note !== '') && (
+        <div className="flex h-6 items-center text-xs text-faint">
+          {crossTenant ? (
+            <span className="badge badge-warn">{t.operator.badge}</span>
+          ) : (
+            <span className="truncate">{note}</span>
+          )}
+        </div>
+      )}
     </div>
   );
 }
