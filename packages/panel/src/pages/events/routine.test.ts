@@ -1,6 +1,7 @@
 import type { AuditEvent } from '@indelible/client';
 import { expect, test } from 'vitest';
-import { isRoutine } from './routine.ts';
+import { emptySearch } from '../../search/event-search.ts';
+import { isFresh, isRoutine } from './routine.ts';
 
 const event = (action: string, type: string, of: Partial<AuditEvent> = {}) =>
   ({
@@ -27,4 +28,15 @@ test('no operator’s act, no other program’s record, and nothing that a perso
     event('create', 'constructor'),
   ];
   expect(kept.filter(isRoutine)).toEqual([]);
+});
+
+test('a tenant is new only while the service alone has recorded, from the first entry on', () => {
+  const own = [1, 0].map((sequence) => event('login', 'session', { sequence }));
+  expect(isFresh(own, emptySearch)).toBe(true);
+  // Newest of a longer log, or what retention has left of one.
+  const later = [8, 7].map((sequence) => event('login', 'session', { sequence }));
+  expect(isFresh(later, emptySearch)).toBe(false);
+  const product = { recordedBy: { kind: 'api_key', id: '2' } } as const;
+  const used = [event('update', 'queue', { sequence: 2, ...product }), ...own];
+  expect(isFresh(used, emptySearch)).toBe(false);
 });

@@ -22,9 +22,10 @@ export function mayFold({ facets }: EventSearch): boolean {
   return Object.keys(facets).length === 0;
 }
 
-/** Whether a list without filters holds only what the service itself records of a new tenant. */
+/** Whether a list holds the whole log, and that only what the service records of a new tenant. */
 export function isFresh(events: readonly AuditEvent[], search: EventSearch): boolean {
   const isOwn = ({ recordedBy, resource }: AuditEvent) =>
     recordedBy.kind === 'service' || ['tenant', 'api_key', 'viewer_link'].includes(resource.type);
-  return mayFold(search) && events.every(isOwn);
+  const isWhole = events.every(({ sequence }) => sequence < events.length);
+  return mayFold(search) && isWhole && events.every(isOwn);
 }
