@@ -198,6 +198,18 @@ async function scanned(page: Page): Promise<string> {
   return decodeQR({ width: 400, height: 400, data });
 }
 
+test('that a filter found no access is told apart from that there was none', async () => {
+  const id = await panel.newTenant('Quiet');
+  const page = await enter({ tenantId: id, path: '/settings/audit/operator-access?action=delete' });
+  const nobody = page.getByRole('heading', { name: 'No operator accessed your data' });
+  await see(page.getByRole('heading', { name: 'No events found' })).toBeVisible();
+  await see(nobody).toHaveCount(0);
+  await page.getByRole('button', { name: 'Without “Action”' }).click();
+  await see(nobody).toBeVisible();
+  await page.getByRole('link', { name: 'Sensitive access' }).click();
+  await see(page.getByRole('heading', { name: 'There was no access' })).toBeVisible();
+});
+
 test('a recording and a person are chosen by name, of which the filter keeps the id', async () => {
   const id = await panel.newTenant('Named');
   const named = { type: 'recording', id: randomUUID(), name: 'Call of Ms Prado' };

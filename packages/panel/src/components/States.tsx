@@ -1,4 +1,4 @@
-import { IndelibleError, UnreachableError } from '@indelible/client';
+import { IndelibleError } from '@indelible/client';
 import { CircleAlert, type LucideIcon, RotateCw } from 'lucide-react';
 import { type ReactNode, useEffect, useState } from 'react';
 import { type Texts, useTexts } from '../i18n/texts.tsx';
@@ -54,7 +54,6 @@ export const isTooMany = (error: unknown): boolean =>
   error.errors.some(({ path, code }) => path === 'q' && code === 'too_many');
 
 export function errorText(error: unknown, t: Texts): string {
-  if (error instanceof UnreachableError) return t.error.unreachable;
   if (!(error instanceof IndelibleError)) return t.error.unreachable;
   if (isTooMany(error)) return t.error.tooMany;
   if (error.status === 403) return t.error.forbidden;

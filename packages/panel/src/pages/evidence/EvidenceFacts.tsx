@@ -1,11 +1,12 @@
 import type { OpenedSearch } from '@indelible/client';
-import { type CountOrMore, revealed } from '@indelible/protocol';
+import type { CountOrMore, FacetName } from '@indelible/protocol';
 import { useQuery } from '@tanstack/react-query';
 import encodeQR from 'qr';
 import { client } from '../../api.ts';
 import { Fact } from '../../components/Fact.tsx';
 import { Verdict } from '../../components/Verdict.tsx';
 import { useReader, useTexts } from '../../i18n/texts.tsx';
+import { valueText } from '../../search/use-criteria-texts.ts';
 
 /** What a reader on paper needs to find the evidence again and to check its signature. */
 export function EvidenceIdentity({ evidence }: { evidence: OpenedSearch }) {
@@ -83,8 +84,9 @@ export function CoverageFacts({ evidence }: { evidence: OpenedSearch }) {
       <dl>
         <Fact name={t.evidence.inRange}>{countText(eventsInRange)}</Fact>
         {totals.map(({ filter, value, events }) => (
-          <Fact key={`${filter} ${value}`} name={t.filters[filter as 'user']}>
-            {revealed(value)}: {t.evidence.atAnyTime({ events: countText(events) })}
+          <Fact key={`${filter} ${value}`} name={t.filters[filter as FacetName]}>
+            {valueText(filter as FacetName, value, t)}:{' '}
+            {t.evidence.atAnyTime({ events: countText(events) })}
           </Fact>
         ))}
         <Fact name={t.evidence.logBegan}>{formats.exact(logBeganAt)}</Fact>

@@ -41,7 +41,8 @@ function EvidenceSheet({ evidence }: { evidence: OpenedSearch }) {
   const { t, formats } = useReader();
   const print = usePrint();
   const { all } = useCriteriaTexts();
-  const { facets, range } = searchOfCriteria(evidence.filters);
+  const search = searchOfCriteria(evidence.filters);
+  const { facets, range } = search;
   const kept = formats.exact(evidence.createdAt);
   const [isSaving, setSaving] = useState(false);
   return (
@@ -53,10 +54,7 @@ function EvidenceSheet({ evidence }: { evidence: OpenedSearch }) {
             <CopyButton text={location.href} className="btn btn-quiet">
               {t.buttons.copyLink}
             </CopyButton>
-            <AppLink
-              href={paths.events({ facets, range, sort: 'timestamp', order: 'desc', page: 1 })}
-              className="btn"
-            >
+            <AppLink href={paths.events(search)} className="btn">
               {t.evidence.seeEvents}
             </AppLink>
             <Button Icon={Bookmark} look="quiet" onClick={() => setSaving(true)}>

@@ -7,10 +7,11 @@ import { client } from '../../api.ts';
 import { DownloadButton } from '../../components/FileButton.tsx';
 import { useListKeys } from '../../components/list-keys.ts';
 import { PageHead } from '../../components/PageHead.tsx';
-import { Notice, QueryState } from '../../components/States.tsx';
+import { QueryState } from '../../components/States.tsx';
 import { ValueMenuProvider } from '../../components/Value.tsx';
 import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { PrintCriteria } from '../../search/CriteriaList.tsx';
+import { EmptyResult } from '../../search/EmptyResult.tsx';
 import { type EventSearch, filterAt, onlyValue } from '../../search/event-search.ts';
 import { FilterBar } from '../../search/FilterBar.tsx';
 import { KnownSearch } from '../../search/KnownSearch.tsx';
@@ -59,7 +60,10 @@ function OperatorVisits() {
       <PrintCriteria search={search} nowMs={nowMs} />
       <QueryState query={page} />
       {page.data && page.data.data.length === 0 && (
-        <Notice title={t.access.none} Icon={UserRoundCheck} tone="text-add" />
+        <EmptyResult
+          {...{ search: asked, change }}
+          none={{ title: t.access.none, Icon: UserRoundCheck, tone: 'text-add' }}
+        />
       )}
       {page.data && page.data.data.length > 0 && (
         <>

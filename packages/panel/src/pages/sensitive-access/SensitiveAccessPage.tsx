@@ -7,11 +7,12 @@ import { client, type Session } from '../../api.ts';
 import { AppLink } from '../../components/AppLink.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
 import { MoreButton, useShown } from '../../components/paged-list.tsx';
-import { Missing, Notice, QueryState } from '../../components/States.tsx';
+import { Missing, QueryState } from '../../components/States.tsx';
 import { ValueMenuProvider } from '../../components/Value.tsx';
 import { useFormats, useReader, useTexts, wordOf } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { PrintCriteria } from '../../search/CriteriaList.tsx';
+import { EmptyResult } from '../../search/EmptyResult.tsx';
 import { changed, type EventSearch, filterAt, onlyValue } from '../../search/event-search.ts';
 import { FilterBar } from '../../search/FilterBar.tsx';
 import { KnownSearch } from '../../search/KnownSearch.tsx';
@@ -64,7 +65,12 @@ function SensitiveAccess({ shown }: { shown: Shown }) {
       <PrintCriteria search={search} nowMs={nowMs} />
       {access.data?.isClipped && <Clipped {...access.data} />}
       <QueryState query={access} />
-      {access.data?.people.length === 0 && <Notice title={t.sensitiveAccess.none} Icon={Eye} />}
+      {access.data?.people.length === 0 && (
+        <EmptyResult
+          {...{ search: asked, change }}
+          none={{ title: t.sensitiveAccess.none, Icon: Eye }}
+        />
+      )}
       {access.data && access.data.people.length > 0 && (
         <AccessMap key={access.data.to} {...access.data} search={search} />
       )}

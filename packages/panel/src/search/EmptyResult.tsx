@@ -1,19 +1,26 @@
 import { SearchX } from 'lucide-react';
-import { Button } from '../../components/Button.tsx';
-import { Notice } from '../../components/States.tsx';
-import { useTexts } from '../../i18n/texts.tsx';
-import { changed, type Searching, withoutFacet } from '../../search/event-search.ts';
-import { widerPreset } from '../../search/time-range.ts';
-import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
+import type { ComponentProps } from 'react';
+import { Button } from '../components/Button.tsx';
+import { Notice } from '../components/States.tsx';
+import { useTexts } from '../i18n/texts.tsx';
+import { changed, type Searching, withoutFacet } from './event-search.ts';
+import { widerPreset } from './time-range.ts';
+import { useCriteriaTexts } from './use-criteria-texts.ts';
+
+interface EmptyResultProps extends Omit<Searching, 'nowMs'> {
+  /** What it means that there is nothing without any filter. */
+  none?: Pick<ComponentProps<typeof Notice>, 'title' | 'Icon' | 'tone'>;
+}
 
 /** Repeats the criteria of a search without results, and offers to widen it. */
-export function EmptyResult({ search, change }: Omit<Searching, 'nowMs'>) {
+export function EmptyResult({ search, change, none }: EmptyResultProps) {
   const t = useTexts();
+  const isFiltered = Object.keys(search.facets).length > 0;
   const { all } = useCriteriaTexts();
   const criteria = all(search.facets, search.range);
   const wider = widerPreset(search.range);
   return (
-    <Notice title={t.empty.title} Icon={SearchX}>
+    <Notice title={t.empty.title} Icon={SearchX} {...(!isFiltered && none)}>
       <p>{t.empty.text}</p>
       <dl className="my-3 space-y-0.5">
         {criteria.map(({ name, text }) => (
