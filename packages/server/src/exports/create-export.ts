@@ -1,4 +1,9 @@
-import { type EventFilter, filterToJson, resolvedFilter } from '@indelible/protocol';
+import {
+  type EventFilter,
+  type FieldProblem,
+  filterToJson,
+  resolvedFilter,
+} from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
 import { requesterOf } from '../access/requester.ts';
 import type { TenantAccess } from '../access/tenant-access.ts';
@@ -6,6 +11,7 @@ import { countEvents } from '../events/count.store.ts';
 import type { Visibility } from '../events/filter-sql.store.ts';
 import { listBySequence } from '../events/sequence-list.store.ts';
 import { requireVisible } from '../events/store.ts';
+import { filterOfBody } from '../http/filter-body.ts';
 import { lockHeads } from '../log/store.ts';
 import { whenceOf } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
@@ -18,8 +24,8 @@ import {
   write,
 } from '../postgres/db.ts';
 import { requestedEvent } from './export-event.ts';
-import type { ExportInput } from './export-input.ts';
 import { type ExportQuota, requireRoom } from './quota.ts';
+import type { ExportInput } from './schemas.ts';
 import { type ExportRequest, type ExportRow, exportUsage, insertExport } from './store.ts';
 import type { StreamDeps } from './stream-export.ts';
 
@@ -30,12 +36,21 @@ export interface CreateDeps extends StreamDeps, Pick<Parts, 'jobs' | 'newUuid'> 
 /** Up to this many rows are sent with the answer; more become a job. */
 const streamedRowsMax = 10_000;
 
+/** The parameters of a new export. Throws `validation_failed` with every problem of the body. */
+export function readExportInput(request: FastifyRequest) {
+  const { format, columns = null } = (request.body ?? {}) as Partial<ExportInput>;
+  const message = 'is allowed with csv only: ndjson always has every field';
+  const problem: FieldProblem = { path: '/columns', code: 'invalid_value', message };
+  const filter = filterOfBody(request, columns && format === 'ndjson' ? [problem] : []);
+  return { filter, columns, format: format ?? 'csv' };
+}
+
 /** Begins an export: counts up to the limit, then one transaction with record, row and job. */
 export async function createExport(
   request: FastifyRequest,
   { db, now, newUuid, recordOwn, jobs, quota }: CreateDeps,
   access: TenantAccess,
-  input: ExportInput,
+  input: ReturnType<typeof readExportInput>,
   wantsJob: boolean,
 ): Promise<ExportRow> {
   const { tenantId } = access;

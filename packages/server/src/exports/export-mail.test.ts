@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { createMailer } from '../outbound/mail.ts';
 import { mailTexts } from '../outbound/mail-texts.ts';
 import { startSmtpServer } from '../testing/smtp-server.ts';
-import { exportMail, type MailedExport, type MailedTenant } from './export-mail.ts';
+import { exportMail, type MailedExport, type MailedTenant } from './export-mail.job.ts';
 
 const server = await startSmtpServer();
 afterAll(() => server.close());

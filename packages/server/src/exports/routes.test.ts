@@ -292,8 +292,8 @@ test('everything wrong with an export is said at once, and nothing is begun', as
       ['/filters/user', 'too_few'],
       ['/filters/to', 'invalid_value'],
       ['/format', 'invalid_value'],
-      ['/columns/1', 'unknown_column'],
-      ['/columns/2', 'duplicate'],
+      ['/columns/1', 'invalid_value'],
+      ['/columns', 'invalid_format'],
     ]),
   );
   const others = [{}, [], null, { format: 'csv' }, { filters: null, format: 'csv' }, 'csv'];

@@ -11,9 +11,8 @@ import { whenceOf } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import { readTenant, write } from '../postgres/db.ts';
 import { getTenant } from '../tenants/store.ts';
-import { type CreateDeps, createExport } from './create-export.ts';
+import { type CreateDeps, createExport, readExportInput } from './create-export.ts';
 import { byAnotherEvent } from './export-event.ts';
-import { readExportInput } from './export-input.ts';
 import { fileName, mediaTypes } from './file/export-file.ts';
 import { cancelSchema, createSchema, getSchema, listSchema } from './schemas.ts';
 import { exportIdPrefix, shownExport } from './shown-export.ts';
@@ -22,8 +21,11 @@ import { streamExport, withFirst } from './stream-export.ts';
 
 export type ExportDeps = CreateDeps & Pick<Parts, 'recordAccess'>;
 
-// `readExportInput` checks the body and reports all problems at once.
-const bodyConfig = { scope: 'exports:write', schema: 'documents' } as const;
+const createOptions = {
+  config: { scope: 'exports:write' as const },
+  schema: createSchema,
+  attachValidation: true,
+};
 export const exportsPath = '/api/audit-logs/exports';
 const chunkBytes = 256 * 1024;
 
@@ -47,8 +49,8 @@ export function exportRoutes(app: FastifyInstance, deps: ExportDeps): void {
   const { now } = deps;
   const streams = new FairQueue(streamLimits, noSlot);
 
-  app.post(exportsPath, { config: bodyConfig, schema: createSchema }, async (request, reply) => {
-    const input = readExportInput(request.body);
+  app.post(exportsPath, createOptions, async (request, reply) => {
+    const input = readExportInput(request);
     const wantsJob = prefersAsync(request.headers.prefer);
     const row = await readAsTenant(
       request,

@@ -1,4 +1,5 @@
 import { csvColumns, csvFurtherColumns } from '@indelible/protocol';
+import type { Static } from 'typebox';
 import { operatorHeaders } from '../access/operator-headers.ts';
 import {
   answer,
@@ -7,6 +8,7 @@ import {
   exact,
   idParams,
   idWith,
+  named,
   nullable,
   queryText,
   time,
@@ -17,23 +19,20 @@ import { filterSchema, storedFilters } from '../http/filter-schema.ts';
 import { pageOf } from '../http/keyset-page.ts';
 import { Type } from '../http/type.ts';
 
-/* `readExportInput` checks the body and reports all problems at once. */
-const ExportInput = Type.Unsafe<object>({
-  type: 'object',
-  title: 'ExportInput',
-  required: ['filters', 'format'],
-  additionalProperties: false,
-  properties: {
-    filters: filterSchema('EventFilters'),
-    format: { type: 'string', enum: ['csv', 'ndjson'] },
-    columns: {
-      type: 'array',
-      items: { type: 'string', enum: [...csvColumns, ...csvFurtherColumns] },
-      maxItems: csvColumns.length + csvFurtherColumns.length,
+/* `readExportInput` also checks the filters, and columns by the format. */
+const ExportInput = named('ExportInput', {
+  filters: filterSchema('EventFilters'),
+  format: Type.Enum(['csv', 'ndjson']),
+  columns: Type.Optional(
+    Type.Unsafe<string[] | null>({
+      type: ['array', 'null'],
+      items: Type.Enum([...csvColumns, ...csvFurtherColumns]),
+      ...{ minItems: 1, maxItems: csvColumns.length + csvFurtherColumns.length, uniqueItems: true },
       description: `Of CSV, in this order; the first ${csvColumns.length} unless told otherwise.`,
-    },
-  },
+    }),
+  ),
 });
+export type ExportInput = Static<typeof ExportInput>;
 
 const ExportJob = described('ExportJob', 'The export as it is now.', {
   id: idWith('exp_'),
