@@ -4,9 +4,9 @@ import { AppError } from '../http/problem.ts';
 import { firstReceivedSince } from '../log/received-since.ts';
 import { newSecret } from '../outbound/standard-webhooks.ts';
 import type { OwnEvent, Who } from '../own-event.ts';
-import type { Parts } from '../parts.ts';
 import { readTenant, type WriterTx, write } from '../postgres/db.ts';
 import { tenantExists } from '../tenants/store.ts';
+import type { WebhookParts } from './attempt.ts';
 import { formats } from './formats.ts';
 import { headerNames } from './own-headers.ts';
 import { sealCredential, sealHeaders, secretContext } from './sealed-secrets.ts';
@@ -29,11 +29,6 @@ import {
 import { newcomer, readSettings, type WebhookPatch } from './webhook-input.ts';
 import { changedTo, pausedNow, replayedFrom, resumedNow } from './webhook-state.ts';
 
-export interface ChangeDeps extends Pick<Parts, 'db' | 'now' | 'sealer' | 'recordOwn' | 'newUuid'> {
-  /** Whether plain http and private addresses may be called. */
-  allowPrivate: boolean;
-}
-
 const webhooksMax = 20;
 const previousValidMs = 24 * 3_600_000;
 
@@ -44,7 +39,7 @@ export const noWebhook = () => new AppError('not_found', 'there is no such webho
  * `not_found` for an unknown tenant, and `conflict` if the tenant has 20 or is offboarded.
  */
 export async function createWebhook(
-  { db, now, sealer, recordOwn, newUuid, allowPrivate }: ChangeDeps,
+  { db, now, sealer, recordOwn, newUuid, allowPrivate }: WebhookParts,
   tenantId: string,
   input: WebhookPatch,
   who: Who,
@@ -77,13 +72,13 @@ export async function createWebhook(
 
 /** Does not record a call that changes nothing. Throws `not_found` and `validation_failed`. */
 export function changeWebhook(
-  deps: ChangeDeps,
+  parts: WebhookParts,
   key: WebhookKey,
   patch: WebhookPatch,
   who: Who,
 ): Promise<WebhookRow> {
-  const { now, sealer, allowPrivate } = deps;
-  return changeLocked(deps, key, (row) => {
+  const { now, sealer, allowPrivate } = parts;
+  return changeLocked(parts, key, (row) => {
     const names = headerNames(row);
     const former = { ...row, hasCredential: row.credential !== null, headerNames: names };
     const { settings, credential, headers } = readSettings(former, patch, allowPrivate);
@@ -102,7 +97,7 @@ export function changeWebhook(
 
 /** Throws `not_found`. */
 export function removeWebhook(
-  { db, recordOwn }: ChangeDeps,
+  { db, recordOwn }: WebhookParts,
   key: WebhookKey,
   who: Who,
 ): Promise<void> {
@@ -114,31 +109,31 @@ export function removeWebhook(
 }
 
 /** No effect if it is paused already. Throws `not_found`. */
-export function pauseWebhook(deps: ChangeDeps, key: WebhookKey, who: Who): Promise<WebhookRow> {
-  return changeLocked(deps, key, (row) => {
+export function pauseWebhook(parts: WebhookParts, key: WebhookKey, who: Who): Promise<WebhookRow> {
+  return changeLocked(parts, key, (row) => {
     if (row.status === 'paused') return null;
-    return { changed: pausedNow(row, deps.now()), event: pausedEvent(row, who, 'requested') };
+    return { changed: pausedNow(row, parts.now()), event: pausedEvent(row, who, 'requested') };
   });
 }
 
 /** Also starts a pending retry at once. Throws `not_found`. */
-export function resumeWebhook(deps: ChangeDeps, key: WebhookKey, who: Who): Promise<WebhookRow> {
-  return changeLocked(deps, key, (row) => {
+export function resumeWebhook(parts: WebhookParts, key: WebhookKey, who: Who): Promise<WebhookRow> {
+  return changeLocked(parts, key, (row) => {
     if (row.status === 'active' && row.attempt === 0) return null;
-    return { changed: resumedNow(row, deps.now()), event: resumedEvent(row, who) };
+    return { changed: resumedNow(row, parts.now()), event: resumedEvent(row, who) };
   });
 }
 
 /** Throws `not_found`, and `conflict` for a format without signatures. */
 export async function rotateSecret(
-  deps: ChangeDeps,
+  parts: WebhookParts,
   key: WebhookKey,
   who: Who,
 ): Promise<{ secret: string; previousValidUntilMs: number }> {
-  const { now, sealer } = deps;
+  const { now, sealer } = parts;
   const secret = newSecret();
   let previousValidUntilMs = 0;
-  await changeLocked(deps, key, (row) => {
+  await changeLocked(parts, key, (row) => {
     if (!formats[row.format].isSigned) {
       throw new AppError('conflict', `messages of the format ${row.format} are not signed`);
     }
@@ -157,19 +152,19 @@ export async function rotateSecret(
 
 /** Back to this sequence, or to the first event that the plan shows. Throws `not_found`. */
 export async function replayWebhook(
-  deps: ChangeDeps,
+  parts: WebhookParts,
   key: WebhookKey,
   fromSequence: number,
   who: Who,
 ): Promise<WebhookRow> {
-  const { db, now } = deps;
+  const { db, now } = parts;
   const first = await readTenant(db, key.tenantId, async (tx) => {
     const visible = await visibility(tx, now());
     if (!visible) return 0;
     // An event's time may be ahead of its receipt.
     return firstReceivedSince(tx, uuidTimeMs(visible.oldest) - futureMsMax, visible.size);
   });
-  return changeLocked(deps, key, (row) => {
+  return changeLocked(parts, key, (row) => {
     const changed = replayedFrom(row, Math.max(first, fromSequence), now());
     return changed === row
       ? null
@@ -179,7 +174,7 @@ export async function replayWebhook(
 
 /** Stores what `change` makes of the locked webhook, with its record; null changes nothing. */
 function changeLocked(
-  { db, recordOwn }: ChangeDeps,
+  { db, recordOwn }: WebhookParts,
   key: WebhookKey,
   change: (row: WebhookRow) => { changed: WebhookRow; event: OwnEvent } | null,
 ): Promise<WebhookRow> {

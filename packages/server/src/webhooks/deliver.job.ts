@@ -1,9 +1,8 @@
 import type { MessageType } from '@indelible/protocol';
 import { LeasedWorker } from '../background/leased-worker.ts';
 import { visibility } from '../events/store.ts';
-import type { Parts } from '../parts.ts';
 import { readTenant } from '../postgres/db.ts';
-import { type AttemptDeps, attemptCall } from './attempt.ts';
+import { attemptCall, type Message, type WebhookParts } from './attempt.ts';
 import { formats } from './formats.ts';
 import {
   claimWebhook,
@@ -14,13 +13,8 @@ import {
   releaseWebhook,
 } from './lease.store.ts';
 import { type Content, readNext } from './next-message.ts';
-import { type RecordDeps, recordAttempt, type Sent } from './record-attempt.ts';
-import type { PendingMessage, WebhookRow } from './store.ts';
-
-export interface DeliverDeps extends AttemptDeps, RecordDeps, Pick<Parts, 'ended'> {
-  /** Called for each attempt. */
-  attempted: (ok: boolean, seconds: number) => void;
-}
+import { recordAttempt } from './record-attempt.ts';
+import type { WebhookRow } from './store.ts';
 
 const webhooksAtOnce = 20;
 /** Slow receivers of one tenant leave room for others. */
@@ -33,8 +27,8 @@ const sendWithinMs = 10_000;
  * Delivers to all webhooks: several at once, each by one process at a time, the longest waiting
  * first. Work is found in the logs, so nothing needs a queue and nothing can be lost.
  */
-export function createWebhookWorker(deps: DeliverDeps): LeasedWorker<LeasedWebhook> {
-  const { db, now, ended } = deps;
+export function createWebhookWorker(parts: WebhookParts): LeasedWorker<LeasedWebhook> {
+  const { db, now, ended } = parts;
   return new LeasedWorker<LeasedWebhook>({
     atOnce: webhooksAtOnce,
     claim(lease, running) {
@@ -42,7 +36,7 @@ export function createWebhookWorker(deps: DeliverDeps): LeasedWorker<LeasedWebho
       const busy = [...byTenant].flatMap(([id, all]) => (all.length >= perTenant ? [id] : []));
       return claimWebhook(db.background, lease, busy, now(), now() + leaseMs);
     },
-    run: (leased, stopping) => deliverNext(deps, leased, stopping),
+    run: (leased, stopping) => deliverNext(parts, leased, stopping),
     async release(leased) {
       await releaseWebhook(db.background, leased);
       ended('webhook', true);
@@ -56,12 +50,12 @@ export function createWebhookWorker(deps: DeliverDeps): LeasedWorker<LeasedWebho
  * sent again under its id. False if there is nothing more to do now.
  */
 async function deliverNext(
-  deps: DeliverDeps,
+  parts: WebhookParts,
   leased: LeasedWebhook,
   stopping: AbortSignal,
 ): Promise<boolean> {
-  const { db, now, newUuid } = deps;
-  const read = await readDue(deps, leased);
+  const { db, now, newUuid } = parts;
+  const read = await readDue(parts, leased);
   if (read === null || read.next.kind === 'nothing') return false;
   const { webhook, next } = read;
   if (next.kind === 'passed') {
@@ -73,11 +67,11 @@ async function deliverNext(
   const isHeld = await holdMessage(db.background, leased, webhook, message, now() + leaseMs);
   // Changed since it was read, or another process may have taken over: read again.
   if (!isHeld || performance.now() - heldAt > sendWithinMs) return true;
-  return send(deps, webhook, message, next, stopping);
+  return send(parts, webhook, message, stopping);
 }
 
 /** The webhook and its next message; null if another process has it, or it is paused. */
-function readDue({ db, now }: DeliverDeps, leased: LeasedWebhook) {
+function readDue({ db, now }: WebhookParts, leased: LeasedWebhook) {
   return readTenant(db, leased.tenantId, async (tx) => {
     const [webhook, visible] = await Promise.all([getLeased(tx, leased), visibility(tx, now())]);
     if (!webhook || !visible) return null;
@@ -100,45 +94,23 @@ const typesOf = {
 } as const satisfies Record<Content['kind'], MessageType>;
 
 /** The message stored before, or a new one. */
-function messageOf(
-  webhook: WebhookRow,
-  next: Content,
-  newId: string,
-  nowMs: number,
-): PendingMessage {
-  const messageType = typesOf[next.kind];
+function messageOf(webhook: WebhookRow, content: Content, newId: string, nowMs: number) {
+  const messageType = typesOf[content.kind];
   const isSame = webhook.messageId !== null && webhook.messageType === messageType;
-  return {
-    messageId: isSame ? webhook.messageId : newId,
-    messageAtMs: isSame ? webhook.messageAtMs : nowMs,
-    messageType,
-    messageEnd: next.end,
-  };
+  const { messageId, messageAtMs } = isSame ? webhook : { messageId: newId, messageAtMs: nowMs };
+  return { messageId, messageAtMs, messageType, messageEnd: content.end, content };
 }
 
 async function send(
-  deps: DeliverDeps,
+  parts: WebhookParts,
   webhook: WebhookRow,
-  message: PendingMessage,
-  content: Content,
+  message: Message,
   stopping: AbortSignal,
 ): Promise<boolean> {
-  const { messageId, messageAtMs: atMs } = message;
-  const result = await attemptCall(deps, webhook, { messageId, atMs, content }, stopping);
+  const result = await attemptCall(parts, webhook, message, stopping);
   // An interrupted call has no outcome.
   if (stopping.aborted) return false;
-  deps.attempted(result.ok, result.durationMs / 1_000);
-  const { status } = await recordAttempt(deps, sentOf(webhook, message, content), result);
+  parts.attempted(result.ok, result.durationMs / 1_000);
+  const { status } = await recordAttempt(parts, webhook, message, result);
   return status === 'delivered';
-}
-
-function sentOf(webhook: WebhookRow, message: PendingMessage, content: Content): Sent {
-  const sequences =
-    content.kind === 'events' ? content.events.map((each) => each.sequence) : [content.sequence];
-  return {
-    ...{ webhook, message, messageId: message.messageId, type: message.messageType },
-    firstSequence: sequences[0] ?? null,
-    lastSequence: sequences.at(-1) ?? null,
-    events: content.kind === 'events' ? sequences.length : 0,
-  };
 }

@@ -4,7 +4,7 @@ import { afterAll, expect, test } from 'vitest';
 import { newSecret, signatureHeaders } from '../outbound/standard-webhooks.ts';
 import { testService } from '../testing/service.ts';
 import { hookedTenant, webhookCalls } from '../testing/webhook-setup.ts';
-import { retryPausesMs } from './retry-schedule.ts';
+import { retryPausesMs } from './webhook-state.ts';
 
 /* The receiver of docs/webhooks.md, as it stands there, given what the service sends. */
 

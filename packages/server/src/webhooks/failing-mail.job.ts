@@ -6,8 +6,7 @@ import type { Parts } from '../parts.ts';
 import { readTenant } from '../postgres/db.ts';
 import { getTenant, type TenantRow } from '../tenants/store.ts';
 import { type DeliveryRow, lastOfMessages } from './deliveries.store.ts';
-import { webhookIdPrefix } from './ids.ts';
-import { getWebhook, type WebhookKey, type WebhookRow } from './store.ts';
+import { getWebhook, type WebhookKey, type WebhookRow, webhookIdPrefix } from './store.ts';
 
 export type FailingMailDeps = Pick<Parts, 'db' | 'jobs' | 'mailer' | 'publicUrl'>;
 

@@ -118,10 +118,10 @@ const answers = fc.oneof(
 test.each(names)(
   '%s: whatever is answered, there is a verdict, and no failure without a reason',
   (name) => {
-    const format = formats[name];
+    const { judge, judgeHealth = judge } = formats[name];
     fc.assert(
       fc.property(fc.integer({ min: 100, max: 599 }), answers, (status, text) => {
-        for (const verdict of [format.judge(status, text), format.judgeHealth(status, text)]) {
+        for (const verdict of [judge(status, text), judgeHealth(status, text)]) {
           if (verdict.ok) expect(status).toBeLessThan(404);
           else expect(verdict.reason).toMatch(/^[^\p{Cc}\u2028\u2029]{10,700}$/u);
         }

@@ -13,8 +13,8 @@ import { type ExportRow, getExport } from '../exports/store.ts';
 import { readEntries } from '../log/store.ts';
 import type { TenantTx } from '../postgres/db.ts';
 import { formats } from './formats.ts';
-import { webhookIdPrefix } from './ids.ts';
 import type { WebhookRow } from './store.ts';
+import { webhookIdPrefix } from './store.ts';
 
 /** An event of a message, with its JSON text as in the list. */
 export interface MessageEvent {
@@ -127,70 +127,62 @@ function growingBatch(bytesMax: number, withoutAlerts: boolean) {
   };
 }
 
-function isAboutAlert({ recordedByKind, resourceType, action }: CutPage['rows'][number]): boolean {
+function isAboutAlert({ recordedByKind, resourceType, action }: Row): boolean {
   if (recordedByKind !== 'service' || resourceType !== 'alert') return false;
   return action === 'raise' || action === 'notify';
 }
 
-/** The first of both kinds. */
-async function firstNews(...given: Parameters<typeof readyExport>): Promise<News | null> {
-  const [ready, told] = [await readyExport(...given), await toldAlerts(...given)];
-  if (ready === null || told === null) return ready ?? told;
-  return ready.sequence < told.sequence ? ready : told;
-}
-
-const alertsTold: EventFilter = {
-  action: { any: ['notify'], none: [] },
-  resource: { any: ['alert'], none: [] },
+const aboutNews: EventFilter = {
+  action: { any: ['export', 'notify'], none: [] },
+  resource: { any: ['export', 'alert'], none: [] },
 };
 
-/** The first of these events that tells this webhook of alerts. */
-async function toldAlerts(
+type Row = CutPage['rows'][number];
+
+/** The first of these events that a message of its own tells. */
+async function firstNews(
   tx: TenantTx,
   webhook: DueWebhook,
   uuids: readonly string[],
   visible: Visibility,
 ): Promise<News | null> {
-  const { id, format } = webhook;
-  // The record is among the events of a log platform.
-  const isEvent = wantsEvents(webhook) && formats[format].alert === undefined;
-  if (!wantsAlerts(webhook) || isEvent) return null;
-  const include = { total: false, state: true };
-  const query = { ...asInLog, include, filter: alertsTold, limit: chunkEntries };
+  // The record of alerts is among the events of a log platform.
+  const isEvent = wantsEvents(webhook) && formats[webhook.format].alert === undefined;
+  const tellsAlerts = wantsAlerts(webhook) && !isEvent;
+  const tellsExports = webhook.types.includes('audit.export.ready');
+  if (!tellsAlerts && !tellsExports) return null;
+  const include = { total: false, state: tellsAlerts };
+  const query = { ...asInLog, include, filter: aboutNews, limit: chunkEntries };
   const { rows } = await eventsById(tx, uuids, query, visible, Number.MAX_SAFE_INTEGER);
   for (const row of rows) {
-    const { sequence, recordedByKind, resourceId, resourceName, after } = row;
-    if (recordedByKind !== 'service' || after === null) continue;
-    const told = JSON.parse(after) as { alerts: string[]; webhookIds?: string[] };
-    if (told.webhookIds?.includes(typeId(webhookIdPrefix, id)) === false) continue;
-    const text = eventJson(row, true, row.hasState);
-    const alert = { ruleId: resourceId, ruleName: resourceName, alertIds: told.alerts, text };
-    return { kind: 'alert', sequence, alert };
+    if (row.recordedByKind !== 'service') continue;
+    const isAlert = row.resourceType === 'alert';
+    const told = tellsAlerts && isAlert ? toldAlerts(webhook, row) : null;
+    const ready = tellsExports && !isAlert ? await readyExport(tx, webhook, row) : null;
+    if (told ?? ready) return told ?? ready;
   }
   return null;
 }
 
-const exportEnded: EventFilter = {
-  action: { any: ['export'], none: [] },
-  resource: { any: ['export'], none: [] },
-};
+/** The alerts of which this record tells the webhook. */
+function toldAlerts({ id }: DueWebhook, row: Row): News | null {
+  const { sequence, resourceId: ruleId, resourceName: ruleName, after } = row;
+  if (row.action !== 'notify' || after === null) return null;
+  const told = JSON.parse(after) as { alerts: string[]; webhookIds?: string[] };
+  if (told.webhookIds?.includes(typeId(webhookIdPrefix, id)) === false) return null;
+  const text = eventJson(row, true, row.hasState);
+  return { kind: 'alert', sequence, alert: { ruleId, ruleName, alertIds: told.alerts, text } };
+}
 
-/** The first of these events that reports a downloadable file not announced yet. */
+/** The downloadable file that this record reports, if it is not announced yet. */
 async function readyExport(
   tx: TenantTx,
-  { types, announcedSequence }: DueWebhook,
-  uuids: readonly string[],
-  visible: Visibility,
+  { announcedSequence }: DueWebhook,
+  { action, sequence, resourceId }: Row,
 ): Promise<News | null> {
-  if (!types.includes('audit.export.ready')) return null;
-  const query = { ...asInLog, filter: exportEnded, limit: chunkEntries };
-  const { rows } = await eventsById(tx, uuids, query, visible, Number.MAX_SAFE_INTEGER);
-  for (const { sequence, recordedByKind, resourceId } of rows) {
-    if (recordedByKind !== 'service' || sequence <= announcedSequence) continue;
-    const found = await getExport(tx, resourceId);
-    // Sent, failed and cancelled exports have no file to download.
-    const isFile = found?.mode === 'job' && ['ready', 'expired'].includes(found.status);
-    if (found && isFile) return { kind: 'export', sequence, export: found };
-  }
-  return null;
+  if (action !== 'export' || sequence <= announcedSequence) return null;
+  const found = await getExport(tx, resourceId);
+  // Sent, failed and cancelled exports have no file to download.
+  const isFile = found?.mode === 'job' && ['ready', 'expired'].includes(found.status);
+  return found && isFile ? { kind: 'export', sequence, export: found } : null;
 }

@@ -1,28 +1,10 @@
-import type { Jobs } from '../background/jobs.ts';
 import type { Who } from '../own-event.ts';
-import type { Parts } from '../parts.ts';
 import { type WriterTx, writeInBackground } from '../postgres/db.ts';
-import type { Attempted } from './attempt.ts';
+import type { Attempted, Message, WebhookParts } from './attempt.ts';
 import { type DeliveryRow, insertDelivery } from './deliveries.store.ts';
-import { lockWebhook, type PendingMessage, saveWebhook, type WebhookRow } from './store.ts';
+import { lockWebhook, saveWebhook, type WebhookRow } from './store.ts';
 import { byService, pausedEvent, sentEvent } from './webhook-event.ts';
 import { delivered, failedOnce } from './webhook-state.ts';
-
-export interface RecordDeps extends Pick<Parts, 'db' | 'now' | 'recordOwn' | 'newUuid' | 'jobs'> {
-  /** From 0 up to 1, for the jitter. */
-  chance: () => number;
-}
-
-/** The sent message, or (`message` null) a test. */
-export interface Sent {
-  webhook: WebhookRow;
-  message: PendingMessage | null;
-  messageId: string;
-  type: string;
-  firstSequence: number | null;
-  lastSequence: number | null;
-  events: number;
-}
 
 /**
  * Stores the result of an attempt: the webhook's position, the delivery and its record in the
@@ -31,24 +13,26 @@ export interface Sent {
  * that was changed meanwhile. A removed webhook gets only the record.
  */
 export async function recordAttempt(
-  deps: RecordDeps,
-  sent: Sent,
+  parts: WebhookParts,
+  webhook: WebhookRow,
+  message: Message,
   result: Attempted,
   who: Who = byService,
 ): Promise<DeliveryRow> {
-  const { db, jobs } = deps;
+  const { db, jobs } = parts;
+  const { tenantId, id } = webhook;
   const { row, wasPaused } = await writeInBackground(db, async (tx) => {
-    const current = await lockWebhook(tx, sent.webhook);
-    const isDue = current !== null && isStillDue(current, sent);
-    const after = isDue ? settled(deps, current, sent, result) : current;
-    const row = deliveryOf(deps, isDue ? current : sent.webhook, after, sent, result, isDue);
+    const current = await lockWebhook(tx, webhook);
+    const isDue = current !== null && isStillDue(current, webhook, message);
+    const after = isDue ? settled(parts, current, message, result) : current;
+    const row = deliveryOf(parts, isDue ? current : webhook, after, message, result, isDue);
     const wasPaused = isDue && after?.status === 'paused' && current.status === 'active';
-    if (wasPaused) await sendMailJob(tx, jobs, sent.webhook);
+    if (wasPaused) await jobs.send(tx, 'webhook-mail', { data: { tenantId, id }, tenantId });
     // Sent together and executed in this order: the log's head is locked last.
     await Promise.all([
       after && isDue && saveWebhook(tx, after),
       current && insertDelivery(tx, row),
-      recordInLog(tx, deps, current ?? sent.webhook, row, who, wasPaused),
+      recordInLog(tx, parts, current ?? webhook, row, who, wasPaused),
     ]);
     return { row, wasPaused };
   });
@@ -57,49 +41,48 @@ export async function recordAttempt(
 }
 
 /** Whether this is the due message, and was sent to the current address. */
-function isStillDue(current: WebhookRow, { message, messageId, webhook }: Sent): boolean {
-  if (message === null || current.messageId !== messageId) return false;
-  return current.revision === webhook.revision;
+function isStillDue(current: WebhookRow, sent: WebhookRow, { messageId }: Message): boolean {
+  return current.messageId === messageId && current.revision === sent.revision;
 }
 
 function settled(
-  { chance, now }: RecordDeps,
+  { chance, now }: WebhookParts,
   current: WebhookRow,
-  { message, firstSequence }: Sent,
+  { content }: Message,
   result: Attempted,
 ): WebhookRow {
-  if (!result.ok || message === null) return failedOnce(current, result, now(), chance());
-  const isExport = message.messageType === 'audit.export.ready';
-  return delivered(current, message, isExport ? firstSequence : null, now());
+  if (!result.ok || content.kind === 'test') return failedOnce(current, result, now(), chance());
+  const announced = content.kind === 'export' ? content.sequence : null;
+  return delivered(current, content.end, announced, now());
 }
 
 function deliveryOf(
-  { newUuid }: RecordDeps,
+  { newUuid }: WebhookParts,
   before: WebhookRow,
   after: WebhookRow | null,
-  { messageId, type, firstSequence, lastSequence, events, message }: Sent,
+  { messageId, messageType: type, content }: Message,
   { ok, atMs, durationMs, responseStatus, response, reason }: Attempted,
   isDue: boolean,
 ): DeliveryRow {
   const isDueAgain = isDue && !ok && after?.status === 'active';
+  const events = content.kind === 'events' ? content.events : [];
+  const [first, last] = 'sequence' in content ? [content, content] : [events[0], events.at(-1)];
   return {
     ...{ tenantId: before.tenantId, webhookId: before.id, id: newUuid(atMs), messageId, type },
     status: ok ? 'delivered' : 'failed',
-    attempt: message === null ? 1 : before.attempt + 1,
-    ...{ firstSequence, lastSequence, events, atMs, durationMs },
-    ...{ responseStatus, response, reason },
+    attempt: content.kind === 'test' ? 1 : before.attempt + 1,
+    firstSequence: first?.sequence ?? null,
+    lastSequence: last?.sequence ?? null,
+    events: events.length,
+    ...{ atMs, durationMs, responseStatus, response, reason },
     nextAttemptAtMs: isDueAgain ? after.dueAtMs : null,
   };
-}
-
-function sendMailJob(tx: WriterTx, jobs: Jobs, { tenantId, id }: WebhookRow): Promise<void> {
-  return jobs.send(tx, 'webhook-mail', { data: { tenantId, id }, tenantId });
 }
 
 /** Locks the head of the log. */
 async function recordInLog(
   tx: WriterTx,
-  { recordOwn }: RecordDeps,
+  { recordOwn }: WebhookParts,
   webhook: WebhookRow,
   delivery: DeliveryRow,
   who: Who,

@@ -4,7 +4,7 @@ import PostalMime from 'postal-mime';
 import { expect, test } from 'vitest';
 import type { ReceiverAnswer } from '../testing/webhook-receiver.ts';
 import { hookedService } from '../testing/webhook-setup.ts';
-import { retryPausesMs } from './retry-schedule.ts';
+import { retryPausesMs } from './webhook-state.ts';
 
 const { service, tenant, hooks, deliver } = await hookedService();
 

@@ -1,7 +1,14 @@
 import type { Sealer } from '../crypto/sealed.ts';
-import type { Opened } from './delivery-call.ts';
 import type { HeaderChanges } from './own-headers.ts';
 import type { WebhookRow } from './store.ts';
+
+/** The decrypted secrets, credential and own headers of a webhook. */
+export interface Opened {
+  /** The current one, and the previous one while it is valid. */
+  secrets: readonly string[];
+  credential: string | null;
+  headers: Readonly<Record<string, string>>;
+}
 
 /** The context of an encrypted signing secret: its row; also of the former one. */
 export const secretContext = (id: string) => `webhook-secret:${id}`;

@@ -1,8 +1,8 @@
 import { timestampOrNull as time, typeId } from '@indelible/protocol';
 import type { DeliveryRow } from './deliveries.store.ts';
-import { deliveryIdPrefix, messageIdPrefix, webhookIdPrefix } from './ids.ts';
 import { headerNames } from './own-headers.ts';
 import type { WebhookRow } from './store.ts';
+import { deliveryIdPrefix, messageIdPrefix, webhookIdPrefix } from './store.ts';
 
 /** A webhook as the API shows it; `size` is that of the log. */
 export function shownWebhook(

@@ -3,6 +3,10 @@ import type { TenantTx, WriterTx } from '../postgres/db.ts';
 import { uuidArray } from '../postgres/pg-arrays.ts';
 import { countOf, dateOrNull, execute, firstRow, rowsOf, sql } from '../postgres/sql.ts';
 
+export const webhookIdPrefix = 'whk_';
+export const messageIdPrefix = 'msg_';
+export const deliveryIdPrefix = 'dlv_';
+
 /** A due message; it begins at the webhook's `nextSequence`. */
 export interface PendingMessage {
   messageId: string;

@@ -1,9 +1,9 @@
 import { formatTimestamp, typeId } from '@indelible/protocol';
 import { byItself, changeOf, type OwnEvent, type Who } from '../own-event.ts';
 import type { DeliveryRow } from './deliveries.store.ts';
-import { messageIdPrefix } from './ids.ts';
 import { headerNames } from './own-headers.ts';
 import type { WebhookRow, WebhookSettings } from './store.ts';
+import { messageIdPrefix } from './store.ts';
 
 export const byService: Who = { actor: byItself, reason: null };
 

@@ -27,7 +27,7 @@ async function deliver(events: readonly string[], changes: object = {}) {
 
 async function health(changes: object = {}) {
   const { status, text } = await send(generic.health(targetOf(changes)));
-  return generic.judgeHealth(status, text);
+  return generic.judge(status, text);
 }
 
 const bodies = ['array', 'ndjson'];

@@ -19,7 +19,6 @@ export const generic = {
   deliver: (target, { events }) => message(target, events),
   judge,
   health: (target) => message(target, []),
-  judgeHealth: judge,
 } satisfies MessageFormat;
 
 function message({ url, credential, options }: MessageTarget, events: readonly string[]) {

@@ -80,5 +80,6 @@ export interface MessageFormat {
   judge(status: number, text: string): FormatVerdict;
   /** Throws like `deliver`. */
   health(target: MessageTarget, news: TestNews): OutboundCall;
-  judgeHealth(status: number, text: string): FormatVerdict;
+  /** Of the health check; as of messages unless said. */
+  judgeHealth?(status: number, text: string): FormatVerdict;
 }

@@ -73,7 +73,7 @@ test('every event is a message of its own', () => {
 test('a test shows whether PagerDuty knows the key, and opens no incident', async () => {
   const health = async (credential: string) => {
     const { status, text } = await send(pagerduty.health(targetOf({ credential })));
-    return pagerduty.judgeHealth(status, text);
+    return pagerduty.judge(status, text);
   };
   expect(await health(duty.key)).toEqual({ ok: true });
   expect(await health('R'.repeat(32))).toMatchObject({

@@ -35,7 +35,6 @@ export const pagerduty = {
   judge,
   // Resolving an unknown incident is accepted and changes nothing.
   health: (target) => call(target, { event_action: 'resolve', dedup_key: 'indelible-test' }),
-  judgeHealth: judge,
 } satisfies MessageFormat;
 
 function payloadOf(event: EventFields, { options }: MessageTarget, panelUrl: string) {

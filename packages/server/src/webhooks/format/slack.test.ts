@@ -91,7 +91,7 @@ test('the address of the webhook is the credential, whole or as a path; the URL 
 test('a test is a message that says so', async () => {
   const target = { url: channel.url, credential: channel.path, options: {} };
   const { status, text } = await send(slack.health(target));
-  expect(slack.judgeHealth(status, text)).toEqual({ ok: true });
+  expect(slack.judge(status, text)).toEqual({ ok: true });
   expect(channel.messages).toMatchObject([{ title: expect.stringContaining('Test'), lines: [] }]);
 });
 

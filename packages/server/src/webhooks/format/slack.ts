@@ -29,7 +29,6 @@ export const slack = {
   alert: (target, news) => call(target, payloadOf(alertMessage(news))),
   judge,
   health: (target) => call(target, { text: 'Test of the audit log: messages arrive here.' }),
-  judgeHealth: judge,
 } satisfies MessageFormat;
 
 /** Slack refuses a message whose blocks are longer than some 13,000 characters together. */

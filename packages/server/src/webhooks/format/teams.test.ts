@@ -81,7 +81,7 @@ test('the signature is the credential, and an address that still holds it is ref
 
 test('a test is a card that says so', async () => {
   const { status, text } = await send(teams.health(targetOf()));
-  expect(teams.judgeHealth(status, text)).toEqual({ ok: true });
+  expect(teams.judge(status, text)).toEqual({ ok: true });
   expect(channel.cards).toEqual([
     { markdown: [expect.stringContaining('Test')], lines: [], links: [] },
   ]);

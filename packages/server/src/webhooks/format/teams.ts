@@ -30,7 +30,6 @@ export const teams = {
   alert: (target, news) => call(target, cardOf(alertMessage(news))),
   judge,
   health: (target) => call(target, cardOf({ title: testTitle, lines: [], more: 0, url: null })),
-  judgeHealth: judge,
 } satisfies MessageFormat;
 
 const testTitle = 'Test of the audit log: messages arrive here.';

@@ -2,7 +2,7 @@ import { formatTimestamp, type MessageType, typeId } from '@indelible/protocol';
 import { fileOf, shownExport } from '../../exports/shown-export.ts';
 import { isRedirect, isSuccess } from '../../outbound/answers.ts';
 import type { OutboundCall } from '../../outbound/outbound.ts';
-import { webhookIdPrefix } from '../ids.ts';
+import { webhookIdPrefix } from '../store.ts';
 import { failed, fine } from './answers.ts';
 import type { FormatVerdict, MessageFormat, MessageTarget } from './message-format.ts';
 
@@ -35,7 +35,6 @@ export const webhook = {
     const shown = JSON.stringify(typeId(webhookIdPrefix, webhookId));
     return call(target, 'audit.webhook.test', atMs, tenantId, `"webhookId":${shown}`);
   },
-  judgeHealth: judge,
 } satisfies MessageFormat;
 
 function call(

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { pauseAfter, retryPausesMs } from './retry-schedule.ts';
+import { pauseAfter, retryPausesMs } from './webhook-state.ts';
 
 test('the pauses are those that are documented, a tenth more or less, and then there is none', () => {
   expect(retryPausesMs.map((pause) => pause / 1_000)).toEqual([

@@ -1,3 +1,0 @@
-export const webhookIdPrefix = 'whk_';
-export const messageIdPrefix = 'msg_';
-export const deliveryIdPrefix = 'dlv_';
