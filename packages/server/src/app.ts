@@ -1,9 +1,11 @@
 import { hkdfSync } from 'node:crypto';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { Logger } from 'pino';
-import { type Authenticator, createAuthenticator } from './access/auth.ts';
-import { authenticateRoutes } from './access/authenticate-routes.ts';
-import { openAlerts } from './alerts/open-alerts.ts';
+import { type Authenticator, authenticateRoutes, createAuthenticator } from './access/auth.ts';
+import { countBehind } from './alerts/cursor.store.ts';
+import { createAlertWorker } from './alerts/evaluate.job.ts';
+import { alertRoutes } from './alerts/routes.ts';
+import { handleAlertMail } from './alerts/tell.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
 import { findApiKey, noteApiKeyUse } from './api-keys/store.ts';
 import { type AppDeps, wireCheckpoints, wireRecording } from './app-log.ts';
@@ -21,10 +23,8 @@ import { createCursorSeal } from './events/list-cursor.ts';
 import { proofRoutes } from './events/proof.routes.ts';
 import { readRoutes } from './events/read.routes.ts';
 import { recordRoutes } from './events/record.routes.ts';
-import { downloadRoutes } from './exports/download.routes.ts';
-import { createDownloadLinks } from './exports/download-link.ts';
-import { expireFiles } from './exports/expire.job.ts';
-import { handleExports } from './exports/export.job.ts';
+import { createDownloadLinks, downloadRoutes } from './exports/download.routes.ts';
+import { expireFiles, handleExports } from './exports/export.job.ts';
 import { handleExportMail } from './exports/export-mail.job.ts';
 import { FileThread } from './exports/file/file-thread.ts';
 import { exportRoutes } from './exports/routes.ts';
@@ -68,7 +68,7 @@ import { sessionRoutes } from './sessions/routes.ts';
 import { viewerLinkRoutes } from './sessions/viewer-links.routes.ts';
 import { openSources } from './sources/open-sources.ts';
 import { tenantRoutes } from './tenants/routes.ts';
-import { handleTermsMail, sendTermsNotice } from './tenants/terms-mail.job.ts';
+import { handleTermsMail } from './tenants/terms-mail.job.ts';
 import { createWebhookWorker } from './webhooks/deliver.job.ts';
 import { forgetDeliveries, keptMs } from './webhooks/deliveries.store.ts';
 import { handleFailingMail } from './webhooks/failing-mail.job.ts';
@@ -122,15 +122,15 @@ export async function buildApp(deps: AppDeps) {
   restoreRoutes(http, parts);
   const { expireExports, closeFiles } = wireExports(http, deps, parts);
   const webhooks = wireWebhooks(http, deps, { ...parts, metrics });
-  const alerts = openAlerts(http, { ...parts, metrics });
+  alertRoutes(http, parts);
+  handleAlertMail(parts);
+  metrics.watchAlerts(() => countBehind(db.writer));
+  const alerts = createAlertWorker(parts);
   readRoutes(http, { ...parts, cursors });
   proofRoutes(http, parts);
   const tellSources = openSources(http, { ...parts, config, metrics });
   logRoutes(http, { ...parts, originHost: checkpoints.originHost });
-  tenantRoutes(http, {
-    ...{ ...parts, openLog, allowPrivate: config.webhookAllowPrivate },
-    tellTerms: (tx, notice) => sendTermsNotice(jobs, tx, notice),
-  });
+  tenantRoutes(http, { ...parts, openLog, allowPrivate: config.webhookAllowPrivate });
   apiKeyRoutes(http, { ...parts, forgetKey: authenticator.forget });
   const { authenticateJwt } = authenticator;
   const { sensitiveAccess } = config.catalogue;

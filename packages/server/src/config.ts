@@ -12,8 +12,7 @@ import {
   parseCatalogueFile,
 } from '@indelible/protocol';
 import ipaddr from 'ipaddr.js';
-import { isMailAddress } from './outbound/mail-address.ts';
-import { loopback } from './outbound/outbound-url.ts';
+import { isMailAddress, loopback } from './outbound/outbound-url.ts';
 
 /** Everything the environment decides, validated and frozen. See docs/configuration.md. */
 export type Config = Readonly<ReturnType<typeof readSettings> & ReturnType<typeof readLimits>>;

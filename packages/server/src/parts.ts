@@ -9,7 +9,7 @@ import type { Outbound } from './outbound/outbound.ts';
 import type { RecordOwn, RecordQueued } from './own-event.ts';
 import type { Database } from './postgres/db.ts';
 
-/** What several features are given; each names the members that it uses. */
+/** What the features are given. */
 export interface Parts {
   db: Database;
   objects: ObjectStore;

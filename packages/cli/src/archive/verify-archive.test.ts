@@ -24,7 +24,7 @@ import {
 import { afterAll, expect, test } from 'vitest';
 import { runArchive } from '../../../server/src/archive/command.ts';
 import type { ArchiveManifest } from '../../../server/src/archive/manifest.ts';
-import { sha256Hex } from '../../../server/src/archive/objects-once.ts';
+import { sha256Hex } from '../../../server/src/archive/part-files.ts';
 import { eventColumns, identityColumns } from '../../../server/src/cold/columns.ts';
 import {
   archiveNow,

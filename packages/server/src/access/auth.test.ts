@@ -4,8 +4,8 @@ import { expect, test } from 'vitest';
 import type { AuthConfig } from '../config.ts';
 import { hashSecretToken } from '../crypto/secret-token.ts';
 import { AppError } from '../http/problem.ts';
-import { newApiKeyText } from './api-key-text.ts';
 import { createAuthenticator, type StoredApiKey } from './auth.ts';
+import { newApiKeyText } from './bearer.ts';
 
 const noJwts: AuthConfig = {
   jwksUrl: null,

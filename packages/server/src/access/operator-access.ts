@@ -1,5 +1,12 @@
-import { isEmail, isVisible, reasonLength, reasonLengthMax } from '@indelible/protocol';
+import {
+  emailLengthMax,
+  isEmail,
+  isVisible,
+  reasonLength,
+  reasonLengthMax,
+} from '@indelible/protocol';
 import { AppError, invalidParameter } from '../http/problem.ts';
+import { Type } from '../http/type.ts';
 
 /** What an operator must declare before a tenant's data is read, and optionally who they are. */
 export const accessReasonHeader = 'x-access-reason';
@@ -73,3 +80,22 @@ export function parseOperatorEmail(header: string | readonly string[] | undefine
   const problem = { path: 'X-Operator-Email', code: 'invalid_format', message };
   throw invalidParameter(problem, `the header X-Operator-Email ${message}`);
 }
+
+/** Headers of calls that read a tenant's data; required for operators and platform-bound keys. */
+export const operatorHeaders = Type.Object({
+  'x-tenant-id': Type.Optional(
+    Type.String({ format: 'uuid', description: 'Operators: whose data.' }),
+  ),
+  'x-access-reason': Type.Optional(
+    Type.String({
+      maxLength: 12 * reasonLengthMax, // a character takes four bytes, each as %F0
+      description: `Operators: why, percent-encoded UTF-8, ${reasonLength}. The tenant sees it.`,
+    }),
+  ),
+  'x-operator-email': Type.Optional(
+    Type.String({ maxLength: emailLengthMax, description: 'Platform keys: who is looking.' }),
+  ),
+});
+
+/** Headers of platform calls that change the tenant in their path. */
+export const administratorHeaders = Type.Omit(operatorHeaders, ['x-tenant-id']);

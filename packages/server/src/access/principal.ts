@@ -1,5 +1,7 @@
 import type { Agent, Scope } from '@indelible/protocol';
+import { named, uuid } from '../http/field-schemas.ts';
 import { AppError } from '../http/problem.ts';
+import { Type } from '../http/type.ts';
 
 /**
  * The key that made another key, or the link of a session; `id` as in events. A platform key is not
@@ -56,3 +58,16 @@ export const isReadingAdmin = ({ role, scopes }: Pick<Principal, 'role' | 'scope
 export function makerOf({ tenantId, id }: Principal): Maker {
   return { kind: tenantId === null ? 'platform' : 'tenant', id };
 }
+
+/** The key that made a key or session, as answers show it. */
+export const makerSchema = (description: string) =>
+  Type.Union(
+    [
+      named('Maker', {
+        kind: Type.Enum(['platform', 'tenant']),
+        id: uuid('Of the key, as events name it.'),
+      }),
+      Type.Null(),
+    ],
+    { description },
+  );

@@ -7,7 +7,7 @@ import type { AppError } from '../http/problem.ts';
 import { Type } from '../http/type.ts';
 import { type Database, readTenant, type TenantTx } from '../postgres/db.ts';
 import { lookAt, lookAtEvents, type OtherThing } from './look.ts';
-import { operatorHeaders } from './operator-headers.ts';
+import { operatorHeaders } from './operator-access.ts';
 import type { RecordAccess } from './record-looks.ts';
 import { readAsTenant, type TenantAccess } from './tenant-access.ts';
 

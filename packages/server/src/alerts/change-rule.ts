@@ -1,18 +1,32 @@
-import { type AlertNotify, nilUuid, pointerOf, uuidFromTypeId } from '@indelible/protocol';
+import {
+  type AlertNotify,
+  nilUuid,
+  pointerOf,
+  uuidFromEventId,
+  uuidFromTypeId,
+  uuidTimeMs,
+} from '@indelible/protocol';
+import { getEvent, visibility } from '../events/store.ts';
 import { AppError, invalid } from '../http/problem.ts';
 import { lockHeads } from '../log/store.ts';
 import type { Who } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
-import { tenantIn, type WriterTx, write } from '../postgres/db.ts';
+import { readTenant, tenantIn, type WriterTx, write } from '../postgres/db.ts';
 import { webhookIdPrefix, webhooksTakingAlerts } from '../webhooks/store.ts';
-import { changedEvent, mutedEvent } from './alert-event.ts';
+import { acknowledgedEvent, changedEvent, mutedEvent } from './alert-event.ts';
 import { closeCursor, openCursor } from './cursor.store.ts';
 import { dayMs, minuteMs } from './evaluate.ts';
-import { builtInRule, newRule, settingsOf, watchOf } from './rule.ts';
+import { allRules, builtInRule, newRule, settingsOf, watchOf } from './rule.ts';
 import { type RulePatch, readRule } from './rule-input.ts';
-import { deleteRule, endOfLog, listRules, type RuleKey, type RuleRow, saveRule } from './store.ts';
-
-export type ChangeDeps = Pick<Parts, 'db' | 'now' | 'recordOwn' | 'newUuid'>;
+import {
+  acknowledgedAt,
+  deleteRule,
+  endOfLog,
+  listRules,
+  type RuleKey,
+  type RuleRow,
+  saveRule,
+} from './store.ts';
 
 const rulesMax = 100;
 const mutedMsMax = 90 * dayMs;
@@ -21,39 +35,39 @@ export const noRule = () => new AppError('not_found', 'there is no such alert ru
 
 /** Throws `validation_failed`, `not_found` for an unknown tenant, and `conflict` if it has 100. */
 export async function createRule(
-  deps: ChangeDeps,
+  parts: Parts,
   tenantId: string,
   { enabled = true, ...patch }: RulePatch,
   who: Who,
 ): Promise<RuleRow> {
   const settings = readRule(null, patch);
-  const rule = newRule(tenantId, deps.newUuid(deps.now()), settings, enabled, deps.now());
-  return changing(deps, tenantId, async (tx, rules) => {
+  const rule = newRule(tenantId, parts.newUuid(parts.now()), settings, enabled, parts.now());
+  return changing(parts, tenantId, async (tx, rules) => {
     if (rules.filter(({ builtIn }) => builtIn === null).length >= rulesMax) {
       throw new AppError('conflict', `a tenant has at most ${rulesMax} alert rules of its own`);
     }
     await refuseUnknownWebhooks(tx, tenantId, settings.notify);
-    await deps.recordOwn(tx, tenantId, changedEvent(who, null, rule));
-    return saveVersion(tx, deps.now(), null, rule);
+    await parts.recordOwn(tx, tenantId, changedEvent(who, null, rule));
+    return saveVersion(tx, parts.now(), null, rule);
   });
 }
 
 /** A call that changes nothing leaves no record. Throws `not_found` and `validation_failed`. */
 export function changeRule(
-  deps: ChangeDeps,
+  parts: Parts,
   key: RuleKey,
   { enabled, ...patch }: RulePatch,
   who: Who,
 ): Promise<RuleRow> {
-  return changing(deps, key.tenantId, async (tx, rules) => {
-    const row = present(rules, key, deps.now());
+  return changing(parts, key.tenantId, async (tx, rules) => {
+    const row = present(rules, key, parts.now());
     refuseFixed(row, patch);
     const settings = JSON.stringify(readRule(settingsOf(row), patch));
     const changed = { ...row, settings, enabled: enabled ?? row.enabled };
     if (changed.settings === row.settings && changed.enabled === row.enabled) return row;
     await refuseUnknownWebhooks(tx, key.tenantId, patch.notify ?? {}, settingsOf(row).notify);
-    await deps.recordOwn(tx, key.tenantId, changedEvent(who, row, changed));
-    return saveVersion(tx, deps.now(), row, changed);
+    await parts.recordOwn(tx, key.tenantId, changedEvent(who, row, changed));
+    return saveVersion(tx, parts.now(), row, changed);
   });
 }
 
@@ -90,33 +104,33 @@ function refuseFixed({ builtIn }: RuleRow, patch: RulePatch): void {
 }
 
 /** Throws `not_found`. */
-export function removeRule(deps: ChangeDeps, key: RuleKey, who: Who): Promise<void> {
-  return changing(deps, key.tenantId, async (tx, rules) => {
-    const row = present(rules, key, deps.now());
+export function removeRule(parts: Parts, key: RuleKey, who: Who): Promise<void> {
+  return changing(parts, key.tenantId, async (tx, rules) => {
+    const row = present(rules, key, parts.now());
     if (row.version === 0) return;
     await deleteRule(tx, key);
-    await deps.recordOwn(tx, key.tenantId, changedEvent(who, row, null));
+    await parts.recordOwn(tx, key.tenantId, changedEvent(who, row, null));
   });
 }
 
 /** Throws `not_found`, and `validation_failed` for a time that is past or too far away. */
 export function muteRule(
-  deps: ChangeDeps,
+  parts: Parts,
   key: RuleKey,
   untilMs: number | null,
   who: Who,
 ): Promise<RuleRow> {
-  const nowMs = deps.now();
+  const nowMs = parts.now();
   if (untilMs !== null && (untilMs <= nowMs || untilMs > nowMs + mutedMsMax)) {
     const message = 'must be a moment of the next 90 days';
     throw invalid([{ path: '/until', code: 'invalid_value', message }]);
   }
-  return changing(deps, key.tenantId, async (tx, rules) => {
+  return changing(parts, key.tenantId, async (tx, rules) => {
     const row = present(rules, key, nowMs);
     if (row.mutedUntilMs === untilMs) return row;
     // A built-in rule that was never switched on has no alerts to mute.
     if (row.version === 0) throw new AppError('conflict', 'the rule is not switched on');
-    await deps.recordOwn(tx, key.tenantId, mutedEvent(who, row, untilMs));
+    await parts.recordOwn(tx, key.tenantId, mutedEvent(who, row, untilMs));
     const told = untilMs === null ? {} : { untold: [], tellAtMs: null };
     const muted = { ...row, ...told, mutedUntilMs: untilMs };
     await saveRule(tx, muted);
@@ -135,7 +149,7 @@ function present(rules: readonly RuleRow[], { tenantId, id }: RuleKey, nowMs: nu
  * the former settings afterwards.
  */
 function changing<R>(
-  { db, now }: ChangeDeps,
+  { db, now }: Parts,
   tenantId: string,
   change: (tx: WriterTx, rules: readonly RuleRow[]) => Promise<R>,
 ): Promise<R> {
@@ -170,4 +184,37 @@ async function saveVersion(
   const saved = isSame ? row : { ...row, ...begun };
   await saveRule(tx, saved);
   return saved;
+}
+
+/**
+ * Records who acknowledges the alert, once. Returns when it was acknowledged first. Throws
+ * `not_found` for another rule's alert, and for one that the plan does not show any more.
+ */
+export async function acknowledge(
+  { db, now, recordOwn }: Parts,
+  { tenantId, id }: RuleKey,
+  alertId: string,
+  note: string | null,
+  who: Who,
+): Promise<number> {
+  const uuid = uuidFromEventId(alertId);
+  const { rule, isAlert } = await readTenant(db, tenantId, async (tx) => {
+    const visible = await visibility(tx, now());
+    const event = uuid && visible ? await getEvent(tx, uuid, visible) : null;
+    const isAlert =
+      event?.recordedByKind === 'service' && event.action === 'raise' && event.resourceId === id;
+    const rules = allRules(tenantId, await listRules(tx));
+    return { isAlert, rule: rules.find((each) => each.id === id) };
+  });
+  if (!rule) throw noRule();
+  if (!isAlert || uuid === null) throw new AppError('not_found', 'there is no such alert');
+  return write(db, async (tx) => {
+    // Two people who acknowledge at the same moment leave one record.
+    await lockHeads(tx, [tenantId], true);
+    const before = await acknowledgedAt(tx, tenantId, alertId);
+    if (before !== null) return uuidTimeMs(before);
+    await recordOwn(tx, tenantId, acknowledgedEvent(who, rule, alertId, note));
+    const recorded = await acknowledgedAt(tx, tenantId, alertId);
+    return recorded === null ? now() : uuidTimeMs(recorded);
+  });
 }

@@ -1,7 +1,6 @@
 import { LeasedWorker } from '../background/leased-worker.ts';
 import { visibility } from '../events/store.ts';
 import { lockHeads } from '../log/store.ts';
-import type { Parts } from '../parts.ts';
 import { readTenant, tenantIn, writeInBackground } from '../postgres/db.ts';
 import { raisedEvent } from './alert-event.ts';
 import {
@@ -14,9 +13,7 @@ import {
 import { type Batch, evaluateBatch, RuleMemory, shortened } from './evaluate-batch.ts';
 import { watchOf } from './rule.ts';
 import { listRules, type RuleRow, saveRule } from './store.ts';
-import { type TellDeps, tellDue, tellEveryMs } from './tell.ts';
-
-export type EvaluateDeps = TellDeps & Pick<Parts, 'ended'>;
+import { type EvaluateParts, tellDue, tellEveryMs } from './tell.ts';
 
 const tenantsAtOnce = 4;
 /** Longer than reading and recording together. */
@@ -25,13 +22,13 @@ const leaseMs = 30_000;
 const memoriesMax = 500;
 
 /** Evaluates the rules of all tenants: several at once, each by one process at a time. */
-export function createAlertWorker(deps: EvaluateDeps): LeasedWorker<LeasedCursor> {
-  const { db, now, ended } = deps;
+export function createAlertWorker(parts: EvaluateParts): LeasedWorker<LeasedCursor> {
+  const { db, now, ended } = parts;
   const memories = new Map<string, RuleMemory>();
   return new LeasedWorker<LeasedCursor>({
     atOnce: tenantsAtOnce,
     claim: (lease) => claimCursor(db.background, lease, now(), now() + leaseMs),
-    run: (leased) => step(deps, leased, memories),
+    run: (leased) => step(parts, leased, memories),
     async release(leased) {
       await releaseCursor(db.background, leased);
       ended('alerts', true);
@@ -47,11 +44,11 @@ export function createAlertWorker(deps: EvaluateDeps): LeasedWorker<LeasedCursor
  * is nothing more to do now.
  */
 async function step(
-  deps: EvaluateDeps,
+  parts: EvaluateParts,
   leased: LeasedCursor,
   memories: Map<string, RuleMemory>,
 ): Promise<boolean> {
-  const { db, now } = deps;
+  const { db, now } = parts;
   const { tenantId } = leased;
   const remembered = memories.get(tenantId);
   // Kept again only if the batch is stored.
@@ -68,7 +65,7 @@ async function step(
   if (read === null) return false;
   const { cursor, rules, memory, batch } = read;
   const stored = shortened(batch);
-  if (!(await store(deps, leased, cursor.nextSequence, stored))) return false;
+  if (!(await store(parts, leased, cursor.nextSequence, stored))) return false;
   // A shortened batch is not what the memory has seen.
   if (stored === batch) {
     memory.sequence = batch.end;
@@ -76,19 +73,19 @@ async function step(
     memories.set(tenantId, memory);
   }
   const hasFound = stored.outcomes.some(({ findings }) => findings.length > 0);
-  const hasTold = await tellDue(deps, tenantId, rules);
+  const hasTold = await tellDue(parts, tenantId, rules);
   return stored.end > cursor.nextSequence || hasFound || hasTold;
 }
 
 /** False if another process has the lease, or has stored this batch: then nothing is stored. */
 function store(
-  deps: EvaluateDeps,
+  parts: EvaluateParts,
   leased: LeasedCursor,
   from: number,
   { end, outcomes, ...batch }: Batch,
 ): Promise<boolean> {
   const late = batch.late.length;
-  const { db, now } = deps;
+  const { db, now } = parts;
   const { tenantId } = leased;
   const changes = outcomes.filter(
     ({ findings, dropped, silentAtMs }) =>
@@ -109,7 +106,7 @@ function store(
     const alerts = unchanged.flatMap(({ row, findings }) =>
       findings.map((finding) => raisedEvent(row, finding)),
     );
-    const raised = await deps.recordOwn(tx, tenantId, ...alerts);
+    const raised = await parts.recordOwn(tx, tenantId, ...alerts);
     const saved = unchanged.map(({ row, findings, dropped, silentAtMs = row.silentAtMs }) => {
       const counted = { ...row, silentAtMs, dropped: row.dropped + dropped.length };
       return saveRule(tx, withUntold(counted, raised.splice(0, findings.length), now()));

@@ -5,9 +5,8 @@ import { AppError, invalid } from '../http/problem.ts';
 import { logSize } from '../log/store.ts';
 import type { Parts } from '../parts.ts';
 import { readTenant } from '../postgres/db.ts';
-import { acknowledge } from './acknowledge.ts';
 import {
-  type ChangeDeps,
+  acknowledge,
   changeRule,
   createRule,
   muteRule,
@@ -21,17 +20,15 @@ import * as schemas from './schemas.ts';
 import { listRules, type RuleKey } from './store.ts';
 import { type TestRange, testedEvents, testRule } from './test-rule.ts';
 
-export type AlertRouteDeps = ChangeDeps & Pick<Parts, 'recordAccess'>;
-
 /** Alert rules: list, make, change, remove, test, mute; acknowledge an alert. */
-export function alertRoutes(app: FastifyInstance, deps: AlertRouteDeps): void {
-  const calls = new TenantCalls(app, deps, {
+export function alertRoutes(app: FastifyInstance, parts: Parts): void {
+  const calls = new TenantCalls(app, parts, {
     ...{ lookedAt: 'alert-rules', path: '/api/alert-rules', tag: 'Alerts', scope: 'alerts:write' },
     ...{ idPrefix: null, none: noRule },
   });
-  testCalls(calls, deps);
+  testCalls(calls, parts);
   calls.on('get', schemas.listSchema, ({ tenantId }) =>
-    readTenant(deps.db, tenantId, async (tx) => {
+    readTenant(parts.db, tenantId, async (tx) => {
       const [rules, cursor, size] = [await listRules(tx), await getCursor(tx), await logSize(tx)];
       const behind = cursor === null ? 0 : Math.max(0, size - cursor.nextSequence);
       const data = allRules(tenantId, rules).map(shownRule);
@@ -39,34 +36,34 @@ export function alertRoutes(app: FastifyInstance, deps: AlertRouteDeps): void {
     }),
   );
   calls.on('post', schemas.createSchema, async ({ access, request }) =>
-    shownRule(await createRule(deps, access.tenantId, request.body as RulePatch, access)),
+    shownRule(await createRule(parts, access.tenantId, request.body as RulePatch, access)),
   );
   calls.on('get /:id', schemas.getSchema, async (call) => shownRule(await ruleIn(call)));
   calls.on('put /:id', schemas.changeSchema, async (call) => {
     const patch = call.request.body as RulePatch;
-    return shownRule(await changeRule(deps, keyOf(call), patch, call.access));
+    return shownRule(await changeRule(parts, keyOf(call), patch, call.access));
   });
   calls.on('delete /:id', schemas.removeSchema, (call) =>
-    removeRule(deps, keyOf(call), call.access),
+    removeRule(parts, keyOf(call), call.access),
   );
   calls.on('post /:id/mute', schemas.muteSchema, async (call) => {
     const { until } = call.request.body as { until: string | null };
     const untilMs = until === null ? null : parseTimestamp(until);
-    return shownRule(await muteRule(deps, keyOf(call), untilMs, call.access));
+    return shownRule(await muteRule(parts, keyOf(call), untilMs, call.access));
   });
   calls.on('post /:id/acknowledge', schemas.acknowledgeSchema, async (call) => {
     const { alertId, note = null } = call.request.body as { alertId: string; note?: string };
-    const acknowledgedAtMs = await acknowledge(deps, keyOf(call), alertId, note, call.access);
+    const acknowledgedAtMs = await acknowledge(parts, keyOf(call), alertId, note, call.access);
     return { alertId, acknowledgedAt: formatTimestamp(acknowledgedAtMs) };
   });
 }
 
 /** Tests of rules: also those that do not exist yet. */
-function testCalls(calls: TenantCalls, deps: AlertRouteDeps): void {
+function testCalls(calls: TenantCalls, parts: Parts): void {
   const test = (call: TenantCall, settings: AlertRuleSettings, given: GivenRange) => {
-    const range = readRange(call.request, given, deps);
+    const range = readRange(call.request, given, parts);
     call.showsEvents(testedEvents(settings, call.tenantId, range));
-    return testRule(deps, call.tenantId, settings, range, call.request.gone);
+    return testRule(parts, call.tenantId, settings, range, call.request.gone);
   };
   calls.on('post /test', schemas.testNewSchema, async (call) => {
     const { rule, ...range } = call.request.body as { rule: RulePatch } & GivenRange;
@@ -88,7 +85,7 @@ interface GivenRange {
 function readRange(
   { principal }: FastifyRequest,
   { since, until }: GivenRange,
-  { now }: AlertRouteDeps,
+  { now }: Parts,
 ): TestRange {
   if (!principal.scopes.has('events:read')) {
     throw new AppError('forbidden', 'this needs the scope events:read too');

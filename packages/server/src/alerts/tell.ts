@@ -1,12 +1,15 @@
-import { eventIdFromUuid } from '@indelible/protocol';
+import { eventIdFromUuid, panelHome } from '@indelible/protocol';
 import { lockHeads } from '../log/store.ts';
+import { composeMail, mailTexts, mailTime } from '../outbound/mail-page.ts';
 import type { Parts } from '../parts.ts';
 import { tenantIn, writeInBackground } from '../postgres/db.ts';
+import { handleTenantMail } from '../tenants/tenant-mail.ts';
 import { toldEvent } from './alert-event.ts';
 import { minuteMs } from './evaluate.ts';
+import { settingsOf } from './rule.ts';
 import { listRules, type RuleRow, saveRule } from './store.ts';
 
-export type TellDeps = Pick<Parts, 'db' | 'now' | 'recordOwn' | 'jobs'>;
+export type EvaluateParts = Pick<Parts, 'db' | 'now' | 'recordOwn' | 'jobs' | 'ended'>;
 
 /** The work of a job `alert-mail`; `alerts` are the UUIDs of their events. */
 export interface AlertMailJob {
@@ -29,11 +32,11 @@ export const isDue = (dueMs: number | null, nowMs: number, aheadMsMax: number) =
  * any was.
  */
 export async function tellDue(
-  deps: TellDeps,
+  parts: EvaluateParts,
   tenantId: string,
   rules: readonly RuleRow[],
 ): Promise<boolean> {
-  const { db, now, jobs, recordOwn } = deps;
+  const { db, now, jobs, recordOwn } = parts;
   const isToldNow = ({ tellAtMs }: RuleRow) => isDue(tellAtMs, now(), tellEveryMs);
   if (!rules.some(isToldNow)) return false;
   await writeInBackground(db, async (tx) => {
@@ -50,4 +53,27 @@ export async function tellDue(
   });
   jobs.wake();
   return true;
+}
+
+/** Mail about alerts. */
+export function handleAlertMail(parts: Parts): void {
+  handleTenantMail<AlertMailJob>(parts, 'alert-mail', async (tenant, { ruleId, ...told }, tx) => {
+    const rule = (await listRules(tx)).find(({ id }) => id === ruleId);
+    if (!rule) return null; // Removed meanwhile.
+    const { name, notify } = settingsOf(rule);
+    const { locale, timeZone } = tenant;
+    const texts = mailTexts[locale].alert;
+    const mail = composeMail({
+      ...{ locale, subject: texts.subject, tenantName: tenant.name },
+      leads: (about) => [texts.lead(about)],
+      facts: [
+        [texts.rule, name],
+        [texts.count, new Intl.NumberFormat(locale).format(told.alerts.length)],
+        [texts.at, mailTime(told.atMs, locale, timeZone)],
+      ],
+      ...{ next: [texts.next], open: texts.open },
+      url: `${parts.publicUrl()}${panelHome}?resource=alert&resource_id=${ruleId}`,
+    });
+    return { to: notify.emails ?? tenant.notifyEmails, ...mail };
+  });
 }

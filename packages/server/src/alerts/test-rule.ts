@@ -12,7 +12,6 @@ import { AppError, invalid } from '../http/problem.ts';
 import type { Parts } from '../parts.ts';
 import { readTenant, type TenantTx } from '../postgres/db.ts';
 import { groupShown } from './alert-event.ts';
-import { candidatesAfter } from './candidates.store.ts';
 import {
   AlertLimit,
   type Candidate,
@@ -23,6 +22,7 @@ import {
   minuteMs,
   SilenceEvaluator,
 } from './evaluate.ts';
+import { candidatesAfter } from './recall.store.ts';
 import { ruleFilter } from './rule.ts';
 import { newEvaluator, ofKnownActors } from './watch.ts';
 

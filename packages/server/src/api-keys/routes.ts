@@ -1,8 +1,8 @@
 import { formatTimestamp, isUuid, parseTimestamp, timestampOrNull } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
-import { newApiKeyText } from '../access/api-key-text.ts';
-import { administratorHeaders } from '../access/operator-headers.ts';
+import { newApiKeyText } from '../access/bearer.ts';
+import { administratorHeaders } from '../access/operator-access.ts';
 import { makerOf, requireActsFor } from '../access/principal.ts';
 import { administrator } from '../access/tenant-access.ts';
 import { hashSecretToken } from '../crypto/secret-token.ts';

@@ -1,5 +1,5 @@
 import { scopes } from '@indelible/protocol';
-import { makerSchema } from '../access/maker-schema.ts';
+import { makerSchema } from '../access/principal.ts';
 import {
   described,
   exact,

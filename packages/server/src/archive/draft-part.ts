@@ -1,11 +1,11 @@
 import { uuidTimeMs } from '@indelible/protocol';
 import { type ArchivedBody, type ArchivedRow, rowOf } from '../cold/archived-row.ts';
+import { eventColumns, identityColumns } from '../cold/columns.ts';
 import { monthAround } from '../cold/layout.ts';
 import type { PartLimits } from '../cold/part.ts';
 import { sha } from '../crypto/sha256.ts';
 import type { OwnerSession } from '../postgres/db.ts';
 import { eachEntry, shownOf, type TakeEntry } from './store.ts';
-import { openPartWriter, type WrittenPart } from './write-part.ts';
 
 /**
  * A page is one statement, whose rows are taken as they come. Rows behind the end of the part are
@@ -110,4 +110,27 @@ function count(draft: Draft, { sequence, body, commitment }: ArchivedRow): void 
   if (body !== null) draft.events += 1;
   if (body !== null && commitment !== null) draft.contradicted += 1;
   if (body?.hashes.some((hash) => hash !== null)) draft.erased += 1;
+}
+
+/** The two Parquet files of a part. */
+export interface WrittenPart {
+  events: Uint8Array;
+  identity: Uint8Array;
+}
+
+/**
+ * Writes rows, in order, as the files of a part. The same rows give the same bytes, so that after a
+ * lost answer an upload can be recognised.
+ */
+export async function openPartWriter() {
+  // Only here: a start of the service does not load the library.
+  const { ParquetFile } = await import('./parquet-file.ts');
+  const [events, identity] = [new ParquetFile(eventColumns), new ParquetFile(identityColumns)];
+  return {
+    append(row: ArchivedRow): void {
+      events.append(row);
+      identity.append(row);
+    },
+    end: (): WrittenPart => ({ events: events.end(), identity: identity.end() }),
+  };
 }

@@ -12,12 +12,11 @@ import { parseArchiveName, tenantFolder } from '../cold/layout.ts';
 import { withoutSegment } from '../events/prepared-event.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import type { ArchiveDeps } from './archived-part.ts';
+import { openPartWriter } from './draft-part.ts';
 import { type ArchiveManifest, formatManifest, type StatedErasure } from './manifest.ts';
-import { ArchiveConflict, putOnce, sha256Hex } from './objects-once.ts';
-import { readManifest, withPart } from './part-files.ts';
+import { ArchiveConflict, putOnce, readManifest, sha256Hex, withPart } from './part-files.ts';
 import { relistPart } from './part-index.ts';
 import { erasuresBehind } from './store.ts';
-import { openPartWriter } from './write-part.ts';
 
 /** What leaves the archive: the segment of these events, and of each event by these actors. */
 export interface ArchiveErasure {

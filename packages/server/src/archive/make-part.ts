@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import {
+  type CommittedEvent,
   consistencyProof,
   formatBase64,
   formatTimestamp,
@@ -14,11 +15,11 @@ import { monthFolder, parseArchiveName, partNames } from '../cold/layout.ts';
 import { type PublishedCheckpoint, signingKeys } from '../log/checkpoint.store.ts';
 import { treeReader } from '../log/tree.store.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
-import { archiveEvent } from './archive-event.ts';
+import { byItself, type OwnEvent } from '../own-event.ts';
 import type { ArchiveDeps, ArchivedPart } from './archived-part.ts';
 import { type DraftedPart, draftPart } from './draft-part.ts';
 import { type ArchiveManifest, archiveFormat, formatManifest } from './manifest.ts';
-import { putOnce, sha256Hex } from './objects-once.ts';
+import { putOnce, sha256Hex } from './part-files.ts';
 import {
   type ArchivedTenant,
   erasuresBehind,
@@ -164,4 +165,30 @@ async function manifestOf(
       notAfter: timestampOrNull(notAfterMs),
     })),
   };
+}
+
+/** The log's record of an archived part. */
+export function archiveEvent(
+  tenantId: string,
+  segment: {
+    first: number;
+    last: number;
+    events: number;
+    bytes: number;
+    manifestSha256: string;
+  },
+): OwnEvent {
+  const { first, last, events, bytes, manifestSha256 } = segment;
+  return {
+    actor: byItself,
+    action: 'export',
+    resource: { type: 'archive', id: tenantId, name: 'Archive' },
+    diff: {},
+    after: { firstSequence: first, lastSequence: last, events, bytes, manifestSha256 },
+  };
+}
+
+export function isArchiveRecord(event: CommittedEvent): boolean {
+  const { action, resourceType, recordedByKind } = event;
+  return action === 'export' && resourceType === 'archive' && recordedByKind === 'service';
 }

@@ -3,8 +3,7 @@ import { namesOfStem, tenantFolder } from '../cold/layout.ts';
 import { putColdPart } from '../cold/store.ts';
 import type { ArchiveDeps } from './archived-part.ts';
 import { coldState, deleteCold, listedObjects, partAt, setColdBefore } from './cold.store.ts';
-import { ArchiveConflict } from './objects-once.ts';
-import { readManifest } from './part-files.ts';
+import { ArchiveConflict, readManifest } from './part-files.ts';
 import { verifiedPart } from './part-index.ts';
 import { entryAt, isHeldBack } from './store.ts';
 

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { FormatError } from '@indelible/protocol';
@@ -7,7 +8,6 @@ import { readPart } from '../cold/read-part.store.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import type { ArchiveDeps } from './archived-part.ts';
 import { type ArchiveManifest, parseManifest } from './manifest.ts';
-import { ArchiveConflict, sha256Hex } from './objects-once.ts';
 
 /** Throws ArchiveConflict if it is not a manifest. */
 export async function readManifest(objects: ObjectStore, name: string): Promise<ArchiveManifest> {
@@ -67,4 +67,29 @@ async function fetchFiles(
     await writeFile(paths[kind], bytes, { mode: 0o600 });
   }
   return paths;
+}
+
+/** The archive cannot continue by itself; the message is for the operator. */
+export class ArchiveConflict extends Error {}
+
+export function sha256Hex(bytes: Uint8Array): string {
+  return hash('sha256', bytes, 'hex');
+}
+
+/**
+ * Writes an object that must never be overwritten. An existing one with the same bytes is ours:
+ * only the answer was lost. Throws ArchiveConflict if it has other bytes.
+ */
+export async function putOnce(
+  objects: ObjectStore,
+  name: string,
+  bytes: Uint8Array,
+): Promise<void> {
+  if (await objects.putIfAbsent(name, bytes)) return;
+  const stored = await objects.get(name);
+  if (stored !== null && sha256Hex(stored) === sha256Hex(bytes)) return;
+  throw new ArchiveConflict(
+    `${name} already exists in the object store with other content: another ` +
+      'service writes to this archive',
+  );
 }

@@ -17,8 +17,7 @@ import { tenantIn, type WriterTx } from '../postgres/db.ts';
 import type { ArchiveDeps } from './archived-part.ts';
 import { coldFiles, storedAmongEntries } from './cold.store.ts';
 import type { ArchiveManifest } from './manifest.ts';
-import { ArchiveConflict } from './objects-once.ts';
-import { withPart } from './part-files.ts';
+import { ArchiveConflict, withPart } from './part-files.ts';
 
 /** What searches need to know of a part. */
 function partIndex() {

@@ -17,9 +17,8 @@ import type { Parts } from '../parts.ts';
 import type { WriterTx } from '../postgres/db.ts';
 import { readPlans } from '../tenants/plans.store.ts';
 import type { ArchiveManifest, StatedErasure } from './manifest.ts';
-import { ArchiveConflict } from './objects-once.ts';
 import type { Archive, FoundPart } from './open-archive.ts';
-import { manifestIn, unreadable } from './part-files.ts';
+import { ArchiveConflict, manifestIn, unreadable } from './part-files.ts';
 import {
   holdEmpty,
   insertRestored,

@@ -9,7 +9,7 @@ import type { ArchivedRow } from '../cold/archived-row.ts';
 import { byItself, type OwnEvent } from '../own-event.ts';
 import { bodyLine } from './body-line.ts';
 import type { ArchiveManifest, StatedErasure } from './manifest.ts';
-import { ArchiveConflict } from './objects-once.ts';
+import { ArchiveConflict } from './part-files.ts';
 
 /** The service's records in a restored log, and its missing events. */
 export class RestoredRecords {

@@ -1,6 +1,11 @@
 import type { Locale } from '@indelible/protocol';
-import { composeMail, type Mail, type MailContent, mailTime } from '../outbound/mail-page.ts';
-import { mailTexts } from '../outbound/mail-texts.ts';
+import {
+  composeMail,
+  type Mail,
+  type MailContent,
+  mailTexts,
+  mailTime,
+} from '../outbound/mail-page.ts';
 import { withoutLinks } from '../outbound/plain-line.ts';
 import { countMax, type LogFacts, type VisitsForReason } from './facts.store.ts';
 import type { Period } from './period.ts';

@@ -13,7 +13,7 @@ import {
   tenantsWithDigest,
 } from './readers.store.ts';
 
-export interface DigestDeps extends Pick<Parts, 'db' | 'now' | 'jobs' | 'mailer' | 'publicUrl'> {
+interface DigestParts extends Parts {
   /** Who gets the digest over all tenants; empty for none. */
   operatorEmails: readonly string[];
 }
@@ -24,41 +24,41 @@ type DigestJob = Period & { tenantId: string | null };
  * Queues the digests of periods that are over. The end of the period and its job are written in one
  * transaction: each period has one job, whatever crashes and however many processes run this.
  */
-async function queueDigests(deps: DigestDeps): Promise<boolean> {
-  const { db, now, operatorEmails } = deps;
+async function queueDigests(parts: DigestParts): Promise<boolean> {
+  const { db, now, operatorEmails } = parts;
   const readers = await tenantsWithDigest(db.background, now());
   if (operatorEmails.length > 0) readers.push(await operatorReader(db.background));
-  for (const reader of readers) await queueFor(deps, reader, now());
+  for (const reader of readers) await queueFor(parts, reader, now());
   return true;
 }
 
 /** Every period that is over, one after the other. */
-async function queueFor(deps: DigestDeps, reader: DigestReader, nowMs: number): Promise<void> {
+async function queueFor(parts: DigestParts, reader: DigestReader, nowMs: number): Promise<void> {
   const { tenantId, frequency, timeZone, untilMs } = reader;
   const period = untilMs === null ? null : nextPeriod(frequency, timeZone, untilMs, nowMs);
   if (untilMs !== null && period === null) return;
   const toMs = period?.toMs ?? runningSince(frequency, timeZone, nowMs);
-  const isTaken = await writeInBackground(deps.db, async (tx) => {
+  const isTaken = await writeInBackground(parts.db, async (tx) => {
     if (!(await takeUntil(tx, reader, toMs))) return false;
     const job = { tenantId: tenantId ?? nilUuid, data: { tenantId, ...period } };
-    if (period) await deps.jobs.send(tx, 'digest-mail', job);
+    if (period) await parts.jobs.send(tx, 'digest-mail', job);
     return true;
   });
-  if (isTaken) await queueFor(deps, { ...reader, untilMs: toMs }, nowMs);
+  if (isTaken) await queueFor(parts, { ...reader, untilMs: toMs }, nowMs);
 }
 
 /** Handles the mails; returns the background work that queues them. */
-export function openDigests(deps: DigestDeps): () => Promise<boolean> {
-  deps.jobs.handle<DigestJob>('digest-mail', ({ id, data: { tenantId, ...period }, signal }) =>
+export function openDigests(parts: DigestParts): () => Promise<boolean> {
+  parts.jobs.handle<DigestJob>('digest-mail', ({ id, data: { tenantId, ...period }, signal }) =>
     tenantId === null
-      ? mailOperator(deps, id, period, signal)
-      : mailTenant(deps, id, tenantId, period),
+      ? mailOperator(parts, id, period, signal)
+      : mailTenant(parts, id, tenantId, period),
   );
-  return () => queueDigests(deps);
+  return () => queueDigests(parts);
 }
 
 async function mailTenant(
-  { db, now, mailer, publicUrl }: DigestDeps,
+  { db, now, mailer, publicUrl }: DigestParts,
   id: string,
   tenantId: string,
   period: Period,
@@ -80,12 +80,12 @@ const tenantsAtOnce = 500;
 
 /** Over all tenants that have not left, page by page. */
 async function mailOperator(
-  deps: DigestDeps,
+  parts: DigestParts,
   id: string,
   period: Period,
   signal: AbortSignal,
 ): Promise<void> {
-  const { db, now, mailer, publicUrl, operatorEmails } = deps;
+  const { db, now, mailer, publicUrl, operatorEmails } = parts;
   let sums: OperatorFacts = { tenants: 0, alerts: 0, exports: 0, unsigned: 0, visits: [] };
   for (let from: string | null = nilUuid; from !== null; ) {
     const start: string = from;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { locales } from '@indelible/protocol';
 import { afterAll, beforeEach, expect, test } from 'vitest';
-import { mailTexts } from '../outbound/mail-texts.ts';
+import { mailTexts } from '../outbound/mail-page.ts';
 import { serviceOn, testService } from '../testing/service.ts';
 import { startSmtpServer } from '../testing/smtp-server.ts';
 import { type TenantDigest, tenantDigest } from './digest-mail.ts';

@@ -7,7 +7,7 @@ import {
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { lookAt } from '../access/look.ts';
-import { operatorHeaders } from '../access/operator-headers.ts';
+import { operatorHeaders } from '../access/operator-access.ts';
 import { readAsTenant } from '../access/tenant-access.ts';
 import { acceptedType } from '../http/accepted-type.ts';
 import { answer, idParams, LogParams, named, queryText } from '../http/field-schemas.ts';

@@ -7,7 +7,7 @@ import {
   paramLengthMax,
   timeUnits,
 } from '@indelible/protocol';
-import { operatorHeaders } from '../access/operator-headers.ts';
+import { operatorHeaders } from '../access/operator-access.ts';
 import { described, exact, idParams, named, nullable, queryText } from '../http/field-schemas.ts';
 import { filterParams } from '../http/filter-schema.ts';
 import { Type } from '../http/type.ts';

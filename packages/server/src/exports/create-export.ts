@@ -5,16 +5,15 @@ import {
   resolvedFilter,
 } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
-import { requesterOf } from '../access/requester.ts';
-import type { TenantAccess } from '../access/tenant-access.ts';
+import { requesterOf, type TenantAccess } from '../access/tenant-access.ts';
 import { countEvents } from '../events/count.store.ts';
 import type { Visibility } from '../events/filter-sql.store.ts';
 import { listBySequence } from '../events/sequence-list.store.ts';
 import { requireVisible } from '../events/store.ts';
 import { filterOfBody } from '../http/filter-body.ts';
+import { AppError, unavailable } from '../http/problem.ts';
 import { lockHeads } from '../log/store.ts';
 import { whenceOf } from '../own-event.ts';
-import type { Parts } from '../parts.ts';
 import {
   type Database,
   readTenant,
@@ -23,15 +22,16 @@ import {
   type WriterTx,
   write,
 } from '../postgres/db.ts';
-import { requestedEvent } from './export-event.ts';
-import { type ExportQuota, requireRoom } from './quota.ts';
 import type { ExportInput } from './schemas.ts';
-import { type ExportRequest, type ExportRow, exportUsage, insertExport } from './store.ts';
-import type { StreamDeps } from './stream-export.ts';
-
-export interface CreateDeps extends StreamDeps, Pick<Parts, 'jobs' | 'newUuid'> {
-  quota: ExportQuota;
-}
+import { requestedEvent } from './shown-export.ts';
+import {
+  type ExportRequest,
+  type ExportRow,
+  type ExportUsage,
+  exportUsage,
+  insertExport,
+} from './store.ts';
+import type { ExportParts, ExportQuota } from './stream-export.ts';
 
 /** Up to this many rows are sent with the answer; more become a job. */
 const streamedRowsMax = 10_000;
@@ -48,7 +48,7 @@ export function readExportInput(request: FastifyRequest) {
 /** Begins an export: counts up to the limit, then one transaction with record, row and job. */
 export async function createExport(
   request: FastifyRequest,
-  { db, now, newUuid, recordOwn, jobs, quota }: CreateDeps,
+  { db, now, newUuid, recordOwn, jobs, quota }: ExportParts,
   access: TenantAccess,
   input: ReturnType<typeof readExportInput>,
   wantsJob: boolean,
@@ -149,3 +149,26 @@ const inSequence = {
   ...({ sort: 'sequence', order: 'asc' } as const),
   ...{ limit: 500, include: { total: false, state: false } },
 };
+
+/**
+ * Whether the tenant may have one more, which `usage` does not count. Throws `rate_limited` with
+ * the tenant's exports, and `unavailable` while the disk is low: the free space is for recording.
+ */
+export async function requireRoom(usage: ExportUsage, quota: ExportQuota): Promise<void> {
+  const { unfinishedMax, keptBytesMax } = quota;
+  if (!(await quota.hasDisk())) {
+    throw unavailable('the disk of the service is nearly full: it makes no exports now', 60);
+  }
+  if (usage.unfinished >= unfinishedMax) {
+    throw limited(`${usage.unfinished} exports of this tenant are not ready; wait, or cancel some`);
+  }
+  if (usage.keptBytes < keptBytesMax) return;
+  const [kept, max] = [usage.keptBytes, keptBytesMax].map((bytes) => Math.ceil(bytes / 2 ** 20));
+  throw limited(
+    `the kept exports of this tenant have ${kept} of ${max} MiB; wait until some expire, after 7 days`,
+  );
+}
+
+function limited(detail: string): AppError {
+  return new AppError('rate_limited', detail, { headers: { 'retry-after': '60' } });
+}

@@ -6,16 +6,19 @@ import {
   typeId,
 } from '@indelible/protocol';
 import type { RunningJob } from '../background/jobs.ts';
-import { composeMail, type Mail, type MailContent, mailTime } from '../outbound/mail-page.ts';
-import { mailTexts } from '../outbound/mail-texts.ts';
+import {
+  composeMail,
+  type Mail,
+  type MailContent,
+  mailTexts,
+  mailTime,
+} from '../outbound/mail-page.ts';
 import { oneLine } from '../outbound/plain-line.ts';
 import type { Parts } from '../parts.ts';
 import { readTenant, write } from '../postgres/db.ts';
 import { getTenant, type TenantRow } from '../tenants/store.ts';
 import { exportIdPrefix, fileOf } from './shown-export.ts';
 import { type ExportKey, type ExportRow, getExport, setNotified } from './store.ts';
-
-export type ExportMailDeps = Pick<Parts, 'db' | 'jobs' | 'mailer' | 'publicUrl'>;
 
 const noRecipients =
   'no e-mail was sent: the requester has no address, and the tenant has no notifyEmails';
@@ -25,17 +28,17 @@ const notDelivered = 'the e-mail could not be sent: the mail server refused it o
  * Mail about exports, in separate jobs: an unavailable mail server fails no export, and mail is
  * retried.
  */
-export function handleExportMail(deps: ExportMailDeps): void {
-  const { db, jobs } = deps;
+export function handleExportMail(parts: Parts): void {
+  const { db, jobs } = parts;
   jobs.handle<ExportKey>(
     'export-mail',
-    (job) => mailOutcome(deps, job),
+    (job) => mailOutcome(parts, job),
     ({ data }) => write(db, (tx) => setNotified(tx, data, [], notDelivered)),
   );
 }
 
-async function mailOutcome(deps: ExportMailDeps, { id, data }: RunningJob<ExportKey>) {
-  const { db, mailer } = deps;
+async function mailOutcome(parts: Parts, { id, data }: RunningJob<ExportKey>) {
+  const { db, mailer } = parts;
   const found = await readTenant(db, data.tenantId, async (tx) => {
     return { row: await getExport(tx, data.id), tenant: await getTenant(tx) };
   });
@@ -46,7 +49,7 @@ async function mailOutcome(deps: ExportMailDeps, { id, data }: RunningJob<Export
   const to = row.mailTo === null ? tenant.notifyEmails : [row.mailTo];
   if (to.length === 0) return told([], noRecipients);
   const filters = filterWords(storedFilter(row.filters));
-  const url = `${deps.publicUrl()}${panelRoot}/exports#${typeId(exportIdPrefix, row.id)}`;
+  const url = `${parts.publicUrl()}${panelRoot}/exports#${typeId(exportIdPrefix, row.id)}`;
   await mailer.send({ id, to, ...exportMail(tenant, row, filters, url) });
   // A crash before this sends it again, with the same Message-ID.
   await told(to, null);

@@ -1,7 +1,7 @@
 import { locales, revealedLine } from '@indelible/protocol';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createMailer } from '../outbound/mail.ts';
-import { mailTexts } from '../outbound/mail-texts.ts';
+import { mailTexts } from '../outbound/mail-page.ts';
 import { startSmtpServer } from '../testing/smtp-server.ts';
 import { exportMail, type MailedExport, type MailedTenant } from './export-mail.job.ts';
 

@@ -1,38 +1,35 @@
 import type { Jobs, RunningJob } from '../background/jobs.ts';
-import type { Parts } from '../parts.ts';
 import { type WriterTx, write } from '../postgres/db.ts';
-import { outcomeEvent } from './export-event.ts';
+import { objectName } from './file/export-file.ts';
 import { countFileRows } from './file/file-chunks.ts';
-import type { FileInMaking, FileThread } from './file/file-thread.ts';
-import type { ExportQuota } from './quota.ts';
+import type { FileInMaking } from './file/file-thread.ts';
+import { outcomeEvent } from './shown-export.ts';
 import {
   beginExport,
   type ExportKey,
   type ExportRow,
   endExport,
+  expireExports,
   type Failure,
   type FinishedFile,
   finishExport,
+  lostStreams,
+  objectRemoved,
   progressExport,
   requeueExport,
 } from './store.ts';
-
-export interface ExportJobDeps extends Pick<Parts, 'db' | 'now' | 'jobs' | 'recordOwn'> {
-  files: FileThread;
-  onError: (error: unknown) => void;
-  quota: Pick<ExportQuota, 'hasDisk'>;
-}
+import { type ExportParts, failExport, keptAliveEveryMs } from './stream-export.ts';
 
 /** How long a file is kept. */
 export const keptMs = 7 * 86_400_000;
 const progressEveryMs = 1_000;
 
 /** The work of workers for exports: making files, and recording final failures. */
-export function handleExports(deps: ExportJobDeps): void {
-  deps.jobs.handle<ExportKey>(
+export function handleExports(parts: ExportParts): void {
+  parts.jobs.handle<ExportKey>(
     'export',
-    (job) => runExport(deps, job),
-    ({ data }) => giveUp(deps, data),
+    (job) => runExport(parts, job),
+    ({ data }) => giveUp(parts, data),
   );
 }
 
@@ -41,29 +38,29 @@ export function handleExports(deps: ExportJobDeps): void {
  * which worker wrote the object, or whether two did. An attempt that ends between object and row is
  * repeated.
  */
-async function runExport(deps: ExportJobDeps, job: RunningJob<ExportKey>): Promise<void> {
-  const row = await write(deps.db, (tx) => beginExport(tx, job.data));
+async function runExport(parts: ExportParts, job: RunningJob<ExportKey>): Promise<void> {
+  const row = await write(parts.db, (tx) => beginExport(tx, job.data));
   if (!row) return;
-  if (!(await deps.quota.hasDisk())) return again(deps, row, 'storage');
+  if (!(await parts.quota.hasDisk())) return again(parts, row, 'storage');
   const unwanted = new AbortController();
-  const file = deps.files.make(row, AbortSignal.any([job.signal, unwanted.signal]));
-  const endProgress = watchProgress(deps, row, file, unwanted);
+  const file = parts.files.make(row, AbortSignal.any([job.signal, unwanted.signal]));
+  const endProgress = watchProgress(parts, row, file, unwanted);
   const made = await file.outcome;
   await endProgress();
   if (unwanted.signal.aborted) return; // the caller has stopped waiting
-  if (typeof made !== 'string') return finish(deps, row, made);
+  if (typeof made !== 'string') return finish(parts, row, made);
   if (job.signal.aborted) throw new Error('the attempt was interrupted');
-  await again(deps, row, made);
+  await again(parts, row, made);
 }
 
-async function again({ db }: ExportJobDeps, row: ExportRow, failure: Failure): Promise<void> {
+async function again({ db }: ExportParts, row: ExportRow, failure: Failure): Promise<void> {
   await write(db, (tx) => requeueExport(tx, row, failure));
   throw new Error(`the attempt failed: ${failure}`);
 }
 
 /** Stores the progress every second, and learns whether to continue. */
 function watchProgress(
-  { db, onError }: ExportJobDeps,
+  { db, onError }: ExportParts,
   row: ExportRow,
   file: FileInMaking,
   unwanted: AbortController,
@@ -84,8 +81,8 @@ function watchProgress(
   };
 }
 
-async function finish(deps: ExportJobDeps, row: ExportRow, file: FinishedFile): Promise<void> {
-  const { db, now, jobs, recordOwn } = deps;
+async function finish(parts: ExportParts, row: ExportRow, file: FinishedFile): Promise<void> {
+  const { db, now, jobs, recordOwn } = parts;
   const finishedAtMs = now();
   const expiresAtMs = finishedAtMs + keptMs;
   await write(db, async (tx) => {
@@ -99,7 +96,7 @@ async function finish(deps: ExportJobDeps, row: ExportRow, file: FinishedFile): 
 }
 
 /** After the last attempt, also if all workers crashed. */
-async function giveUp({ db, now, jobs, recordOwn }: ExportJobDeps, key: ExportKey): Promise<void> {
+async function giveUp({ db, now, jobs, recordOwn }: ExportParts, key: ExportKey): Promise<void> {
   await write(db, async (tx) => {
     const end = { status: 'failed', failure: 'interrupted' } as const;
     const failed = await endExport(tx, key, end, now());
@@ -112,4 +109,34 @@ async function giveUp({ db, now, jobs, recordOwn }: ExportJobDeps, key: ExportKe
 
 function sendMailJob(jobs: Jobs, tx: WriterTx, { tenantId, id }: ExportKey) {
   return jobs.send(tx, 'export-mail', { data: { tenantId, id }, tenantId });
+}
+
+const atOnce = 100;
+/** After this time no worker writes for a failed or cancelled export. */
+const settledMs = 3_600_000;
+/** Several times the interval at which a sending process updates the row. */
+const lostAfterMs = 4 * keptAliveEveryMs;
+
+/**
+ * Removes expired files and leftovers of failed exports; ends streams of crashed processes. Several
+ * processes may run it at once. A failed removal is retried at the next run. False if one has
+ * failed.
+ */
+export async function expireFiles(parts: ExportParts): Promise<boolean> {
+  const { db, now, objects, onError } = parts;
+  const lost = await write(db, (tx) => lostStreams(tx, now() - lostAfterMs, atOnce));
+  for (const key of lost) await failExport(parts, key, 'interrupted').catch(onError);
+  // Order: the file is no longer offered, then removed, then its removal stored.
+  const due = await write(db, (tx) => expireExports(tx, now(), now() - settledMs, atOnce));
+  let isWhole = true;
+  for (const row of due) {
+    try {
+      await objects.remove(objectName(row));
+      await write(db, (tx) => objectRemoved(tx, row));
+    } catch (error) {
+      isWhole = false;
+      onError(error);
+    }
+  }
+  return isWhole;
 }

@@ -8,18 +8,14 @@ import { FairQueue } from '../http/fair-queue.ts';
 import { AppError } from '../http/problem.ts';
 import { whenGone } from '../http/tenant-reads.ts';
 import { whenceOf } from '../own-event.ts';
-import type { Parts } from '../parts.ts';
 import { readTenant, write } from '../postgres/db.ts';
 import { getTenant } from '../tenants/store.ts';
-import { type CreateDeps, createExport, readExportInput } from './create-export.ts';
-import { byAnotherEvent } from './export-event.ts';
+import { createExport, readExportInput } from './create-export.ts';
 import { fileName, mediaTypes } from './file/export-file.ts';
 import { cancelSchema, createSchema, getSchema, listSchema } from './schemas.ts';
-import { exportIdPrefix, shownExport } from './shown-export.ts';
+import { byAnotherEvent, exportIdPrefix, shownExport } from './shown-export.ts';
 import { type ExportRow, endExport, getExport, listExports } from './store.ts';
-import { streamExport, withFirst } from './stream-export.ts';
-
-export type ExportDeps = CreateDeps & Pick<Parts, 'recordAccess'>;
+import { type ExportParts, streamExport, withFirst } from './stream-export.ts';
 
 const createOptions = {
   config: { scope: 'exports:write' as const },
@@ -45,8 +41,8 @@ function noSlot(): AppError {
 }
 
 /** Exports: create (with the answer or by workers), show, cancel. */
-export function exportRoutes(app: FastifyInstance, deps: ExportDeps): void {
-  const { now } = deps;
+export function exportRoutes(app: FastifyInstance, parts: ExportParts): void {
+  const { now } = parts;
   const streams = new FairQueue(streamLimits, noSlot);
 
   app.post(exportsPath, createOptions, async (request, reply) => {
@@ -54,7 +50,7 @@ export function exportRoutes(app: FastifyInstance, deps: ExportDeps): void {
     const wantsJob = prefersAsync(request.headers.prefer);
     const row = await readAsTenant(
       request,
-      deps.recordAccess,
+      parts.recordAccess,
       lookAt('exports', request),
       async (access) => {
         request.gone = whenGone(reply);
@@ -63,28 +59,28 @@ export function exportRoutes(app: FastifyInstance, deps: ExportDeps): void {
           const release = await streams.take(wanted, request.gone);
           finished(reply.raw, release);
         }
-        return createExport(request, deps, access, input, wantsJob);
+        return createExport(request, parts, access, input, wantsJob);
       },
     );
-    if (row.mode === 'stream') return sendFile(request, reply, deps, row);
-    deps.jobs.wake();
+    if (row.mode === 'stream') return sendFile(request, reply, parts, row);
+    parts.jobs.wake();
     if (wantsJob) reply.header('preference-applied', 'respond-async');
     const location = `${exportsPath}/${typeId(exportIdPrefix, row.id)}`;
     return reply.code(202).header('location', location).send(shownExport(row, now()));
   });
 
-  const exports = exportCalls(app, deps);
+  const exports = exportCalls(app, parts);
   exports.list(listSchema, listExports, (rows) => rows.map((row) => shownExport(row, now())));
   exports.on('get /:id', getSchema, async ({ found }) =>
     shownExport(await found(getExport), now()),
   );
   exports.on('delete /:id', cancelSchema, async ({ access, found }) =>
-    shownExport(await cancel(deps, access, await found(getExport)), now()),
+    shownExport(await cancel(parts, access, await found(getExport)), now()),
   );
 }
 
-export const exportCalls = (app: FastifyInstance, deps: ExportDeps) =>
-  new TenantCalls(app, deps, {
+export const exportCalls = (app: FastifyInstance, parts: ExportParts) =>
+  new TenantCalls(app, parts, {
     ...{ lookedAt: 'exports', path: exportsPath, tag: 'Exports', scope: 'exports:write' },
     idPrefix: exportIdPrefix,
     none: () => new AppError('not_found', 'there is no such export'),
@@ -105,12 +101,12 @@ function prefersAsync(header: string | string[] | undefined): boolean {
 async function sendFile(
   request: FastifyRequest,
   reply: FastifyReply,
-  deps: ExportDeps,
+  parts: ExportParts,
   row: ExportRow,
 ) {
-  const name = await fileNameOf(deps, row);
+  const name = await fileNameOf(parts, row);
   // Nothing may fail after this: a file that is begun and not sent would never end.
-  const chunks = await withFirst(streamExport(deps, row, whenceOf(request)));
+  const chunks = await withFirst(streamExport(parts, row, whenceOf(request)));
   return reply
     .type(mediaTypes[row.format])
     .header('content-disposition', `attachment; filename="${name}"`)
@@ -118,14 +114,14 @@ async function sendFile(
 }
 
 /** The file name for the download. */
-export async function fileNameOf({ db }: Pick<ExportDeps, 'db'>, row: ExportRow): Promise<string> {
+export async function fileNameOf({ db }: Pick<ExportParts, 'db'>, row: ExportRow): Promise<string> {
   const tenant = await readTenant(db, row.tenantId, getTenant);
   return fileName(tenant?.name ?? '', storedFilter(row.filters), row.format, row.createdAtMs);
 }
 
 /** Cancelling twice succeeds; throws `conflict` if it has ended otherwise. */
 async function cancel(
-  { db, now, jobs, recordOwn }: ExportDeps,
+  { db, now, jobs, recordOwn }: ExportParts,
   access: TenantAccess,
   row: ExportRow,
 ): Promise<ExportRow> {

@@ -1,6 +1,6 @@
 import { csvColumns, csvFurtherColumns } from '@indelible/protocol';
 import type { Static } from 'typebox';
-import { operatorHeaders } from '../access/operator-headers.ts';
+import { operatorHeaders } from '../access/operator-access.ts';
 import {
   answer,
   countOrNull,

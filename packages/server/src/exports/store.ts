@@ -1,7 +1,6 @@
-import type { Requester } from '../access/requester.ts';
+import type { Requester } from '../access/tenant-access.ts';
 import type { TenantTx, WriterTx } from '../postgres/db.ts';
 import { dateOrNull, execute, firstRow, hasRow, rowsOf, sql } from '../postgres/sql.ts';
-import type { ExportUsage } from './quota.ts';
 
 export type ExportStatus = 'queued' | 'running' | 'ready' | 'failed' | 'expired' | 'cancelled';
 
@@ -70,6 +69,12 @@ export async function insertExport(tx: WriterTx, e: ExportRequest): Promise<Expo
     WHERE tenant_id = ${e.tenantId} RETURNING ${columns}`;
   if (!row) throw new Error('an export was not inserted');
   return row;
+}
+
+export interface ExportUsage {
+  /** Waiting or being made. */
+  unfinished: number;
+  keptBytes: number;
 }
 
 /**

@@ -1,8 +1,9 @@
 import type { Whence } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import { write } from '../postgres/db.ts';
-import { outcomeEvent } from './export-event.ts';
 import { FileTally, fileChunks } from './file/file-chunks.ts';
+import type { FileThread } from './file/file-thread.ts';
+import { outcomeEvent } from './shown-export.ts';
 import {
   type ExportKey,
   type ExportRow,
@@ -13,7 +14,20 @@ import {
   type PartOfFile,
 } from './store.ts';
 
-export interface StreamDeps extends Pick<Parts, 'db' | 'now' | 'recordOwn'> {
+/** What a tenant may have of exports that are made in the background. */
+export interface ExportQuota {
+  /** Waiting or being made. */
+  unfinishedMax: number;
+  /** Of files that are kept. */
+  keptBytesMax: number;
+  /** Whether the disk has room for further files. */
+  hasDisk: () => Promise<boolean>;
+}
+
+/** What the code of exports is given. */
+export interface ExportParts extends Parts {
+  files: FileThread;
+  quota: ExportQuota;
   onError: (error: unknown) => void;
 }
 
@@ -26,18 +40,18 @@ export const keptAliveEveryMs = 30_000;
  * never looks complete.
  */
 export async function* streamExport(
-  deps: StreamDeps,
+  parts: ExportParts,
   row: ExportRow,
   whence: Whence,
 ): AsyncGenerator<Buffer, void, undefined> {
   const tally = new FileTally();
-  const endSigns = giveSigns(deps, row);
+  const endSigns = giveSigns(parts, row);
   let failure: Failure | null = 'aborted';
   try {
     // The response may buffer several of them.
-    for await (const lines of fileChunks(deps.db, row, tally)) yield Buffer.from(lines);
+    for await (const lines of fileChunks(parts.db, row, tally)) yield Buffer.from(lines);
     failure = 'unexpected';
-    await finishStream(deps, row, tally, whence);
+    await finishStream(parts, row, tally, whence);
     failure = null;
   } catch (error) {
     failure = 'unexpected';
@@ -46,18 +60,19 @@ export async function* streamExport(
     endSigns();
     // If recording fails now, the job for lost streams records it later.
     const { rows, bytes } = tally;
-    if (failure) await failExport(deps, row, failure, { rows, bytes }, whence).catch(deps.onError);
+    if (failure)
+      await failExport(parts, row, failure, { rows, bytes }, whence).catch(parts.onError);
   }
 }
 
-function giveSigns({ db, now, onError }: StreamDeps, row: ExportRow): () => void {
+function giveSigns({ db, now, onError }: ExportParts, row: ExportRow): () => void {
   const give = () => write(db, (tx) => keepStream(tx, row, now())).catch(onError);
   const timer = setInterval(() => void give(), keptAliveEveryMs);
   return () => clearInterval(timer);
 }
 
 async function finishStream(
-  { db, now, recordOwn }: StreamDeps,
+  { db, now, recordOwn }: ExportParts,
   row: ExportRow,
   tally: FileTally,
   whence: Whence,
@@ -71,7 +86,7 @@ async function finishStream(
 
 /** Ends an export as failed and records that; no effect if it has ended already. */
 export async function failExport(
-  { db, now, recordOwn }: StreamDeps,
+  { db, now, recordOwn }: ExportParts,
   key: ExportKey,
   failure: Failure,
   sent: PartOfFile | null = null,

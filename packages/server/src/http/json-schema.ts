@@ -13,8 +13,7 @@ import {
   pointerOf,
 } from '@indelible/protocol';
 import type { ErrorObject } from 'ajv/dist/2020.js';
-import { isMailAddress } from '../outbound/mail-address.ts';
-import { isOutboundUrl } from '../outbound/outbound-url.ts';
+import { isMailAddress, isOutboundUrl } from '../outbound/outbound-url.ts';
 import { isIpRange } from './ip-range.ts';
 
 /** The formats of our schemas. */

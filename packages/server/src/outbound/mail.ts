@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import type { SendMailOptions } from 'nodemailer';
 import type { Logger } from 'pino';
 import { codeOf } from '../postgres/embedded/error-code.ts';
-import { isMailAddress } from './mail-address.ts';
 import type { Mail } from './mail-page.ts';
-import { loopback } from './outbound-url.ts';
+import { isMailAddress, loopback } from './outbound-url.ts';
 import { oneLine } from './plain-line.ts';
 
 /** A message to send. */

@@ -5,8 +5,7 @@ import { signedPost } from '../outbound/standard-webhooks.ts';
 import type { Parts } from '../parts.ts';
 import { readTenant, write } from '../postgres/db.ts';
 import { restoreSecretContext } from '../tenants/put-tenant.store.ts';
-import { judge, restoreIdPrefix } from './restore-call.ts';
-import { restoreEvent } from './restore-event.ts';
+import { judge, restoreEvent, restoreIdPrefix } from './restore-call.ts';
 import {
   finishRestore,
   type PendingRestore,
@@ -16,8 +15,7 @@ import {
   restoreAddress,
 } from './store.ts';
 
-export interface RestoreJobDeps
-  extends Pick<Parts, 'db' | 'now' | 'jobs' | 'outbound' | 'sealer' | 'recordOwn'> {
+interface RestoreParts extends Parts {
   /** Called if a secret cannot be decrypted. */
   onError: (error: unknown) => void;
 }
@@ -34,43 +32,43 @@ const secretLost =
  * counts, in one transaction with its event. A restore never ends without an outcome: an outcome
  * that cannot be stored is stored later.
  */
-export function handleRestores(deps: RestoreJobDeps): void {
-  const attempt = (job: RunningJob<Key>) => attemptRestore(deps, job);
-  deps.jobs.handle('restore', attempt, attempt);
+export function handleRestores(parts: RestoreParts): void {
+  const attempt = (job: RunningJob<Key>) => attemptRestore(parts, job);
+  parts.jobs.handle('restore', attempt, attempt);
 }
 
 async function attemptRestore(
-  deps: RestoreJobDeps,
+  parts: RestoreParts,
   { data, isLast, signal }: RunningJob<Key>,
 ): Promise<void> {
-  const pending = await readTenant(deps.db, data.tenantId, (tx) => readPending(tx, data.id));
+  const pending = await readTenant(parts.db, data.tenantId, (tx) => readPending(tx, data.id));
   if (pending === null) return; // another process has written its outcome
-  const verdict = await call(deps, pending, signal);
+  const verdict = await call(parts, pending, signal);
   signal.throwIfAborted(); // a call that was cut off has no outcome
-  if (verdict.status !== 'retry') return finish(deps, pending, verdict);
+  if (verdict.status !== 'retry') return finish(parts, pending, verdict);
   if (!isLast) throw new TryAgain('the host product is to be called again');
-  return finish(deps, pending, { ...verdict, status: 'failed' });
+  return finish(parts, pending, { ...verdict, status: 'failed' });
 }
 
 async function call(
-  deps: RestoreJobDeps,
+  parts: RestoreParts,
   { tenantId, id, body }: PendingRestore,
   signal: AbortSignal,
 ): Promise<ReturnType<typeof judge>> {
   // Read at every attempt: a removed address is not called any more.
-  const address = await readTenant(deps.db, tenantId, restoreAddress);
+  const address = await readTenant(parts.db, tenantId, restoreAddress);
   if (address === null)
     return { status: 'failed', reason: 'the tenant has no restore URL any more' };
-  const secret = openSecret(deps, tenantId, address.sealedSecret);
+  const secret = openSecret(parts, tenantId, address.sealedSecret);
   if (secret === null) return { status: 'failed', reason: secretLost };
   const message = { id: typeId(restoreIdPrefix, id), body };
-  const request = signedPost(address.url, message, [secret], deps.now());
-  return judge(await deps.outbound({ ...request, signal }));
+  const request = signedPost(address.url, message, [secret], parts.now());
+  return judge(await parts.outbound({ ...request, signal }));
 }
 
 /** Null if it cannot be decrypted; further attempts would not help. */
 function openSecret(
-  { sealer, onError }: RestoreJobDeps,
+  { sealer, onError }: RestoreParts,
   tenantId: string,
   sealed: Uint8Array,
 ): string | null {
@@ -83,7 +81,7 @@ function openSecret(
 }
 
 async function finish(
-  { db, now, recordOwn }: RestoreJobDeps,
+  { db, now, recordOwn }: RestoreParts,
   pending: PendingRestore,
   { status, reason }: RestoreOutcome,
 ): Promise<void> {

@@ -3,24 +3,30 @@ import {
   eventIdFromUuid,
   formatTimestamp,
   isUuid,
+  type ListQuery,
   timestampOrNull,
   typeId,
   uuidFromEventId,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { lookAt } from '../access/look.ts';
-import { requesterOf } from '../access/requester.ts';
-import { readAsTenant, type TenantAccess } from '../access/tenant-access.ts';
+import { readAsTenant, requesterOf, type TenantAccess } from '../access/tenant-access.ts';
 import { TenantCalls } from '../access/tenant-calls.ts';
+import type { Visibility } from '../events/filter-sql.store.ts';
+import { listEvents } from '../events/list.store.ts';
 import { getEvent, visibility } from '../events/store.ts';
 import { answerPage, readPage } from '../http/keyset-page.ts';
 import { AppError } from '../http/problem.ts';
 import { whenceOf } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import { readTenant, type TenantTx, type WriterTx, write } from '../postgres/db.ts';
-import { currentState } from './current-state.ts';
-import { fieldsOf, restoreBody, restoreIdPrefix, whyNotRestorable } from './restore-call.ts';
-import { restoreEvent } from './restore-event.ts';
+import {
+  fieldsOf,
+  restoreBody,
+  restoreEvent,
+  restoreIdPrefix,
+  whyNotRestorable,
+} from './restore-call.ts';
 import { getSchema, listSchema, requestSchema } from './schemas.ts';
 import {
   getRestore,
@@ -32,43 +38,38 @@ import {
   restoreAddress,
 } from './store.ts';
 
-export type RestoreDeps = Pick<
-  Parts,
-  'db' | 'now' | 'newUuid' | 'recordAccess' | 'recordOwn' | 'jobs'
->;
-
 const config = { scope: 'restore:write' as const };
 const outcomeWaitMs = 2_000;
 const path = '/api/audit-logs/restores';
 
 /** `POST /api/audit-logs/{id}/restore`, and the outcomes. */
-export function restoreRoutes(app: FastifyInstance, deps: RestoreDeps): void {
+export function restoreRoutes(app: FastifyInstance, parts: Parts): void {
   app.post(
     '/api/audit-logs/:id/restore',
     { config, schema: requestSchema },
     async (request, reply) => {
       const restore = await readAsTenant(
         request,
-        deps.recordAccess,
+        parts.recordAccess,
         lookAt('restores', request),
         async (access) => {
-          const asked = await prepare(request, deps, access);
-          await write(deps.db, (tx) => insertAndRecord(tx, request, deps, asked));
-          return outcomeSoon(deps, asked.request);
+          const asked = await prepare(request, parts, access);
+          await write(parts.db, (tx) => insertAndRecord(tx, request, parts, asked));
+          return outcomeSoon(parts, asked.request);
         },
       );
       return reply.code(202).send(shown(restore));
     },
   );
 
-  const restores = new TenantCalls(app, deps, {
+  const restores = new TenantCalls(app, parts, {
     ...{ lookedAt: 'restores', path, tag: 'Restore', scope: 'restore:write' },
     ...{ idPrefix: restoreIdPrefix, none: noRestore },
   });
   restores.on('get /:id', getSchema, async ({ found }) => shown(await found(getRestore)));
   restores.onInput('get', listSchema, pageIn, ({ tenantId }, { resourceId, ...page }) => {
     const read = (from: string, max: number) =>
-      readTenant(deps.db, tenantId, (tx) => listRestores(tx, resourceId, from, max));
+      readTenant(parts.db, tenantId, (tx) => listRestores(tx, resourceId, from, max));
     return answerPage(page, read, (rows) => rows.map(shown));
   });
 }
@@ -88,15 +89,15 @@ interface Asked {
 }
 
 /** Throws `not_found` for an invisible event, `conflict` for one that cannot be restored. */
-function prepare(request: FastifyRequest, deps: RestoreDeps, access: TenantAccess): Promise<Asked> {
+function prepare(request: FastifyRequest, parts: Parts, access: TenantAccess): Promise<Asked> {
   const { id } = request.params as { id: string };
   const { to: target, fields: names = null } = request.body as {
     to: RestoreRequest['target'];
     fields?: string[];
   };
   const eventId = uuidFromEventId(id);
-  return readTenant(deps.db, access.tenantId, async (tx) => {
-    const visible = await visibility(tx, deps.now());
+  return readTenant(parts.db, access.tenantId, async (tx) => {
+    const visible = await visibility(tx, parts.now());
     const event = visible && eventId && (await getEvent(tx, eventId, visible));
     if (!event) throw new AppError('not_found', 'there is no such event');
     const state = event[target];
@@ -107,8 +108,8 @@ function prepare(request: FastifyRequest, deps: RestoreDeps, access: TenantAcces
     await requireAddress(tx);
     const { resourceType, resourceId, resourceName } = event;
     const resource = { resourceType, resourceId, resourceName, eventUuid: event.uuid };
-    const nowMs = deps.now();
-    const own = { id: deps.newUuid(nowMs), requestedAtMs: nowMs };
+    const nowMs = parts.now();
+    const own = { id: parts.newUuid(nowMs), requestedAtMs: nowMs };
     const asked = { ...requesterOf(access), ...own, ...resource, target, fields: names };
     return { request: asked, body: restoreBody(asked, event, wanted) };
   });
@@ -126,19 +127,19 @@ async function requireAddress(tx: TenantTx): Promise<void> {
 async function insertAndRecord(
   tx: WriterTx,
   from: FastifyRequest,
-  deps: RestoreDeps,
+  parts: Parts,
   { request, body }: Asked,
 ): Promise<void> {
   if (await insertRestore(tx, request, body)) {
     const { tenantId, id } = request;
-    await deps.jobs.send(tx, 'restore', { id, data: { tenantId, id }, tenantId });
+    await parts.jobs.send(tx, 'restore', { id, data: { tenantId, id }, tenantId });
     const event = restoreEvent(request, { status: 'requested', reason: null }, whenceOf(from));
-    await deps.recordOwn(tx, tenantId, event);
+    await parts.recordOwn(tx, tenantId, event);
     return;
   }
   const pending = await pendingRestore(tx, request);
   // The other restore ended between the two reads, so this one may begin.
-  if (pending === null) return insertAndRecord(tx, from, deps, { request, body });
+  if (pending === null) return insertAndRecord(tx, from, parts, { request, body });
   const id = typeId(restoreIdPrefix, pending);
   throw new AppError('conflict', `this restore is already pending: ${id}`, {
     headers: { location: `${path}/${id}` },
@@ -146,14 +147,14 @@ async function insertAndRecord(
 }
 
 /** The outcome if it comes soon: most hosts answer at once, so callers need not poll. */
-async function outcomeSoon(deps: RestoreDeps, request: RestoreRequest): Promise<RestoreRow> {
+async function outcomeSoon(parts: Parts, request: RestoreRequest): Promise<RestoreRow> {
   const enough = new AbortController();
   const { signal } = enough;
   const late = delay(outcomeWaitMs, undefined, { signal }).catch(() => {});
-  await Promise.race([deps.jobs.tickFor('restore', request.id), late]).finally(() =>
+  await Promise.race([parts.jobs.tickFor('restore', request.id), late]).finally(() =>
     enough.abort(),
   );
-  const row = await readTenant(deps.db, request.tenantId, (tx) => getRestore(tx, request.id));
+  const row = await readTenant(parts.db, request.tenantId, (tx) => getRestore(tx, request.id));
   return row ?? { ...request, status: 'requested', reason: null, finishedAtMs: null };
 }
 
@@ -168,4 +169,37 @@ function shown(row: RestoreRow) {
     requestedAt: formatTimestamp(row.requestedAtMs),
     finishedAt: timestampOrNull(row.finishedAtMs),
   };
+}
+
+const lookedAtMax = 20;
+
+/**
+ * The last state of a resource that a producer recorded, as canonical JSON text; null if its last
+ * event deleted it, undefined if its latest events contain no state. A change that was denied or
+ * failed left the resource as it was.
+ */
+export async function currentState(
+  tx: TenantTx,
+  visible: Visibility,
+  { resourceType, resourceId }: { resourceType: string; resourceId: string },
+): Promise<string | null | undefined> {
+  const only = (value: string) => ({ any: [value], none: [] });
+  const query: ListQuery = {
+    filter: {
+      ...{ resource: only(resourceType), resourceId: only(resourceId) },
+      outcome: { any: [], none: ['denied', 'failure'] },
+    },
+    sort: 'timestamp',
+    order: 'desc',
+    limit: lookedAtMax,
+    include: { total: false, state: false },
+  };
+  const { rows } = await listEvents(tx, query, visible, null);
+  // The service's own records (mainly of restores) have other states.
+  const latest = rows.find(
+    ({ hasState, recordedByKind }) => hasState && recordedByKind !== 'service',
+  );
+  if (!latest) return undefined;
+  const event = await getEvent(tx, latest.uuid, visible);
+  return event?.after;
 }

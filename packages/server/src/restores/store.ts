@@ -1,4 +1,4 @@
-import type { Requester } from '../access/requester.ts';
+import type { Requester } from '../access/tenant-access.ts';
 import type { TenantTx, WriterTx } from '../postgres/db.ts';
 import { firstRow, hasRow, rowsOf, sql } from '../postgres/sql.ts';
 

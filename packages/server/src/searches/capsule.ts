@@ -37,10 +37,8 @@ import type { Parts } from '../parts.ts';
 import { readTenant, type TenantTx } from '../postgres/db.ts';
 import { getTenant } from '../tenants/store.ts';
 import { rewriting, searchIdPrefix } from './erased-since.ts';
-import { coverageNow, type SearchDeps } from './evidence.ts';
-import { type FrozenFilter, frozenFilter } from './frozen-filter.ts';
-import { shownCovered, shownSearch } from './shown.ts';
-import type { SavedSearch } from './store.ts';
+import { coverageNow, type SearchDeps, shownCovered, shownSearch } from './evidence.ts';
+import { type FrozenFilter, frozenFilter, type SavedSearch } from './store.ts';
 
 export interface CapsuleDeps extends SearchDeps, Pick<Parts, 'sha' | 'recordQueued'> {
   /** The built page with the verifier. */

@@ -4,7 +4,7 @@ import { shownSince, type Visibility } from '../events/filter-sql.store.ts';
 import { readEntries, unreadable } from '../log/store.ts';
 import type { TenantTx } from '../postgres/db.ts';
 import type { Gap, Source } from '../sources/store.ts';
-import type { FrozenFilter } from './frozen-filter.ts';
+import type { FrozenFilter } from './store.ts';
 
 /** A source that numbered its events in a time range, and its gaps there. */
 export type Covered = Pick<Source, 'id' | 'firstReceivedMs' | 'lastReceivedMs'> & {

@@ -12,8 +12,7 @@ import type { Visibility } from '../events/filter-sql.store.ts';
 import type { ListedRow } from '../events/listed-row.ts';
 import { readBodies } from '../events/proof.ts';
 import type { TenantTx } from '../postgres/db.ts';
-import { type FrozenFilter, frozenFilter } from './frozen-filter.ts';
-import type { SavedSearch } from './store.ts';
+import { type FrozenFilter, frozenFilter, type SavedSearch } from './store.ts';
 
 export const searchIdPrefix = 'srch_';
 

@@ -1,4 +1,12 @@
-import { type EventFilter, filterToJson, formatHex, typeId, uuidTimeMs } from '@indelible/protocol';
+import {
+  type EventFilter,
+  filterToJson,
+  formatHex,
+  formatTimestamp,
+  panelRoot,
+  typeId,
+  uuidTimeMs,
+} from '@indelible/protocol';
 import type { TenantAccess } from '../access/tenant-access.ts';
 import { lowestShown, shownSince } from '../events/filter-sql.store.ts';
 import { requireVisible } from '../events/store.ts';
@@ -12,12 +20,18 @@ import type { OwnEvent } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import { readTenant, write } from '../postgres/db.ts';
 import { listSources } from '../sources/store.ts';
-import { sameAnswer } from './answer-digest.ts';
-import { coverageOf, readCoverage } from './coverage.ts';
+import { shownGap } from '../sources/tell-sources.ts';
+import { type Covered, coverageOf, readCoverage } from './coverage.ts';
 import { erasedSince, searchIdPrefix } from './erased-since.ts';
-import { type FrozenFilter, freeze, frozenFilter } from './frozen-filter.ts';
-import { matchesMax, runSearch } from './run-search.ts';
-import { countedFrom, insertSearch, type SavedSearch } from './store.ts';
+import { matchesMax, runSearch, sameAnswer } from './run-search.ts';
+import {
+  countedFrom,
+  type FrozenFilter,
+  freeze,
+  frozenFilter,
+  insertSearch,
+  type SavedSearch,
+} from './store.ts';
 
 export type SearchDeps = Pick<
   Parts,
@@ -153,5 +167,52 @@ function searchEvent({ tenantId, actor, reason }: TenantAccess, search: SavedSea
       digest: formatHex(search.digest),
     },
     reason,
+  };
+}
+
+const shownAnswer = ({ matched, digest }: Pick<SavedSearch, 'matched' | 'digest'>) => ({
+  matched: { value: matched },
+  digest: formatHex(digest),
+});
+
+type Checkpoint = Pick<PublishedCheckpoint, 'size' | 'root' | 'note'>;
+
+const shownCheckpoint = ({ size, root, note }: Checkpoint) => ({
+  size,
+  rootHash: formatHex(root),
+  note,
+});
+
+/** A saved search as answers show it. */
+export function shownSearch(search: SavedSearch, publicUrl: string) {
+  const { checkpointSize: size, checkpointRoot: root, checkpointNote: note } = search;
+  const id = typeId(searchIdPrefix, search.id);
+  return {
+    id,
+    url: `${publicUrl}${panelRoot}/searches/${id}`,
+    filters: JSON.parse(search.filters),
+    note: search.note,
+    createdAt: formatTimestamp(search.createdAtMs),
+    createdBy: { id: search.createdById, email: search.createdByEmail },
+    checkpoint: shownCheckpoint({ size, root, note }),
+    ...shownAnswer(search),
+  };
+}
+
+export const shownCovered = ({ firstReceivedMs, lastReceivedMs, gaps, ...source }: Covered) => ({
+  ...source,
+  firstReceivedAt: formatTimestamp(firstReceivedMs),
+  lastReceivedAt: formatTimestamp(lastReceivedMs),
+  gaps: gaps.map(shownGap),
+});
+
+/** The answer of this moment. */
+export function shownNow({ answer, checkpoint, recordedSince, sources, ...verdicts }: AnswerNow) {
+  return {
+    ...shownAnswer(answer),
+    ...verdicts,
+    recordedSince: { value: recordedSince },
+    sources: sources.map(shownCovered),
+    checkpoint: checkpoint && shownCheckpoint(checkpoint),
   };
 }

@@ -3,16 +3,16 @@ import type { FastifyInstance } from 'fastify';
 import { TenantCalls } from '../access/tenant-calls.ts';
 import { filterOfBody } from '../http/filter-body.ts';
 import { AppError } from '../http/problem.ts';
+import type { Parts } from '../parts.ts';
 import { type CapsuleDeps, makeCapsule } from './capsule.ts';
 import { searchIdPrefix } from './erased-since.ts';
-import { askAgain, saveSearch } from './evidence.ts';
+import { askAgain, saveSearch, shownNow, shownSearch } from './evidence.ts';
 import { capsuleSchema, createSchema, getSchema, listSchema } from './schemas.ts';
-import { shownNow, shownSearch } from './shown.ts';
 import { getSearch, listSearches } from './store.ts';
-import { type ViewRouteDeps, viewRoutes } from './views.routes.ts';
+import { viewRoutes } from './views.routes.ts';
 
 /** Views, and searches saved as evidence: query, checkpoint, answer, and the current answer. */
-export function searchRoutes(app: FastifyInstance, deps: CapsuleDeps & ViewRouteDeps): void {
+export function searchRoutes(app: FastifyInstance, deps: CapsuleDeps & Parts): void {
   viewRoutes(app, deps);
   const searches = new TenantCalls(app, deps, {
     ...{ lookedAt: 'searches', path: '/api/audit-logs/searches', tag: 'Searches' },

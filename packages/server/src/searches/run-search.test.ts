@@ -12,9 +12,8 @@ import {
 } from '../testing/event-pool.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { testService } from '../testing/service.ts';
-import { sameAnswer } from './answer-digest.ts';
-import { freeze, frozenFilter } from './frozen-filter.ts';
-import { runSearch } from './run-search.ts';
+import { runSearch, sameAnswer } from './run-search.ts';
+import { freeze, frozenFilter } from './store.ts';
 
 const service = await testService();
 const tenantId = (await tenantWithPool(service, 300)).id;

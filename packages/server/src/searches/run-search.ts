@@ -1,9 +1,9 @@
+import { createHash, type Hash } from 'node:crypto';
+import { eventIdFromUuid } from '@indelible/protocol';
 import { requireVisible } from '../events/store.ts';
 import { type AppError, invalid } from '../http/problem.ts';
 import { type Database, readTenant, type TenantTx } from '../postgres/db.ts';
-import { type Answer, AnswerDigest } from './answer-digest.ts';
-import type { FrozenFilter } from './frozen-filter.ts';
-import { type Match, nextMatches } from './store.ts';
+import { type FrozenFilter, type Match, nextMatches } from './store.ts';
 
 export const matchesMax = 1_000_000;
 const matchesPerPage = 10_000;
@@ -56,4 +56,37 @@ function tooMany(max: number): AppError {
   const sentence = `more than ${max.toLocaleString('en')} events match; narrow the range or the filters`;
   const message = 'match too many events';
   return invalid([{ path: '/filters', code: 'too_many', message }], sentence);
+}
+
+/** The number of matches, and the SHA-256 of their ids. */
+export interface Answer {
+  matched: number;
+  digest: Uint8Array;
+}
+
+/**
+ * Digests an answer: SHA-256 over the events' ids (`evt_audit_…`) in list order, newest first,
+ * joined by single line feeds, none at the end. Without a match: the SHA-256 of an empty text.
+ */
+export class AnswerDigest {
+  readonly #hash: Hash = createHash('sha256');
+  #matched = 0;
+
+  add(uuid: string): void {
+    this.#hash.update((this.#matched === 0 ? '' : '\n') + eventIdFromUuid(uuid));
+    this.#matched += 1;
+  }
+
+  get matched(): number {
+    return this.#matched;
+  }
+
+  /** Call it once. */
+  end(): Answer {
+    return { matched: this.#matched, digest: this.#hash.digest() };
+  }
+}
+
+export function sameAnswer(one: Answer, other: Answer): boolean {
+  return one.matched === other.matched && Buffer.compare(one.digest, other.digest) === 0;
 }

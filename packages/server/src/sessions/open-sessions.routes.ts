@@ -11,15 +11,13 @@ import { OpenSessionPage } from './schemas.ts';
 import { endedSessionEvent } from './sign-in-events.ts';
 import { endSession, listSessions, type StoredSession } from './store.ts';
 
-export type OpenSessionDeps = Pick<Parts, 'db' | 'now' | 'recordOwn' | 'recordAccess'>;
-
 const prefix = 'sess_';
 
 /** `/api/sessions`: who is signed in to the panel of a tenant. Its admins may end any session. */
-export function openSessionRoutes(app: FastifyInstance, deps: OpenSessionDeps): void {
-  const { db, now, recordOwn } = deps;
+export function openSessionRoutes(app: FastifyInstance, parts: Parts): void {
+  const { db, now, recordOwn } = parts;
   const none = () => new AppError('not_found', 'there is no such session');
-  const sessions = new TenantCalls(app, deps, {
+  const sessions = new TenantCalls(app, parts, {
     ...{ lookedAt: 'sessions', path: '/api/sessions', tag: 'Panel', scope: 'authenticated' },
     ...{ idPrefix: prefix, none },
   });

@@ -3,7 +3,6 @@ import { type Catalogue, formatTimestamp, scopes } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { unauthenticated } from '../access/bearer.ts';
 import type { Principal } from '../access/principal.ts';
-import type { RecordAccess } from '../access/record-looks.ts';
 import { hashSecretToken } from '../crypto/secret-token.ts';
 import { AppError } from '../http/problem.ts';
 import { Type } from '../http/type.ts';
@@ -13,11 +12,10 @@ import { clearCookie, readCookie, type SessionCookie, setCookie } from './cookie
 import { type GateDeps, principalOf, requireOwnOrigin } from './gate.ts';
 import { openSessionRoutes } from './open-sessions.routes.ts';
 import { Session, SignIn } from './schemas.ts';
-import { type SignInDeps, signIn } from './sign-in.ts';
+import { type SignInParts, signIn } from './sign-in.ts';
 import { deleteSession } from './store.ts';
 
-export interface SessionRouteDeps extends GateDeps, SignInDeps {
-  recordAccess: RecordAccess;
+interface SessionParts extends GateDeps, SignInParts {
   /** The scope of the panel's page with that name. */
   sensitiveAccess: Catalogue['sensitiveAccess'];
 }
@@ -25,41 +23,41 @@ export interface SessionRouteDeps extends GateDeps, SignInDeps {
 const tags = ['Panel'];
 
 /** `/api/session`: sign-in, sign-out, and the current session. */
-export function sessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): void {
+export function sessionRoutes(app: FastifyInstance, parts: SessionParts): void {
   const typed = app.withTypeProvider<TypeBoxTypeProvider>();
   const failures = app.createRateLimit(failedSignIns);
-  openSessionRoutes(app, deps);
+  openSessionRoutes(app, parts);
 
   typed.post('/api/session', signInOptions, async (request, reply) => {
-    requireOwnOrigin(request, deps);
+    requireOwnOrigin(request, parts);
     const attempt = {
       credential: request.body,
-      former: cookieHash(deps.cookie, request),
+      former: cookieHash(parts.cookie, request),
       whence: {
         ip: request.ip,
         userAgent: request.headers['user-agent'] || null,
       },
     };
-    const opened = await signIn(deps, attempt).catch(async (error: unknown) => {
+    const opened = await signIn(parts, attempt).catch(async (error: unknown) => {
       throw isUnauthenticated(error) ? failed(await failures(request)) : error;
     });
-    reply.header('set-cookie', setCookie(deps.cookie, opened.token));
+    reply.header('set-cookie', setCookie(parts.cookie, opened.token));
     reply.header('cache-control', 'no-store');
-    return shown(deps, principalOf(opened.session), opened.tenant, opened.path);
+    return shown(parts, principalOf(opened.session), opened.tenant, opened.path);
   });
 
   typed.get('/api/session', showOptions, async ({ principal }) => {
     if (principal.session === null || principal.tenantId === null) throw unauthenticated();
-    const tenant = await readTenant(deps.db, principal.tenantId, getTenant);
+    const tenant = await readTenant(parts.db, principal.tenantId, getTenant);
     if (tenant === null) throw new AppError('not_found');
-    return shown(deps, principal, tenant, null);
+    return shown(parts, principal, tenant, null);
   });
 
   typed.delete('/api/session', signOutOptions, async (request, reply) => {
-    requireOwnOrigin(request, deps);
-    const tokenHash = cookieHash(deps.cookie, request);
-    if (tokenHash !== null) await deleteSession(deps.db.writer, tokenHash);
-    return reply.header('set-cookie', clearCookie(deps.cookie)).code(204).send(null);
+    requireOwnOrigin(request, parts);
+    const tokenHash = cookieHash(parts.cookie, request);
+    if (tokenHash !== null) await deleteSession(parts.db.writer, tokenHash);
+    return reply.header('set-cookie', clearCookie(parts.cookie)).code(204).send(null);
   });
 }
 
@@ -139,7 +137,7 @@ function failed(counted: Counted): AppError {
 }
 
 function shown(
-  { sensitiveAccess }: SessionRouteDeps,
+  { sensitiveAccess }: SessionParts,
   principal: Principal,
   tenant: TenantRow,
   path: string | null,

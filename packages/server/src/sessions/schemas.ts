@@ -1,5 +1,5 @@
 import { emailLengthMax, panelHome, panelPathMax, panelRoot, scopes } from '@indelible/protocol';
-import { makerSchema } from '../access/maker-schema.ts';
+import { makerSchema } from '../access/principal.ts';
 import { described, exact, named, nullable, reason, time, uuid } from '../http/field-schemas.ts';
 import { pageOf } from '../http/keyset-page.ts';
 import { Type } from '../http/type.ts';

@@ -21,8 +21,7 @@ import {
   type Visitor,
 } from './store.ts';
 
-export interface SignInDeps
-  extends Pick<Parts, 'db' | 'now' | 'newUuid' | 'recordOwn' | 'recordQueued'> {
+export interface SignInParts extends Parts {
   authenticateJwt: (token: string) => Promise<JwtPrincipal>;
 }
 
@@ -46,25 +45,25 @@ type Entry = Visitor & {
  * link, ends the former session, and stores the new one and its record. Throws `unauthenticated`,
  * `forbidden`, `reason_required`, `not_found` for an unknown tenant, and `validation_failed`.
  */
-export async function signIn(deps: SignInDeps, attempt: SignInAttempt) {
-  const enter = await entrance(deps, attempt);
-  return write(deps.db, async (tx) => {
+export async function signIn(parts: SignInParts, attempt: SignInAttempt) {
+  const enter = await entrance(parts, attempt);
+  return write(parts.db, async (tx) => {
     const entry = await enter(tx);
     const tenant = await getTenant(tenantIn(tx, entry.tenantId));
     if (tenant === null) throw new AppError('not_found', 'there is no such tenant');
     if (attempt.former !== null) await deleteSession(tx, attempt.former);
-    await forgetExpired(tx, deps.now());
+    await forgetExpired(tx, parts.now());
     // Always a new token: a token planted in the browser never becomes a session.
     const token = newSecretToken();
-    const session = newSession(deps, entry);
+    const session = newSession(parts, entry);
     await insertSession(tx, hashSecretToken(token), session);
-    await deps.recordOwn(tx, session.tenantId, loginEvent(session, attempt.whence));
+    await parts.recordOwn(tx, session.tenantId, loginEvent(session, attempt.whence));
     return { token, session, tenant, path: entry.path };
   });
 }
 
 function newSession(
-  { now, newUuid }: SignInDeps,
+  { now, newUuid }: SignInParts,
   { path: _, latestEndMs, ...entry }: Entry,
 ): StoredSession {
   const nowMs = now();
@@ -73,17 +72,17 @@ function newSession(
 
 /** Checks the credential within the transaction; a JWT was verified before. */
 async function entrance(
-  deps: SignInDeps,
+  parts: SignInParts,
   attempt: SignInAttempt,
 ): Promise<(tx: WriterTx) => Promise<Entry>> {
   const { token, jwt, tenantId, reason } = attempt.credential;
   if ((token === undefined) === (jwt === undefined)) throw eitherOr();
   if (jwt !== undefined) {
-    const entry = await byJwt(deps, attempt, jwt);
+    const entry = await byJwt(parts, attempt, jwt);
     return async () => entry;
   }
   if (token === undefined || tenantId != null || reason != null) throw eitherOr();
-  return (tx) => byLink(tx, token, deps.now());
+  return (tx) => byLink(tx, token, parts.now());
 }
 
 function eitherOr(): AppError {
@@ -99,8 +98,8 @@ async function byLink(tx: WriterTx, token: string, nowMs: number): Promise<Entry
   return { ...entry, signedInBy: 'viewer_link', agents: [], latestEndMs: keyEndsMs };
 }
 
-async function byJwt(deps: SignInDeps, attempt: SignInAttempt, jwt: string): Promise<Entry> {
-  const { id, email, role, tenantId, agents, expiresAtMs } = await deps.authenticateJwt(jwt);
+async function byJwt(parts: SignInParts, attempt: SignInAttempt, jwt: string): Promise<Entry> {
+  const { id, email, role, tenantId, agents, expiresAtMs } = await parts.authenticateJwt(jwt);
   const named = attempt.credential.tenantId?.toLowerCase() ?? null;
   const way = { signedInBy: 'jwt', path: null, openedBy: null, scopes: null } as const;
   const person = { actorId: id, actorEmail: email, latestEndMs: expiresAtMs, ...way };
@@ -126,7 +125,7 @@ async function byJwt(deps: SignInDeps, attempt: SignInAttempt, jwt: string): Pro
       reason: null,
     } as const),
   };
-  return { ...visitor, reason: await declaredReason(deps, attempt, visitor) };
+  return { ...visitor, reason: await declaredReason(parts, attempt, visitor) };
 }
 
 function tenantMissing(): AppError {
@@ -137,7 +136,7 @@ function tenantMissing(): AppError {
 
 /** Throws `reason_required` after the refusal is recorded in the tenant's log. */
 async function declaredReason(
-  { recordQueued, now, newUuid }: SignInDeps,
+  { recordQueued, now, newUuid }: SignInParts,
   { credential, whence }: SignInAttempt,
   visitor: Entry,
 ): Promise<string> {

@@ -15,11 +15,6 @@ import { ttlSecondsDefault, ViewerLink, ViewerLinkInput } from './schemas.ts';
 import { linkEvent } from './sign-in-events.ts';
 import { insertViewerLink, type ViewerLink as Link } from './store.ts';
 
-export type ViewerLinkDeps = Pick<
-  Parts,
-  'db' | 'now' | 'newUuid' | 'recordOwn' | 'recordQueued' | 'publicUrl'
->;
-
 const options = {
   config: { scope: 'viewer-links:write' },
   schema: {
@@ -36,18 +31,18 @@ const options = {
 } as const;
 
 /** `POST /api/viewer-links`: a link to the panel for a person signed in to the host product. */
-export function viewerLinkRoutes(app: FastifyInstance, deps: ViewerLinkDeps): void {
+export function viewerLinkRoutes(app: FastifyInstance, parts: Parts): void {
   const typed = app.withTypeProvider<TypeBoxTypeProvider>();
   typed.post('/api/viewer-links', options, async (request, reply) => {
     requireMayOpen(request.principal, request.body);
-    const link = linkOf(deps, request.principal, request.body);
-    await requireTenant(deps.db, link.tenantId);
-    const declared = await withReason(deps, link, request.body.reason, actorOf(request));
+    const link = linkOf(parts, request.principal, request.body);
+    await requireTenant(parts.db, link.tenantId);
+    const declared = await withReason(parts, link, request.body.reason, actorOf(request));
     const token = newSecretToken();
-    await storeLink(deps, declared, token, actorOf(request));
+    await storeLink(parts, declared, token, actorOf(request));
     reply.code(201);
     // After the `#`, so that no server, log or preview sees it.
-    const url = `${deps.publicUrl()}/enter#${token}`;
+    const url = `${parts.publicUrl()}/enter#${token}`;
     return { url, expiresAt: formatTimestamp(link.expiresAtMs) };
   });
 }
@@ -68,7 +63,7 @@ function requireMayOpen(principal: Principal, { tenantId, actor }: Input): void 
   throw invalid(errors, 'a link for an operator needs an e-mail address');
 }
 
-function linkOf({ now, newUuid }: ViewerLinkDeps, maker: Principal, input: Input): Link {
+function linkOf({ now, newUuid }: Parts, maker: Principal, input: Input): Link {
   const nowMs = now();
   const { tenantId, actor, ttlSeconds, path } = input;
   return {
@@ -95,7 +90,7 @@ async function requireTenant(db: Database, id: string): Promise<void> {
 
 /** An operator's link with its reason; throws `reason_required` after recording the refusal. */
 async function withReason(
-  { recordQueued }: ViewerLinkDeps,
+  { recordQueued }: Parts,
   link: Link,
   reason: string | null | undefined,
   maker: OwnEvent['actor'],
@@ -110,7 +105,7 @@ async function withReason(
 }
 
 async function storeLink(
-  { db, recordOwn }: ViewerLinkDeps,
+  { db, recordOwn }: Parts,
   link: Link,
   token: string,
   maker: OwnEvent['actor'],

@@ -1,4 +1,4 @@
-import { operatorHeaders } from '../access/operator-headers.ts';
+import { operatorHeaders } from '../access/operator-access.ts';
 import { count, described, time, timeOrNull } from '../http/field-schemas.ts';
 import { Type } from '../http/type.ts';
 

@@ -24,15 +24,13 @@ import {
   type TenantSettings,
   weakensRetention,
 } from './tenant-settings.ts';
-import type { TermsNotice } from './terms-mail.job.ts';
+import { sendTermsNotice, type TermsNotice } from './terms-mail.job.ts';
 
-export interface PutTenantDeps extends Pick<Parts, 'plans' | 'now' | 'sealer' | 'recordOwn'> {
+export interface PutTenantParts extends Parts {
   /** Plain http and addresses that are not public may be called. */
   allowPrivate: boolean;
   /** Creates the tenant's log, or moves its new events to another retention class. */
   openLog: (tx: WriterTx, tenantId: string, retentionClass: number) => Promise<void>;
-  /** Notifies the tenant, after `tx` has committed, that its events are kept for less time. */
-  tellTerms: (tx: WriterTx, notice: TermsNotice) => Promise<void>;
 }
 
 export interface PutTenant {
@@ -60,25 +58,25 @@ export const restoreSecretContext = (tenantId: string) => `tenant-restore-secret
  */
 export async function putTenant(
   tx: WriterTx,
-  deps: PutTenantDeps,
+  parts: PutTenantParts,
   put: PutTenant,
 ): Promise<WrittenTenant> {
-  requireCallable(deps, put.change.restoreUrl ?? null);
+  requireCallable(parts, put.change.restoreUrl ?? null);
   const existing = await lockTenant(tx, put.id);
-  if (existing !== null) return changeTenant(tx, deps, put, existing);
-  const nowMs = deps.now();
+  if (existing !== null) return changeTenant(tx, parts, put, existing);
+  const nowMs = parts.now();
   const settings = changedSettings(null, put.change);
   const tenant = { id: put.id, ...settings, createdAtMs: nowMs, updatedAtMs: nowMs };
   // Another transaction created it meanwhile: this is now a change.
-  if (!(await insertTenant(tx, tenant))) return putTenant(tx, deps, put);
-  const restoreSecret = await renewRestoreSecret(tx, deps.sealer, null, tenant);
-  await deps.openLog(tx, tenant.id, retentionClassOf(deps.plans, tenant));
-  await deps.recordOwn(tx, tenant.id, tenantEvent('create', put, null, tenant));
+  if (!(await insertTenant(tx, tenant))) return putTenant(tx, parts, put);
+  const restoreSecret = await renewRestoreSecret(tx, parts.sealer, null, tenant);
+  await parts.openLog(tx, tenant.id, retentionClassOf(parts.plans, tenant));
+  await parts.recordOwn(tx, tenant.id, tenantEvent('create', put, null, tenant));
   return { created: true, tenant, restoreSecret };
 }
 
 /** Throws `validation_failed` for an address that no restore could ever call. */
-function requireCallable({ allowPrivate }: PutTenantDeps, restoreUrl: string | null): void {
+function requireCallable({ allowPrivate }: PutTenantParts, restoreUrl: string | null): void {
   const refusal = restoreUrl && refusalOf(restoreUrl, allowPrivate);
   if (!refusal) return;
   const message = `cannot be called: ${refusal}`;
@@ -87,39 +85,39 @@ function requireCallable({ allowPrivate }: PutTenantDeps, restoreUrl: string | n
 
 async function changeTenant(
   tx: WriterTx,
-  deps: PutTenantDeps,
+  parts: PutTenantParts,
   put: PutTenant,
   before: TenantRow,
 ): Promise<WrittenTenant> {
   const settings = changedSettings(settingsOf(before), put.change);
   if (sameSettings(settings, before))
     return { created: false, tenant: before, restoreSecret: null };
-  if (put.who.reason === null && weakensRetention(deps.plans, before, settings)) {
+  if (put.who.reason === null && weakensRetention(parts.plans, before, settings)) {
     const sentence =
       'lifting a legal hold or choosing a smaller plan needs the header X-Access-Reason';
     throw new AppError('reason_required', sentence);
   }
-  const tenant = { ...before, ...settings, updatedAtMs: deps.now() };
+  const tenant = { ...before, ...settings, updatedAtMs: parts.now() };
   await updateTenant(tx, tenant);
-  const restoreSecret = await renewRestoreSecret(tx, deps.sealer, before.restoreUrl, tenant);
-  if (weakensRetention(deps.plans, before, settings) || hasOtherEmails(before, tenant))
-    await tell(tx, deps, put, before, tenant);
-  await deps.openLog(tx, tenant.id, retentionClassOf(deps.plans, tenant));
-  await deps.recordOwn(tx, tenant.id, tenantEvent('update', put, before, tenant));
+  const restoreSecret = await renewRestoreSecret(tx, parts.sealer, before.restoreUrl, tenant);
+  if (weakensRetention(parts.plans, before, settings) || hasOtherEmails(before, tenant))
+    await tell(tx, parts, put, before, tenant);
+  await parts.openLog(tx, tenant.id, retentionClassOf(parts.plans, tenant));
+  await parts.recordOwn(tx, tenant.id, tenantEvent('update', put, before, tenant));
   return { created: false, tenant, restoreSecret };
 }
 
 /** Removing an address, now or earlier, does not prevent its notice. */
 async function tell(
   tx: WriterTx,
-  deps: PutTenantDeps,
+  parts: PutTenantParts,
   put: PutTenant,
   before: TenantRow,
   after: TenantRow,
 ): Promise<void> {
   const former = await formerEmails(tx, after.id, after.updatedAtMs);
   const to = [...new Set([...before.notifyEmails, ...after.notifyEmails, ...former])];
-  await deps.tellTerms(tx, noticeOf(put, before, after, to));
+  await sendTermsNotice(parts, tx, noticeOf(put, before, after, to));
   const takenAway = before.notifyEmails.filter((email) => !after.notifyEmails.includes(email));
   await keepFormerEmails(tx, after.id, takenAway, graceEnd(after.updatedAtMs));
 }

@@ -1,35 +1,31 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { formatTimestamp, type Plans } from '@indelible/protocol';
 import type { FastifyInstance } from 'fastify';
-import { administratorHeaders } from '../access/operator-headers.ts';
+import { administratorHeaders } from '../access/operator-access.ts';
 import { isReadingAdmin, type Principal, requireActsFor } from '../access/principal.ts';
 import { administrator } from '../access/tenant-access.ts';
 import { answerPage, PageQuery, readPage } from '../http/keyset-page.ts';
 import { AppError } from '../http/problem.ts';
-import { type Database, readTenant, write } from '../postgres/db.ts';
-import { type PutTenantDeps, putTenant } from './put-tenant.store.ts';
+import { readTenant, write } from '../postgres/db.ts';
+import { type PutTenantParts, putTenant } from './put-tenant.store.ts';
 import { Tenant, TenantPage, TenantParams, tenantChange, WrittenTenant } from './schemas.ts';
 import { getTenant, listTenants, type TenantRow } from './store.ts';
 import { settingsOf } from './tenant-settings.ts';
 
-export interface TenantRouteDeps extends PutTenantDeps {
-  db: Database;
-}
-
 const tags = ['Tenants'];
 
 /** Creates, changes, shows and lists tenants. */
-export function tenantRoutes(app: FastifyInstance, deps: TenantRouteDeps): void {
+export function tenantRoutes(app: FastifyInstance, parts: PutTenantParts): void {
   const typed = app.withTypeProvider<TypeBoxTypeProvider>();
 
-  typed.put('/api/tenants/:id', putOptions(deps.plans), async (request, reply) => {
+  typed.put('/api/tenants/:id', putOptions(parts.plans), async (request, reply) => {
     requireActsFor(request.principal, null);
     const put = {
       id: request.params.id.toLowerCase(),
       change: request.body,
       who: administrator(request),
     };
-    const written = await write(deps.db, (tx) => putTenant(tx, deps, put));
+    const written = await write(parts.db, (tx) => putTenant(tx, parts, put));
     const { created, tenant, restoreSecret } = written;
     reply.code(created ? 201 : 200);
     return { ...shown(tenant), ...(restoreSecret === null ? {} : { restoreSecret }) };
@@ -38,7 +34,7 @@ export function tenantRoutes(app: FastifyInstance, deps: TenantRouteDeps): void 
   typed.get('/api/tenants/:id', getOptions, async (request) => {
     const id = request.params.id.toLowerCase();
     requireMaySee(request.principal, id);
-    const tenant = await readTenant(deps.db, id, getTenant);
+    const tenant = await readTenant(parts.db, id, getTenant);
     if (tenant === null) throw new AppError('not_found');
     return shown(tenant);
   });
@@ -47,7 +43,7 @@ export function tenantRoutes(app: FastifyInstance, deps: TenantRouteDeps): void 
     requireActsFor(request.principal, null);
     return answerPage(
       readPage(request, 'oldest'),
-      (from, max) => write(deps.db, (tx) => listTenants(tx, from, max)),
+      (from, max) => write(parts.db, (tx) => listTenants(tx, from, max)),
       (rows) => rows.map(shown),
     );
   });

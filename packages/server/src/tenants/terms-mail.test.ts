@@ -1,9 +1,9 @@
 import { defaultPlans, locales } from '@indelible/protocol';
 import { afterAll, expect, test } from 'vitest';
-import { mailTexts } from '../outbound/mail-texts.ts';
+import { mailTexts } from '../outbound/mail-page.ts';
 import { testService } from '../testing/service.ts';
 import { startSmtpServer } from '../testing/smtp-server.ts';
-import { type TermsMail, termsMail } from './terms-mail.ts';
+import { type TermsMail, termsMail } from './terms-mail.job.ts';
 
 let smtp = await startSmtpServer();
 const service = await testService({

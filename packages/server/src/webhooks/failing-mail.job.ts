@@ -1,28 +1,20 @@
 import { panelRoot, typeId } from '@indelible/protocol';
 import { logSize } from '../log/store.ts';
-import { composeMail, type Mail, mailTime } from '../outbound/mail-page.ts';
-import { mailTexts } from '../outbound/mail-texts.ts';
+import { composeMail, type Mail, mailTexts, mailTime } from '../outbound/mail-page.ts';
 import type { Parts } from '../parts.ts';
-import { readTenant } from '../postgres/db.ts';
-import { getTenant, type TenantRow } from '../tenants/store.ts';
+import type { TenantRow } from '../tenants/store.ts';
+import { handleTenantMail } from '../tenants/tenant-mail.ts';
 import { type DeliveryRow, lastOfMessages } from './deliveries.store.ts';
 import { getWebhook, type WebhookKey, type WebhookRow, webhookIdPrefix } from './store.ts';
 
-export type FailingMailDeps = Pick<Parts, 'db' | 'jobs' | 'mailer' | 'publicUrl'>;
-
-/** Mail about paused webhooks, in separate jobs: an unavailable mail server stops no delivery. */
-export function handleFailingMail({ db, jobs, mailer, publicUrl }: FailingMailDeps): void {
-  jobs.handle<WebhookKey>('webhook-mail', async ({ id: mailId, data: { tenantId, id } }) => {
-    const { webhook, tenant, last, size } = await readTenant(db, tenantId, async (tx) => ({
-      webhook: await getWebhook(tx, id),
-      tenant: await getTenant(tx),
-      last: await lastOfMessages(tx, id),
-      size: await logSize(tx),
-    }));
-    // Meanwhile resumed, removed, or without recipients.
-    if (webhook?.pausedBecause !== 'failing' || !tenant || tenant.notifyEmails.length === 0) return;
-    const mail = failingMail(tenant, webhook, last, size, `${publicUrl()}${panelRoot}`);
-    await mailer.send({ id: mailId, to: tenant.notifyEmails, ...mail });
+/** Mail about paused webhooks. */
+export function handleFailingMail(parts: Parts): void {
+  const root = () => `${parts.publicUrl()}${panelRoot}`;
+  handleTenantMail<WebhookKey>(parts, 'webhook-mail', async (tenant, { id }, tx) => {
+    const webhook = await getWebhook(tx, id);
+    if (webhook?.pausedBecause !== 'failing') return null; // Meanwhile resumed or removed.
+    const [last, size] = [await lastOfMessages(tx, id), await logSize(tx)];
+    return { to: tenant.notifyEmails, ...failingMail(tenant, webhook, last, size, root()) };
   });
 }
 

@@ -1,4 +1,10 @@
-import { fieldProblemsMax, formatTimestamp, pointerOf } from '@indelible/protocol';
+import {
+  fieldProblemsMax,
+  formatTimestamp,
+  pointerOf,
+  timestampOrNull as time,
+  typeId,
+} from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type TenantCall, TenantCalls } from '../access/tenant-calls.ts';
 import { answerPage, readPage } from '../http/keyset-page.ts';
@@ -16,13 +22,15 @@ import {
   resumeWebhook,
   rotateSecret,
 } from './change-webhook.ts';
-import { keptMs, lastDeliveries, listDeliveries } from './deliveries.store.ts';
+import { type DeliveryRow, keptMs, lastDeliveries, listDeliveries } from './deliveries.store.ts';
 import { formats } from './formats.ts';
+import { headerNames } from './own-headers.ts';
 import * as schemas from './schemas.ts';
-import { shownDelivery, shownWebhook } from './shown-webhook.ts';
 import {
+  deliveryIdPrefix,
   getWebhook,
   listWebhooks,
+  messageIdPrefix,
   type WebhookKey,
   type WebhookRow,
   webhookIdPrefix,
@@ -134,4 +142,48 @@ function showAll({ db, now }: RouteParts, tenantId: string, rows: readonly Webho
     const last = await lastDeliveries(tx, ids, now() - keptMs);
     return rows.map((row) => shownWebhook(row, size, last.get(row.id), now()));
   });
+}
+
+/** A webhook as the API shows it; `size` is that of the log. */
+export function shownWebhook(
+  row: WebhookRow,
+  size: number,
+  last: DeliveryRow | undefined,
+  nowMs: number,
+) {
+  const { previousSecretUntilMs: until, status, attempt, dueAtMs } = row;
+  return {
+    id: typeId(webhookIdPrefix, row.id),
+    name: row.name,
+    url: row.url,
+    format: row.format,
+    types: row.types,
+    filters: JSON.parse(row.filters),
+    options: JSON.parse(row.options),
+    hasCredential: row.credential !== null,
+    headerNames: headerNames(row),
+    status,
+    pausedBecause: row.pausedBecause,
+    nextSequence: row.nextSequence,
+    behind: Math.max(0, size - row.nextSequence),
+    attempt,
+    nextAttemptAt: status === 'active' && attempt > 0 ? time(dueAtMs) : null,
+    lastDelivery: last ? shownDelivery(last) : null,
+    previousSecretValidUntil: until !== null && until > nowMs ? time(until) : null,
+    createdAt: time(row.createdAtMs),
+    updatedAt: time(row.updatedAtMs),
+  };
+}
+
+export function shownDelivery(row: DeliveryRow) {
+  const { type, status, attempt, firstSequence, lastSequence, events } = row;
+  const { durationMs, responseStatus, response, reason } = row;
+  return {
+    id: typeId(deliveryIdPrefix, row.id),
+    messageId: typeId(messageIdPrefix, row.messageId),
+    ...{ type, status, attempt, firstSequence, lastSequence, events },
+    at: time(row.atMs),
+    ...{ durationMs, responseStatus, response, reason },
+    nextAttemptAt: time(row.nextAttemptAtMs),
+  };
 }

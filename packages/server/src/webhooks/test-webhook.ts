@@ -3,7 +3,7 @@ import { haltReason } from '../log/checkpoint.store.ts';
 import { logIsHalted } from '../log/store.ts';
 import type { Who } from '../own-event.ts';
 import { attemptCall, type WebhookParts } from './attempt.ts';
-import { recordAttempt } from './record-attempt.ts';
+import { recordAttempt } from './deliver.job.ts';
 import type { WebhookRow } from './store.ts';
 
 const haltAnswerMs = 10_000;

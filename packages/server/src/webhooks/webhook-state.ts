@@ -29,8 +29,8 @@ export function pauseAfter(attempt: number, retryAfterMs: number, chance: number
 }
 
 /**
- * The receiver accepted the due message, behind which the log continues at `end`. `sequence` is that
- * of an announced export, else null.
+ * The receiver accepted the due message; the log continues at `end`. `sequence` is that of an
+ * announced export, else null.
  */
 export function delivered(
   row: WebhookRow,

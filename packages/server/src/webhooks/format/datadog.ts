@@ -3,8 +3,14 @@ import { jsonObject } from '../../outbound/answers.ts';
 import { failed, fine, said, statusVerdict } from './answers.ts';
 import { type EventParts, eventParts, summary } from './event-parts.ts';
 import type { EventBatch, FormatVerdict, MessageFormat, MessageTarget } from './message-format.ts';
-import { callUrl } from './target-url.ts';
-import { oneOf, plainText, soundCredential, unspacedProblem, urlCheck } from './value-checks.ts';
+import {
+  callUrl,
+  oneOf,
+  plainText,
+  soundCredential,
+  unspacedProblem,
+  urlCheck,
+} from './value-checks.ts';
 
 /**
  * Datadog's logs intake: `POST /api/v2/logs`, one JSON array of logs. Reserved attributes

@@ -3,8 +3,7 @@ import { failed, fine, said, statusVerdict } from './answers.ts';
 import { ecsDocument } from './elastic-document.ts';
 import { eventParts } from './event-parts.ts';
 import type { FormatVerdict, MessageFormat, MessageTarget } from './message-format.ts';
-import { callUrl } from './target-url.ts';
-import { credentialProblem, oneOf, soundCredential, urlCheck } from './value-checks.ts';
+import { callUrl, credentialProblem, oneOf, soundCredential, urlCheck } from './value-checks.ts';
 
 /**
  * Elasticsearch and OpenSearch: `POST _bulk` in NDJSON, each event a `create` under its own id,

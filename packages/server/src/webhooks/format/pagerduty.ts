@@ -5,8 +5,7 @@ import { fine, said, statusVerdict } from './answers.ts';
 import { alertMessage, headline, isAlert, pageOf, plainLine } from './chat-lines.ts';
 import { type EventFields, eventParts } from './event-parts.ts';
 import type { AlertNews, FormatVerdict, MessageFormat, MessageTarget } from './message-format.ts';
-import { callUrl } from './target-url.ts';
-import { credentialLike, oneOf, soundCredential, urlCheck } from './value-checks.ts';
+import { callUrl, credentialLike, oneOf, soundCredential, urlCheck } from './value-checks.ts';
 
 const keyProblem = credentialLike(
   /^[\w-]{20,64}$/,

@@ -2,8 +2,7 @@ import { isSuccess, jsonObject } from '../../outbound/answers.ts';
 import { failed, fine, said, statusVerdict } from './answers.ts';
 import { eventParts } from './event-parts.ts';
 import type { FormatVerdict, MessageFormat, MessageTarget } from './message-format.ts';
-import { callUrl } from './target-url.ts';
-import { plainText, soundCredential, unspacedProblem, urlCheck } from './value-checks.ts';
+import { callUrl, plainText, soundCredential, unspacedProblem, urlCheck } from './value-checks.ts';
 
 /**
  * Splunk's HTTP Event Collector: `POST services/collector/event`, concatenated envelopes in one
