@@ -54,12 +54,7 @@ export interface AuthenticateOptions {
   ip: string;
 }
 
-interface KnownKey {
-  hash: Uint8Array;
-  expiresAtMs: number | null;
-  allowedIps: readonly string[] | null;
-  principal: Principal;
-}
+type KnownKey = StoredApiKey & { principal: Principal };
 
 const cachedKeysMax = 10_000;
 const useNotedEveryMs = 600_000;
@@ -92,7 +87,7 @@ export function createAuthenticator(deps: AuthenticatorDeps) {
     { cached, ip }: AuthenticateOptions,
   ) {
     const key = await find(id, cached);
-    const proven = key !== null && timingSafeEqual(key.hash, hash);
+    const proven = key !== null && timingSafeEqual(key.keyHash, hash);
     // Only a proven key is cached, so that invalid keys cannot evict others.
     if (proven && cached) remember(cache, id, key);
     if (!proven || isExpired(key, deps.now())) throw unauthenticated();
@@ -137,27 +132,20 @@ export function createAuthenticator(deps: AuthenticatorDeps) {
 }
 
 function knownPlatformKey(key: string): KnownKey {
-  const hash = hashSecretToken(key);
-  const bound = { tenantId: null, recheckKeyId: null, maker: null };
-  const principal = { ...asKey, ...bound, id: platformKeyId(hash), scopes: new Set(scopes) };
-  return { hash, expiresAtMs: null, allowedIps: null, principal };
+  const keyHash = hashSecretToken(key);
+  const unbound = { tenantId: null, expiresAtMs: null, revokedAtMs: null, allowedIps: null };
+  return knownKey({ id: platformKeyId(keyHash), keyHash, scopes, madeBy: null, ...unbound }, null);
 }
 
-function knownKey({ keyHash: hash, expiresAtMs, allowedIps, ...key }: StoredApiKey): KnownKey {
+function knownKey(key: StoredApiKey, recheckKeyId: string | null = key.id): KnownKey {
   const { id, tenantId, madeBy: maker } = key;
-  const bound = { id, tenantId, recheckKeyId: id, maker };
-  return {
-    hash,
-    expiresAtMs,
-    allowedIps,
-    principal: { ...asKey, ...bound, scopes: new Set(key.scopes) },
+  const principal = {
+    ...({ kind: 'api_key', role: 'api_key', email: null } as const),
+    ...{ id, tenantId, scopes: new Set(key.scopes), recheckKeyId, maker },
+    ...{ agents: [], session: null },
   };
+  return { ...key, principal };
 }
-
-const asKey = {
-  ...({ kind: 'api_key', role: 'api_key', email: null } as const),
-  ...{ agents: [], session: null },
-};
 
 /** A UUIDv8 of the key's hash, hashed again under its own label, because the log shows it. */
 function platformKeyId(keyHash: Uint8Array): string {
@@ -174,7 +162,7 @@ function platformKeyId(keyHash: Uint8Array): string {
  * Compares with every key, so that the duration does not show which key matched, or how much of it.
  */
 function findPlatformKey(keys: readonly KnownKey[], hash: Uint8Array): KnownKey | null {
-  return keys.filter((key) => timingSafeEqual(key.hash, hash))[0] ?? null;
+  return keys.filter((key) => timingSafeEqual(key.keyHash, hash))[0] ?? null;
 }
 
 function isExpired(key: KnownKey, nowMs: number): boolean {

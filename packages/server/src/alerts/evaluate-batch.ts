@@ -75,8 +75,8 @@ export class RuleMemory {
   /** The next one to evaluate. */
   sequence: number;
   readonly #first: Opened;
-  readonly #watches = new Map<string, { key: string; watch: Watch }>();
-  readonly #resting = new Map<string, { key: string; untilMs: number }>();
+  /** By rule; one without a watch rests until its time. */
+  readonly #known = new Map<string, { key: string; watch: Watch | null; untilMs: number }>();
 
   constructor(sequence: number, nowMs: number) {
     this.sequence = sequence;
@@ -87,26 +87,24 @@ export class RuleMemory {
    * Whether the rule skips events, because it had to read too many earlier ones, or for too long.
    */
   isResting(rule: RuleRow, nowMs: number): boolean {
-    const resting = this.#resting.get(rule.id);
-    return resting?.key === keyOf(rule) && nowMs < resting.untilMs;
+    const known = this.#known.get(rule.id);
+    return known?.key === keyOf(rule) && known.watch === null && nowMs < known.untilMs;
   }
 
   rest(rule: RuleRow, nowMs: number): void {
-    this.#resting.set(rule.id, { key: keyOf(rule), untilMs: nowMs + restMs });
+    this.#known.set(rule.id, { key: keyOf(rule), watch: null, untilMs: nowMs + restMs });
   }
 
   async watchOf(tx: TenantTx, rule: RuleRow, visible: Visibility, nowMs: number): Promise<Watch> {
     const key = keyOf(rule);
-    const known = this.#watches.get(rule.id);
-    const isWhole = !this.#resting.delete(rule.id);
-    const isKnown = isWhole && known?.key === key;
-    if (isKnown && known.watch.evaluator.size() < rememberedMax) return known.watch;
+    const known = this.#known.get(rule.id);
+    const forgets = known?.key === key;
+    if (forgets && known.watch && known.watch.evaluator.size() < rememberedMax) return known.watch;
     const { id, fromSequence } = rule;
     const stated = { id, fromSequence, settings: settingsOf(rule) };
-    const forgets = known?.key === key;
     const opened = forgets ? { sequence: this.sequence, nowMs } : this.#first;
     const watch = await openWatch(tx, stated, visible, opened, nowMs);
-    this.#watches.set(id, { key, watch });
+    this.#known.set(id, { key, watch, untilMs: 0 });
     return watch;
   }
 }

@@ -18,7 +18,7 @@ export interface ClaimedJob extends JobKey, Leased {
   attempts: number;
 }
 
-/** A queue that can take another job. */
+/** How a queue is claimed from. */
 export interface OpenQueue {
   name: string;
   /** The most running jobs of one tenant, over all processes. */

@@ -7,6 +7,7 @@ import {
   deleteJob,
   endJob,
   insertJob,
+  type OpenQueue,
   releaseJob,
   renewLease,
 } from './jobs.store.ts';
@@ -14,15 +15,11 @@ import { LeasedWorker } from './leased-worker.ts';
 
 const hour = 3_600_000;
 
-interface Queue {
+interface Queue extends Omit<OpenQueue, 'name'> {
   /** The most running jobs of this queue in one process. */
   atOnce: number;
-  /** The most running jobs of one tenant, over all processes. */
-  perTenant: number;
   /** Pauses before the second and later attempts; after the last one the job has failed. */
   pausesMs: readonly number[];
-  /** Whether its jobs record events, so that they wait while recording is stopped. */
-  records: boolean;
 }
 
 /** Pauses that double up to a longest one. */

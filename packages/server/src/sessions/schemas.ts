@@ -62,12 +62,18 @@ const Tenant = exact({
   closedAt: Type.Optional(time('Since when the tenant has left; only then.')),
 });
 
-export const Session = described('Session', 'Who is signed in, and to which tenant.', {
+const visit = {
   actor: exact({ id: uuid('Who is signed in.'), email, role }),
-  tenant: Tenant,
   crossTenant: Type.Boolean({ description: 'Whether an operator looks in from outside.' }),
   reason: nullable({ description: 'What the operator declared; `null` for an admin.' }),
   openedBy: makerSchema('Which key made the link; `null` for a token.'),
+  expiresAt: time('When it ends at the latest.'),
+  idleExpiresAt: time('When it ends without use.'),
+};
+
+export const Session = described('Session', 'Who is signed in, and to which tenant.', {
+  ...visit,
+  tenant: Tenant,
   scopes: Type.Array(Type.Enum([...scopes])),
   sensitiveAccess: Type.Union(
     [
@@ -76,22 +82,15 @@ export const Session = described('Session', 'Who is signed in, and to which tena
     ],
     { description: 'What the page of that name counts; `null`: the catalogue names nothing.' },
   ),
-  expiresAt: time('When it ends at the latest.'),
-  idleExpiresAt: time('When it ends without use.'),
   path: nullable({ description: 'Where the viewer link leads; in the answer to signing in.' }),
 });
 
 const OpenSession = named('OpenSession', {
   id: Type.String({ pattern: '^sess_[0-7][0-9a-hjkmnp-tv-z]{25}$' }),
-  actor: exact({ id: uuid('Who is signed in.'), email, role }),
-  crossTenant: Type.Boolean({ description: 'Whether it is an operator.' }),
-  reason: nullable({ description: 'What the operator declared; `null` for an admin.' }),
+  ...visit,
   signedInBy: Type.Enum(['viewer_link', 'jwt']),
-  openedBy: makerSchema('Which key made the link; `null` for a token.'),
   isOwn: Type.Boolean({ description: 'Whether it is the session that asks.' }),
   createdAt: time('When it began.'),
-  idleExpiresAt: time('When it ends without use.'),
-  expiresAt: time('When it ends at the latest.'),
 });
 
 export const OpenSessionPage = pageOf(

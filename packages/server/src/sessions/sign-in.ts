@@ -101,30 +101,17 @@ async function byLink(tx: WriterTx, token: string, nowMs: number): Promise<Entry
 async function byJwt(parts: SignInParts, attempt: SignInAttempt, jwt: string): Promise<Entry> {
   const { id, email, role, tenantId, agents, expiresAtMs } = await parts.authenticateJwt(jwt);
   const named = attempt.credential.tenantId?.toLowerCase() ?? null;
-  const way = { signedInBy: 'jwt', path: null, openedBy: null, scopes: null } as const;
-  const person = { actorId: id, actorEmail: email, latestEndMs: expiresAtMs, ...way };
+  const person = (at: string) => ({
+    ...({ signedInBy: 'jwt', path: null, openedBy: null, scopes: null, reason: null } as const),
+    ...{ actorId: id, actorEmail: email, latestEndMs: expiresAtMs },
+    ...{ tenantId: at, agents: agentsIn(at, agents) },
+  });
   if (role !== 'superadmin' && tenantId !== null) {
-    if (named !== null && named !== tenantId) {
-      throw new AppError('forbidden', 'this token is bound to another tenant');
-    }
-    return {
-      ...person,
-      agents: agentsIn(tenantId, agents),
-      tenantId,
-      actorRole: 'admin',
-      reason: null,
-    };
+    if (named === null || named === tenantId) return { ...person(tenantId), actorRole: 'admin' };
+    throw new AppError('forbidden', 'this token is bound to another tenant');
   }
   if (named === null) throw tenantMissing();
-  const visitor = {
-    ...person,
-    ...({
-      agents: agentsIn(named, agents),
-      tenantId: named,
-      actorRole: 'superadmin',
-      reason: null,
-    } as const),
-  };
+  const visitor = { ...person(named), actorRole: 'superadmin' as const };
   return { ...visitor, reason: await declaredReason(parts, attempt, visitor) };
 }
 
