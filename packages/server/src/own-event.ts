@@ -44,10 +44,22 @@ export const byItself: OwnEvent['actor'] = {
   ...{ ip: null, userAgent: null },
 };
 
+export const byService: Who = { actor: byItself, reason: null };
+
 /** Made, changed or removed: what an event says of the states before and after; null for none. */
 export function changeOf(before: JsonValue | null, after: JsonValue | null) {
   const action = before === null ? 'create' : after === null ? 'delete' : 'update';
   return { action, ...(before !== null && { before }), ...(after !== null && { after }) };
+}
+
+/** An act that changes no state of its resource: `after` says what was done. */
+export function actOf(
+  { actor, reason }: Who,
+  action: string,
+  resource: OwnEvent['resource'],
+  more: Pick<OwnEvent, 'after' | 'diff' | 'outcome' | 'correlationId'>,
+): OwnEvent {
+  return { actor, action, resource, diff: {}, ...more, reason };
 }
 
 /**

@@ -1,7 +1,7 @@
 import { type Agent, agentsIn, isUuid } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
 import { AppError, invalidParameter } from '../http/problem.ts';
-import { actorOf, type OwnEvent, type Whence, type Who } from '../own-event.ts';
+import { actOf, actorOf, type OwnEvent, type Whence, type Who } from '../own-event.ts';
 import type { Look } from './look.ts';
 import {
   accessReasonHeader,
@@ -38,9 +38,9 @@ async function tenantAccess(
   if (named === null) {
     throw wrongTenantId('required', 'name the tenant in the header X-Tenant-Id');
   }
-  const { reason, email, refusal } = declared(request);
+  const { reason, email, refusal } = await declared(request);
   const access = { tenantId: named, actor: asOperator(request, email), reason };
-  if (refusal === null && reason !== null) return access;
+  if (refusal === undefined) return access;
   await record(named, accessEvent(request, access, look, 'refused'), credentialOf(principal));
   throw refusal;
 }
@@ -76,24 +76,16 @@ function ownReader(request: FastifyRequest): Who {
 }
 
 /** The operator's valid declarations, and the problem of an invalid one. */
-function declared(request: FastifyRequest) {
-  const { rawHeaders } = request.raw;
-  const reason = attempt(() => parseAccessReason(headerValues(rawHeaders, accessReasonHeader)));
-  const email = attempt(() => emailOf(request));
-  return { reason: reason.value, email: email.value, refusal: reason.error ?? email.error };
+async function declared(request: FastifyRequest) {
+  const reasons = headerValues(request.raw.rawHeaders, accessReasonHeader);
+  const reason = await settle(() => parseAccessReason(reasons));
+  const email = await settle(() => emailOf(request));
+  const refusal = reason.refusal ?? email.refusal;
+  return { reason: reason.answer ?? null, email: email.answer ?? null, refusal };
 }
 
 function emailOf({ principal, raw }: FastifyRequest): string | null {
   return principal.email ?? parseOperatorEmail(headerValues(raw.rawHeaders, operatorEmailHeader));
-}
-
-function attempt<T>(parse: () => T): { value: T | null; error: AppError | null } {
-  try {
-    return { value: parse(), error: null };
-  } catch (error) {
-    if (error instanceof AppError) return { value: null, error };
-    throw error;
-  }
 }
 
 function headerTenant(request: FastifyRequest): string | null {
@@ -124,22 +116,23 @@ export async function readAsTenant<T>(
   const known = () => (typeof look === 'function' ? look() : look);
   const access = await tenantAccess(request, record, known());
   if (access.actor.role !== 'superadmin') return read(access);
-  const found = await settle(read(access));
+  const found = await settle(() => read(access));
   const event = accessEvent(request, access, known(), 'answered');
   await record(access.tenantId, event, credentialOf(request.principal));
-  if ('refusal' in found) throw found.refusal;
+  if (found.refusal) throw found.refusal;
   return found.answer;
 }
 
+type Settled<T> = { answer: T; refusal?: never } | { answer?: never; refusal: AppError };
+
 /** A refusal is recorded like an answer; other errors are thrown. */
-function settle<T>(reading: Promise<T>): Promise<{ answer: T } | { refusal: AppError }> {
-  return reading.then(
-    (answer) => ({ answer }),
-    (error: unknown) => {
-      if (error instanceof AppError) return { refusal: error };
-      throw error;
-    },
-  );
+async function settle<T>(work: () => T | Promise<T>): Promise<Settled<T>> {
+  try {
+    return { answer: await work() };
+  } catch (error) {
+    if (error instanceof AppError) return { refusal: error };
+    throw error;
+  }
 }
 
 /** Two sessions of a person are two credentials. */
@@ -153,20 +146,13 @@ function accessEvent(
   look: Look,
   outcome: 'answered' | 'refused',
 ): OwnEvent {
-  return {
-    actor,
-    action: 'access',
+  const attested = actor.email === null ? null : attestor(request.principal);
+  const resource = { type: 'audit_log', id: tenantId, name: null };
+  return actOf({ actor, reason }, 'access', resource, {
     ...(outcome === 'refused' && { outcome: 'denied' as const }),
-    resource: { type: 'audit_log', id: tenantId, name: null },
-    diff: {},
     // The record shows what was read, beside the reason.
-    after: {
-      outcome,
-      ...look,
-      emailAttestedBy: actor.email === null ? null : attestor(request.principal),
-    },
-    reason,
-  };
+    after: { outcome, ...look, emailAttestedBy: attested },
+  });
 }
 
 /** The source of the operator's address: the token, the maker of the link, or the caller. */

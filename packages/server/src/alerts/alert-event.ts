@@ -5,7 +5,7 @@ import {
   type JsonObject,
   timestampOrNull,
 } from '@indelible/protocol';
-import { byItself, changeOf, type OwnEvent, type Who } from '../own-event.ts';
+import { actOf, byService, changeOf, type OwnEvent, type Who } from '../own-event.ts';
 import type { Finding } from './evaluate.ts';
 import { settingsOf } from './rule.ts';
 import type { RuleRow } from './store.ts';
@@ -33,29 +33,24 @@ function stateOf(row: RuleRow) {
 }
 
 /** No message tells of the rule's alerts until then; null: they do again. */
-export function mutedEvent({ actor, reason }: Who, row: RuleRow, untilMs: number | null): OwnEvent {
+export function mutedEvent(who: Who, row: RuleRow, untilMs: number | null): OwnEvent {
   const [from, to] = [timestampOrNull(row.mutedUntilMs), timestampOrNull(untilMs)];
   const diff = { mutedUntil: { from, to } };
-  const action = untilMs === null ? 'unmute' : 'mute';
-  return { actor, action, resource: ruleOf(row), diff, reason };
+  return actOf(who, untilMs === null ? 'unmute' : 'mute', ruleOf(row), { diff });
 }
 
 /** An alert: the finding of a rule, and which events have set it off. */
 export function raisedEvent(row: RuleRow, finding: Finding): OwnEvent {
   const settings = settingsOf(row);
   const { atMs, group, count, events } = finding;
-  return {
-    actor: byItself,
-    action: 'raise',
-    resource: alertOf(row),
-    diff: {},
+  return actOf(byService, 'raise', alertOf(row), {
     after: {
       ...{ ruleVersion: row.version, kind: settings.kind, at: formatTimestamp(atMs), count },
       group: groupShown(settings, group),
       sequences: events.map(({ sequence }) => sequence),
       events: events.map(({ uuid }) => eventIdFromUuid(uuid)),
     },
-  };
+  });
 }
 
 /** What the events of an alert have in common. */
@@ -72,25 +67,18 @@ export function groupShown(
 }
 
 export function acknowledgedEvent(
-  { actor, reason }: Who,
+  who: Who,
   row: RuleRow,
   alertId: string,
   note: string | null,
 ): OwnEvent {
-  return {
-    ...{ actor, action: 'acknowledge', resource: alertOf(row), diff: {} },
-    ...{ after: { alertId, note }, correlationId: alertId, reason },
-  };
+  const told = { after: { alertId, note }, correlationId: alertId };
+  return actOf(who, 'acknowledge', alertOf(row), told);
 }
 
 /** The record of a message: which alerts it tells of, and to whom. Webhooks are told by it. */
 export function toldEvent(row: RuleRow, alertIds: readonly string[]): OwnEvent {
-  const { notify } = settingsOf(row);
-  return {
-    ...{ actor: byItself, action: 'notify', resource: alertOf(row), diff: {} },
-    after: {
-      alerts: [...alertIds],
-      ...(notify.webhookIds && { webhookIds: notify.webhookIds }),
-    },
-  };
+  const { webhookIds } = settingsOf(row).notify;
+  const after = { alerts: [...alertIds], ...(webhookIds && { webhookIds }) };
+  return actOf(byService, 'notify', alertOf(row), { after });
 }

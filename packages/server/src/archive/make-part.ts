@@ -15,7 +15,7 @@ import { monthFolder, parseArchiveName, partNames } from '../cold/layout.ts';
 import { type PublishedCheckpoint, signingKeys } from '../log/checkpoint.store.ts';
 import { treeReader } from '../log/tree.store.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
-import { byItself, type OwnEvent } from '../own-event.ts';
+import { actOf, byService, type OwnEvent } from '../own-event.ts';
 import type { ArchiveDeps, ArchivedPart } from './archived-part.ts';
 import { type DraftedPart, draftPart } from './draft-part.ts';
 import { type ArchiveManifest, archiveFormat, formatManifest } from './manifest.ts';
@@ -179,13 +179,9 @@ export function archiveEvent(
   },
 ): OwnEvent {
   const { first, last, events, bytes, manifestSha256 } = segment;
-  return {
-    actor: byItself,
-    action: 'export',
-    resource: { type: 'archive', id: tenantId, name: 'Archive' },
-    diff: {},
-    after: { firstSequence: first, lastSequence: last, events, bytes, manifestSha256 },
-  };
+  const after = { firstSequence: first, lastSequence: last, events, bytes, manifestSha256 };
+  const resource = { type: 'archive', id: tenantId, name: 'Archive' };
+  return actOf(byService, 'export', resource, { after });
 }
 
 export function isArchiveRecord(event: CommittedEvent): boolean {

@@ -6,7 +6,7 @@ import {
   withholdableSegments,
 } from '@indelible/protocol';
 import type { ArchivedRow } from '../cold/archived-row.ts';
-import { byItself, type OwnEvent } from '../own-event.ts';
+import { actOf, byItself, type OwnEvent } from '../own-event.ts';
 import { bodyLine } from './body-line.ts';
 import type { ArchiveManifest, StatedErasure } from './manifest.ts';
 import { ArchiveConflict } from './part-files.ts';
@@ -68,13 +68,9 @@ export function restoredErasure(
   tenantId: string,
   { segment, actors, events, size }: StatedErasure,
 ): OwnEvent {
-  return {
-    actor: byItself,
-    action: 'erase',
-    resource: { type: 'audit_log', id: tenantId, name: 'Audit log' },
-    diff: {},
-    after: { segment, actors, events, size },
-    reason:
-      'The archive that the log was loaded from states this erasure, and ends before its record.',
-  };
+  const reason =
+    'The archive that the log was loaded from states this erasure, and ends before its record.';
+  const resource = { type: 'audit_log', id: tenantId, name: 'Audit log' };
+  const after = { segment, actors, events, size };
+  return actOf({ actor: byItself, reason }, 'erase', resource, { after });
 }

@@ -1,22 +1,19 @@
 import { formatTimestamp, timestampOrNull, typeId } from '@indelible/protocol';
 import { whoRequested } from '../access/tenant-access.ts';
-import type { OwnEvent, Whence, Who } from '../own-event.ts';
+import { actOf, type OwnEvent, type Whence, type Who } from '../own-event.ts';
 import type { ExportRequest, ExportRow, ExportStatus, Failure } from './store.ts';
 
 export const exportIdPrefix = 'exp_';
 
-const errors: Record<Failure, string> = {
-  storage: 'the file could not be written to the object store in several attempts',
-  interrupted: 'every attempt was interrupted',
-  unexpected: 'an unexpected error stopped it',
-  aborted: 'the connection was closed before the file was complete',
-};
-
-const setbacks: Record<Failure, string> = {
-  storage: 'the file could not be written to the object store; the service retries',
-  interrupted: 'it was interrupted; the service retries',
-  unexpected: 'an unexpected error stopped it; the service retries',
-  aborted: errors.aborted,
+const retries = '; the service retries';
+const errors: Record<Failure, [final: string, setback: string]> = {
+  storage: [
+    'the file could not be written to the object store in several attempts',
+    `the file could not be written to the object store${retries}`,
+  ],
+  interrupted: ['every attempt was interrupted', `it was interrupted${retries}`],
+  unexpected: ['an unexpected error stopped it', `an unexpected error stopped it${retries}`],
+  aborted: ['the connection was closed before the file was complete', ''],
 };
 
 /** What answers, records and mail tell of an export's file. */
@@ -47,8 +44,8 @@ export function shownExport(row: ExportRow, nowMs: number) {
     finishedAt: timestampOrNull(finishedAtMs),
     expiresAt: timestampOrNull(expiresAtMs),
     requestedBy: { id: requestedById, email: requestedByEmail },
-    error: status === 'failed' && row.failure ? errors[row.failure] : null,
-    retryReason: status === 'queued' && row.failure ? setbacks[row.failure] : null,
+    error: status === 'failed' && row.failure ? errors[row.failure][0] : null,
+    retryReason: status === 'queued' && row.failure ? errors[row.failure][1] : null,
     notified: row.notified ?? [],
     notice: row.notice,
   };
@@ -62,55 +59,26 @@ export function statusAt({ status, expiresAtMs }: ExportRow, nowMs: number): Exp
 /** Recorded as access to sensitive data, before the first byte is sent. */
 export function requestedEvent(request: ExportRequest, whence: Whence): OwnEvent {
   const { mode, format, columns, rowsTotal } = request;
-  return {
-    ...basis(request, whence),
-    action: 'access',
-    after: {
-      exportId: typeId(exportIdPrefix, request.id),
-      filters: JSON.parse(request.filters),
-      mode,
-      format,
-      columns,
-      // Null above the limit of counting; the outcome has the number.
-      rows: rowsTotal,
-    },
-  };
+  const filters = JSON.parse(request.filters);
+  // `rows` is null above the limit of counting; the outcome has the number.
+  const after = { ...idIn(request), filters, mode, format, columns, rows: rowsTotal };
+  return actOf(whoRequested(request, whence), 'access', resourceOf(request), { after });
 }
 
-/** The outcome: the file's facts, or the failure. */
+/** The outcome: the file's facts, or the failure; in the name of the requester, as they were then. */
 export function outcomeEvent(row: ExportRow, whence?: Whence): OwnEvent {
   const { status, failure } = row;
-  return {
-    ...basis(row, whence),
-    action: 'export',
+  return actOf(whoRequested(row, whence), 'export', resourceOf(row), {
     outcome: status === 'failed' ? 'failure' : 'success',
-    after: {
-      exportId: typeId(exportIdPrefix, row.id),
-      outcome: status,
-      ...fileOf(row),
-      failure,
-    },
-  };
-}
-
-/** In the name of the person who requested it, as they were then. */
-function basis(request: ExportRequest, whence?: Whence) {
-  return {
-    ...whoRequested(request, whence),
-    resource: { type: 'export', id: request.id, name: null },
-    diff: {},
-  };
+    after: { ...idIn(row), outcome: status, ...fileOf(row), failure },
+  });
 }
 
 /** A download or cancellation, in the name of its caller, who may differ from the requester. */
 export function byAnotherEvent(action: 'download' | 'cancel', row: ExportRow, who: Who): OwnEvent {
-  const { id } = row;
-  return {
-    actor: who.actor,
-    reason: who.reason,
-    action,
-    resource: { type: 'export', id, name: null },
-    diff: {},
-    after: { exportId: typeId(exportIdPrefix, id), ...(action === 'download' ? fileOf(row) : {}) },
-  };
+  const after = { ...idIn(row), ...(action === 'download' ? fileOf(row) : {}) };
+  return actOf(who, action, resourceOf(row), { after });
 }
+
+const idIn = ({ id }: ExportRequest) => ({ exportId: typeId(exportIdPrefix, id) });
+const resourceOf = ({ id }: ExportRequest) => ({ type: 'export', id, name: null });

@@ -10,7 +10,7 @@ import {
 import { whoRequested } from '../access/tenant-access.ts';
 import { isRedirect, isSuccess, jsonObject } from '../outbound/answers.ts';
 import type { OutboundResult } from '../outbound/outbound.ts';
-import type { OwnEvent, Whence } from '../own-event.ts';
+import { actOf, type OwnEvent, type Whence } from '../own-event.ts';
 import type { RestoreOutcome, RestoreRequest } from './store.ts';
 
 /* The call to a host product, and the meaning of its answer. */
@@ -140,13 +140,10 @@ export function restoreEvent(
   outcome: RestoreOutcome | { status: 'requested'; reason: null },
   whence?: Whence,
 ): OwnEvent {
-  const { resourceType, resourceId, resourceName } = request;
-  return {
-    ...whoRequested(request, whence),
-    action: 'restore',
-    ...(outcome.status === 'requested' ? {} : { outcome: outcomes[outcome.status] }),
-    resource: { type: resourceType, id: resourceId, name: resourceName },
-    diff: {},
+  const { resourceType: type, resourceId, resourceName } = request;
+  const resource = { type, id: resourceId, name: resourceName };
+  return actOf(whoRequested(request, whence), 'restore', resource, {
+    ...(outcome.status !== 'requested' && { outcome: outcomes[outcome.status] }),
     after: {
       restoreId: typeId(restoreIdPrefix, request.id),
       eventId: eventIdFromUuid(request.eventUuid),
@@ -155,5 +152,5 @@ export function restoreEvent(
       outcome: outcome.status,
       reason: outcome.reason,
     },
-  };
+  });
 }

@@ -32,7 +32,7 @@ import { publishedCheckpoint, signingKeys } from '../log/checkpoint.store.ts';
 import { firstReceivedSince } from '../log/received-since.ts';
 import { readEntries } from '../log/store.ts';
 import { treeNodes } from '../log/tree.store.ts';
-import type { OwnEvent } from '../own-event.ts';
+import { actOf } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import { readTenant, type TenantTx } from '../postgres/db.ts';
 import { getTenant } from '../tenants/store.ts';
@@ -200,17 +200,7 @@ function requireAtMost(max: number, count: number, name: string): void {
   throw invalid([{ path: '/id', code: 'too_many', message }], sentence);
 }
 
-function capsuleEvent(
-  { tenantId, actor, reason }: TenantAccess,
-  search: SavedSearch,
-  sha256: string,
-): OwnEvent {
-  return {
-    actor,
-    action: 'download',
-    resource: { type: 'audit_log', id: tenantId, name: null },
-    diff: {},
-    after: { searchId: typeId(searchIdPrefix, search.id), sha256 },
-    reason,
-  };
+function capsuleEvent({ tenantId, ...who }: TenantAccess, search: SavedSearch, sha256: string) {
+  const after = { searchId: typeId(searchIdPrefix, search.id), sha256 };
+  return actOf(who, 'download', { type: 'audit_log', id: tenantId, name: null }, { after });
 }

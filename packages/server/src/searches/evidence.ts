@@ -16,7 +16,7 @@ import {
   type PublishedCheckpoint,
   publishedCheckpoint,
 } from '../log/checkpoint.store.ts';
-import type { OwnEvent } from '../own-event.ts';
+import { actOf, type OwnEvent } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import { readTenant, write } from '../postgres/db.ts';
 import { listSources } from '../sources/store.ts';
@@ -152,22 +152,12 @@ export function coverageNow({ db, now }: SearchDeps, tenantId: string, filter: F
   }));
 }
 
-function searchEvent({ tenantId, actor, reason }: TenantAccess, search: SavedSearch): OwnEvent {
-  return {
-    actor,
-    action: 'search',
-    resource: { type: 'audit_log', id: tenantId, name: null },
-    diff: {},
-    after: {
-      searchId: typeId(searchIdPrefix, search.id),
-      filters: JSON.parse(search.filters),
-      note: search.note,
-      checkpointSize: search.checkpointSize,
-      matched: search.matched,
-      digest: formatHex(search.digest),
-    },
-    reason,
-  };
+function searchEvent({ tenantId, ...who }: TenantAccess, search: SavedSearch): OwnEvent {
+  const { note, checkpointSize, matched } = search;
+  const searchId = typeId(searchIdPrefix, search.id);
+  const answer = { checkpointSize, matched, digest: formatHex(search.digest) };
+  const after = { searchId, filters: JSON.parse(search.filters), note, ...answer };
+  return actOf(who, 'search', { type: 'audit_log', id: tenantId, name: null }, { after });
 }
 
 const shownAnswer = ({ matched, digest }: Pick<SavedSearch, 'matched' | 'digest'>) => ({

@@ -1,47 +1,32 @@
 import { formatTimestamp } from '@indelible/protocol';
-import type { OwnEvent, Whence, Who } from '../own-event.ts';
+import { actOf, type OwnEvent, type Whence, type Who } from '../own-event.ts';
 import type { StoredSession, ViewerLink } from './store.ts';
 
 /* The log's records of signing in to the panel. They contain neither tokens nor their hashes. */
 
 type SignedIn = Pick<StoredSession, 'actorId' | 'actorEmail' | 'actorRole' | 'agents'>;
 
+const sessionOf = (id: string) => ({ type: 'session', id, name: null });
+
 /** A sign-in to the panel. */
 export function loginEvent(session: StoredSession, whence: Whence): OwnEvent {
   const { id, signedInBy, openedBy, expiresAtMs, reason } = session;
-  return {
-    actor: actorOf(session, whence),
-    action: 'login',
-    resource: { type: 'session', id, name: null },
-    diff: {},
-    after: { signedInBy, openedBy, expiresAt: formatTimestamp(expiresAtMs) },
-    reason,
-  };
+  const after = { signedInBy, openedBy, expiresAt: formatTimestamp(expiresAtMs) };
+  return actOf({ actor: actorOf(session, whence), reason }, 'login', sessionOf(id), { after });
 }
 
 /** An admin, or who administers the tenant, ended another person's session. */
 export function endedSessionEvent(ended: StoredSession, who: Who): OwnEvent {
   const { id, actorId, actorRole, openedBy } = ended;
-  return {
-    ...who,
-    action: 'session_forced',
-    resource: { type: 'session', id, name: null },
-    diff: {},
-    after: { outcome: 'ended', of: { id: actorId, role: actorRole }, openedBy },
-  };
+  const after = { outcome: 'ended', of: { id: actorId, role: actorRole }, openedBy };
+  return actOf(who, 'session_forced', sessionOf(id), { after });
 }
 
 /** A refused operator; `id` is that of the session that was not made. */
 export function refusedLoginEvent(visitor: SignedIn, id: string, whence: Whence): OwnEvent {
-  return {
-    actor: actorOf(visitor, whence),
-    action: 'login_failed',
-    outcome: 'denied',
-    resource: { type: 'session', id, name: null },
-    diff: {},
-    after: { signedInBy: 'jwt', outcome: 'refused', cause: 'reason_required' },
-    reason: null,
-  };
+  const who = { actor: actorOf(visitor, whence), reason: null };
+  const after = { signedInBy: 'jwt', outcome: 'refused', cause: 'reason_required' };
+  return actOf(who, 'login_failed', sessionOf(id), { outcome: 'denied', after });
 }
 
 /**
@@ -57,18 +42,15 @@ export function linkEvent(
   // A tenant's own person has the address only in the sign-in, where erasure empties it.
   const openedFor = role === 'superadmin' ? { id, email, role } : { id, role };
   const { path, reason, openedBy } = link;
-  return {
-    actor: role === 'superadmin' ? { ...maker, role } : maker,
-    action: 'create',
+  const actor = role === 'superadmin' ? { ...maker, role } : maker;
+  const resource = { type: 'viewer_link', id: link.id, name: null };
+  return actOf({ actor, reason }, 'create', resource, {
     ...(outcome === 'refused' && { outcome: 'denied' as const }),
-    resource: { type: 'viewer_link', id: link.id, name: null },
-    diff: {},
     after: {
       ...{ outcome, openedFor, openedBy, path },
       expiresAt: formatTimestamp(link.expiresAtMs),
     },
-    reason,
-  };
+  });
 }
 
 function actorOf(visitor: SignedIn, whence: Whence): OwnEvent['actor'] {

@@ -1,7 +1,7 @@
 import type { MessageType } from '@indelible/protocol';
 import { LeasedWorker } from '../background/leased-worker.ts';
 import { visibility } from '../events/store.ts';
-import type { Who } from '../own-event.ts';
+import { byService, type Who } from '../own-event.ts';
 import { readTenant, type WriterTx, writeInBackground } from '../postgres/db.ts';
 import { type Attempted, attemptCall, type Message, type WebhookParts } from './attempt.ts';
 import { type DeliveryRow, insertDelivery } from './deliveries.store.ts';
@@ -16,7 +16,7 @@ import {
 } from './lease.store.ts';
 import { type Content, readNext } from './next-message.ts';
 import { lockWebhook, saveWebhook, type WebhookRow } from './store.ts';
-import { byService, pausedEvent, sentEvent } from './webhook-event.ts';
+import { pausedEvent, sentEvent } from './webhook-event.ts';
 import { delivered, failedOnce } from './webhook-state.ts';
 
 const webhooksAtOnce = 20;

@@ -1,30 +1,23 @@
 import { formatTimestamp, typeId } from '@indelible/protocol';
-import { byItself, changeOf, type OwnEvent, type Who } from '../own-event.ts';
+import { actOf, changeOf, type OwnEvent, type Who } from '../own-event.ts';
 import type { DeliveryRow } from './deliveries.store.ts';
 import { headerNames } from './own-headers.ts';
 import type { WebhookRow, WebhookSettings } from './store.ts';
 import { messageIdPrefix } from './store.ts';
 
-export const byService: Who = { actor: byItself, reason: null };
-
 type Named = Pick<WebhookRow, 'id' | 'name'>;
 
 /** The log's record of an attempt: without the events, and never delivered itself. */
-export function sentEvent(webhook: Named, delivery: DeliveryRow, { actor, reason }: Who): OwnEvent {
+export function sentEvent(webhook: Named, delivery: DeliveryRow, who: Who): OwnEvent {
   const { type, events, firstSequence, lastSequence, attempt, status, responseStatus } = delivery;
   const messageId = typeId(messageIdPrefix, delivery.messageId);
-  return {
-    actor,
-    action: 'send',
+  return actOf(who, 'send', resource(webhook), {
     outcome: status === 'failed' ? 'failure' : 'success',
-    resource: resource(webhook),
-    diff: {},
     after: {
       ...{ messageId, type, events, firstSequence, lastSequence, attempt },
       ...{ outcome: status, status: responseStatus },
     },
-    reason,
-  };
+  });
 }
 
 /** Created, changed or removed: the settings without secrets. */
@@ -66,33 +59,29 @@ function stateOf(webhook: WebhookState) {
 /** Paused, by a person or after failed deliveries. */
 export function pausedEvent(
   webhook: WebhookRow,
-  { actor, reason }: Who,
-  because: 'requested' | 'failing',
+  who: Who,
+  pausedBecause: 'requested' | 'failing',
   failure: string | null = null,
 ): OwnEvent {
   const diff = { status: { from: webhook.status, to: 'paused' } };
-  const after = { status: 'paused', pausedBecause: because, failure };
-  return { actor, action: 'pause', resource: resource(webhook), diff, after, reason };
+  const after = { status: 'paused', pausedBecause, failure };
+  return actOf(who, 'pause', resource(webhook), { diff, after });
 }
 
-export function resumedEvent(webhook: WebhookRow, { actor, reason }: Who): OwnEvent {
+export function resumedEvent(webhook: WebhookRow, who: Who): OwnEvent {
   const diff = { status: { from: webhook.status, to: 'active' } };
-  return { actor, action: 'resume', resource: resource(webhook), diff, reason };
+  return actOf(who, 'resume', resource(webhook), { diff });
 }
 
 /** A new secret signs; the previous one also, until the given time. */
-export function rotatedEvent(webhook: Named, { actor, reason }: Who, untilMs: number): OwnEvent {
+export function rotatedEvent(webhook: Named, who: Who, untilMs: number): OwnEvent {
   const after = { previousValidUntil: formatTimestamp(untilMs) };
-  return { actor, action: 'rotate', resource: resource(webhook), diff: {}, after, reason };
+  return actOf(who, 'rotate', resource(webhook), { after });
 }
 
-export function replayedEvent(
-  webhook: WebhookRow,
-  { actor, reason }: Who,
-  nextSequence: number,
-): OwnEvent {
+export function replayedEvent(webhook: WebhookRow, who: Who, nextSequence: number): OwnEvent {
   const diff = { nextSequence: { from: webhook.nextSequence, to: nextSequence } };
-  return { actor, action: 'replay', resource: resource(webhook), diff, reason };
+  return actOf(who, 'replay', resource(webhook), { diff });
 }
 
 const resource = ({ id, name }: Named) => ({ type: 'webhook', id, name });
