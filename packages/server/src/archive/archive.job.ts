@@ -10,7 +10,7 @@ import type { ArchiveDeps, ArchivedPart } from './archived-part.ts';
 import { bookmarkPart, isArchiveRecord, makePart } from './make-part.ts';
 import type { ArchiveManifest } from './manifest.ts';
 import { deleteBelowMark, moveCold } from './move-cold.ts';
-import { ArchiveConflict, manifestIn, sha256Hex } from './part-files.ts';
+import { ArchiveConflict, intactFile, manifestIn } from './part-files.ts';
 import {
   type ArchivedTenant,
   archivedTenants,
@@ -87,6 +87,10 @@ async function archiveTenant(
   }
 }
 
+const logHasRoot = (
+  ...[tx, sha, tenantId, size, root]: [WriterTx, Sha256, string, number, Uint8Array]
+) => hasRoot(treeReader(tx, sha, tenantId), sha, size, root);
+
 /** The last published checkpoint; null before the first, or if the log contradicts it. */
 async function closedPart(
   tx: WriterTx,
@@ -97,7 +101,7 @@ async function closedPart(
   const checkpoint = log?.checkpoint ?? null;
   if (checkpoint === null) return null;
   const { size, root } = checkpoint;
-  if (await hasRoot(treeReader(tx, sha, tenantId), sha, size, root)) return checkpoint;
+  if (await logHasRoot(tx, sha, tenantId, size, root)) return checkpoint;
   throw new ArchiveConflict('the log does not match its last signed checkpoint');
 }
 
@@ -107,7 +111,7 @@ async function requireContinuation(
   tenantId: string,
   { last, root }: { last: number; root: Buffer },
 ): Promise<void> {
-  const holds = await owner((tx) => hasRoot(treeReader(tx, sha, tenantId), sha, last + 1, root));
+  const holds = await owner((tx) => logHasRoot(tx, sha, tenantId, last + 1, root));
   if (holds) return;
   throw new ArchiveConflict(
     `the log does not continue its ${last + 1} archived entries: the database was ` +
@@ -162,7 +166,7 @@ export async function adoptPart(
   }
   const manifest = manifestIn(namesOfStem(stem).manifest, bytes);
   await requireSameLog(deps, tenantId, stem, manifest, end);
-  await requireFiles(deps, folder, manifest);
+  for (const file of Object.values(manifest.files)) await intactFile(objects, folder, file);
   return bookmarkPart(deps, stem, manifest, bytes);
 }
 
@@ -183,9 +187,7 @@ async function requireSameLog(
   const holds =
     isNamed &&
     last < end &&
-    (await owner((tx) =>
-      hasRoot(treeReader(tx, sha, tenantId), sha, last + 1, Buffer.from(root, 'base64')),
-    ));
+    (await owner((tx) => logHasRoot(tx, sha, tenantId, last + 1, Buffer.from(root, 'base64'))));
   if (holds) return;
   throw new ArchiveConflict(
     `the archive part ${stem}, from sequence ${first} on, does not match the log: the ` +
@@ -193,17 +195,4 @@ async function requireSameLog(
       `archive. After a restore move this part and all later ones, the files named from ${first} ` +
       'on, to another folder: the next run archives these entries anew',
   );
-}
-
-async function requireFiles(
-  { objects }: ArchiveDeps,
-  folder: string,
-  { files }: ArchiveManifest,
-): Promise<void> {
-  for (const { name, sha256 } of [files.events, files.identity]) {
-    const bytes = await objects.get(`${folder}/${name}`);
-    if (bytes !== null && sha256Hex(bytes) === sha256) continue;
-    const what = bytes === null ? 'is not there' : 'is not the one that its manifest names';
-    throw new ArchiveConflict(`${folder}/${name} ${what}: the archive is damaged`);
-  }
 }

@@ -27,26 +27,7 @@ export interface NamedPart {
 }
 
 /** An untrusted archive in any store, for verification and restore. */
-export interface Archive {
-  /** Parts with a manifest, by tenant, in the order of the log. */
-  readonly tenants: ReadonlyMap<string, readonly FoundPart[]>;
-  /** The tenant's files that belong to none of these parts; an interrupted run leaves some. */
-  others(tenantId: string, parts: readonly NamedPart[]): string[];
-  /** Null if absent; FormatError if it is not a regular file, or too long. */
-  manifest(part: FoundPart): Promise<Uint8Array | null>;
-  /**
-   * Compares a file with its manifest. A file that is not regular, or longer than any that is
-   * written, is `other`.
-   */
-  check(part: FoundPart, file: ArchivedFile): Promise<'intact' | 'missing' | 'other'>;
-  /**
-   * The rows, in order and in pages, of the two files that were checked last. FormatError if they
-   * are not files of a part, or in the folder of another month.
-   */
-  read(named: NamedPart): AsyncIterable<ArchivedRow[]>;
-  /** Removes temporary copies. */
-  close(): Promise<void>;
-}
+export type Archive = Awaited<ReturnType<typeof openArchive>>;
 
 /** The files of an archive, with names relative to its root. */
 interface Source {
@@ -62,7 +43,7 @@ const bytesMax = { manifest: 16 * 2 ** 20, parquet: 256 * 2 ** 20 };
  * Opens an archive in a folder, or below an `s3://bucket/prefix/archive` URL with the parameters of
  * OBJECT_STORE_URL. Throws a sentence if it cannot be read.
  */
-export async function openArchive(where: string): Promise<Archive> {
+export async function openArchive(where: string) {
   const source = /^s3:/.test(where) ? await s3Source(where) : await folderSource(pathOf(where));
   const folder = await mkdtemp(join(tmpdir(), 'indelible-archive-'));
   const paths = { events: join(folder, 'events'), identity: join(folder, 'identity') };
@@ -79,20 +60,32 @@ export async function openArchive(where: string): Promise<Archive> {
     return digest.digest('hex') === file.sha256 ? 'intact' : 'other';
   };
   return {
+    /** Parts with a manifest, by tenant, in the order of the log. */
     tenants: partsIn(source.names),
-    others: (tenantId, parts) => {
+    /** The tenant's files that belong to none of these parts; an interrupted run leaves some. */
+    others(tenantId: string, parts: readonly NamedPart[]): string[] {
       const named = new Set(parts.flatMap(namesOf));
       const isIn = (name: string) => name.includes(`tenant=${tenantId}/`);
       return source.names.filter((name) => isIn(name) && !named.has(name)).sort();
     },
-    manifest: async ({ stem }) => {
+    /** Null if absent; FormatError if it is not a regular file, or too long. */
+    async manifest({ stem }: FoundPart): Promise<Uint8Array | null> {
       const found = await source.open(namesOfStem(stem).manifest, bytesMax.manifest);
       return found && Buffer.concat(await found.toArray());
     },
-    // Reads a copy, so that the hashed bytes are the bytes that are used.
-    check: (part, file) =>
+    /**
+     * Compares a copy of a file, which is read later, with its manifest. A file that is not
+     * regular, or longer than any that is written, is `other`.
+     */
+    check: (part: FoundPart, file: ArchivedFile) =>
       fetched(part, file, file.name.includes('-identity') ? paths.identity : paths.events),
-    read: ({ part, manifest }) => ofMonth(part, readPart(folder, paths, manifest.tenantId)),
+    /**
+     * The rows, in order and in pages, of the two files that were checked last. FormatError if they
+     * are not files of a part, or in the folder of another month.
+     */
+    read: ({ part, manifest }: NamedPart) =>
+      ofMonth(part, readPart(folder, paths, manifest.tenantId)),
+    /** Removes temporary copies. */
     close: () => rm(folder, { recursive: true, force: true }),
   };
 }

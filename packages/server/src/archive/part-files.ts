@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { FormatError } from '@indelible/protocol';
 import type { ArchivedRow } from '../cold/archived-row.ts';
 import type { PartPaths } from '../cold/part.ts';
 import { readPart } from '../cold/read-part.store.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import type { ArchiveDeps } from './archived-part.ts';
-import { type ArchiveManifest, parseManifest } from './manifest.ts';
+import { type ArchivedFile, type ArchiveManifest, parseManifest } from './manifest.ts';
 
 /** Throws ArchiveConflict if it is not a manifest. */
 export async function readManifest(objects: ObjectStore, name: string): Promise<ArchiveManifest> {
@@ -59,14 +59,22 @@ async function fetchFiles(
     identity: join(folder, 'former-identity'),
   };
   for (const kind of ['events', 'identity'] as const) {
-    const name = `${dirname(manifestName)}/${files[kind].name}`;
-    const bytes = await objects.get(name);
-    if (bytes === null || sha256Hex(bytes) !== files[kind].sha256) {
-      throw new ArchiveConflict(`${name} is not the file that ${basename(manifestName)} names`);
-    }
+    const bytes = await intactFile(objects, dirname(manifestName), files[kind]);
     await writeFile(paths[kind], bytes, { mode: 0o600 });
   }
   return paths;
+}
+
+/** A file of a part. Throws ArchiveConflict if it is not the one that its manifest names. */
+export async function intactFile(
+  objects: ObjectStore,
+  folder: string,
+  { name, sha256 }: ArchivedFile,
+): Promise<Uint8Array> {
+  const bytes = await objects.get(`${folder}/${name}`);
+  if (bytes !== null && sha256Hex(bytes) === sha256) return bytes;
+  const what = bytes === null ? 'is not there' : 'is not the one that its manifest names';
+  throw new ArchiveConflict(`${folder}/${name} ${what}: the archive is damaged`);
 }
 
 /** The archive cannot continue by itself; the message is for the operator. */
