@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SendMailOptions } from 'nodemailer';
 import type { Logger } from 'pino';
+import { fileStore } from '../objects/file-store.ts';
 import { codeOf } from '../postgres/embedded/error-code.ts';
 import type { Mail } from './mail-page.ts';
 import { isMailAddress, loopback } from './outbound-url.ts';
@@ -113,29 +113,17 @@ function toServer(server: Server, logger: MailerOptions['logger'], timeoutMs: nu
 }
 
 function toOutbox(folder: string, logger: MailerOptions['logger'], now: () => number): Deliver {
+  const outbox = fileStore(folder);
   return async (message) => {
     const { createTransport } = await nodemailer();
     const transport = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
     const { message: bytes } = await transport.sendMail(message);
     const time = new Date(now()).toISOString().replace(/[-:.]/g, '');
     const file = `${time}-${randomBytes(6).toString('hex')}.eml`;
-    await writeWhole(folder, file, bytes);
+    // Appears when it is complete, because a program may watch the folder.
+    await outbox.putIfAbsent(file, bytes as Buffer);
     logger.info({ file }, 'SMTP_URL is not set: the mail is in the outbox folder of DATA_DIR');
   };
-}
-
-type Message = Parameters<typeof writeFile>[1];
-
-/** Renamed when it is complete, because a program may watch the folder. */
-async function writeWhole(folder: string, name: string, bytes: Message): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const draft = join(folder, `${name}.tmp`);
-  try {
-    await writeFile(draft, bytes, { flag: 'wx', mode: 0o600, flush: true });
-    await rename(draft, join(folder, name));
-  } finally {
-    await rm(draft, { force: true });
-  }
 }
 
 const tooLate = 'the mail server of SMTP_URL did not take the message in time';
