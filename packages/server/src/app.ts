@@ -23,7 +23,7 @@ import { createCursorSeal } from './events/list-cursor.ts';
 import { proofRoutes } from './events/proof.routes.ts';
 import { readRoutes } from './events/read.routes.ts';
 import { recordRoutes } from './events/record.routes.ts';
-import { createDownloadLinks, downloadRoutes } from './exports/download.routes.ts';
+import { downloadRoutes } from './exports/download.routes.ts';
 import { expireFiles, handleExports } from './exports/export.job.ts';
 import { handleExportMail } from './exports/export-mail.job.ts';
 import { FileThread } from './exports/file/file-thread.ts';
@@ -238,23 +238,18 @@ function openOutbound({ config, resolve }: AppDeps): Outbound {
 }
 
 /** Files of events: made while they are sent, or by workers. */
-function wireExports(
-  http: FastifyInstance,
-  { config, logger, sessionSecret }: AppDeps,
-  parts: Parts,
-) {
+function wireExports(http: FastifyInstance, { config, logger }: AppDeps, parts: Parts) {
   const onError = reporter(logger, 'an export has to wait, or failed');
   const { objectStoreUrl } = config;
   const { url: databaseUrl, poolerUrl } = parts.db;
   const settings = { databaseUrl, poolerUrl, objectStoreUrl, cold: coldSettings(config) };
   const files = new FileThread(settings, onError);
-  const links = createDownloadLinks(sessionSecret);
   const quota = {
     unfinishedMax: config.exportsUnfinishedMax,
     keptBytesMax: config.exportBytesMax,
     hasDisk: async () => (await freeBytes(config)) >= config.diskBytesMin,
   };
-  const deps = { ...parts, files, links, onError, quota };
+  const deps = { ...parts, files, onError, quota };
   handleExports(deps);
   handleExportMail(deps);
   exportRoutes(http, deps);

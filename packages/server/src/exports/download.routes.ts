@@ -1,4 +1,3 @@
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { typeId, uuidFromTypeId } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, unavailable } from '../http/problem.ts';
@@ -11,13 +10,11 @@ import { byAnotherEvent, exportIdPrefix, fileOf, statusAt } from './shown-export
 import { type ExportRow, getExport } from './store.ts';
 import type { ExportParts } from './stream-export.ts';
 
-type DownloadParts = ExportParts & { links: DownloadLinks };
-
 const linkLivesMs = 5 * 60_000;
 
 /** Two calls: one with a credential, which is recorded, returns a link; the link opens the file. */
-export function downloadRoutes(app: FastifyInstance, parts: DownloadParts): void {
-  const { db, now, links, recordOwn } = parts;
+export function downloadRoutes(app: FastifyInstance, parts: ExportParts): void {
+  const { db, now, sealer, recordOwn } = parts;
   exportCalls(app, parts).on(
     'get /:id/download',
     downloadSchema,
@@ -26,7 +23,8 @@ export function downloadRoutes(app: FastifyInstance, parts: DownloadParts): void
       const event = byAnotherEvent('download', row, access);
       await write(db, (tx) => recordOwn(tx, row.tenantId, event));
       const { tenantId, id: exportId } = row;
-      const query = links.sign({ tenantId, exportId, untilMs: now() + linkLivesMs });
+      const file = { tenantId, exportId, untilMs: now() + linkLivesMs };
+      const query = linkQuery(file, sealer.seal(contextOf(file), ''));
       const id = typeId(exportIdPrefix, exportId);
       return `${parts.publicUrl()}${exportsPath}/${id}/file?${query}`;
     },
@@ -55,10 +53,11 @@ function requireFile(row: ExportRow, nowMs: number): ExportRow {
   throw new AppError('conflict', `there is no file: the export is ${status}`);
 }
 
-async function linkedFile(request: FastifyRequest, { db, now, links }: DownloadParts) {
+async function linkedFile(request: FastifyRequest, parts: ExportParts) {
+  const { db, now } = parts;
   const id = uuidFromTypeId(exportIdPrefix, (request.params as { id: string }).id);
   const [, query = ''] = request.url.split(/\?(.*)/s, 2);
-  const file = id && links.read(id, query);
+  const file = id && linkedTo(parts, id, query);
   if (!file) throw new AppError('not_found', 'there is no such file');
   if (file.untilMs <= now()) {
     throw new AppError('forbidden', 'the link expired after 5 minutes; request the download again');
@@ -71,7 +70,7 @@ async function linkedFile(request: FastifyRequest, { db, now, links }: DownloadP
 async function sendFile(
   request: FastifyRequest,
   reply: FastifyReply,
-  parts: DownloadParts,
+  parts: ExportParts,
   row: ExportRow,
 ) {
   const size = row.bytes ?? 0;
@@ -131,47 +130,35 @@ export function readRange(
 }
 
 /** One file of one tenant, until an expiry time. */
-export interface LinkedFile {
+interface LinkedFile {
   tenantId: string;
   exportId: string;
   untilMs: number;
 }
 
-export type DownloadLinks = ReturnType<typeof createDownloadLinks>;
+const contextOf = ({ tenantId, exportId, untilMs }: LinkedFile) =>
+  `export-download:${tenantId}:${exportId}:${untilMs}`;
 
-/**
- * Signs links that open a file without a credential, and verifies them. The key is derived by
- * HKDF-SHA-256 (RFC 5869) from the session secret.
- */
-export function createDownloadLinks(sessionSecret: string) {
-  const info = 'indelible/export-download/v1';
-  const key = new Uint8Array(hkdfSync('sha256', sessionSecret, '', info, 32));
-  const tag = ({ tenantId, exportId, untilMs }: LinkedFile) =>
-    createHmac('sha256', key).update(`${tenantId}\n${exportId}\n${untilMs}`).digest();
-  /** Query parameters of the link. */
-  const sign = (file: LinkedFile) => {
-    const { tenantId: tenant, untilMs } = file;
-    const signature = tag(file).toString('base64url');
-    return new URLSearchParams({ tenant, until: String(untilMs), signature });
-  };
-  return {
-    sign,
-    /**
-     * The file; null if this service did not sign the link, or it was changed, even in spelling.
-     * May have expired.
-     */
-    read(exportId: string, query: string): LinkedFile | null {
-      const sent = new URLSearchParams(query);
-      const file = {
-        ...{ tenantId: sent.get('tenant') ?? '', exportId },
-        untilMs: Number(sent.get('until') ?? Number.NaN),
-      };
-      return isSame(query, sign(file).toString()) ? file : null;
-    },
-  };
+/** The query of a link that opens a file without a credential. */
+function linkQuery({ tenantId: tenant, untilMs }: LinkedFile, signature: Buffer): string {
+  const text = signature.toString('base64url');
+  return new URLSearchParams({ tenant, until: String(untilMs), signature: text }).toString();
 }
 
-function isSame(sent: string, own: string): boolean {
-  const [a, b] = [Buffer.from(sent), Buffer.from(own)];
-  return a.length === b.length && timingSafeEqual(a, b);
+/**
+ * The file; null if this service did not make the link, or it was changed, even in spelling. May
+ * have expired.
+ */
+function linkedTo({ sealer }: ExportParts, exportId: string, query: string): LinkedFile | null {
+  const sent = new URLSearchParams(query);
+  const untilMs = Number(sent.get('until') ?? Number.NaN);
+  const file = { tenantId: sent.get('tenant') ?? '', exportId, untilMs };
+  const signature = Buffer.from(sent.get('signature') ?? '', 'base64url');
+  if (query !== linkQuery(file, signature)) return null;
+  try {
+    sealer.open(contextOf(file), signature);
+    return file;
+  } catch {
+    return null;
+  }
 }
