@@ -15,6 +15,25 @@ export interface Recurring {
 /** Called after each run or attempt, with its outcome and error. */
 export type Ended = (work: string, ok: boolean, error?: unknown) => void;
 
+/**
+ * Runs `work` in this interval, one run at a time, until the returned function is called. That waits
+ * for the last run.
+ */
+export function repeating(
+  everyMs: number,
+  work: () => Promise<void>,
+  onError: (error: unknown) => void,
+): () => Promise<void> {
+  let running = Promise.resolve();
+  const timer = setInterval(() => {
+    running = running.then(work).catch(onError);
+  }, everyMs);
+  return () => {
+    clearInterval(timer);
+    return running;
+  };
+}
+
 export type Timers = ReturnType<typeof createTimers>;
 
 export function createTimers(all: readonly Recurring[], ended: Ended) {

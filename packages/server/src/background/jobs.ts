@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Database, type WriterTx, writeInBackground } from '../postgres/db.ts';
-import type { Ended } from './every.ts';
+import { type Ended, repeating } from './every.ts';
 import {
   type ClaimedJob,
   claimJob,
@@ -200,19 +200,12 @@ function keepLease(
   job: ClaimedJob,
   lost: AbortController,
 ): () => Promise<void> {
-  let renewing = Promise.resolve();
   const began = performance.now();
   const renew = async () => {
     if (performance.now() - began > attemptMsMax) return;
     if (await renewLease(db.background, job, now() + leaseMs)) return;
     lost.abort(new Error('the job was taken back, or another process has taken it over'));
   };
-  const timer = setInterval(() => {
-    // Retried; the lease survives two failed renewals.
-    renewing = renewing.then(renew).catch(() => {});
-  }, renewEveryMs);
-  return () => {
-    clearInterval(timer);
-    return renewing;
-  };
+  // A failed renewal is repeated; the lease survives two of them.
+  return repeating(renewEveryMs, renew, () => {});
 }

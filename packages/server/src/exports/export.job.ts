@@ -1,3 +1,4 @@
+import { repeating } from '../background/every.ts';
 import type { Jobs, RunningJob } from '../background/jobs.ts';
 import { type WriterTx, write } from '../postgres/db.ts';
 import { objectName } from './file/export-file.ts';
@@ -71,14 +72,7 @@ function watchProgress(
     const goOn = await write(db, (tx) => progressExport(tx, row, file.rows, total));
     if (!goOn) unwanted.abort(new Error('the export was cancelled, or taken over'));
   };
-  let telling = Promise.resolve();
-  const timer = setInterval(() => {
-    telling = telling.then(tell).catch(onError);
-  }, progressEveryMs);
-  return () => {
-    clearInterval(timer);
-    return telling;
-  };
+  return repeating(progressEveryMs, tell, onError);
 }
 
 async function finish(parts: ExportParts, row: ExportRow, file: FinishedFile): Promise<void> {

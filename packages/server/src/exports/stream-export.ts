@@ -1,3 +1,4 @@
+import { repeating } from '../background/every.ts';
 import type { Whence } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import { write } from '../postgres/db.ts';
@@ -45,7 +46,8 @@ export async function* streamExport(
   whence: Whence,
 ): AsyncGenerator<Buffer, void, undefined> {
   const tally = new FileTally();
-  const endSigns = giveSigns(parts, row);
+  const stillSends = () => write(parts.db, (tx) => keepStream(tx, row, parts.now()));
+  const endSigns = repeating(keptAliveEveryMs, stillSends, parts.onError);
   let failure: Failure | null = 'aborted';
   try {
     // The response may buffer several of them.
@@ -57,18 +59,12 @@ export async function* streamExport(
     failure = 'unexpected';
     throw error;
   } finally {
-    endSigns();
+    void endSigns();
     // If recording fails now, the job for lost streams records it later.
     const { rows, bytes } = tally;
     if (failure)
       await failExport(parts, row, failure, { rows, bytes }, whence).catch(parts.onError);
   }
-}
-
-function giveSigns({ db, now, onError }: ExportParts, row: ExportRow): () => void {
-  const give = () => write(db, (tx) => keepStream(tx, row, now())).catch(onError);
-  const timer = setInterval(() => void give(), keptAliveEveryMs);
-  return () => clearInterval(timer);
 }
 
 async function finishStream(
