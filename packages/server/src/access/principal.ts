@@ -51,6 +51,12 @@ export function requireActsFor({ tenantId }: Principal, owner: string | null): v
   throw new AppError('forbidden', sentence);
 }
 
+/** Throws `forbidden` unless the caller may read the events. */
+export function requireReads({ principal }: { principal: Principal }): void {
+  if (principal.scopes.has('events:read')) return;
+  throw new AppError('forbidden', 'this needs the scope events:read too');
+}
+
 /** Whether it is an admin of its tenant who may read: a link may give less. */
 export const isReadingAdmin = ({ role, scopes }: Pick<Principal, 'role' | 'scopes'>): boolean =>
   role === 'admin' && scopes.has('events:read');

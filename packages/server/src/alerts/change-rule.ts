@@ -8,7 +8,7 @@ import {
 } from '@indelible/protocol';
 import { getEvent, visibility } from '../events/store.ts';
 import { AppError, invalid } from '../http/problem.ts';
-import { lockHeads } from '../log/store.ts';
+import { lockHeads, logSize } from '../log/store.ts';
 import type { Who } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import { readTenant, tenantIn, type WriterTx, write } from '../postgres/db.ts';
@@ -21,7 +21,6 @@ import { type RulePatch, readRule } from './rule-input.ts';
 import {
   acknowledgedAt,
   deleteRule,
-  endOfLog,
   listRules,
   type RuleKey,
   type RuleRow,
@@ -177,7 +176,7 @@ async function saveVersion(
   const { kind, windowMinutes = 0 } = settingsOf(row);
   const isWatching = row.enabled && kind === 'silence';
   const begun = {
-    ...{ fromSequence: await endOfLog(tx, row.tenantId), dropped: 0 },
+    ...{ fromSequence: await logSize(tenantIn(tx, row.tenantId)), dropped: 0 },
     silentAtMs: isWatching ? nowMs + windowMinutes * minuteMs : null,
     ...(row.enabled ? {} : { untold: [], tellAtMs: null }),
   };

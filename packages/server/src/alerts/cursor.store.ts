@@ -1,6 +1,6 @@
 import { candidatesMax, firstClaimed } from '../background/claim.store.ts';
 import type { Queries, TenantTx, WriterTx } from '../postgres/db.ts';
-import { execute, firstRow, hasRow, rowsOf } from '../postgres/sql.ts';
+import { execute, firstRow, hasRow, rowsOf, sql } from '../postgres/sql.ts';
 
 /*
  * Which process evaluates the rules of a tenant, and how far. Statements of the job: they span
@@ -73,21 +73,12 @@ export async function moveCursor(
     WHERE tenant_id = ${tenantId} AND lease = ${lease} AND next_sequence = ${from}`;
 }
 
-/** The cursor of this lease; null if it is lost. */
-export async function leasedCursor(
-  tx: TenantTx,
-  { lease }: LeasedCursor,
-): Promise<AlertCursor | null> {
+/** Null if the tenant has no enabled rule, or another lease than this one. */
+export async function getCursor(tx: TenantTx, lease?: string): Promise<AlertCursor | null> {
+  const ofLease = lease === undefined ? sql`` : sql`AND lease = ${lease}`;
   return firstRow<AlertCursor>(tx)`
     SELECT next_sequence AS "nextSequence", late_skipped AS "lateSkipped" FROM alert_cursors
-    WHERE tenant_id = ${tx.tenantId} AND lease = ${lease}`;
-}
-
-/** Null if the tenant has no enabled rule. */
-export async function getCursor(tx: TenantTx): Promise<AlertCursor | null> {
-  return firstRow<AlertCursor>(tx)`
-    SELECT next_sequence AS "nextSequence", late_skipped AS "lateSkipped" FROM alert_cursors
-    WHERE tenant_id = ${tx.tenantId}`;
+    WHERE tenant_id = ${tx.tenantId} ${ofLease}`;
 }
 
 /** Log entries of all tenants that their rules have not evaluated yet. */

@@ -5,8 +5,8 @@ import { readTenant, tenantIn, writeInBackground } from '../postgres/db.ts';
 import { raisedEvent } from './alert-event.ts';
 import {
   claimCursor,
+  getCursor,
   type LeasedCursor,
-  leasedCursor,
   moveCursor,
   releaseCursor,
 } from './cursor.store.ts';
@@ -54,7 +54,7 @@ async function step(
   // Kept again only if the batch is stored.
   memories.delete(tenantId);
   const read = await readTenant(db, tenantId, async (tx) => {
-    const [cursor, visible] = [await leasedCursor(tx, leased), await visibility(tx, now())];
+    const [cursor, visible] = [await getCursor(tx, leased.lease), await visibility(tx, now())];
     if (!cursor || !visible) return null;
     const rules = (await listRules(tx)).filter(({ enabled }) => enabled);
     const isCurrent = remembered?.sequence === cursor.nextSequence;

@@ -28,6 +28,20 @@ export const lateMs = 3_600_000;
 const onTime = `received_at <= to_timestamp((('x' || translate(left(id::text, 13), '-', ''))::bit(48)::bigint
   + ${lateMs}) / 1000.0)`;
 
+/** The rows of a statement on the events of a rule from this time on. */
+async function recalled<Row extends object>(
+  tx: TenantTx,
+  { filter, visible, sequence }: Before,
+  sinceMs: number,
+  statement: (conditions: readonly string[], params: Params) => string,
+): Promise<Row[]> {
+  const params = new Params();
+  const within = await inOneStatement(tx, { ...filter, from: Math.max(0, sinceMs) }, visible);
+  const before = `sequence < ${params.add(sequence)}`;
+  const conditions = [...allMatching(tx, within, visible, params), before];
+  return (await tx.query<Row>(prepared(statement(conditions, params), params))).rows;
+}
+
 type GroupColumn = 'actor_id' | 'resource_id' | 'actor_ip' | null;
 
 export interface Earlier extends Seen {
@@ -42,30 +56,21 @@ export interface Earlier extends Seen {
  */
 export async function earlierOf(
   tx: TenantTx,
-  { filter, visible, sequence }: Before,
+  before: Before,
   column: GroupColumn,
   groups: readonly string[],
   { fromSequence, sinceMs, count }: { fromSequence: number; sinceMs: number; count: number },
 ): Promise<Earlier[]> {
-  const params = new Params();
-  const since = { ...filter, from: Math.max(0, sinceMs) };
-  const within = await inOneStatement(tx, since, visible);
-  const conditions = [
-    ...allMatching(tx, within, visible, params),
-    ...[`sequence >= ${params.add(fromSequence)}`, `sequence < ${params.add(sequence)}`, onTime],
-    ...ofGroups(column, groups, params),
-  ];
   const group = column ?? `''::text`;
-  const { rows } = await tx.query<{ group: string; uuid: string; sequence: number }>(
-    prepared(
-      `SELECT "group", uuid, sequence FROM (
-         SELECT ${group} AS "group", id AS uuid, sequence,
-           row_number() OVER (PARTITION BY ${group} ORDER BY sequence DESC) AS nth
-         FROM audit_events WHERE ${conditions.join(' AND ')}) e
-       WHERE nth <= ${params.add(count)} ORDER BY sequence`,
-      params,
-    ),
-  );
+  const rows = await recalled<Omit<Earlier, 'atMs'>>(tx, before, sinceMs, (all, params) => {
+    const from = `sequence >= ${params.add(fromSequence)}`;
+    const conditions = [...all, from, onTime, ...ofGroups(column, groups, params)];
+    return `SELECT "group", uuid, sequence FROM (
+        SELECT ${group} AS "group", id AS uuid, sequence,
+          row_number() OVER (PARTITION BY ${group} ORDER BY sequence DESC) AS nth
+        FROM audit_events WHERE ${conditions.join(' AND ')}) e
+      WHERE nth <= ${params.add(count)} ORDER BY sequence`;
+  });
   return rows.map((row) => ({ ...row, atMs: uuidTimeMs(row.uuid) }));
 }
 
@@ -147,52 +152,36 @@ export async function actorsSeen(
 /** How many events each actor had in the hour from each of these times on. */
 export async function countsInHours(
   tx: TenantTx,
-  { filter, visible, sequence }: Before,
+  before: Before,
   hours: readonly { actor: string; hourMs: number }[],
 ): Promise<number[]> {
-  const params = new Params();
   const low = Math.min(...hours.map(({ hourMs }) => hourMs));
-  const within = await inOneStatement(tx, { ...filter, from: low }, visible);
-  const conditions = [
-    ...allMatching(tx, within, visible, params),
-    ...['actor_id = h.actor', 'id >= h.low', 'id < h.high', `sequence < ${params.add(sequence)}`],
-    onTime,
-  ];
-  const arrays = [
-    uuidArray(hours.map(({ actor }) => actor)),
-    uuidArray(hours.map(({ hourMs }) => firstUuidAt(hourMs))),
-    uuidArray(hours.map(({ hourMs }) => firstUuidAt(hourMs + 3_600_000))),
-  ].map((array) => `${params.add(array)}::uuid[]`);
-  const { rows } = await tx.query<{ count: number }>(
-    prepared(
-      `SELECT (SELECT count(*) FROM audit_events WHERE ${conditions.join(' AND ')}) AS count
-       FROM unnest(${arrays.join(', ')}) WITH ORDINALITY AS h (actor, low, high, nth) ORDER BY nth`,
-      params,
-    ),
-  );
+  const rows = await recalled<{ count: number }>(tx, before, low, (all, params) => {
+    const conditions = [...all, 'actor_id = h.actor', 'id >= h.low', 'id < h.high', onTime];
+    const arrays = [
+      uuidArray(hours.map(({ actor }) => actor)),
+      uuidArray(hours.map(({ hourMs }) => firstUuidAt(hourMs))),
+      uuidArray(hours.map(({ hourMs }) => firstUuidAt(hourMs + 3_600_000))),
+    ].map((array) => `${params.add(array)}::uuid[]`);
+    return `SELECT (SELECT count(*) FROM audit_events WHERE ${conditions.join(' AND ')}) AS count
+      FROM unnest(${arrays.join(', ')}) WITH ORDINALITY AS h (actor, low, high, nth) ORDER BY nth`;
+  });
   return rows.map(({ count }) => count);
 }
 
 /** When each actor first matched since `sinceMs`; null: not before these events. */
 export async function firstMatches(
   tx: TenantTx,
-  { filter, visible, sequence }: Before,
+  before: Before,
   actors: readonly string[],
   sinceMs: number,
 ): Promise<(number | null)[]> {
-  const params = new Params();
-  const within = await inOneStatement(tx, { ...filter, from: sinceMs }, visible);
-  const conditions = [
-    ...allMatching(tx, within, visible, params),
-    ...['actor_id = a.actor', `sequence < ${params.add(sequence)}`],
-  ];
-  const { rows } = await tx.query<{ uuid: string | null }>(
-    prepared(
-      `SELECT (SELECT id FROM audit_events WHERE ${conditions.join(' AND ')} ORDER BY id LIMIT 1) AS uuid
-       FROM unnest(${params.add(uuidArray(actors))}::uuid[]) WITH ORDINALITY AS a (actor, nth) ORDER BY nth`,
-      params,
-    ),
-  );
+  const rows = await recalled<{ uuid: string | null }>(tx, before, sinceMs, (all, params) => {
+    const conditions = [...all, 'actor_id = a.actor'].join(' AND ');
+    const given = `unnest(${params.add(uuidArray(actors))}::uuid[]) WITH ORDINALITY AS a (actor, nth)`;
+    return `SELECT (SELECT id FROM audit_events WHERE ${conditions} ORDER BY id LIMIT 1) AS uuid
+      FROM ${given} ORDER BY nth`;
+  });
   return rows.map(({ uuid }) => (uuid === null ? null : uuidTimeMs(uuid)));
 }
 

@@ -1,7 +1,8 @@
 import { type AlertRuleSettings, formatTimestamp, parseTimestamp } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { requireReads } from '../access/principal.ts';
 import { type TenantCall, TenantCalls } from '../access/tenant-calls.ts';
-import { AppError, invalid } from '../http/problem.ts';
+import { invalid } from '../http/problem.ts';
 import { logSize } from '../log/store.ts';
 import type { Parts } from '../parts.ts';
 import { readTenant } from '../postgres/db.ts';
@@ -83,13 +84,11 @@ interface GivenRange {
 
 /** Throws `forbidden` without the right to read events, and `validation_failed`. */
 function readRange(
-  { principal }: FastifyRequest,
+  request: FastifyRequest,
   { since, until }: GivenRange,
   { now }: Parts,
 ): TestRange {
-  if (!principal.scopes.has('events:read')) {
-    throw new AppError('forbidden', 'this needs the scope events:read too');
-  }
+  requireReads(request);
   const sinceMs = parseTimestamp(since) ?? now();
   const untilMs = until === undefined ? now() : (parseTimestamp(until) ?? now());
   // The callers' clocks may be ahead.

@@ -56,13 +56,6 @@ export async function deleteRule(tx: WriterTx, { tenantId, id }: RuleKey): Promi
   await execute(tx)`DELETE FROM alert_rules WHERE tenant_id = ${tenantId} AND id = ${id}`;
 }
 
-/** The sequence of the next event of a log whose head is locked. */
-export async function endOfLog(tx: WriterTx, tenantId: string): Promise<number> {
-  const row = await firstRow<{ size: number }>(tx)`SELECT size FROM log_heads
-    WHERE tenant_id = ${tenantId}`;
-  return row?.size ?? 0;
-}
-
 /** The id of the record that acknowledges this alert, or null. */
 export async function acknowledgedAt(
   tx: WriterTx,

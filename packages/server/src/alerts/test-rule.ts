@@ -7,7 +7,7 @@ import {
   uuidTimeMs,
 } from '@indelible/protocol';
 import type { Visibility } from '../events/filter-sql.store.ts';
-import { visibility } from '../events/store.ts';
+import { requireVisible } from '../events/store.ts';
 import { AppError, invalid } from '../http/problem.ts';
 import type { Parts } from '../parts.ts';
 import { readTenant, type TenantTx } from '../postgres/db.ts';
@@ -61,20 +61,9 @@ export async function testRule(
   const evaluator = isSilence ? new SilenceEvaluator(settings, sinceMs) : newEvaluator(settings);
   const tally = tallyOf(settings, { sinceMs, untilMs });
   let matched = 0;
-  const inTenant = <T>(work: (tx: TenantTx, visible: Visibility) => Promise<T[]>) =>
-    readTenant(
-      db,
-      tenantId,
-      async (tx) => {
-        const visible = await visibility(tx, now());
-        return visible ? work(tx, visible) : [];
-      },
-      gone,
-    );
-  await inTenant(async (_tx, visible) => {
-    requireInPostgres(visible, sinceMs, firstMs(settings, sinceMs));
-    return [];
-  });
+  const inTenant = <T>(work: (tx: TenantTx, visible: Visibility) => T | Promise<T>) =>
+    readTenant(db, tenantId, async (tx) => work(tx, await requireVisible(tx, now())), gone);
+  await inTenant((_, visible) => requireInPostgres(visible, sinceMs, firstMs(settings, sinceMs)));
   const read: ReadPage = (range, after) =>
     inTenant(async (tx, visible) => {
       const pageOf = (each: EventFilter) =>

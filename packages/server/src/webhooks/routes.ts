@@ -6,9 +6,10 @@ import {
   typeId,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { requireReads } from '../access/principal.ts';
 import { type TenantCall, TenantCalls } from '../access/tenant-calls.ts';
 import { answerPage, readPage } from '../http/keyset-page.ts';
-import { AppError, invalid } from '../http/problem.ts';
+import { invalid } from '../http/problem.ts';
 import { logSize } from '../log/store.ts';
 import { readTenant } from '../postgres/db.ts';
 import type { WebhookParts } from './attempt.ts';
@@ -104,12 +105,6 @@ function patchOf(request: FastifyRequest): WebhookPatch {
   // Otherwise a caller without the right to read could send the events to itself.
   if (Object.keys(patch).some((member) => member !== 'name')) requireReads(request);
   return patch;
-}
-
-/** Throws `forbidden` unless the caller may read the events. */
-function requireReads({ principal }: FastifyRequest): void {
-  if (principal.scopes.has('events:read')) return;
-  throw new AppError('forbidden', 'this needs the scope events:read too');
 }
 
 /** For calls without a body. Throws `validation_failed`. */
