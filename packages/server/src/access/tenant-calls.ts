@@ -31,6 +31,7 @@ interface Kind {
 interface Operation extends Pick<FastifyContextConfig, 'reads'> {
   operationId: string;
   params?: TSchema;
+  headers?: TSchema;
   body?: TSchema;
   querystring?: TSchema;
   response: Readonly<Record<number, object>>;
@@ -43,6 +44,7 @@ export interface TenantCall {
   access: TenantAccess;
   tenantId: string;
   request: FastifyRequest;
+  reply: FastifyReply;
   showsEvents: ShowsEvents;
   /** The UUID in the path. Throws `not_found` for an id of another form. */
   id(): string;
@@ -51,7 +53,7 @@ export interface TenantCall {
 }
 
 /** Sends what a call answers; the reply has the status of success. */
-type Send<Answer> = (reply: FastifyReply, answer: Answer) => FastifyReply;
+type Send<Answer> = (reply: FastifyReply, answer: Answer) => FastifyReply | Promise<FastifyReply>;
 
 const sendIt: Send<unknown> = (reply, answer) => reply.send(answer);
 
@@ -118,7 +120,7 @@ export class TenantCalls {
       const { recordAccess } = this.#deps;
       const answer = await readAsTenant(
         ...([request, recordAccess, () => look] as const),
-        async (access) => run({ ...this.#callOf(request, access), showsEvents }, given),
+        async (access) => run({ ...this.#callOf(request, access), reply, showsEvents }, given),
       );
       return send(reply.code(status), answer);
     });
@@ -138,7 +140,10 @@ export class TenantCalls {
     });
   }
 
-  #callOf(request: FastifyRequest, access: TenantAccess): Omit<TenantCall, 'showsEvents'> {
+  #callOf(
+    request: FastifyRequest,
+    access: TenantAccess,
+  ): Omit<TenantCall, 'reply' | 'showsEvents'> {
     const { tenantId } = access;
     const id = () => this.#idIn(request);
     const found: TenantCall['found'] = async (read) => {

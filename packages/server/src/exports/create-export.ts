@@ -50,8 +50,7 @@ export async function createExport(
   request: FastifyRequest,
   { db, now, newUuid, recordOwn, jobs, quota }: ExportParts,
   access: TenantAccess,
-  input: ReturnType<typeof readExportInput>,
-  wantsJob: boolean,
+  { wantsJob, ...input }: ReturnType<typeof readExportInput> & { wantsJob: boolean },
 ): Promise<ExportRow> {
   const { tenantId } = access;
   const nowMs = now();

@@ -1,8 +1,7 @@
 import { finished, Readable } from 'node:stream';
 import { storedFilter, typeId } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { lookAt } from '../access/look.ts';
-import { readAsTenant, type TenantAccess } from '../access/tenant-access.ts';
+import type { TenantAccess } from '../access/tenant-access.ts';
 import { TenantCalls } from '../access/tenant-calls.ts';
 import { FairQueue } from '../http/fair-queue.ts';
 import { AppError } from '../http/problem.ts';
@@ -17,11 +16,6 @@ import { byAnotherEvent, exportIdPrefix, shownExport } from './shown-export.ts';
 import { type ExportRow, endExport, getExport, listExports } from './store.ts';
 import { type ExportParts, streamExport, withFirst } from './stream-export.ts';
 
-const createOptions = {
-  config: { scope: 'exports:write' as const },
-  schema: createSchema,
-  attachValidation: true,
-};
 export const exportsPath = '/api/audit-logs/exports';
 const chunkBytes = 256 * 1024;
 
@@ -45,31 +39,28 @@ export function exportRoutes(app: FastifyInstance, parts: ExportParts): void {
   const { now } = parts;
   const streams = new FairQueue(streamLimits, noSlot);
 
-  app.post(exportsPath, createOptions, async (request, reply) => {
-    const input = readExportInput(request);
-    const wantsJob = prefersAsync(request.headers.prefer);
-    const row = await readAsTenant(
-      request,
-      parts.recordAccess,
-      lookAt('exports', request),
-      async (access) => {
-        request.gone = whenGone(reply);
-        if (!wantsJob) {
-          const wanted = { caller: access.tenantId, size: 1, share: streamsPerTenant };
-          const release = await streams.take(wanted, request.gone);
-          finished(reply.raw, release);
-        }
-        return createExport(request, parts, access, input, wantsJob);
-      },
-    );
-    if (row.mode === 'stream') return sendFile(request, reply, parts, row);
-    parts.jobs.wake();
-    if (wantsJob) reply.header('preference-applied', 'respond-async');
-    const location = `${exportsPath}/${typeId(exportIdPrefix, row.id)}`;
-    return reply.code(202).header('location', location).send(shownExport(row, now()));
-  });
-
   const exports = exportCalls(app, parts);
+  exports.onInput(
+    'post',
+    createSchema,
+    (request) => ({ ...readExportInput(request), wantsJob: prefersAsync(request.headers.prefer) }),
+    async ({ request, reply, access }, input) => {
+      request.gone = whenGone(reply);
+      if (!input.wantsJob) {
+        const wanted = { caller: access.tenantId, size: 1, share: streamsPerTenant };
+        finished(reply.raw, await streams.take(wanted, request.gone));
+      }
+      const row = await createExport(request, parts, access, input);
+      return { row, request, ...input };
+    },
+    async (reply, { row, request, wantsJob }) => {
+      if (row.mode === 'stream') return sendFile(request, reply, parts, row);
+      parts.jobs.wake();
+      if (wantsJob) reply.header('preference-applied', 'respond-async');
+      const location = `${exportsPath}/${typeId(exportIdPrefix, row.id)}`;
+      return reply.code(202).header('location', location).send(shownExport(row, now()));
+    },
+  );
   exports.list(listSchema, listExports, (rows) => rows.map((row) => shownExport(row, now())));
   exports.on('get /:id', getSchema, async ({ found }) =>
     shownExport(await found(getExport), now()),
@@ -82,7 +73,7 @@ export function exportRoutes(app: FastifyInstance, parts: ExportParts): void {
 export const exportCalls = (app: FastifyInstance, parts: ExportParts) =>
   new TenantCalls(app, parts, {
     ...{ lookedAt: 'exports', path: exportsPath, tag: 'Exports', scope: 'exports:write' },
-    idPrefix: exportIdPrefix,
+    ...{ idPrefix: exportIdPrefix, judgesBodies: true },
     none: () => new AppError('not_found', 'there is no such export'),
   });
 

@@ -66,7 +66,6 @@ const params = idParams('`exp_…`');
 const headerText = (description: string) => Type.String({ maxLength: 1_024, description });
 
 export const createSchema = {
-  tags,
   operationId: 'createExport',
   summary: 'Export events',
   description:

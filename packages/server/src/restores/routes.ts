@@ -1,17 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   eventIdFromUuid,
+  eventIdPrefix,
   formatTimestamp,
   isUuid,
   type ListQuery,
   timestampOrNull,
   typeId,
-  uuidFromEventId,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { lookAt } from '../access/look.ts';
-import { readAsTenant, requesterOf, type TenantAccess } from '../access/tenant-access.ts';
-import { TenantCalls } from '../access/tenant-calls.ts';
+import { requesterOf } from '../access/tenant-access.ts';
+import { type TenantCall, TenantCalls } from '../access/tenant-calls.ts';
 import type { Visibility } from '../events/filter-sql.store.ts';
 import { listEvents } from '../events/list.store.ts';
 import { getEvent, visibility } from '../events/store.ts';
@@ -38,34 +37,24 @@ import {
   restoreAddress,
 } from './store.ts';
 
-const config = { scope: 'restore:write' as const };
 const outcomeWaitMs = 2_000;
 const path = '/api/audit-logs/restores';
 
 /** `POST /api/audit-logs/{id}/restore`, and the outcomes. */
 export function restoreRoutes(app: FastifyInstance, parts: Parts): void {
-  app.post(
-    '/api/audit-logs/:id/restore',
-    { config, schema: requestSchema },
-    async (request, reply) => {
-      const restore = await readAsTenant(
-        request,
-        parts.recordAccess,
-        lookAt('restores', request),
-        async (access) => {
-          const asked = await prepare(request, parts, access);
-          await write(parts.db, (tx) => insertAndRecord(tx, request, parts, asked));
-          return outcomeSoon(parts, asked.request);
-        },
-      );
-      return reply.code(202).send(shown(restore));
+  const kind = { lookedAt: 'restores', tag: 'Restore', scope: 'restore:write' } as const;
+  const events = { path: '/api/audit-logs', idPrefix: eventIdPrefix, none: noEvent };
+  new TenantCalls(app, parts, { ...kind, ...events }).on(
+    'post /:id/restore',
+    requestSchema,
+    async (call) => {
+      const asked = await prepare(call, parts);
+      await write(parts.db, (tx) => insertAndRecord(tx, call.request, parts, asked));
+      return shown(await outcomeSoon(parts, asked.request));
     },
   );
-
-  const restores = new TenantCalls(app, parts, {
-    ...{ lookedAt: 'restores', path, tag: 'Restore', scope: 'restore:write' },
-    ...{ idPrefix: restoreIdPrefix, none: noRestore },
-  });
+  const named = { path, idPrefix: restoreIdPrefix, none: noRestore };
+  const restores = new TenantCalls(app, parts, { ...kind, ...named });
   restores.on('get /:id', getSchema, async ({ found }) => shown(await found(getRestore)));
   restores.onInput('get', listSchema, pageIn, ({ tenantId }, { resourceId, ...page }) => {
     const read = (from: string, max: number) =>
@@ -74,6 +63,7 @@ export function restoreRoutes(app: FastifyInstance, parts: Parts): void {
   });
 }
 
+const noEvent = () => new AppError('not_found', 'there is no such event');
 const noRestore = () => new AppError('not_found', 'there is no such restore');
 
 const pageIn = (request: FastifyRequest) =>
@@ -89,17 +79,16 @@ interface Asked {
 }
 
 /** Throws `not_found` for an invisible event, `conflict` for one that cannot be restored. */
-function prepare(request: FastifyRequest, parts: Parts, access: TenantAccess): Promise<Asked> {
-  const { id } = request.params as { id: string };
+function prepare({ request, access, id }: TenantCall, parts: Parts): Promise<Asked> {
   const { to: target, fields: names = null } = request.body as {
     to: RestoreRequest['target'];
     fields?: string[];
   };
-  const eventId = uuidFromEventId(id);
+  const eventId = id();
   return readTenant(parts.db, access.tenantId, async (tx) => {
     const visible = await visibility(tx, parts.now());
-    const event = visible && eventId && (await getEvent(tx, eventId, visible));
-    if (!event) throw new AppError('not_found', 'there is no such event');
+    const event = visible && (await getEvent(tx, eventId, visible));
+    if (!event) throw noEvent();
     const state = event[target];
     const fields = names && state && fieldsOf(state, names);
     const wanted = { state, fields, current: await currentState(tx, visible, event) };

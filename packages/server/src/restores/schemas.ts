@@ -1,9 +1,7 @@
-import { operatorHeaders } from '../access/operator-access.ts';
 import {
   answer,
   described,
   exact,
-  idParams,
   idWith,
   named,
   nullable,
@@ -50,7 +48,6 @@ export const Restore = described('Restore', 'The restore as it is now.', {
 const tags = ['Restore'];
 
 export const requestSchema = {
-  tags,
   operationId: 'requestRestore',
   'x-refuses': [409],
   summary: 'Restore a former state',
@@ -60,8 +57,6 @@ export const requestSchema = {
     'if there is one by then. Request and outcome are recorded. `409` without a restore URL, for a state ' +
     'that the event lacks or that holds masked values, and while the same restore is under way (`Location` ' +
     'leads to it).',
-  params: idParams('`evt_audit_…`'),
-  headers: operatorHeaders,
   body: RestoreInput,
   response: { 202: Restore },
 };
