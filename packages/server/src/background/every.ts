@@ -16,8 +16,8 @@ export interface Recurring {
 export type Ended = (work: string, ok: boolean, error?: unknown) => void;
 
 /**
- * Runs `work` in this interval, one run at a time, until the returned function is called. That waits
- * for the last run.
+ * Runs `work` in this interval, one run at a time, until the returned function is called, which
+ * waits for the last run.
  */
 export function repeating(
   everyMs: number,

@@ -65,7 +65,7 @@ export function requestedEvent(request: ExportRequest, whence: Whence): OwnEvent
   return actOf(whoRequested(request, whence), 'access', resourceOf(request), { after });
 }
 
-/** The outcome: the file's facts, or the failure; in the name of the requester, as they were then. */
+/** The outcome: the file's facts, or the failure; in the name of the requester. */
 export function outcomeEvent(row: ExportRow, whence?: Whence): OwnEvent {
   const { status, failure } = row;
   return actOf(whoRequested(row, whence), 'export', resourceOf(row), {
