@@ -39,7 +39,7 @@ declare module 'fastify' {
   }
 }
 
-export interface AuthenticatorDeps {
+interface AuthenticatorDeps {
   auth: AuthConfig;
   platformApiKeys: readonly string[];
   findApiKey: (id: string) => Promise<StoredApiKey | null>;
@@ -48,7 +48,7 @@ export interface AuthenticatorDeps {
   now: () => number;
 }
 
-export interface AuthenticateOptions {
+interface AuthenticateOptions {
   cached: boolean;
   /** Where the call comes from. */
   ip: string;

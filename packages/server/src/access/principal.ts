@@ -29,7 +29,7 @@ export interface Principal {
 }
 
 /** An operator's session is bound to one tenant and one reason. */
-export interface PanelSession {
+interface PanelSession {
   id: string;
   /** Declared at sign-in; null for an admin. */
   reason: string | null;

@@ -11,7 +11,7 @@ const standsForMs = 15 * 60_000;
 const rememberedMax = 10_000;
 
 /** Whether the tenant's log has this event. */
-export type IsRecorded = (tenantId: string, uuid: string) => Promise<boolean>;
+type IsRecorded = (tenantId: string, uuid: string) => Promise<boolean>;
 
 interface RecordedLook {
   atMs: number;

@@ -24,7 +24,7 @@ import { isDue } from './tell.ts';
 import { type Opened, ofKnownActors, openWatch, rememberedMax, type Watch } from './watch.ts';
 
 /** What a rule makes of a batch: findings to raise, and when a rule of silence looks next. */
-export interface RuleOutcome {
+interface RuleOutcome {
   rule: RuleRow;
   findings: Finding[];
   /** Those above the limit. */
@@ -157,7 +157,7 @@ export async function evaluateBatch(
     } else if (matched.length > 0 && !memory.isResting(rule, nowMs)) {
       const before = { filter, visible, sequence: nextSequence };
       const watch = await memory.watchOf(tx, rule, visible, nowMs);
-      if (!(await recalls(watch, tx, before, matched))) {
+      if (!(await recalls(tx, () => watch.recall(tx, before, matched)))) {
         memory.rest(rule, nowMs);
         continue;
       }
@@ -180,10 +180,10 @@ const recallMs = 3_000;
  * False for a rule that needs too many earlier events, or too long for them: the tenant's other
  * rules must go on.
  */
-async function recalls(watch: Watch, tx: TenantTx, ...given: RecallOf): Promise<boolean> {
+async function recalls(tx: TenantTx, recall: () => Promise<void>): Promise<boolean> {
   await tx.query({ text: `SAVEPOINT recall; SET LOCAL statement_timeout = ${recallMs}` });
   try {
-    await watch.recall(tx, ...given);
+    await recall();
   } catch (error) {
     await tx.query({ text: 'ROLLBACK TO SAVEPOINT recall' });
     if (error instanceof AppError || isCancelled(error)) return false;
@@ -193,8 +193,6 @@ async function recalls(watch: Watch, tx: TenantTx, ...given: RecallOf): Promise<
   await tx.query({ text: 'ROLLBACK TO SAVEPOINT recall' });
   return true;
 }
-
-type RecallOf = Parameters<Watch['recall']> extends [TenantTx, ...infer Rest] ? Rest : never;
 
 /** By the time limit of statements, or of locks. */
 const isCancelled = (error: unknown) => tookTooLong(error) || isLockTimeout(error);

@@ -56,15 +56,10 @@ const eventsNamedMax = 100;
 const seen = ({ uuid, sequence }: Candidate): Seen => ({ uuid, sequence });
 
 /** Each matching event is a finding. */
-export class MatchEvaluator implements Evaluator {
-  take(event: Candidate): Finding {
-    return { atMs: event.atMs, group: event.actorId, count: 1, events: [seen(event)] };
-  }
-
-  size(): number {
-    return 0;
-  }
-}
+export const matchEvaluator: Evaluator = {
+  take: (event) => ({ atMs: event.atMs, group: event.actorId, count: 1, events: [seen(event)] }),
+  size: () => 0,
+};
 
 /** Null: the event belongs to no group, because it has no address. */
 function groupOf(event: Candidate, groupBy: AlertGroup | undefined): string | null {
@@ -212,7 +207,7 @@ export class FirstSeenEvaluator implements Learner {
 }
 
 /** What is known of an actor's hours. */
-export interface Hours {
+interface Hours {
   /** When the actor first matched within the lookback; null: never. */
   sinceMs: number | null;
   /** Matching events by the beginning of the hour (UTC). */

@@ -44,7 +44,7 @@ async function recalled<Row extends object>(
 
 type GroupColumn = 'actor_id' | 'resource_id' | 'actor_ip' | null;
 
-export interface Earlier extends Seen {
+interface Earlier extends Seen {
   group: string;
   atMs: number;
 }

@@ -74,7 +74,7 @@ const needed = {
 const followedBy = filterSchema('AlertFollowedBy', ruleFilters);
 const others = { ...limits, groupBy: noGroup, followedBy, enabled, notify };
 
-export const RuleInput = named('AlertRuleInput', {
+const RuleInput = named('AlertRuleInput', {
   ...needed,
   ...Type.Partial(Type.Object(others)).properties,
 });

@@ -12,7 +12,7 @@ import { listRules, type RuleRow, saveRule } from './store.ts';
 export type EvaluateParts = Pick<Parts, 'db' | 'now' | 'recordOwn' | 'jobs' | 'ended'>;
 
 /** The work of a job `alert-mail`; `alerts` are the UUIDs of their events. */
-export interface AlertMailJob {
+interface AlertMailJob {
   tenantId: string;
   ruleId: string;
   alerts: string[];

@@ -9,7 +9,7 @@ import {
   FirstSeenEvaluator,
   hourMs,
   type Learner,
-  MatchEvaluator,
+  matchEvaluator,
   minuteMs,
   ThresholdEvaluator,
   UnusualRateEvaluator,
@@ -42,7 +42,7 @@ export function newEvaluator(settings: AlertRuleSettings): Evaluator {
   if (kind === 'threshold') return new ThresholdEvaluator(settings);
   if (kind === 'first_seen') return new FirstSeenEvaluator(settings);
   if (kind === 'unusual_rate') return new UnusualRateEvaluator(settings);
-  return new MatchEvaluator();
+  return matchEvaluator;
 }
 
 /** Where the evaluation began that has seen every event since. */

@@ -145,7 +145,7 @@ async function isOnlyRecords(
  * was interrupted before the bookmark, or the database was restored to an earlier state. Null if
  * there is none. Throws ArchiveConflict if it does not match the log.
  */
-export async function adoptPart(
+async function adoptPart(
   deps: ArchiveDeps,
   tenantId: string,
   first: number,

@@ -6,7 +6,7 @@ import { execute, firstRow, hasRow, rowsOf, sql } from '../postgres/sql.ts';
 /* Statements of the owner role: no serving role may run them. */
 
 /** Where a log stands. */
-export interface ColdState {
+interface ColdState {
   size: number;
   /** Entries whose words are indexed. */
   indexed: number;

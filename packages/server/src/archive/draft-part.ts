@@ -14,7 +14,7 @@ import { eachEntry, shownOf, type TakeEntry } from './store.ts';
 const pageEntries = { first: 256, most: 8_192 };
 
 /** A part while it is being read. */
-export interface Draft {
+interface Draft {
   first: number;
   last: number;
   firstReceivedUs: number;
@@ -113,7 +113,7 @@ function count(draft: Draft, { sequence, body, commitment }: ArchivedRow): void 
 }
 
 /** The two Parquet files of a part. */
-export interface WrittenPart {
+interface WrittenPart {
   events: Uint8Array;
   identity: Uint8Array;
 }

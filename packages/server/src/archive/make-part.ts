@@ -168,7 +168,7 @@ async function manifestOf(
 }
 
 /** The log's record of an archived part. */
-export function archiveEvent(
+function archiveEvent(
   tenantId: string,
   segment: {
     first: number;

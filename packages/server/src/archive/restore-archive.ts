@@ -28,7 +28,7 @@ import {
 } from './restore.store.ts';
 import { RestoredRecords, restoredErasure } from './restored-records.ts';
 
-export interface RestoreDeps extends Pick<Parts, 'sha' | 'now' | 'recordOwn'> {
+interface RestoreDeps extends Pick<Parts, 'sha' | 'now' | 'recordOwn'> {
   /** Verifier keys from another source; empty: those that the archive states. */
   vkeys: readonly string[];
 }

@@ -4,7 +4,7 @@ import type { Leased } from './leased-worker.ts';
 
 /* Statements of the queue: they span tenants; each except the claim is its own transaction. */
 
-export interface JobKey {
+interface JobKey {
   tenantId: string;
   queue: string;
   id: string;

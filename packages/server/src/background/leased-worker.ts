@@ -7,7 +7,7 @@ export interface Leased {
 }
 
 /** One kind of leased work: due rows of a table. */
-export interface LeasedWork<Claimed extends Leased> {
+interface LeasedWork<Claimed extends Leased> {
   /** The most running in this process at once. */
   atOnce: number;
   /**

@@ -153,7 +153,7 @@ const inSequence = {
  * Whether the tenant may have one more, which `usage` does not count. Throws `rate_limited` with
  * the tenant's exports, and `unavailable` while the disk is low: the free space is for recording.
  */
-export async function requireRoom(usage: ExportUsage, quota: ExportQuota): Promise<void> {
+async function requireRoom(usage: ExportUsage, quota: ExportQuota): Promise<void> {
   const { unfinishedMax, keptBytesMax } = quota;
   if (!(await quota.hasDisk())) {
     throw unavailable('the disk of the service is nearly full: it makes no exports now', 60);

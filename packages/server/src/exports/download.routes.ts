@@ -113,10 +113,7 @@ function rangeOf({ headers }: FastifyRequest, size: number, etag: string) {
  * `unsatisfiable` if it is beyond the end. Null for the whole file: also for several ranges or an
  * invalid header, which a server may ignore.
  */
-export function readRange(
-  header: string | undefined,
-  size: number,
-): ByteRange | 'unsatisfiable' | null {
+function readRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | null {
   const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/i.exec(header?.trim() ?? '') ?? [];
   if (first === '' && last === '') return null;
   if (first === '') {

@@ -44,7 +44,7 @@ export interface ExportRow extends ExportRequest {
 }
 
 export type ExportKey = Pick<ExportRow, 'tenantId' | 'id'>;
-export type ExportAttempt = ExportKey & Pick<ExportRow, 'attempt'>;
+type ExportAttempt = ExportKey & Pick<ExportRow, 'attempt'>;
 
 const columns = sql`tenant_id AS "tenantId", id, mode, status, format, columns, filters,
   before_sequence AS "beforeSequence", oldest_id AS "oldestId", created_at AS "createdAtMs",

@@ -12,3 +12,6 @@ export function jsonObject(text: string): Record<string, unknown> {
     return {};
   }
 }
+
+/** An external text as one line without control characters. */
+export const lineOf = (text: string) => text.replace(/[\p{Cc}\p{Cs}\u2028\u2029]+/gu, ' ').trim();

@@ -127,7 +127,7 @@ ${parts.join('\n')}
 `;
 }
 
-export type MailTexts = Texts['mail'];
+type MailTexts = Texts['mail'];
 
 const loaded = locales.map(async (locale): Promise<[Locale, MailTexts]> => {
   return [locale, textsIn(locale, await languages[locale].load()).mail];

@@ -29,11 +29,6 @@ export interface MailerOptions {
   timeoutMs?: number;
 }
 
-interface Address {
-  name: string;
-  address: string;
-}
-
 /** Throws a sentence that names the variable if SMTP_URL or MAIL_FROM is invalid. */
 export function createMailer(options: MailerOptions) {
   const { smtpUrl, dataDir, logger, now = Date.now, timeoutMs = 60_000 } = options;
@@ -75,19 +70,14 @@ export function createMailer(options: MailerOptions) {
 
 type Deliver = (message: SendMailOptions) => Promise<void>;
 
-interface Server {
-  host: string;
-  port: number;
-  secure: boolean;
-  requireTLS: boolean;
-  ignoreTLS: boolean;
-  auth?: { user: string; pass: string };
-}
-
 // Loaded with the first message: most processes send none for hours.
 const nodemailer = () => import('nodemailer');
 
-function toServer(server: Server, logger: MailerOptions['logger'], timeoutMs: number): Deliver {
+function toServer(
+  server: ReturnType<typeof readSmtpUrl>,
+  logger: MailerOptions['logger'],
+  timeoutMs: number,
+): Deliver {
   const stepMs = Math.min(10_000, timeoutMs);
   return async (message) => {
     const { createTransport } = await nodemailer();
@@ -144,7 +134,7 @@ function sentenceOf(error: unknown): string {
  * Built from parts of the URL: nodemailer would accept any option in its query, also those that log
  * messages or disable certificate checks.
  */
-function readSmtpUrl(smtpUrl: string): Server {
+function readSmtpUrl(smtpUrl: string) {
   const url = new URL(smtpUrl);
   const plain = url.search === '' && url.hash === '' && /^\/?$/.test(url.pathname);
   if (url.hostname === '' || !plain) {
@@ -175,7 +165,7 @@ function decode(text: string): string {
   }
 }
 
-function readMailFrom(text: string): Address {
+function readMailFrom(text: string) {
   const [, name = '', address = text] = /^([^<>]*)<([^<>]+)>$/.exec(text) ?? [];
   if (isMailAddress(address))
     return { name: oneLine(name.replace(/^\s*"(.*)"\s*$/, '$1')), address };

@@ -2,7 +2,7 @@ import { NODATA, Resolver } from 'node:dns/promises';
 
 export type Resolve = (host: string) => Promise<readonly { address: string; family: number }[]>;
 
-export interface NameServers {
+interface NameServers {
   /** `address:port`; default: the system's. */
   servers?: readonly string[];
   /** Of the first query; the second and last one waits twice as long. */

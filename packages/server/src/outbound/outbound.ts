@@ -3,6 +3,7 @@ import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import https from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { codeOf } from '../postgres/embedded/error-code.ts';
+import { lineOf } from './answers.ts';
 import { http } from './node-http.ts';
 import { isPublicAddress } from './outbound-address.ts';
 import { type Resolve, resolveByDns } from './outbound-names.ts';
@@ -184,8 +185,7 @@ function failureOf(error: unknown): OutboundResult {
  * characters.
  */
 export function keptText(text: string): string {
-  const line = text.replace(/[\p{Cc}\p{Cs}\u2028\u2029]+/gu, ' ').trim();
-  const bytes = Buffer.from(line).subarray(0, keptBytesMax);
+  const bytes = Buffer.from(lineOf(text)).subarray(0, keptBytesMax);
   // Drops a character that was cut in two.
   return new TextDecoder().decode(bytes, { stream: true });
 }

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 
 /** A signed message: the id is the same at every attempt; the body is JSON text, sent unchanged. */
-export interface SignedMessage {
+interface SignedMessage {
   id: string;
   body: string;
 }

@@ -18,7 +18,7 @@ import type { RestoreOutcome, RestoreRequest } from './store.ts';
 export const restoreIdPrefix = 'rst_';
 
 /** The parts of the event in the call; states are canonical JSON texts. */
-export interface RestoredEvent {
+interface RestoredEvent {
   before: string | null;
   after: string | null;
   recordedByKind: string;
@@ -26,7 +26,7 @@ export interface RestoredEvent {
 }
 
 /** What is to be restored: canonical JSON texts, and the last recorded state (null: deleted). */
-export interface Wanted {
+interface Wanted {
   state: string | null;
   /** The chosen members of the state with their values; null: the whole state. */
   fields: string | null;

@@ -167,7 +167,7 @@ const lookedAtMax = 20;
  * event deleted it, undefined if its latest events contain no state. A change that was denied or
  * failed left the resource as it was.
  */
-export async function currentState(
+async function currentState(
   tx: TenantTx,
   visible: Visibility,
   { resourceType, resourceId }: { resourceType: string; resourceId: string },

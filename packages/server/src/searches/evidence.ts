@@ -109,7 +109,7 @@ async function latestCheckpoint(deps: SearchDeps, tenantId: string) {
 }
 
 /** The current answer, compared with the saved one. */
-export type AnswerNow = Awaited<ReturnType<typeof askAgain>>;
+type AnswerNow = Awaited<ReturnType<typeof askAgain>>;
 
 /** Runs a saved search again, against a fresh checkpoint. */
 export async function askAgain(

@@ -1,4 +1,4 @@
-import { createHash, type Hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { eventIdFromUuid } from '@indelible/protocol';
 import { requireVisible } from '../events/store.ts';
 import { type AppError, invalid } from '../http/problem.ts';
@@ -8,7 +8,7 @@ import { type FrozenFilter, type Match, nextMatches } from './store.ts';
 export const matchesMax = 1_000_000;
 const matchesPerPage = 10_000;
 
-export interface RunSearch {
+interface RunSearch {
   tenantId: string;
   filter: FrozenFilter;
   /** The log's size in the checkpoint of the answer. */
@@ -33,8 +33,8 @@ export async function runSearch(
   nowMs: number,
   { tenantId, filter, size, earlierSize, max, gone, perPage = matchesPerPage }: RunSearch,
 ): Promise<{ answer: Answer; earlier: Answer }> {
-  const all = new AnswerDigest();
-  const earlier = new AnswerDigest();
+  const all = answerDigest();
+  const earlier = answerDigest();
   let page: Match[];
   let before: string | null = null;
   do {
@@ -46,7 +46,7 @@ export async function runSearch(
       all.add(uuid);
       if (sequence < earlierSize) earlier.add(uuid);
     }
-    if (all.matched > max) throw tooMany(max);
+    if (all.matched() > max) throw tooMany(max);
     before = page.at(-1)?.uuid ?? null;
   } while (page.length === perPage);
   return { answer: all.end(), earlier: earlier.end() };
@@ -59,7 +59,7 @@ function tooMany(max: number): AppError {
 }
 
 /** The number of matches, and the SHA-256 of their ids. */
-export interface Answer {
+interface Answer {
   matched: number;
   digest: Uint8Array;
 }
@@ -68,23 +68,18 @@ export interface Answer {
  * Digests an answer: SHA-256 over the events' ids (`evt_audit_…`) in list order, newest first,
  * joined by single line feeds, none at the end. Without a match: the SHA-256 of an empty text.
  */
-export class AnswerDigest {
-  readonly #hash: Hash = createHash('sha256');
-  #matched = 0;
-
-  add(uuid: string): void {
-    this.#hash.update((this.#matched === 0 ? '' : '\n') + eventIdFromUuid(uuid));
-    this.#matched += 1;
-  }
-
-  get matched(): number {
-    return this.#matched;
-  }
-
-  /** Call it once. */
-  end(): Answer {
-    return { matched: this.#matched, digest: this.#hash.digest() };
-  }
+function answerDigest() {
+  const hash = createHash('sha256');
+  let matched = 0;
+  return {
+    add(uuid: string): void {
+      hash.update((matched === 0 ? '' : '\n') + eventIdFromUuid(uuid));
+      matched += 1;
+    },
+    matched: () => matched,
+    /** Call it once. */
+    end: (): Answer => ({ matched, digest: hash.digest() }),
+  };
 }
 
 export function sameAnswer(one: Answer, other: Answer): boolean {

@@ -84,10 +84,10 @@ function shownView(view: ViewRow, publicUrl: string) {
 const sharedMax = 200;
 const personalMax = 100;
 
-export const noView = () => new AppError('not_found', 'there is no such view');
+const noView = () => new AppError('not_found', 'there is no such view');
 
 /** Throws `not_found` for an unknown tenant, and `conflict` at the limit or if it has left. */
-export function createView(
+function createView(
   { db, now, recordOwn, newUuid }: Parts,
   access: TenantAccess,
   settings: ViewSettings,
@@ -106,7 +106,7 @@ export function createView(
 }
 
 /** Throws `not_found`, `conflict` at the limit, and `forbidden` for hiding another's view. */
-export function changeView(
+function changeView(
   { db, now, recordOwn }: Parts,
   access: TenantAccess,
   id: string,
@@ -129,11 +129,7 @@ export function changeView(
 }
 
 /** Throws `not_found`. */
-export function removeView(
-  { db, recordOwn }: Parts,
-  access: TenantAccess,
-  id: string,
-): Promise<void> {
+function removeView({ db, recordOwn }: Parts, access: TenantAccess, id: string): Promise<void> {
   return write(db, async (tx) => {
     const view = await locked(tx, access, id);
     await deleteView(tx, access.tenantId, id);

@@ -25,7 +25,7 @@ export interface SignInParts extends Parts {
   authenticateJwt: (token: string) => Promise<JwtPrincipal>;
 }
 
-export interface SignInAttempt {
+interface SignInAttempt {
   credential: Static<typeof SignIn>;
   /** Hash of the browser's current cookie, whose session ends. */
   former: Uint8Array | null;

@@ -23,7 +23,7 @@ export interface ViewerLink extends Visitor {
   expiresAtMs: number;
 }
 
-export interface SpentLink extends Visitor {
+interface SpentLink extends Visitor {
   path: string | null;
   /** When the key that made it expires. */
   keyEndsMs: number | null;

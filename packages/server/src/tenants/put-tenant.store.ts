@@ -33,7 +33,7 @@ export interface PutTenantParts extends Parts {
   openLog: (tx: WriterTx, tenantId: string, retentionClass: number) => Promise<void>;
 }
 
-export interface PutTenant {
+interface PutTenant {
   /** Lower-case UUID. */
   id: string;
   change: Partial<TenantSettings>;

@@ -11,7 +11,7 @@ import {
 import { invalid } from '../http/problem.ts';
 
 export const digests = ['none', 'weekly', 'monthly'] as const;
-export type Digest = (typeof digests)[number];
+type Digest = (typeof digests)[number];
 
 /** The settings of a tenant; its log shows them before and after a change. */
 export type TenantSettings = {

@@ -44,7 +44,7 @@ interface Terms {
 }
 
 /** A change that reduces protection: a smaller plan, a lifted hold, other notified addresses. */
-export interface WeakerTerms {
+interface WeakerTerms {
   before: Terms;
   after: Terms;
   atMs: number;

@@ -23,7 +23,7 @@ export interface MessageEvent {
 }
 
 /** The next part of the log for a webhook; `end` is the sequence after it. */
-export type Next = { kind: 'nothing' } | { kind: 'passed'; end: number } | Content;
+type Next = { kind: 'nothing' } | { kind: 'passed'; end: number } | Content;
 
 /** What a message holds. */
 export type Content =

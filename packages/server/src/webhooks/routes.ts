@@ -140,12 +140,7 @@ function showAll({ db, now }: RouteParts, tenantId: string, rows: readonly Webho
 }
 
 /** A webhook as the API shows it; `size` is that of the log. */
-export function shownWebhook(
-  row: WebhookRow,
-  size: number,
-  last: DeliveryRow | undefined,
-  nowMs: number,
-) {
+function shownWebhook(row: WebhookRow, size: number, last: DeliveryRow | undefined, nowMs: number) {
   const { previousSecretUntilMs: until, status, attempt, dueAtMs } = row;
   return {
     id: typeId(webhookIdPrefix, row.id),
@@ -170,7 +165,7 @@ export function shownWebhook(
   };
 }
 
-export function shownDelivery(row: DeliveryRow) {
+function shownDelivery(row: DeliveryRow) {
   const { type, status, attempt, firstSequence, lastSequence, events } = row;
   const { durationMs, responseStatus, response, reason } = row;
   return {

@@ -16,13 +16,9 @@ export interface PendingMessage {
   messageAtMs: number;
 }
 
-export type NoMessage = { [Key in keyof PendingMessage]: null };
-export const noMessage: NoMessage = {
-  messageId: null,
-  messageType: null,
-  messageEnd: null,
-  messageAtMs: null,
-};
+export const noMessage = {
+  ...{ messageId: null, messageType: null, messageEnd: null, messageAtMs: null },
+} as const satisfies Record<keyof PendingMessage, null>;
 
 /** Where messages go, and how; `filters` and `options` are JSON texts. */
 export interface WebhookSettings {
@@ -39,7 +35,7 @@ export type WebhookKey = { tenantId: string; id: string };
 /** A webhook without its lease. */
 export type WebhookRow = WebhookKey &
   WebhookSettings &
-  (PendingMessage | NoMessage) & {
+  (PendingMessage | typeof noMessage) & {
     secret: Uint8Array;
     previousSecret: Uint8Array | null;
     previousSecretUntilMs: number | null;

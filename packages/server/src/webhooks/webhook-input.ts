@@ -11,21 +11,14 @@ import { invalid } from '../http/problem.ts';
 import { refusalOf } from '../outbound/outbound.ts';
 import { isOutboundUrl } from '../outbound/outbound-url.ts';
 import { formats } from './formats.ts';
-import { type HeaderChanges, readHeaders } from './own-headers.ts';
+import { readHeaders } from './own-headers.ts';
 import type { WebhookChange } from './schemas.ts';
 import type { WebhookSettings } from './store.ts';
 
 export type WebhookPatch = Static<typeof WebhookChange>;
 
-/** Settings, and changes of sealed values; credential undefined: unchanged. */
-export interface ReadSettings {
-  settings: WebhookSettings;
-  credential: string | null | undefined;
-  headers: HeaderChanges;
-}
-
 /** The former settings; for a new webhook its defaults. */
-export type Former = WebhookSettings & { hasCredential: boolean; headerNames: readonly string[] };
+type Former = WebhookSettings & { hasCredential: boolean; headerNames: readonly string[] };
 
 export const newcomer: Former = {
   name: null,
@@ -39,14 +32,11 @@ export const newcomer: Former = {
 };
 
 /**
- * The settings after a change whose shape the schema has checked. Throws `validation_failed` with
+ * The settings after a change whose shape the schema has checked, and changes of sealed values
+ * (`credential` undefined: unchanged). Throws `validation_failed` with
  * every problem. `allowPrivate` as for calls: a URL that could never be called is refused here.
  */
-export function readSettings(
-  former: Former,
-  patch: WebhookPatch,
-  allowPrivate: boolean,
-): ReadSettings {
+export function readSettings(former: Former, patch: WebhookPatch, allowPrivate: boolean) {
   const { name, url, format, types, options } = { ...shapeOf(former), ...patch };
   const { credential } = patch;
   const problems = [

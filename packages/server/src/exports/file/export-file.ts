@@ -18,8 +18,8 @@ import {
   wholeFields,
 } from './packed-event.ts';
 
-export const exportFormats = ['csv', 'ndjson'] as const;
-export type ExportFormat = (typeof exportFormats)[number];
+const exportFormats = ['csv', 'ndjson'] as const;
+type ExportFormat = (typeof exportFormats)[number];
 
 export const mediaTypes: Record<ExportFormat, string> = {
   csv: 'text/csv; charset=utf-8; header=present',
@@ -27,7 +27,7 @@ export const mediaTypes: Record<ExportFormat, string> = {
 };
 
 /** How events become lines, and the fields needed for that. */
-export interface FileShape {
+interface FileShape {
   /** The packed fields of a row. */
   fields: readonly PackedField[];
   /** Whether the lines contain states. */

@@ -13,7 +13,7 @@ import { countRows, type FileRows, type IdRange, nextRows, type PackedPage } fro
 import { advance, beginWalk, nextRange, shorten, type TimeWalk } from './time-walk.ts';
 
 /** How the pages of a file are read. */
-export interface Pace {
+interface Pace {
   firstSize: PageSize;
   /** Pages to read in advance. */
   ahead: number;

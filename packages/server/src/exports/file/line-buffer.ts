@@ -7,7 +7,7 @@ import { uuidBytes } from './packed-event.ts';
 export type WriteLine = (row: Buffer, bytes: number, out: Buffer, at: number) => number;
 
 /** Whole lines, valid until the next piece; or the id of an event to be read separately. */
-export type Piece = { lines: Buffer; rows: number } | { alone: string };
+type Piece = { lines: Buffer; rows: number } | { alone: string };
 
 /** Size of a piece: short enough that other requests are answered in between. */
 const pieceBytes = 96 * 1024;

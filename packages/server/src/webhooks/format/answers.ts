@@ -1,10 +1,10 @@
-import { isRedirect, isSuccess } from '../../outbound/answers.ts';
+import { isRedirect, isSuccess, lineOf } from '../../outbound/answers.ts';
 import type { FormatVerdict } from './message-format.ts';
 
 /** The receiver's answer as one short line; `''` if it is unreadable. */
 export function said(text: unknown, max = 300): string {
   if (typeof text !== 'string') return '';
-  const line = text.replace(/[\p{Cc}\p{Cs}\u2028\u2029]+/gu, ' ').trim();
+  const line = lineOf(text);
   return line.length > max ? `${line.slice(0, max)}…` : line;
 }
 

@@ -44,7 +44,7 @@ export type FormatVerdict = { ok: true } | { ok: false; reason: string };
 export type ValueCheck = (value: string) => string | null;
 
 /** A call without an event, which tests a webhook. */
-export interface TestNews {
+interface TestNews {
   tenantId: string;
   webhookId: string;
   atMs: number;

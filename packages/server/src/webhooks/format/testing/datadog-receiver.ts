@@ -1,7 +1,7 @@
 import { type HttpAnswer, listen, type Received } from '../../../testing/http-receiver.ts';
 
 /** A log as Datadog would index it. */
-export interface DatadogLog {
+interface DatadogLog {
   /** The official time. */
   date: number;
   attributes: Record<string, unknown>;

@@ -1,7 +1,7 @@
 import { type HttpAnswer, listen } from '../../../testing/http-receiver.ts';
 
 /** An incident that an alert has opened. */
-export interface Incident {
+interface Incident {
   summary: string;
   severity: string;
   status: 'triggered' | 'acknowledged' | 'resolved';

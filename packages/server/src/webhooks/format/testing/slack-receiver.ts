@@ -1,7 +1,7 @@
 import { type HttpAnswer, listen } from '../../../testing/http-receiver.ts';
 
 /** A message as a channel shows it. */
-export interface SlackMessage {
+interface SlackMessage {
   title: string;
   /** Visible text of each section. */
   lines: string[];

@@ -1,7 +1,7 @@
 import { type HttpAnswer, listen, type Received } from '../../../testing/http-receiver.ts';
 
 /** An event as Splunk would index it. */
-export interface SplunkEvent {
+interface SplunkEvent {
   time: number;
   host?: string;
   source?: string;

@@ -1,7 +1,7 @@
 import { type HttpAnswer, listen } from '../../../testing/http-receiver.ts';
 
 /** A card as a channel shows it. */
-export interface TeamsCard {
+interface TeamsCard {
   /** Texts in which Teams reads Markdown. */
   markdown: string[];
   /** Texts that are shown as they are. */
