@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { eventIdFromUuid, eventUuid, type Scope, scopes } from '@indelible/protocol';
+import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { admin, Browser, viewerToken } from '../testing/browser.ts';
 import { poolEvents, recordAll } from '../testing/event-pool.ts';
@@ -84,7 +85,10 @@ async function tenantWithAll() {
   await new Browser(service.app).signIn({ token: await viewerToken(service.app, visitor) });
   const published = { name: 'Published', kind: 'match', filters: { action: 'publish' } };
   const rule = await post('/api/alert-rules', key, published);
-  await post('/api/audit-logs', key, eventOf({ action: 'publish' }));
+  for (const sequence of [0, 2]) {
+    const source = { id: 'billing', sequence };
+    await post('/api/audit-logs', key, eventOf({ action: 'publish', source }));
+  }
   await service.app.alerts.tick();
   const newest = async (url: string) => (await service.call({ url, key })).body.data[0].id;
   const alert = await newest(`/api/audit-logs?action=raise&resource_id=${rule}`);
@@ -112,6 +116,8 @@ let theirs: typeof ours;
 beforeAll(async () => {
   [ours, theirs] = [await tenantWithAll(), await tenantWithAll()];
   await service.app.checkpoints.tick();
+  await service.app.webhooks.tick();
+  await service.app.background.run('words');
 });
 
 /** Values that no tenant has, in the forms of those. */
@@ -245,6 +251,53 @@ test('no list shows a row of another tenant', async () => {
   }
   expect(shown).toContain(rows.webhook);
 });
+
+/** Every table of tenants' data that the reader may read, with its column of the tenant. */
+async function readableTables(): Promise<[string, string][]> {
+  const { rows } = await service.owner.query<{ table: string }>(
+    `SELECT relname AS table FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid
+     WHERE relnamespace = 'indelible'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
+       AND attname = 'tenant_id' AND has_any_column_privilege('indelible_reader', pg_class.oid, 'SELECT')
+     ORDER BY 1`,
+  );
+  return [['tenants', 'id'], ...rows.map(({ table }): [string, string] => [table, 'tenant_id'])];
+}
+
+test.each(await readableTables())(
+  'row-level security alone shows the reader one tenant of %s, and none without one',
+  async (table, column) => {
+    const question = `SELECT DISTINCT ${column} AS id FROM ${table}`;
+    const all = await service.owner.query(`${question} WHERE ${column} = $1`, [ours.id]);
+    const client = new pg.Client({
+      connectionString: service.servingUrl,
+      options:
+        '-c role=indelible_reader -c search_path=indelible -c citus.propagate_set_commands=local',
+    });
+    await client.connect();
+    const seen = async (set: string | null) => {
+      await client.query('BEGIN');
+      if (set !== null)
+        await client.query(`SET LOCAL app.tenant_id = ${client.escapeLiteral(set)}`);
+      const { rows } = await client.query(question);
+      await client.query('COMMIT');
+      return rows.map(({ id }) => id);
+    };
+    // Events in the archive are tested in move-cold.test.ts.
+    expect(all.rowCount).toBe(table === 'cold_parts' ? 0 : 1);
+    const own = (id: string) => all.rows.map(() => id);
+    try {
+      expect(await seen(null)).toEqual([]);
+      expect(await seen(ours.id)).toEqual(own(ours.id));
+      expect(await seen(theirs.id.toUpperCase())).toEqual(own(theirs.id));
+      expect(await seen(missing().id)).toEqual([]);
+      expect(await seen('')).toEqual([]);
+      expect(await seen(null)).toEqual([]);
+      await expect(seen("' OR true --")).rejects.toMatchObject({ code: '22P02' });
+    } finally {
+      await client.end();
+    }
+  },
+);
 
 test('its own tenant finds each of these rows, unchanged by what others have asked', async () => {
   const last = (call: string) => Number(call.startsWith('DELETE')) + Number(call.includes('keyId'));

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { scopes } from '@indelible/protocol';
-import pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
 
 import { hostileTexts } from '../testing/arbitraries.ts';
@@ -104,48 +103,6 @@ test('a key of one tenant that names another in X-Tenant-Id is forbidden; its ow
     ),
   ).toEqual([]);
 });
-
-const tenantColumns = {
-  tenants: 'id',
-  audit_events: 'tenant_id',
-  log_heads: 'tenant_id',
-  log_tail: 'tenant_id',
-  log_tiles: 'tenant_id',
-};
-
-test.each(Object.entries(tenantColumns))(
-  'row-level security alone shows the reader one tenant of %s, and none without one',
-  async (table, column) => {
-    // 256 events make a tile.
-    await recordAll(service, ours.key, poolEvents(300, service.clock.now, 30, 7));
-    await recordAll(service, theirs.key, poolEvents(300, service.clock.now, 30, 8));
-    const client = new pg.Client({
-      connectionString: service.servingUrl,
-      options:
-        '-c role=indelible_reader -c search_path=indelible -c citus.propagate_set_commands=local',
-    });
-    await client.connect();
-    const seen = async (set: string | null) => {
-      await client.query('BEGIN');
-      if (set !== null)
-        await client.query(`SET LOCAL app.tenant_id = ${client.escapeLiteral(set)}`);
-      const { rows } = await client.query(`SELECT DISTINCT ${column} AS id FROM ${table}`);
-      await client.query('COMMIT');
-      return rows.map(({ id }) => id);
-    };
-    try {
-      expect(await seen(null)).toEqual([]);
-      expect(await seen(ours.id)).toEqual([ours.id]);
-      expect(await seen(theirs.id.toUpperCase())).toEqual([theirs.id]);
-      expect(await seen(missing.id)).toEqual([]);
-      expect(await seen('')).toEqual([]);
-      expect(await seen(null)).toEqual([]);
-      await expect(seen("' OR true --")).rejects.toMatchObject({ code: '22P02' });
-    } finally {
-      await client.end();
-    }
-  },
-);
 
 test('a pooled connection keeps nothing of the tenant it last served', async () => {
   await service.call({ url: '/api/audit-logs', key: ours.key });
