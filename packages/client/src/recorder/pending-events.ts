@@ -8,13 +8,22 @@ export interface PendingEvent {
   number: number;
 }
 
-export const noTenants: ReadonlySet<string> = new Set();
+type Lines = Map<string, PendingEvent[]>;
 
-/** Events in memory, one queue for each tenant, so that each tenant's order is kept. */
+/**
+ * Events in memory, waiting or taken to be sent or written: one queue for each tenant, so that each
+ * tenant's order is kept.
+ */
 export class PendingEvents {
-  readonly #lines = new Map<string, PendingEvent[]>();
+  readonly #lines: Lines = new Map();
+  readonly #taken = new Set<readonly PendingEvent[]>();
+  #waiting = 0;
   #count = 0;
   #bytes = 0;
+
+  get waiting(): number {
+    return this.#waiting;
+  }
 
   get count(): number {
     return this.#count;
@@ -25,20 +34,21 @@ export class PendingEvents {
   }
 
   add(event: PendingEvent): void {
-    const line = this.#lines.get(event.tenantId);
-    if (line === undefined) this.#lines.set(event.tenantId, [event]);
-    else line.push(event);
+    pushTo(this.#lines, event);
+    this.#waiting += 1;
     this.#count += 1;
     this.#bytes += event.bytes;
   }
 
   /**
-   * Takes up to these numbers of events and bytes, at least one event if any, of tenants that are
-   * not `busy`. A tenant with more events moves behind the others, so that it does not starve them.
+   * Takes up to these numbers of events and bytes, at least one event if any. Not of tenants that
+   * are `held` or have taken events: none may overtake those. A tenant with more events moves
+   * behind the others, so that it does not starve them.
    */
-  take(eventsMax: number, bytesMax: number, busy: ReadonlySet<string>): PendingEvent[] {
+  take(eventsMax: number, bytesMax: number, held: Iterable<string> = []): PendingEvent[] {
     const taken: PendingEvent[] = [];
     const room = { events: eventsMax, bytes: bytesMax };
+    const busy = new Set([...held, ...[...this.#taken].flat().map(({ tenantId }) => tenantId)]);
     for (const [tenantId, line] of [...this.#lines]) {
       if (busy.has(tenantId)) continue;
       const count = fitting(line, room, taken.length === 0);
@@ -47,33 +57,50 @@ export class PendingEvents {
       this.#lines.delete(tenantId);
       if (line.length > 0) this.#lines.set(tenantId, line);
     }
-    for (const { bytes } of taken) this.#bytes -= bytes;
-    this.#count -= taken.length;
+    this.#waiting -= taken.length;
+    if (taken.length > 0) this.#taken.add(taken);
     return taken;
   }
 
-  /** Puts taken events back before all other events of their tenants. */
-  putBack(events: readonly PendingEvent[]): void {
-    const byTenant = new Map<string, PendingEvent[]>();
-    for (const event of events) {
-      const line = byTenant.get(event.tenantId);
-      if (line === undefined) byTenant.set(event.tenantId, [event]);
-      else line.push(event);
-      this.#bytes += event.bytes;
-    }
+  /**
+   * Those of `again` wait again, before all other events of their tenants; the others of `taken`
+   * are gone. False, without effect, if `takeBack` has come first.
+   */
+  settle(taken: readonly PendingEvent[], again: readonly PendingEvent[] = []): boolean {
+    if (!this.#taken.delete(taken)) return false;
+    const byTenant: Lines = new Map();
+    for (const event of again) pushTo(byTenant, event);
     for (const [tenantId, line] of byTenant) {
       this.#lines.set(tenantId, [...line, ...(this.#lines.get(tenantId) ?? [])]);
     }
-    this.#count += events.length;
+    this.#waiting += again.length;
+    this.#count -= taken.length - again.length;
+    this.#bytes -= bytesOf(taken) - bytesOf(again);
+    return true;
   }
 
-  /** The lowest waiting number; infinity if there is none. */
+  /** All taken events wait again. */
+  takeBack(): void {
+    for (const taken of this.#taken) this.settle(taken, taken);
+  }
+
+  /** The lowest number of an event; infinity if there is none. */
   firstNumber(): number {
     let first = Number.POSITIVE_INFINITY;
     for (const [event] of this.#lines.values()) first = Math.min(first, event?.number ?? first);
+    for (const { number } of [...this.#taken].flat()) first = Math.min(first, number);
     return first;
   }
 }
+
+function pushTo(lines: Lines, event: PendingEvent): void {
+  const line = lines.get(event.tenantId);
+  if (line === undefined) lines.set(event.tenantId, [event]);
+  else line.push(event);
+}
+
+const bytesOf = (events: readonly PendingEvent[]) =>
+  events.reduce((sum, { bytes }) => sum + bytes, 0);
 
 /** How many first events of a queue fit; subtracts their room. */
 function fitting(

@@ -12,9 +12,9 @@ import {
   tenantOf,
 } from '../delivery/ready-event.ts';
 import { newEventId } from '../event/outgoing-event.ts';
-import { type Flight, Flights, FlushWaiters } from './flights.ts';
+import { FlushWaiters } from './flush-waiters.ts';
 import { type RecorderOptions, type RecorderStats, type Settings, settingsOf } from './options.ts';
-import { noTenants, type PendingEvent, PendingEvents } from './pending-events.ts';
+import { type PendingEvent, PendingEvents } from './pending-events.ts';
 import { watchProcessEnd } from './process-end.ts';
 import { Alarm, Reports, tooLarge } from './reports.ts';
 import { SourceNumbers } from './source-numbers.ts';
@@ -51,10 +51,19 @@ const spillBytes = 256 * 1024;
 const diskRetryMs = 1_000;
 const takeOverMs = 15_000;
 
+/** Events to send, from memory or from the spool. */
+interface Batch {
+  texts: readonly string[];
+  /** Takes their outcomes. False if they do not count: the events are on disk now, or wait again. */
+  settle(outcomes: readonly Outcome[]): boolean;
+}
+
+/** From memory, of different tenants. From the spool batches go one after the other. */
+const batchesAtOnce = 2;
+
 /*
- * An event is in memory, being sent from memory, or in the spool. While the spool has events, those
- * are sent, batch by batch, and newer ones are appended to it. So each tenant's events arrive in
- * the order in which they were recorded.
+ * An event is in memory or in the spool. While the spool has events, those are sent, and newer ones
+ * are appended to it. So each tenant's events arrive in the order in which they were recorded.
  */
 class BufferedRecorder implements Recorder {
   readonly #settings: Settings;
@@ -64,19 +73,22 @@ class BufferedRecorder implements Recorder {
   readonly #spool: Spool | null;
   readonly #reports: Reports;
   readonly #pending = new PendingEvents();
-  readonly #flights = new Flights();
   readonly #hold = new Hold();
   readonly #waiters = new FlushWaiters();
   readonly #pauseEnds = new Alarm(() => this.#pump());
   readonly #holdEnds = new Alarm(() => this.#pump());
-  readonly #flushDue = new Alarm(() => this.#flushNow(), true);
-  readonly #syncDue = new Alarm(() => this.#sync());
+  readonly #flushDue = new Alarm(() => {
+    this.#isDue = true;
+    this.#pump();
+  }, true);
+  readonly #syncDue = new Alarm(() => void this.#sync());
   readonly #takeOverDue = new Alarm(() => this.#takeOver());
   readonly #unwatch: () => void;
   #immediate: NodeJS.Immediate | null = null;
   #number = 0;
   #isDue = false;
-  #isSendingSpool = false;
+  /** Batches without an answer yet. */
+  #sending = 0;
   #isDiskFailing = false;
   #pausedUntilMs = 0;
   #failures = 0;
@@ -124,7 +136,7 @@ class BufferedRecorder implements Recorder {
     const flushed = this.#waiters.wait(this.#number, this.#troubles);
     this.#pump();
     await flushed;
-    await this.#spool?.sync().catch((error: unknown) => this.#reports.warn(error));
+    await this.#sync();
     return this.stats();
   }
 
@@ -135,7 +147,7 @@ class BufferedRecorder implements Recorder {
 
   stats(): RecorderStats {
     return {
-      buffered: this.#pending.count + this.#flights.events,
+      buffered: this.#pending.count,
       spooled: this.#spool?.events ?? 0,
       spooledBytes: this.#spool?.bytes ?? 0,
       ...this.#reports.counts,
@@ -159,9 +171,10 @@ class BufferedRecorder implements Recorder {
     const alarms = [this.#pauseEnds, this.#holdEnds, this.#flushDue, this.#syncDue];
     for (const alarm of [...alarms, this.#takeOverDue]) alarm.clear();
     if (this.#immediate !== null) clearImmediate(this.#immediate);
-    this.#pending.putBack(this.#flights.disown());
+    this.#pending.takeBack();
     this.#spill(Number.POSITIVE_INFINITY);
-    const left = this.#pending.take(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, noTenants);
+    const left = this.#pending.take(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY);
+    this.#pending.settle(left);
     for (const { text } of left) this.#reports.lost(text, 'closed');
     this.#spool?.close();
     this.#numbers?.close();
@@ -172,13 +185,8 @@ class BufferedRecorder implements Recorder {
     this.#pending.add(event);
     if (this.#settings.durable) this.#spill(Number.POSITIVE_INFINITY);
     // Joining a batch takes longer than recording: never in the caller's own call.
-    if (this.#pending.count >= this.#settings.batchMax) this.#pumpSoon();
+    if (this.#pending.waiting >= this.#settings.batchMax) this.#pumpSoon();
     else this.#flushDue.setOnce(this.#settings.flushMs);
-  }
-
-  #flushNow(): void {
-    this.#isDue = true;
-    this.#pump();
   }
 
   #pumpSoon(): void {
@@ -190,9 +198,8 @@ class BufferedRecorder implements Recorder {
 
   #hasRoom(bytes: number): boolean {
     const { eventsMax, bytesMax } = this.#settings;
-    const events = this.#pending.count + this.#flights.events;
-    const held = this.#pending.bytes + this.#flights.bytes;
-    return events < eventsMax && (held === 0 || held + bytes <= bytesMax);
+    const { count, bytes: held } = this.#pending;
+    return count < eventsMax && (held === 0 || held + bytes <= bytesMax);
   }
 
   /**
@@ -207,9 +214,12 @@ class BufferedRecorder implements Recorder {
   /** Starts everything that can proceed; called after every event of any kind. */
   #pump(): void {
     if (this.#isEnded) return;
-    if (this.#spool !== null && !this.#spool.isEmpty) this.#pumpSpool();
-    else this.#sendDirectly();
-    if (this.#pending.count === 0) {
+    if (this.#spool?.isEmpty === false && this.#isToMove()) {
+      this.#spill(spillBytes);
+      if (this.#isToMove() && this.#pending.waiting > 0 && !this.#isDiskFailing) this.#pumpSoon();
+    }
+    this.#sendNext();
+    if (this.#pending.waiting === 0) {
       this.#isDue = false;
       this.#flushDue.clear(); // it would keep the process running
       if (this.#spool?.isEmpty !== false) this.#hold.forget();
@@ -217,16 +227,8 @@ class BufferedRecorder implements Recorder {
     this.#tellWaiters();
   }
 
-  /** Events on disk are sent first; newer ones are appended to them. */
-  #pumpSpool(): void {
-    if (this.#isToMove()) this.#spill(spillBytes);
-    if (this.#isToMove() && this.#pending.count > 0 && !this.#isDiskFailing) this.#pumpSoon();
-    // These batches were sent earlier: wait for their answers before sending them again.
-    if (this.#flights.isEmpty) void this.#sendSpool();
-  }
-
   #isToMove(): boolean {
-    const isBatch = this.#pending.count >= this.#settings.batchMax;
+    const isBatch = this.#pending.waiting >= this.#settings.batchMax;
     return this.#isDue || isBatch || !this.#waiters.isEmpty;
   }
 
@@ -234,30 +236,58 @@ class BufferedRecorder implements Recorder {
     return performance.now() < this.#pausedUntilMs;
   }
 
-  #sendDirectly(): void {
-    if (this.#isPaused()) return;
-    this.#hold.endIfOver(performance.now());
-    while (!this.#flights.isFull && this.#isToMove()) {
-      const busy = new Set([...this.#flights.busyTenants(), ...this.#hold.tenants]);
-      const events = this.#pending.take(this.#settings.batchMax, batchBytesMax, busy);
-      if (events.length === 0) break;
-      void this.#fly(this.#flights.begin(events));
-    }
-    if (this.#flights.isEmpty && this.#hold.tenants.size > 0) this.#troubles += 1;
+  #sendNext(): void {
+    for (let batch = this.#next(); batch !== null; batch = this.#next()) void this.#send(batch);
+    // Callers of `flush` have waited for everything that can be sent now.
+    const isIdle = this.#sending === 0 && !this.#isPaused();
+    if (isIdle && this.#hold.tenants.size > 0) this.#troubles += 1;
   }
 
-  async #fly(flight: Flight): Promise<void> {
-    const slow = setTimeout(() => this.#startSpooling(), this.#settings.spoolAfterMs).unref();
-    const texts = flight.events.map(({ text }) => text);
-    const { outcomes, trouble } = await deliverBatch(this.#settings.client, texts);
-    clearTimeout(slow);
-    this.#flights.end(flight);
-    if (!flight.isDisowned) {
-      this.#reports.settled(texts, outcomes);
-      this.#pending.putBack(flight.events.filter((_, at) => outcomes[at]?.status === 'again'));
-      this.#judge(trouble, texts, outcomes);
-    }
+  #next(): Batch | null {
+    const spool = this.#spool?.isEmpty === false ? this.#spool : null;
+    // What was sent from memory may be in the spool now: its answer comes first.
+    if (this.#isPaused() || this.#sending >= (spool ? 1 : batchesAtOnce)) return null;
+    if (this.#hold.endIfOver(performance.now())) spool?.rewind();
+    return spool ? this.#ofSpool(spool) : this.#ofMemory();
+  }
+
+  async #send({ texts, settle }: Batch): Promise<void> {
+    this.#sending += 1;
+    // Yields to the host while skipping a long spool of waiting tenants.
+    if (texts.length === 0) await yieldToOthers();
+    else await this.#deliver(texts, settle);
+    this.#sending -= 1;
     this.#pump();
+  }
+
+  async #deliver(texts: readonly string[], settle: Batch['settle']): Promise<void> {
+    const { outcomes, trouble } = await deliverBatch(this.#settings.client, texts);
+    if (this.#isEnded || !settle(outcomes)) return;
+    this.#reports.settled(texts, outcomes);
+    this.#judge(trouble, texts, outcomes);
+  }
+
+  #ofSpool(spool: Spool): Batch | null {
+    const texts = spool.peek(this.#settings.batchMax, batchBytesMax, this.#hold.tenants);
+    const settle = (outcomes: readonly Outcome[]) => {
+      spool.settle(outcomes.map(({ status }) => status !== 'again'));
+      return true;
+    };
+    return texts && { texts, settle };
+  }
+
+  #ofMemory(): Batch | null {
+    if (!this.#isToMove()) return null;
+    const { batchMax, spoolAfterMs } = this.#settings;
+    const events = this.#pending.take(batchMax, batchBytesMax, this.#hold.tenants);
+    if (events.length === 0) return null;
+    const slow = setTimeout(() => this.#startSpooling(), spoolAfterMs).unref();
+    const settle = (outcomes: readonly Outcome[]) => {
+      clearTimeout(slow);
+      const again = events.filter((_, at) => outcomes[at]?.status === 'again');
+      return this.#pending.settle(events, again);
+    };
+    return { texts: events.map(({ text }) => text), settle };
   }
 
   /** Delays events to be sent again, longer each time and on disk: of some tenants, or all. */
@@ -272,6 +302,7 @@ class BufferedRecorder implements Recorder {
   }
 
   #waitForAll({ kind, error }: Trouble): void {
+    this.#spool?.rewind();
     this.#failures += 1;
     this.#troubles += 1;
     if (kind === 'refused' || this.#failures === 1) this.#reports.warn(error);
@@ -297,61 +328,33 @@ class BufferedRecorder implements Recorder {
 
   #spill(bytesMax: number): void {
     if (this.#spool === null) return;
-    // Batches in flight may still fail, so they go to disk before newer events. If they succeed,
-    // they are sent twice and recorded once.
-    this.#pending.putBack(this.#flights.disown());
+    // Before newer events. If those in flight succeed, they are sent twice and recorded once.
+    this.#pending.takeBack();
     let bytes = 0;
-    while (this.#pending.count > 0 && bytes < bytesMax) {
-      const events = this.#pending.take(this.#settings.batchMax, spillBytes, noTenants);
+    while (this.#pending.waiting > 0 && bytes < bytesMax) {
+      const events = this.#pending.take(this.#settings.batchMax, spillBytes);
       try {
         this.#spool.append(events.map(({ text }) => text));
       } catch (error) {
-        this.#pending.putBack(events);
+        this.#pending.settle(events, events);
         this.#diskFailed(error);
         return;
       }
+      this.#pending.settle(events);
       for (const event of events) bytes += event.bytes;
     }
     this.#isDiskFailing = false;
     this.#syncDue.setOnce(this.#settings.fsyncMs);
   }
 
-  #sync(): void {
-    this.#spool?.sync().catch((error: unknown) => this.#reports.warn(error));
+  async #sync(): Promise<void> {
+    await this.#spool?.sync().catch((error: unknown) => this.#reports.warn(error));
   }
 
   #diskFailed(error: unknown): void {
     if (!this.#isDiskFailing) this.#reports.warn(error);
     this.#isDiskFailing = true;
     if (!this.#isEnded && !this.#isPaused()) this.#pauseEnds.set(diskRetryMs);
-  }
-
-  /** Sends the events on disk, batch by batch. */
-  async #sendSpool(): Promise<void> {
-    const spool = this.#spool;
-    if (spool === null || this.#isSendingSpool) return;
-    this.#isSendingSpool = true;
-    while (!this.#isEnded && !this.#isPaused()) {
-      if (this.#hold.endIfOver(performance.now())) spool.rewind();
-      const { batchMax, client } = this.#settings;
-      const texts = spool.peek(batchMax, batchBytesMax, this.#hold.tenants);
-      if (texts === null) break;
-      // Yields to the host while skipping a long spool of waiting tenants.
-      if (texts.length === 0) await yieldToOthers();
-      if (texts.length === 0) continue;
-      const { outcomes, trouble } = await deliverBatch(client, texts);
-      if (this.#isEnded) return;
-      this.#reports.settled(texts, outcomes);
-      spool.settle(outcomes.map(({ status }) => status !== 'again'));
-      if (trouble?.scope === 'all') spool.rewind();
-      this.#judge(trouble, texts, outcomes);
-      this.#tellWaiters();
-    }
-    this.#isSendingSpool = false;
-    // Callers of `flush` have waited for everything that can be sent now.
-    if (!this.#isPaused() && this.#hold.tenants.size > 0) this.#troubles += 1;
-    if (spool.isEmpty) this.#pump();
-    else this.#tellWaiters();
   }
 
   #takeOver(): void {
@@ -381,7 +384,7 @@ class BufferedRecorder implements Recorder {
   #tellWaiters(): void {
     if (this.#waiters.isEmpty) return;
     this.#waiters.tell({
-      firstNumber: Math.min(this.#pending.firstNumber(), this.#flights.firstNumber()),
+      firstNumber: this.#pending.firstNumber(),
       troubles: this.#troubles,
       hasDisk: this.#spool !== null && !this.#isDiskFailing,
       appended: this.#spool?.progress.appended ?? 0,
