@@ -15,28 +15,20 @@ export interface LaneLimits {
 
 interface Lane<T> {
   queue: T[];
-  /** Waiting and in flight. */
-  events: number;
   busy: boolean;
 }
 
-/** The lane of a tenant's events, while there are any. */
-interface Assignment<T> {
-  lane: Lane<T>;
-  events: number;
-}
-
 /**
- * Sends events in batches; each lane has one batch in flight. All waiting and sent events of a
- * tenant are in one lane, in order, so batches of a tenant cannot overtake each other, while
- * different tenants are sent in parallel. A lane sends its waiting events as soon as its last batch
- * is answered: batches are large if the service is slower, and a slow source is passed on at once.
+ * Sends events in batches; each lane has one batch in flight. All events of a tenant are in one
+ * lane, in order, so batches of a tenant cannot overtake each other, while different tenants are
+ * sent in parallel. A lane sends its waiting events as soon as its last batch is answered: batches
+ * are large if the service is slower, and a slow source is passed on at once.
  */
 export class Lanes<T extends Queued> {
   readonly #limits: LaneLimits;
   readonly #send: (batch: T[]) => Promise<void>;
   readonly #lanes: Lane<T>[];
-  readonly #laneOf = new Map<string, Assignment<T>>();
+  readonly #laneOf = new Map<string, Lane<T>>();
   #events = 0;
   #text = 0;
   #failure: { error: unknown } | null = null;
@@ -46,18 +38,11 @@ export class Lanes<T extends Queued> {
   constructor(limits: LaneLimits, send: (batch: T[]) => Promise<void>) {
     this.#limits = limits;
     this.#send = send;
-    this.#lanes = Array.from({ length: limits.lanes }, () => ({
-      queue: [],
-      events: 0,
-      busy: false,
-    }));
+    this.#lanes = Array.from({ length: limits.lanes }, () => ({ queue: [], busy: false }));
   }
 
   add(event: T): void {
-    const assigned = this.#assign(event.tenantId);
-    const { lane } = assigned;
-    assigned.events += 1;
-    lane.events += 1;
+    const lane = this.#laneFor(event.tenantId);
     this.#events += 1;
     this.#text += event.text.length;
     lane.queue.push(event);
@@ -97,13 +82,13 @@ export class Lanes<T extends Queued> {
     while (this.#lanes.some(({ busy }) => busy)) await this.#changed.promise;
   }
 
-  #assign(tenantId: string): Assignment<T> {
+  /** Tenants are dealt out to the lanes in turn. */
+  #laneFor(tenantId: string): Lane<T> {
     const known = this.#laneOf.get(tenantId);
-    if (known !== undefined) return known;
-    const lane = this.#lanes.reduce((best, other) => (other.events < best.events ? other : best));
-    const assigned = { lane, events: 0 };
-    this.#laneOf.set(tenantId, assigned);
-    return assigned;
+    const lane = known ?? this.#lanes[this.#laneOf.size % this.#lanes.length];
+    if (lane === undefined) throw new RangeError('there must be a lane');
+    this.#laneOf.set(tenantId, lane);
+    return lane;
   }
 
   async #run(lane: Lane<T>): Promise<void> {
@@ -133,15 +118,8 @@ export class Lanes<T extends Queued> {
   }
 
   #release(events: readonly T[]): void {
-    for (const { tenantId, text } of events) {
-      this.#events -= 1;
-      this.#text -= text.length;
-      const assigned = this.#laneOf.get(tenantId);
-      if (assigned === undefined) continue;
-      assigned.events -= 1;
-      assigned.lane.events -= 1;
-      if (assigned.events === 0) this.#laneOf.delete(tenantId);
-    }
+    this.#events -= events.length;
+    for (const { text } of events) this.#text -= text.length;
     this.#announce();
   }
 
