@@ -11,13 +11,12 @@ import {
   type Plans,
   parseBase64,
   parseTimestamp,
-  ServiceRecords,
 } from '@indelible/protocol';
 import type { Archive, FoundPart, NamedPart } from '@indelible/server';
 import { sentenceOf, UsageError } from '../io.ts';
 import type { BodyChunk } from '../verify/body-threads.ts';
 import { addDamage } from '../verify/damage.ts';
-import type { EntryFile } from '../verify/entry-file.ts';
+import type { EntryFile, Reading } from '../verify/entry-file.ts';
 import { sha } from '../verify/hashing.ts';
 import { addChunks, LogBodies } from '../verify/log-bodies.ts';
 import type { Span } from '../verify/log-entries.ts';
@@ -71,20 +70,20 @@ async function verifyTenantArchive(
   options: ArchiveOptions,
 ): Promise<Report> {
   const [tenantId, found] = tenantOf(subject, archive, options.tenantId);
-  const verification = new Verification('archive', subject);
-  const { findings, file } = verification;
+  const verification = new Verification('archive', subject, options.progress);
+  const { findings } = verification;
   try {
     const parts = await readManifests(archive, tenantId, found, findings);
     const manifests = parts.map(({ manifest }) => manifest);
     const signed = await lastCheckpoint(manifests, options.vkeys, findings);
     if (signed === null) return verification.report({ signed, checked: {} });
     const own = await earlierCheckpoints(manifests, options.vkeys, signed.end, findings);
-    const { progress, plans, seenOf } = options;
+    const { plans, seenOf } = options;
     const all = seenOf?.(tenantId) ?? [];
     const seen = earlierOf(signed.end, all).map(({ checkpoint }) => checkpoint);
     const earlier = [...own, ...seen];
-    const run = { archive, tenantId, parts, findings, signed, earlier, file, progress, plans };
-    const outcome = await verifyParts(run);
+    const run = { archive, tenantId, parts, signed, earlier, plans };
+    const outcome = await verifyParts(verification, run);
     const doesNotFollow = [
       ...[unreadSentence, ...othersSentence(archive.others(tenantId, parts))],
       ...otherLogSentence(signed.end, all),
@@ -134,27 +133,24 @@ interface Run {
   archive: Archive;
   tenantId: string;
   parts: readonly NamedPart[];
-  findings: Findings;
   signed: SignedCheckpoint & { end: Checkpoint };
   earlier: readonly Checkpoint[];
-  file: EntryFile;
-  progress: Progress;
   plans: Plans | undefined;
 }
 
-async function verifyParts(run: Run): Promise<Outcome> {
-  const { parts, findings, signed, earlier, file, tenantId, progress, plans } = run;
+async function verifyParts(reading: Reading, run: Run): Promise<Outcome> {
+  const { findings, file, progress } = reading;
+  const { parts, signed, earlier, tenantId, plans } = run;
   const { end: checkpoint } = signed;
-  const records = new ServiceRecords();
   const entries = new EntryPass({ sha, findings, checkpoint, earlier });
-  const bodies = new LogBodies({ checkpoint, file, findings, tenantId, records });
+  const bodies = new LogBodies(reading, { checkpoint, tenantId });
   progress.stage('events', checkpoint.size);
   const read = { files: 0 };
-  const chunks = bodyChunks(run, entries, read);
-  await addChunks(bodies, { chunks, file, size: checkpoint.size, tenantId, progress });
+  const chunks = bodyChunks(reading, run, entries, read);
+  await addChunks(bodies, reading, { chunks, size: checkpoint.size, tenantId });
   entries.finish();
   const differs = isRootWrong(findings) ? firstWrong(parts, file) : null;
-  compareWithWindows(signed, file, findings);
+  compareWithWindows(reading, signed);
   const erasures = statedErasures(parts, checkpoint.size);
   const claims = { plans, ...statedBy(parts), statedErasures: erasures };
   const { counts, ...judged } = bodies.finish(claims);
@@ -200,7 +196,8 @@ function firstWrong(parts: readonly NamedPart[], file: EntryFile): Span | null {
 }
 
 async function checkFiles(
-  { archive, findings }: Run,
+  { findings }: Reading,
+  archive: Archive,
   { part, manifest }: NamedPart,
 ): Promise<number> {
   const { events, identity } = manifest.files;
@@ -219,19 +216,21 @@ async function checkFiles(
 
 /** The body lines of all parts; counts the files and takes the entries. */
 async function* bodyChunks(
-  run: Run,
+  reading: Reading,
+  { archive, parts }: Run,
   entries: EntryPass,
   read: { files: number },
 ): AsyncGenerator<BodyChunk> {
-  for (const part of run.parts) {
-    read.files += await checkFiles(run, part);
-    if (!(yield* partChunks(run, part, entries))) return;
+  for (const part of parts) {
+    read.files += await checkFiles(reading, archive, part);
+    if (!(yield* partChunks(reading, archive, part, entries))) return;
   }
 }
 
 /** False if the part could not be read completely: later entries cannot be placed in the log. */
 async function* partChunks(
-  { archive, findings, file, progress }: Run,
+  { findings, file, progress }: Reading,
+  archive: Archive,
   named: NamedPart,
   entries: EntryPass,
 ): AsyncGenerator<BodyChunk, boolean> {

@@ -1,7 +1,7 @@
 import { type Findings, readOrNull } from '@indelible/protocol';
 import { filesBelow } from '@indelible/server/inside-folder';
 import { addDamage } from '../verify/damage.ts';
-import type { Progress } from '../verify/log-source.ts';
+import type { Reading } from '../verify/entry-file.ts';
 import type { BundleFiles } from './bundle-files.ts';
 import { parseSumLine } from './checksums.ts';
 import { bundleFiles, type Manifest } from './manifest.ts';
@@ -26,8 +26,7 @@ const missingMax = 1_000;
 export async function checkFiles(
   bundle: BundleFiles,
   manifest: Manifest,
-  findings: Findings,
-  progress: Progress,
+  { findings, progress }: Reading,
 ) {
   progress.stage('files', null);
   const listed = new Set<string>([bundleFiles.manifest]);

@@ -1,6 +1,5 @@
 import { type IndelibleClient, IndelibleError } from '@indelible/client';
 import {
-  createFindings,
   type Findings,
   type Plan,
   tilePath,
@@ -8,7 +7,7 @@ import {
   type WithholdableSegment,
 } from '@indelible/protocol';
 import { FindingError } from '../io.ts';
-import { EntryFile } from '../verify/entry-file.ts';
+import { Reading } from '../verify/entry-file.ts';
 import { readEntries } from '../verify/log-entries.ts';
 import type { Progress, TileSource } from '../verify/log-source.ts';
 import { checkpointOf, newestCheckpoint, serviceTiles } from '../verify/service-log.ts';
@@ -48,10 +47,11 @@ export async function exportBundle(
   const { tenantId, folder, progress } = options;
   const withheld = [...new Set(options.withhold)].sort();
   const part = new PartFolder(folder, { tenantId, withheld });
-  const findings = createFindings();
+  const reading = new Reading(progress);
+  const { findings } = reading;
   try {
     const signed = await signedCheckpoint(client, part, findings);
-    await writeEntries(client, part, { signed, findings, progress });
+    await writeEntries(reading, part, serviceTiles(client, signed), signed);
     const { checkpoint } = signed;
     const newer = await writeEvents(client, part, { checkpoint, withheld, progress });
     requireNothingErasedMeanwhile(part, withheld, newer);
@@ -62,6 +62,7 @@ export async function exportBundle(
     return { manifest, findings };
   } finally {
     part.close();
+    reading.close();
   }
 }
 
@@ -77,35 +78,23 @@ async function signedCheckpoint(client: IndelibleClient, part: PartFolder, findi
   return signed;
 }
 
-interface EntriesToWrite {
-  signed: SignedCheckpoint;
-  findings: Findings;
-  progress: Progress;
-}
-
 /**
  * Stores every tile as served, except the lowest hash tiles: the service computes those from the
  * entries.
  */
-async function writeEntries(client: IndelibleClient, part: PartFolder, wanted: EntriesToWrite) {
-  const { signed, findings, progress } = wanted;
-  const file = new EntryFile();
-  try {
-    await readEntries({
-      source: keptTiles(serviceTiles(client, signed), part),
-      checkpoint: signed.checkpoint,
-      earlier: [],
-      findings,
-      file,
-      progress,
-      onTile(level, index, width, bytes) {
-        const path = tilePath(level, index, width);
-        if (level === 0 && !part.has(path)) part.write(path, bytes);
-      },
-    });
-  } finally {
-    file.close();
-  }
+async function writeEntries(
+  reading: Reading,
+  part: PartFolder,
+  source: TileSource,
+  { checkpoint }: SignedCheckpoint,
+) {
+  await readEntries(reading, {
+    ...{ source: keptTiles(source, part), checkpoint },
+    onTile(level, index, width, bytes) {
+      const path = tilePath(level, index, width);
+      if (level === 0 && !part.has(path)) part.write(path, bytes);
+    },
+  });
 }
 
 /** Tiles of another source; each is requested once and then stored. */

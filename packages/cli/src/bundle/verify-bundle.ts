@@ -8,10 +8,10 @@ import {
   type Plans,
   parseTimestamp,
   readOrNull,
-  ServiceRecords,
+  type ServiceRecords,
 } from '@indelible/protocol';
 import { addDamage } from '../verify/damage.ts';
-import type { EntryFile } from '../verify/entry-file.ts';
+import type { Reading } from '../verify/entry-file.ts';
 import { readBodies } from '../verify/log-bodies.ts';
 import { readEntries } from '../verify/log-entries.ts';
 import type { Progress } from '../verify/log-source.ts';
@@ -36,6 +36,7 @@ export interface BundleCheck {
   onLine?: (line: Uint8Array) => void;
   /** Called after the bundle was verified, with all its entries. */
   finish(
+    bundle: Reading,
     verified: VerifiedBundle,
   ): Promise<Pick<Outcome, 'checked' | 'unproven' | 'follows' | 'doesNotFollow'>>;
   close(): void;
@@ -43,9 +44,6 @@ export interface BundleCheck {
 
 export interface VerifiedBundle {
   manifest: Manifest;
-  file: EntryFile;
-  findings: Findings;
-  progress: Progress;
   /** From the bodies themselves, not from the manifest. */
   counts: BodyCounts;
 }
@@ -74,7 +72,7 @@ export interface BundleOptions {
  */
 export async function verifyBundle(folder: string, options: BundleOptions): Promise<Report> {
   const { what = 'bundle', subject = folder } = options.check ?? {};
-  const verification = new Verification(what, subject);
+  const verification = new Verification(what, subject, options.progress);
   try {
     return verification.report(await verifyFolder(folder, options, verification));
   } finally {
@@ -86,19 +84,18 @@ export async function verifyBundle(folder: string, options: BundleOptions): Prom
 async function verifyFolder(
   folder: string,
   options: BundleOptions,
-  { findings, file }: Verification,
+  reading: Reading,
 ): Promise<Outcome> {
+  const { findings } = reading;
   const bundle = new BundleFiles(folder);
   const manifest = orFinding(findings, () => parseManifest(bundle.manifest()));
   if (manifest === null) return { signed: null, checked: {} };
   options.check?.begin?.(manifest);
-  const { count: files, unlisted } = await checkFiles(
-    ...([bundle, manifest, findings, options.progress] as const),
-  );
+  const { count: files, unlisted } = await checkFiles(bundle, manifest, reading);
   const signed = await checkpointOf(bundle, options.vkeys, findings);
   if (signed === null) return { signed, checked: { files } };
   compareWithManifest(signed, manifest, findings);
-  const outcome = await verifyFiles({ bundle, manifest, findings, signed, file, options });
+  const outcome = await verifyFiles(reading, { bundle, manifest, signed, options });
   const checked = { files, ...outcome.checked };
   const doesNotFollow = [...(outcome.doesNotFollow ?? []), ...unlistedSentence(unlisted)];
   return { ...outcome, doesNotFollow, checked };
@@ -107,24 +104,22 @@ async function verifyFolder(
 interface Run {
   bundle: BundleFiles;
   manifest: Manifest;
-  findings: Findings;
   signed: SignedCheckpoint;
-  file: EntryFile;
   options: BundleOptions;
 }
 
-async function verifyFiles(run: Run): Promise<Outcome> {
-  const { bundle, manifest, findings, signed, file, options } = run;
-  const { progress, check } = options;
-  const records = new ServiceRecords();
+async function verifyFiles(reading: Reading, run: Run): Promise<Outcome> {
+  const { findings, file, records } = reading;
+  const { bundle, manifest, signed, options } = run;
+  const { checkpoint } = signed;
+  const { check } = options;
   const seen = options.seenOf?.(manifest.tenantId.toLowerCase()) ?? [];
-  const earlier = earlierOf(signed.checkpoint, seen).map(({ checkpoint }) => checkpoint);
-  const log = { checkpoint: signed.checkpoint, findings, file, progress };
-  const { tiles, differs } = await readEntries({ ...log, source: bundle, earlier });
-  if (file.size === signed.checkpoint.size) compareWithWindows(signed, file, findings);
+  const earlier = earlierOf(checkpoint, seen).map((each) => each.checkpoint);
+  const { tiles, differs } = await readEntries(reading, { checkpoint, source: bundle, earlier });
+  if (file.size === checkpoint.size) compareWithWindows(reading, signed);
   const digest = createHash('sha256');
-  const read = await readBodies({
-    ...{ ...log, records },
+  const read = await readBodies(reading, {
+    checkpoint,
     chunks: bundle.bodies(digest),
     tenantId: manifest.tenantId.toLowerCase(),
     beyondCheckpoint: 'finding',
@@ -145,7 +140,7 @@ async function verifyFiles(run: Run): Promise<Outcome> {
   });
   compareIndex(bundle, records, findings);
   compareCounts(manifest, counts, findings);
-  const more = await check?.finish({ manifest, file, findings, progress, counts });
+  const more = await check?.finish(reading, { manifest, counts });
   return {
     signed,
     ...bodies,
@@ -153,7 +148,7 @@ async function verifyFiles(run: Run): Promise<Outcome> {
     checked: { entries: file.size, tiles, bodies: counts, ...more?.checked },
     differs,
     earlierSizes: earlier.map(({ size }) => size),
-    doesNotFollow: [...(more?.doesNotFollow ?? []), ...otherLogSentence(signed.checkpoint, seen)],
+    doesNotFollow: [...(more?.doesNotFollow ?? []), ...otherLogSentence(checkpoint, seen)],
   };
 }
 

@@ -20,6 +20,7 @@ import {
 import type { BundleCheck, VerifiedBundle } from '../bundle/verify-bundle.ts';
 import { UsageError } from '../io.ts';
 import { addDamage, type DamageCode } from '../verify/damage.ts';
+import type { Reading } from '../verify/entry-file.ts';
 import { type CsvRecord, cellsOf, csvRecords } from './csv-reader.ts';
 import { EventIndex, type IndexedEvent } from './event-index.ts';
 
@@ -52,8 +53,8 @@ export function csvCheck(options: CsvOptions): BundleCheck {
       const wanted = event.sequence < recordedBefore && eventMatches(event, resolved);
       isOrdered = index.add(event.uuid, event.sequence, wanted, line) && isOrdered;
     },
-    async finish(bundle) {
-      requireProvableFilter(filter, bundle);
+    async finish(bundle, verified) {
+      requireProvableFilter(filter, verified);
       if (!isOrdered) {
         const message = 'The events of the bundle are not in order of id.';
         addDamage(bundle.findings, 'malformed_file', message);
@@ -93,7 +94,7 @@ const segmentColumns = Object.fromEntries(
 class Comparison {
   readonly #options: CsvOptions;
   readonly #index: EventIndex;
-  readonly #bundle: VerifiedBundle;
+  readonly #bundle: Reading;
   readonly #seen: Uint8Array;
   #columns: readonly CsvColumn[] = csvColumns;
   #rows = 0;
@@ -101,7 +102,7 @@ class Comparison {
   /** Position of the previous row; the next row is probably its neighbour. */
   #last: number | null = null;
 
-  constructor(options: CsvOptions, index: EventIndex, bundle: VerifiedBundle) {
+  constructor(options: CsvOptions, index: EventIndex, bundle: Reading) {
     this.#options = options;
     this.#index = index;
     this.#bundle = bundle;

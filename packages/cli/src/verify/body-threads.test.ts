@@ -1,4 +1,4 @@
-import { createFindings, entryBytes, ServiceRecords } from '@indelible/protocol';
+import { entryBytes } from '@indelible/protocol';
 import { expect, onTestFinished, test } from 'vitest';
 import {
   checkpointOf,
@@ -8,9 +8,8 @@ import {
   tenantId,
 } from '../../../protocol/src/testing/recorded-log.ts';
 import { comparedChunks } from './body-threads.ts';
-import { EntryFile } from './entry-file.ts';
+import { EntryFile, Reading } from './entry-file.ts';
 import { bodyLineBytesMax, readBodies } from './log-bodies.ts';
-import { noProgress } from './log-source.ts';
 
 const log = recordPlain(600);
 const lines = log.map(serviceLine);
@@ -35,13 +34,14 @@ async function* chunksOf(text: string, sizes: readonly number[]) {
 
 /** What is found in a file of bodies, and what was counted. */
 async function found(text: string, threads: number) {
-  const [file, findings] = [entryFile(), createFindings()];
-  const bodies = await readBodies({
-    ...{ file, findings, tenantId, threads, chunks: chunksOf(text, [7_001]) },
-    ...{ checkpoint: checkpointOf(log), records: new ServiceRecords(), progress: noProgress },
-  });
+  const reading = new Reading();
+  onTestFinished(() => reading.close());
+  reading.file.append(entriesOf(log));
+  const chunks = chunksOf(text, [7_001]);
+  const wanted = { checkpoint: checkpointOf(log), tenantId, threads, chunks };
+  const bodies = await readBodies(reading, wanted);
   const { counts } = bodies.finish({ nowMs: 0, statedPlan: null, knownPlan: null });
-  return { counts, kept: findings.kept() };
+  return { counts, kept: reading.findings.kept() };
 }
 
 const changed = (at: number, from: string, to: string) => line(at).replace(from, to);

@@ -2,7 +2,6 @@ import {
   type BodyCounts,
   BodyPass,
   type BodyPassOptions,
-  type Checkpoint,
   type CoverClaims,
   counted,
   createBodyCover,
@@ -12,28 +11,19 @@ import {
   HiddenSegments,
   latest,
   type Plan,
-  type ProvenCover,
   provenCover,
-  type ServiceRecords,
   type WithholdableSegment,
   withholdableSegments,
 } from '@indelible/protocol';
 import { LineSplitter } from '../import/line-splitter.ts';
 import { type BodyChunk, type ComparedWanted, comparedChunks } from './body-threads.ts';
 import { addDamage, changing } from './damage.ts';
-import type { EntryFile } from './entry-file.ts';
+import type { Reading } from './entry-file.ts';
 import { sha } from './hashing.ts';
-import type { Progress } from './log-source.ts';
 
-export interface BodiesOptions {
-  checkpoint: Checkpoint;
-  file: EntryFile;
-  findings: Findings;
+type BodiesOptions = Pick<BodyPassOptions, 'checkpoint' | 'beyondCheckpoint'> & {
   tenantId: string | null;
-  /** Takes the service's records in the log. */
-  records: ServiceRecords;
-  beyondCheckpoint?: NonNullable<BodyPassOptions['beyondCheckpoint']>;
-}
+};
 
 export interface BodiesWanted extends BodiesOptions {
   chunks: AsyncIterable<BodyChunk>;
@@ -43,7 +33,6 @@ export interface BodiesWanted extends BodiesOptions {
   onLine?: (line: Uint8Array) => void;
   /** The threads that compare lines; default: by the log's size and the machine. */
   threads?: number | undefined;
-  progress: Progress;
 }
 
 /** What is stated and known about retention when the bodies were read. */
@@ -60,32 +49,26 @@ export interface RetentionClaims extends Pick<CoverClaims, 'plans'> {
   statedCutoffMs?: number | null;
 }
 
-export interface BodiesJudged {
-  counts: BodyCounts;
-  /** The latest time before which bodies may be missing, for any reason. */
-  latestCutoffMs: number | null;
-  plan: ProvenCover['plan'];
-  /** Erasures that are only stated, a sentence for each segment. */
-  unproven: string[];
-}
-
 /** Longer than the line of any event that the service accepts, including computed fields. */
 export const bodyLineBytesMax = 8 * 2 ** 20;
 
 /** Compares bodies with their entries; missing ones are decided at the end. */
 export class LogBodies {
-  readonly #options: BodiesOptions;
+  readonly #records: Reading['records'];
+  readonly #findings: Findings;
   readonly #hidden = new HiddenSegments();
   readonly #pass: BodyPass;
   #cover = createBodyCover({});
   #statedCutoffMs: number | null = null;
 
-  constructor(options: BodiesOptions) {
-    this.#options = options;
-    const { file, records } = options;
+  /** `findings`: where to add them, if not to those of `reading`. */
+  constructor(reading: Reading, options: BodiesOptions, findings = reading.findings) {
+    const { file, records } = reading;
+    this.#records = records;
+    this.#findings = findings;
     this.#pass = new BodyPass({
       ...options,
-      sha,
+      ...{ sha, findings },
       // An entry that could not be read has a finding already.
       entryAt: (sequence) => (sequence < file.size ? file.at(sequence) : noEntry),
       // Decided at the end, when all cutoffs are known.
@@ -122,23 +105,26 @@ export class LogBodies {
       const message =
         `${count} ${which} lack their ${name}, and neither the bundle nor a record of the ` +
         'log explains it.';
-      addDamage(this.#options.findings, 'undeclared_withholding', message);
+      addDamage(this.#findings, 'undeclared_withholding', message);
     }
   }
 
-  /** Call it once, after all records of the log were taken, also those after the checkpoint. */
-  finish(judging: RetentionClaims): BodiesJudged {
+  /**
+   * Call it once, after all records of the log were taken, also those after the checkpoint.
+   * `latestCutoffMs`: before it bodies may be missing, for any reason. `unproven`: a sentence for
+   * each segment whose erasure is only stated.
+   */
+  finish(judging: RetentionClaims) {
     const { statedCutoffMs = null, withheld = [], statedErasures = [], ...claims } = judging;
-    const { records, findings } = this.#options;
-    const { erasures } = records;
+    const { erasures } = this.#records;
     this.requireExplained({ withheld, erasures: [...erasures, ...statedErasures] });
     this.addCutoff(statedCutoffMs);
-    const stated = { records, statedCutoffMs: this.#statedCutoffMs };
+    const stated = { records: this.#records, statedCutoffMs: this.#statedCutoffMs };
     const lasts = {
       lastAbsentOwn: this.#pass.lastAbsentOwn(),
       lastProduced: this.#pass.lastProduced(),
     };
-    const { cover, plan } = provenCover({ ...claims, ...stated, ...lasts }, findings);
+    const { cover, plan } = provenCover({ ...claims, ...stated, ...lasts }, this.#findings);
     this.#cover = cover;
     const counts = countErased(this.#pass.finish(), this.#hidden, { withheld, erasures });
     const { latestCutoffMs } = cover;
@@ -147,7 +133,7 @@ export class LogBodies {
 
   /** An erasure that is only stated is unproven until the log contains its record. */
   #unproven(stated: readonly ErasureRecord[]): string[] {
-    const { erasures } = this.#options.records;
+    const { erasures } = this.#records;
     return withholdableSegments.flatMap((name) => {
       const open = this.#hidden.unexplained(name, erasures);
       const count = open - this.#hidden.unexplained(name, [...erasures, ...stated]);
@@ -163,33 +149,36 @@ export class LogBodies {
 const noEntry = new Uint8Array(entryBytes);
 
 /** Compares every body with its entry; `finish` of the result finds entries without a body. */
-export async function readBodies(wanted: BodiesWanted): Promise<LogBodies> {
-  const { file, checkpoint, findings, progress, isGap = false } = wanted;
+export async function readBodies(reading: Reading, wanted: BodiesWanted): Promise<LogBodies> {
+  const { file, findings } = reading;
+  const { checkpoint, isGap = false } = wanted;
   // A missing end of the entries is reported already: later bodies have no entry.
   const size = Math.min(checkpoint.size, file.size);
   const isShort = size < checkpoint.size;
-  const bodies = new LogBodies({
-    ...wanted,
-    checkpoint: { ...checkpoint, size },
-    ...(isShort && { findings: endingAt(size, findings, isGap), beyondCheckpoint: 'finding' }),
-  });
-  progress.stage('events', size);
-  await addChunks(bodies, { ...wanted, size });
+  const ofShort = isShort && ({ beyondCheckpoint: 'finding' } as const);
+  const bodies = new LogBodies(
+    reading,
+    { ...wanted, checkpoint: { ...checkpoint, size }, ...ofShort },
+    isShort ? endingAt(size, findings, isGap) : findings,
+  );
+  reading.progress.stage('events', size);
+  await addChunks(bodies, reading, { ...wanted, size });
   return bodies;
 }
 
 /** Adds the lines of the chunks; other threads compare ordinary ones. */
 export async function addChunks(
   bodies: LogBodies,
-  wanted: ComparedWanted & Pick<BodiesWanted, 'onLine' | 'progress'>,
+  { file, progress }: Reading,
+  wanted: Omit<ComparedWanted, 'file'> & Pick<BodiesWanted, 'onLine'>,
 ): Promise<void> {
-  const { onLine, progress } = wanted;
+  const { onLine } = wanted;
   const lines = new LineSplitter(bodyLineBytesMax);
   const take = (line: { bytes: Uint8Array }, intact?: number) => {
     onLine?.(line.bytes);
     bodies.add(line.bytes, intact);
   };
-  for await (const { bytes, cutoffMs, intact } of comparedChunks(wanted)) {
+  for await (const { bytes, cutoffMs, intact } of comparedChunks({ ...wanted, file })) {
     bodies.addCutoff(cutoffMs);
     let count = 0;
     for (const line of lines.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length))) {
@@ -210,13 +199,8 @@ function endingAt(size: number, findings: Findings, isGap: boolean): Findings {
   });
 }
 
-/** The accepted explanations of a withheld segment. */
-interface Explained {
-  /** Segments declared as withheld in every event. */
-  withheld: readonly WithholdableSegment[];
-  /** As the log itself records them. */
-  erasures: readonly ErasureRecord[];
-}
+/** What explains a withheld segment: a declaration for every event, or a record of the log. */
+type Explained = Required<Pick<RetentionClaims, 'withheld'>> & Pick<Reading['records'], 'erasures'>;
 
 /** The same counts, with undeclared withheld segments counted as erased. */
 function countErased(

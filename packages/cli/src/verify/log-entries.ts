@@ -2,40 +2,28 @@ import {
   type Checkpoint,
   createTileMaker,
   EntryPass,
+  equalBytes,
   type Finding,
   type Findings,
+  hashBytes,
   type OnTile,
   parseEntryTile,
   readOrNull,
-  tileFinding,
   tilePath,
   tileWidth,
 } from '@indelible/protocol';
 import { addDamage } from './damage.ts';
-import type { EntryFile } from './entry-file.ts';
+import type { Reading } from './entry-file.ts';
 import { sha } from './hashing.ts';
-import { inOrder, type Progress, type TileSource } from './log-source.ts';
+import { inOrder, type TileSource } from './log-source.ts';
 
 export interface EntriesWanted {
   source: TileSource;
   checkpoint: Checkpoint;
   /** Earlier checkpoints of the same leaves, no larger than `checkpoint`. */
-  earlier: readonly Checkpoint[];
-  findings: Findings;
-  /** Stores the entries for the comparison with bodies. */
-  file: EntryFile;
-  progress: Progress;
+  earlier?: readonly Checkpoint[];
   /** Called for every hash tile of the entries; `bytes` is reused for the next one. */
   onTile?: OnTile;
-}
-
-export interface EntriesRead {
-  /** Hash tiles that were compared with the entries. */
-  tiles: number;
-  /** The range of the first entry that differs from the signed ones; null if none does. */
-  differs: Span | null;
-  /** Whether entries of the last tile are missing without knowing which. */
-  isGap: boolean;
 }
 
 interface Tile {
@@ -47,31 +35,33 @@ interface Tile {
 
 /**
  * Reads every entry up to the checkpoint, recomputes the tree, and compares the root, earlier roots
- * and the stored hash tiles. Problems become findings. Then `file` has the entries, or those before
- * the first missing one.
+ * and the stored hash tiles. Then `file` has the entries, or those before the first missing one.
+ * Returns how many hash tiles were compared, the range of the first entry that differs from the
+ * signed ones, and whether entries of the last tile are missing without knowing which (`isGap`).
  */
-export async function readEntries(wanted: EntriesWanted): Promise<EntriesRead> {
-  const { source, checkpoint, file, progress } = wanted;
+export async function readEntries(reading: Reading, wanted: EntriesWanted) {
+  const { file, progress, findings } = reading;
+  const { source, checkpoint } = wanted;
   const computed: Tile[] = [];
   const maker = createTileMaker((level, index, width, bytes) => {
     wanted.onTile?.(level, index, width, bytes);
     if (level >= source.lowestKeptLevel)
       computed.push({ level, index, width, bytes: bytes.slice() });
   });
-  const found = new EntryFindings(wanted, () => pass.size);
-  const { findings } = found;
-  const pass: EntryPass = new EntryPass({ ...wanted, sha, findings, onSubtree: maker.onSubtree });
+  const found = new EntryFindings(findings, wanted, () => pass.size);
+  const { onSubtree } = maker;
+  const pass: EntryPass = new EntryPass({ ...wanted, sha, findings: found.findings, onSubtree });
   let tiles = 0;
   let below: Span | null = null;
   const compare = async () => {
     for (const tile of computed.splice(0)) {
-      const span = await compareTile(wanted, tile);
+      const span = await compareTile(source, findings, tile);
       below ??= span;
       tiles += 1;
     }
   };
   progress.stage('entries', checkpoint.size);
-  for await (const entries of entryTiles(wanted)) {
+  for await (const entries of entryTiles(wanted, findings)) {
     pass.add(entries);
     file.append(entries);
     await compare();
@@ -105,7 +95,11 @@ class EntryFindings {
   #backAt = -1;
   #firstBack: Finding | null = null;
 
-  constructor({ earlier, checkpoint, findings, source }: EntriesWanted, size: () => number) {
+  constructor(
+    findings: Findings,
+    { earlier = [], checkpoint, source }: EntriesWanted,
+    size: () => number,
+  ) {
     this.#earlier = earlier;
     this.#checkpoint = checkpoint;
     this.#add = (finding) => findings.add(finding);
@@ -150,7 +144,7 @@ class EntryFindings {
 }
 
 /** The entries of each tile in order, up to the first missing one. */
-async function* entryTiles({ source, checkpoint, findings }: EntriesWanted) {
+async function* entryTiles({ source, checkpoint }: EntriesWanted, findings: Findings) {
   const count = Math.ceil(checkpoint.size / tileWidth);
   const widthOf = (index: number) => Math.min(tileWidth, checkpoint.size - index * tileWidth);
   const get = (index: number) => source.tile(tilePath('entries', index, widthOf(index)));
@@ -158,7 +152,7 @@ async function* entryTiles({ source, checkpoint, findings }: EntriesWanted) {
   for await (const bytes of inOrder(count, source.tilesAtOnce, get)) {
     const entries = bytes && entriesOf(bytes, widthOf(index), index, findings);
     if (!entries) {
-      if (bytes === null) yield* longestPart({ source, findings }, index, widthOf(index));
+      if (bytes === null) yield* longestPart(source, findings, index, widthOf(index));
       return;
     }
     yield entries;
@@ -178,11 +172,7 @@ export function entriesOf(bytes: Uint8Array, width: number, index: number, findi
 }
 
 /** The entries of an incomplete tile before its first gap, to find where the gap begins. */
-async function* longestPart(
-  { source, findings }: Pick<EntriesWanted, 'source' | 'findings'>,
-  index: number,
-  width: number,
-) {
+async function* longestPart(source: TileSource, findings: Findings, index: number, width: number) {
   let best: Uint8Array | null = null;
   let [served, missing] = [0, width];
   while (missing - served > 1) {
@@ -196,8 +186,11 @@ async function* longestPart(
 }
 
 /** The range of entries below a tile that differs from the entries; null if it is equal. */
-async function compareTile({ source, findings }: EntriesWanted, tile: Tile): Promise<Span | null> {
-  const { level, index, width, bytes } = tile;
+async function compareTile(
+  source: TileSource,
+  findings: Findings,
+  { level, index, width, bytes }: Tile,
+): Promise<Span | null> {
   const served = await source.tile(tilePath(level, index, width));
   const name = `Tile ${index} of level ${level}, ${width} hashes wide,`;
   if (served === null) {
@@ -205,12 +198,13 @@ async function compareTile({ source, findings }: EntriesWanted, tile: Tile): Pro
     const first = index * tileWidth ** (level + 1);
     return { from: first, to: first + width * tileWidth ** level - 1 };
   }
-  const finding = tileFinding(tile, bytes, served);
-  if (finding === null) return null;
-  const from = finding.sequence ?? 0;
+  if (equalBytes(bytes, served)) return null;
+  const wrong = bytes.findIndex((byte, at) => served[at] !== byte);
+  const node = index * tileWidth + Math.max(0, Math.floor(wrong / hashBytes));
+  const from = node * tileWidth ** level;
   const to = from + tileWidth ** level - 1;
   const message = `${name} does not match the entries ${from} to ${to}.`;
   // A hash does not show which entry it is: other findings name the sequence.
-  findings.add({ ...finding, sequence: null, message });
+  findings.add({ code: 'tile_mismatch', sequence: null, eventId: null, message });
   return { from, to };
 }

@@ -1,17 +1,10 @@
 import { closeSync, writeSync } from 'node:fs';
 import type { IndelibleClient } from '@indelible/client';
-import {
-  type Checkpoint,
-  type Findings,
-  type ServiceRecords,
-  sizedCheckpoint,
-  tilePath,
-  tileWidth,
-} from '@indelible/protocol';
+import { type Checkpoint, sizedCheckpoint, tilePath, tileWidth } from '@indelible/protocol';
 import { linesOf } from '../import/line-splitter.ts';
 import { chunksOf } from '../kept-file.ts';
 import { changing } from './damage.ts';
-import type { EntryFile } from './entry-file.ts';
+import type { Reading } from './entry-file.ts';
 import { bodyLineBytesMax, LogBodies } from './log-bodies.ts';
 import { entriesOf } from './log-entries.ts';
 import { inOrder, type TileSource } from './log-source.ts';
@@ -68,38 +61,31 @@ export interface NewerWanted {
   client: IndelibleClient;
   source: TileSource;
   checkpoint: Checkpoint;
-  /** Holds the entries up to the checkpoint; later ones are added. */
-  file: EntryFile;
   lines: NewerLines;
-  findings: Findings;
   tenantId: string;
-  /** Takes the service's records in these events. */
-  records: ServiceRecords;
 }
 
 /**
- * Checks events recorded since the checkpoint. No signature covers them, but the served log must
- * have as many entries as it states, and each event its entry. An event inserted only into the
- * table has none. Returns the log's current size.
+ * Checks events recorded since the checkpoint, when its entries were read. No signature covers
+ * them, but the served log must have as many entries as it states, and each event its entry. An
+ * event inserted only into the table has none. Returns the log's current size.
  */
-export async function judgeNewer(wanted: NewerWanted): Promise<number> {
-  const { checkpoint, file, lines, tenantId, findings } = wanted;
+export async function judgeNewer(reading: Reading, wanted: NewerWanted): Promise<number> {
+  const { file, findings, records } = reading;
+  const { checkpoint, lines, tenantId } = wanted;
   const size = await headSize(wanted.client, checkpoint.size);
-  await addEntries(wanted, size);
+  await addEntries(reading, wanted.source, size);
   if (file.size < size) {
     const message = `The service says that its log has ${size} entries, and serves ${file.size}.`;
     findings.add({ code: 'missing_entries', sequence: file.size, eventId: null, message });
   }
   const reached = { ...checkpoint, size: file.size };
   const prefix = `Against ${sizedCheckpoint(reached)}: `;
-  const { records } = wanted;
-  const bodies = new LogBodies({
-    ...{ checkpoint: reached, file, tenantId, records },
-    findings: changing(findings, (finding) => {
-      const message = finding.message.replace(prefix, 'Recorded since the checkpoint: ');
-      return { ...finding, message };
-    }),
+  const renamed = changing(findings, (finding) => {
+    const message = finding.message.replace(prefix, 'Recorded since the checkpoint: ');
+    return { ...finding, message };
   });
+  const bodies = new LogBodies(reading, { checkpoint: reached, tenantId }, renamed);
   // Without its end: missing bodies were checked up to the checkpoint.
   for (const line of lines.lines()) bodies.add(line);
   const { erasures } = records;
@@ -107,7 +93,7 @@ export async function judgeNewer(wanted: NewerWanted): Promise<number> {
   return file.size;
 }
 
-async function addEntries({ source, file, findings }: NewerWanted, size: number): Promise<void> {
+async function addEntries({ file, findings }: Reading, source: TileSource, size: number) {
   const first = Math.floor(file.size / tileWidth);
   const count = Math.ceil(size / tileWidth) - first;
   const widthOf = (index: number) => Math.min(tileWidth, size - index * tileWidth);

@@ -24,7 +24,7 @@ export interface Reopened {
 export interface ReopenedWanted {
   client: IndelibleClient;
   tenantId: string;
-  /** The known checkpoints; the last one has another name than the log. */
+  /** The checkpoints that this machine has verified, oldest first. */
   seen: readonly SeenCheckpoint[];
   /** Keys that the caller trusts; empty: those that the service states. */
   vkeys: readonly string[];
@@ -32,8 +32,9 @@ export interface ReopenedWanted {
 }
 
 /**
- * Finds the record that a reopened log begins with: after the kept entries, it names the last
- * checkpoint published before. Without that record it is a different log.
+ * For a log under another name than the last known checkpoint. Finds the record that a reopened log
+ * begins with: after the kept entries, it names the last checkpoint published before. Without that
+ * record it is a different log.
  */
 export async function readReopened(wanted: ReopenedWanted): Promise<Reopened> {
   const { seen, findings } = wanted;

@@ -2,7 +2,6 @@ import {
   type BodyCounts,
   type Checkpoint,
   counted,
-  createFindings,
   type Findings,
   formatAnyTimestamp,
   formatBase64,
@@ -13,8 +12,9 @@ import {
   uuidTimeMs,
 } from '@indelible/protocol';
 import type { ReportFinding } from './damage.ts';
-import { EntryFile } from './entry-file.ts';
+import { type EntryFile, Reading } from './entry-file.ts';
 import type { Span } from './log-entries.ts';
+import type { Progress } from './log-source.ts';
 import type { KeySource, SignedCheckpoint } from './trusted-checkpoint.ts';
 
 /** The first damage in the order of the log, as far as its position is known. */
@@ -88,21 +88,16 @@ export interface Outcome {
   doesNotFollow?: readonly string[];
 }
 
-/** One verification: its subject, what it has found, and the entries that it has read. */
-export class Verification {
-  readonly findings = createFindings();
-  readonly file = new EntryFile();
+/** One verification, with its report. */
+export class Verification extends Reading {
   readonly #what: Report['what'];
   readonly #subject: string;
   readonly #startedAt = performance.now();
 
-  constructor(what: Report['what'], subject: string) {
+  constructor(what: Report['what'], subject: string, progress?: Progress) {
+    super(progress);
     this.#what = what;
     this.#subject = subject;
-  }
-
-  close(): void {
-    this.file.close();
   }
 
   report(outcome: Outcome): Report {

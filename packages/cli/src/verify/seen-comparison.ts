@@ -9,23 +9,17 @@ import {
 import { addDamage } from './damage.ts';
 import { sha } from './hashing.ts';
 import { headBelow } from './newer-events.ts';
-import { type Reopened, readReopened } from './reopened-log.ts';
+import { type Reopened, type ReopenedWanted, readReopened } from './reopened-log.ts';
 import type { SeenCheckpoint } from './seen-checkpoints.ts';
 import { nullWhenFailed } from './service-log.ts';
 
-export interface SeenWanted {
-  client: IndelibleClient;
-  tenantId: string;
+interface SeenWanted extends ReopenedWanted {
   /** The current checkpoint; its signature is verified. */
   shown: Checkpoint;
-  /** Those that this machine has verified before, oldest first. */
-  seen: readonly SeenCheckpoint[];
-  /** The file that keeps them. */
+  /** The file that keeps those that this machine has verified before. */
   seenPath: string;
   /** Another origin than before is expected. */
   reopened: boolean;
-  vkeys: readonly string[];
-  findings: Findings;
 }
 
 export interface SeenComparison {

@@ -13,7 +13,7 @@ import {
   receivedAtUs,
 } from '@indelible/protocol';
 import { addDamage } from './damage.ts';
-import type { EntryFile } from './entry-file.ts';
+import type { Reading } from './entry-file.ts';
 import { sha } from './hashing.ts';
 
 /** The stated end of a verifier key's use; null for the current key. */
@@ -88,11 +88,8 @@ export function keyWindowsOf(keys: readonly unknown[]): KeyWindow[] {
  * A checkpoint has no time of signing, but it was signed after its last entry. A key that was
  * retired before then may have been stolen.
  */
-export function compareWithWindows(
-  { keys, signedBy }: SignedCheckpoint,
-  file: EntryFile,
-  findings: Findings,
-): void {
+export function compareWithWindows({ file, findings }: Reading, signed: SignedCheckpoint): void {
+  const { keys, signedBy } = signed;
   if (file.size === 0) return;
   const lastMs = receivedAtUs(file.at(file.size - 1)) / 1_000;
   // A key that was used again has a period for each time.

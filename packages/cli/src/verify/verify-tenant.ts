@@ -9,11 +9,10 @@ import {
   type Plans,
   parseEventProof,
   readOrNull,
-  ServiceRecords,
   tileWidth,
 } from '@indelible/protocol';
 import { addDamage } from './damage.ts';
-import type { EntryFile } from './entry-file.ts';
+import type { EntryFile, Reading } from './entry-file.ts';
 import { sha } from './hashing.ts';
 import { readBodies } from './log-bodies.ts';
 import { readEntries, type Span } from './log-entries.ts';
@@ -63,14 +62,13 @@ export async function verifyTenant(
   client: IndelibleClient,
   options: TenantOptions,
 ): Promise<Report> {
-  const verification = new Verification('log', options.tenantId);
-  const { findings, file } = verification;
-  const signed = await checkpointToVerify(client, options, findings);
+  const verification = new Verification('log', options.tenantId, options.progress);
+  const signed = await checkpointToVerify(client, options, verification.findings);
   if (signed === null) return verification.report({ signed, checked: {} });
   const newer = new NewerLines(signed.checkpoint.size);
   try {
-    const run = { client, options, findings, signed, file, newer };
-    const report = verification.report(await verifyAgainst(run));
+    const run = { client, options, signed, newer };
+    const report = verification.report(await verifyAgainst(verification, run));
     // Unproven absences do not affect the entries: the log must continue from them.
     if (report.result !== 'damaged') options.seen.add(signed.note, new Date());
     return report;
@@ -110,16 +108,15 @@ async function checkpointToVerify(
 interface Run {
   client: IndelibleClient;
   options: TenantOptions;
-  findings: Findings;
   signed: SignedCheckpoint;
-  file: EntryFile;
   newer: NewerLines;
 }
 
-async function verifyAgainst(run: Run): Promise<Outcome> {
-  const { client, options, findings, signed, file, newer } = run;
+async function verifyAgainst(reading: Reading, run: Run): Promise<Outcome> {
+  const { findings, file, records } = reading;
+  const { client, options, signed, newer } = run;
   const { checkpoint } = signed;
-  const { tenantId, progress, reopened, vkeys, refusal = null, now = Date.now } = options;
+  const { tenantId, reopened, vkeys, refusal = null, now = Date.now } = options;
   if (refusal !== null) {
     addDamage(findings, 'service_halted', `The service says: ${refusal}.`);
   }
@@ -129,20 +126,18 @@ async function verifyAgainst(run: Run): Promise<Outcome> {
   const wanted = { client, tenantId, shown: checkpoint, ...former, vkeys, findings };
   const known = await compareWithSeen(wanted);
   const earlier = known.earlier.map((each) => each.checkpoint);
-  const records = new ServiceRecords();
-  const log = { source: serviceTiles(client, signed), checkpoint, findings, file, progress };
-  const { tiles, differs, isGap } = await readEntries({ ...log, earlier });
+  const log = { source: serviceTiles(client, signed), checkpoint, tenantId };
+  const { tiles, differs, isGap } = await readEntries(reading, { ...log, earlier });
   const entries = file.size;
-  if (entries === checkpoint.size) compareWithWindows(signed, file, findings);
-  const read = await readBodies({
-    ...{ ...log, isGap, tenantId, records },
+  const isWhole = entries === checkpoint.size;
+  if (isWhole) compareWithWindows(reading, signed);
+  const read = await readBodies(reading, {
+    ...{ ...log, isGap },
     chunks: client.log.bodies(logIdOf(checkpoint)),
     onLine: (line) => newer.look(line),
     beyondCheckpoint: 'newer',
   });
-  const isWhole = entries === checkpoint.size;
-  const newerLog = { ...log, client, lines: newer, tenantId, records };
-  const size = isWhole ? await judgeNewer(newerLog) : entries;
+  const size = isWhole ? await judgeNewer(reading, { ...log, client, lines: newer }) : entries;
   // Not earlier: a plan may have changed since the checkpoint.
   const claims = { nowMs: now(), statedPlan: null, knownPlan: options.plan, plans: options.plans };
   const { counts, ...bodies } = read.finish(claims);
@@ -157,7 +152,7 @@ async function verifyAgainst(run: Run): Promise<Outcome> {
     ...bodies,
     seen: seen.at(-1) ?? null,
     earlierSizes: earlier.map((each) => each.size),
-    differs: await exactly(run, span),
+    differs: await exactly(reading, run, span),
     doesNotFollow: [...known.doesNotFollow, ...elsewhere(all, seen)],
   };
 }
@@ -168,8 +163,11 @@ function rolledBackSpan({ isRolledBack, earlier }: SeenComparison, size: number)
 }
 
 /** As precise as proofs of the events can show, if nothing else was exact. */
-async function exactly(run: Run, span: Span | null): Promise<Span | null> {
-  const { client, findings, file, signed, options } = run;
+async function exactly(
+  { findings, file }: Reading,
+  { client, signed, options }: Run,
+  span: Span | null,
+): Promise<Span | null> {
   const isKnown = span === null || span.from === span.to || findings.first() !== null;
   // Avoids a record in the log for each proof.
   const isDone = isKnown || file.size < signed.checkpoint.size || options.isRecorded;

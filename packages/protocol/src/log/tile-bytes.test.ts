@@ -4,7 +4,7 @@ import { entriesOf, recordPlain, sha } from '../testing/recorded-log.ts';
 import { parsedOrRefused, tamperedWith } from '../testing/tampering.ts';
 import { FormatError } from './bytes.ts';
 import { createFrontier, emptyLogState, subtreeRoot } from './merkle.ts';
-import { createTileMaker, formatEntryTile, parseEntryTile, tileFinding } from './tile-bytes.ts';
+import { createTileMaker, formatEntryTile, parseEntryTile } from './tile-bytes.ts';
 import { tilePath } from './tile-paths.ts';
 
 const hashAt = (index: number) =>
@@ -97,17 +97,4 @@ test('an entry tile of another width, or with an entry of another length, is ref
       if (entries !== null) expect(formatEntryTile(entries)).toEqual(bytes);
     }),
   );
-});
-
-test('a wrong tile is found at the first entry that its first wrong hash stands for', () => {
-  const tile = Buffer.concat([0, 1, 2, 3].map(hashAt));
-  const wrong = Uint8Array.from(tile);
-  wrong[2 * 32 + 5] = 99;
-  expect(tileFinding({ level: 0, index: 3 }, tile, tile)).toBeNull();
-  const at = (level: number, served: Uint8Array) =>
-    tileFinding({ level, index: 3 }, tile, served)?.sequence;
-  expect(at(0, wrong)).toBe(3 * 256 + 2);
-  expect(at(1, wrong)).toBe((3 * 256 + 2) * 256);
-  expect(at(0, tile.subarray(0, 32))).toBe(3 * 256 + 1);
-  expect(at(0, Buffer.concat([tile, tile]))).toBe(3 * 256);
 });

@@ -1,5 +1,4 @@
-import type { Finding } from '../verify/findings.ts';
-import { equalBytes, FormatError } from './bytes.ts';
+import { FormatError } from './bytes.ts';
 import { entryBytes } from './entry.ts';
 import { hashBytes } from './merkle.ts';
 import { tileWidth } from './tile-paths.ts';
@@ -75,21 +74,4 @@ export function createTileMaker(onTile: OnTile) {
       }
     },
   };
-}
-
-/**
- * The finding for a served tile that differs from the one that the entries give, or null. Its
- * sequence is the first that the first wrong hash covers.
- */
-export function tileFinding(
-  { level, index }: { level: number; index: number },
-  computed: Uint8Array,
-  served: Uint8Array,
-): Finding | null {
-  if (equalBytes(computed, served)) return null;
-  const byte = computed.findIndex((value, at) => served[at] !== value);
-  const node = index * tileWidth + Math.max(0, Math.floor(byte / hashBytes));
-  const sequence = node * tileWidth ** level;
-  const message = `Tile ${index} of level ${level} does not match the entries, from entry ${sequence} on.`;
-  return { code: 'tile_mismatch', sequence, eventId: null, message };
 }
