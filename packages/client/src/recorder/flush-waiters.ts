@@ -8,9 +8,9 @@ interface Progress {
   troubles: number;
   /** Whether events can move from memory to disk. */
   hasDisk: boolean;
-  /** How many events entered the spool, and how many left it. */
+  /** How many events entered the spool, and how many of them are there. */
   appended: number;
-  settled: number;
+  spooled: number;
 }
 
 interface Waiter extends Deferred {
@@ -55,5 +55,5 @@ function isFlushed(waiter: Waiter, progress: Progress): boolean {
   if (isInMemory) return hasFailed && !progress.hasDisk;
   // First in, first out: everything awaited is among the events in the spool so far.
   waiter.spoolTarget ??= progress.appended;
-  return hasFailed || progress.settled >= waiter.spoolTarget;
+  return hasFailed || progress.appended - progress.spooled >= waiter.spoolTarget;
 }

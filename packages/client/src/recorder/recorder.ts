@@ -387,8 +387,8 @@ class BufferedRecorder implements Recorder {
       firstNumber: this.#pending.firstNumber(),
       troubles: this.#troubles,
       hasDisk: this.#spool !== null && !this.#isDiskFailing,
-      appended: this.#spool?.progress.appended ?? 0,
-      settled: this.#spool?.progress.settled ?? 0,
+      appended: this.#spool?.appended ?? 0,
+      spooled: this.#spool?.events ?? 0,
     });
   }
 }

@@ -33,10 +33,6 @@ export class OpenSpoolFile {
     this.#fd = openSync(path, 'ax+', 0o600);
   }
 
-  get size(): number {
-    return this.#size;
-  }
-
   /** Appends all of them or none; throws errors of the file system. */
   append(texts: readonly string[]): void {
     const lines = encodeRecords(texts);

@@ -65,10 +65,7 @@ export class Spool {
   #peeked: number[] = [];
   /** Resolves when every closed spool file is synced. */
   #sealing: Promise<void> = Promise.resolve();
-  #bytes = 0;
-  #events = 0;
   #appended = 0;
-  #settled = 0;
 
   constructor(options: SpoolOptions) {
     this.#options = options;
@@ -81,30 +78,34 @@ export class Spool {
   }
 
   get bytes(): number {
-    return this.#bytes;
+    return this.#sum('size');
   }
 
+  /** Those that are not delivered yet. */
   get events(): number {
-    return this.#events;
+    return this.#sum('events');
   }
 
-  /** How many events were appended, and how many of those have left; both only grow. */
-  get progress(): { appended: number; settled: number } {
-    return { appended: this.#appended, settled: this.#settled };
+  /** How many events there ever were; `events` of them have not left. */
+  get appended(): number {
+    return this.#appended;
+  }
+
+  #sum(what: 'size' | 'events'): number {
+    const active = this.#active?.spoolFile[what] ?? 0;
+    return this.#sealed.reduce((sum, spoolFile) => sum + spoolFile[what], active);
   }
 
   /** Appends all of them or none. Throws errors of the file system, and ENOSPC at `bytesMax`. */
   append(texts: readonly string[]): void {
     const size = texts.reduce((sum, text) => sum + Buffer.byteLength(text) + recordOverhead, 0);
-    if (this.#bytes + size > this.#options.bytesMax) {
+    if (this.bytes + size > this.#options.bytesMax) {
       throw Object.assign(new Error('the spool is full'), { code: 'ENOSPC' });
     }
     const { spoolFile, file } = this.#writable();
     file.append(texts);
     spoolFile.size += size;
     spoolFile.events += texts.length;
-    this.#bytes += size;
-    this.#events += texts.length;
     this.#appended += texts.length;
   }
 
@@ -128,8 +129,6 @@ export class Spool {
     const indexes = this.#peeked.filter((_, index) => isDelivered[index]);
     for (const index of indexes) spoolFile.delivered.add(first + index);
     spoolFile.events -= indexes.length;
-    this.#events -= indexes.length;
-    this.#settled += indexes.length;
     loaded.at = (this.#peeked.at(-1) ?? loaded.at - 1) + 1;
     this.#peeked = [];
     if (loaded.at === texts.length) this.#pass(loaded);
@@ -165,11 +164,7 @@ export class Spool {
   #add(folder: string): void {
     const spoolFiles = spoolFilesIn(folder);
     this.#sealed.push(...spoolFiles);
-    for (const { size, events } of spoolFiles) {
-      this.#bytes += size;
-      this.#events += events;
-      this.#appended += events;
-    }
+    for (const { events } of spoolFiles) this.#appended += events;
     if (spoolFiles.length === 0) this.#folders.remove(folder);
   }
 
@@ -188,9 +183,6 @@ export class Spool {
     const folders = new Set(held.map(({ path }) => dirname(path)));
     if (this.#own !== null && !folders.has(this.#own)) this.#folders.remove(this.#own);
     for (const folder of folders) this.#folders.release(folder);
-    this.#active = null;
-    this.#sealed.length = 0;
-    this.#loaded = null;
   }
 
   #writable(): { spoolFile: SpoolFile; file: OpenSpoolFile } {
@@ -251,23 +243,15 @@ export class Spool {
         : readFileSync(spoolFile.path).subarray(spoolFile.readTo);
     spoolFile.readTo += bytes.length;
     // The actual size, even if the file was truncated: nothing more will come.
-    this.#bytes += spoolFile.readTo - spoolFile.size;
     spoolFile.size = spoolFile.readTo;
     const { texts, damagedBytes } = decodeRecords(bytes);
     if (damagedBytes > 0)
       this.#damaged(spoolFile, `${damagedBytes} bytes are not a complete record`);
     const first = spoolFile.records;
     spoolFile.records += texts.length;
-    this.#recount(spoolFile, spoolFile.records - spoolFile.delivered.size);
+    // Corrects the count of lines at the takeover: damaged lines are not events.
+    spoolFile.events = spoolFile.records - spoolFile.delivered.size;
     return { spoolFile, texts, first, at: 0 };
-  }
-
-  /** Corrects the count of lines at the takeover: damaged lines are not events. */
-  #recount(spoolFile: SpoolFile, events: number): void {
-    const fewer = spoolFile.events - events;
-    spoolFile.events = events;
-    this.#events -= fewer;
-    this.#settled += fewer;
   }
 
   #damaged({ path }: SpoolFile, what: string): void {
@@ -310,7 +294,6 @@ export class Spool {
     if (delivered.size === 0) return;
     try {
       const size = rewriteSpoolFile(spoolFile.path, rest);
-      this.#bytes -= spoolFile.size - size;
       Object.assign(spoolFile, { size, readTo: size, records: spoolFile.events });
       delivered.clear();
     } catch (error) {
@@ -325,7 +308,6 @@ export class Spool {
 
   #empty({ spoolFile, file }: { spoolFile: SpoolFile; file: OpenSpoolFile }): void {
     file.empty();
-    this.#bytes -= spoolFile.size;
     Object.assign(spoolFile, spoolFileAt(spoolFile.path));
   }
 
@@ -333,9 +315,6 @@ export class Spool {
     const at = this.#sealed.indexOf(spoolFile);
     if (at === -1) return;
     this.#sealed.splice(at, 1);
-    this.#bytes -= spoolFile.size;
-    this.#events -= spoolFile.events;
-    this.#settled += spoolFile.events;
     if (this.#loaded?.spoolFile === spoolFile) this.#loaded = null;
   }
 }
