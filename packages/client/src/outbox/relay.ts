@@ -42,11 +42,6 @@ export interface Relay {
   backlog(): Promise<{ due: number; rejected: number }>;
 }
 
-const sweepRowsMax = 20_000;
-// Below the 8 MiB of a call, and small enough to hold in memory.
-const batchBytesMax = 4 * 2 ** 20;
-const countMax = 100_000;
-
 /** From `start` or `drain` to `stop`. */
 interface Run {
   isStopped: boolean;
@@ -128,11 +123,7 @@ export class OutboxRelay implements Relay {
     const { pool } = this.#options;
     const connection = await pool.connect();
     try {
-      return await countRows(
-        (text, values) => connection.query(text, values),
-        this.#table,
-        countMax,
-      );
+      return await countRows((text, values) => connection.query(text, values), this.#table);
     } finally {
       connection.release();
     }
@@ -177,9 +168,7 @@ export class OutboxRelay implements Relay {
       query: (text, values) => this.#session.query(text, values),
       table: this.#table,
       client,
-      rowsMax: sweepRowsMax,
       batchMax,
-      batchBytesMax,
       heldTenants: [...this.#hold.tenants],
       onRejected: (event, error) => tell(() => onRejected(event, error)),
       isStopped: () => run.isStopped,

@@ -200,19 +200,16 @@ export async function markRejected(
   await query(
     `UPDATE ${quoted} AS o SET rejected_at = now(), rejected_code = r.code, rejected_reason = r.reason
      FROM unnest($1::bigint[], $2::text[], $3::text[]) AS r (id, code, reason) WHERE o.id = r.id`,
-    [
-      rejections.map(({ id }) => id),
-      rejections.map(({ code }) => code),
-      rejections.map(({ reason }) => reason),
-    ],
+    (['id', 'code', 'reason'] as const).map((name) => rejections.map((each) => each[name])),
   );
 }
 
-/** The numbers of waiting and rejected rows, each counted up to `countMax`. */
+const countMax = 100_000;
+
+/** The numbers of waiting and rejected rows, each counted up to 100,000. */
 export async function countRows(
   query: Query,
   { quoted }: OutboxTable,
-  countMax: number,
 ): Promise<{ due: number; rejected: number }> {
   const first = (condition: string) =>
     `(SELECT count(*)::int FROM (SELECT FROM ${quoted} WHERE ${condition} LIMIT $1) AS x)`;

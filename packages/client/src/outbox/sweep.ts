@@ -35,14 +35,16 @@ import {
  * and one long transaction anywhere in the cluster would delay every event.)
  */
 
+/** The most ids of one snapshot; bounds the memory, together with one batch. */
+const rowsMax = 20_000;
+// Below the 8 MiB of a call, and small enough to hold in memory.
+const batchBytesMax = 4 * 2 ** 20;
+
 export interface SweepOptions {
   query: Query;
   table: OutboxTable;
   client: BatchClient;
-  /** The most ids of one snapshot; bounds the memory, together with one batch. */
-  rowsMax: number;
   batchMax: number;
-  batchBytesMax: number;
   heldTenants: readonly string[];
   onRejected: (event: EventInput, error: IndelibleError) => void;
   isStopped: () => boolean;
@@ -60,7 +62,7 @@ export interface Sweep {
 
 /** Sends the due rows of one snapshot, batch by batch. Throws errors of the database. */
 export async function sweepOutbox(options: SweepOptions): Promise<Sweep> {
-  const { query, table, rowsMax, heldTenants, isStopped } = options;
+  const { query, table, heldTenants, isStopped } = options;
   const begunMs = performance.now();
   const due = await dueRows(query, table, rowsMax, heldTenants);
   const lookMs = performance.now() - begunMs;
@@ -83,7 +85,7 @@ export async function sweepOutbox(options: SweepOptions): Promise<Sweep> {
 function* batchesOf(
   due: readonly DueRow[],
   { heldTenants }: Sweep,
-  { batchMax, batchBytesMax }: SweepOptions,
+  { batchMax }: SweepOptions,
 ): Generator<string[]> {
   let ids: string[] = [];
   let bytes = 0;
