@@ -30,19 +30,8 @@ export async function inclusionProof(
   size: number,
 ): Promise<Uint8Array[]> {
   if (!isCount(index) || !isCount(size) || index >= size) throw new RangeError('no such leaf');
-  const siblings: Span[] = [];
-  let { start, end } = { start: 0, end: size };
-  while (end - start > 1) {
-    const middle = start + largestPowerBelow(end - start);
-    if (index < middle) {
-      siblings.push({ start: middle, end });
-      end = middle;
-    } else {
-      siblings.push({ start, end: middle });
-      start = middle;
-    }
-  }
-  return rootsOf(sha, getNode, siblings.reverse());
+  const { siblings } = wayTo(index, size, ({ start, end }) => end - start === 1);
+  return rootsOf(sha, getNode, siblings);
 }
 
 /**
@@ -57,22 +46,25 @@ export async function consistencyProof(
 ): Promise<Uint8Array[]> {
   if (!isCount(first) || !isCount(second) || first > second) throw new RangeError('no such sizes');
   if (first === 0) return [];
-  const spans: Span[] = [];
-  let { start, end } = { start: 0, end: second };
-  while (end !== first) {
-    const middle = start + largestPowerBelow(end - start);
-    if (first <= middle) {
-      spans.push({ start: middle, end });
-      end = middle;
-    } else {
-      spans.push({ start, end: middle });
-      start = middle;
-    }
+  const { span, siblings } = wayTo(first - 1, second, ({ end }) => end === first);
+  // If the way never went right, it ends at the whole first tree, whose root the verifier has.
+  return rootsOf(sha, getNode, span.start > 0 ? [span, ...siblings] : siblings);
+}
+
+/** The first of the spans that hold leaf `index`, from the root down, and the siblings above it. */
+function wayTo(index: number, size: number, isThere: (span: Span) => boolean) {
+  const siblings: Span[] = [];
+  let span: Span = { start: 0, end: size };
+  while (!isThere(span)) {
+    const middle = span.start + largestPowerBelow(span.end - span.start);
+    const [left, right] = [
+      { ...span, end: middle },
+      { ...span, start: middle },
+    ];
+    siblings.unshift(index < middle ? right : left);
+    span = index < middle ? left : right;
   }
-  // The rest ends at `first`. If the walk never went right, it is the whole first tree, whose root
-  // the verifier has.
-  if (start > 0) spans.push({ start, end });
-  return rootsOf(sha, getNode, spans.reverse());
+  return { span, siblings };
 }
 
 function rootsOf(sha: Sha256, getNode: GetNode, spans: readonly Span[]): Promise<Uint8Array[]> {
