@@ -19,7 +19,6 @@ import { EntryPass } from './entry-pass.ts';
 import { parseEventProof, verifyEventProof } from './event-proof.ts';
 import { createFindings, type Finding, type Findings } from './findings.ts';
 import { clockSlackMs } from './proven-cover.ts';
-import { createBodyCover } from './retention-cover.ts';
 import { recordsQuery } from './service-records.ts';
 
 /** What a capsule that nothing contradicts shows. */
@@ -179,9 +178,14 @@ function readBodies(
   const matches: ShownEvent[] = [];
   let undecided = 0;
   const { first } = data.log;
+  const isInRange = (timeMs: number) => timeMs >= filter.from && timeMs < filter.to;
   const pass = new BodyPass({
     ...{ sha, findings, checkpoint, first, entryAt, tenantId: data.tenant.id },
-    cover: createBodyCover({ fromMs: filter.from, toMs: filter.to, isFiltered: true }),
+    // An entry does not show whether its event matches the filter.
+    cover: {
+      latestCutoffMs: null,
+      absenceOf: (_, timeMs) => (isInRange(timeMs) ? 'unjudged' : 'outside'),
+    },
     onIntact(body) {
       const isMatch = matchOf(body.event, filter, withheldSegments(body));
       if (isMatch === true) matches.push(body.event);
@@ -192,8 +196,7 @@ function readBodies(
   const { unjudged } = pass.finish();
   let inRange = 0;
   for (let sequence = first; sequence < checkpoint.size; sequence += 1) {
-    const timeMs = uuidTimeMs(uuidFromBytes(entryAt(sequence), 12));
-    if (timeMs >= filter.from && timeMs < filter.to) inRange += 1;
+    if (isInRange(uuidTimeMs(uuidFromBytes(entryAt(sequence), 12)))) inRange += 1;
   }
   matches.sort((one, other) => (one.uuid < other.uuid ? 1 : -1));
   return { matches, inRange, unseen: unjudged + undecided };

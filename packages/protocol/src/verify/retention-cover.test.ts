@@ -40,22 +40,6 @@ test('without a record every body is owed', () => {
   expect(createBodyCover({ records: [{ cutoffMs: 99, size: 0 }] }).latestCutoffMs).toBeNull();
 });
 
-test('what lies outside the range was not asked for; a filter leaves the rest unjudged', () => {
-  const cover = createBodyCover({ fromMs: 10, toMs: 20 });
-  expect([9, 10, 19, 20].map((timeMs) => cover.absenceOf(0, timeMs, timeMs))).toEqual([
-    'outside',
-    'missing',
-    'missing',
-    'outside',
-  ]);
-  const filtered = createBodyCover({ fromMs: 10, isFiltered: true, planCutoffMs: 12 });
-  expect([9, 11, 12].map((timeMs) => filtered.absenceOf(0, timeMs, timeMs))).toEqual([
-    'outside',
-    'expired',
-    'unjudged',
-  ]);
-});
-
 test('what is merely stated is told apart from what is proven', () => {
   const cover = createBodyCover({ records: [{ cutoffMs: 20, size: 3 }], statedCutoffMs: 30 });
   expect([2, 3].map((sequence) => cover.absenceOf(sequence, 19, 19))).toEqual([

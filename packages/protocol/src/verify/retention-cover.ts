@@ -28,16 +28,11 @@ export interface CoverOptions {
   planCutoffMs?: number | null;
   /** A stated cutoff that nothing proves. */
   statedCutoffMs?: number | null;
-  /** The requested bodies: `[fromMs, toMs)` by the time in the id. */
-  fromMs?: number | null;
-  toMs?: number | null;
-  /** Whether bodies were selected by other filters than time; entries cannot show those. */
-  isFiltered?: boolean;
 }
 
 /** Decides which entries may lack a body, for the end of a `BodyPass`. */
 export function createBodyCover(options: CoverOptions): BodyCover {
-  const { planCutoffMs = null, statedCutoffMs = null, fromMs = null, toMs = null } = options;
+  const { planCutoffMs = null, statedCutoffMs = null } = options;
   const planRecord: RetentionRecord[] =
     planCutoffMs === null ? [] : [{ cutoffMs: planCutoffMs, size: 2 ** 53 }];
   const all = [...(options.records ?? []), ...planRecord];
@@ -47,12 +42,9 @@ export function createBodyCover(options: CoverOptions): BodyCover {
   return {
     latestCutoffMs: latest(first, statedCutoffMs),
     absenceOf(sequence, timeMs, receivedMs) {
-      if (fromMs !== null && timeMs < fromMs) return 'outside';
-      if (toMs !== null && timeMs >= toMs) return 'outside';
       const lastMs = Math.max(timeMs, receivedMs);
       if (covers(records, sequence, lastMs) || covers(timed, sequence, timeMs)) return 'expired';
-      if (statedCutoffMs !== null && lastMs < statedCutoffMs) return 'stated';
-      return options.isFiltered ? 'unjudged' : 'missing';
+      return statedCutoffMs !== null && lastMs < statedCutoffMs ? 'stated' : 'missing';
     },
   };
 }
