@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { EventInput, State } from '@indelible/client';
+import type { EventInput } from '@indelible/client';
 import { eventIdFromUuid, eventUuid } from '@indelible/protocol';
-import { edited } from './changes.ts';
-import { type Actor, type Cast, type ContactCenter, openContactCenter } from './contact-center.ts';
+import { type Actor, type ContactCenter, openContactCenter } from './contact-center.ts';
 import { createDice, type Dice } from './dice.ts';
+import { type Cast, edited, type Resource } from './resources.ts';
 
 const dayMs = 86_400_000;
 const minuteMs = 60_000;
@@ -56,15 +56,20 @@ function openStory(cast: Cast, seed: number, nowMs: number): Story {
   return { dice, center, events, tell, reasons: [...reasons, ...reasons, ...reasons] };
 }
 
+const named = ({ type, id, name }: Resource) => ({ type, id, name });
+
+function firstOf(center: ContactCenter, type: string): Resource {
+  const found = center.resources.find((resource) => resource.type === type);
+  if (!found) throw new Error(`the contact centre has no ${type}`);
+  return found;
+}
+
 /** Creates everything on the first day. */
 function found({ dice, center, tell }: Story, day: number): void {
-  for (const { type, id, name, state } of center.resources) {
+  for (const resource of center.resources) {
+    const told = { action: 'create', resource: named(resource), after: resource.state };
     const actor = dice.pick(center.people);
-    tell(workingTime(dice, day), actor, {
-      action: 'create',
-      resource: { type, id, name },
-      after: state,
-    });
+    tell(workingTime(dice, day), actor, told);
   }
   const crm = { type: 'crm', id: dice.uuid(), name: 'CRM' };
   tell(workingTime(dice, day), center.people[0], { action: 'connect', resource: crm });
@@ -94,18 +99,26 @@ function workingTime(dice: Dice, day: number): number {
   return day + hour * 60 * minuteMs + dice.whole(0, 60 * minuteMs - 1);
 }
 
-function changeSomething({ dice, center, tell }: Story, atMs: number): void {
-  const { resources } = center;
-  const resource = resources[dice.whole(0, resources.length - 1)];
-  const after = resource && edited(dice, resource, center);
-  if (!resource || !after || isDeepStrictEqual(after, resource.state)) return;
-  const { type, id, name, state: before } = resource;
-  tell(atMs, dice.pick(center.people), {
-    action: type === 'ivr' && dice.chance(0.3) ? 'publish' : 'update',
-    resource: { type, id, name },
-    before,
-    after,
-  });
+function changeSomething(story: Story, atMs: number): void {
+  const { dice, center } = story;
+  const resource = center.resources[dice.whole(0, center.resources.length - 1)];
+  const isPublished = resource?.type === 'ivr' && dice.chance(0.3);
+  const action = isPublished ? 'publish' : 'update';
+  if (resource) change(story, atMs, dice.pick(center.people), resource, { action });
+}
+
+/** Changes a resource, unless the change leaves it as it is. */
+function change(
+  { dice, tell }: Story,
+  atMs: number,
+  actor: Actor,
+  resource: Resource,
+  told: Pick<Told, 'action' | 'reason'>,
+): void {
+  const { state: before } = resource;
+  const after = edited(dice, resource);
+  if (isDeepStrictEqual(after, before)) return;
+  tell(atMs, actor, { ...told, resource: named(resource), before, after });
   resource.state = after;
 }
 
@@ -174,10 +187,7 @@ function listenAllNight({ dice, center, tell }: Story, fromMs: number): void {
 
 /** An assistant reads and changes something for a person, and tries more than it may. */
 function assist({ dice, center, tell }: Story, atMs: number): void {
-  const queue = center.resources.find(({ type }) => type === 'queue');
-  const userRole = center.resources.find(({ type }) => type === 'user_role');
-  const agent = center.resources.find(({ type }) => type === 'agent');
-  if (!queue || !userRole || !agent) return;
+  const queue = firstOf(center, 'queue');
   const { id, email = null, role } = dice.pick(center.people);
   const person = { ...(id !== undefined && { id }), ...(email !== null && { email }), role };
   const traceId = Buffer.from(dice.bytes(16)).toString('hex');
@@ -191,15 +201,15 @@ function assist({ dice, center, tell }: Story, atMs: number): void {
   const after = { ...before, maxWaitSeconds: dice.pick([25, 35, 50, 75, 100]) };
   tell(atMs, center.assistant, {
     ...{ ...asked, action: 'update', outcome: 'success', via: via('update_queue') },
-    resource: { type: queue.type, id: queue.id, name: queue.name },
-    targets: [{ type: agent.type, id: agent.id, name: agent.name }],
+    resource: named(queue),
+    targets: [named(firstOf(center, 'agent'))],
     metadata: { model: 'routing-3', confidence: dice.whole(70, 99) / 100, confirmed: true },
     ...{ before, after },
   });
   queue.state = after;
   tell(atMs + 4_000, center.assistant, {
     ...{ ...asked, action: 'update', outcome: 'denied', via: via('update_user_role') },
-    resource: { type: userRole.type, id: userRole.id, name: userRole.name },
+    resource: named(firstOf(center, 'user_role')),
     metadata: { model: 'routing-3', missing: 'roles.edit' },
   });
   tell(atMs + 9_000, center.assistant, {
@@ -217,7 +227,8 @@ const reasons = [
 ] as const;
 
 /** An operator reads, and sometimes corrects something; occasionally without a reason. */
-function operatorVisit({ dice, center, tell, reasons }: Story, atMs: number): void {
+function operatorVisit(story: Story, atMs: number): void {
+  const { center, tell, reasons } = story;
   const reason = reasons.shift() ?? null;
   const operator: Actor = {
     id: '7c9b4b9e-3c56-4d39-8a55-2f3d7f1a9c02',
@@ -228,28 +239,19 @@ function operatorVisit({ dice, center, tell, reasons }: Story, atMs: number): vo
   };
   const log = { type: 'audit_log', id: center.tenantId, name: null };
   tell(atMs, operator, { action: 'access', resource: log, reason });
-  const ivr = center.resources.find(({ type }) => type === 'ivr');
-  const after = ivr && edited(dice, ivr, center);
-  if (!ivr || !after || isDeepStrictEqual(after, ivr.state)) return;
-  const { type, id, name, state: before } = ivr;
-  const change = { action: 'update', resource: { type, id, name }, before, after, reason };
-  tell(atMs + 6 * minuteMs, operator, change);
-  ivr.state = after;
+  const told = { action: 'update', reason };
+  change(story, atMs + 6 * minuteMs, operator, firstOf(center, 'ivr'), told);
 }
 
 /** A queue is deleted, and a queue with another name replaces it. */
 function closeQueue({ dice, center, tell }: Story, atMs: number): void {
-  const queue = center.resources.find(({ type }) => type === 'queue');
-  if (!queue) return;
-  const { type, id, name, state } = queue;
+  const queue = firstOf(center, 'queue');
+  const { name, state } = queue;
   const actor = dice.pick(center.people);
-  tell(atMs, actor, { action: 'delete', resource: { type, id, name }, before: state });
-  const next: { name: string; id: string; state: State } = {
-    name: `${name.replace(/ \d+$/, '')} ${dice.whole(2, 9)}`,
-    id: dice.uuid(),
-    state: { ...state, maxWaitSeconds: 45 },
-  };
-  const made = { type, id: next.id, name: next.name };
-  tell(atMs + 3 * minuteMs, actor, { action: 'create', resource: made, after: next.state });
-  Object.assign(queue, next);
+  tell(atMs, actor, { action: 'delete', resource: named(queue), before: state });
+  queue.name = `${name.replace(/ \d+$/, '')} ${dice.whole(2, 9)}`;
+  queue.id = dice.uuid();
+  queue.state = { ...state, maxWaitSeconds: 45 };
+  const told = { action: 'create', resource: named(queue), after: queue.state };
+  tell(atMs + 3 * minuteMs, actor, told);
 }

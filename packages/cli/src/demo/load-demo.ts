@@ -1,9 +1,8 @@
-import type { EventInput, IndelibleClient, TenantSettings } from '@indelible/client';
-import { batchEventsMax } from '@indelible/protocol';
+import type { IndelibleClient, TenantSettings } from '@indelible/client';
 import { nullWhenMissing } from '../connection.ts';
 import { noProgress } from '../verify/log-source.ts';
-import type { Cast } from './contact-center.ts';
 import { demoHistory } from './history.ts';
+import type { Cast } from './resources.ts';
 
 interface DemoTenant {
   cast: Cast;
@@ -74,22 +73,10 @@ export async function loadDemo(
   if (total > 0) progress.stage('demonstration events', total);
   for (const [index, { cast, settings }] of missing.entries()) {
     await client.tenants.put(cast.tenantId, settings);
-    for (const batch of batchesOf(histories[index] ?? [])) {
-      await recordAll(client, batch);
-      progress.advance(batch.length);
-    }
+    const events = histories[index] ?? [];
+    const results = await client.recordBatch(events);
+    const refused = results.find(({ status }) => status === 'rejected');
+    if (refused) throw new Error(`a demonstration event was refused: ${refused.error?.detail}`);
+    progress.advance(events.length);
   }
-}
-
-function batchesOf(events: readonly EventInput[]): EventInput[][] {
-  const count = Math.ceil(events.length / batchEventsMax);
-  return Array.from({ length: count }, (_, n) =>
-    events.slice(n * batchEventsMax, (n + 1) * batchEventsMax),
-  );
-}
-
-async function recordAll(client: IndelibleClient, batch: readonly EventInput[]): Promise<void> {
-  const results = await client.recordBatch(batch);
-  const refused = results.find(({ status }) => status === 'rejected');
-  if (refused) throw new Error(`a demonstration event was refused: ${refused.error?.detail}`);
 }
