@@ -64,7 +64,6 @@ export * from './verify/capsule-data.ts';
 export * from './verify/entry-pass.ts';
 export * from './verify/event-proof.ts';
 export * from './verify/findings.ts';
-export * from './verify/log-verdict.ts';
 export * from './verify/proof-verdict.ts';
 export * from './verify/proven-cover.ts';
 export * from './verify/retention-cover.ts';

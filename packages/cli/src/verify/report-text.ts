@@ -61,7 +61,7 @@ function checkedLines({ checked, cutoff }: Report): string[] {
 
 function bodyLines({ bodies, newer }: Checked, cutoff: string | null): string[] {
   if (bodies === undefined) return [];
-  const { intact, withheld, erased = {}, expired, stated, outside, unjudged } = bodies;
+  const { intact, withheld, erased = {}, expired, stated, unjudged } = bodies;
   const lines = [
     `${counted(intact, 'event that matches', 'events that match')} the log: ` +
       'content, id, receipt time, derived fields',
@@ -78,9 +78,7 @@ function bodyLines({ bodies, newer }: Checked, cutoff: string | null): string[] 
     lines.push(`${entries(expired)} without an event: all from before the cutoff ${cutoff}`);
   }
   if (stated > 0) lines.push(`${entries(stated)} without an event: the log does not prove why`);
-  const elsewhere = outside + unjudged;
-  if (elsewhere > 0)
-    lines.push(`${entries(elsewhere)} without an event: outside the requested range`);
+  if (unjudged > 0) lines.push(`${entries(unjudged)} that could not be read, nor their events`);
   if (newer !== undefined) {
     lines.push(
       `${counted(newer.events, 'event')} recorded since: each has an entry, up to ` +

@@ -5,8 +5,6 @@ import {
   type Findings,
   formatAnyTimestamp,
   formatBase64,
-  logVerdict,
-  type ProvenCover,
   sizedCheckpoint,
   uuidFromEventId,
   uuidTimeMs,
@@ -15,6 +13,7 @@ import type { ReportFinding } from './damage.ts';
 import { type EntryFile, Reading } from './entry-file.ts';
 import type { Span } from './log-entries.ts';
 import type { Progress } from './log-source.ts';
+import { type LogVerdictInput, logVerdict } from './log-verdict.ts';
 import type { KeySource, SignedCheckpoint } from './trusted-checkpoint.ts';
 
 /** The first damage in the order of the log, as far as its position is known. */
@@ -72,14 +71,11 @@ export interface Checked {
   rows?: number;
 }
 
-export interface Outcome {
+export interface Outcome
+  extends Partial<Pick<LogVerdictInput, 'latestCutoffMs' | 'plan' | 'earlierSizes'>> {
   signed: SignedCheckpoint | null;
   seen?: { checkpoint: Checkpoint; seenAt: string } | null;
-  earlierSizes?: readonly number[];
   checked: Checked;
-  latestCutoffMs?: number | null;
-  /** The plan that explains absent events, and its source. */
-  plan?: ProvenCover['plan'];
   /** Where entries start to differ from the signed ones, if nothing more precise is known. */
   differs?: Span | null;
   /** Additional conclusions, besides those of the passes. */

@@ -1,19 +1,12 @@
-import { withholdableSegments } from '../event/event-body.ts';
-import { counted } from '../event/limits.ts';
-import { formatTimestamp } from '../event/timestamp.ts';
-import type { Checkpoint } from '../log/checkpoint.ts';
-import type { BodyCounts } from './body-pass.ts';
-import type { Findings } from './findings.ts';
-import type { ProvenCover } from './proven-cover.ts';
-
-/** What the passes over a log show, a sentence each. */
-export interface LogVerdict {
-  /** Why an undamaged log is not intact. */
-  unproven: string[];
-  /** What was proven; nothing if the log is damaged. */
-  follows: string[];
-  doesNotFollow: string[];
-}
+import {
+  type BodyCounts,
+  type Checkpoint,
+  counted,
+  type Findings,
+  formatTimestamp,
+  type ProvenCover,
+  withholdableSegments,
+} from '@indelible/protocol';
 
 export interface LogVerdictInput {
   checkpoint: Checkpoint;
@@ -28,8 +21,11 @@ export interface LogVerdictInput {
   earlierSizes: readonly number[];
 }
 
-/** Describes the outcome of both passes; claims only what was checked. */
-export function logVerdict(input: LogVerdictInput): LogVerdict {
+/**
+ * What both passes show, a sentence each; claims only what was checked. `unproven`: why an
+ * undamaged log is not intact. Nothing follows from a damaged one.
+ */
+export function logVerdict(input: LogVerdictInput) {
   const isDamaged = input.findings.count() > 0;
   const follows = isDamaged ? [] : shownBy(input);
   return { unproven: unprovenIn(input), follows, doesNotFollow: limitsOf(input) };
@@ -67,7 +63,7 @@ function shownBy(input: LogVerdictInput): string[] {
         `${formatTimestamp(latestCutoffMs)}.`,
     );
   }
-  if (counts.expired + counts.stated + counts.outside + counts.unjudged === 0)
+  if (counts.expired + counts.stated + counts.unjudged === 0)
     shown.push('Every entry has its event.');
   return shown;
 }
@@ -93,10 +89,6 @@ function limitsOf({ counts, earlierSizes }: LogVerdictInput): string[] {
   }
   if (counts.expired > 0) limits.push(`What the ${counted(counts.expired, 'expired event')} said.`);
   if (counts.stated > 0) limits.push(`What the ${counted(counts.stated, 'absent event')} said.`);
-  if (counts.outside > 0)
-    limits.push(
-      `What ${counted(counts.outside, 'event outside the range says', 'events outside the range say')}.`,
-    );
   if (counts.unjudged > 0) {
     limits.push(
       `That no matching event is missing: ${counted(counts.unjudged, 'entry of the range has', 'entries of the range have')} ` +
