@@ -82,6 +82,23 @@ test('what was left of a file that was being written anew goes with the folder',
   expect(readdirSync(root)).toEqual([]);
 });
 
+test('what is taken over comes after what is there, and before what is appended then', () => {
+  const root = newRoot();
+  const { spool } = spoolIn(root);
+  spool.append([textOf('ann', 1)]);
+  leftBehind(root, 1, { '0000000001.log': encodeRecords([textOf('ben', 2)]) });
+  spool.takeOver(0);
+  spool.append([textOf('ann', 3)]);
+  leftBehind(root, 2, { '0000000001.log': encodeRecords([textOf('ben', 4)]) });
+  expect(deliverAll(spool)).toEqual([textOf('ann', 1), textOf('ben', 2), textOf('ann', 3)]);
+  spool.takeOver(0);
+  spool.append([textOf('ann', 5)]);
+  expect(deliverAll(spool)).toEqual([textOf('ben', 4), textOf('ann', 5)]);
+  expect([spool.events, spool.bytes, spool.appended]).toEqual([0, 0, 5]);
+  spool.close();
+  expect(readdirSync(root)).toEqual([]);
+});
+
 test('an empty file, as an idle process that is killed leaves it, keeps no spool from being empty', () => {
   const root = newRoot();
   leftBehind(root, 1, { '0000000001.log': '' });

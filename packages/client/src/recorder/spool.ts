@@ -16,6 +16,8 @@ export interface SpoolOptions {
 /** A file of events, in the order in which they were recorded. */
 interface SpoolFile {
   path: string;
+  /** While events are appended to it: of the last file only. */
+  open: OpenSpoolFile | null;
   size: number;
   /** Undelivered events in it. */
   events: number;
@@ -37,9 +39,7 @@ interface Loaded {
   at: number;
 }
 
-const spoolFileAt = (path: string, size = 0, events = 0): SpoolFile => {
-  return { path, size, events, readTo: 0, records: 0, delivered: new Set(), tenants: null };
-};
+const unread = () => ({ readTo: 0, records: 0, delivered: new Set<number>(), tenants: null });
 
 // Read into memory at once, and sent again after a crash.
 const fileBytesMax = 4 * 2 ** 20;
@@ -56,8 +56,7 @@ export class Spool {
   readonly #options: SpoolOptions;
   readonly #folders: SpoolFolders;
   readonly #fileBytesMax: number;
-  readonly #sealed: SpoolFile[] = [];
-  #active: { spoolFile: SpoolFile; file: OpenSpoolFile } | null = null;
+  readonly #files: SpoolFile[] = [];
   #own: string | null = null;
   #fileNumber = 0;
   #loaded: Loaded | null = null;
@@ -74,7 +73,7 @@ export class Spool {
   }
 
   get isEmpty(): boolean {
-    return this.#sealed.length === 0 && (this.#active?.spoolFile.size ?? 0) === 0;
+    return this.bytes === 0;
   }
 
   get bytes(): number {
@@ -92,8 +91,7 @@ export class Spool {
   }
 
   #sum(what: 'size' | 'events'): number {
-    const active = this.#active?.spoolFile[what] ?? 0;
-    return this.#sealed.reduce((sum, spoolFile) => sum + spoolFile[what], active);
+    return this.#files.reduce((sum, spoolFile) => sum + spoolFile[what], 0);
   }
 
   /** Appends all of them or none. Throws errors of the file system, and ENOSPC at `bytesMax`. */
@@ -102,7 +100,7 @@ export class Spool {
     if (this.bytes + size > this.#options.bytesMax) {
       throw Object.assign(new Error('the spool is full'), { code: 'ENOSPC' });
     }
-    const { spoolFile, file } = this.#writable();
+    const [spoolFile, file] = this.#writable();
     file.append(texts);
     spoolFile.size += size;
     spoolFile.events += texts.length;
@@ -137,20 +135,19 @@ export class Spool {
   /** Starts again at the first undelivered event. */
   rewind(): void {
     this.#loaded = null;
-    for (const spoolFile of this.#files()) [spoolFile.readTo, spoolFile.records] = [0, 0];
+    for (const spoolFile of this.#files) [spoolFile.readTo, spoolFile.records] = [0, 0];
   }
 
   /** Syncs appended events to disk. */
   async sync(): Promise<void> {
     await this.#sealing;
-    await this.#active?.file.sync();
+    await this.#files.at(-1)?.open?.sync();
   }
 
   /** Takes over abandoned folders of other processes. */
   takeOver(nowMs: number): void {
     this.#folders.touch();
-    const folders = this.#folders.takeOver(nowMs);
-    for (const folder of folders) {
+    for (const folder of this.#folders.takeOver(nowMs)) {
       try {
         this.#add(folder);
       } catch (error) {
@@ -163,65 +160,62 @@ export class Spool {
 
   #add(folder: string): void {
     const spoolFiles = spoolFilesIn(folder);
-    this.#sealed.push(...spoolFiles);
+    // Behind what is there: whoever waits for that must not wait for these.
+    const last = this.#files.at(-1);
+    if (last && last.size > 0) this.#seal();
+    this.#files.splice(last?.size === 0 ? -1 : this.#files.length, 0, ...spoolFiles);
     for (const { events } of spoolFiles) this.#appended += events;
     if (spoolFiles.length === 0) this.#folders.remove(folder);
   }
 
   /** Releases undelivered events to the next recorder of the same folder. */
   close(): void {
+    const last = this.#files.at(-1);
     try {
-      this.#active?.file.closeSync();
-      if (this.#active?.spoolFile.size === 0) rmSync(this.#active.spoolFile.path, { force: true });
+      last?.open?.closeSync();
+      if (last?.size === 0) rmSync(last.path, { force: true });
     } catch (error) {
       this.#warn(error); // the folders stay for the next recorder
     }
-    const held = [
-      ...this.#sealed,
-      ...(this.#active?.spoolFile.size ? [this.#active.spoolFile] : []),
-    ];
+    const held = this.#files.filter(({ size }) => size > 0);
     const folders = new Set(held.map(({ path }) => dirname(path)));
     if (this.#own !== null && !folders.has(this.#own)) this.#folders.remove(this.#own);
     for (const folder of folders) this.#folders.release(folder);
   }
 
-  #writable(): { spoolFile: SpoolFile; file: OpenSpoolFile } {
+  #writable(): [SpoolFile, OpenSpoolFile] {
     if (this.#own !== null && !this.#folders.isStillOurs(this.#own)) this.#lose(this.#own);
-    if (this.#active !== null && this.#active.spoolFile.size >= this.#fileBytesMax) this.#seal();
-    if (this.#active !== null) return this.#active;
+    const last = this.#files.at(-1);
+    if (last?.open && last.size < this.#fileBytesMax) return [last, last.open];
+    this.#seal();
     this.#own ??= this.#folders.make();
     this.#fileNumber += 1;
     const path = join(this.#own, `${String(this.#fileNumber).padStart(10, '0')}.log`);
-    const file = new OpenSpoolFile(path);
-    this.#active = { file, spoolFile: spoolFileAt(path) };
-    return this.#active;
+    const open = new OpenSpoolFile(path);
+    const spoolFile = { path, open, size: 0, events: 0, ...unread() };
+    this.#files.push(spoolFile);
+    return [spoolFile, open];
   }
 
   #seal(): void {
-    if (this.#active === null) return;
-    const { spoolFile, file } = this.#active;
-    this.#active = null;
-    this.#sealed.push(spoolFile);
-    const closed = file.close().catch(this.#options.onDamaged);
+    const last = this.#files.at(-1);
+    const closed = last?.open?.close().catch(this.#options.onDamaged);
+    if (last) last.open = null;
     this.#sealing = Promise.all([this.#sealing, closed]).then(() => {});
   }
 
   /** Another process took the folder as abandoned, and now delivers its events. */
   #lose(folder: string): void {
-    if (this.#active !== null) this.#seal();
-    const lost = this.#sealed.filter(({ path }) => dirname(path) === folder);
+    this.#seal();
+    const lost = this.#files.filter(({ path }) => dirname(path) === folder);
     for (const spoolFile of lost) this.#drop(spoolFile);
     this.#own = null;
-  }
-
-  #files(): SpoolFile[] {
-    return this.#active === null ? this.#sealed : [...this.#sealed, this.#active.spoolFile];
   }
 
   /** Reads on; null if only waiting events are left to read. */
   #load(waiting: ReadonlySet<string>): Loaded | null {
     for (;;) {
-      const spoolFile = this.#files().find((each) => isToRead(each, waiting));
+      const spoolFile = this.#files.find((each) => isToRead(each, waiting));
       if (spoolFile === undefined) return null;
       try {
         this.#loaded = this.#read(spoolFile);
@@ -230,17 +224,15 @@ export class Spool {
         if (isPassing(error)) return null;
         // Taken over meanwhile, or unreadable: it must not block the rest.
         this.#damaged(spoolFile, errorOf(error).message);
-        if (this.#active?.spoolFile === spoolFile) return null; // it is tried again with the next event
+        if (spoolFile.open) return null; // it is tried again with the next event
         this.#drop(spoolFile);
       }
     }
   }
 
   #read(spoolFile: SpoolFile): Loaded {
-    const bytes =
-      this.#active?.spoolFile === spoolFile
-        ? this.#active.file.read(spoolFile.readTo)
-        : readFileSync(spoolFile.path).subarray(spoolFile.readTo);
+    const { open, path, readTo } = spoolFile;
+    const bytes = open ? open.read(readTo) : readFileSync(path).subarray(readTo);
     spoolFile.readTo += bytes.length;
     // The actual size, even if the file was truncated: nothing more will come.
     spoolFile.size = spoolFile.readTo;
@@ -264,8 +256,11 @@ export class Spool {
     this.#loaded = null;
     if (spoolFile.readTo < spoolFile.size) return;
     if (spoolFile.events > 0) this.#keepRest(loaded);
-    else if (this.#active?.spoolFile === spoolFile) this.#empty(this.#active);
-    else this.#finish(spoolFile);
+    else if (spoolFile.open === null) this.#finish(spoolFile);
+    else {
+      spoolFile.open.empty();
+      Object.assign(spoolFile, { size: 0, ...unread() });
+    }
   }
 
   /** Everything in it is delivered. */
@@ -277,8 +272,7 @@ export class Spool {
       this.#warn(error); // sent again later, which records nothing twice
     }
     const folder = dirname(spoolFile.path);
-    const isUsed =
-      folder === this.#own || this.#sealed.some(({ path }) => dirname(path) === folder);
+    const isUsed = folder === this.#own || this.#files.some(({ path }) => dirname(path) === folder);
     if (!isUsed) this.#folders.remove(folder);
   }
 
@@ -288,7 +282,7 @@ export class Spool {
    */
   #keepRest({ spoolFile, texts, first }: Loaded): void {
     const { delivered } = spoolFile;
-    if (first > 0 || this.#active?.spoolFile === spoolFile) return;
+    if (first > 0 || spoolFile.open) return;
     const rest = texts.filter((_, index) => !delivered.has(index));
     spoolFile.tenants = new Set(rest.map(tenantOf));
     if (delivered.size === 0) return;
@@ -306,15 +300,10 @@ export class Spool {
     this.#options.onDamaged(errorOf(cause));
   }
 
-  #empty({ spoolFile, file }: { spoolFile: SpoolFile; file: OpenSpoolFile }): void {
-    file.empty();
-    Object.assign(spoolFile, spoolFileAt(spoolFile.path));
-  }
-
   #drop(spoolFile: SpoolFile): void {
-    const at = this.#sealed.indexOf(spoolFile);
+    const at = this.#files.indexOf(spoolFile);
     if (at === -1) return;
-    this.#sealed.splice(at, 1);
+    this.#files.splice(at, 1);
     if (this.#loaded?.spoolFile === spoolFile) this.#loaded = null;
   }
 }
@@ -326,7 +315,9 @@ function spoolFilesIn(folder: string): SpoolFile[] {
   const unfinished = all.filter((name) => /^\d{10}\.log\.new$/.test(name));
   for (const name of unfinished) rmSync(join(folder, name), { force: true });
   const paths = all.filter((name) => /^\d{10}\.log$/.test(name)).map((name) => join(folder, name));
-  const spoolFiles = paths.map((path) => spoolFileAt(path, statSync(path).size, linesIn(path)));
+  const spoolFiles = paths.map((path) => {
+    return { path, open: null, size: statSync(path).size, events: linesIn(path), ...unread() };
+  });
   // Empty files are never read, so nothing else would remove them.
   for (const { path, size } of spoolFiles) if (size === 0) rmSync(path, { force: true });
   return spoolFiles.filter(({ size }) => size > 0);
