@@ -60,7 +60,7 @@ export class OutboxRelay implements Relay {
   readonly #table: OutboxTable;
   readonly #options: Required<RelayOptions>;
   readonly #session: RelaySession;
-  readonly #drains: Drain[] = [];
+  readonly #drains = new Set<Drain>();
   readonly #hold = new Hold();
   #round = 0;
   #failures = 0;
@@ -96,10 +96,10 @@ export class OutboxRelay implements Relay {
 
   async drain(): Promise<void> {
     const { promise, resolve, reject } = deferred();
-    this.#drains.push({ run: this.#begin(), fromRound: this.#round + 1, resolve, reject });
+    this.#drains.add({ run: this.#begin(), fromRound: this.#round + 1, resolve, reject });
     this.#wake();
     await promise;
-    if (!this.#isStarted && this.#drains.length === 0) await this.stop();
+    if (!this.#isStarted && this.#drains.size === 0) await this.stop();
   }
 
   async stop(): Promise<void> {
@@ -138,10 +138,11 @@ export class OutboxRelay implements Relay {
     }
     await this.#session.end();
     if (this.#run === run) this.#run = null;
-    this.#end(
-      (drain) => drain.run === run,
-      ({ reject }) => reject(new Error('the relay was stopped')),
-    );
+    for (const drain of this.#drains) {
+      if (drain.run !== run) continue;
+      this.#drains.delete(drain);
+      drain.reject(new Error('the relay was stopped'));
+    }
   }
 
   /** One look at the table. Returns the milliseconds until the next. */
@@ -177,7 +178,7 @@ export class OutboxRelay implements Relay {
 
   /** Another relay works; the events that it delivers also count for callers of `drain`. */
   async #standBy(round: number): Promise<number> {
-    const waited = this.#drains.some(({ fromRound }) => fromRound <= round);
+    const waited = [...this.#drains].some(({ fromRound }) => fromRound <= round);
     if (waited && (await this.backlog()).due === 0) this.#drained(round);
     return this.#options.standbyMs;
   }
@@ -191,17 +192,11 @@ export class OutboxRelay implements Relay {
   }
 
   #drained(round: number): void {
-    this.#end(
-      ({ fromRound }) => fromRound <= round,
-      ({ resolve }) => resolve(),
-    );
-  }
-
-  #end(isOver: (drain: Drain) => boolean, settle: (drain: Drain) => void): void {
-    const over = this.#drains.filter(isOver);
-    const waiting = this.#drains.filter((drain) => !isOver(drain));
-    this.#drains.splice(0, this.#drains.length, ...waiting);
-    for (const drain of over) settle(drain);
+    for (const drain of this.#drains) {
+      if (drain.fromRound > round) continue;
+      this.#drains.delete(drain);
+      drain.resolve();
+    }
   }
 
   #wake(): void {
