@@ -61,7 +61,7 @@ export async function readEntries(reading: Reading, wanted: EntriesWanted) {
     }
   };
   progress.stage('entries', checkpoint.size);
-  for await (const entries of entryTiles(wanted, findings)) {
+  for await (const entries of entryTiles(source, checkpoint.size, findings)) {
     pass.add(entries);
     file.append(entries);
     await compare();
@@ -143,12 +143,12 @@ class EntryFindings {
   }
 }
 
-/** The entries of each tile in order, up to the first missing one. */
-async function* entryTiles({ source, checkpoint }: EntriesWanted, findings: Findings) {
-  const count = Math.ceil(checkpoint.size / tileWidth);
-  const widthOf = (index: number) => Math.min(tileWidth, checkpoint.size - index * tileWidth);
-  const get = (index: number) => source.tile(tilePath('entries', index, widthOf(index)));
-  let index = 0;
+/** The entries of each tile from `first` on, in order, up to the first missing one. */
+export async function* entryTiles(source: TileSource, size: number, findings: Findings, first = 0) {
+  const count = Math.ceil(size / tileWidth) - first;
+  const widthOf = (index: number) => Math.min(tileWidth, size - index * tileWidth);
+  const get = (n: number) => source.tile(tilePath('entries', first + n, widthOf(first + n)));
+  let index = first;
   for await (const bytes of inOrder(count, source.tilesAtOnce, get)) {
     const entries = bytes && entriesOf(bytes, widthOf(index), index, findings);
     if (!entries) {
@@ -161,7 +161,7 @@ async function* entryTiles({ source, checkpoint }: EntriesWanted, findings: Find
 }
 
 /** The entries of a tile; null, with a finding, if it is malformed. */
-export function entriesOf(bytes: Uint8Array, width: number, index: number, findings: Findings) {
+function entriesOf(bytes: Uint8Array, width: number, index: number, findings: Findings) {
   return readOrNull(
     () => parseEntryTile(bytes, width),
     (error) => {

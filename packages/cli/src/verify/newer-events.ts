@@ -1,13 +1,13 @@
 import { closeSync, writeSync } from 'node:fs';
 import type { IndelibleClient } from '@indelible/client';
-import { type Checkpoint, sizedCheckpoint, tilePath, tileWidth } from '@indelible/protocol';
+import { type Checkpoint, entryBytes, sizedCheckpoint, tileWidth } from '@indelible/protocol';
 import { linesOf } from '../import/line-splitter.ts';
 import { chunksOf } from '../kept-file.ts';
 import { changing } from './damage.ts';
 import type { Reading } from './entry-file.ts';
 import { bodyLineBytesMax, LogBodies } from './log-bodies.ts';
-import { entriesOf } from './log-entries.ts';
-import { inOrder, type TileSource } from './log-source.ts';
+import { entryTiles } from './log-entries.ts';
+import type { TileSource } from './log-source.ts';
 import { openUnnamed } from './record-file.ts';
 import { nullWhenFailed } from './service-log.ts';
 
@@ -95,16 +95,10 @@ export async function judgeNewer(reading: Reading, wanted: NewerWanted): Promise
 
 async function addEntries({ file, findings }: Reading, source: TileSource, size: number) {
   const first = Math.floor(file.size / tileWidth);
-  const count = Math.ceil(size / tileWidth) - first;
-  const widthOf = (index: number) => Math.min(tileWidth, size - index * tileWidth);
-  const get = (n: number) => source.tile(tilePath('entries', first + n, widthOf(first + n)));
-  let index = first;
-  for await (const bytes of inOrder(count, source.tilesAtOnce, get)) {
-    const entries = bytes && entriesOf(bytes, widthOf(index), index, findings);
-    if (!entries) return;
-    const known = Math.max(0, file.size - index * tileWidth);
-    file.append(entries.subarray(known * 60));
-    index += 1;
+  let known = file.size - first * tileWidth;
+  for await (const entries of entryTiles(source, size, findings, first)) {
+    file.append(entries.subarray(known * entryBytes));
+    known = 0;
   }
 }
 
