@@ -54,7 +54,7 @@ const takeOverMs = 15_000;
 /** Events to send, from memory or from the spool. */
 interface Batch {
   texts: readonly string[];
-  /** Takes their outcomes. False if they do not count: the events are on disk now, or wait again. */
+  /** Takes their outcomes. False if these do not count: the events are on disk, or wait again. */
   settle(outcomes: readonly Outcome[]): boolean;
 }
 
