@@ -46,18 +46,27 @@ async function requireCluster(owner: OwnerSession): Promise<void> {
   if (major < 13 || (major === 13 && minor < 1))
     throw new Error(`Citus 13.1 or later is needed; this one is ${rows[0]?.version}`);
   await makeRolesOnNodes(owner);
-  const nodes = await owner.query<{ name: string; prepared: string }>(
-    `SELECT nodename || ':' || nodeport AS name, result AS prepared
-     FROM run_command_on_workers('SHOW max_prepared_transactions')
-     UNION ALL SELECT 'the coordinator', current_setting('max_prepared_transactions')`,
+  const nodes = await owner.query<{ name: string; settings: string }>(
+    `SELECT nodename || ':' || nodeport AS name, result AS settings
+     FROM run_command_on_workers($$${nodeSettings}$$)
+     UNION ALL SELECT 'the coordinator', (${nodeSettings})`,
   );
   if (nodes.rows.length < 2)
     throw new Error('the cluster has no worker: add one with citus_add_node');
-  for (const { name, prepared } of nodes.rows) {
+  for (const { name, settings } of nodes.rows) {
+    const [prepared, commit] = settings.split(' ');
     if (!(Number(prepared) > 0))
       throw new Error(`max_prepared_transactions of ${name} is ${prepared}: set it above 0`);
+    // What the service sets in its sessions reaches the coordinator alone.
+    if (commit === 'off')
+      throw new Error(
+        `synchronous_commit of ${name} is off, so a crash loses recorded events: set it to on`,
+      );
   }
 }
+
+const nodeSettings =
+  "SELECT current_setting('max_prepared_transactions') || ' ' || current_setting('synchronous_commit')";
 
 /**
  * Roles that were made before the database had Citus are on the coordinator alone. It knows their
