@@ -165,7 +165,9 @@ test('two migrators at the same moment apply each migration once, and do not dis
   expect(apart).toEqual(allMigrations);
 });
 
-test('while a migration waits for one partition to index it, others take events; an interrupted run goes on', async () => {
+test('while a migration waits for one partition to index it, others take events; an interrupted run goes on', {
+  tags: 'plain',
+}, async () => {
   const { name, env, ask } = await newDatabase();
   const lines: string[] = [];
   await migrateDatabase(env, (line) => lines.push(line));
