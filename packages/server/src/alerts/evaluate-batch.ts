@@ -165,7 +165,7 @@ export async function evaluateBatch(
       const known = await ofKnownActors(tx, visible, settingsOf(rule), found);
       const outcome: RuleOutcome = { rule, findings: [], dropped: [] };
       for (const finding of known) {
-        (watch.limit.allows(finding) ? outcome.findings : outcome.dropped).push(finding);
+        (watch.isAlert(finding) ? outcome.findings : outcome.dropped).push(finding);
       }
       outcomes.push(outcome);
     }

@@ -1,7 +1,7 @@
 import type { AlertRuleSettings } from '@indelible/protocol';
 import { expect, test } from 'vitest';
 import {
-  AlertLimit,
+  alertLimit,
   type Candidate,
   dayMs,
   type Evaluator,
@@ -156,9 +156,9 @@ test('an hour is unusual above its median of former weeks and its deviations, ne
 });
 
 test('a rule raises at most sixty alerts in an hour', () => {
-  const limit = new AlertLimit([start - hourMs, start - 1]);
+  const isAlert = alertLimit([start - hourMs, start - 1]);
   const finding = (atMs: number) => ({ atMs: start + atMs, group: null, count: 1, events: [] });
-  const allowed = Array.from({ length: 100 }, (_, n) => limit.allows(finding(n)));
+  const allowed = Array.from({ length: 100 }, (_, n) => isAlert(finding(n)));
   expect(allowed.filter(Boolean)).toHaveLength(59);
-  expect(limit.allows(finding(hourMs + 1))).toBe(true);
+  expect(isAlert(finding(hourMs + 1))).toBe(true);
 });

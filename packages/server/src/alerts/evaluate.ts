@@ -332,19 +332,16 @@ export class SilenceEvaluator implements Evaluator {
 /** A rule raises this number of alerts in an hour at most; further findings are dropped. */
 const alertsPerHourMax = 60;
 
-/** Keeps a rule that matches everything from filling the log. */
-export class AlertLimit {
-  #times: number[];
-
-  /** The times of the events of earlier alerts. */
-  constructor(earlier: readonly number[] = []) {
-    this.#times = [...earlier];
-  }
-
-  allows({ atMs }: Finding): boolean {
-    this.#times = this.#times.filter((each) => each > atMs - hourMs);
-    if (this.#times.length >= alertsPerHourMax) return false;
-    this.#times.push(atMs);
+/**
+ * Whether a finding is an alert: keeps a rule that matches everything from filling the log.
+ * `earlier` are the times of the events of earlier alerts.
+ */
+export function alertLimit(earlier: readonly number[] = []): (finding: Finding) => boolean {
+  let times = [...earlier];
+  return ({ atMs }) => {
+    times = times.filter((each) => each > atMs - hourMs);
+    if (times.length >= alertsPerHourMax) return false;
+    times.push(atMs);
     return true;
-  }
+  };
 }

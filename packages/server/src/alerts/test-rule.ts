@@ -13,7 +13,7 @@ import type { Parts } from '../parts.ts';
 import { readTenant, type TenantTx } from '../postgres/db.ts';
 import { groupShown } from './alert-event.ts';
 import {
-  AlertLimit,
+  alertLimit,
   type Candidate,
   dayMs,
   type Evaluator,
@@ -162,13 +162,13 @@ function tallyOf(settings: AlertRuleSettings, { sinceMs, untilMs }: TestRange) {
   const perDay = new Map<string, number>();
   for (let at = sinceMs; at < untilMs; at += dayMs) perDay.set(dayOf(at), 0);
   if (untilMs > sinceMs) perDay.set(dayOf(untilMs - 1), 0);
-  const limit = new AlertLimit();
+  const isAlert = alertLimit();
   let alerts: Finding[] = [];
   let [total, dropped] = [0, 0];
   return {
     add(findings: readonly Finding[]): void {
       for (const finding of findings.filter(({ atMs }) => atMs >= sinceMs)) {
-        if (!limit.allows(finding)) {
+        if (!isAlert(finding)) {
           dropped += 1;
           continue;
         }

@@ -1,7 +1,7 @@
 import { type AlertRuleSettings, futureMsMax } from '@indelible/protocol';
 import type { TenantTx } from '../postgres/db.ts';
 import {
-  AlertLimit,
+  alertLimit,
   type Candidate,
   dayMs,
   type Evaluator,
@@ -28,7 +28,8 @@ import {
 /** An evaluator that asks the log for what it does not know. */
 export interface Watch {
   evaluator: Evaluator;
-  limit: AlertLimit;
+  /** Whether a finding is an alert. */
+  isAlert: ReturnType<typeof alertLimit>;
   /** Makes it know what it needs for these events. */
   recall(tx: TenantTx, before: Before, events: readonly Candidate[]): Promise<void>;
 }
@@ -62,10 +63,10 @@ export async function openWatch(
   const { settings, id } = rule;
   const spanMs = Math.max(hourMs, (settings.windowMinutes ?? 0) * minuteMs);
   const alerts = (await alertsSince(tx, visible, id, nowMs - lateMs - spanMs)).map(readAlert);
-  const limit = new AlertLimit(alerts.map(({ atMs }) => atMs));
+  const isAlert = alertLimit(alerts.map(({ atMs }) => atMs));
   const foundMs = new Map(alerts.map(({ group, atMs }) => [group, atMs]));
   const evaluator = newEvaluator(settings);
-  const none = { evaluator, limit, recall: async () => {} };
+  const none = { evaluator, isAlert, recall: async () => {} };
   if (evaluator instanceof ThresholdEvaluator) {
     return { ...none, recall: recallEarlier(evaluator, rule, opened, foundMs) };
   }

@@ -72,55 +72,52 @@ export function formatManifest(manifest: ArchiveManifest): Uint8Array {
   return new TextEncoder().encode(`${JSON.stringify(manifest, null, 2)}\n`);
 }
 
+type Check = (value: unknown) => boolean;
+
+const isText: Check = (value) => typeof value === 'string';
+const isBoolean: Check = (value) => typeof value === 'boolean';
+const isHash: Check = (value) => typeof value === 'string' && parseBase64(value)?.length === 32;
+const listOf =
+  (is: Check): Check =>
+  (value) =>
+    Array.isArray(value) && value.every(is);
+const having =
+  (members: Record<string, Check>): Check =>
+  (value) =>
+    isObject(value) && Object.entries(members).every(([name, is]) => is(value[name]));
+
+const isFile = having({
+  // A name is a path: it must not lead out of the part's folder.
+  name: (name) => typeof name === 'string' && /^[0-9][\w.-]*\.parquet$/.test(name),
+  ...{ bytes: isCount, sha256: isDigest },
+});
+const isErasure = having({
+  segment: (name) => (withholdableSegments as readonly unknown[]).includes(name),
+  ...{ actors: listOf(isText), events: listOf(isText), size: isCount },
+});
+
+const checks: Record<keyof ArchiveManifest, Check> = {
+  format: (format) => format === archiveFormat,
+  tenantId: (id) => typeof id === 'string' && isUuid(id),
+  tenant: having({
+    ...{ name: isText, plan: isText, locale: isText, timeZone: isText, legalHold: isBoolean },
+  }),
+  ...{ first: isCount, last: isCount },
+  counts: (counts) => isObject(counts) && Object.values(counts).every(isCount),
+  madeAt: isMoment,
+  cutoff: (time) => time === null || isMoment(time),
+  files: having({ events: isFile, identity: isFile }),
+  erasures: (erasures) => erasures === undefined || listOf(isErasure)(erasures),
+  ...{ root: isHash, checkpoint: isText, consistency: listOf(isHash) },
+  keys: listOf(having({ vkey: isText })),
+};
+
 /** Reads a manifest. FormatError for another format. */
 export function parseManifest(bytes: Uint8Array): ArchiveManifest {
   const { json, need } = openManifest(new TextDecoder().decode(bytes));
-  const { tenant, counts, files, consistency, keys } = json;
-  need(json.format === archiveFormat, `format: this program reads ${archiveFormat}`);
-  need(typeof json.tenantId === 'string' && isUuid(json.tenantId), 'tenantId');
-  need(isObject(tenant) && isTenant(tenant), 'tenant');
-  need(isCount(json.first) && isCount(json.last) && json.first <= json.last, 'first and last');
-  need(isObject(counts) && Object.values(counts).every(isCount), 'counts');
-  need(isMoment(json.madeAt), 'madeAt');
-  need(json.cutoff === null || isMoment(json.cutoff), 'cutoff');
-  need(isObject(files) && isFile(files.events) && isFile(files.identity), 'files');
-  need(json.erasures === undefined || isErasures(json.erasures), 'erasures');
-  need(isHash(json.root), 'root');
-  need(typeof json.checkpoint === 'string', 'checkpoint');
-  need(Array.isArray(consistency) && consistency.every(isHash), 'consistency');
-  need(Array.isArray(keys) && keys.every(isKey), 'keys');
-  return json as unknown as ArchiveManifest;
-}
-
-function isHash(value: unknown): boolean {
-  return typeof value === 'string' && parseBase64(value)?.length === 32;
-}
-
-function isTenant({ name, plan, locale, timeZone, legalHold }: Record<string, unknown>): boolean {
-  const texts = [name, plan, locale, timeZone].every((text) => typeof text === 'string');
-  return texts && typeof legalHold === 'boolean';
-}
-
-// A name is a path: it must not lead out of the part's folder.
-function isFile(value: unknown): boolean {
-  if (!isObject(value)) return false;
-  const { name, bytes, sha256 } = value;
-  const isName = typeof name === 'string' && /^[0-9][\w.-]*\.parquet$/.test(name);
-  return isName && isCount(bytes) && isDigest(sha256);
-}
-
-function isErasures(value: unknown): boolean {
-  const isTexts = (list: unknown) =>
-    Array.isArray(list) && list.every((each) => typeof each === 'string');
-  const isErasure = (each: unknown) =>
-    isObject(each) &&
-    (withholdableSegments as readonly unknown[]).includes(each.segment) &&
-    isTexts(each.actors) &&
-    isTexts(each.events) &&
-    isCount(each.size);
-  return Array.isArray(value) && value.every(isErasure);
-}
-
-function isKey(value: unknown): boolean {
-  return isObject(value) && typeof value.vkey === 'string';
+  need(checks.format(json.format), `format: this program reads ${archiveFormat}`);
+  for (const [name, is] of Object.entries(checks)) need(is(json[name]), name);
+  const manifest = json as unknown as ArchiveManifest;
+  need(manifest.first <= manifest.last, 'first and last');
+  return manifest;
 }

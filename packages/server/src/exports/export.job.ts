@@ -1,6 +1,6 @@
 import { repeating } from '../background/every.ts';
-import type { Jobs, RunningJob } from '../background/jobs.ts';
-import { type WriterTx, write } from '../postgres/db.ts';
+import type { RunningJob } from '../background/jobs.ts';
+import { write } from '../postgres/db.ts';
 import { objectName } from './file/export-file.ts';
 import { countFileRows } from './file/file-chunks.ts';
 import type { FileInMaking } from './file/file-thread.ts';
@@ -9,7 +9,6 @@ import {
   beginExport,
   type ExportKey,
   type ExportRow,
-  endExport,
   expireExports,
   type Failure,
   type FinishedFile,
@@ -19,7 +18,7 @@ import {
   progressExport,
   requeueExport,
 } from './store.ts';
-import { type ExportParts, failExport, keptAliveEveryMs } from './stream-export.ts';
+import { type ExportParts, failExport, keptAliveEveryMs, sendMailJob } from './stream-export.ts';
 
 /** How long a file is kept. */
 export const keptMs = 7 * 86_400_000;
@@ -30,7 +29,8 @@ export function handleExports(parts: ExportParts): void {
   parts.jobs.handle<ExportKey>(
     'export',
     (job) => runExport(parts, job),
-    ({ data }) => giveUp(parts, data),
+    // After the last attempt, also if all workers crashed.
+    ({ data }) => failExport(parts, data, 'interrupted'),
   );
 }
 
@@ -87,22 +87,6 @@ async function finish(parts: ExportParts, row: ExportRow, file: FinishedFile): P
     await recordOwn(tx, row.tenantId, outcomeEvent(finished));
   });
   jobs.wake();
-}
-
-/** After the last attempt, also if all workers crashed. */
-async function giveUp({ db, now, jobs, recordOwn }: ExportParts, key: ExportKey): Promise<void> {
-  await write(db, async (tx) => {
-    const end = { status: 'failed', failure: 'interrupted' } as const;
-    const failed = await endExport(tx, key, end, now());
-    if (!failed) return;
-    await sendMailJob(jobs, tx, key);
-    await recordOwn(tx, key.tenantId, outcomeEvent(failed));
-  });
-  jobs.wake();
-}
-
-function sendMailJob(jobs: Jobs, tx: WriterTx, { tenantId, id }: ExportKey) {
-  return jobs.send(tx, 'export-mail', { data: { tenantId, id }, tenantId });
 }
 
 const atOnce = 100;

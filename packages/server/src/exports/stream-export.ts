@@ -1,7 +1,8 @@
 import { repeating } from '../background/every.ts';
+import type { Jobs } from '../background/jobs.ts';
 import type { Whence } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
-import { write } from '../postgres/db.ts';
+import { type WriterTx, write } from '../postgres/db.ts';
 import { FileTally, fileChunks } from './file/file-chunks.ts';
 import type { FileThread } from './file/file-thread.ts';
 import { outcomeEvent } from './shown-export.ts';
@@ -80,9 +81,9 @@ async function finishStream(
   });
 }
 
-/** Ends an export as failed and records that; no effect if it has ended already. */
+/** Ends an export as failed, records that and tells of a job; no effect if it has ended already. */
 export async function failExport(
-  { db, now, recordOwn }: ExportParts,
+  { db, now, jobs, recordOwn }: ExportParts,
   key: ExportKey,
   failure: Failure,
   sent: PartOfFile | null = null,
@@ -90,8 +91,14 @@ export async function failExport(
 ): Promise<void> {
   await write(db, async (tx) => {
     const failed = await endExport(tx, key, { status: 'failed', failure }, now(), sent);
+    if (failed?.mode === 'job') await sendMailJob(jobs, tx, key);
     if (failed) await recordOwn(tx, key.tenantId, outcomeEvent(failed, whence));
   });
+  jobs.wake();
+}
+
+export function sendMailJob(jobs: Jobs, tx: WriterTx, { tenantId, id }: ExportKey) {
+  return jobs.send(tx, 'export-mail', { data: { tenantId, id }, tenantId });
 }
 
 /** Reads the first chunk in advance, so that an early error is answered with a problem. */

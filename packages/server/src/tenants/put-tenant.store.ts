@@ -24,7 +24,7 @@ import {
   type TenantSettings,
   weakensRetention,
 } from './tenant-settings.ts';
-import { sendTermsNotice, type TermsNotice } from './terms-mail.job.ts';
+import { sendTermsNotice } from './terms-mail.job.ts';
 
 export interface PutTenantParts extends Parts {
   /** Plain http and addresses that are not public may be called. */
@@ -111,33 +111,22 @@ async function changeTenant(
 async function tell(
   tx: WriterTx,
   parts: PutTenantParts,
-  put: PutTenant,
-  before: TenantRow,
-  after: TenantRow,
-): Promise<void> {
-  const former = await formerEmails(tx, after.id, after.updatedAtMs);
-  const to = [...new Set([...before.notifyEmails, ...after.notifyEmails, ...former])];
-  await sendTermsNotice(parts, tx, noticeOf(put, before, after, to));
-  const takenAway = before.notifyEmails.filter((email) => !after.notifyEmails.includes(email));
-  await keepFormerEmails(tx, after.id, takenAway, graceEnd(after.updatedAtMs));
-}
-
-function noticeOf(
   { who }: PutTenant,
   before: TenantRow,
   after: TenantRow,
-  to: string[],
-): TermsNotice {
+): Promise<void> {
+  const { id: tenantId, updatedAtMs: atMs } = after;
+  const former = await formerEmails(tx, tenantId, atMs);
   const termsOf = ({ plan, legalHold, notifyEmails }: TenantRow) => {
     return { plan, legalHold, notifyEmails };
   };
-  return {
-    tenantId: after.id,
-    to,
+  await sendTermsNotice(parts, tx, {
+    ...{ tenantId, atMs, keptUntilMs: graceEnd(atMs), by: who.actor.email, reason: who.reason },
+    to: [...new Set([...before.notifyEmails, ...after.notifyEmails, ...former])],
     ...{ before: termsOf(before), after: termsOf(after) },
-    ...{ atMs: after.updatedAtMs, keptUntilMs: graceEnd(after.updatedAtMs) },
-    ...{ by: who.actor.email, reason: who.reason },
-  };
+  });
+  const takenAway = before.notifyEmails.filter((email) => !after.notifyEmails.includes(email));
+  await keepFormerEmails(tx, tenantId, takenAway, graceEnd(atMs));
 }
 
 /** A new URL gets a new secret, so that the old receiver's secret is not valid for it. */
