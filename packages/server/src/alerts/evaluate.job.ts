@@ -29,11 +29,8 @@ export function createAlertWorker(parts: EvaluateParts): LeasedWorker<LeasedCurs
     atOnce: tenantsAtOnce,
     claim: (lease) => claimCursor(db.background, lease, now(), now() + leaseMs),
     run: (leased) => step(parts, leased, memories),
-    async release(leased) {
-      await releaseCursor(db.background, leased);
-      ended('alerts', true);
-    },
-    onError: (error) => ended('alerts', false, error),
+    release: (leased) => releaseCursor(db.background, leased),
+    ...{ work: 'alerts', ended },
   });
 }
 

@@ -2,6 +2,7 @@ import type { PartLimits } from '../cold/part.ts';
 import type { Parts } from '../parts.ts';
 import type { WriterTx } from '../postgres/db.ts';
 import type { DraftThread } from './draft-thread.ts';
+import type { PartRow } from './store.ts';
 
 export interface ArchiveDeps extends Pick<Parts, 'sha' | 'now' | 'objects' | 'recordOwn'> {
   /** Runs one transaction as the owner. */
@@ -19,12 +20,7 @@ export interface ArchiveDeps extends Pick<Parts, 'sha' | 'now' | 'objects' | 're
 }
 
 /** A part in the archive, with its bookmark. */
-export interface ArchivedPart {
-  first: number;
-  last: number;
-  stem: string;
-  events: number;
-  bytes: number;
+export interface ArchivedPart extends Omit<PartRow, 'tenantId' | 'archivedAtMs'> {
   /** Entries that their event contradicts: damage, archived as found. */
   contradicted: number;
 }

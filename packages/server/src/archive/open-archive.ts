@@ -13,13 +13,10 @@ import { readPart } from '../cold/read-part.store.ts';
 import { filesBelow, InsideFolder } from '../objects/inside-folder.ts';
 import { openObjectStore } from '../objects/open-store.ts';
 import type { ArchivedFile, ArchiveManifest } from './manifest.ts';
+import type { PartRow } from './store.ts';
 
 /** A part as its names describe it. */
-export interface FoundPart {
-  stem: string;
-  first: number;
-  last: number;
-}
+export type FoundPart = Pick<PartRow, 'stem' | 'first' | 'last'>;
 
 export interface NamedPart {
   part: FoundPart;

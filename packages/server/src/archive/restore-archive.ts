@@ -33,20 +33,10 @@ interface RestoreDeps extends Pick<Parts, 'sha' | 'now' | 'recordOwn'> {
   vkeys: readonly string[];
 }
 
-/** A restored tenant. */
-export interface RestoredTenant {
-  tenantId: string;
-  name: string;
-  /** Entries, and those of them with their event. */
-  size: number;
-  events: number;
-  /** The log's new id, in its origin. */
-  logId: string;
-}
-
 interface Restored {
   tenantId: string;
   name: string;
+  /** Entries, and those of them with their event. */
   size: number;
   events: number;
   checkpoint: Checkpoint;
@@ -54,6 +44,9 @@ interface Restored {
   /** Erasures whose records the archive does not contain. */
   erasures: StatedErasure[];
 }
+
+/** A restored tenant, with its log's new id, in its origin. */
+export type RestoredTenant = Omit<Restored, 'checkpoint' | 'note' | 'erasures'> & { logId: string };
 
 /**
  * Creates the tenants of an archive in a service without tenants, in the owner's transaction: the

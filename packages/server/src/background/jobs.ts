@@ -111,7 +111,7 @@ export function createJobs(db: Database, now: () => number, ended: Ended) {
       await runJob({ db, now, ended }, queues[name].pausesMs, handler, job, stopping);
       return false;
     },
-    onError: (error) => ended('jobs', false, error),
+    ...{ work: 'jobs', ended },
   });
   return {
     send(

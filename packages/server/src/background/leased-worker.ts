@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Ended } from './every.ts';
 
 /** Work that only this process does until the lease ends. A crash lets the lease end. */
 export interface Leased {
@@ -24,10 +25,12 @@ interface LeasedWork<Claimed extends Leased> {
    * the next one follows at once, for a time slice.
    */
   run(claimed: Claimed, stopping: AbortSignal): Promise<boolean>;
-  /** Ends the lease after the last attempt, unless that threw. */
+  /** Ends the lease after the last attempt, unless that threw; then it ends by itself. */
   release?(claimed: Claimed): Promise<void>;
-  /** Hears of what kept a claim or an attempt from ending; the lease ends by itself then. */
-  onError(error: unknown): void;
+  /** Its name in metrics and log lines. */
+  work: string;
+  /** Called after a release, and with what kept a claim or an attempt from ending. */
+  ended: Ended;
 }
 
 const pollMs = 1_000;
@@ -103,9 +106,11 @@ export class LeasedWorker<Claimed extends Leased> {
     await Promise.race([this.tick(), isLate]).finally(() => clearTimeout(timer));
   }
 
+  readonly #failed = (error: unknown) => this.#work.ended(this.#work.work, false, error);
+
   /** One claim at a time: each must know the previous ones. */
   #look(only?: string): Promise<void> {
-    this.#claims = this.#claims.then(() => this.#takeUp(only)).catch(this.#work.onError);
+    this.#claims = this.#claims.then(() => this.#takeUp(only)).catch(this.#failed);
     return this.#claims;
   }
 
@@ -116,7 +121,7 @@ export class LeasedWorker<Claimed extends Leased> {
       const shareMs = (performance.now() - began) / claimShareMax;
       this.#wakeMs = Math.min(pollMs, Math.max(wakeMsMin, shareMs));
       if (!claimed) return;
-      const attempt = this.#run(claimed).catch(this.#work.onError);
+      const attempt = this.#run(claimed).catch(this.#failed);
       this.#running.set(claimed, attempt);
       const whole = attempt
         .then(() => this.#running.delete(claimed))
@@ -133,6 +138,8 @@ export class LeasedWorker<Claimed extends Leased> {
     while (goesOn && (await this.#work.run(claimed, signal))) {
       goesOn = !signal.aborted && performance.now() < endMs;
     }
-    await this.#work.release?.(claimed);
+    if (!this.#work.release) return;
+    await this.#work.release(claimed);
+    this.#work.ended(this.#work.work, true);
   }
 }

@@ -40,11 +40,8 @@ export function createWebhookWorker(parts: WebhookParts): LeasedWorker<LeasedWeb
       return claimWebhook(db.background, lease, busy, now(), now() + leaseMs);
     },
     run: (leased, stopping) => deliverNext(parts, leased, stopping),
-    async release(leased) {
-      await releaseWebhook(db.background, leased);
-      ended('webhook', true);
-    },
-    onError: (error) => ended('webhook', false, error),
+    release: (leased) => releaseWebhook(db.background, leased),
+    ...{ work: 'webhook', ended },
   });
 }
 

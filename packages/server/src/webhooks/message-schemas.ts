@@ -45,43 +45,43 @@ const WebhookTested = message('WebhookTested', 'audit.webhook.test', {
   webhookId: idWith('whk_'),
 });
 
-const tags = ['Webhooks'];
-const responses = {
-  '200': { description: 'The message is delivered: any 2xx within ten seconds says so.' },
-  '410': { description: 'The service pauses the webhook.' },
-  default: { description: 'The service sends the message again, up to eight times in all.' },
+const call = { tags: ['Webhooks'] };
+const taken = {
+  ...call,
+  responses: {
+    '200': { description: 'The message is delivered: any 2xx within ten seconds says so.' },
+    '410': { description: 'The service pauses the webhook.' },
+    default: { description: 'The service sends the message again, up to eight times in all.' },
+  },
 };
 
 /** By the type of the message. */
 export const webhookMessages = {
   'audit.events.recorded': receivedCall({
-    tags,
+    ...taken,
     operationId: 'receiveEvents',
     summary: 'Events that were recorded',
     description:
       'At least once and in the order of the log: keep the ids of events, and skip those that you have.',
     message: EventsRecorded,
-    responses,
   }),
   'audit.export.ready': receivedCall({
-    tags,
+    ...taken,
     operationId: 'receiveExport',
     summary: 'An export whose file is ready',
     description: '`downloadExport` gets the file. For webhooks that have this type among theirs.',
     message: ExportReady,
-    responses,
   }),
   'audit.alert.raised': receivedCall({
-    tags,
+    ...taken,
     operationId: 'receiveAlert',
     summary: 'Alerts that a rule has raised',
     description:
       'At most one message about a rule in ten minutes. For webhooks that have this type among theirs.',
     message: AlertRaised,
-    responses,
   }),
   'audit.webhook.test': receivedCall({
-    tags,
+    ...call,
     operationId: 'receiveTest',
     summary: 'A test',
     description: 'What `testWebhook` sends, once: the answer is its result.',

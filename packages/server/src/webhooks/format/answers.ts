@@ -8,6 +8,17 @@ export function said(text: unknown, max = 300): string {
   return line.length > max ? `${line.slice(0, max)}…` : line;
 }
 
+/** A call that sends JSON. */
+export const post = (url: string, body: string, headers: Record<string, string> = {}) => ({
+  ...{ method: 'POST' as const, url, body },
+  headers: { 'content-type': 'application/json', ...headers },
+});
+
+/** A call that tests a receiver. */
+export const get = (url: string, headers: Record<string, string>) => ({
+  ...{ method: 'GET' as const, url, headers, body: '' },
+});
+
 export const fine: FormatVerdict = { ok: true };
 export const failed = (reason: string): FormatVerdict => ({ ok: false, reason });
 

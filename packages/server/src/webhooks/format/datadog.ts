@@ -1,6 +1,6 @@
 import { outcomeSaid } from '@indelible/protocol';
 import { jsonObject } from '../../outbound/answers.ts';
-import { failed, fine, said, statusVerdict } from './answers.ts';
+import { failed, fine, get, post, said, statusVerdict } from './answers.ts';
 import { type EventParts, eventParts, summary } from './event-parts.ts';
 import type { EventBatch, FormatVerdict, MessageFormat, MessageTarget } from './message-format.ts';
 import {
@@ -36,18 +36,11 @@ export const datadog = {
   urlProblem: urlCheck('dd-api-key', 'api_key'),
   deliver(target, batch) {
     const logs = batch.events.map((text) => logOf(eventParts(text), target, batch));
-    return {
-      method: 'POST',
-      url: urlOf(target.url, 'http-intake.logs', '/api/v2/logs'),
-      headers: { ...apiKey(target), 'content-type': 'application/json' },
-      body: `[${logs.join(',')}]`,
-    };
+    const url = urlOf(target.url, 'http-intake.logs', '/api/v2/logs');
+    return post(url, `[${logs.join(',')}]`, apiKey(target));
   },
   judge: (status, text) => (status === 202 || status === 200 ? fine : refusal(status, text)),
-  health(target) {
-    const url = urlOf(target.url, 'api', '/api/v1/validate');
-    return { method: 'GET', url, headers: apiKey(target), body: '' };
-  },
+  health: (target) => get(urlOf(target.url, 'api', '/api/v1/validate'), apiKey(target)),
   judgeHealth(status, text) {
     if (status !== 200) return refusal(status, text);
     if (jsonObject(text).valid === true) return fine;

@@ -1,5 +1,5 @@
 import { isSuccess, jsonObject } from '../../outbound/answers.ts';
-import { failed, fine, said, statusVerdict } from './answers.ts';
+import { failed, fine, get, post, said, statusVerdict } from './answers.ts';
 import { ecsDocument } from './elastic-document.ts';
 import { eventParts } from './event-parts.ts';
 import type { FormatVerdict, MessageFormat, MessageTarget } from './message-format.ts';
@@ -30,13 +30,10 @@ export const elastic = {
     // Requests only what `judge` reads: a hundred refused events would exceed the limit.
     url.searchParams.set('filter_path', readOfAnswer);
     const headers = { ...authorization(target), 'content-type': 'application/x-ndjson' };
-    return { method: 'POST', url: url.href, headers, body: lines.join('') };
+    return post(url.href, lines.join(''), headers);
   },
   judge,
-  health(target) {
-    const url = callUrl(target.url, bulk, '/');
-    return { method: 'GET', url, headers: authorization(target), body: '' };
-  },
+  health: (target) => get(callUrl(target.url, bulk, '/'), authorization(target)),
   judgeHealth,
 } satisfies MessageFormat;
 

@@ -1,5 +1,5 @@
 import { isSuccess } from '../../outbound/answers.ts';
-import { fine, said, statusVerdict } from './answers.ts';
+import { fine, post, said, statusVerdict } from './answers.ts';
 import type { MessageFormat, MessageTarget } from './message-format.ts';
 import { credentialProblem, oneOf, soundCredential, urlCheck } from './value-checks.ts';
 
@@ -24,13 +24,13 @@ export const generic = {
 function message({ url, credential, options }: MessageTarget, events: readonly string[]) {
   const isNdjson = options.body === 'ndjson';
   const headers = {
-    'content-type': isNdjson ? 'application/x-ndjson' : 'application/json',
+    ...(isNdjson && { 'content-type': 'application/x-ndjson' }),
     ...(credential !== null && {
       authorization: soundCredential(credential, credentialProblem),
     }),
   };
   const body = isNdjson ? events.map(lineOf).join('') : `[${events.join(',')}]`;
-  return { method: 'POST' as const, url, headers, body };
+  return post(url, body, headers);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { formatTimestamp, outcomeSaid } from '@indelible/protocol';
 import { jsonObject } from '../../outbound/answers.ts';
 import type { OutboundCall } from '../../outbound/outbound.ts';
-import { fine, said, statusVerdict } from './answers.ts';
+import { fine, post, said, statusVerdict } from './answers.ts';
 import { alertMessage, headline, isAlert, pageOf, plainLine } from './chat-lines.ts';
 import { type EventFields, eventParts } from './event-parts.ts';
 import type { AlertNews, FormatVerdict, MessageFormat, MessageTarget } from './message-format.ts';
@@ -95,12 +95,8 @@ function severityOf({ outcome, action }: EventFields): string {
 
 function call(target: MessageTarget, message: object): OutboundCall {
   const routing_key = soundCredential(target.credential, keyProblem);
-  return {
-    method: 'POST',
-    url: callUrl(target.url, /\/v2(\/enqueue)?$/, '/v2/enqueue'),
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ routing_key, ...message }),
-  };
+  const url = callUrl(target.url, /\/v2(\/enqueue)?$/, '/v2/enqueue');
+  return post(url, JSON.stringify({ routing_key, ...message }));
 }
 
 /** `{"status": "invalid event", "message": "…", "errors": ["…"]}` with 400. */

@@ -1,5 +1,5 @@
 import type { OutboundCall } from '../../outbound/outbound.ts';
-import { failed, fine, said, statusVerdict } from './answers.ts';
+import { failed, fine, post, said, statusVerdict } from './answers.ts';
 import { alertMessage, type ChatLine, type ChatMessage, chatMessage } from './chat-lines.ts';
 import type { FormatVerdict, MessageFormat, MessageTarget } from './message-format.ts';
 import { credentialLike, soundCredential, urlCheck } from './value-checks.ts';
@@ -64,12 +64,8 @@ function escaped(text: string): string {
 /** The URL decides the host, whatever host the pasted address names. */
 function call(target: MessageTarget, payload: object): OutboundCall {
   const [, path = ''] = webhookPath.exec(soundCredential(target.credential, pathProblem)) ?? [];
-  return {
-    method: 'POST',
-    url: new URL(target.url).origin + path,
-    headers: { 'content-type': 'application/json; charset=utf-8' },
-    body: JSON.stringify(payload),
-  };
+  const headers = { 'content-type': 'application/json; charset=utf-8' };
+  return post(new URL(target.url).origin + path, JSON.stringify(payload), headers);
 }
 
 /** Errors that stay until a person changes the webhook or the channel. */

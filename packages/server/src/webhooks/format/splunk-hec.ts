@@ -1,5 +1,5 @@
 import { isSuccess, jsonObject } from '../../outbound/answers.ts';
-import { failed, fine, said, statusVerdict } from './answers.ts';
+import { failed, fine, get, post, said, statusVerdict } from './answers.ts';
 import { eventParts } from './event-parts.ts';
 import type { FormatVerdict, MessageFormat, MessageTarget } from './message-format.ts';
 import { callUrl, plainText, soundCredential, unspacedProblem, urlCheck } from './value-checks.ts';
@@ -36,15 +36,12 @@ export const splunkHec = {
       const ms = Date.parse(eventParts(text).fields.timestamp);
       return `{"time":${(ms / 1_000).toFixed(3)},${common},"event":${text}}`;
     });
-    const headers = { ...authorization(target), 'content-type': 'application/json' };
     const url = callUrl(target.url, collector, '/services/collector/event');
-    return { method: 'POST', url, headers, body: body.join('\n') };
+    return post(url, body.join('\n'), authorization(target));
   },
   judge: (status, text) => verdict(status, text, [0, 24, 25]),
-  health(target) {
-    const url = callUrl(target.url, collector, '/services/collector/health');
-    return { method: 'GET', url, headers: authorization(target), body: '' };
-  },
+  health: (target) =>
+    get(callUrl(target.url, collector, '/services/collector/health'), authorization(target)),
   judgeHealth: (status, text) => verdict(status, text, [17, 24, 25]),
 } satisfies MessageFormat;
 

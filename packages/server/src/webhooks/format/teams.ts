@@ -1,6 +1,6 @@
 import { jsonObject } from '../../outbound/answers.ts';
 import type { OutboundCall } from '../../outbound/outbound.ts';
-import { fine, said, statusVerdict } from './answers.ts';
+import { fine, post, said, statusVerdict } from './answers.ts';
 import { alertMessage, type ChatLine, type ChatMessage, chatMessage } from './chat-lines.ts';
 import type { FormatVerdict, MessageFormat, MessageTarget } from './message-format.ts';
 import { credentialLike, soundCredential, urlCheck } from './value-checks.ts';
@@ -67,12 +67,7 @@ function call(target: MessageTarget, payload: object): OutboundCall {
   const signature = soundCredential(target.credential, signatureProblem);
   const url = new URL(target.url);
   url.searchParams.set('sig', decodeURIComponent(signature));
-  return {
-    method: 'POST',
-    url: url.href,
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(payload),
-  };
+  return post(url.href, JSON.stringify(payload));
 }
 
 /** Workflows answer 202; their errors are `{"error": {"code": "…", "message": "…"}}`. */

@@ -3,7 +3,7 @@ import { fileOf, shownExport } from '../../exports/shown-export.ts';
 import { isRedirect, isSuccess } from '../../outbound/answers.ts';
 import type { OutboundCall } from '../../outbound/outbound.ts';
 import { webhookIdPrefix } from '../store.ts';
-import { failed, fine } from './answers.ts';
+import { failed, fine, post } from './answers.ts';
 import type { FormatVerdict, MessageFormat, MessageTarget } from './message-format.ts';
 
 /**
@@ -46,7 +46,7 @@ function call(
 ): OutboundCall {
   const data = `{"tenantId":"${tenantId}",${member}}`;
   const body = `{"type":"${type}","timestamp":"${formatTimestamp(atMs)}","data":${data}}`;
-  return { method: 'POST', url, headers: { 'content-type': 'application/json' }, body };
+  return post(url, body);
 }
 
 /** Any 2xx is a delivery, 410 ends them. */
