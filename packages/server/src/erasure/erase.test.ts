@@ -6,6 +6,8 @@ import {
   uuidFromEventId,
 } from '@indelible/protocol';
 import { afterAll, beforeEach, expect, test } from 'vitest';
+import { withOwnerSession } from '../postgres/db.ts';
+import { takeRetentionLock } from '../retention/terms.store.ts';
 import { configOf } from '../testing/archived.ts';
 import {
   actorOf,
@@ -360,6 +362,16 @@ async function countErased() {
   );
   return rows[0].count;
 }
+
+test('while retention or another erasure runs nothing is erased', async () => {
+  const [event] = await recordEach(service, tenant.key, [states]);
+  const target = { tenantId: tenant.id, eventId: event.id, segment: 'state' } as const;
+  await withOwnerSession(service.ownerUrl, async (running) => {
+    await takeRetentionLock(running);
+    await expect(eraseNow(service, target)).rejects.toThrow(/another erasure is running/);
+  });
+  expect((await eraseNow(service, target)).erasures).toMatchObject([{ events: 1 }]);
+});
 
 test('events of another tenant by the same person stay as they are', async () => {
   const other = await service.tenant();

@@ -11,6 +11,7 @@ import {
   partitionName,
   recordAt,
   run,
+  runTwice,
   stored,
   type Tenant,
   tenantOf,
@@ -169,6 +170,22 @@ test('an event sent again late is found while it moves into a partition that is 
   await locker.query('COMMIT');
   await locker.end();
   expect([(await answer).status, await stored(service, [id])]).toEqual([200, [id]]);
+  await expectRetainedIntact(service, tenant.id);
+});
+
+test('events of a log that lost its head stay: nothing could record their removal', async () => {
+  const tenant = await tenantOf(service, 'Starter', 11);
+  const { now } = service.clock;
+  const id = await recordAt(service, tenant, now - 10 * day);
+  const lost = 'CREATE TEMP TABLE lost AS SELECT * FROM log_heads WHERE tenant_id = ';
+  await service.owner.query(lost + service.owner.escapeLiteral(tenant.id));
+  await service.owner.query('DELETE FROM log_heads WHERE tenant_id = $1', [tenant.id]);
+  service.clock.now = now + 40 * day;
+  await runTwice(service);
+  expect(await stored(service, [id])).toEqual([id]);
+  await service.owner.query('INSERT INTO log_heads SELECT * FROM lost');
+  await runTwice(service);
+  expect(await stored(service, [id])).toEqual([]);
   await expectRetainedIntact(service, tenant.id);
 });
 

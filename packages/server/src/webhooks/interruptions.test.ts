@@ -1,13 +1,15 @@
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { beginAnew } from '../log/reopen.store.ts';
-import { withOwnerSession } from '../postgres/db.ts';
+import { readTenant, withOwnerSession } from '../postgres/db.ts';
 import { RunningService } from '../testing/running-service.ts';
 import { anotherProcess, platformKey, sessionSecret } from '../testing/service.ts';
 import { type ReceiverAnswer, webhookReceiver } from '../testing/webhook-receiver.ts';
 import { hookedService, hookedTenant, idsOf, webhookCalls } from '../testing/webhook-setup.ts';
 import { leaseMs } from './deliver.job.ts';
+import { claimWebhook, getLeased, holdMessage, passOver, releaseWebhook } from './lease.store.ts';
 
 const env = { WEBHOOK_ALLOW_PRIVATE: 'true' };
 /** The machine may be busy with other things. */
@@ -133,6 +135,34 @@ test('of two processes of which one was taken for dead, the first outcome moves 
   expect(await hooks.get(id)).toMatchObject({ status: 'active', attempt: 0 });
   await deliver();
   expect(tenant.receiver.calls).toHaveLength(2);
+});
+
+test('a process that has lost its lease writes down no message, and passes over nothing', async () => {
+  await hooks.create();
+  await hooks.record();
+  const { background } = service.db;
+  const [first, second] = [randomUUID(), randomUUID()];
+  const claim = async (lease: string, nowMs: number) => {
+    const leased = await claimWebhook(background, lease, [], nowMs, nowMs + leaseMs);
+    if (leased === null) throw new Error('nothing to claim');
+    return leased;
+  };
+  const { now } = service.clock;
+  const lost = await claim(first, now);
+  const webhook = await readTenant(service.db, tenant.id, (tx) => getLeased(tx, lost));
+  if (webhook === null) throw new Error('not leased');
+  const leased = await claim(second, now + leaseMs);
+  const message = {
+    messageId: first,
+    messageAtMs: now,
+    messageType: 'audit.events.recorded',
+  } as const;
+  const write = (by: typeof leased) =>
+    holdMessage(background, by, webhook, { ...message, messageEnd: webhook.nextSequence + 1 }, now);
+  const pass = (by: typeof leased) => passOver(background, by, webhook, webhook.nextSequence, now);
+  await releaseWebhook(background, lost);
+  expect([await write(lost), await pass(lost)]).toEqual([false, false]);
+  expect([await write(leased), await pass(leased)]).toEqual([true, true]);
 });
 
 test('what is done to a webhook while a call is under way holds: paused, replayed, removed', async () => {
