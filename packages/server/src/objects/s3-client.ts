@@ -1,4 +1,5 @@
 import type { S3Client } from '@aws-sdk/client-s3';
+import { connectionProblem } from '../postgres/db.ts';
 import type { S3Location } from './s3-location.ts';
 
 /** A client with the values that every call needs. */
@@ -31,7 +32,35 @@ export async function openS3(location: S3Location): Promise<S3> {
       socketTimeout: 120_000,
     },
   });
+  client.middlewareStack.add(
+    (next) => (args) =>
+      next(args).catch((error: unknown) => {
+        explain(error, location);
+        throw error;
+      }),
+    { step: 'initialize' },
+  );
   return { sdk, client, location };
+}
+
+/** Changes the message, which system, SDK or store wrote: names the store, and what to do next. */
+export function explain(error: unknown, { bucket, endpoint }: S3Location): void {
+  if (!(error instanceof Error) || error.name === 'AbortError') return;
+  const store = endpoint === null ? 'Amazon S3' : new URL(endpoint).host;
+  const status = statusOf(error);
+  const failed = status === undefined ? 'cannot be used' : `answers ${status}`;
+  const why = [error.name === 'Error' ? '' : error.name, connectionProblem(error)];
+  error.message = `the object store at ${store}, bucket ${bucket}, ${failed}: ${why.filter(Boolean).join(': ')}; ${adviceFor(error, status)}`;
+}
+
+function adviceFor({ name }: Error, status: number | undefined): string {
+  if (name === 'CredentialsProviderError')
+    return 'set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or another source of credentials';
+  if (status === undefined) return 'check that it runs, and that OBJECT_STORE_URL names it';
+  if (status === 401 || status === 403)
+    return 'check the credentials, and their rights to the bucket';
+  if (status === 404) return 'check that OBJECT_STORE_URL names a bucket that exists';
+  return 'look into the log of the object store, and try again';
 }
 
 /** The request members that name an object. */

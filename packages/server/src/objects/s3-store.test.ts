@@ -148,6 +148,20 @@ test('a bucket that does not exist is a fault, not an empty store', async () => 
   await expect(store.putIfAbsent('a', bytes('x'))).rejects.toThrow(/bucket/);
 });
 
+test('a store that cannot be used is named, with what the operator can do', async () => {
+  const absent = openObjectStore('s3://bucket-x?endpoint=http://127.0.0.1:1');
+  await expect(absent.get('a')).rejects.toThrow(
+    /^the object store at 127.0.0.1:1, bucket bucket-x, cannot be used: .*ECONNREFUSED.*; check that it runs, and that OBJECT_STORE_URL names it$/,
+  );
+  const store = await newStore();
+  s3.fault(() => 'lost');
+  await expect(store.list('a')).rejects.toThrow(
+    /^the object store at .* cannot be used: .*hang up/,
+  );
+  s3.fault(() => 403);
+  await expect(store.list('a')).rejects.toThrow(/ answers 403: .*; check the credentials/);
+});
+
 test('installations with prefixes of their own share a bucket without meeting', async () => {
   const url = await s3.newUrl();
   const other = url.replace('/some/prefix', '');

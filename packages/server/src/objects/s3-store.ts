@@ -5,6 +5,7 @@ import { requireName, requireRange } from './object-name.ts';
 import type { ByteRange, ObjectStore } from './object-store.ts';
 import {
   bucketAndKey,
+  explain,
   nullIf,
   openS3,
   removeObject,
@@ -106,7 +107,11 @@ async function getStream(s3: S3, name: string, range?: ByteRange) {
     const found = await s3.client.send(command, soon);
     const bytes = Number(range ? found.ContentRange?.split('/')[1] : found.ContentLength);
     const body: unknown = found.Body;
-    if (body instanceof Readable && Number.isSafeInteger(bytes)) return { bytes, body };
+    if (body instanceof Readable && Number.isSafeInteger(bytes)) {
+      // Before the reader sees it.
+      body.once('error', (error) => explain(error, s3.location));
+      return { bytes, body };
+    }
     throw new Error('the object store answered without the bytes that were asked for');
   } catch (error) {
     if (statusOf(error) === 416) throw new RangeError('the range begins past the end');
