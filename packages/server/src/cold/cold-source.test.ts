@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -61,6 +61,14 @@ test('a copy is a file without a name, and is not fetched again', async () => {
   expect(await numbersIn(cold, [files[0]])).toEqual([1]);
   expect(await numbersIn(cold, [files[0]])).toEqual([1]);
   expect(fetched).toEqual(['file-1']);
+  expect(readdirSync(cache)).toEqual([]);
+  await cold.close();
+});
+
+test('files that killed processes have left are removed before the first copy', async () => {
+  writeFileSync(join(cache, 'left'), '');
+  const cold = source();
+  expect(await numbersIn(cold, [files[0]])).toEqual([1]);
   expect(readdirSync(cache)).toEqual([]);
   await cold.close();
 });

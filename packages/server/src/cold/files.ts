@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../http/problem.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
@@ -27,6 +27,7 @@ interface Copy {
 export function keepCopies(objects: ObjectStore, folder: string, bytesMax: number) {
   /** By hash; those not used for the longest time come first. */
   const copies = new Map<string, Copy>();
+  const emptied = emptyOnce(folder);
 
   function take(file: ColdFile): Copy {
     const copy = copies.get(file.sha256) ?? begin(file);
@@ -41,7 +42,7 @@ export function keepCopies(objects: ObjectStore, folder: string, bytesMax: numbe
       hash: file.sha256,
       bytes: file.bytes,
       readers: 0,
-      file: fetchUnnamed(objects, folder, file).catch((error: unknown) => {
+      file: fetchUnnamed(objects, emptied, file).catch((error: unknown) => {
         // The next read tries again.
         remove(copy);
         throw unreadable(error);
@@ -105,16 +106,35 @@ function closeUnread({ readers, file }: Copy): void {
   );
 }
 
+/**
+ * Gives the folder, at first emptied: a process that was killed between two system calls has left a
+ * file with a name.
+ */
+function emptyOnce(folder: string): () => Promise<string> {
+  let emptied: Promise<string> | undefined;
+  const empty = async () => {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    for (const name of await readdir(folder)) await rm(join(folder, name), { force: true });
+    return folder;
+  };
+  return () => {
+    emptied ??= empty().catch((error: unknown) => {
+      emptied = undefined; // the next read tries again
+      throw error;
+    });
+    return emptied;
+  };
+}
+
 async function fetchUnnamed(
   objects: ObjectStore,
-  folder: string,
+  folder: () => Promise<string>,
   { name, sha256 }: ColdFile,
 ): Promise<FileHandle> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const path = join(folder, randomUUID());
+  const path = join(await folder(), randomUUID());
   const handle = await open(path, 'wx+', 0o600);
   try {
-    await rm(path);
+    await rm(path, { force: true }); // another process may have emptied the folder
     const found = await objects.getStream(name);
     if (found === null) throw new Error(`${name} is not in the object store`);
     const digest = createHash('sha256');
