@@ -11,7 +11,7 @@ import type { Presence } from './operations/presence.ts';
 import type { Database } from './postgres/db.ts';
 import { retainInBackground } from './retention/command.ts';
 import type { LeasedWebhook } from './webhooks/lease.store.ts';
-import { indexWords } from './words/index-words.ts';
+import { indexSearched, indexWords } from './words/index-words.ts';
 
 /*
  * Everything that runs without a request that waits for it. There are two mechanisms. Leased work
@@ -72,6 +72,13 @@ const presence = ({ presence }: BackgroundDeps, isWorker: boolean): Recurring =>
   run: () => presence.renew(isWorker).then(() => true),
 });
 
+/** In processes that are no workers, for their own searches; a worker's `words` do it, too. */
+const searchedWords = ({ db }: BackgroundDeps): Recurring => ({
+  work: 'words',
+  everyMs: second,
+  run: (stopping) => indexSearched(db, stopping),
+});
+
 /** In processes with the owner's login. Advisory locks: `indelible.retention`, `.archive`. */
 const asOwner = ({ config, logger }: BackgroundDeps, ownerUrl: string): Recurring[] => [
   {
@@ -121,7 +128,9 @@ export function createBackground(deps: BackgroundDeps) {
   return {
     start({ isWorker, ownerUrl }: StartOptions) {
       const owned = ownerUrl === null ? [] : asOwner(deps, ownerUrl);
-      others = createTimers([checkpoints(deps), presence(deps, isWorker), ...owned], ended);
+      const words = isWorker ? [] : [searchedWords(deps)];
+      const inEach = [checkpoints(deps), presence(deps, isWorker)];
+      others = createTimers([...inEach, ...words, ...owned], ended);
       others.start();
       if (isWorker) for (const each of [jobs, webhooks, alerts, workers]) each.start();
     },

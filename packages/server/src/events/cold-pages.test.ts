@@ -81,6 +81,21 @@ test.each([
   },
 );
 
+test('in the order of the log words are found in archived events without comparing each', async () => {
+  const get = (q: string) =>
+    service.call({ url: `/api/audit-logs?sort=sequence&limit=500&${q}`, key: tenant.key });
+  const all = await get('action=publish&q=example');
+  expect(all.body.data.map(({ id }: { id: string }) => id)).toEqual(ids);
+  const none = await answersTo(async (tx) => {
+    const filter = { q: { any: ['octopus'], none: [] } };
+    const include = { total: false, state: false };
+    const query = { filter, limit: 500, sort: 'sequence', order: 'asc', include } as const;
+    const page = await listBySequence(tx, query, await requireVisible(tx, now), null);
+    expect(page.rows).toEqual([]);
+  });
+  expect(none).toEqual([]);
+});
+
 test('a list by time, an erasure and the worker of words read the largest events too', async () => {
   const url = `/api/audit-logs?resource_id=${resource.id}&include=state&limit=500`;
   const { status, body } = await service.call({ url, key: tenant.key });

@@ -2,7 +2,6 @@ import type { ListQuery } from '@indelible/protocol';
 import type pg from 'pg';
 import type { TenantTx } from '../postgres/db.ts';
 import { uuidArray } from '../postgres/pg-arrays.ts';
-import { amongWithWords } from '../words/find-words.ts';
 import { partsByAddress, partsOfPage } from './address-parts.store.ts';
 import { behind, orderBy, ordered } from './branches.store.ts';
 import { behindCounted, countMatching } from './count.store.ts';
@@ -293,7 +292,10 @@ const listColumns = (withStates: boolean) =>
   `actor_email_key AS "emailKey", (before IS NOT NULL OR after IS NOT NULL OR (erased->>'state') IS NOT NULL) AS "hasState",
    ${withStates ? `before, after, ${copiesSelected}` : 'NULL AS before, NULL AS after'}`;
 
-/** The events of these ids that match the filter, by sequence; limited like any page. */
+/**
+ * The events of these ids that match the filter but for its words, by sequence; limited like any
+ * page.
+ */
 export async function eventsById(
   tx: TenantTx,
   uuids: readonly string[],
@@ -302,16 +304,16 @@ export async function eventsById(
   bytesMax: number,
 ): Promise<CutPage> {
   const params = new Params();
-  const { q, ...filter } = query.filter;
-  const wanted = q === undefined ? uuids : await amongWithWords(tx, uuids, q);
+  const { q: _, ...filter } = query.filter;
   const conditions = [
     ...allMatching(tx, filter, visible, params),
-    `id = ANY (${params.add(uuidArray(wanted))}::uuid[])`,
+    `id = ANY (${params.add(uuidArray(uuids))}::uuid[])`,
   ];
   const order = query.order === 'asc' ? 'sequence' : 'sequence DESC';
   const page = `SELECT * FROM audit_events WHERE ${conditions.join(' AND ')}
     ORDER BY ${order} LIMIT ${params.add(query.limit + 1)}`;
   const hot = await cutPage(tx, query, page, order, params, bytesMax);
   const descending = query.order === 'desc';
-  return withColdById(tx, visible, uuids, { query, descending, bytesMax }, hot);
+  const wanted = { query: { ...query, filter }, descending, bytesMax };
+  return withColdById(tx, visible, uuids, wanted, hot);
 }

@@ -1,6 +1,7 @@
 import { decodeEntry, type ListQuery } from '@indelible/protocol';
 import { readEntries } from '../log/store.ts';
 import type { TenantTx } from '../postgres/db.ts';
+import { wordsInLog } from '../words/find-words.ts';
 import type { Visibility } from './filter-sql.store.ts';
 import { eventsById } from './list.store.ts';
 import { type ListedRow, pageBytesMax } from './listed-row.ts';
@@ -22,6 +23,8 @@ export async function listBySequence(
 ): Promise<{ rows: ListedRow[]; nextSequence: number | null }> {
   const ascending = query.order === 'asc';
   const first = query.afterSequence === undefined ? 0 : query.afterSequence + 1;
+  const { q, ...filter } = query.filter;
+  const among = q && (await wordsInLog(tx, { ...filter, q }));
   const rows: ListedRow[] = [];
   let bytes = 0;
   let at = from ?? (ascending ? first : visible.size - 1);
@@ -32,7 +35,8 @@ export async function listBySequence(
     if (start >= end) return { rows, nextSequence: null };
     const wanted = { ...query, limit: query.limit - rows.length };
     const uuids = (await readEntries(tx, start, end)).map((entry) => decodeEntry(entry).eventUuid);
-    const found = await eventsById(tx, uuids, wanted, visible, pageBytesMax - bytes);
+    const some = among ? await among(start, uuids) : uuids;
+    const found = await eventsById(tx, some, wanted, visible, pageBytesMax - bytes);
     const [next] = found.rows;
     bytes += found.bytes;
     // Only the first event of a page may be larger than the page.

@@ -13,6 +13,8 @@ import { type Commit, queryTimeout, transaction, transactionOn } from './transac
 export interface Database {
   /** Reads events that have left PostgreSQL. */
   readonly cold: ColdSource | undefined;
+  /** Tenants whose newest events searches of this process were long reading; see `words`. */
+  readonly toIndex: Set<string>;
   /** With password: the export thread opens it again. */
   readonly url: string;
   /** Of PgBouncer in transaction mode, which gets reads, administration and jobs; null: none. */
@@ -40,6 +42,8 @@ export interface TenantTx {
   readonly cold?: ColdReader | undefined;
   /** Aborts when the caller has gone: long work between statements should end. */
   readonly gone?: AbortSignal | undefined;
+  /** Has the tenant's newest events put into a block of words soon. */
+  readonly indexSoon?: (() => void) | undefined;
   query<R extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<R>>;
 }
 
@@ -112,6 +116,7 @@ export function openDatabase(
     url,
     poolerUrl,
     cold,
+    toIndex: new Set(),
     reader,
     writer,
     recording,
@@ -171,8 +176,9 @@ export async function readTenant<T>(
   gone?.addEventListener('abort', disconnect);
   try {
     gone?.throwIfAborted();
+    const indexSoon = () => db.toIndex.add(tenantId);
     const read = (client: pg.PoolClient) =>
-      work({ ...tenantIn(client, tenantId), cold: db.cold?.forAnswer(), gone });
+      work({ ...tenantIn(client, tenantId), cold: db.cold?.forAnswer(), gone, indexSoon });
     return await transactionOn(client, beginTenant(tenantId), read, state);
   } finally {
     gone?.removeEventListener('abort', disconnect);

@@ -2,7 +2,10 @@
 
 export type Bits = Uint8Array<ArrayBuffer>;
 
-export const noBits = (entries: number): Bits => new Uint8Array(entries / 8);
+/** Bits are combined 32 at once. */
+export const bytesOfBits = (entries: number): number => 4 * Math.ceil(entries / 32);
+
+export const noBits = (entries: number): Bits => new Uint8Array(bytesOfBits(entries));
 
 /** The bits below an offset. */
 export function firstBits(entries: number, count: number): Bits {

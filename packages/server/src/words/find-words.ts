@@ -5,10 +5,11 @@ import { readEntries } from '../log/store.ts';
 import type { TenantTx } from '../postgres/db.ts';
 import { type Bits, firstBits, intersect, isEmpty, offsetsOf, subtract, unite } from './bits.ts';
 import { type WantedWords, wantedWords } from './block-words.ts';
+import { idsAt } from './offsets.store.ts';
 import {
   type BlockRange,
   blocksBetween,
-  idsAt,
+  blocksOfEntries,
   readLists,
   type WordsProgress,
   wordedEvents,
@@ -118,10 +119,9 @@ async function foundInNoBlock(
   if (waiting > unindexedMax) {
     throw unavailable(`the words of ${waiting} events are not indexed yet; retry in some minutes`);
   }
+  const among = readingEvents(tx, words);
   const found: string[] = [];
-  for await (const some of idsInNoBlock(tx, range, progress)) {
-    found.push(...(await amongWithWords(tx, some, words)));
-  }
+  for await (const some of idsInNoBlock(tx, range, progress)) found.push(...(await among(some)));
   found.sort();
   return range.descending ? found.reverse() : found;
 }
@@ -139,26 +139,89 @@ export async function* idsInNoBlock(
   }
 }
 
-/** Those of these events that have the words. */
-export async function amongWithWords(
+/** With more text in no block, a few large events get a block of their own. */
+const charactersSoon = 2 ** 18;
+/** With more, searches wait for that block: to read one character takes up to a microsecond. */
+const charactersMax = 2 ** 24;
+
+/**
+ * The returned function gives those of some events that have the words, by reading them. Six large
+ * events may take a second: a block of their own spares the next search that. Throws `unavailable`
+ * if all calls together read too much.
+ */
+function readingEvents(
   tx: TenantTx,
-  uuids: readonly string[],
   { any, none }: ValueFilter,
-): Promise<string[]> {
-  if (uuids.length === 0) return [];
+): (uuids: readonly string[]) => Promise<string[]> {
   const isFound = (event: WordedEvent) => {
     const words = [...event.words];
     const has = (query: string) => matchesWords(words, query);
     return (any.length === 0 || any.some(has)) && !none.some(has);
   };
-  const found: string[] = [];
-  for await (const events of wordedEvents(tx, uuids))
-    found.push(...events.filter(isFound).map(({ uuid }) => uuid));
-  return found;
+  let read = 0;
+  return async (uuids) => {
+    const found: string[] = [];
+    for await (const events of wordedEvents(tx, uuids)) {
+      found.push(...events.filter(isFound).map(({ uuid }) => uuid));
+      read += events.reduce((sum, { characters }) => sum + characters, 0);
+      if (read > charactersSoon) tx.indexSoon?.();
+      if (read > charactersMax)
+        throw unavailable('the words of large new events are not indexed yet; retry in a minute');
+    }
+    return found;
+  };
+}
+
+/**
+ * The returned function gives those of the events of consecutive entries, from a sequence on, that
+ * have the words; also some that other filters exclude.
+ */
+export async function wordsInLog(
+  tx: TenantTx,
+  filter: EventFilter & { q: ValueFilter },
+): Promise<(start: number, uuids: readonly string[]) => Promise<string[]>> {
+  const { indexed } = await wordsProgress(tx);
+  const wanted = wantedWords(filter);
+  const among = readingEvents(tx, filter.q);
+  /** The ids with the words, by the first sequence of their block: of the entries before, too. */
+  let known = new Map<number, ReadonlySet<string>>();
+  return async (start, uuids) => {
+    const inBlocks = uuids.slice(0, Math.max(0, indexed - start));
+    const blocks = await blocksOfEntries(tx, start, start + inBlocks.length);
+    const none: ReadonlySet<string> = new Set();
+    const ids = new Map(blocks.map(({ first }) => [first, known.get(first) ?? none]));
+    const others = blocks.filter(({ first }) => !known.has(first));
+    for await (const { block, events } of withMatches(tx, wanted, others))
+      ids.set(block.first, new Set(await idsAt(tx, block.first, offsetsOf(events))));
+    known = ids;
+    const all = [...known.values()];
+    const indexedOnes = inBlocks.filter((uuid) => all.some((some) => some.has(uuid)));
+    return [...indexedOnes, ...(await among(uuids.slice(inBlocks.length)))];
+  };
 }
 
 /** Of 4 KiB and a few microseconds each: up to 400 words stand in a query. */
 const listsAtOnce = 2_048;
+
+/** The blocks that have matches, in this order, with these events; reads ever more at once. */
+async function* withMatches(
+  tx: TenantTx,
+  wanted: WantedWords,
+  blocks: readonly BlockRange[],
+  { first = 2, most = 128 } = {},
+): AsyncGenerator<{ block: BlockRange; events: Bits }> {
+  const words = [...wanted.groups.flat(), ...wanted.none].flat().length;
+  const countMax = Math.max(1, Math.min(most, Math.floor(listsAtOnce / words)));
+  for (let at = 0, count = first; at < blocks.length; at += count, count = 4 * count) {
+    count = Math.min(count, countMax);
+    const some = blocks.slice(at, at + count);
+    const eventsOf = await readWords(tx, wanted, some);
+    for (const block of some) {
+      const events = matchesIn(block, wanted, (word) => eventsOf(block, word));
+      if (events !== null) yield { block, events };
+    }
+  }
+}
 
 /** The queues of the blocks that have matches, each with its first possible id. */
 async function* queuesOf(
@@ -167,18 +230,9 @@ async function* queuesOf(
   range: FindRange,
   blocks: readonly BlockRange[],
 ): AsyncGenerator<{ queue: IdQueue; edge: string }> {
-  const words = [...wanted.groups.flat(), ...wanted.none].flat().length;
-  const countMax = Math.max(1, Math.min(128, Math.floor(listsAtOnce / words)));
-  for (let at = 0, count = 2; at < blocks.length; at += count, count = 4 * count) {
-    count = Math.min(count, countMax);
-    const some = blocks.slice(at, at + count);
-    const eventsOf = await readWords(tx, wanted, some);
-    for (const block of some) {
-      const found = matchesIn(block, wanted, (word) => eventsOf(block, word));
-      if (found === null) continue;
-      const edge = range.descending ? block.newest : block.oldest;
-      yield { queue: queueOf(tx, block, offsetsOf(found), range), edge };
-    }
+  for await (const { block, events } of withMatches(tx, wanted, blocks)) {
+    const edge = range.descending ? block.newest : block.oldest;
+    yield { queue: queueOf(tx, block, offsetsOf(events), range), edge };
   }
 }
 
@@ -190,15 +244,9 @@ export async function blocksWithMatches(
 ): Promise<BlockRange[]> {
   const wanted = wantedWords(filter);
   if (wanted.groups.length === 0) return [...blocks];
-  const countMax = Math.floor(listsAtOnce / wanted.groups.flat(2).length);
   const found: BlockRange[] = [];
-  for (let at = 0; at < blocks.length; at += countMax) {
-    const some = blocks.slice(at, at + countMax);
-    const eventsOf = await readWords(tx, wanted, some);
-    found.push(
-      ...some.filter((block) => matchesIn(block, wanted, (word) => eventsOf(block, word)) !== null),
-    );
-  }
+  const all = { first: listsAtOnce, most: listsAtOnce };
+  for await (const { block } of withMatches(tx, wanted, blocks, all)) found.push(block);
   return found;
 }
 

@@ -48,6 +48,7 @@ export async function indexWords(
   stopping: AbortSignal,
 ): Promise<boolean> {
   const failed = new Map<string, unknown>();
+  await indexSearched(db, stopping).catch((error: unknown) => failed.set('searched', error));
   for (let isIdle = false; !isIdle; ) {
     const wasBusy = isRecordingBusy();
     const waiting = wasBusy ? entriesAtOnce : smallEntries;
@@ -68,18 +69,37 @@ export async function indexWords(
   return true;
 }
 
-/** The next blocks of a tenant. False if there are none to make, or another process makes them. */
-function indexNext(db: Database, tenantId: string): Promise<boolean> {
+/**
+ * Puts the newest events that searches of this process were long reading into blocks, though there
+ * are few: the next search does not read them.
+ */
+export async function indexSearched(db: Database, stopping: AbortSignal): Promise<boolean> {
+  for (const tenantId of db.toIndex) {
+    if (stopping.aborted) return true;
+    db.toIndex.delete(tenantId);
+    await indexNext(db, tenantId, true);
+  }
+  return true;
+}
+
+/**
+ * The next blocks of a tenant: the last one of fewer entries if `isToEnd`. False if there are none
+ * to make, or another process makes them.
+ */
+function indexNext(db: Database, tenantId: string, isToEnd = false): Promise<boolean> {
   return writeInBackground(db, async (tx) => {
     await mayPause(tx); // 64 large events may take 20 s of processor time
     // Before the snapshot of the read: what was erased before this lock is not read any more.
     const start = await lockWords(tx, tenantId, false);
     if (start === null) return false;
-    const blocks = await nextBlocks(db, tenantId, start);
+    const blocks = await nextBlocks(db, tenantId, start, isToEnd);
     if (blocks.length === 0) return false;
     await insertBlocks(tx, tenantId, blocks);
     const end = blocks.reduce((sum, { entries }) => sum + entries, start);
     await setWordsSize(tx, tenantId, end);
+    const firstSmall = start - (start % smallEntries);
+    if (firstSmall < start && firstSmall + smallEntries <= end)
+      await unite(tx, tenantId, firstSmall, smallEntries);
     const isMedium = blocks[0]?.entries === mediumEntries;
     if (end % mediumEntries === 0 && !isMedium)
       await unite(tx, tenantId, end - mediumEntries, mediumEntries);
@@ -89,20 +109,27 @@ function indexNext(db: Database, tenantId: string): Promise<boolean> {
 }
 
 /** A medium one if there are entries enough, else small ones. */
-function nextBlocks(db: Database, tenantId: string, start: number): Promise<WordBlock[]> {
+function nextBlocks(
+  db: Database,
+  tenantId: string,
+  start: number,
+  isToEnd: boolean,
+): Promise<WordBlock[]> {
   return readTenant(db, tenantId, async (tx) => {
     await mayPause(tx);
     const { size } = await wordsProgress(tx);
     const unitedEnd = start - (start % mediumEntries) + mediumEntries;
-    const end = Math.min(unitedEnd, size - (size % smallEntries));
+    const end = Math.min(unitedEnd, isToEnd ? size : size - (size % smallEntries));
     const entries = await readEntries(tx, start, end);
     const uuids = entries.map((entry) => decodeEntry(entry).eventUuid);
     const each = end - start === mediumEntries ? mediumEntries : smallEntries;
     const blocks: WordBlock[] = [];
     const giveWay = givingWay();
-    for (let at = 0; at < uuids.length; at += each) {
-      const events = wordedEvents(tx, uuids.slice(at, at + each));
-      blocks.push(await makeBlock(start + at, each, events, giveWay));
+    for (let first = start; first < end; ) {
+      const next = Math.min(end, first - (first % each) + each);
+      const events = wordedEvents(tx, uuids.slice(first - start, next - start));
+      blocks.push(await makeBlock(first, next - first, events, giveWay));
+      first = next;
     }
     return blocks;
   });
@@ -118,14 +145,16 @@ async function unite(
   const end = first + entries;
   const blocks = await idsOfBlocks(tx, tenantId, first, end);
   const { ids, moved } = uniteIds(blocks.map((block) => block.ids));
-  const movedOf = new Map(blocks.map((block, at) => [block.first, moved[at]]));
+  const partOf = new Map(
+    blocks.map(({ first, entries }, at) => [first, { entries, moved: moved[at] as Uint32Array }]),
+  );
   const lists: WordBlock['lists'] = [];
   for (const list of await listNumbers(tx, tenantId, first, end)) {
     const parts = await listInBlocks(tx, tenantId, list, first, end);
-    const united = parts.map((part) => {
-      const offsets = movedOf.get(part.first);
-      if (offsets === undefined) throw new Error('a word list belongs to no block');
-      return { words: part.words, moved: offsets };
+    const united = parts.map(({ first, words }) => {
+      const part = partOf.get(first);
+      if (part === undefined) throw new Error('a word list belongs to no block');
+      return { words, ...part };
     });
     lists.push(...uniteLists(united, entries));
   }

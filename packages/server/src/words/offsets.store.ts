@@ -1,7 +1,7 @@
 import type { TenantTx } from '../postgres/db.ts';
 import { int8Array } from '../postgres/pg-arrays.ts';
-import { rowsOf } from '../postgres/sql.ts';
-import { uuidLength } from './word-block.ts';
+import { firstRow, rowsOf, sql } from '../postgres/sql.ts';
+import { uuidAt, uuidLength } from './word-block.ts';
 
 /* The ids and times at offsets of blocks. */
 
@@ -47,4 +47,23 @@ export async function idsOfEvents(
       ${int8Array(events.map(({ offset }) => offset))}::int8[]) WITH ORDINALITY AS w (first, o, nth)
     JOIN word_blocks USING (first) WHERE tenant_id = ${tx.tenantId} ORDER BY nth`;
   return rows.map(({ uuid }) => uuid);
+}
+
+/** The UUIDs at these ascending offsets of a block, in their order. */
+export async function idsAt(
+  tx: TenantTx,
+  first: number,
+  offsets: readonly number[],
+): Promise<string[]> {
+  const [low = 0, high = 0] = [offsets[0], offsets.at(-1)];
+  // One slice is faster, unless most of it is not needed.
+  const isDense = high - low < 16 * offsets.length;
+  const wanted = isDense
+    ? sql`substring(ids FROM ${low * uuidLength + 1}::int FOR ${(high - low + 1) * uuidLength}::int)`
+    : sql`(SELECT string_agg(substring(ids FROM o::int * ${uuidLength}::int + 1
+        FOR ${uuidLength}::int), '' ORDER BY o) FROM unnest(${int8Array(offsets)}::int8[]) o)`;
+  const row = await firstRow<{ ids: Buffer }>(tx)`SELECT ${wanted} AS ids FROM word_blocks
+    WHERE tenant_id = ${tx.tenantId} AND first = ${first}`;
+  const ids = row?.ids ?? Buffer.alloc(0);
+  return offsets.map((offset, at) => uuidAt(ids, isDense ? offset - low : at));
 }

@@ -8,6 +8,7 @@ import { execute, firstRow, raw, rowsOf, sql } from '../postgres/sql.ts';
 import { encodeTimes } from './block-times.ts';
 import { type BlockFields, blockKeys, blockWords } from './block-words.ts';
 import { uuidAt, uuidLength, type WordBlock, type WordedEvent } from './word-block.ts';
+import { entriesMax } from './word-lists.ts';
 
 /** Up to 100 tenants with so many entries in no block. */
 export async function tenantsToIndex(
@@ -80,14 +81,19 @@ async function rowsOfIds<Row extends { uuid: string }>(
 const isShort = `AND octet_length(diff::text) + coalesce(octet_length(context::text), 0)
   + coalesce(octet_length(context_identity::text), 0) <= 8192`;
 
-/** Events with more text that are read at once: 38 MiB of the largest. */
-const longAtOnce = 64;
+/** Events with more text that are read at once: 10 MiB of the largest. */
+const longAtOnce = 16;
+
+interface ReadEvent extends WordedEvent {
+  /** Of the texts whose length has no small limit. */
+  characters: number;
+}
 
 /** The events of these ids that are stored or archived, with their words, in portions. */
 export async function* wordedEvents(
   tx: TenantTx,
   uuids: readonly string[],
-): AsyncGenerator<WordedEvent[]> {
+): AsyncGenerator<ReadEvent[]> {
   type Row = BlockFields & { uuid: string };
   const { tenantId } = tx;
   const own = { tenantId, classes: await classesOf(tx, tenantId) };
@@ -114,22 +120,20 @@ function without(uuids: readonly string[], rows: readonly { uuid: string }[]): s
 async function worded(
   { gone }: TenantTx,
   rows: readonly (BlockFields & { uuid: string })[],
-): Promise<WordedEvent[]> {
+): Promise<ReadEvent[]> {
   const giveWay = givingWay();
-  const events: WordedEvent[] = [];
+  const events: ReadEvent[] = [];
   for (const row of rows) {
     await giveWay();
     gone?.throwIfAborted();
-    events.push({ uuid: row.uuid, words: blockWords(row) });
+    const characters = row.diff.length + (row.context?.length ?? 0);
+    events.push({ uuid: row.uuid, words: blockWords(row), characters });
   }
   return events;
 }
 
 /** Those of these events that have left PostgreSQL: a migration may let blocks be made again. */
-async function* archivedAmong(
-  tx: TenantTx,
-  uuids: readonly string[],
-): AsyncGenerator<WordedEvent[]> {
+async function* archivedAmong(tx: TenantTx, uuids: readonly string[]): AsyncGenerator<ReadEvent[]> {
   const sorted = uuids.toSorted();
   const [lowest, highest] = [sorted[0], sorted.at(-1)];
   if (lowest === undefined || highest === undefined) return;
@@ -180,8 +184,8 @@ export async function idsOfBlocks(
   tenantId: string,
   start: number,
   end: number,
-): Promise<{ first: number; ids: Buffer }[]> {
-  return rowsOf<{ first: number; ids: Buffer }>(tx)`SELECT first, ids FROM word_blocks
+): Promise<BlockIds[]> {
+  return rowsOf<BlockIds>(tx)`SELECT first, entries, ids FROM word_blocks
     WHERE tenant_id = ${tenantId} AND first >= ${start} AND first < ${end} ORDER BY first`;
 }
 
@@ -249,17 +253,29 @@ export interface BlockRange {
   oldestMs: number;
 }
 
+const blockRange = sql`first, entries, octet_length(ids) / ${uuidLength}::int AS events,
+  oldest, newest, ('x' || encode(substring(ids FOR 6), 'hex'))::bit(48)::int8 AS "oldestMs"`;
+
 /** The blocks with ids in a half-open range; the one with the newest id first. */
 export async function blocksBetween(
   tx: TenantTx,
   from: string,
   before: string,
 ): Promise<BlockRange[]> {
-  return rowsOf<BlockRange>(tx)`
-    SELECT first, entries, octet_length(ids) / ${uuidLength}::int AS events, oldest, newest,
-      ('x' || encode(substring(ids FOR 6), 'hex'))::bit(48)::int8 AS "oldestMs"
+  return rowsOf<BlockRange>(tx)`SELECT ${blockRange}
     FROM word_blocks WHERE tenant_id = ${tx.tenantId} AND newest >= ${from} AND oldest < ${before}
     ORDER BY newest DESC`;
+}
+
+/** The blocks with these entries of the log. */
+export async function blocksOfEntries(
+  tx: TenantTx,
+  start: number,
+  end: number,
+): Promise<BlockRange[]> {
+  return rowsOf<BlockRange>(tx)`SELECT ${blockRange}
+    FROM word_blocks WHERE tenant_id = ${tx.tenantId}
+      AND first > ${start - entriesMax} AND first < ${end} AND first + entries > ${start}`;
 }
 
 /** These lists of blocks, if they exist; null if one is longer than `bytesMax`. */
@@ -278,25 +294,6 @@ export async function readLists(
     ...row,
     words: text === null ? null : Buffer.from(text, 'base64'),
   }));
-}
-
-/** The UUIDs at these ascending offsets of a block, in their order. */
-export async function idsAt(
-  tx: TenantTx,
-  first: number,
-  offsets: readonly number[],
-): Promise<string[]> {
-  const [low = 0, high = 0] = [offsets[0], offsets.at(-1)];
-  // One slice is faster, unless most of it is not needed.
-  const isDense = high - low < 16 * offsets.length;
-  const wanted = isDense
-    ? sql`substring(ids FROM ${low * uuidLength + 1}::int FOR ${(high - low + 1) * uuidLength}::int)`
-    : sql`(SELECT string_agg(substring(ids FROM o::int * ${uuidLength}::int + 1
-        FOR ${uuidLength}::int), '' ORDER BY o) FROM unnest(${int8Array(offsets)}::int8[]) o)`;
-  const row = await firstRow<{ ids: Buffer }>(tx)`SELECT ${wanted} AS ids FROM word_blocks
-    WHERE tenant_id = ${tx.tenantId} AND first = ${first}`;
-  const ids = row?.ids ?? Buffer.alloc(0);
-  return offsets.map((offset, at) => uuidAt(ids, isDense ? offset - low : at));
 }
 
 /* Statements of the owner role. */

@@ -31,10 +31,10 @@ const events: fc.Arbitrary<WordedEvent[]> = fc.uniqueArray(
 );
 
 /** A block of these events, which come in portions. */
-const blockOf = (all: readonly WordedEvent[], first = 0) =>
+const blockOf = (all: readonly WordedEvent[], first = 0, entries = smallEntries) =>
   makeBlock(
     first,
-    smallEntries,
+    entries,
     Array.from({ length: Math.ceil(all.length / 7) }, (_, n) => all.slice(7 * n, 7 * n + 7)),
     async () => {},
   );
@@ -55,7 +55,10 @@ const naive = (all: readonly WordedEvent[], query: string) =>
 test('a block finds exactly the events that have a word or its beginning', async () => {
   await fc.assert(
     fc.asyncProperty(events, word, async (all, query) => {
-      expect(foundIn(await blockOf(all), query)).toEqual(naive(all, query));
+      for (const entries of [all.length, smallEntries, mediumEntries]) {
+        const block = await blockOf(all, 0, entries);
+        expect(foundIn(block, query)).toEqual(naive(all, query));
+      }
     }),
   );
 });
@@ -66,7 +69,7 @@ test('blocks that were united find what each of them found', async () => {
       const parts: WordBlock[] = [];
       for (let part = 0; part < count; part++) {
         const own = all.filter((_, at) => at % count === part);
-        parts.push(await blockOf(own, part * smallEntries));
+        parts.push(await blockOf(own, part * smallEntries, part === 0 ? own.length : undefined));
       }
       const { ids, moved } = uniteIds(parts.map((part) => part.ids));
       const lists = Array.from({ length: listsOf(smallEntries) }, (_, list) =>
@@ -74,7 +77,11 @@ test('blocks that were united find what each of them found', async () => {
           parts.flatMap((part, at) =>
             part.lists
               .filter((each) => each.list === list)
-              .map(({ words }) => ({ words, moved: moved[at] ?? new Uint32Array() })),
+              .map(({ words }) => ({
+                words,
+                entries: part.entries,
+                moved: moved[at] ?? new Uint32Array(),
+              })),
           ),
           mediumEntries,
         ),

@@ -21,7 +21,7 @@ export interface WordedEvent {
 export interface WordBlock {
   /** Sequence of its first entry. */
   first: number;
-  /** The number of its entries. */
+  /** The number of its entries: less than `smallEntries` if they are large. */
   entries: number;
   /** 16 bytes for each event that is still stored, ascending. */
   ids: Buffer;
@@ -32,11 +32,10 @@ export interface WordBlock {
 export const smallEntries = 256;
 export const mediumEntries = 4_096;
 export const largeEntries = entriesMax;
-const unitedAtOnce = 16;
 
 /** The number of lists that the words of a block are spread over. */
 export const listsOf = (entries: number): number =>
-  entries === smallEntries ? listsOfSmall : entries === mediumEntries ? 128 : 1_024;
+  entries <= smallEntries ? listsOfSmall : entries <= mediumEntries ? 128 : 1_024;
 
 export const uuidLength = 16;
 
@@ -110,14 +109,14 @@ export function uniteIds(blocks: readonly Buffer[]): UnitedIds {
   return { ids: Buffer.concat(all.map(({ id }) => id)), moved };
 }
 
-/** One list of 16 blocks as lists of the one that they become; `moved` as in `UnitedIds`. */
+/** One list of several blocks as lists of the one that they become; `moved` as in `UnitedIds`. */
 export function uniteLists(
-  parts: readonly { words: Buffer; moved: Uint32Array }[],
+  parts: readonly { words: Buffer; entries: number; moved: Uint32Array }[],
   entries: number,
 ): WordBlock['lists'] {
   const lists: WordLists[] = [];
-  for (const { words, moved } of parts) {
-    for (const [word, offsets] of decodeLists(words, entries / unitedAtOnce)) {
+  for (const { words, moved, ...part } of parts) {
+    for (const [word, offsets] of decodeLists(words, part.entries)) {
       const united = offsetsIn(lists, entries, word);
       for (const offset of offsets) united.push(moved[offset] as number);
     }

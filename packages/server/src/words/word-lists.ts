@@ -1,5 +1,5 @@
 import { emailLengthMax, prefixCharactersMin } from '@indelible/protocol';
-import { type Bits, noBits, setBit } from './bits.ts';
+import { type Bits, bytesOfBits, noBits, setBit } from './bits.ts';
 
 /*
  * A list of words with the offsets of the events that have them, as bytes. For each word: how many
@@ -57,8 +57,9 @@ export function encodeLists(lists: WordLists, entries: number): Buffer {
 function writeOffsets(writer: ByteWriter, offsets: readonly number[], entries: number): void {
   const differences = differencesOf(offsets);
   const length = differences.reduce((sum, each) => sum + bytesOf(each), 0);
-  writer.number(Math.min(length, entries / 8));
-  if (length < entries / 8) {
+  const lengthMax = bytesOfBits(entries);
+  writer.number(Math.min(length, lengthMax));
+  if (length < lengthMax) {
     for (const each of differences) writer.number(each);
   } else {
     const bits = noBits(entries);
@@ -149,7 +150,7 @@ class ListReader {
   readOffsets(): number {
     const [data, end] = [this.#data, this.#end];
     let [at, count] = [this.#at, 0];
-    if (end - at === this.#entries / 8) {
+    if (end - at === bytesOfBits(this.#entries)) {
       for (let first = 0; at < end; first += 8) {
         for (let rest = data[at++] as number; rest !== 0; rest &= rest - 1)
           offsets[count++] = first + 31 - Math.clz32(rest & -rest);

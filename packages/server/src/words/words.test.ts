@@ -236,8 +236,8 @@ test('the words of many events are read at once, of large events a few MiB at on
     return read;
   });
   expect(found.sort()).toEqual(uuids.sort());
-  expect(portions).toEqual([uuids.length - 130, 64, 64, 2]);
-  expect(64 * eventBytesMax).toBeLessThan(40 * 2 ** 20);
+  expect(portions).toEqual([uuids.length - 130, ...Array(8).fill(16), 2]);
+  expect(16 * eventBytesMax).toBeLessThan(10 * 2 ** 20);
 });
 
 /** An event whose diff has a hundred words of its own in each of so many fields. */
@@ -256,6 +256,51 @@ test('while the words of large events are read or put into blocks, requests are 
   await recordAll(service, tenant.key, poolEvents(200, service.clock.now, 20));
   const indexing = await turnsOf(toBlocks);
   expect(indexing.longest).toBeLessThan(indexing.total / 3);
+});
+
+test('large events that a search has read are in a block for the next one', async () => {
+  const large = (count: number) => Array.from({ length: count }, (_, nth) => wordy(nth, 60));
+  await recordAll(service, tenant.key, [named('Octopus'), ...large(59)]);
+  await toBlocks();
+  expect(await blocks()).toEqual({});
+  const reading = await turnsOf(async () => expect(await found('octo')).toEqual(['Octopus']));
+  await toBlocks();
+  expect(await blocks()).toEqual({ 0: 62 });
+  const next = await turnsOf(async () => expect(await found('octo')).toEqual(['Octopus']));
+  expect(next.total).toBeLessThan(reading.total / 3);
+  const ana = randomUUID();
+  const hers = named('Octagon', { actor: actorOf(ana, 'quetzal@example.com') });
+  await recordAll(service, tenant.key, [named('Octet'), ...large(39)]);
+  expect(await found('octet')).toEqual(['Octet']);
+  await recordAll(service, tenant.key, [hers]);
+  await toBlocks();
+  expect(await blocks()).toEqual({ 0: 62, 62: 41 });
+  await recordAll(service, tenant.key, [hers]);
+  expect((await found('oct', 'sort=sequence')).length).toBe(4);
+  await eraseNow(service, { tenantId: tenant.id, actor: ana });
+  expect((await found('oct')).sort()).toEqual(['Octet', 'Octopus']);
+  expect(await counted('oct')).toBe(2);
+  await inBlock([]);
+  expect(await blocks()).toEqual({ 0: 256 });
+  expect((await found('oct')).sort()).toEqual(['Octet', 'Octopus']);
+  expect((await found('oct', 'sort=sequence')).sort()).toEqual(['Octet', 'Octopus']);
+  expect(await wordsInBlocks()).not.toContain('octagon');
+  await expectLogIntact(service, tenant.id);
+});
+
+test('a search that would read too much waits for a block', async () => {
+  const diff = Object.fromEntries(
+    Array.from({ length: 280 }, (_, n) => [`f${n}`, { from: null, to: '-'.repeat(2_000) }]),
+  );
+  for (let n = 0; n < 3; n++)
+    await recordAll(service, tenant.key, Array(10).fill(eventOf({ action: 'update', diff })));
+  for (const sort of ['timestamp', 'sequence']) {
+    const url = `/api/audit-logs?q=octopus&sort=${sort}`;
+    const { status, body } = await service.call({ url, key: tenant.key });
+    expect([status, body.code]).toEqual([503, 'unavailable']);
+  }
+  await toBlocks();
+  expect(await found('octopus')).toEqual([]);
 });
 
 test('a block is made, however long the words of its events take', async () => {
