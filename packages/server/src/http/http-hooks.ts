@@ -93,8 +93,6 @@ export async function limitReads(http: FastifyInstance, maxPerMinute: number): P
   await http.register(rateLimit, {
     max: maxPerMinute,
     timeWindow: 60_000,
-    // Failed sign-ins are counted here too, by address.
-    cache: 20_000,
     hook: 'preHandler',
     keyGenerator: ({ principal }) => principal?.session?.id ?? principal?.id ?? 'public',
     // HEAD counts like GET.

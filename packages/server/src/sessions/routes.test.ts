@@ -1,4 +1,4 @@
-import { afterAll, expect, test, vi } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { admin, Browser, ownOrigin, viewerToken } from '../testing/browser.ts';
 import { recordAll } from '../testing/event-pool.ts';
 import { expectLogIntact } from '../testing/intact.ts';
@@ -17,11 +17,7 @@ afterAll(async () => {
   await expectLogIntact(service, tenant.id);
   await expectLogIntact(service, other.id);
   await service.close();
-  vi.useRealTimers();
 });
-
-/** For the limit of failed sign-ins. */
-const aMinuteLater = () => vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60_000 });
 
 const tokenFor = (of = tenant, more: Record<string, unknown> = {}) =>
   viewerToken(service.app, { tenantId: of.id, actor: admin(), ...more });
@@ -112,7 +108,7 @@ test('of fifty sign-ins at once with one link exactly one wins, and one is recor
   // Beyond thirty failures within the minute the refusal asks for patience.
   for (const { status } of answers) expect([200, 401, 429]).toContain(status);
   expect(await sessionEvents()).toHaveLength(before + 1);
-  aMinuteLater();
+  service.clock.now += 60_000;
 });
 
 test('looking at a link spends nothing: previews and prefetches only get the page', async () => {
@@ -351,14 +347,14 @@ test('a sign-in names one credential, in full, and nothing else', async () => {
 });
 
 test('too many failures from an address are told to wait; a valid link still works', async () => {
-  aMinuteLater();
+  service.clock.now += 60_000;
   const guess = () => browser().signIn({ token: 'g'.repeat(43) });
   for (let n = 0; n < 30; n++) expect(codeOf(await guess())).toEqual([401, 'unauthenticated']);
   const refused = await guess();
   expect(codeOf(refused)).toEqual([429, 'rate_limited']);
   expect(refused.headers['retry-after']).toBe('60');
   expect((await browser().signIn({ token: await tokenFor() })).status).toBe(200);
-  aMinuteLater();
+  service.clock.now += 60_000;
   expect((await guess()).status).toBe(401);
 });
 

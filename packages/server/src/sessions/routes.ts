@@ -9,6 +9,7 @@ import { Type } from '../http/type.ts';
 import { readTenant } from '../postgres/db.ts';
 import { getTenant, type TenantRow } from '../tenants/store.ts';
 import { clearCookie, readCookie, type SessionCookie, setCookie } from './cookie.ts';
+import { FailedAttempts } from './failed-attempts.ts';
 import { type GateDeps, principalOf, requireOwnOrigin } from './gate.ts';
 import { openSessionRoutes } from './open-sessions.routes.ts';
 import { Session, SignIn } from './schemas.ts';
@@ -25,7 +26,7 @@ const tags = ['Panel'];
 /** `/api/session`: sign-in, sign-out, and the current session. */
 export function sessionRoutes(app: FastifyInstance, parts: SessionParts): void {
   const typed = app.withTypeProvider<TypeBoxTypeProvider>();
-  const failures = app.createRateLimit(failedSignIns);
+  const failures = new FailedAttempts();
   openSessionRoutes(app, parts);
 
   typed.post('/api/session', signInOptions, async (request, reply) => {
@@ -38,8 +39,8 @@ export function sessionRoutes(app: FastifyInstance, parts: SessionParts): void {
         userAgent: request.headers['user-agent'] || null,
       },
     };
-    const opened = await signIn(parts, attempt).catch(async (error: unknown) => {
-      throw isUnauthenticated(error) ? failed(await failures(request)) : error;
+    const opened = await signIn(parts, attempt).catch((error: unknown) => {
+      throw isUnauthenticated(error) ? failed(failures, request.ip, parts.now()) : error;
     });
     reply.header('set-cookie', setCookie(parts.cookie, opened.token));
     reply.header('cache-control', 'no-store');
@@ -110,29 +111,16 @@ function isUnauthenticated(error: unknown): boolean {
   return error instanceof AppError && error.code === 'unauthenticated';
 }
 
-/**
- * Counts failed sign-ins by address. A valid one always works: behind one address there may be a
- * whole tenant, or, behind an unconfigured proxy, all of them. Guessing needs no limit: a token has
- * 256 random bits.
- */
-const failedSignIns = {
-  max: 30,
-  timeWindow: 60_000,
-  keyGenerator: ({ ip }: FastifyRequest) => `sign-in ${ip}`,
-  allowList: [],
-};
-
-type Counted = Awaited<ReturnType<ReturnType<FastifyInstance['createRateLimit']>>>;
-
 /** The answer to a failed sign-in; 429 after too many from one address. */
-function failed(counted: Counted): AppError {
-  if (counted.isAllowed || !counted.isExceeded) {
+function failed(failures: FailedAttempts, address: string, nowMs: number): AppError {
+  const waitSeconds = failures.add(address, nowMs);
+  if (waitSeconds === null) {
     return unauthenticated(
       'the link or token is used, expired or invalid: open the panel from your product again',
     );
   }
   return new AppError('rate_limited', 'too many failed sign-ins from this address', {
-    headers: { 'retry-after': String(counted.ttlInSeconds) },
+    headers: { 'retry-after': String(waitSeconds) },
   });
 }
 
