@@ -2,6 +2,7 @@ import type { ListQuery } from '@indelible/protocol';
 import type pg from 'pg';
 import type { TenantTx } from '../postgres/db.ts';
 import { uuidArray } from '../postgres/pg-arrays.ts';
+import { amongWithWords } from '../words/find-words.ts';
 import { partsByAddress, partsOfPage } from './address-parts.store.ts';
 import { behind, orderBy, ordered } from './branches.store.ts';
 import { behindCounted, countMatching } from './count.store.ts';
@@ -292,10 +293,7 @@ const listColumns = (withStates: boolean) =>
   `actor_email_key AS "emailKey", (before IS NOT NULL OR after IS NOT NULL OR (erased->>'state') IS NOT NULL) AS "hasState",
    ${withStates ? `before, after, ${copiesSelected}` : 'NULL AS before, NULL AS after'}`;
 
-/**
- * The events of these ids that match the filter but for its words, by sequence; limited like any
- * page.
- */
+/** The events of these ids that match the filter, by sequence; limited like any page. */
 export async function eventsById(
   tx: TenantTx,
   uuids: readonly string[],
@@ -304,16 +302,16 @@ export async function eventsById(
   bytesMax: number,
 ): Promise<CutPage> {
   const params = new Params();
-  const { q: _, ...filter } = query.filter;
+  const { q, ...filter } = query.filter;
+  const wanted = q === undefined ? uuids : await amongWithWords(tx, uuids, q);
   const conditions = [
     ...allMatching(tx, filter, visible, params),
-    `id = ANY (${params.add(uuidArray(uuids))}::uuid[])`,
+    `id = ANY (${params.add(uuidArray(wanted))}::uuid[])`,
   ];
   const order = query.order === 'asc' ? 'sequence' : 'sequence DESC';
   const page = `SELECT * FROM audit_events WHERE ${conditions.join(' AND ')}
     ORDER BY ${order} LIMIT ${params.add(query.limit + 1)}`;
   const hot = await cutPage(tx, query, page, order, params, bytesMax);
   const descending = query.order === 'desc';
-  const wanted = { query: { ...query, filter }, descending, bytesMax };
-  return withColdById(tx, visible, uuids, wanted, hot);
+  return withColdById(tx, visible, uuids, { query, descending, bytesMax }, hot);
 }

@@ -33,7 +33,7 @@ export async function listBySequence(
       ? [at, Math.min(at + chunkEntries, visible.size)]
       : [Math.max(first, at - chunkEntries + 1), at + 1];
     if (start >= end) return { rows, nextSequence: null };
-    const wanted = { ...query, limit: query.limit - rows.length };
+    const wanted = { ...query, filter, limit: query.limit - rows.length };
     const uuids = (await readEntries(tx, start, end)).map((entry) => decodeEntry(entry).eventUuid);
     const some = among ? await among(start, uuids) : uuids;
     const found = await eventsById(tx, some, wanted, visible, pageBytesMax - bytes);

@@ -144,6 +144,10 @@ const charactersSoon = 2 ** 18;
 /** With more, searches wait for that block: to read one character takes up to a microsecond. */
 const charactersMax = 2 ** 24;
 
+/** Those of these events that have the words, however long they are. */
+export const amongWithWords = (tx: TenantTx, uuids: readonly string[], words: ValueFilter) =>
+  readingEvents(tx, words, Number.POSITIVE_INFINITY)(uuids);
+
 /**
  * The returned function gives those of some events that have the words, by reading them. Six large
  * events may take a second: a block of their own spares the next search that. Throws `unavailable`
@@ -152,6 +156,7 @@ const charactersMax = 2 ** 24;
 function readingEvents(
   tx: TenantTx,
   { any, none }: ValueFilter,
+  most = charactersMax,
 ): (uuids: readonly string[]) => Promise<string[]> {
   const isFound = (event: WordedEvent) => {
     const words = [...event.words];
@@ -165,7 +170,7 @@ function readingEvents(
       found.push(...events.filter(isFound).map(({ uuid }) => uuid));
       read += events.reduce((sum, { characters }) => sum + characters, 0);
       if (read > charactersSoon) tx.indexSoon?.();
-      if (read > charactersMax)
+      if (read > most)
         throw unavailable('the words of large new events are not indexed yet; retry in a minute');
     }
     return found;
