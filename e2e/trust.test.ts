@@ -201,11 +201,11 @@ async function scanned(page: Page): Promise<string> {
 test('that a filter found no access is told apart from that there was none', async () => {
   const id = await panel.newTenant('Quiet');
   const page = await enter({ tenantId: id, path: '/settings/audit/operator-access?action=delete' });
-  const nobody = page.getByRole('heading', { name: 'No operator accessed your data' });
+  const noAccess = page.getByRole('heading', { name: 'No operator accessed your data' });
   await see(page.getByRole('heading', { name: 'No events found' })).toBeVisible();
-  await see(nobody).toHaveCount(0);
+  await see(noAccess).toHaveCount(0);
   await page.getByRole('button', { name: 'Without “Action”' }).click();
-  await see(nobody).toBeVisible();
+  await see(noAccess).toBeVisible();
   await page.getByRole('link', { name: 'Sensitive access' }).click();
   await see(page.getByRole('heading', { name: 'There was no access' })).toBeVisible();
 });
