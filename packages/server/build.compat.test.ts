@@ -33,8 +33,10 @@ test('what is installed takes at most 350 MB, with neither compiler, bundler nor
   for (const absent of ['vite', 'typescript', 'react', 'vitest', '@duckdb', '@oven', '@deno']) {
     expect(packages).not.toContain(absent);
   }
-  const own = readdirSync(join(installed, 'packages'), { recursive: true, encoding: 'utf8' });
-  expect(own.filter((path) => path.endsWith('.ts'))).toEqual([]);
+  for (const own of ['packages', 'deploy']) {
+    const files = readdirSync(join(installed, own), { recursive: true, encoding: 'utf8' });
+    expect(files.filter((path) => path.endsWith('.ts'))).toEqual([]);
+  }
 });
 
 test('with --parquet npm accepts the lock file, and installs DuckDB', async () => {

@@ -42,7 +42,10 @@ interface LockFile {
 /** Writes into `target` and replaces its content. The panel must be built. */
 export async function buildServer(target: string, { withParquet = false } = {}): Promise<void> {
   rmSync(target, { recursive: true, force: true });
-  for (const part of folders) cpSync(join(root, part), join(target, part), { recursive: true });
+  const filter = (path: string) => !path.endsWith('.test.ts');
+  for (const part of folders) {
+    cpSync(join(root, part), join(target, part), { recursive: true, filter });
+  }
   await bundle(join(target, installed, 'dist/esm'));
   const host = hostManifest();
   writeJson(join(target, installed, 'package.json'), host);

@@ -5,25 +5,34 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { builtPanel } from '../../../../e2e/built-panel.ts';
+import { buildServer } from '../../build.ts';
 import { startEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
 import { openFolder } from '../testing/data-dir.ts';
 import { databaseUrl } from '../testing/global-setup.ts';
 
 /*
- * docs/operations/server.md as it stands there, on an empty PostgreSQL cluster. What needs root is
- * replaced: accounts, systemd, and the folders below /etc, /opt and /var.
+ * docs/operations/server.md as it stands there, with the folder that a server installs, on an empty
+ * PostgreSQL cluster. What needs root is replaced: accounts, systemd, and the folders below /etc,
+ * /opt and /var.
  */
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../../../..');
 const folder = openFolder('recipe');
+const opt = join(folder, 'opt');
 const postgres = await startEmbeddedPostgres({
   dataDir: join(folder, 'postgres'),
   log: () => {},
   settings: { shared_buffers: '16MB' }, // fsync stays on: the doctor asks for it
 });
 let service: ChildProcess | undefined;
+beforeAll(async () => {
+  await builtPanel();
+  await buildServer(opt);
+  await run('npm', ['ci', '--prefer-offline'], { cwd: opt });
+}, 300_000);
 afterAll(async () => {
   if (service?.kill() && service.exitCode === null) await once(service, 'exit');
   await postgres.stop();
@@ -39,7 +48,7 @@ function urlOf(login: string): string {
 const etc = join(folder, 'etc');
 const keyFile = join(etc, 'signing-key.pem');
 const page = readFileSync(join(root, 'docs/operations/server.md'), 'utf8')
-  .replaceAll('/opt/indelible', root)
+  .replaceAll('/opt/indelible', opt)
   .replaceAll('/etc/indelible', etc)
   .replaceAll('/run/indelible/signing-key.pem', keyFile) // where systemd puts a copy
   .replaceAll('/var/lib/indelible', join(folder, 'var'))
@@ -62,7 +71,7 @@ systemctl() { :; }
 `;
 const env = { PATH: process.env.PATH, HOME: folder };
 const bash = (script: string) =>
-  run('bash', ['-c', replaced + script], { cwd: root, env, timeout: 150_000 });
+  run('bash', ['-c', replaced + script], { cwd: opt, env, timeout: 150_000 });
 
 /** Runs what step 4 gives to psql. */
 async function makeLogins(): Promise<void> {
@@ -75,27 +84,28 @@ async function makeLogins(): Promise<void> {
 }
 
 const unit = (name: string) =>
-  readFileSync(join(root, 'deploy/systemd', name), 'utf8').replaceAll('/opt/indelible', root);
+  readFileSync(join(root, 'deploy/systemd', name), 'utf8').replaceAll('/opt/indelible', opt);
 const execOf = (name: string) => /^ExecStart=(.*)$/m.exec(unit(name))?.[1] ?? '';
 
 test('the ten commands for a server end in a service that the doctor finds sound', async () => {
   const commands = blocks('sh');
   expect(commands).toHaveLength(11);
   const check = commands.pop() ?? '';
-  const migrate = commands.findIndex((command) => command.includes('main.ts migrate'));
+  const migrate = commands.findIndex((command) => command.includes('indelible migrate'));
   await bash(commands.slice(0, migrate).join(''));
   await makeLogins();
   const { stdout } = await bash(commands.slice(migrate).join(''));
+  const [program = ''] = commands[migrate]?.split('indelible migrate') ?? [];
   expect(stdout).toMatch(/^applied 0001-/m);
 
   const load = `set -a; . ${etc}/environment; `;
   const exec = `${load} export PORT=0; exec ${execOf('indelible.service')} --json`;
-  service = spawn('bash', ['-c', exec], { cwd: root, env, stdio: ['ignore', 'pipe', 'ignore'] });
+  service = spawn('bash', ['-c', exec], { cwd: opt, env, stdio: ['ignore', 'pipe', 'ignore'] });
   if (service.stdout === null) throw new Error('the service has no standard output');
   const [line] = await once(createInterface({ input: service.stdout }), 'line');
   const { url } = JSON.parse(line);
 
-  const sound = await bash(check.replace('http://127.0.0.1:3000', url));
+  const sound = await bash(program + check.replace('http://127.0.0.1:3000', url));
   expect(sound.stdout).not.toMatch(/^(fail|warn)/m);
   expect(sound.stdout).toMatch(/^ok +service: /m);
   const job = execOf('indelible-owner@.service').replace('%i', 'retention');
