@@ -32,9 +32,9 @@ interface ListedBy<Item> {
 }
 
 /** A list page by page: `items` holds those of all loaded pages. */
-export function usePages<Item>(name: string, { list, askAgainMs }: ListedBy<Item>) {
+export function usePages<Item>(queryKey: readonly string[], { list, askAgainMs }: ListedBy<Item>) {
   const query = useInfiniteQuery({
-    queryKey: [name],
+    queryKey,
     queryFn: ({ pageParam }) => list(pageParam),
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.pagination.nextCursor,

@@ -20,6 +20,7 @@ import { useEvent } from '../../search/use-events.ts';
 import { serviceNow } from '../../service-clock.ts';
 import { useMayRestore } from '../../session/session-context.tsx';
 import { useEventSearch } from '../../use-location.ts';
+import { isVersion } from '../versions/versions.ts';
 import { changedFields } from './diff-preview.ts';
 import { EventFacts } from './EventFacts.tsx';
 import { Reason } from './EventRow.tsx';
@@ -142,7 +143,7 @@ function VersionLinks({ event }: { event: AuditEvent }) {
         <History aria-hidden />
         {t.filters.seeVersions}
       </AppLink>
-      {mayRestore(event) && (
+      {mayRestore(event) && isVersion(event) && (
         <AppLink
           href={paths.versions(event.resource.id, { right: event.id })}
           className="btn btn-quiet"

@@ -13,7 +13,7 @@ import { lineOf, useCriteriaTexts } from '../../search/use-criteria-texts.ts';
 /** Searches saved as evidence, newest first. */
 export default function EvidenceListPage() {
   const t = useTexts();
-  const searches = usePages('searches', { list: api.searches });
+  const searches = usePages(['searches'], { list: api.searches });
   return (
     <>
       <PageHead title={t.nav.searches} intro={t.evidence.intro} />

@@ -19,7 +19,7 @@ const pollMs = 1_500;
 export default function ExportsPage() {
   const t = useTexts();
   const mayExport = useMay('exports:write');
-  const exports = usePages('exports', {
+  const exports = usePages(['exports'], {
     list: api.exports.list,
     // Only while a job is running, because an unused session must end.
     askAgainMs: (jobs) => jobs.some(({ status }) => isMoving(status)) && pollMs,

@@ -113,7 +113,7 @@ function Changes({ choice }: { choice: ReturnType<typeof useFieldChoice> }) {
   return (
     <ScrollRegion
       label={t.restore.target}
-      className="mt-3 max-h-[45vh] rounded-lg border border-line"
+      className="@container mt-3 max-h-[45vh] rounded-lg border border-line"
     >
       <StateTable
         tree={tree}

@@ -3,6 +3,7 @@ import { ChevronRight } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { ChangedText } from '../../components/ChangedText.tsx';
 import { isNoText } from '../../components/NoText.tsx';
+import { MoreButton, useShown } from '../../components/paged-list.tsx';
 import { useFormats, useTexts } from '../../i18n/texts.tsx';
 import { type StateNode, visibleNodes } from './state-tree.ts';
 
@@ -15,7 +16,12 @@ interface StateTableProps {
   choice?: (node: StateNode) => ReactNode;
 }
 
-/** Two states as one tree beside each other; what is equal is folded. */
+const rowsShown = 200;
+
+/**
+ * Two states as one tree beside each other; what is equal is folded. Where there is little room, a
+ * field stands above its two values.
+ */
 export function StateTable({ tree, heads, onlyDifferences, choice }: StateTableProps) {
   const t = useTexts();
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
@@ -25,38 +31,45 @@ export function StateTable({ tree, heads, onlyDifferences, choice }: StateTableP
     if (!next.delete(key)) next.add(key);
     setToggled(next);
   };
+  const nodes = visibleNodes(tree, isOpen, onlyDifferences);
+  const { shown, more } = useShown(nodes, rowsShown);
   return (
-    <table className="w-full min-w-xl table-fixed border-collapse text-left text-[0.8125rem]">
-      <thead>
-        <tr className="border-b border-line align-top">
-          <th scope="col" className="w-1/3 px-3 py-2.5 text-xs font-medium text-faint">
-            {t.detail.field}
-          </th>
-          <StateHead>{heads[0]}</StateHead>
-          <StateHead>{heads[1]}</StateHead>
-        </tr>
-      </thead>
-      <tbody>
-        {visibleNodes(tree, isOpen, onlyDifferences).map(({ node, depth }) => (
-          <tr
-            key={node.key}
-            className={`border-b border-line align-top last:border-0 ${node.differing > 0 ? 'bg-accent-soft/40' : ''}`}
-          >
-            <th scope="row" className="px-3 py-1.5 font-mono text-xs font-normal text-muted">
-              <div className="flex items-start gap-1.5" style={{ paddingLeft: `${depth * 14}px` }}>
-                {depth === 0 && choice?.(node)}
-                <NodeName node={node} isOpen={isOpen(node)} toggle={() => toggle(node)} />
-              </div>
+    <>
+      <table className="state-table">
+        <thead>
+          <tr>
+            <th scope="col" className="text-xs font-medium text-faint">
+              {t.detail.field}
             </th>
-            {(['from', 'to'] as const).map((side) => (
-              <td key={side} className="border-l border-line px-3 py-1.5">
-                <Side node={node} side={side} />
-              </td>
-            ))}
+            <th scope="col">{heads[0]}</th>
+            <th scope="col">{heads[1]}</th>
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody>
+          {shown.map(({ node, depth }) => (
+            <tr key={node.key} className={node.differing > 0 ? 'bg-accent-soft/40' : ''}>
+              <th scope="row" className="font-mono text-xs text-muted">
+                <div
+                  className="flex items-start gap-1.5"
+                  style={{ paddingLeft: `${depth * 14}px` }}
+                >
+                  {depth === 0 && choice?.(node)}
+                  <NodeName node={node} isOpen={isOpen(node)} toggle={() => toggle(node)} />
+                </div>
+              </th>
+              {(['from', 'to'] as const).map((side) => (
+                <td key={side}>
+                  <Side node={node} side={side} />
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <div className="px-3 pb-3 empty:hidden">
+        <MoreButton {...more} />
+      </div>
+    </>
   );
 }
 
@@ -88,13 +101,5 @@ function Side({ node, side }: { node: StateNode; side: 'from' | 'to' }) {
     <span dir="auto" className="wrap-anywhere whitespace-pre-wrap text-muted">
       {revealed(String(value))}
     </span>
-  );
-}
-
-function StateHead({ children }: { children: ReactNode }) {
-  return (
-    <th scope="col" className="border-l border-line px-3 py-2.5 font-normal">
-      {children}
-    </th>
   );
 }

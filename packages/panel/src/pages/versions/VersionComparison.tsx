@@ -37,7 +37,7 @@ export function VersionComparison({ left, right, current }: VersionComparisonPro
           {t.versions.onlyDifferences}
         </Checkbox>
       </div>
-      <ScrollRegion label={t.versions.title} className="rounded-xl border border-line">
+      <ScrollRegion label={t.versions.title} className="@container rounded-xl border border-line">
         <StateTable
           tree={tree}
           onlyDifferences={onlyDifferences}
@@ -65,11 +65,11 @@ function SideHead(props: { name: string; version: Version; current: Version }) {
         {version.isCurrent && <span className="badge badge-accent">{t.versions.current}</span>}
         {version.state === null && <span className="badge badge-del">{t.versions.deleted}</span>}
       </p>
-      <p className="truncate text-xs text-muted">{who(version)}</p>
+      <p className="text-xs wrap-anywhere text-muted">{who(version)}</p>
       {!version.isCurrent && version.state !== null && mayRestore(version.event) && (
         <Button
           Icon={Undo2}
-          className="no-print mt-2 h-7 text-xs"
+          className="no-print mt-2 h-auto min-h-7 text-left text-xs whitespace-normal"
           onClick={() => setRestoring(true)}
         >
           {t.restore.button}

@@ -1,13 +1,14 @@
-import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { History, ListTree } from 'lucide-react';
+import { useEffect } from 'react';
 import { client } from '../../api.ts';
 import { ActionLabel } from '../../components/ActionLabel.tsx';
 import { AppLink } from '../../components/AppLink.tsx';
 import { isErased } from '../../components/Erased.tsx';
 import { Select } from '../../components/fields.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
-import { FailedPage, LoadingPage, Notice } from '../../components/States.tsx';
+import { OlderButton, usePages } from '../../components/paged-list.tsx';
+import { ActionError, FailedPage, LoadingPage, Notice } from '../../components/States.tsx';
 import { useTexts, wordOf } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { changed, emptySearch, onlyValue } from '../../search/event-search.ts';
@@ -16,22 +17,22 @@ import { useVersionText } from './use-version-text.ts';
 import { VersionComparison } from './VersionComparison.tsx';
 import { chosenVersions, type Version, versionsOf } from './versions.ts';
 
-const versionsMax = 200;
+const pageSize = 200;
 
 /** The versions of a resource: any two side by side, each can be restored. */
 export default function VersionsPage() {
   const t = useTexts();
   const { resourceId = '' } = useParams({ strict: false });
-  const events = useQuery({
-    queryKey: ['versions', resourceId],
-    queryFn: () => client.page({ resourceId, includeState: true, limit: versionsMax }),
+  const events = usePages(['versions', resourceId], {
+    list: (cursor) =>
+      client.page({ resourceId, includeState: true, limit: pageSize, ...(cursor && { cursor }) }),
   });
   if (events.isPending) return <LoadingPage title={t.versions.title} />;
-  if (events.isError) return <FailedPage query={events} />;
-  const versions = versionsOf(events.data.data);
-  const erased = events.data.data.filter((event) => isErased(event, 'state')).length;
+  if (events.items === undefined) return <FailedPage query={events} />;
+  const versions = versionsOf(events.items, !events.hasNextPage);
+  const erased = events.items.filter((event) => isErased(event, 'state')).length;
   const named = versions.find(({ event }) => event.resource.name !== null)?.event;
-  const { resource } = named ?? events.data.data[0] ?? {};
+  const { resource } = named ?? events.items[0] ?? {};
   const search = changed(emptySearch, {
     facets: onlyValue({}, 'resourceId', resourceId),
     range: { kind: 'last', preset: 'all' },
@@ -42,8 +43,8 @@ export default function VersionsPage() {
         title={resource?.name ?? resourceId}
         aside={
           <span className="text-muted">
-            {resource && wordOf(t.resources, resource.type)} ·{' '}
-            {t.versions.count({ count: versions.length })}
+            {resource && wordOf(t.resources, resource.type)}
+            {!events.hasNextPage && ` · ${t.versions.count({ count: versions.length })}`}
           </span>
         }
         intro={versions.length > 1 ? t.versions.intro : ''}
@@ -57,28 +58,47 @@ export default function VersionsPage() {
       {erased > 0 && versions.length > 0 && (
         <p className="px-4 pb-3 text-muted lg:px-6">{t.versions.erased({ count: erased })}</p>
       )}
-      {versions.length === 0 ? (
+      {versions.length === 0 && !events.hasNextPage ? (
         <Notice
           title={erased > 0 ? t.versions.erased({ count: erased }) : t.versions.none}
           Icon={History}
         />
       ) : (
-        <Versions resourceId={resourceId} versions={versions} />
+        <Versions {...{ resourceId, versions }} pages={events} />
       )}
     </>
   );
 }
 
-function Versions({ resourceId, versions }: { resourceId: string; versions: Version[] }) {
+interface VersionsProps {
+  resourceId: string;
+  versions: Version[];
+  /** The events in which they are. */
+  pages: ReturnType<typeof usePages>;
+}
+
+function Versions({ resourceId, versions, pages }: VersionsProps) {
+  const t = useTexts();
   const pairs = new Map(useSearchPairs());
-  const pinned = pairs.get('left');
-  const chosen = chosenVersions(versions, { left: pinned, right: pairs.get('right') });
+  const [pinned, right] = [pairs.get('left'), pairs.get('right')];
+  const chosen = chosenVersions(versions, { left: pinned, right });
+  const isMissing = [pinned, right].some((key) => key && !versions.some((v) => v.key === key));
+  const { hasNextPage, isFetching, isError, fetchNextPage } = pages;
+  const isSought = isMissing && hasNextPage && !isError;
+  useEffect(() => {
+    if (isSought && !isFetching) void fetchNextPage();
+  }, [isSought, isFetching, fetchNextPage]);
   const pathOf: PathOf = (right, left = pinned) =>
     paths.versions(resourceId, left ? { left, right } : { right });
   const [current] = versions;
   return (
     <div className="gap-6 px-4 pb-10 lg:px-6 xl:grid xl:grid-cols-[18rem_minmax(0,1fr)]">
-      <VersionHistory versions={versions} chosen={chosen} pathOf={pathOf} />
+      <div className="no-print mb-6">
+        <VersionHistory versions={versions} chosen={chosen} pathOf={pathOf} />
+        <OlderButton list={pages} />
+        <ActionError error={pages.error} />
+      </div>
+      {isMissing && !isSought && !isError && <Notice title={t.error.eventNotFound} />}
       {chosen && current && (
         <div className="min-w-0">
           <TimeTravel versions={versions} chosen={chosen} isPinned={!!pinned} pathOf={pathOf} />
@@ -148,7 +168,7 @@ function VersionHistory({ versions, chosen, pathOf }: VersionHistoryProps) {
   const t = useTexts();
   const { when, who } = useVersionText();
   return (
-    <section aria-label={t.versions.history} className="no-print mb-6">
+    <section aria-label={t.versions.history}>
       <ol className="max-h-80 overflow-y-auto xl:max-h-[calc(100dvh-12rem)]">
         {versions.map((version) => (
           <li key={version.key} className="border-b border-line last:border-0">

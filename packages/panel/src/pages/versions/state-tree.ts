@@ -19,18 +19,12 @@ export interface StateNode {
   members: StateNode[];
 }
 
-const nodesMax = 2_000;
-
 /** Two states as one tree, with the members and in the order of every diff of the service. */
 export function stateTree(left: State | null, right: State | null): StateNode[] {
   const pairsOf = memberPairs();
-  let nodes = 0;
   const grow = (prefix: string, from: unknown, to: unknown): StateNode[] =>
-    pairsOf(from, to)
-      .slice(0, Math.max(0, nodesMax - nodes))
-      .map((pair, position) => node(`${prefix}${position}`, pair));
+    pairsOf(from, to).map((pair, position) => node(`${prefix}${position}`, pair));
   const node = (key: string, { name, from, to }: MemberPair): StateNode => {
-    nodes += 1;
     const sides = { left: leafOf(from), right: leafOf(to) };
     const members = grow(`${key}.`, from, to);
     const differing = Number(sides.left !== sides.right) + differingIn(members);

@@ -60,9 +60,9 @@ test('what is equal is folded or hidden, and what differs is shown with all it l
   expect(shown(true)).toEqual(['b', ' y']);
 });
 
-test('a state of very many values is shown in part', () => {
+test('a difference behind very many equal values is found', () => {
   const many = Object.fromEntries(Array.from({ length: 3_000 }, (_, at) => [`f${at}`, { at }]));
-  expect(paths(stateTree(null, many)).length).toBeLessThan(4_001);
+  expect(differing({ ...many, z: 1 }, { ...many, z: 2 })).toEqual([['z', 1, 2]]);
 });
 
 const event = (id: string, before: State | null, after: State | null) =>
@@ -74,22 +74,26 @@ const history = [
 ];
 
 test('versions are the states after each change, and the one before the first that is known', () => {
-  expect(versionsOf(history).map(({ key, of, state }) => [key, of, state])).toEqual([
+  expect(versionsOf(history, true).map(({ key, of, state }) => [key, of, state])).toEqual([
     ['gone', 'after', null],
     ['changed', 'after', { v: 2 }],
     ['changed:before', 'before', { v: 1 }],
   ]);
-  expect(versionsOf(history).map(({ isCurrent }) => isCurrent)).toEqual([true, false, false]);
+  expect(versionsOf(history, true).map(({ isCurrent }) => isCurrent)).toEqual([true, false, false]);
+});
+
+test('while older events are not loaded, no state is called that before the first change', () => {
+  expect(versionsOf(history, false).map(({ key }) => key)).toEqual(['gone', 'changed']);
 });
 
 test('a change that was denied or failed is no version', () => {
   const refused = { ...event('refused', { v: 2 }, { v: 3 }), outcome: 'denied' } as const;
   const failed = { ...event('failed', { v: 2 }, { v: 3 }), action: 'update_failed' };
-  expect(versionsOf([refused, failed, ...history])).toEqual(versionsOf(history));
+  expect(versionsOf([refused, failed, ...history], true)).toEqual(versionsOf(history, true));
 });
 
 test('of two versions the older one is on the left; without a choice the current one beside the one before', () => {
-  const versions = versionsOf(history);
+  const versions = versionsOf(history, true);
   const keys = (chosen: { left?: string; right?: string }) => {
     const found = chosenVersions(versions, chosen);
     return [found?.left.key, found?.right.key];
@@ -99,4 +103,8 @@ test('of two versions the older one is on the left; without a choice the current
   expect(keys({ left: 'gone', right: 'changed:before' })).toEqual(['changed:before', 'gone']);
   expect(keys({ left: 'changed', right: 'changed' })).toEqual(['changed:before', 'changed']);
   expect(chosenVersions(versions.slice(0, 1), {})).toBeNull();
+  // No other version stands in for one that is not there.
+  for (const chosen of [{ right: 'unknown' }, { left: 'unknown' }]) {
+    expect(chosenVersions(versions, chosen)).toBeNull();
+  }
 });

@@ -13,22 +13,28 @@ export interface Version {
   isCurrent: boolean;
 }
 
-/** The versions in a resource's events (newest first, with states), newest first. */
-export function versionsOf(events: readonly AuditEvent[]): Version[] {
-  const changes = events.filter((event) => {
-    const hasState = event.before != null || event.after != null;
-    return hasState && !isRestoreRecord(event) && !isUnsuccessful(event);
-  });
+/**
+ * The versions in a resource's events (newest first, with states), newest first. `isWhole`: there
+ * are no older events.
+ */
+export function versionsOf(events: readonly AuditEvent[], isWhole: boolean): Version[] {
+  const changes = events.filter(isVersion);
   const versions = changes.map((event, index): Version => {
     const { id, after = null } = event;
     return { key: id, event, of: 'after', state: after, isCurrent: index === 0 };
   });
   const first = changes.at(-1);
-  if (first?.before != null) {
+  if (isWhole && first?.before != null) {
     const key = `${first.id}:before`;
     versions.push({ key, event: first, of: 'before', state: first.before, isCurrent: false });
   }
   return versions;
+}
+
+/** Whether the resource was as the event says; the event comes with its states. */
+export function isVersion(event: AuditEvent): boolean {
+  const hasState = event.before != null || event.after != null;
+  return hasState && !isRestoreRecord(event) && !isUnsuccessful(event);
 }
 
 /** A change that was denied or failed is no version: the resource was never like that. */
@@ -44,15 +50,17 @@ function isRestoreRecord({ action, recordedBy }: AuditEvent): boolean {
 
 /**
  * The two versions of an address, the older one on the left. Default of `right`: the current one;
- * of `left`: the one before the right one. Null if there are fewer than two.
+ * of `left`: the one before the right one. Null if a named one is not there, or has no other.
  */
 export function chosenVersions(
   versions: readonly Version[],
   chosen: { left?: string | undefined; right?: string | undefined },
 ): { left: Version; right: Version } | null {
   const at = (key: string | undefined) => versions.findIndex((version) => version.key === key);
-  const right = Math.max(0, at(chosen.right));
+  const right = chosen.right === undefined ? 0 : at(chosen.right);
   const named = at(chosen.left);
+  // Another version in its place would be taken for the named one, and restored.
+  if (right === -1 || (chosen.left !== undefined && named === -1)) return null;
   const before = right + 1 < versions.length ? right + 1 : right - 1;
   const other = named === -1 || named === right ? before : named;
   const [older, newer] = [versions[Math.max(other, right)], versions[Math.min(other, right)]];
