@@ -367,6 +367,9 @@ test('everything is reached by keyboard: rows, events, help, and commands found 
 
   await command(page, 'language portugues');
   await see(page.getByRole('heading', { name: 'Eventos' })).toBeVisible();
+  await command(page, 'no-such-name', 'no-such-name');
+  await see(page).toHaveURL(/\?q=no-such-name$/);
+  await page.goBack();
   await command(page, 'acao exclu', 'Exclusão');
   await see(page).toHaveURL(/action=delete/);
   await command(page, 'integridade');

@@ -117,6 +117,46 @@ test('an actor whom a link names by an id is called by name in the filter, thoug
   await page.keyboard.press('Escape');
 });
 
+test('criteria name persons and resources beside their ids; the service and people without an id are one choice', async () => {
+  const id = randomUUID();
+  const actor = actorWith({ id, email: null, role: 'admin' });
+  const resource = { type: 'ivr', id: randomUUID(), name: 'Madrid' };
+  await record({ actor, resource });
+  await record({ actor: actorWith({ id: nilUuid, email: null, role: 'system' }) });
+  const search = `user=${id}&resource_id=${resource.id}`;
+  const page = await panel.enter({ tenantId, path: `/settings/audit/exports?${search}` });
+  const criteria = page.getByRole('main').getByRole('definition');
+  const person = `Admin · ${id.slice(0, 8)} (${id})`;
+  await see(criteria).toContainText([person, `Madrid (${resource.id})`]);
+  await page.goto(`${panel.url}${list}?last=90d&action=no_such_thing&${search}`);
+  await see(page.getByRole('main').getByText(person).last()).toBeVisible();
+  await page.goto(`${panel.url}${list}?last=90d`);
+  await filters(page).getByRole('button', { name: 'User', exact: true }).click();
+  await see(page.getByRole('option', { name: 'System / Not signed in' })).toBeVisible();
+});
+
+test('why a person of the tenant did it is shown, in the list and in the detail', async () => {
+  const id = await record({ action: 'approve', reason: 'Ticket 4711' });
+  const page = await panel.enter({ tenantId, path: `${list}?q=4711` });
+  await see(rows(page)).toContainText(['“Ticket 4711”']);
+  await page.goto(`${panel.url}${list}/${id}`);
+  await see(detail(page).getByRole('definition').getByText('Ticket 4711')).toBeVisible();
+});
+
+test('that one search found nothing is not said of the next one', async () => {
+  const id = await record({ action: 'revoke' });
+  const page = await panel.enter({ tenantId, path: `${list}?action=revoke&q=nothing-like-it` });
+  const nothing = page.getByRole('heading', { name: 'No events found' });
+  await see(nothing).toBeVisible();
+  const held = Promise.withResolvers<void>();
+  await page.route(/audit-logs\?/, (route) => held.promise.then(() => route.continue()));
+  await page.getByRole('button', { name: 'Without “Words”' }).click();
+  await see(page.getByText('Loading events')).toBeAttached();
+  await see(nothing).toHaveCount(0);
+  held.resolve();
+  await seeListed(page, [id]);
+});
+
 test('the first and the second lines of a row are level in all its columns', async () => {
   await record({ diff: { a: { from: 1, to: 2 }, b: { from: 3, to: 4 } }, outcome: 'denied' });
   const page = await panel.enter({ tenantId, path: `${list}?outcome=denied` });

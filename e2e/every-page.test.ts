@@ -163,7 +163,8 @@ test('nor does a page that has nothing to show, or whose reader may not see it',
     await speak(language);
     if (language !== 'en') broken.push(...(await englishOn('nothing found', language)));
   }
-  await look('bad search', '/settings/audit/events?acton=delete');
+  await look('bad search', '/settings/audit/events?acton=delete&outcome=fine');
+  await see(page.getByRole('listitem').getByText('=')).toHaveText(['acton=delete', 'outcome=fine']);
   await look('no page', '/settings/audit/no-such-page');
   await see(page).toHaveTitle(titleIn('en', { title: ({ error }) => error.notFound }));
   panel.allow(/^403 /);
@@ -174,6 +175,8 @@ test('nor does a page that has nothing to show, or whose reader may not see it',
   broken.push(...(await violations(page, 'loading')));
   answer();
   await see(page.getByRole('heading', { name: 'Loading failed' })).toBeVisible();
+  // To try again does not help a reader who may not.
+  await see(page.getByRole('alert').getByRole('button')).toHaveCount(0);
   broken.push(...(await violations(page, 'failed')));
   await page.unroute(/audit-logs\?/);
   const newcomer = await panel.newTenant('Newcomer');
@@ -295,6 +298,10 @@ test('what opens over a page is translated as well', async () => {
     await look('range', language);
     const heard = await textsOf(page);
     left.push(...heard.filter((text) => /\b(Next|Previous|Today|selected)\b/.test(text)));
+    await leave();
+    await page.getByRole('button', { name: spoken[language].events.saveEvidence }).click();
+    await look('save evidence', language);
+    left.push(...(await misfits(page, wordsOf(spoken[language]))));
     await leave();
   }
   await open(addressOf('webhook', shown));

@@ -35,8 +35,8 @@ const phone = { width: 360, height: 740 };
  */
 export async function misfits(page: Page, words: ReadonlySet<string>): Promise<string[]> {
   const before = page.viewportSize() ?? phone;
-  const placeholders = await cutPlaceholders(page);
   await page.setViewportSize(phone);
+  const placeholders = await cutPlaceholders(page);
   const width = await page.evaluate<number>('document.documentElement.scrollWidth');
   const cut = (await cutOff(page)).filter((text) => words.has(text));
   await page.setViewportSize(before);

@@ -29,17 +29,20 @@ export function Notice({ title, Icon, tone = 'text-faint', alone, children }: No
   );
 }
 
-/** A failed request, with a retry; the rest of the page does not change. */
+/** A failed request, with a retry if that can help; the rest of the page does not change. */
 export function LoadError({ error, retry }: { error: unknown; retry: () => void }) {
   const t = useTexts();
-  const requestId = error instanceof IndelibleError ? error.requestId : null;
+  const { requestId, status } =
+    error instanceof IndelibleError ? error : { requestId: null, status: null };
   return (
     <div role="alert">
       <Notice title={t.error.title} Icon={CircleAlert} tone="text-del">
         <p>{errorText(error, t)}</p>
-        <Button Icon={RotateCw} className="mt-4" onClick={retry}>
-          {t.error.retry}
-        </Button>
+        {status !== 403 && (
+          <Button Icon={RotateCw} className="mt-4" onClick={retry}>
+            {t.error.retry}
+          </Button>
+        )}
         {requestId && (
           <p className="mt-4 font-mono text-2xs">{t.error.request({ id: requestId })}</p>
         )}

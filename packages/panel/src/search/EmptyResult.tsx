@@ -3,9 +3,9 @@ import type { ComponentProps } from 'react';
 import { Button } from '../components/Button.tsx';
 import { Notice } from '../components/States.tsx';
 import { useTexts } from '../i18n/texts.tsx';
+import { useNamedCriteria } from './CriteriaList.tsx';
 import { changed, type Searching, withoutFacet } from './event-search.ts';
 import { widerPreset } from './time-range.ts';
-import { useCriteriaTexts } from './use-criteria-texts.ts';
 
 interface EmptyResultProps extends Omit<Searching, 'nowMs'> {
   /** What it means that there is nothing without any filter. */
@@ -16,8 +16,7 @@ interface EmptyResultProps extends Omit<Searching, 'nowMs'> {
 export function EmptyResult({ search, change, none }: EmptyResultProps) {
   const t = useTexts();
   const isFiltered = Object.keys(search.facets).length > 0;
-  const { all } = useCriteriaTexts();
-  const criteria = all(search.facets, search.range);
+  const criteria = useNamedCriteria(search);
   const wider = widerPreset(search.range);
   return (
     <Notice title={t.empty.title} Icon={SearchX} {...(!isFiltered && none)}>

@@ -16,10 +16,11 @@ import {
 import { Button } from '../components/Button.tsx';
 import { ScrollRegion } from '../components/ScrollRegion.tsx';
 import { ActionError, isTooMany } from '../components/States.tsx';
-import { useFormats, useTexts } from '../i18n/texts.tsx';
+import { type Texts, useFormats, useTexts } from '../i18n/texts.tsx';
 import { changed, type EventSearch, type Searching, withoutFacet } from './event-search.ts';
 import { finds } from './folding.ts';
 import { type Choice, useChoices } from './use-choices.ts';
+import { valueText } from './use-criteria-texts.ts';
 import { useNamed, useNamesOf, withNames } from './use-named.ts';
 
 interface FacetPickerProps extends Searching {
@@ -52,11 +53,11 @@ export default function FacetPicker(props: FacetPickerProps) {
     const picked = selection === 'all' ? [] : [...selection].map(String);
     change(withPicked(search, facet, mode, picked));
   };
-  const names = useNamesOf(facet, search);
+  const names = useNamesOf(facet, search.facets);
   const named = withNames(choices.data ?? [], useNamed(facet, search, nowMs, text));
   // Chosen values may be none of those that events were read for.
   const all = named.map((each) => ({ ...each, label: names.get(each.value) ?? each.label }));
-  const shown = shownChoices(all, values[mode].map(namedBy(names)), facet, text);
+  const shown = shownChoices(all, values[mode].map(namedBy(names, facet, t)), facet, text);
   return (
     <Popover
       triggerRef={anchor}
@@ -190,8 +191,10 @@ function ChoiceItem({ choice }: { choice: Choice }) {
 }
 
 const namedBy =
-  (names: ReturnType<typeof useNamesOf>) =>
-  (value: string): Choice => ({ value, label: names.get(value) ?? value, count: null });
+  (names: ReturnType<typeof useNamesOf>, facet: FacetName, t: Texts) =>
+  (value: string): Choice => ({
+    ...{ value, label: names.get(value) ?? valueText(facet, value, t), count: null },
+  });
 
 /** Chosen values, then found ones, then the typed text if it is a valid value. */
 function shownChoices(

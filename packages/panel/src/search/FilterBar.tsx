@@ -220,7 +220,7 @@ interface FacetChipProps extends Leaving {
 function FacetChip({ facet, search, nowMs, change, leave, startsOpen }: FacetChipProps) {
   const t = useTexts();
   const { facetText } = useCriteriaTexts();
-  const text = facetText(search.facets, facet, useNamesOf(facet, search));
+  const text = facetText(search.facets, facet, useNamesOf(facet, search.facets));
   const clear = () => change(changed(search, { facets: withoutFacet(search.facets, facet) }));
   return (
     <Chip

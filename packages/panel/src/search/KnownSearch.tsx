@@ -1,10 +1,11 @@
+import { revealed } from '@indelible/protocol';
 import { Link as LinkIcon } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { AppLink } from '../components/AppLink.tsx';
 import { Notice } from '../components/States.tsx';
 import { useTexts } from '../i18n/texts.tsx';
 import { paths } from '../paths.ts';
-import { useParsedSearch } from '../use-location.ts';
+import { useParsedSearch, useSearchPairs } from '../use-location.ts';
 
 /**
  * Shows its children if the search in the address is valid: a misspelt filter must not widen a
@@ -15,15 +16,18 @@ export function KnownSearch({ children }: { children: ReactNode }) {
   return 'problems' in parsed ? <BadSearch problems={parsed.problems} /> : children;
 }
 
-function BadSearch({ problems }: { problems: { path: string; message: string }[] }) {
+/** The parameters as they are in the address: what the service says of them is English. */
+function BadSearch({ problems }: { problems: { path: string }[] }) {
   const t = useTexts();
+  const values = new Map(useSearchPairs());
+  const names = [...new Set(problems.map(({ path }) => path))];
   return (
     <Notice alone title={t.filters.badTitle} Icon={LinkIcon} tone="text-warn">
       <p>{t.filters.badText}</p>
       <ul className="my-3 font-mono text-xs">
-        {problems.slice(0, 8).map(({ path, message }) => (
-          <li key={`${path} ${message}`}>
-            {path}: {message}
+        {names.slice(0, 8).map((name) => (
+          <li key={name} dir="auto" className="wrap-anywhere">
+            {revealed(`${name}=${values.get(name) ?? ''}`)}
           </li>
         ))}
       </ul>

@@ -1,5 +1,5 @@
 import type { EventCriteria } from '@indelible/client';
-import { type FacetName, facetNames, facetOf, revealed } from '@indelible/protocol';
+import { type FacetName, facetNames, facetOf, nilUuid, revealed } from '@indelible/protocol';
 import { useMemo } from 'react';
 import type { Formats } from '../i18n/formats.ts';
 import { type Texts, useReader, wordOf } from '../i18n/texts.tsx';
@@ -13,6 +13,9 @@ interface Criterion {
   facet?: FacetName;
 }
 
+/** How people call ids. */
+type Names = ReadonlyMap<string, string | undefined>;
+
 /** Criteria in one line. */
 export const lineOf = (criteria: readonly Criterion[]): string =>
   criteria.map(({ name, text }) => `${name}: ${text}`).join(' · ');
@@ -23,23 +26,28 @@ export function useCriteriaTexts() {
   return useMemo(() => {
     const rangeText = (range: TimeRange) => rangeTextOf(range, t, formats);
     /** Null for an empty facet. `names` say what ids stand for. */
-    const facetText = (
-      facets: Facets,
-      facet: FacetName,
-      names?: ReadonlyMap<string, string | undefined>,
-    ) => facetTextOf(facets, facet, (value) => names?.get(value) ?? valueText(facet, value, t), t);
+    const facetText = (facets: Facets, facet: FacetName, names?: Names) =>
+      facetTextOf(facets, facet, (value) => names?.get(value) ?? valueText(facet, value, t), t);
     /** When the service took the events; null for any time. */
     const receivedText = ({ receivedFrom: from, receivedTo: to }: Facets) => {
       if (from === undefined && to === undefined) return null;
       const ends = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
       return rangeText({ kind: 'between', ...ends });
     };
-    /** Each criterion as name and text, the range first. */
-    const all = (facets: Facets, range: TimeRange): Criterion[] => [
+    /** Each criterion as name and text, the range first; `names` stand before the ids. */
+    const all = (
+      facets: Facets,
+      range: TimeRange,
+      names: Partial<Record<FacetName, Names>> = {},
+    ): Criterion[] => [
       { name: t.filters.time, text: rangeText(range) },
       ...[receivedText(facets) ?? []].flat().map((text) => ({ name: t.filters.received, text })),
       ...facetNames.flatMap((facet) => {
-        const text = facetText(facets, facet);
+        const textOf = (value: string) => {
+          const [text, name] = [valueText(facet, value, t), names[facet]?.get(value)];
+          return name === undefined ? text : `${name} (${text})`;
+        };
+        const text = facetTextOf(facets, facet, textOf, t);
         return text === null ? [] : [{ name: t.filters[facet], text, facet }];
       }),
     ];
@@ -84,6 +92,8 @@ export function valueText(facet: FacetName, value: string, t: Texts): string {
   if (facet === 'category') return wordOf(t.categories, value);
   if (facet === 'actorType') return wordOf(t.actors.kinds, value);
   if (facet === 'outcome') return wordOf(t.outcomes, value);
+  // The service itself, and people without an id, share this one.
+  if (value === nilUuid) return `${t.actors.roles.system} / ${t.actors.roles.anonymous}`;
   if (facetOf(facet).columns.boolean) return value === 'true' ? t.filters.yes : t.filters.no;
   return revealed(value);
 }

@@ -1,5 +1,5 @@
 import { filterToJson } from '@indelible/protocol';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useCallback, useMemo, useState } from 'react';
 import { client } from '../api.ts';
 import { useLate } from '../components/States.tsx';
@@ -30,8 +30,9 @@ export function useEventPage(search: EventSearch, nowMs: number) {
   const answer = useQuery({
     queryKey: ['events', query],
     queryFn: () => client.page(query),
-    // The list stays visible, dimmed, while the next page loads.
-    placeholderData: keepPreviousData,
+    // The list stays visible, dimmed, while the next page loads. An empty one does not: it would
+    // say that this search found nothing.
+    placeholderData: (former) => (former?.data.length === 0 ? undefined : former),
   });
   // Rows of the former search must not be taken for those of this one.
   const isStale = useLate(answer.isPlaceholderData, formerRowsMs);

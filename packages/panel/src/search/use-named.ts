@@ -5,7 +5,7 @@ import { useEffect, useState } from 'react';
 import { client } from '../api.ts';
 import { actorLabel } from '../components/Parties.tsx';
 import { type Texts, useTexts } from '../i18n/texts.tsx';
-import { type EventSearch, filterAt, withoutFacet } from './event-search.ts';
+import { type EventSearch, type Facets, filterAt, withoutFacet } from './event-search.ts';
 import type { Choice } from './use-choices.ts';
 
 /** Events read for their names, newest first. */
@@ -64,7 +64,7 @@ function choiceIn(facet: FacetName, event: AuditEvent, t: Texts): Choice | undef
 }
 
 /** How people call those values of a filter that are ids, as the newest event with each says. */
-export function useNamesOf(facet: FacetName, { facets: chosen }: EventSearch) {
+export function useNamesOf(facet: FacetName, chosen: Facets) {
   const t = useTexts();
   const { any = [], none = [] } = chosen[facet] ?? {};
   const ids = named[facet] ? [...any, ...none].filter((value) => !isEmail(value)) : [];

@@ -82,7 +82,7 @@ function Detail({ event }: { event: AuditEvent }) {
         <div className="rounded-lg bg-warn-soft px-3 py-2.5">
           <p className="text-2xs font-medium text-warn">{t.operator.reason}</p>
           <div className="mt-0.5 [&_span]:line-clamp-none [&_span]:text-sm [&_span]:wrap-anywhere">
-            <Reason reason={event.reason} />
+            <Reason event={event} />
           </div>
         </div>
       )}

@@ -92,6 +92,11 @@ function ContextFacts({ event }: { event: AuditEvent }) {
   const { actor, resource, onBehalfOf = [], correlationId, traceId, targets = [], source } = event;
   return (
     <>
+      {!event.crossTenant && event.reason !== null && (
+        <Fact name={t.operator.formLabel}>
+          <bdi>{revealed(event.reason)}</bdi>
+        </Fact>
+      )}
       {actor.type !== undefined && (
         <Fact name={t.filters.actorType}>
           <Value facet="actorType" value={actor.type} label={t.actors.kinds[actor.type]} />

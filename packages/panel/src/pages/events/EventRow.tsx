@@ -71,7 +71,7 @@ function Changes({ event }: CellProps) {
   return (
     <>
       {Object.keys(event.diff).length > 0 && <DiffPreview diff={event.diff} />}
-      {event.crossTenant && !isErased(event, 'change') && <Reason reason={event.reason} />}
+      <Reason event={event} />
       <ErasedBadge event={event} />
     </>
   );
@@ -117,12 +117,19 @@ function ResourceName({ event, tabbable }: CellProps) {
   );
 }
 
-/** The operator's declared reason; a missing one is highlighted. */
-export function Reason({ reason }: { reason: string | null }) {
+/** The declared reason; an operator's missing one is highlighted. */
+export function Reason({ event }: { event: AuditEvent }) {
   const t = useTexts();
-  if (reason === null) return <span className="badge badge-del">{t.access.noReason}</span>;
+  const { crossTenant, reason } = event;
+  if (isErased(event, 'change')) return null;
+  if (reason === null) {
+    return crossTenant && <span className="badge badge-del">{t.access.noReason}</span>;
+  }
   return (
-    <span dir="auto" className="line-clamp-2 text-xs/6 text-warn">
+    <span
+      dir="auto"
+      className={`line-clamp-2 text-xs/6 ${crossTenant ? 'text-warn' : 'text-muted'}`}
+    >
       “{revealed(reason)}”
     </span>
   );

@@ -193,7 +193,10 @@ function Total({ page }: { page: Page }) {
   const total = page.data?.pagination.total;
   if (total === undefined) return null;
   return (
-    <p role="status" className="text-muted tabular-nums">
+    <p
+      role="status"
+      className={`text-muted tabular-nums ${page.isPlaceholderData ? 'opacity-50' : ''}`}
+    >
       {total.relation === 'gte'
         ? t.events.countOver({ count: total.value })
         : t.events.count({ count: total.value })}

@@ -8,7 +8,6 @@ import { useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { CriteriaList } from '../../search/CriteriaList.tsx';
 import { type EventSearch, filterAt } from '../../search/event-search.ts';
-import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
 import { useGo } from '../../use-location.ts';
 
 interface SaveEvidenceProps {
@@ -21,7 +20,6 @@ interface SaveEvidenceProps {
 export default function SaveEvidence({ search, nowMs, close }: SaveEvidenceProps) {
   const t = useTexts();
   const go = useGo();
-  const { all } = useCriteriaTexts();
   const [note, setNote] = useState('');
   const title = useRef<HTMLInputElement>(null);
   useEffect(() => title.current?.focus(), []);
@@ -42,14 +40,14 @@ export default function SaveEvidence({ search, nowMs, close }: SaveEvidenceProps
       close={close}
     >
       <p className="text-muted text-pretty">{t.evidence.saveText}</p>
-      <CriteriaList criteria={all(search.facets, range)} />
+      <CriteriaList facets={search.facets} range={range} />
       <div className="mt-4">
         <TextField
           label={t.evidence.note}
           ref={title}
           required
           maxLength={500}
-          placeholder={t.evidence.noteHint}
+          hint={t.evidence.noteHint}
           value={note}
           change={setNote}
         />

@@ -40,7 +40,6 @@ export default function EvidencePage() {
 function EvidenceSheet({ evidence }: { evidence: OpenedSearch }) {
   const { t, formats } = useReader();
   const print = usePrint();
-  const { all } = useCriteriaTexts();
   const search = searchOfCriteria(evidence.filters);
   const { facets, range } = search;
   const kept = formats.exact(evidence.createdAt);
@@ -73,7 +72,7 @@ function EvidenceSheet({ evidence }: { evidence: OpenedSearch }) {
         <Agreement evidence={evidence} />
         <section>
           <h2 className="font-semibold">{t.evidence.criteria}</h2>
-          <CriteriaList criteria={all(facets, range)} />
+          <CriteriaList facets={facets} range={range} />
           <p className="mt-2 text-xs text-muted">
             {t.evidence.by} {evidence.createdBy.email ?? evidence.createdBy.id} · {kept}
           </p>

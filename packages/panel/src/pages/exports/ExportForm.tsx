@@ -15,7 +15,6 @@ import { CriteriaList } from '../../search/CriteriaList.tsx';
 import { filterAt } from '../../search/event-search.ts';
 import { FilterBar } from '../../search/FilterBar.tsx';
 import { csvColumnsOf, listColumns } from '../../search/list-view.ts';
-import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
 import { useMoment } from '../../search/use-events.ts';
 import { useColumnNames } from '../../search/use-list-view.ts';
 import { useEventSearch } from '../../use-location.ts';
@@ -28,7 +27,6 @@ export function ExportForm({ started }: { started: () => void }) {
   const t = useTexts();
   const [search, change] = useEventSearch();
   const { nowMs } = useMoment(search);
-  const { all } = useCriteriaTexts();
   const nameOf = useColumnNames();
   const [format, setFormat] = useState<ExportInput['format']>('csv');
   const [isAsListed, setAsListed] = useState(true);
@@ -48,7 +46,7 @@ export function ExportForm({ started }: { started: () => void }) {
       <div className="mt-3">
         <FilterBar search={search} nowMs={nowMs} change={change} />
       </div>
-      <CriteriaList criteria={all(search.facets, search.range)} />
+      <CriteriaList {...search} />
       <AppLink href={paths.events(search)} className="link mt-2 inline-block text-xs">
         {t.evidence.seeEvents}
       </AppLink>

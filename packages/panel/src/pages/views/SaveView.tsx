@@ -7,7 +7,6 @@ import { useTexts } from '../../i18n/texts.tsx';
 import { CriteriaList } from '../../search/CriteriaList.tsx';
 import { type EventSearch, filterAt } from '../../search/event-search.ts';
 import { listColumns } from '../../search/list-view.ts';
-import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
 import { useViewChange, useViews } from './use-views.ts';
 
 interface SaveViewProps {
@@ -18,7 +17,6 @@ interface SaveViewProps {
 /** Keeps a search under a name; a view that has this name already gets the search. */
 export default function SaveView({ search, close }: SaveViewProps) {
   const t = useTexts();
-  const { all } = useCriteriaTexts();
   const views = useViews({ isAsked: true }).data ?? [];
   const [name, setName] = useState('');
   const [isShared, setShared] = useState(false);
@@ -43,7 +41,7 @@ export default function SaveView({ search, close }: SaveViewProps) {
       close={close}
     >
       <p className="text-muted text-pretty">{t.views.saveText}</p>
-      <CriteriaList criteria={all(facets, range)} />
+      <CriteriaList facets={facets} range={range} />
       <div className="mt-4">
         <TextField
           label={t.views.name}
