@@ -1,4 +1,4 @@
-import { eventIdPrefix, type FacetName, isUuid } from '@indelible/protocol';
+import { eventIdPrefix, type FacetName, facetOf, isUuid } from '@indelible/protocol';
 import { Search } from 'lucide-react';
 import { useMemo, useRef, useState } from 'react';
 import {
@@ -50,7 +50,7 @@ interface Command {
 const facets = ['user', 'action', 'resource', 'category', 'outcome'] as const;
 const shownMax = 40;
 
-/** Opens any page and filters by any value; finds "Ação" from "acao". */
+/** Opens any page, filters by any value or by words; finds "Ação" from "acao". */
 export default function Palette({ close }: { close: () => void }) {
   const t = useTexts();
   const [text, setText] = useState('');
@@ -174,6 +174,7 @@ function useCommands(text: string): Command[] {
   const days = typedRange(text, today, language);
   const { from = 0, to = 0 } = days === null ? {} : dayRange(days, timeZone);
   const typed = inTime('typed', formats.range(from, to), { kind: 'between', from, to });
+  const words = facetOf('q').normalise(text);
   return [
     ...idCommands(text, t, go, (facet) =>
       show({ facets: onlyValue({}, facet, text.toLowerCase()) }),
@@ -196,6 +197,10 @@ function useCommands(text: string): Command[] {
     ...(text === '' ? [] : latestMonths(today, 36)).map((month) => inDays(nameOf(month), month)),
     ...displayCommands(t),
     { id: 'print', section: t.palette.display, text: t.print.print, run: print },
+    ...[words ?? []].flat().map((value) => ({
+      ...{ id: 'words', section: t.palette.filter, text: `${t.filters.q}: ${value}`, hint: text },
+      run: show({ facets: onlyValue(search.facets, 'q', value) }),
+    })),
   ];
 }
 
