@@ -4,11 +4,13 @@ import {
   type GetNode,
   rootAtSize,
   type Sha256,
+  tileWidth,
   verifyConsistency,
 } from '@indelible/protocol';
 import type { WriterTx } from '../postgres/db.ts';
 import { type DirtyLog, headsByLogId, headsOf } from './checkpoint.store.ts';
 import type { RoundCheckpoint } from './round.ts';
+import { readEntriesOf } from './store.ts';
 import { treeReader } from './tree.store.ts';
 
 /* Compares the stored logs with the published rounds. Findings are for the operator. */
@@ -25,7 +27,32 @@ export function contradiction(
   sha: Sha256,
   logs: readonly DirtyLog[],
 ): Promise<string | null> {
-  return firstFinding(logs, (log) => contradictionOf(log, treeReader(tx, sha, log.tenantId), sha));
+  return firstFinding(logs, async (log) => {
+    const finding = await contradictionOf(log, treeReader(tx, sha, log.tenantId), sha);
+    if (finding !== null || (await inOrderUntil(tx, log.tenantId, log.signedSize ?? 0)) >= log.size)
+      return finding;
+    return `an entry of the log ${log.logId} was received before the entry it follows`;
+  });
+}
+
+const entriesAtOnce = 16 * tileWidth;
+
+/**
+ * The number of entries up to the first one that was received before its predecessor; the first
+ * `known` ones were compared before. Capsules hold the entries of their time range only: an entry
+ * with a false, earlier time would have them begin behind events of the range.
+ */
+export async function inOrderUntil(tx: WriterTx, tenantId: string, known: number): Promise<number> {
+  let former: Uint8Array = new Uint8Array(8);
+  for (let at = Math.max(0, known - 1); ; ) {
+    const entries = await readEntriesOf(tx, tenantId, at, at + entriesAtOnce);
+    for (const entry of entries) {
+      const received = entry.subarray(4, 12);
+      if (Buffer.compare(received, former) < 0) return at;
+      [former, at] = [received, at + 1];
+    }
+    if (entries.length < entriesAtOnce) return at;
+  }
 }
 
 async function contradictionOf(log: DirtyLog, nodes: GetNode, sha: Sha256): Promise<string | null> {

@@ -260,6 +260,15 @@ test.each(Object.entries(forks))('a log that has grown is not signed when %s', a
   expect(publishedRounds(whole.dataDir)).toHaveLength(rounds);
 });
 
+test('an entry that was received before the one it follows is not signed: capsules would lack events', async () => {
+  const tenant = await published();
+  await owner.query('UPDATE log_heads SET last_received_us = 0 WHERE tenant_id = $1', [tenant.id]);
+  await growLog(whole, tenant.id, 44);
+  await whole.tick();
+  expect(await whole.halted()).toMatch(/an entry of the log \S+ was received before the entry it/);
+  expect(await reopenLog(whole.env)).toMatchObject([{ tenantId: tenant.id, size: 40 }]);
+});
+
 test('a log that was cut and grew again beyond what was published is stopped', async () => {
   const tenant = await published();
   const { rows } = await owner.query('SELECT frontier FROM log_heads WHERE tenant_id = $1', [

@@ -5,7 +5,7 @@ import type { ObjectStore } from '../objects/object-store.ts';
 import { type RecordOwn, reopenedEvent } from '../own-event.ts';
 import type { WriterTx } from '../postgres/db.ts';
 import { openStoreId, releasedState, signingKeys, storeLink } from './checkpoint.store.ts';
-import { hasRoot } from './guard.store.ts';
+import { hasRoot, inOrderUntil } from './guard.store.ts';
 import { type PublishedLog, type PublishedLogs, publishedLogs } from './published-logs.ts';
 import {
   allLogs,
@@ -237,7 +237,7 @@ async function reopenIfNeeded(
   if (log.head || named) {
     await dropForeign(tx, tenantId, Math.max(head.size, named?.size ?? 0));
   }
-  const stored = await made(tx, deps.sha, tenantId, head);
+  const stored = await made(tx, deps.sha, tenantId, head, named?.size ?? 0);
   const nodes = treeReader(tx, deps.sha, tenantId);
   const published = named ?? (await foundByRoot(deps.sha, nodes, stored.size, left));
   if (published !== null) await keepLogId(tx, tenantId, published.logId);
@@ -309,21 +309,25 @@ async function publishReopening(
 
 /**
  * The log according to its entries. If the database was changed in place, head and tiles are
- * rebuilt from the entries up to the first gap; otherwise the log could never grow again.
+ * rebuilt from the entries up to the first gap, or up to the first one behind the published ones
+ * that is not in the order of receipt; otherwise the log could never grow again.
  */
 async function made(
   tx: WriterTx,
   sha: Sha256,
   tenantId: string,
   head: LogState,
+  publishedSize: number,
 ): Promise<{ size: number }> {
   const root = createFrontier(head, sha).root();
   const isWhole = await hasRoot(treeReader(tx, sha, tenantId), sha, head.size, root);
-  if (isWhole && !(await hasSurplus(tx, tenantId, head.size))) return head;
+  const end = await inOrderUntil(tx, tenantId, publishedSize);
+  if (isWhole && end >= head.size && !(await hasSurplus(tx, tenantId, head.size))) return head;
   const parts: Buffer[][] = [];
   for await (const part of storedEntries(tx, tenantId)) parts.push(part);
   let next = await emptyLog(tx, tenantId);
-  for (const entries of parts) {
+  for (const part of parts) {
+    const entries = part.slice(0, Math.max(0, end - next.size));
     if (entries.length === 0) continue;
     const append = planEntries(sha, next, entries, next.lastReceivedUs);
     await appendLogs(tx, [append]);

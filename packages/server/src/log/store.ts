@@ -242,15 +242,24 @@ export async function logSize(tx: TenantTx): Promise<number> {
 }
 
 /** Entries `[start, end)` in order, from tiles and tail; at most a few tiles at a time. */
-export async function readEntries(tx: TenantTx, start: number, end: number): Promise<Uint8Array[]> {
+export const readEntries = (tx: TenantTx, start: number, end: number) =>
+  readEntriesOf(tx, tx.tenantId, start, end);
+
+/** The same of any tenant. */
+export async function readEntriesOf(
+  tx: Pick<TenantTx, 'query'>,
+  tenantId: string,
+  start: number,
+  end: number,
+): Promise<Uint8Array[]> {
   const width = raw(tileWidth);
   const rows = await rowsOf<{ first: number; data: Buffer }>(tx)`
     SELECT index * ${width} AS first, data FROM log_tiles
-      WHERE tenant_id = ${tx.tenantId} AND level = 0 AND index >= ${start}::bigint / ${width}
+      WHERE tenant_id = ${tenantId} AND level = 0 AND index >= ${start}::bigint / ${width}
         AND index * ${width} < ${end}::bigint
     UNION ALL
     SELECT sequence, entry FROM log_tail
-      WHERE tenant_id = ${tx.tenantId} AND sequence >= ${start}::bigint AND sequence < ${end}::bigint
+      WHERE tenant_id = ${tenantId} AND sequence >= ${start}::bigint AND sequence < ${end}::bigint
     ORDER BY 1`;
   return rows.flatMap(({ first, data }) => {
     const entries: Uint8Array[] = [];
