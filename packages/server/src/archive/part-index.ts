@@ -11,7 +11,7 @@ import { type ArchivedRow, entryOf } from '../cold/archived-row.ts';
 import { KeyFilter } from '../cold/key-filter.ts';
 import { parseArchiveName } from '../cold/layout.ts';
 import { putColdPart, type VerifiedPart } from '../cold/store.ts';
-import { hasState } from '../events/store.ts';
+import { hasState } from '../events/prepared-event.ts';
 import { readEntries } from '../log/store.ts';
 import { tenantIn, type WriterTx } from '../postgres/db.ts';
 import type { ArchiveDeps } from './archived-part.ts';

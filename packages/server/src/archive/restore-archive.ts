@@ -11,7 +11,8 @@ import {
 } from '@indelible/protocol';
 import { type ArchivedRow, decodedEntryOf } from '../cold/archived-row.ts';
 import { beginAnew } from '../log/reopen.store.ts';
-import { appendLogs, type LogHead, openLog, planEntries } from '../log/store.ts';
+import { type LogHead, planEntries } from '../log/sequencer.ts';
+import { appendLogs, openLog } from '../log/store.ts';
 import { reopenedEvent } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import type { WriterTx } from '../postgres/db.ts';

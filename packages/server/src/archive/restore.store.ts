@@ -1,7 +1,9 @@
 import { isLate, lateClass, uuidTimeMs } from '@indelible/protocol';
 import type { ArchivedRow } from '../cold/archived-row.ts';
+import { insertEvents } from '../events/event-columns.store.ts';
 import { partitionsOf } from '../events/partitions.ts';
-import { insertEvents, makePartitions, storedOpeners } from '../events/store.ts';
+import { storedOpeners } from '../events/prepared-event.ts';
+import { makePartitions } from '../events/store.ts';
 import { mayPause, type WriterTx } from '../postgres/db.ts';
 import { execute, hasRow } from '../postgres/sql.ts';
 import type { ArchiveManifest } from './manifest.ts';

@@ -9,7 +9,8 @@ import {
 import type { QueryConfig } from 'pg';
 import type { ArchivedBody } from '../cold/archived-row.ts';
 import { shownSince, type Visibility } from '../events/filter-sql.store.ts';
-import { openersOf, visibility } from '../events/store.ts';
+import { openersOf } from '../events/prepared-event.ts';
+import { visibility } from '../events/store.ts';
 import { readEntries } from '../log/store.ts';
 import { type Queries, tenantIn, type WriterTx } from '../postgres/db.ts';
 import { eachRow, type RowTexts } from '../postgres/each-row.ts';

@@ -1,5 +1,5 @@
 import { formatTimestamp } from '@indelible/protocol';
-import type { Offboarding } from './offboard.ts';
+import type { Offboarding } from './offboard.store.ts';
 
 export type OffboardingCertificate = ReturnType<typeof certificateOf>;
 

@@ -20,8 +20,8 @@ import { readTerms } from '../retention/terms.store.ts';
 import { certificateOf, type OffboardingCertificate } from './certificate.ts';
 import { type Erased, type ErasureDeps, type ErasurePlan, ErasureRefused, erase } from './erase.ts';
 import type { BundleFacts, Requester } from './erasure-event.ts';
-import { readOffboarding } from './offboard.store.ts';
-import { type OffboardDeps, type Offboarding, offboard } from './offboard.ts';
+import { type Offboarding, readOffboarding } from './offboard.store.ts';
+import { type OffboardDeps, offboard } from './offboard.ts';
 import { personKey, planActor, planEvent } from './plan.ts';
 import { recallEvents, recallPerson } from './recall.ts';
 

@@ -24,8 +24,6 @@ import {
 } from './offboard.store.ts';
 import { countCold } from './recall.ts';
 
-export type { Offboarding } from './offboard.store.ts';
-
 export interface OffboardDeps
   extends Pick<ErasureDeps, 'now' | 'recordOwn' | 'removeFile' | 'betweenBatches' | 'cold'> {
   /** Removes all other objects of the tenant; called until the offboarding is finished. */

@@ -4,7 +4,7 @@ import {
   uuidFromEventId,
   type WithholdableSegment,
 } from '@indelible/protocol';
-import { erasedSegments, hasState, type StoredEvent } from '../events/store.ts';
+import { erasedSegments, hasState, type StoredEvent } from '../events/prepared-event.ts';
 import type { Queries } from '../postgres/db.ts';
 import { readTerms } from '../retention/terms.store.ts';
 import { countFiles, findElsewhere, notifiesAny } from './elsewhere.store.ts';

@@ -1,9 +1,10 @@
 import { actorAddress, nilUuid, personIds } from '@indelible/protocol';
 import { coldCount, coldEventsById, coldPages, coldRange } from '../events/cold.store.ts';
+import { insertEvents } from '../events/event-columns.store.ts';
 import type { Visibility } from '../events/filter-sql.store.ts';
 import type { ListedRow } from '../events/listed-row.ts';
 import { partitionsOf } from '../events/partitions.ts';
-import { insertEvents, makePartitions } from '../events/store.ts';
+import { makePartitions } from '../events/store.ts';
 import {
   type ColdSource,
   type OwnerSession,

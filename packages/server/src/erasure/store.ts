@@ -1,5 +1,6 @@
 import { emailKey, nilUuid, storedFields, type WithholdableSegment } from '@indelible/protocol';
-import { type StoredEvent, storedColumns } from '../events/store.ts';
+import { storedColumns } from '../events/event-columns.store.ts';
+import type { StoredEvent } from '../events/prepared-event.ts';
 import type { Queries, WriterTx } from '../postgres/db.ts';
 import { byteaArray, int2Array, jsonArray, textArray, uuidArray } from '../postgres/pg-arrays.ts';
 import { countOf, execute, firstRow, raw, rowsOf, sql } from '../postgres/sql.ts';

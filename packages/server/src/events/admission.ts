@@ -1,11 +1,14 @@
-import { type Plans, retentionCutoff, uuidTimeMs } from '@indelible/protocol';
-import { type LogHead, tenantsWithLog } from '../log/store.ts';
-import type { WriterTx } from '../postgres/db.ts';
+import { type ErrorCode, type Plans, retentionCutoff, uuidTimeMs } from '@indelible/protocol';
+import { AppError } from '../http/problem.ts';
+import type { LogHead } from '../log/sequencer.ts';
+import { damagedSentence, tenantsWithLog } from '../log/store.ts';
+import { unavailability, type WriterTx } from '../postgres/db.ts';
+import { codeOf } from '../postgres/embedded/error-code.ts';
+import { shownRepeats, type TenantBatch } from './append.store.ts';
+import { isMissingPartition } from './partitions.ts';
 import type { Outcome, QueuedEvent } from './record-queue.ts';
-import { closedTenant, damagedLog, rejected, unknownTenant } from './refusals.ts';
-import { shownRepeats, type TenantBatch } from './store.ts';
 
-/* Which events of a flush its tenants may record. */
+/* Which events of a flush its tenants may record; why others are not, in words of their caller. */
 
 /** What a flush has to tell, once it has committed. */
 export type Settled = [QueuedEvent, Outcome][];
@@ -77,3 +80,42 @@ export async function withoutTooOld(
   const accepted = old.length > 0 ? items.filter((item) => !isTooOld(item)) : items;
   return { head, items: accepted, events: accepted.map(({ event }) => event) };
 }
+
+/** The event was not recorded, for this reason. */
+export const rejected = (code: ErrorCode, detail: string): Outcome => ({
+  status: 'rejected',
+  code,
+  detail,
+});
+
+export const headIsLocked = rejected('unavailable', 'the log is busy; retry with the same id');
+
+// Retention started detaching it, and a long read delays that: a new partition is needed.
+const partitionIsDetaching = rejected(
+  'unavailable',
+  'retention is removing the partition for this timestamp; retry with the same id',
+);
+
+/** The outcome of events whose flush failed, or of the one event that made it fail. */
+export function failure(error: unknown): Outcome {
+  if (error instanceof AppError) return rejected(error.code, error.message);
+  const reason = unavailability(error);
+  if (reason !== null) return rejected('unavailable', `${reason}; retry with the same id`);
+  if (isMissingPartition(error)) return partitionIsDetaching;
+  // Data, constraints, and limits such as that of an index row: errors of one event.
+  if (/^(22|23|54)/.test(codeOf(error) ?? ''))
+    return rejected('validation_failed', 'the event cannot be stored as it is');
+  return rejected('internal_error', 'the event was not recorded');
+}
+
+export const unknownTenant = rejected(
+  'unknown_tenant',
+  'there is no such tenant; create it with PUT /api/tenants/{id}',
+);
+
+export const closedTenant = rejected(
+  'unknown_tenant',
+  'the tenant was offboarded: its log accepts no more events',
+);
+
+export const damagedLog = rejected('unavailable', damagedSentence);

@@ -1,9 +1,10 @@
 import { isLate, uuidTimeMs } from '@indelible/protocol';
 import type { Parts } from '../parts.ts';
 import { readTenant } from '../postgres/db.ts';
+import { type Appended, asRepeat } from './append.store.ts';
 import { coldEventsById } from './cold.store.ts';
 import type { PreparedEvent } from './prepared-event.ts';
-import { type Appended, asRepeat, visibility } from './store.ts';
+import { visibility } from './store.ts';
 
 /**
  * The outcomes of events whose ids are in the archive alone. Only what happened a day ago can be

@@ -7,7 +7,16 @@ import type { Parts } from '../parts.ts';
 import { record, recordingConnections, unavailability, type WriterTx } from '../postgres/db.ts';
 import { createNodeGroups, isSharded } from '../postgres/engine.ts';
 import type { Commit } from '../postgres/transaction.ts';
-import { type HeadWork, refusalOf, type Settled, withoutHead, withoutTooOld } from './admission.ts';
+import {
+  failure,
+  type HeadWork,
+  headIsLocked,
+  refusalOf,
+  type Settled,
+  withoutHead,
+  withoutTooOld,
+} from './admission.ts';
+import { appendEvents, HeadsMoved, RepeatedId } from './append.store.ts';
 import { coldRepeats } from './cold-repeats.store.ts';
 import type { FlushLock } from './flush-lock.store.ts';
 import { isMissingPartition, type PartitionKeeper } from './partitions.ts';
@@ -19,9 +28,7 @@ import {
   type QueuedEvent,
   RecordQueue,
 } from './record-queue.ts';
-import { failure, headIsLocked } from './refusals.ts';
 import { RememberedHeads } from './remembered-heads.ts';
-import { appendEvents, HeadsMoved, RepeatedId } from './store.ts';
 
 /** Observes flushes; the metrics endpoint implements it. */
 export interface FlushObserver {

@@ -16,10 +16,11 @@ import type { OwnEvent, RecordOwn } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import type { OwnerSession, Queries, WriterTx } from '../postgres/db.ts';
 import { hasRow } from '../postgres/sql.ts';
+import { appendEvents } from './append.store.ts';
 import type { GroupCommit } from './flush.ts';
 import { createPartitionKeeper, isMissingPartition, type PartitionKeeper } from './partitions.ts';
 import { type PreparedEvent, prepare, type Random } from './prepared-event.ts';
-import { appendEvents, ensurePartition, readServiceId } from './store.ts';
+import { ensurePartition, readServiceId } from './store.ts';
 import { createUuidSource, type UuidSource } from './uuid-source.ts';
 
 export interface OwnEventDeps extends Pick<Parts, 'sha' | 'now'> {

@@ -1,7 +1,6 @@
 import { uuidTimeMs } from '@indelible/protocol';
 import { codeOf } from '../postgres/embedded/error-code.ts';
-import { classOf } from './class-of.ts';
-import type { TenantBatch } from './store.ts';
+import { classOf, type TenantBatch } from './append.store.ts';
 
 /** A partition, by a time in it. */
 export interface PartitionWanted {

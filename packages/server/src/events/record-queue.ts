@@ -1,6 +1,6 @@
 import type { ErrorCode } from '@indelible/protocol';
+import type { Appended } from './append.store.ts';
 import type { PreparedEvent } from './prepared-event.ts';
-import type { Appended } from './store.ts';
 
 /** The outcome of one event: stored now or before, or refused for a reason of the database. */
 export type Outcome = Appended | { status: 'rejected'; code: ErrorCode; detail: string };

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import type { LogHead } from '../log/store.ts';
+import type { LogHead } from '../log/sequencer.ts';
 import { RememberedHeads } from './remembered-heads.ts';
 
 const headOf = (more: Partial<LogHead> = {}): LogHead => ({

@@ -1,5 +1,5 @@
 import { lateClass } from '@indelible/protocol';
-import type { LogHead } from '../log/store.ts';
+import type { LogHead } from '../log/sequencer.ts';
 
 /** A head takes about 1 KiB. */
 const headsMax = 5_000;

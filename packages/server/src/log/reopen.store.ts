@@ -3,7 +3,8 @@ import { heldClass, type LogState, tileWidth } from '@indelible/protocol';
 import { mayPause, type WriterTx } from '../postgres/db.ts';
 import { execute, firstRow, hasRow, raw, rowsOf, sql } from '../postgres/sql.ts';
 import type { PublishedLog } from './published-logs.ts';
-import { type LogHead, lockHeads } from './store.ts';
+import type { LogHead } from './sequencer.ts';
+import { lockHeads } from './store.ts';
 
 /* Statements of the owner role: no serving role may run them. */
 

@@ -25,7 +25,8 @@ import {
 } from './reopen.store.ts';
 import { type OpenSigner, requireNewestKey } from './reopening-key.ts';
 import { type RetiredLog, type Round, roundName, stateOf, writeRound } from './round.ts';
-import { appendLogs, planEntries } from './store.ts';
+import { planEntries } from './sequencer.ts';
+import { appendLogs } from './store.ts';
 import {
   emptyStore,
   foreignStore,

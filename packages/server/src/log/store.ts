@@ -8,15 +8,6 @@ import { byteaArray, int2Array, int8Array, uuidArray } from '../postgres/pg-arra
 import { execute, firstRow, raw, rowsOf } from '../postgres/sql.ts';
 import type { LogAppend, LogHead } from './sequencer.ts';
 
-export {
-  headAfter,
-  type LogAppend,
-  type LogHead,
-  planAppend,
-  planEntries,
-  receivedUsOf,
-} from './sequencer.ts';
-
 /** The callers' text while the logs are stopped: only the operator's log names log and reason. */
 export const haltedSentence =
   'recording is stopped, because the log contradicts its published checkpoints: tell ' +

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import { sha } from '../crypto/sha256.ts';
-import { appendEvents } from '../events/store.ts';
+import { appendEvents } from '../events/append.store.ts';
 import { on, onNodes } from '../testing/cluster.ts';
 import { nthEvent, testService } from '../testing/service.ts';
 import { record, unavailability, type WriterTx } from './db.ts';

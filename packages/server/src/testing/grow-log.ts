@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { firstUuidAt } from '@indelible/protocol';
-import { appendLogs, lockHeads, planAppend } from '../log/store.ts';
+import { planAppend } from '../log/sequencer.ts';
+import { appendLogs, lockHeads } from '../log/store.ts';
 import { write } from '../postgres/db.ts';
 import type { TestService } from './service.ts';
 

@@ -8,13 +8,12 @@ import {
 import type { Visibility } from '../events/filter-sql.store.ts';
 import { eventsById } from '../events/list.store.ts';
 import type { CutPage } from '../events/listed-row.ts';
-import { eventJson } from '../events/store.ts';
+import { eventJson } from '../events/prepared-event.ts';
 import { type ExportRow, getExport } from '../exports/store.ts';
 import { readEntries } from '../log/store.ts';
 import type { TenantTx } from '../postgres/db.ts';
 import { formats } from './formats.ts';
-import type { WebhookRow } from './store.ts';
-import { webhookIdPrefix } from './store.ts';
+import { type WebhookRow, webhookIdPrefix } from './store.ts';
 
 /** An event of a message, with its JSON text as in the list. */
 export interface MessageEvent {

@@ -7,7 +7,7 @@ import {
   formatTimestamp,
   isContextColumn,
 } from '@indelible/protocol';
-import { eventJson, hasState } from '../../events/store.ts';
+import { eventJson, hasState } from '../../events/prepared-event.ts';
 import { csvLineWriter } from './csv-lines.ts';
 import type { WriteLine } from './line-buffer.ts';
 import {
