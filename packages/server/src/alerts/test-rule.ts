@@ -8,6 +8,7 @@ import {
 } from '@indelible/protocol';
 import type { Visibility } from '../events/filter-sql.store.ts';
 import { requireVisible } from '../events/store.ts';
+import { readAhead } from '../exports/file/read-ahead.ts';
 import { AppError, invalid } from '../http/problem.ts';
 import type { Parts } from '../parts.ts';
 import { readTenant, type TenantTx } from '../postgres/db.ts';
@@ -71,7 +72,8 @@ export async function testRule(
       const counting = await pageOf(filter);
       return following ? together(counting, await pageOf(following)) : counting;
     });
-  for await (const events of ahead(pagesOf(read, firstMs(settings, sinceMs), untilMs))) {
+  const pages = pagesOf(read, firstMs(settings, sinceMs), untilMs);
+  for await (const events of readAhead(pages, 1)) {
     gone?.throwIfAborted();
     const found = takeAll(evaluator, events);
     matched += events.filter(({ atMs, follows }) => atMs >= sinceMs && !follows).length;
@@ -137,16 +139,6 @@ async function* pagesOf(read: ReadPage, fromMs: number, untilMs: number) {
     const isQuick = performance.now() - began < pageMs;
     spanMs = isQuick ? Math.min(2 * spanMs, spanMsMax) : Math.max(hourMs, spanMs / 2);
     yield page;
-  }
-}
-
-/** PostgreSQL reads the next page while this process evaluates one. */
-async function* ahead<T>(pages: AsyncGenerator<T>) {
-  let next = pages.next();
-  for (let page = await next; page.done !== true; page = await next) {
-    next = pages.next();
-    next.catch(() => {}); // thrown when it is awaited
-    yield page.value;
   }
 }
 

@@ -76,17 +76,28 @@ async function* pages(
   db: Database,
   row: ExportRow,
   { firstSize, ahead, between }: Pace,
-): AsyncGenerator<string[], void, undefined> {
+): AsyncGenerator<string[], void> {
+  for await (const rows of readAhead(readPages(db, row, firstSize), ahead)) {
+    await between();
+    if (rows.length > 0) yield rows;
+  }
+}
+
+async function* readPages(
+  db: Database,
+  row: ExportRow,
+  firstSize: PageSize,
+): AsyncGenerator<string[], void> {
   const wanted = rowsOf(row);
   const { classes } = await readVisible(db, row, async (_, visible) => visible);
   const walk = beginWalk(newestMs(row.createdAtMs, wanted.filter), oldestOf(wanted, classes));
-  const read = (start: Start) =>
-    readPage(start, (range) =>
-      readVisible(db, row, (tx, visible) => nextRows(tx, wanted, visible, range, start.size)),
+  for (let start: Start | null = { walk, size: firstSize }; start !== null; ) {
+    const { size }: Start = start;
+    const page = await readPage(start, (range) =>
+      readVisible(db, row, (tx, visible) => nextRows(tx, wanted, visible, range, size)),
     );
-  for await (const { rows } of readAhead({ walk, size: firstSize }, read, ahead)) {
-    await between();
-    if (rows.length > 0) yield rows;
+    yield page.rows;
+    start = page.next;
   }
 }
 

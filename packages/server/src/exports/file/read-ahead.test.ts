@@ -4,13 +4,15 @@ import { readAhead } from './read-ahead.ts';
 /** Numbered pages to 5; says when each one begins to be read. */
 function source(failsAt = Number.POSITIVE_INFINITY) {
   const begun: number[] = [];
-  const read = async (start: number) => {
-    begun.push(start);
-    await new Promise((resolve) => setImmediate(resolve));
-    if (start === failsAt) throw new Error(`page ${start}`);
-    return { start, next: start === 5 ? null : start + 1 };
-  };
-  return { begun, read };
+  async function* read() {
+    for (let page = 1; page <= 5; page++) {
+      begun.push(page);
+      await new Promise((resolve) => setImmediate(resolve));
+      if (page === failsAt) throw new Error(`page ${page}`);
+      yield page;
+    }
+  }
+  return { begun, pages: read() };
 }
 
 const turns = async (count: number) => {
@@ -18,36 +20,36 @@ const turns = async (count: number) => {
 };
 
 test('every page comes once, in order, to the last one', async () => {
-  for (const ahead of [1, 2, 10]) {
-    const starts: number[] = [];
-    for await (const { start } of readAhead(1, source().read, ahead)) starts.push(start);
-    expect(starts).toEqual([1, 2, 3, 4, 5]);
+  for (const ahead of [0, 1, 2, 10]) {
+    const pages: number[] = [];
+    for await (const page of readAhead(source().pages, ahead)) pages.push(page);
+    expect(pages).toEqual([1, 2, 3, 4, 5]);
   }
 });
 
 test('the next two are read while a page is worked on, and no more', async () => {
-  const { begun, read } = source();
-  const pages = readAhead(1, read, 2);
-  await pages.next();
+  const { begun, pages } = source();
+  const ahead = readAhead(pages, 2);
+  await ahead.next();
   await turns(10);
   expect(begun).toEqual([1, 2, 3]);
-  await pages.next();
+  await ahead.next();
   await turns(10);
   expect(begun).toEqual([1, 2, 3, 4]);
-  await pages.return();
+  await ahead.return();
 });
 
 test('a page that cannot be read is met when it is its turn, and nothing is read behind it', async () => {
-  const { begun, read } = source(3);
-  const starts: number[] = [];
+  const { begun, pages } = source(3);
+  const met: number[] = [];
   const all = async () => {
-    for await (const { start } of readAhead(1, read, 2)) {
-      starts.push(start);
+    for await (const page of readAhead(pages, 2)) {
+      met.push(page);
       await turns(5);
     }
   };
   await expect(all()).rejects.toThrow('page 3');
-  expect([starts, begun]).toEqual([
+  expect([met, begun]).toEqual([
     [1, 2],
     [1, 2, 3],
   ]);

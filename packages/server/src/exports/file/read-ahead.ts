@@ -1,29 +1,17 @@
-/**
- * Pages, each with the start of the next one, read in order and up to `ahead` in advance, so that
- * reading continues while the consumer works.
- */
-export async function* readAhead<Start, Page extends { next: Start | null }>(
-  first: NoInfer<Start>,
-  read: (start: Start) => Promise<Page>,
-  ahead: number,
-): AsyncGenerator<Page, void, undefined> {
-  let last: Promise<Page | null> = heard(read(first));
-  const reading = [last];
+/** The pages in order, up to `count` of them read in advance, while the consumer works. */
+export async function* readAhead<Page>(
+  pages: AsyncGenerator<Page, void>,
+  count: number,
+): AsyncGenerator<Page, void> {
+  const reading: Promise<IteratorResult<Page, void>>[] = [];
   for (;;) {
-    while (reading.length <= ahead) {
-      last = heard(
-        last.then((page) => (page === null || page.next === null ? null : read(page.next))),
-      );
-      reading.push(last);
+    while (reading.length <= count) {
+      const next = pages.next();
+      next.catch(() => {}); // thrown at its turn; if the consumer has left, it is ignored
+      reading.push(next);
     }
     const page = await reading.shift();
-    if (!page) return;
-    yield page;
+    if (!page || page.done) return;
+    yield page.value;
   }
-}
-
-/** The error of a page is thrown at its turn; if the consumer has left, it is ignored. */
-function heard<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => {});
-  return promise;
 }
