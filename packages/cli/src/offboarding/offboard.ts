@@ -51,7 +51,8 @@ export async function offboardWithBundle(
     }
     const bundle = begun?.bundle ?? (await verifiedBundle(folder, tenantId, io));
     const offboarding = { tenantId, bundle, ...requester };
-    return offboardTenant(io.env, offboarding, service.publish).catch(asFinding);
+    const { publish } = service;
+    return offboardTenant(io.env, offboarding, { publish }).catch(asFinding);
   });
   if (certificate === null) {
     throw new FindingError(

@@ -1,8 +1,8 @@
 import { createClient } from '@indelible/client';
 import { expect, test, vi } from 'vitest';
-import { eraseAs, erasurePlan } from '../../../server/src/erasure/command.ts';
+import { eraseNow, erasurePlan } from '../../../server/src/erasure/command.ts';
 import { reopenLog } from '../../../server/src/operations/reopen.command.ts';
-import { archiveOf, configOf } from '../../../server/src/testing/archived.ts';
+import { archiveOf } from '../../../server/src/testing/archived.ts';
 import { moveToArchive, tenantOfMonths } from '../../../server/src/testing/cold.ts';
 import { requester } from '../../../server/src/testing/erasure-setup.ts';
 import { rewindable } from '../../../server/src/testing/rewindable.ts';
@@ -23,7 +23,7 @@ test('after a restored backup an erasure in the archive is repeated, and the log
   const now = () => service.clock.now;
   const erase = (actor: string) => {
     const target = { tenantId: tenant.id, actor };
-    return eraseAs(service.ownerUrl, configOf(service), target, requester, { now });
+    return eraseNow(service.env, target, requester, { now });
   };
   const find = `/api/audit-logs?limit=500&on_behalf_of=${address}`;
   const [{ onBehalfOf }] = (await service.call({ url: find, key: tenant.key })).body.data;

@@ -1,27 +1,31 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { uuidFromEventId, type WithholdableSegment } from '@indelible/protocol';
 import { archiveTmpDir } from '../archive/command.ts';
-import { eraseArchived, lostErasures } from '../archive/erase-archived.ts';
-import { forgetParts, hasColdEvents, takeArchiveLock } from '../archive/store.ts';
+import { lostErasures } from '../archive/erase-archived.ts';
+import { hasColdEvents, takeArchiveLock } from '../archive/store.ts';
 import { coldSettings, openColdSource } from '../cold/duckdb-reader.ts';
-import { tenantFolder } from '../cold/layout.ts';
 import { type Config, type Environment, readConfig } from '../config.ts';
 import { createRandom } from '../crypto/random.ts';
 import { sha } from '../crypto/sha256.ts';
 import { recordOwnIn } from '../events/own-events.store.ts';
 import { createUuidSource } from '../events/uuid-source.ts';
-import { objectName } from '../exports/file/export-file.ts';
 import { publishedCheckpoint } from '../log/checkpoint.store.ts';
-import type { ObjectStore } from '../objects/object-store.ts';
 import { openObjectStore } from '../objects/open-store.ts';
 import { type OwnerSession, tenantIn } from '../postgres/db.ts';
 import { runAsOwner, withMigratedSession } from '../postgres/run-as-owner.ts';
 import { readTerms } from '../retention/terms.store.ts';
 import { certificateOf, type OffboardingCertificate } from './certificate.ts';
-import { type Erased, type ErasureDeps, type ErasurePlan, ErasureRefused, erase } from './erase.ts';
+import {
+  archiveIn,
+  type Erased,
+  type ErasureDeps,
+  type ErasurePlan,
+  ErasureRefused,
+  erase,
+} from './erase.ts';
 import type { BundleFacts, Requester } from './erasure-event.ts';
 import { type Offboarding, readOffboarding } from './offboard.store.ts';
-import { type OffboardDeps, offboard } from './offboard.ts';
+import { offboard } from './offboard.ts';
 import { personKey, planActor, planEvent } from './plan.ts';
 import { recallEvents, recallPerson } from './recall.ts';
 
@@ -36,10 +40,7 @@ export type ErasureTarget =
  * operator, like the calls below.
  */
 export function erasurePlan(env: Environment, target: ErasureTarget): Promise<ErasurePlan> {
-  const config = readConfig(env);
-  return runEraser(config, (ownerUrl) =>
-    withEraser(ownerUrl, config, {}, (owner, deps) => planOf(owner, deps, target)),
-  );
+  return withEraser(env, {}, (owner, deps) => planOf(owner, deps, target));
 }
 
 /** `indelible erase --actor|--event`: erases what the plan names, see `erase`. */
@@ -47,20 +48,9 @@ export function eraseNow(
   env: Environment,
   target: ErasureTarget,
   requester: Requester,
-): Promise<Erased> {
-  const config = readConfig(env);
-  return runEraser(config, (ownerUrl) => eraseAs(ownerUrl, config, target, requester));
-}
-
-/** The same with a given owner's URL; `changes` is for tests. */
-export function eraseAs(
-  ownerUrl: string,
-  config: Config,
-  target: ErasureTarget,
-  requester: Requester,
   changes: Partial<ErasureDeps> = {},
 ): Promise<Erased> {
-  return withEraser(ownerUrl, config, changes, async (owner, deps) => {
+  return withEraser(env, changes, async (owner, deps) => {
     const plan = await planOf(owner, deps, target);
     return erase(owner, deps, plan, requester);
   });
@@ -68,18 +58,18 @@ export function eraseAs(
 
 async function planOf(
   owner: OwnerSession,
-  { cold, lostErasures }: Pick<ErasureDeps, 'cold' | 'lostErasures'>,
+  deps: ErasureDeps,
   target: ErasureTarget,
 ): Promise<ErasurePlan> {
   const { tenantId } = target;
   const isCold = await owner.transaction((tx) => hasColdEvents(tx, tenantId));
-  const lost = isCold ? await lostErasures(tenantId) : [];
+  const lost = isCold ? await lostErasures(await archiveIn(owner, deps), tenantId) : [];
   if ('actor' in target) {
-    await recallPerson(owner, cold, tenantId, personKey(tenantId, target.actor));
+    await recallPerson(owner, deps.cold, tenantId, personKey(tenantId, target.actor));
     return planActor(owner, tenantId, target.actor, lost);
   }
   const uuid = uuidFromEventId(target.eventId);
-  if (uuid !== null) await recallEvents(owner, cold, tenantId, [uuid]);
+  if (uuid !== null) await recallEvents(owner, deps.cold, tenantId, [uuid]);
   return planEvent(owner, tenantId, target.eventId, target.segment, lost);
 }
 
@@ -91,49 +81,34 @@ export interface Offboarded {
 
 /** A tenant's offboarding, finished or in progress; null if there is none. */
 export function offboardingOf(env: Environment, tenantId: string): Promise<Offboarding | null> {
-  return runEraser(readConfig(env), (ownerUrl) =>
-    withMigratedSession(ownerUrl, (owner) => readOffboarding(owner, tenantId)),
-  );
+  return asEraser(readConfig(env), (owner) => readOffboarding(owner, tenantId));
 }
 
 /**
  * `indelible erase --tenant …`: offboards a tenant whose bundle was made. `publish` signs a
- * checkpoint; without it a running service does that.
+ * checkpoint; without it a running service does that, within ten seconds.
  */
 export function offboardTenant(
   env: Environment,
   request: { tenantId: string; bundle: BundleFacts } & Requester,
-  publish: () => Promise<void> = async () => {},
+  {
+    publish = async () => {},
+    checkpointWaitMs = 20_000,
+    ...changes
+  }: { publish?: () => Promise<void>; checkpointWaitMs?: number } & Partial<ErasureDeps> = {},
 ): Promise<Offboarded> {
-  const config = readConfig(env);
-  return runEraser(config, (ownerUrl) => offboardAs(ownerUrl, config, request, { publish }));
-}
-
-const checkpointWaitMs = 20_000;
-
-/** The same with a given owner's URL; `changes` is for tests. */
-export function offboardAs(
-  ownerUrl: string,
-  config: Config,
-  request: { tenantId: string; bundle: BundleFacts } & Requester,
-  changes: Partial<OffboardDeps> & {
-    checkpointWaitMs?: number;
-    publish?: () => Promise<void>;
-  } = {},
-): Promise<Offboarded> {
-  return withEraser(ownerUrl, config, changes, async (owner, deps) => {
+  return withEraser(env, changes, async (owner, deps) => {
     const offboarding = await offboard(owner, deps, request);
     const { tenantId, record } = offboarding;
-    await changes.publish?.();
-    const waitMs = changes.checkpointWaitMs ?? checkpointWaitMs;
-    const checkpoint = await checkpointOver(owner, tenantId, record, waitMs);
+    await publish();
+    const checkpoint = await checkpointOver(owner, tenantId, record, checkpointWaitMs);
     const name = (await readTerms(owner, [tenantId])).get(tenantId)?.name ?? '';
     const certificate = checkpoint === null ? null : certificateOf(offboarding, name, checkpoint);
     return { offboarding, certificate };
   });
 }
 
-/** The first checkpoint that covers an entry; a running service publishes it within ten seconds. */
+/** The first checkpoint that covers an entry. */
 async function checkpointOver(
   owner: OwnerSession,
   tenantId: string,
@@ -150,12 +125,12 @@ async function checkpointOver(
 }
 
 function withEraser<T>(
-  ownerUrl: string,
-  config: Config,
-  changes: Partial<ErasureDeps & OffboardDeps>,
-  work: (owner: OwnerSession, deps: ErasureDeps & OffboardDeps) => Promise<T>,
+  env: Environment,
+  changes: Partial<ErasureDeps>,
+  work: (owner: OwnerSession, deps: ErasureDeps) => Promise<T>,
 ): Promise<T> {
-  return withMigratedSession(ownerUrl, async (owner) => {
+  const config = readConfig(env);
+  return asEraser(config, async (owner) => {
     const deps = { ...(await erasureDeps(owner, config, changes.now)), ...changes };
     return work(owner, deps).finally(() => deps.cold.close());
   });
@@ -165,39 +140,24 @@ async function erasureDeps(
   owner: OwnerSession,
   config: Config,
   now: () => number = owner.now,
-): Promise<ErasureDeps & OffboardDeps> {
+): Promise<ErasureDeps> {
   // Held to the end: an archive run in parallel could write events that it read before the erasure.
   if (!(await takeArchiveLock(owner))) {
     throw new ErasureRefused('the archive is being written: retry when it has finished');
   }
   const objects = openObjectStore(config.objectStoreUrl);
-  const cold = openColdSource(objects, coldSettings(config));
-  const archive = async () => {
-    const tmpDir = await archiveTmpDir(config.dataDir);
-    return { sha, objects, owner: owner.transaction, tmpDir };
-  };
   return {
-    sha,
-    now,
+    ...{ sha, now, objects },
     newUuid: createUuidSource(createRandom()),
     recordOwn: await recordOwnIn(owner, config.catalogue, now),
-    removeFile: (file) => objects.remove(objectName(file)),
-    eraseArchived: async (erasure) => void (await eraseArchived(await archive(), erasure)),
-    lostErasures: async (tenantId) => lostErasures(await archive(), tenantId),
-    cold,
-    removeObjects: (tenantId) => removeObjects(owner, objects, tenantId),
+    tmpDir: () => archiveTmpDir(config.dataDir),
+    cold: openColdSource(objects, coldSettings(config)),
   };
 }
 
-async function removeObjects(owner: OwnerSession, objects: ObjectStore, tenantId: string) {
-  for (const folder of [`exports/${tenantId}`, tenantFolder(tenantId)]) {
-    for (const name of await objects.list(folder)) await objects.remove(name);
-  }
-  await owner.transaction((tx) => forgetParts(tx, tenantId));
-}
-
-function runEraser<T>(config: Config, work: (ownerUrl: string) => Promise<T>): Promise<T> {
-  return runAsOwner(config, 'erasing was interrupted: run the same command again', work, {
+function asEraser<T>(config: Config, work: (owner: OwnerSession) => Promise<T>): Promise<T> {
+  const run = (ownerUrl: string) => withMigratedSession(ownerUrl, work);
+  return runAsOwner(config, 'erasing was interrupted: run the same command again', run, {
     refusal: ErasureRefused,
   });
 }

@@ -316,13 +316,14 @@ test('a file that could not be removed is removed by the next run', async () => 
   const { id } = await askForJob(service, tenant.key);
   await exportUntil(service, tenant.key, id, hasEnded);
   const target = { tenantId: tenant.id, actor: ana };
-  const removeFile = () => Promise.reject(new Error('the object store is away'));
-  await expect(eraseNow(service, target, { removeFile })).rejects.toThrow('away');
+  const remove = () => Promise.reject(new Error('the object store is away'));
+  const objects = openObjectStore(configOf(service).objectStoreUrl);
+  const away = { objects: { ...objects, remove } };
+  await expect(eraseNow(service, target, away)).rejects.toThrow('away');
   // It is shown to no reader any more.
   const gone = await service.call({ url: `${exportsUrl}/${id}/download`, key: tenant.key });
   expect(gone.status).toBe(410);
   await eraseNow(service, target);
-  const objects = openObjectStore(configOf(service).objectStoreUrl);
   expect(await objects.list(`exports/${tenant.id}`)).toEqual([]);
 });
 

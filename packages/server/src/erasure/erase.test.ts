@@ -6,9 +6,11 @@ import {
   uuidFromEventId,
 } from '@indelible/protocol';
 import { afterAll, beforeEach, expect, test } from 'vitest';
+import { tenantFolder } from '../cold/layout.ts';
+import { openObjectStore } from '../objects/open-store.ts';
 import { withOwnerSession } from '../postgres/db.ts';
 import { takeRetentionLock } from '../retention/terms.store.ts';
-import { configOf } from '../testing/archived.ts';
+import { configOf, envOf } from '../testing/archived.ts';
 import {
   actorOf,
   ana,
@@ -22,7 +24,7 @@ import {
 import { expectLogIntact } from '../testing/intact.ts';
 import { change, partitionFor } from '../testing/retention-setup.ts';
 import { eventOf, platformKey, testService } from '../testing/service.ts';
-import { eraseAs } from './command.ts';
+import { eraseNow as eraseIn } from './command.ts';
 
 let tenant: { id: string; key: string };
 const service = await testService();
@@ -295,14 +297,17 @@ test.each(['change', 'state'] as const)(
   async (segment) => {
     const [event] = await recordEach(service, tenant.key, [{ ...states, reason: 'pin' }]);
     const target = { tenantId: tenant.id, eventId: event.id, segment };
-    const away = () => Promise.reject(new Error('the object store is away'));
-    await expect(eraseNow(service, target, { eraseArchived: away })).rejects.toThrow('away');
+    const objects = openObjectStore(configOf(service).objectStoreUrl);
+    const list = () => Promise.reject(new Error('the object store is away'));
+    const away = { objects: { ...objects, list } };
+    await expect(eraseNow(service, target, away)).rejects.toThrow('away');
     const reached: string[] = [];
-    const eraseArchived = async ({ segment: each }: { segment: string }) => {
-      reached.push(each);
+    const seen = async (folder: string) => {
+      reached.push(folder);
+      return objects.list(folder);
     };
-    await eraseNow(service, target, { eraseArchived });
-    expect(reached).toEqual([segment]);
+    await eraseNow(service, target, { objects: { ...objects, list: seen } });
+    expect(reached).toEqual([tenantFolder(tenant.id)]);
     expect(await erasures(tenant.id)).toHaveLength(1);
     await expect(eraseNow(service, target)).rejects.toThrow('erased already');
     await expectLogIntact(service, tenant.id);
@@ -404,7 +409,8 @@ test('what is erased does not come back by being sent again', async () => {
 test('a login that serves requests can erase nothing', async () => {
   await recordEach(service, tenant.key, [{}]);
   const target = { tenantId: tenant.id, actor: ana };
-  const asServing = eraseAs(service.servingUrl, configOf(service), target, requester);
+  const env = { ...envOf(service), DATABASE_OWNER_URL: service.servingUrl };
+  const asServing = eraseIn(env, target, requester);
   await expect(asServing).rejects.toThrow(/permission denied/);
   for (const table of ['erasures', 'offboardings']) {
     for (const pool of [service.db.reader, service.db.writer]) {

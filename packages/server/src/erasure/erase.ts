@@ -4,7 +4,9 @@ import {
   type Sha256,
   type WithholdableSegment,
 } from '@indelible/protocol';
+import { eraseArchived } from '../archive/erase-archived.ts';
 import { openersOf, storedOpeners, withoutSegment } from '../events/prepared-event.ts';
+import { objectName } from '../exports/file/export-file.ts';
 import { lockHeads } from '../log/store.ts';
 import type { Parts } from '../parts.ts';
 import type { ColdSource, OwnerSession, Queries, WriterTx } from '../postgres/db.ts';
@@ -12,7 +14,6 @@ import { lockTerms, takeRetentionLock } from '../retention/terms.store.ts';
 import { eraseWords } from '../words/forget-words.ts';
 import {
   type Elsewhere,
-  type ExportFile,
   eraseElsewhere,
   expireFiles,
   fileRemoved,
@@ -34,22 +35,22 @@ import {
   unfinishedErasures,
 } from './store.ts';
 
-export interface ErasureDeps extends Pick<Parts, 'sha' | 'now' | 'newUuid' | 'recordOwn'> {
+export interface ErasureDeps
+  extends Pick<Parts, 'sha' | 'now' | 'newUuid' | 'recordOwn' | 'objects'> {
   /** Reads events that have left PostgreSQL. */
   cold: ColdSource;
-  /** Removes an export's file from the object store, if it exists. */
-  removeFile: (file: ExportFile) => Promise<void>;
-  /**
-   * Removes the erased values from the tenant's archive. Called when no later archive run can write
-   * them, and again after a crash, until the erasure is finished.
-   */
-  eraseArchived: (erasure: Erasure) => Promise<void>;
-  /** Erasures in the archive of which the database has lost the record; events as TypeIDs. */
-  lostErasures: (tenantId: string) => Promise<LostErasure[]>;
+  /** Makes the folder for temporary files of the archive. */
+  tmpDir: () => Promise<string>;
   /** Called between two batches, for tests. */
   betweenBatches?: () => void;
 }
 
+/** What changes the tenant's archive. */
+export const archiveIn = async (owner: OwnerSession, { sha, objects, tmpDir }: ErasureDeps) => {
+  return { sha, objects, owner: owner.transaction, tmpDir: await tmpDir() };
+};
+
+/** An erasure in the archive of which the database has lost the record; events as TypeIDs. */
 export type LostErasure = Pick<Erasure, 'segment' | 'actors' | 'events'>;
 
 /** The result of an erasure. */
@@ -193,7 +194,7 @@ async function finishErasures(
     const events = await eraseBatches(owner, deps, erasure);
     // Again: a file may have been finished meanwhile, from pages read before the erasure.
     const files = await removeFiles(owner, deps, tenantId);
-    await deps.eraseArchived(erasure);
+    await eraseArchived(await archiveIn(owner, deps), erasure);
     if (await isRestoring(owner, tenantId)) throw new ErasureRefused(restoring);
     await owner.transaction((tx) => finishErasure(tx, erasure, deps.now()));
     erased.erasures.push({ id: erasure.id, segment: erasure.segment, events });
@@ -209,12 +210,12 @@ const restoring =
 /** Removes every export file of the tenant; returns how many. */
 export async function removeFiles(
   owner: OwnerSession,
-  { now, removeFile }: Pick<ErasureDeps, 'now' | 'removeFile'>,
+  { now, objects }: ErasureDeps,
   tenantId: string,
 ): Promise<number> {
   const files = await owner.transaction((tx) => expireFiles(tx, tenantId, now()));
   for (const file of files) {
-    await removeFile(file);
+    await objects.remove(objectName(file));
     await owner.transaction((tx) => fileRemoved(tx, file));
   }
   return files.length;

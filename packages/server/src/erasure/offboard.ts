@@ -1,4 +1,6 @@
 import { counted, uuidTimeMs } from '@indelible/protocol';
+import { forgetParts } from '../archive/store.ts';
+import { tenantFolder } from '../cold/layout.ts';
 import { publishedCheckpoint } from '../log/checkpoint.store.ts';
 import { lockHeads } from '../log/store.ts';
 import { type OwnerSession, tenantIn, type WriterTx } from '../postgres/db.ts';
@@ -24,12 +26,6 @@ import {
 } from './offboard.store.ts';
 import { countCold } from './recall.ts';
 
-export interface OffboardDeps
-  extends Pick<ErasureDeps, 'now' | 'recordOwn' | 'removeFile' | 'betweenBatches' | 'cold'> {
-  /** Removes all other objects of the tenant; called until the offboarding is finished. */
-  removeObjects: (tenantId: string) => Promise<void>;
-}
-
 /**
  * Offboards a tenant whose bundle was made. The order, and what a crash leaves:
  * 1. one transaction: only the service itself has recorded since the bundle; the log accepts no
@@ -41,7 +37,7 @@ export interface OffboardDeps
  */
 export async function offboard(
   owner: OwnerSession,
-  deps: OffboardDeps,
+  deps: ErasureDeps,
   { tenantId, bundle, ...requester }: { tenantId: string; bundle: BundleFacts } & Requester,
 ): Promise<Offboarding> {
   await takeErasureLock(owner);
@@ -58,7 +54,7 @@ interface Leave {
   requester: Requester;
 }
 
-async function leave(tx: WriterTx, deps: OffboardDeps, { tenantId, bundle, requester }: Leave) {
+async function leave(tx: WriterTx, deps: ErasureDeps, { tenantId, bundle, requester }: Leave) {
   await requireNoHold(tx, tenantId);
   const belongings = await removeBelongings(tx, tenantId, deps.now());
   await wordsAreWholeFrom(tx, tenantId, Number.MAX_SAFE_INTEGER);
@@ -95,7 +91,7 @@ async function leave(tx: WriterTx, deps: OffboardDeps, { tenantId, bundle, reque
 
 async function finish(
   owner: OwnerSession,
-  deps: OffboardDeps,
+  deps: ErasureDeps,
   tenantId: string,
 ): Promise<Offboarding> {
   const begun = await readOffboarding(owner, tenantId);
@@ -109,11 +105,19 @@ async function finish(
     });
   }
   await removeFiles(owner, deps, tenantId);
-  await deps.removeObjects(tenantId);
+  await removeObjects(owner, deps, tenantId);
   const finishedAtMs = deps.now();
   await owner.transaction(async (tx) => {
     await removeRest(tx, tenantId);
     await finishOffboarding(tx, tenantId, finishedAtMs);
   });
   return { ...begun, finishedAtMs };
+}
+
+/** All other objects of the tenant. */
+async function removeObjects(owner: OwnerSession, { objects }: ErasureDeps, tenantId: string) {
+  for (const folder of [`exports/${tenantId}`, tenantFolder(tenantId)]) {
+    for (const name of await objects.list(folder)) await objects.remove(name);
+  }
+  await owner.transaction((tx) => forgetParts(tx, tenantId));
 }

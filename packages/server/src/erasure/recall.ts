@@ -12,7 +12,7 @@ import {
   type TenantTx,
   tenantIn,
 } from '../postgres/db.ts';
-import { classAndMark, storedOf } from './recall.store.ts';
+import { classAndMark, storedOf } from './store.ts';
 
 /*
  * Erasure reads and empties rows. Before it, the rows of the events that it concerns come back from

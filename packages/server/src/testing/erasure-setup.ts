@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
-import { type ErasureTarget, eraseAs, offboardAs } from '../erasure/command.ts';
+import { type ErasureTarget, eraseNow as erase, offboardTenant } from '../erasure/command.ts';
 import type { ErasureDeps } from '../erasure/erase.ts';
-import { configOf } from './archived.ts';
+import { envOf } from './archived.ts';
 import { eventOf, type TestService } from './service.ts';
 
 export const requester = { operatorEmail: 'olga@operators.example', reason: 'ticket 4711' };
@@ -41,7 +41,7 @@ export function eraseNow(
   changes: Partial<ErasureDeps> = {},
 ) {
   const now = () => service.clock.now;
-  return eraseAs(service.ownerUrl, configOf(service), target, requester, { now, ...changes });
+  return erase(envOf(service), target, requester, { now, ...changes });
 }
 
 /** The facts of a bundle, as if it had been made and verified. */
@@ -56,11 +56,11 @@ export function offboardNow(
   service: TestService,
   tenantId: string,
   bundle: ReturnType<typeof bundleOf>,
-  changes: Parameters<typeof offboardAs>[3] = {},
+  changes: Parameters<typeof offboardTenant>[2] = {},
 ) {
   const now = () => service.clock.now;
   const offboarding = { tenantId, bundle, ...requester };
-  return offboardAs(service.ownerUrl, configOf(service), offboarding, {
+  return offboardTenant(envOf(service), offboarding, {
     ...{ now, checkpointWaitMs: 0 },
     ...changes,
   });
