@@ -7,7 +7,7 @@ import {
   type Visibility,
 } from '../events/filter-sql.store.ts';
 import { inOneStatement, portions } from '../events/portions.ts';
-import { prepared } from '../events/prepared-statement.ts';
+import { rowsWith } from '../events/prepared-statement.ts';
 import type { TenantTx } from '../postgres/db.ts';
 import { textArray, uuidArray } from '../postgres/pg-arrays.ts';
 import type { Candidate, Seen } from './evaluate.ts';
@@ -36,10 +36,10 @@ async function recalled<Row extends object>(
   statement: (conditions: readonly string[], params: Params) => string,
 ): Promise<Row[]> {
   const params = new Params();
-  const within = await inOneStatement(tx, { ...filter, from: Math.max(0, sinceMs) }, visible);
-  const before = `sequence < ${params.add(sequence)}`;
-  const conditions = [...allMatching(tx, within, visible, params), before];
-  return (await tx.query<Row>(prepared(statement(conditions, params), params))).rows;
+  const wanted = { ...filter, from: Math.max(0, sinceMs), beforeSequence: sequence };
+  const within = await inOneStatement(tx, wanted, visible);
+  const conditions = allMatching(tx, within, visible, params);
+  return rowsWith<Row>(tx, params)`${statement(conditions, params)}`;
 }
 
 type GroupColumn = 'actor_id' | 'resource_id' | 'actor_ip' | null;
@@ -109,16 +109,14 @@ export async function lastSeen(
   ];
   const actors = params.add(uuidArray(pairs.map(({ actor }) => actor)));
   const values = params.add(textArray(pairs.map(({ value }) => value)));
-  const { rows } = await tx.query<{ uuid: string | null }>(
-    prepared(
-      `SELECT (SELECT id FROM (SELECT * FROM audit_events
+  const rows = await rowsWith<{ uuid: string | null }>(
+    tx,
+    params,
+  )`SELECT (SELECT id FROM (SELECT * FROM audit_events
            WHERE ${ofActor.join(' AND ')} AND actor_id = p.actor ORDER BY id DESC OFFSET 0) e
          WHERE ${conditions.join(' AND ')} LIMIT 1) AS uuid
        FROM unnest(${actors}::uuid[], ${values}::text[]) WITH ORDINALITY AS p (actor, value, nth)
-       ORDER BY nth`,
-      params,
-    ),
-  );
+       ORDER BY nth`;
   return rows.map(({ uuid }) => (uuid === null ? null : uuidTimeMs(uuid)));
 }
 
@@ -139,13 +137,11 @@ export async function actorsSeen(
     uuidArray(asked.map(({ fromMs }) => firstUuidAt(Math.max(0, fromMs)))),
     uuidArray(asked.map(({ toMs }) => firstUuidAt(Math.max(0, toMs)))),
   ].map((array) => `${params.add(array)}::uuid[]`);
-  const { rows } = await tx.query<{ isSeen: boolean }>(
-    prepared(
-      `SELECT EXISTS (SELECT 1 FROM audit_events WHERE ${conditions.join(' AND ')}) AS "isSeen"
-       FROM unnest(${arrays.join(', ')}) WITH ORDINALITY AS a (actor, low, high, nth) ORDER BY nth`,
-      params,
-    ),
-  );
+  const rows = await rowsWith<{ isSeen: boolean }>(
+    tx,
+    params,
+  )`SELECT EXISTS (SELECT 1 FROM audit_events WHERE ${conditions.join(' AND ')}) AS "isSeen"
+       FROM unnest(${arrays.join(', ')}) WITH ORDINALITY AS a (actor, low, high, nth) ORDER BY nth`;
   return rows.map(({ isSeen }) => isSeen);
 }
 
@@ -194,14 +190,12 @@ export async function alertsSince(
 ): Promise<string[]> {
   const params = new Params();
   const conditions = allMatching(tx, { from: sinceMs }, visible, params);
-  const { rows } = await tx.query<{ after: string }>(
-    prepared(
-      `SELECT after FROM audit_events WHERE ${conditions.join(' AND ')}
+  const rows = await rowsWith<{ after: string }>(
+    tx,
+    params,
+  )`SELECT after FROM audit_events WHERE ${conditions.join(' AND ')}
          AND resource_id = ${params.add(ruleId)} AND action = 'raise' AND resource_type = 'alert'
-         AND recorded_by_kind = 'service' AND after IS NOT NULL ORDER BY id`,
-      params,
-    ),
-  );
+         AND recorded_by_kind = 'service' AND after IS NOT NULL ORDER BY id`;
   return rows.map(({ after }) => after);
 }
 
@@ -232,12 +226,10 @@ export async function candidatesAfter(
     const conditions = [`id > ${params.add(after)}::uuid`, notAboutAlerts];
     const limit = params.add(max - found.length);
     const source = inOrder('id', tx, part, visible, conditions, limit, params);
-    const { rows } = await tx.query<Page>(
-      prepared(
-        `SELECT ${joined.join()} FROM (SELECT * FROM (${source}) e ORDER BY id LIMIT ${limit}) page`,
-        params,
-      ),
-    );
+    const rows = await rowsWith<Page>(
+      tx,
+      params,
+    )`SELECT ${joined.join()} FROM (SELECT * FROM (${source}) e ORDER BY id LIMIT ${limit}) page`;
     for (const page of rows) for (const each of candidatesIn(page)) found.push(each);
     if (found.length === max) break;
   }

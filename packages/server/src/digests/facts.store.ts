@@ -1,6 +1,6 @@
 import type { EventFilter } from '@indelible/protocol';
 import { allMatching, Params, type Visibility } from '../events/filter-sql.store.ts';
-import { prepared } from '../events/prepared-statement.ts';
+import { rowsWith } from '../events/prepared-statement.ts';
 import { visibility } from '../events/store.ts';
 import { publishedCheckpoint } from '../log/checkpoint.store.ts';
 import type { TenantTx } from '../postgres/db.ts';
@@ -53,14 +53,12 @@ export async function logFacts(
 async function countOwn(tx: TenantTx, filter: EventFilter, visible: Visibility): Promise<number> {
   const params = new Params();
   const conditions = allMatching(tx, filter, visible, params);
-  const { rows } = await tx.query<{ count: number }>(
-    prepared(
-      `SELECT count(*) AS count FROM (SELECT FROM audit_events
+  const rows = await rowsWith<{ count: number }>(
+    tx,
+    params,
+  )`SELECT count(*) AS count FROM (SELECT FROM audit_events
          WHERE ${conditions.join(' AND ')} AND recorded_by_kind = 'service'
-         LIMIT ${countMax + 1}) e`,
-      params,
-    ),
-  );
+         LIMIT ${countMax + 1}) e`;
   return rows[0]?.count ?? 0;
 }
 
@@ -75,16 +73,11 @@ async function visitsIn(
 ): Promise<VisitsForReason[]> {
   const params = new Params();
   const filter = { crossTenant: one('true'), ...range };
-  const { rows } = await tx.query<VisitsForReason>(
-    prepared(
-      `SELECT actor_email AS email, reason,
+  const rows = await rowsWith<VisitsForReason>(tx, params)`SELECT actor_email AS email, reason,
          count(*) FILTER (WHERE pause_ms IS NULL OR pause_ms > 1800000) AS visits
        FROM (SELECT actor_email, reason, ${idMs} - lag(${idMs}) OVER (
            PARTITION BY actor_id, actor_email, reason, recorded_by_kind, recorded_by_id ORDER BY id) AS pause_ms
          FROM audit_events WHERE ${allMatching(tx, filter, visible, params).join(' AND ')}) e
-       GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT ${reasonsMax}`,
-      params,
-    ),
-  );
+       GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT ${reasonsMax}`;
   return rows;
 }

@@ -10,7 +10,7 @@ import {
 } from './filter-sql.store.ts';
 import type { ListPosition } from './list-cursor.ts';
 import { afterAll } from './portions.ts';
-import { prepared } from './prepared-statement.ts';
+import { rowsWith } from './prepared-statement.ts';
 
 /** The events of one address in a list by user: they are in the order of ids. */
 export interface AddressPart {
@@ -148,15 +148,13 @@ async function nextAddresses(
   const params = new Params();
   const actors = params.uuids(wanted.map(({ actor }) => actor));
   const nexts = params.texts(wanted.map(({ next }) => next));
-  const { rows } = await tx.query<ActorAddress>(
-    prepared(
-      `SELECT wanted.actor, found.address FROM unnest(${actors}, ${nexts}) AS wanted (actor, next), LATERAL (
+  const rows = await rowsWith<ActorAddress>(
+    tx,
+    params,
+  )`SELECT wanted.actor, found.address FROM unnest(${actors}, ${nexts}) AS wanted (actor, next), LATERAL (
          SELECT min(actor_email_key) AS address FROM audit_events
          WHERE tenant_id = ${params.add(tx.tenantId)} AND ${inClasses(classes)}
            AND actor_id = wanted.actor AND actor_email_key >= wanted.next) AS found
-       WHERE found.address IS NOT NULL`,
-      params,
-    ),
-  );
+       WHERE found.address IS NOT NULL`;
   return rows;
 }

@@ -16,8 +16,6 @@ import {
 export interface ColdMatches {
   filter: SqlFilter;
   range: ColdRange;
-  /** Only events recorded before this sequence. */
-  beforeSequence?: number;
 }
 
 /** DuckDB compares texts: ids are TypeIDs, which sort like their UUIDs. */
@@ -104,7 +102,7 @@ export function needsIdentity(filter: EventFilter): boolean {
 /** Of events in these parts; also those of what the plan shows. */
 export function conditionsOf(
   visible: Visibility,
-  { filter, range, beforeSequence }: ColdMatches,
+  { filter, range }: ColdMatches,
   parts: readonly ColdPart[],
   params: Params,
 ): string[] {
@@ -124,7 +122,6 @@ export function conditionsOf(
     ...(parts.every(({ highest }) => highest < range.before)
       ? []
       : [`id < ${params.add(eventIdFromUuid(range.before))}`]),
-    ...(beforeSequence === undefined ? [] : [`sequence < ${params.add(beforeSequence)}`]),
     ...shown,
     ...filterConditions(filter, params),
   ];

@@ -18,12 +18,12 @@ import {
   type Visibility,
 } from './filter-sql.store.ts';
 import { nearFirst, portions } from './portions.ts';
-import { prepared } from './prepared-statement.ts';
+import { rowsWith } from './prepared-statement.ts';
 
 /** The number of matches, counted up to `max` + 1. */
 export async function countEvents(
   tx: TenantTx,
-  filter: EventFilter,
+  filter: SqlFilter,
   visible: Visibility,
   max: number,
 ): Promise<number> {
@@ -57,9 +57,10 @@ export async function countMatching(
     .flatMap((each) => shownParts(each, filter, visible, params))
     .map((part) => `SELECT FROM audit_events WHERE ${[...conditions, ...part].join(' AND ')}`);
   const source = `${branches.join(' UNION ALL ')} LIMIT ${params.add(max)}`;
-  const { rows } = await tx.query<{ count: number }>(
-    prepared(`SELECT count(*) AS count FROM (${source}) e`, params),
-  );
+  const rows = await rowsWith<{ count: number }>(
+    tx,
+    params,
+  )`SELECT count(*) AS count FROM (${source}) e`;
   const hot = rows[0]?.count ?? 0;
   const range = hot < max ? coldRange(visible, filter) : null;
   return hot + (range ? await coldCount(tx, visible, { filter, range }, max - hot) : 0);

@@ -70,11 +70,13 @@ export type SqlFilter = EventFilter & {
   isPart?: true;
   /** Only events with this address, in lower case; '' for none. */
   address?: string;
+  /** Only events recorded before this sequence. */
+  beforeSequence?: number;
 };
 
 /** Conditions except the retention class; the caller adds that of `except`. */
 export function filterConditions(filter: SqlFilter, params: Params, except?: FacetName): string[] {
-  const { receivedFrom, receivedTo, q, among, address } = filter;
+  const { receivedFrom, receivedTo, q, among, address, beforeSequence } = filter;
   const received = (sign: string, ms: number | undefined) =>
     ms === undefined ? [] : [`received_at ${sign} ${params.add(new Date(ms))}`];
   const conditions = [...received('>=', receivedFrom), ...received('<', receivedTo)];
@@ -86,6 +88,7 @@ export function filterConditions(filter: SqlFilter, params: Params, except?: Fac
   }
   // An expression, because the index of another condition has the order of the list.
   if (address !== undefined) conditions.push(`actor_email_key || '' = ${params.add(address)}`);
+  if (beforeSequence !== undefined) conditions.push(`sequence < ${params.add(beforeSequence)}`);
   for (const facet of facetNames) {
     const values = filter[facet];
     if (values === undefined || facet === except || facet === 'q') continue;

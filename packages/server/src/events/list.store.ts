@@ -21,7 +21,7 @@ import {
   withColdById,
 } from './merge-cold.store.ts';
 import { inOneStatement, nearFirst, portions, restOfUser, widerAndWider } from './portions.ts';
-import { prepared } from './prepared-statement.ts';
+import { prepared, rowsWith } from './prepared-statement.ts';
 
 /** One page in list order. */
 export async function listEvents(
@@ -240,7 +240,7 @@ async function countKeys(
   const params = new Params();
   const source = keysSource(tx, query, visible, descending, max, params);
   const statement = `SELECT count(*) AS count FROM (${source} LIMIT ${params.add(max)}) k`;
-  const { rows } = await tx.query<{ count: number }>(prepared(statement, params));
+  const rows = await rowsWith<{ count: number }>(tx, params)`${statement}`;
   return rows[0]?.count ?? 0;
 }
 
@@ -275,17 +275,15 @@ async function cutPage(
   const states = include.state ? ['before::text', 'after::text'] : [];
   const sizes = ['diff::text', 'reason', 'actor_user_agent', 'resource_name', ...states];
   const size = sizes.map((text) => `coalesce(octet_length(${text}), 0)`).join(' + ');
-  const { rows } = await tx.query<ListedRow & { found: number; bytes: number }>(
-    prepared(
-      `SELECT ${storedColumns}, ${listColumns(include.state)}, found, bytes
+  const rows = await rowsWith<ListedRow & { found: number; bytes: number }>(
+    tx,
+    params,
+  )`SELECT ${storedColumns}, ${listColumns(include.state)}, found, bytes
        FROM (SELECT *, count(*) OVER () AS found, row_number() OVER (ORDER BY ${order}) AS nth,
            sum(1024 + ${size}) OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING) AS bytes
          FROM (${page}) p) w
        WHERE bytes <= ${params.add(bytesMax)} OR nth = 1
-       ORDER BY ${order} LIMIT ${params.add(limit)}`,
-      params,
-    ),
-  );
+       ORDER BY ${order} LIMIT ${params.add(limit)}`;
   return { rows, more: (rows[0]?.found ?? 0) > rows.length, bytes: rows.at(-1)?.bytes ?? 0 };
 }
 

@@ -147,6 +147,30 @@ export async function withColdById(
   return { rows, bytes, more: end !== undefined || rows.length < merged.length };
 }
 
+/**
+ * The first `count` matches of both, newest first: PostgreSQL's are given, the archive's are made of
+ * their keys.
+ */
+export async function newestOf<Row>(
+  tx: TenantTx,
+  visible: Visibility,
+  {
+    filter,
+    count,
+    ...bounds
+  }: { filter: SqlFilter; count: number; from?: string; before: string | null },
+  hot: readonly Row[],
+  idOf: (row: Row) => string,
+  ofKeys: (keys: readonly ColdKey[]) => Row[] | Promise<Row[]>,
+): Promise<Row[]> {
+  const range = coldRange(visible, filter, bounds);
+  const last = hot.length === count ? hot.at(-1) : undefined;
+  if (range === null || (last !== undefined && idOf(last) >= range.before)) return [...hot];
+  const keys = await coldKeys(tx, visible, { filter, range, descending: true }, count);
+  const both = [...hot, ...(await ofKeys(keys))];
+  return both.sort((a, b) => (idOf(a) < idOf(b) ? 1 : -1)).slice(0, count);
+}
+
 const withoutStates = (row: ListedRow): ListedRow => ({ ...row, before: null, after: null });
 
 /** As many rows as fit, as `cutPage` counts their bytes; at least one. */

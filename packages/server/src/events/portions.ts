@@ -20,7 +20,7 @@ export const afterAll = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
  */
 export async function* portions(
   tx: TenantTx,
-  filter: EventFilter,
+  filter: SqlFilter,
   visible: Pick<Visibility, 'classes' | 'oldest'>,
   bounds: IdBounds = {},
 ): AsyncGenerator<SqlFilter> {
@@ -51,7 +51,7 @@ const skippedSpans = [400 * day];
  * open few partitions, of hundreds, and most often fill the page.
  */
 export function nearFirst(
-  filter: EventFilter,
+  filter: SqlFilter,
   visible: Pick<Visibility, 'newestMs'>,
   position: { uuid: string } | null,
   descending: boolean,
@@ -120,7 +120,7 @@ const foundMax = 200_000;
 /** The filter for one statement about all matches. Throws `invalid_parameter` for too many. */
 export async function inOneStatement(
   tx: TenantTx,
-  filter: EventFilter,
+  filter: SqlFilter,
   visible: Pick<Visibility, 'classes' | 'oldest'>,
 ): Promise<SqlFilter> {
   const among: string[] = [];

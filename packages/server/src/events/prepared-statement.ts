@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isUuid } from '@indelible/protocol';
+import type { TenantTx } from '../postgres/db.ts';
 import type { Params } from './filter-sql.store.ts';
 
 // Planning 100 partitions takes longer than reading them, so frequent statements are prepared once
@@ -11,6 +12,12 @@ const usesBeforeName = 3;
 const countedShapesMax = 1_000;
 const names = new Map<string, string>();
 const uses = new Map<string, number>();
+
+/** The rows of a statement with these parameters: rowsWith(tx, params)`SELECT …`. */
+export const rowsWith =
+  <Row extends object>(tx: Pick<TenantTx, 'query'>, params: Params) =>
+  async (texts: TemplateStringsArray, ...parts: readonly (string | number)[]): Promise<Row[]> =>
+    (await tx.query<Row>(prepared(String.raw({ raw: texts }, ...parts), params))).rows;
 
 /** A named statement if it is frequent; otherwise one for its own range. */
 export function prepared(

@@ -1,8 +1,9 @@
 import { type EventFilter, lateClass, storedFilter, uuidTimeMs } from '@indelible/protocol';
 import { coldKeys, coldRange } from '../events/cold.store.ts';
 import { matching, Params, shownIn, type Visibility } from '../events/filter-sql.store.ts';
+import { newestOf } from '../events/merge-cold.store.ts';
 import { portions } from '../events/portions.ts';
-import { prepared } from '../events/prepared-statement.ts';
+import { rowsWith } from '../events/prepared-statement.ts';
 import type { TenantTx, WriterTx } from '../postgres/db.ts';
 import { dateOrNull, execute, firstRow, rowsOf, sql } from '../postgres/sql.ts';
 
@@ -76,27 +77,22 @@ export async function nextMatches(
   count: number,
 ): Promise<Match[]> {
   const matches: Match[] = [];
-  for await (const part of portions(tx, filter, visible, { before })) {
+  const bounded = { ...filter, beforeSequence: size };
+  for await (const part of portions(tx, bounded, visible, { before })) {
     const params = new Params();
-    const conditions = [...matching(tx, part, params), `sequence < ${params.add(size)}`];
+    const conditions = matching(tx, part, params);
     if (before !== null) conditions.push(`id < ${params.add(before)}`);
-    const limit = params.add(count - matches.length);
+    const left = count - matches.length;
+    const limit = params.add(left);
     const branches = visible.classes.map(
       (each) => `(SELECT id AS uuid, sequence FROM audit_events
         WHERE ${[...conditions, ...shownIn([each], part, visible, params)].join(' AND ')} ORDER BY id DESC LIMIT ${limit})`,
     );
-    const text = `SELECT * FROM (${branches.join(' UNION ALL ')}) m ORDER BY uuid DESC LIMIT ${limit}`;
-    const { rows } = await tx.query<Match>(prepared(text, params));
-    const left = count - matches.length;
-    const range = coldRange(visible, part, { before });
-    const last = rows.length === left ? rows.at(-1) : undefined;
-    if (range === null || (last !== undefined && last.uuid >= range.before)) matches.push(...rows);
-    else {
-      const cold = { filter: part, range, descending: true, beforeSequence: size };
-      const both = [...rows, ...(await coldKeys(tx, visible, cold, left))];
-      both.sort((a, b) => (a.uuid < b.uuid ? 1 : -1));
-      matches.push(...both.slice(0, left));
-    }
+    const hot = await rowsWith<Match>(tx, params)`
+      SELECT * FROM (${branches.join(' UNION ALL ')}) m ORDER BY uuid DESC LIMIT ${limit}`;
+    const wanted = { filter: part, before, count: left };
+    const idOf = ({ uuid }: Match) => uuid;
+    matches.push(...(await newestOf<Match>(tx, visible, wanted, hot, idOf, (keys) => [...keys])));
     if (matches.length === count) break;
   }
   return matches;
@@ -117,9 +113,11 @@ export async function countedFrom(
     return `(SELECT ${isLate ? 'NULL::uuid' : 'id'} AS uuid, ${isLate ? 'received_at' : 'NULL::timestamptz'} AS received
       FROM audit_events WHERE ${where} ORDER BY ${isLate ? 'received_at' : 'id'} LIMIT 1)`;
   });
-  const { rows } = await tx.query<{ uuid: string | null; received: number | null }>(
-    prepared(branches.join(' UNION ALL '), params),
-  );
+  interface Row {
+    uuid: string | null;
+    received: number | null;
+  }
+  const rows = await rowsWith<Row>(tx, params)`${branches.join(' UNION ALL ')}`;
   const times = rows.map(({ uuid, received }) =>
     uuid === null ? (received ?? 0) : uuidTimeMs(uuid),
   );

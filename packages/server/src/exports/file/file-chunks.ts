@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type EventFilter, firstUuidAt, storedFilter } from '@indelible/protocol';
+import { countEvents } from '../../events/count.store.ts';
 import { lowestShown, type Visibility } from '../../events/filter-sql.store.ts';
 import { getEvent, requireVisible } from '../../events/store.ts';
 import { type Database, readTenant, type TenantTx, tookTooLong } from '../../postgres/db.ts';
@@ -9,7 +10,7 @@ import { LineBuffer } from './line-buffer.ts';
 import { type ExportedEvent, uuidBytes } from './packed-event.ts';
 import { firstSize, nextSize, type PageSize, shortestSize } from './page-size.ts';
 import { readAhead } from './read-ahead.ts';
-import { countRows, type FileRows, type IdRange, nextRows, type PackedPage } from './rows.store.ts';
+import { type FileRows, type IdRange, nextRows, type PackedPage } from './rows.store.ts';
 import { advance, beginWalk, nextRange, shorten, type TimeWalk } from './time-walk.ts';
 
 /** How the pages of a file are read. */
@@ -148,11 +149,15 @@ async function readAlone(db: Database, row: ExportRow, uuid: string): Promise<Ex
   return event;
 }
 
+/** Further rows are not counted. */
+const countMax = Number.MAX_SAFE_INTEGER - 1;
+
 /** The number of rows of the file; null if counting takes too long. */
 export function countFileRows(db: Database, row: ExportRow): Promise<number | null> {
-  return readVisible(db, row, (tx, visible) => countRows(tx, rowsOf(row), visible)).catch(
-    () => null,
-  );
+  const { filter, beforeSequence, oldestId } = rowsOf(row);
+  const count = (tx: TenantTx, visible: Visibility) =>
+    countEvents(tx, { ...filter, beforeSequence }, { ...visible, oldest: oldestId }, countMax);
+  return readVisible(db, row, count).catch(() => null);
 }
 
 function rowsOf({ filters, format, columns, beforeSequence, oldestId }: ExportRow): FileRows {
