@@ -97,11 +97,10 @@ test('what has begun to go goes on without the bundle', patient, async () => {
     [id],
   );
   const bundle = bundleOf(rows[0].log_id, Number(rows[0].size), 5);
-  const cut = new Error('cut off');
   const betweenBatches = () => {
-    throw cut;
+    throw new Error('cut off');
   };
-  await expect(offboardNow(service, id, bundle, { betweenBatches })).rejects.toThrow(cut);
+  await expect(offboardNow(service, id, bundle, { betweenBatches })).rejects.toThrow('cut off');
   expect(await eventsOf(id)).toContain('update queue');
   const elsewhere = join(scratch, 'elsewhere');
   const done = await offboard(id, '--bundle', elsewhere, ...by);

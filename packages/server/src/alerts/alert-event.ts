@@ -10,12 +10,9 @@ import type { Finding } from './evaluate.ts';
 import { settingsOf } from './rule.ts';
 import type { RuleRow } from './store.ts';
 
-/* The events of alert rules. */
-
 const ruleOf = (row: RuleRow) => ({ type: 'alert_rule', id: row.id, name: settingsOf(row).name });
 const alertOf = (row: RuleRow) => ({ ...ruleOf(row), type: 'alert' });
 
-/** Made, changed or removed. */
 export function changedEvent(
   { actor, reason }: Who,
   before: RuleRow | null,

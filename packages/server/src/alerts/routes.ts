@@ -21,7 +21,6 @@ import * as schemas from './schemas.ts';
 import { listRules, type RuleKey } from './store.ts';
 import { type TestRange, testedEvents, testRule } from './test-rule.ts';
 
-/** Alert rules: list, make, change, remove, test, mute; acknowledge an alert. */
 export function alertRoutes(app: FastifyInstance, parts: Parts): void {
   const calls = new TenantCalls(app, parts, {
     ...{ lookedAt: 'alert-rules', path: '/api/alert-rules', tag: 'Alerts', scope: 'alerts:write' },
@@ -59,7 +58,6 @@ export function alertRoutes(app: FastifyInstance, parts: Parts): void {
   });
 }
 
-/** Tests of rules: also those that do not exist yet. */
 function testCalls(calls: TenantCalls, parts: Parts): void {
   const test = (call: TenantCall, settings: AlertRuleSettings, given: GivenRange) => {
     const range = readRange(call.request, given, parts);

@@ -68,7 +68,6 @@ export function allRules(tenantId: string, stored: readonly RuleRow[]): RuleRow[
 export const settingsOf = ({ settings }: Pick<RuleRow, 'settings'>): AlertRuleSettings =>
   JSON.parse(settings);
 
-/** A rule as the API shows it. */
 export function shownRule(row: RuleRow) {
   const { id, builtIn, enabled, version, dropped, mutedUntilMs } = row;
   const { name, kind, filters, notify, ...limits } = settingsOf(row);

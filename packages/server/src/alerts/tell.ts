@@ -55,7 +55,6 @@ export async function tellDue(
   return true;
 }
 
-/** Mail about alerts. */
 export function handleAlertMail(parts: Parts): void {
   handleTenantMail<AlertMailJob>(parts, 'alert-mail', async (tenant, { ruleId, ...told }, tx) => {
     const rule = (await listRules(tx)).find(({ id }) => id === ruleId);

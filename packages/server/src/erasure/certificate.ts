@@ -25,7 +25,6 @@ export function certificateOf(
   };
 }
 
-/** The certificate for people. */
 export function certificateText(certificate: OffboardingCertificate): string {
   const { tenantId, tenantName, reason, closedAt, finishedAt, removed, bundle, log } = certificate;
   const counts = Object.entries(removed).map(([what, count]) => `  ${what.padEnd(12)} ${count}`);

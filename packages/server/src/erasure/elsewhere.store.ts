@@ -21,7 +21,6 @@ export interface Person {
   addresses: readonly string[];
 }
 
-/** Numbers of rows by kind. */
 export type Elsewhere = Record<keyof ReturnType<typeof personalTables>, number>;
 
 // A whole address: a longer one that contains it belongs to another person.

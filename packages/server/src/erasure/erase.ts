@@ -53,7 +53,6 @@ export const archiveIn = async (owner: OwnerSession, { sha, objects, tmpDir }: E
 /** An erasure in the archive of which the database has lost the record; events as TypeIDs. */
 export type LostErasure = Pick<Erasure, 'segment' | 'actors' | 'events'>;
 
-/** The result of an erasure. */
 export interface Erased {
   tenantId: string;
   /** Of this run, including unfinished erasures of earlier runs. */

@@ -39,7 +39,6 @@ export function rewrittenEvent({ id, filters }: Rewritten, requester: Requester)
   };
 }
 
-/** The facts of an offboarding's record. */
 export interface Offboarded {
   tenantId: string;
   /** Of the log: every event below it is removed. */

@@ -6,7 +6,6 @@ import type { BundleFacts } from './erasure-event.ts';
 
 /* Statements of the owner role: no serving role may run them. */
 
-/** What was removed of an offboarded tenant. */
 export interface RemovedCounts {
   events: number;
   apiKeys: number;
@@ -18,7 +17,6 @@ export interface RemovedCounts {
   exports: number;
 }
 
-/** A finished or unfinished offboarding. */
 export interface Offboarding {
   tenantId: string;
   /** Of the log: every event below it is removed. */

@@ -114,7 +114,6 @@ async function finish(
   return { ...begun, finishedAtMs };
 }
 
-/** All other objects of the tenant. */
 async function removeObjects(owner: OwnerSession, { objects }: ErasureDeps, tenantId: string) {
   for (const folder of [`exports/${tenantId}`, tenantFolder(tenantId)]) {
     for (const name of await objects.list(folder)) await objects.remove(name);

@@ -70,7 +70,6 @@ const idsWith = (address: string) => (row: ListedRow) => {
   return ids.filter((id) => id !== nilUuid);
 };
 
-/** Brings back single events. */
 export async function recallEvents(
   owner: OwnerSession,
   cold: ColdSource,

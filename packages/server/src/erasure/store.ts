@@ -45,7 +45,6 @@ export async function finishErasure(
     WHERE tenant_id = ${tenantId} AND id = ${id}`;
 }
 
-/** An event with a segment to erase. */
 export interface ErasableEvent extends StoredEvent {
   retentionClass: number;
 }
@@ -80,7 +79,6 @@ const people = sql`(SELECT tenant_id, on_behalf_of, (p.value->>'id')::uuid AS id
     LATERAL (SELECT context_identity->'onBehalfOf'->(p.ordinality - 1)::int) AS w (who)
   WHERE on_behalf_of IS NOT NULL) people`;
 
-/** SQL that empties a segment. */
 function emptying(segment: WithholdableSegment): string {
   const fields = storedFields.filter((field) => field.segment === segment);
   const columns = fields.map(({ column, kind }) =>

@@ -67,7 +67,6 @@ type Key = Pick<ColdKey, 'uuid' | 'emailKey'>;
 /** PostgreSQL and DuckDB compare addresses by their bytes. */
 export const compareAddresses = (a: string, b: string) => Buffer.from(a).compare(Buffer.from(b));
 
-/** The order of a list. */
 export function orderOfKeys(byUser: boolean, descending: boolean): (a: Key, b: Key) => number {
   const sign = descending ? -1 : 1;
   return (a, b) => {

@@ -31,7 +31,6 @@ export interface PreparedEvent extends CommittedEvent {
   bytes: number;
 }
 
-/** An event as stored. */
 export interface StoredEvent extends StoredFields {
   /** 16 bytes for each segment; zeros if it is erased. */
   salts: Uint8Array;

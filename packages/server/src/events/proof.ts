@@ -60,7 +60,6 @@ async function prove(
   return { event, checkpoint, path };
 }
 
-/** The proof as verifiers read it. */
 export function proofJson({ event, checkpoint, path }: Proven, sha: Sha256): string {
   const { entry, commitment } = storedEntry(sha, event);
   const rest = {

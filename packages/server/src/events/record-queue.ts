@@ -163,7 +163,6 @@ export class RecordQueue {
   }
 }
 
-/** The events of one flush. */
 class Load {
   readonly items: QueuedEvent[] = [];
   #bytes = 0;

@@ -16,7 +16,6 @@ import { allMatching, Params, type SqlFilter, type Visibility } from './filter-s
 import { inOneStatement } from './portions.ts';
 import { ofItsRange } from './prepared-statement.ts';
 
-/** Groups in order. */
 export interface StatsGroups {
   /** The codes of two keys, of which the second one may not be asked for. */
   groups: readonly Group[];

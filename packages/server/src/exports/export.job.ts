@@ -24,7 +24,6 @@ import { type ExportParts, failExport, keptAliveEveryMs, sendMailJob } from './s
 export const keptMs = 7 * 86_400_000;
 const progressEveryMs = 1_000;
 
-/** The work of workers for exports: making files, and recording final failures. */
 export function handleExports(parts: ExportParts): void {
   parts.jobs.handle<ExportKey>(
     'export',

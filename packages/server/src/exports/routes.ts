@@ -34,7 +34,6 @@ function noSlot(): AppError {
   return new AppError('rate_limited', detail, { headers: { 'retry-after': '5' } });
 }
 
-/** Exports: create (with the answer or by workers), show, cancel. */
 export function exportRoutes(app: FastifyInstance, parts: ExportParts): void {
   const { now } = parts;
   const streams = new FairQueue(streamLimits, noSlot);
@@ -104,7 +103,6 @@ async function sendFile(
     .send(Readable.from(chunks, { objectMode: false, highWaterMark: chunkBytes }));
 }
 
-/** The file name for the download. */
 export async function fileNameOf({ db }: Pick<ExportParts, 'db'>, row: ExportRow): Promise<string> {
   const tenant = await readTenant(db, row.tenantId, getTenant);
   return fileName(tenant?.name ?? '', storedFilter(row.filters), row.format, row.createdAtMs);

@@ -25,7 +25,6 @@ export const fileOf = ({
   return { rows: rowsDone, bytes, sha256: sha256 && Buffer.from(sha256).toString('hex') };
 };
 
-/** An export as the API shows it now. */
 export function shownExport(row: ExportRow, nowMs: number) {
   const { requestedById, requestedByEmail, finishedAtMs, expiresAtMs } = row;
   const status = statusAt(row, nowMs);

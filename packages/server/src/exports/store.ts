@@ -221,7 +221,6 @@ export async function objectRemoved(tx: WriterTx, key: ExportKey): Promise<void>
     WHERE tenant_id = ${key.tenantId} AND id = ${key.id}`;
 }
 
-/** Stores that an export is still being sent. */
 export async function keepStream(tx: WriterTx, key: ExportKey, nowMs: number): Promise<void> {
   await execute(tx)`UPDATE exports SET alive_at = ${new Date(nowMs)}
     WHERE tenant_id = ${key.tenantId} AND id = ${key.id}`;

@@ -26,7 +26,6 @@ export interface ExportQuota {
   hasDisk: () => Promise<boolean>;
 }
 
-/** What the code of exports is given. */
 export interface ExportParts extends Parts {
   files: FileThread;
   quota: ExportQuota;

@@ -190,7 +190,6 @@ export function locksFinding({ relations, perTransaction, connections }: LockFac
   return warn(check, `${detail}: ${advice}`);
 }
 
-/** The partitions of the present and near future. */
 function expectedPartitions(plans: readonly StoredPlan[], nowMs: number): string[] {
   const dates = Array.from({ length: daysAheadMin + 1 }, (_, day) =>
     new Date(nowMs + day * dayMs).toISOString().replaceAll('-', ''),

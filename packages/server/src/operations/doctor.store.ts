@@ -64,7 +64,6 @@ export async function findDangerousPrivileges(client: pg.Client): Promise<TooMuc
   return rows;
 }
 
-/** Names of the attached partitions of events. */
 export async function readPartitionNames(client: pg.Client): Promise<Set<string>> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT child.relname AS name
@@ -97,7 +96,6 @@ export function readLocks(client: pg.Client): Promise<LockFacts> {
   );
 }
 
-/** Settings that make an acknowledged commit survive. */
 export interface DurabilityFacts {
   fsync: string;
   fullPageWrites: string;

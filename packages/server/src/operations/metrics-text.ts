@@ -1,7 +1,6 @@
 import cluster from 'node:cluster';
 import type { Registry } from 'prom-client';
 
-/** What a process counts. */
 export type Told = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 
 /** One of several processes asks the first one for the metrics of all, or tells its own. */

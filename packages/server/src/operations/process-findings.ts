@@ -12,7 +12,6 @@ import {
 const waitSecondsMax = 60;
 const clockAheadMsMax = 1_000;
 
-/** The state of a running installation. */
 export interface Running {
   processes: readonly ServingProcess[];
   waits: JobWaits;

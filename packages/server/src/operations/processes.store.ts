@@ -23,7 +23,6 @@ export async function removeProcess(tx: Queries, id: string): Promise<void> {
   await execute(tx)`DELETE FROM processes WHERE id = ${id}`;
 }
 
-/** The processes that are serving now. */
 export async function servingProcesses(tx: Queries): Promise<ServingProcess[]> {
   return rowsOf<ServingProcess>(tx)`
     SELECT is_worker AS "isWorker", session_secret AS "sessionSecret", signing_key AS "signingKey",

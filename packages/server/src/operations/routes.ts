@@ -13,7 +13,6 @@ import { sharedWhileRunning } from './shared-while-running.ts';
 
 const Healthy = described('Health', 'Yes.', { status: Type.Literal('ok') });
 
-/** Liveness, readiness and metrics, for the operator. */
 export function operationsRoutes(
   app: FastifyInstance,
   deps: { db: Database; registry: Registry; metricsToken: string | null },

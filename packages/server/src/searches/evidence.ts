@@ -108,10 +108,8 @@ async function latestCheckpoint(deps: SearchDeps, tenantId: string) {
   });
 }
 
-/** The current answer, compared with the saved one. */
 type AnswerNow = Awaited<ReturnType<typeof askAgain>>;
 
-/** Runs a saved search again, against a fresh checkpoint. */
 export async function askAgain(
   deps: SearchDeps,
   tenantId: string,
@@ -173,7 +171,6 @@ const shownCheckpoint = ({ size, root, note }: Checkpoint) => ({
   note,
 });
 
-/** A saved search as answers show it. */
 export function shownSearch(search: SavedSearch, publicUrl: string) {
   const { checkpointSize: size, checkpointRoot: root, checkpointNote: note } = search;
   const id = typeId(searchIdPrefix, search.id);
@@ -196,7 +193,6 @@ export const shownCovered = ({ firstReceivedMs, lastReceivedMs, gaps, ...source 
   gaps: gaps.map(shownGap),
 });
 
-/** The answer of this moment. */
 export function shownNow({ answer, checkpoint, recordedSince, sources, ...verdicts }: AnswerNow) {
   return {
     ...shownAnswer(answer),

@@ -142,7 +142,6 @@ export function freeze(filter: EventFilter, retainedFromMs: number, nowMs: numbe
   return { ...filter, from, to: Math.min(filter.to ?? nowMs, nowMs) };
 }
 
-/** The filter of a saved search. */
 export function frozenFilter(text: string): FrozenFilter {
   const { from, to, ...facets } = storedFilter(text);
   if (from === undefined || to === undefined) throw new Error('a stored filter has no range');

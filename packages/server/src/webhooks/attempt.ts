@@ -8,24 +8,20 @@ import type { Content } from './next-message.ts';
 import { type Opened, openSecrets } from './sealed-secrets.ts';
 import { messageIdPrefix, type PendingMessage, type WebhookRow } from './store.ts';
 
-/** What the code of webhooks is given. */
 export interface WebhookParts extends Parts {
   /** Whether plain http and private addresses may be called. */
   allowPrivate: boolean;
   /** From 0 up to 1, for the jitter of pauses. */
   chance: () => number;
-  /** Called for each attempt to deliver. */
   attempted: (ok: boolean, seconds: number) => void;
   onError: (error: unknown) => void;
 }
 
-/** A message, or a test. */
 export type Message = Pick<PendingMessage, 'messageId' | 'messageAtMs'> & {
   messageType: PendingMessage['messageType'] | 'audit.webhook.test';
   content: Content | { kind: 'test' };
 };
 
-/** The outcome of a call. */
 export interface Attempted {
   ok: boolean;
   /** The receiver wants no more messages, permanently. */
@@ -85,7 +81,6 @@ async function call(
   return { ...result, text: withoutCredentials(result.text, secrets) };
 }
 
-/** The call that delivers a message, in the format of its webhook. */
 function messageCall(
   webhook: WebhookRow,
   opened: Opened,

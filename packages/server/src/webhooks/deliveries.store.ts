@@ -70,7 +70,6 @@ export async function lastOfMessages(tx: TenantTx, webhookId: string): Promise<D
     ORDER BY id DESC LIMIT 1`;
 }
 
-/** The newest one of each webhook. */
 export async function lastDeliveries(
   tx: TenantTx,
   webhookIds: readonly string[],

@@ -7,7 +7,6 @@ import { handleTenantMail } from '../tenants/tenant-mail.ts';
 import { type DeliveryRow, lastOfMessages } from './deliveries.store.ts';
 import { getWebhook, type WebhookKey, type WebhookRow, webhookIdPrefix } from './store.ts';
 
-/** Mail about paused webhooks. */
 export function handleFailingMail(parts: Parts): void {
   const root = () => `${parts.publicUrl()}${panelRoot}`;
   handleTenantMail<WebhookKey>(parts, 'webhook-mail', async (tenant, { id }, tx) => {

@@ -74,7 +74,6 @@ export async function passOver(
       AND revision = ${read.revision} AND next_sequence = ${read.nextSequence}`;
 }
 
-/** Releases the webhook at once. */
 export async function releaseWebhook(tx: Queries, leased: LeasedWebhook): Promise<void> {
   await execute(tx)`UPDATE webhooks SET lease = NULL, lease_until = NULL
     WHERE tenant_id = ${leased.tenantId} AND id = ${leased.id} AND lease = ${leased.lease}`;
@@ -89,7 +88,6 @@ export async function getLeased(
     WHERE tenant_id = ${tx.tenantId} AND id = ${id} AND lease = ${lease} AND status = 'active'`;
 }
 
-/** The state of all webhooks together. */
 export interface WebhookCounts {
   /** No failure since the last delivery. */
   active: number;

@@ -44,7 +44,6 @@ interface RouteParts extends WebhookParts {
   wake: () => void;
 }
 
-/** Webhooks: create, show, change, remove. */
 export function webhookRoutes(app: FastifyInstance, parts: RouteParts): void {
   const calls = new TenantCalls(app, parts, {
     ...{ lookedAt: 'webhooks', path: '/api/webhooks', tag: 'Webhooks', scope: 'webhooks:write' },
@@ -68,7 +67,6 @@ export function webhookRoutes(app: FastifyInstance, parts: RouteParts): void {
   actionCalls(calls, parts);
 }
 
-/** Other actions on a webhook. */
 function actionCalls(calls: TenantCalls, parts: RouteParts): void {
   const test = testerOf(parts);
   calls.onInput('post /:id/pause', schemas.pauseSchema, refuseMembers, async (call) =>

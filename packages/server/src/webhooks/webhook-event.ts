@@ -56,7 +56,6 @@ function stateOf(webhook: WebhookState) {
   };
 }
 
-/** Paused, by a person or after failed deliveries. */
 export function pausedEvent(
   webhook: WebhookRow,
   who: Who,

@@ -3,7 +3,6 @@ import { MessageChannel, Worker } from 'node:worker_threads';
 import type { ExportRow, Failure, FinishedFile } from '../store.ts';
 import type { FileNews, FileRequest, ThreadSettings } from './make-files.thread.ts';
 
-/** A file being made. */
 export interface FileInMaking {
   /** The rows so far. */
   rows: number;

@@ -14,7 +14,6 @@ import type { StoredEvent } from '../../events/prepared-event.ts';
  * separately.
  */
 
-/** An event of a file. */
 export interface ExportedEvent extends CsvEvent {
   /** JSON text of the hashes of erased segments by name. */
   erased?: string | null;

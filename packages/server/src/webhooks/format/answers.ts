@@ -8,13 +8,11 @@ export function said(text: unknown, max = 300): string {
   return line.length > max ? `${line.slice(0, max)}…` : line;
 }
 
-/** A call that sends JSON. */
 export const post = (url: string, body: string, headers: Record<string, string> = {}) => ({
   ...{ method: 'POST' as const, url, body },
   headers: { 'content-type': 'application/json', ...headers },
 });
 
-/** A call that tests a receiver. */
 export const get = (url: string, headers: Record<string, string>) => ({
   ...{ method: 'GET' as const, url, headers, body: '' },
 });

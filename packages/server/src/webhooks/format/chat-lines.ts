@@ -22,7 +22,6 @@ export interface ChatMessage {
 const linesMax = 20;
 const lineLengthMax = 300;
 
-/** An alert, which a rule has raised. */
 export function isAlert({ action, resource }: EventFields): boolean {
   return action === 'raise' && resource.type === 'alert';
 }
@@ -48,7 +47,6 @@ export const pageOf = (panelUrl: string, { id }: EventFields) =>
 
 const counted = (count: number, word: string) => `${count} ${word}${count === 1 ? '' : 's'}`;
 
-/** One line about all alerts of a rule. */
 export function alertMessage({ ruleId, ruleName, ids, url }: AlertNews): ChatMessage {
   const lines = [{ text: alertLine(ruleName ?? ruleId), url }];
   return { title: `${counted(ids.length, 'alert')} in the audit log`, lines, more: 0, url };

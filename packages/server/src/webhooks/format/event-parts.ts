@@ -8,7 +8,6 @@ import {
 
 /** An event text, split as far as the formats need it. */
 export interface EventParts {
-  /** The whole event, unchanged. */
   text: string;
   /** The whole event with diff and metadata as JSON texts in strings: one field for any content. */
   flatText: string;

@@ -10,7 +10,6 @@ export interface MessageTarget {
   options: Readonly<Record<string, string>>;
 }
 
-/** The content of one message. */
 export interface EventBatch {
   messageId: string;
   tenantId: string;

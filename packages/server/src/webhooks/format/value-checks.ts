@@ -50,7 +50,6 @@ export function plainText(max: number): ValueCheck {
   };
 }
 
-/** One of these words. */
 export function oneOf(...words: readonly string[]): ValueCheck {
   return (value) => (words.includes(value) ? null : `is none of ${words.join(', ')}`);
 }
