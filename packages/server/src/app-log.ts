@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { recordLooks } from './access/record-looks.ts';
 import type { Config } from './config.ts';
 import { sha } from './crypto/sha256.ts';
-import type { Signer } from './crypto/signer.ts';
+import { type Signer, signingKeyFileOf } from './crypto/signer.ts';
 import { GroupCommit } from './events/flush.ts';
 import { FlushLock } from './events/flush-lock.store.ts';
 import { openOwnEvents, recordOwnQueued, recordOwnWith } from './events/own-events.store.ts';
@@ -114,7 +114,7 @@ export async function wireCheckpoints(deps: AppDeps, metrics: Metrics, recordQue
       else logger.fatal(reason);
     },
   };
-  const isNamed = config.signingKeyFile !== null;
+  const { isNamed } = signingKeyFileOf(config);
   const announceKey = keyAnnouncer({ db, now, recordQueued, signer, isNamed });
   return new CheckpointJob({
     db,

@@ -8,7 +8,7 @@ import type { Logger } from 'pino';
 import { type App, buildApp } from './app.ts';
 import { coldSettings, openColdSource } from './cold/duckdb-reader.ts';
 import type { Config } from './config.ts';
-import { openSigner, type Signer } from './crypto/signer.ts';
+import { openConfiguredSigner } from './crypto/signer.ts';
 import { answerOperationsOnly } from './http/http-hooks.ts';
 import { StoreRefused } from './log/store-identity.ts';
 import { openObjectStore } from './objects/open-store.ts';
@@ -136,12 +136,6 @@ export function once(work: () => Promise<void>): () => Promise<void> {
     done ??= work();
     return done;
   };
-}
-
-/** The signing key; generated in DATA_DIR unless the configuration names another. */
-export function openConfiguredSigner({ signingKeyFile, dataDir }: Config): Signer {
-  if (signingKeyFile !== null) return openSigner(signingKeyFile, false);
-  return openSigner(join(dataDir, 'signing-key.pem'), true);
 }
 
 async function makeDataDir(dataDir: string): Promise<void> {

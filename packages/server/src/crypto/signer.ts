@@ -5,7 +5,9 @@ import {
   type KeyObject,
   sign,
 } from 'node:crypto';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
+import type { Config } from '../config.ts';
 import { codeOf } from '../postgres/embedded/error-code.ts';
 import { readOrCreateSecretFile, readSecretFile } from '../postgres/embedded/secret-file.ts';
 
@@ -32,6 +34,19 @@ export function openSigner(path: string, create: boolean): Signer {
   return signerOf(
     parseKey(path, create ? readOrCreateSecretFile(path, newSigningKey) : readKey(path)),
   );
+}
+
+export type SigningKeyFile = ReturnType<typeof signingKeyFileOf>;
+
+/** The file of the signing key: the named one, or one that the first start generates. */
+export function signingKeyFileOf({ signingKeyFile, dataDir }: Config) {
+  const path = signingKeyFile ?? join(dataDir, 'signing-key.pem');
+  return { path, isNamed: signingKeyFile !== null };
+}
+
+export function openConfiguredSigner(config: Config): Signer {
+  const { path, isNamed } = signingKeyFileOf(config);
+  return openSigner(path, !isNamed);
 }
 
 /** RFC 8410: the PKCS #8 header of a 32-byte Ed25519 private key. */

@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { equalBytes } from '@indelible/protocol';
 import type { Config } from '../config.ts';
-import { openSigner, type Signer } from '../crypto/signer.ts';
+import { openSigner, type Signer, signingKeyFileOf } from '../crypto/signer.ts';
 import { newerKey } from './guard.ts';
 import type { PublishedLogsDeps } from './published-logs.ts';
 import { type PublishedRound, readRound, roundName } from './round.ts';
@@ -17,10 +16,9 @@ export type OpenSigner = (keyInUse: Uint8Array | null) => Promise<Signer | null>
  * A reopening is signed with the key of this installation. As everywhere, a default key does not
  * replace another one; and no key is generated if the logs are signed already.
  */
-export function reopeningSigner({ signingKeyFile, dataDir }: Config): OpenSigner {
+export function reopeningSigner(config: Config): OpenSigner {
   return async (keyInUse) => {
-    const path = signingKeyFile ?? join(dataDir, 'signing-key.pem');
-    const isNamed = signingKeyFile !== null;
+    const { path, isNamed } = signingKeyFileOf(config);
     if (!isNamed && !existsSync(path)) return null; // the first start makes it
     const signer = openSigner(path, false);
     const isOther = keyInUse !== null && Buffer.compare(keyInUse, await signer.publicKey()) !== 0;

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { sha } from '../crypto/sha256.ts';
-import { openSigner } from '../crypto/signer.ts';
+import { openSigner, type SigningKeyFile } from '../crypto/signer.ts';
 import { roundsNow, signingKeys } from '../log/checkpoint.store.ts';
 import { publishedState } from '../log/guard.ts';
 import { readIdentity, refusalOf } from '../log/store-identity.ts';
@@ -8,12 +8,6 @@ import type { ObjectStore } from '../objects/object-store.ts';
 import { type Database, withDatabase } from '../postgres/db.ts';
 import { messageOf } from '../postgres/embedded/error-code.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
-
-/** The signing key's file; a default one is generated at the first start. */
-export interface SigningKeyFile {
-  path: string;
-  isNamed: boolean;
-}
 
 /**
  * Checks the logs as the serving login sees them: whether they are stopped, problems of the object

@@ -1,8 +1,10 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, type Environment, readConfig } from '../config.ts';
+import { signingKeyFileOf } from '../crypto/signer.ts';
 import { openObjectStore } from '../objects/open-store.ts';
 import { messageOf } from '../postgres/embedded/error-code.ts';
+import { clusterOwner } from '../postgres/embedded/folders.ts';
 import { runningServerUrl } from '../postgres/embedded/running-server.ts';
 import { readSecretFile } from '../postgres/embedded/secret-file.ts';
 import { visitEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
@@ -95,18 +97,13 @@ async function diagnoseDatabases(config: Config): Promise<Finding[]> {
   return findings;
 }
 
-async function diagnoseServing(
-  servingUrl: string,
-  { signingKeyFile, dataDir, objectStoreUrl }: Config,
-): Promise<Finding[]> {
+async function diagnoseServing(servingUrl: string, config: Config): Promise<Finding[]> {
   const findings = await diagnoseDatabase(servingUrl, Date.now());
   // Without all tables and roles the logs cannot be checked.
   const isUsable = findings.some(({ check, level }) => check === 'migrations' && level === 'ok');
   if (!isUsable) return findings;
-  const path = signingKeyFile ?? join(dataDir, 'signing-key.pem');
-  const keyFile = { path, isNamed: signingKeyFile !== null };
-  const objects = openObjectStore(objectStoreUrl);
-  const log = await diagnoseLog(servingUrl, keyFile, objects);
+  const objects = openObjectStore(config.objectStoreUrl);
+  const log = await diagnoseLog(servingUrl, signingKeyFileOf(config), objects);
   return [...findings, ...log, ...(await diagnoseProcesses(servingUrl))];
 }
 
@@ -114,7 +111,7 @@ async function diagnoseEmbedded(config: Config): Promise<Finding[]> {
   const { dataDir } = config;
   const check = 'database';
   try {
-    if (!existsSync(join(dataDir, 'postgresql', 'data', 'PG_VERSION'))) {
+    if (clusterOwner(dataDir) === undefined) {
       return [ok(check, 'is created by the first start')];
     }
     const running = runningServerUrl(dataDir, 'serving');

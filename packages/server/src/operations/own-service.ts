@@ -6,13 +6,13 @@ import { coldSettings, openColdSource } from '../cold/duckdb-reader.ts';
 import { type AuthConfig, type Config, type Environment, readConfig } from '../config.ts';
 import { newSecretToken } from '../crypto/secret-token.ts';
 import { sha } from '../crypto/sha256.ts';
+import { openConfiguredSigner } from '../crypto/signer.ts';
 import { type LogToCheck, logsToCheck, storedDamage } from '../log/check-log.store.ts';
 import { type CheckedRounds, checkRounds } from '../log/check-rounds.ts';
 import { openObjectStore } from '../objects/open-store.ts';
 import { createClock } from '../postgres/clock.ts';
 import { type Database, databaseTime, withDatabase } from '../postgres/db.ts';
 import { runAsOwner } from '../postgres/run-as-owner.ts';
-import { openConfiguredSigner } from '../serve.ts';
 
 /** A service inside this process: it does not listen. */
 export interface OwnService {

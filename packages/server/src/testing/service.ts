@@ -10,7 +10,7 @@ import { type App, buildApp } from '../app.ts';
 import type { AppDeps } from '../app-log.ts';
 import { coldSettings, openColdSource } from '../cold/duckdb-reader.ts';
 import { type Config, type Environment, readConfig } from '../config.ts';
-import { openSigner } from '../crypto/signer.ts';
+import { openConfiguredSigner } from '../crypto/signer.ts';
 import { openObjectStore } from '../objects/open-store.ts';
 import { type Clock, createClock } from '../postgres/clock.ts';
 import { type Database, openDatabase, withOwnerSession } from '../postgres/db.ts';
@@ -148,11 +148,7 @@ export async function serviceOn(
   const { databasePoolerUrl: poolerUrl } = config;
   const db = openDatabase(servingUrl, { poolSize, poolerUrl, onIdleError: () => {}, cold });
   const logger = pino({ level: env.LOG_LEVEL ?? 'silent' });
-  const { signingKeyFile } = config;
-  const signer = openSigner(
-    signingKeyFile ?? join(config.dataDir, 'signing-key.pem'),
-    signingKeyFile === null,
-  );
+  const signer = openConfiguredSigner(config);
   const deps = {
     config,
     db,
