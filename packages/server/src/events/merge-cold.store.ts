@@ -148,8 +148,8 @@ export async function withColdById(
 }
 
 /**
- * The first `count` matches of both, newest first: PostgreSQL's are given, the archive's are made of
- * their keys.
+ * The first `count` matches of both, newest first: `hot` are PostgreSQL's, `ofKeys` makes those of
+ * the archive.
  */
 export async function newestOf<Row>(
   tx: TenantTx,

@@ -13,7 +13,7 @@ const countedShapesMax = 1_000;
 const names = new Map<string, string>();
 const uses = new Map<string, number>();
 
-/** The rows of a statement with these parameters: rowsWith(tx, params)`SELECT …`. */
+/** A tag, as those of `sql.ts`: the rows of a statement, whose placeholders are of `params`. */
 export const rowsWith =
   <Row extends object>(tx: Pick<TenantTx, 'query'>, params: Params) =>
   async (texts: TemplateStringsArray, ...parts: readonly (string | number)[]): Promise<Row[]> =>
