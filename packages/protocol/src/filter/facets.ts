@@ -211,7 +211,7 @@ export const facets = {
     },
     columns: {}, // `findWords` of the service finds the events
     nullable: true,
-    of: (event) => [...eventWords(event)],
+    of: (event) => [...eventWords(event)].sort(),
     has: (words, query) => matchesWords(words, query),
     heldIn: () => ['change', 'context', 'identity'],
     ofWebhooks: true,

@@ -159,7 +159,7 @@ function readingEvents(
   most = charactersMax,
 ): (uuids: readonly string[]) => Promise<string[]> {
   const isFound = (event: WordedEvent) => {
-    const words = [...event.words];
+    const words = [...event.words].sort();
     const has = (query: string) => matchesWords(words, query);
     return (any.length === 0 || any.some(has)) && !none.some(has);
   };
