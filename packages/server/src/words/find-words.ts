@@ -166,9 +166,9 @@ function readingEvents(
   let read = 0;
   return async (uuids) => {
     const found: string[] = [];
-    for await (const events of wordedEvents(tx, uuids)) {
-      found.push(...events.filter(isFound).map(({ uuid }) => uuid));
-      read += events.reduce((sum, { characters }) => sum + characters, 0);
+    for await (const event of wordedEvents(tx, uuids)) {
+      if (isFound(event)) found.push(event.uuid);
+      read += event.characters;
       if (read > charactersSoon) tx.indexSoon?.();
       if (read > most)
         throw unavailable('the words of large new events are not indexed yet; retry in a minute');

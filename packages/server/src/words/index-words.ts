@@ -13,7 +13,7 @@ import {
   idsOfBlocks,
   insertBlocks,
   listInBlocks,
-  listNumbers,
+  listsBetween,
   lockWords,
   setWordsSize,
   tenantsToIndex,
@@ -51,7 +51,7 @@ export async function indexWords(
   await indexSearched(db, stopping).catch((error: unknown) => failed.set('searched', error));
   for (let isIdle = false; !isIdle; ) {
     const wasBusy = isRecordingBusy();
-    const waiting = wasBusy ? entriesAtOnce : smallEntries;
+    const waiting = wasBusy ? entriesAtOnce : 1;
     const tenants = await tenantsToIndex(db.background, waiting, [...failed.keys()]);
     isIdle = true;
     for (const tenantId of tenants) {
@@ -108,7 +108,13 @@ function indexNext(db: Database, tenantId: string, isToEnd = false): Promise<boo
   });
 }
 
-/** A medium one if there are entries enough, else small ones. */
+/** In one transaction. Blocks with more stay apart. */
+const bytesMax = 16 * 2 ** 20;
+
+/**
+ * A medium one if there are entries enough, else small ones; of fewer entries if they are large.
+ * Fewer entries than there are if their blocks take much memory together.
+ */
 function nextBlocks(
   db: Database,
   tenantId: string,
@@ -122,20 +128,30 @@ function nextBlocks(
     const end = Math.min(unitedEnd, isToEnd ? size : size - (size % smallEntries));
     const entries = await readEntries(tx, start, end);
     const uuids = entries.map((entry) => decodeEntry(entry).eventUuid);
-    const each = end - start === mediumEntries ? mediumEntries : smallEntries;
+    let each = end - start === mediumEntries ? mediumEntries : smallEntries;
     const blocks: WordBlock[] = [];
     const giveWay = givingWay();
-    for (let first = start; first < end; ) {
+    for (let [first, bytes] = [start, 0]; first < end && bytes < bytesMax; ) {
       const next = Math.min(end, first - (first % each) + each);
       const events = wordedEvents(tx, uuids.slice(first - start, next - start));
-      blocks.push(await makeBlock(first, next - first, events, giveWay));
+      const block = await makeBlock(first, next - first, events, giveWay);
+      if (typeof block === 'number') {
+        // Only blocks with equal numbers of lists can be united: no larger ones than small ones.
+        each = Math.min(smallEntries, each / 2, 2 ** Math.floor(Math.log2(Math.max(1, block))));
+        continue;
+      }
+      blocks.push(block);
+      bytes += block.lists.reduce((sum, { words }) => sum + words.length, 0);
       first = next;
     }
     return blocks;
   });
 }
 
-/** Replaces the blocks from `first` on by one with so many entries; a list takes milliseconds. */
+/**
+ * Replaces the blocks from `first` on by one with so many entries, unless they are large; a list
+ * takes milliseconds.
+ */
 async function unite(
   tx: WriterTx,
   tenantId: string,
@@ -143,13 +159,15 @@ async function unite(
   entries: number,
 ): Promise<void> {
   const end = first + entries;
+  const numbers = await listsBetween(tx, tenantId, first, end);
+  if (numbers.reduce((sum, { bytes }) => sum + bytes, 0) > bytesMax) return;
   const blocks = await idsOfBlocks(tx, tenantId, first, end);
   const { ids, moved } = uniteIds(blocks.map((block) => block.ids));
   const partOf = new Map(
     blocks.map(({ first, entries }, at) => [first, { entries, moved: moved[at] as Uint32Array }]),
   );
   const lists: WordBlock['lists'] = [];
-  for (const list of await listNumbers(tx, tenantId, first, end)) {
+  for (const { list } of numbers) {
     const parts = await listInBlocks(tx, tenantId, list, first, end);
     const united = parts.map(({ first, words }) => {
       const part = partOf.get(first);

@@ -7,10 +7,16 @@ import { byteaArray, int2Array, int8Array, uuidArray } from '../postgres/pg-arra
 import { execute, firstRow, raw, rowsOf, sql } from '../postgres/sql.ts';
 import { encodeTimes } from './block-times.ts';
 import { type BlockFields, blockKeys, blockWords } from './block-words.ts';
-import { uuidAt, uuidLength, type WordBlock, type WordedEvent } from './word-block.ts';
+import {
+  smallEntries,
+  uuidAt,
+  uuidLength,
+  type WordBlock,
+  type WordedEvent,
+} from './word-block.ts';
 import { entriesMax } from './word-lists.ts';
 
-/** Up to 100 tenants with so many entries in no block. */
+/** Up to 100 tenants with so many entries in no block, before the last that fill a small one. */
 export async function tenantsToIndex(
   db: Queries,
   entries: number,
@@ -18,7 +24,7 @@ export async function tenantsToIndex(
 ): Promise<string[]> {
   const rows = await rowsOf<{ tenantId: string }>(db)`SELECT tenant_id AS "tenantId"
     FROM log_heads h LEFT JOIN word_heads w USING (tenant_id)
-    WHERE h.size >= coalesce(w.size, 0) + ${entries}
+    WHERE h.size - h.size % ${smallEntries} >= coalesce(w.size, 0) + ${entries}
       AND tenant_id <> ALL (${uuidArray(except)}::uuid[])
     ORDER BY random() LIMIT 100`;
   return rows.map(({ tenantId }) => tenantId);
@@ -89,23 +95,23 @@ interface ReadEvent extends WordedEvent {
   characters: number;
 }
 
-/** The events of these ids that are stored or archived, with their words, in portions. */
+/** The events of these ids that are stored or archived, each with its words. */
 export async function* wordedEvents(
   tx: TenantTx,
   uuids: readonly string[],
-): AsyncGenerator<ReadEvent[]> {
+): AsyncGenerator<ReadEvent> {
   type Row = BlockFields & { uuid: string };
   const { tenantId } = tx;
   const own = { tenantId, classes: await classesOf(tx, tenantId) };
   const short = await rowsOfIds<Row>(tx, own, uuids, blockColumns, isShort);
-  yield await worded(tx, short);
+  yield* worded(tx, short);
   const others = without(uuids, short);
   const left: string[] = [];
   for (let at = 0; at < others.length; at += longAtOnce) {
     const some = others.slice(at, at + longAtOnce);
     const long = await rowsOfIds<Row>(tx, own, some, blockColumns);
     left.push(...without(some, long));
-    yield await worded(tx, long);
+    yield* worded(tx, long);
   }
   // Rows come first: an erasure empties them before the archive.
   yield* archivedAmong(tx, left);
@@ -116,24 +122,22 @@ function without(uuids: readonly string[], rows: readonly { uuid: string }[]): s
   return uuids.filter((uuid) => !found.has(uuid));
 }
 
-/** The words of one event may take a quarter of a second. */
-async function worded(
+/** The words of one event may take 150 ms and 20 MiB, so there are those of one at a time. */
+async function* worded(
   { gone }: TenantTx,
   rows: readonly (BlockFields & { uuid: string })[],
-): Promise<ReadEvent[]> {
+): AsyncGenerator<ReadEvent> {
   const giveWay = givingWay();
-  const events: ReadEvent[] = [];
   for (const row of rows) {
     await giveWay();
     gone?.throwIfAborted();
     const characters = row.diff.length + (row.context?.length ?? 0);
-    events.push({ uuid: row.uuid, words: blockWords(row), characters });
+    yield { uuid: row.uuid, words: blockWords(row), characters };
   }
-  return events;
 }
 
 /** Those of these events that have left PostgreSQL: a migration may let blocks be made again. */
-async function* archivedAmong(tx: TenantTx, uuids: readonly string[]): AsyncGenerator<ReadEvent[]> {
+async function* archivedAmong(tx: TenantTx, uuids: readonly string[]): AsyncGenerator<ReadEvent> {
   const sorted = uuids.toSorted();
   const [lowest, highest] = [sorted[0], sorted.at(-1)];
   if (lowest === undefined || highest === undefined) return;
@@ -142,7 +146,7 @@ async function* archivedAmong(tx: TenantTx, uuids: readonly string[]): AsyncGene
     const inside = sorted.filter((uuid) => uuid >= part.lowest && uuid <= part.highest);
     if (inside.length === 0) continue;
     for await (const rows of coldEvents(tx, part, { uuids: inside }))
-      yield await worded(
+      yield* worded(
         tx,
         rows.flatMap(({ body }) => body?.event ?? []),
       );
@@ -189,16 +193,16 @@ export async function idsOfBlocks(
     WHERE tenant_id = ${tenantId} AND first >= ${start} AND first < ${end} ORDER BY first`;
 }
 
-/** The numbers of the lists that any block in this range of sequences has. */
-export async function listNumbers(
+/** The lists that any block in this range of sequences has, each with the bytes of all blocks. */
+export async function listsBetween(
   tx: WriterTx,
   tenantId: string,
   start: number,
   end: number,
-): Promise<number[]> {
-  const rows = await rowsOf<{ list: number }>(tx)`SELECT DISTINCT list FROM word_lists
-    WHERE tenant_id = ${tenantId} AND first >= ${start} AND first < ${end}`;
-  return rows.map(({ list }) => list);
+): Promise<{ list: number; bytes: number }[]> {
+  return rowsOf<{ list: number; bytes: number }>(tx)`
+    SELECT list, sum(octet_length(words)) AS bytes FROM word_lists
+    WHERE tenant_id = ${tenantId} AND first >= ${start} AND first < ${end} GROUP BY list`;
 }
 
 /** One list of each block in this range of sequences. */

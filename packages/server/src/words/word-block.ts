@@ -55,24 +55,34 @@ export function rankOf(ids: Buffer, uuid: string): number {
   return low;
 }
 
+/** A word of a block takes 200 bytes while the block is made, and 8 for each of its events. */
+const wordCost = 16;
+const costMax = 2 ** 23;
+
 /**
- * A block of the events of these entries that are still stored. Keeps the words of one portion of
- * events, and each word of the block once. Lets others go on by `giveWay` in between.
+ * A block of the events of these entries that are still stored; if it would take more than some 120
+ * MiB while it is made, the number of events that do not. Keeps each word of the block once. Lets
+ * others go on by `giveWay` in between.
  */
 export async function makeBlock(
   first: number,
   entries: number,
-  portions: AsyncIterable<readonly WordedEvent[]> | readonly (readonly WordedEvent[])[],
+  events: AsyncIterable<WordedEvent> | readonly WordedEvent[],
   giveWay: () => Promise<void>,
-): Promise<WordBlock> {
+): Promise<WordBlock | number> {
   const uuids: string[] = [];
   const lists: WordLists[] = [];
-  for await (const events of portions) {
-    for (const { uuid, words } of events) {
-      await giveWay();
-      for (const word of words) offsetsIn(lists, entries, word).push(uuids.length);
-      uuids.push(uuid);
+  let cost = 0;
+  for await (const { uuid, words } of events) {
+    await giveWay();
+    for (const word of words) {
+      const offsets = offsetsIn(lists, entries, word);
+      cost += offsets.length === 0 ? wordCost : 1;
+      offsets.push(uuids.length);
     }
+    // One event alone is always a block.
+    if (cost > costMax && entries > 1) return uuids.length;
+    uuids.push(uuid);
   }
   const sorted = [...uuids.entries()].sort(([, a], [, b]) => (a < b ? -1 : 1));
   const moved = new Uint32Array(uuids.length);

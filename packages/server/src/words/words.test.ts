@@ -226,17 +226,20 @@ test('the words of many events are read at once, of large events a few MiB at on
   const ofTenant = 'SELECT id::text FROM audit_events WHERE tenant_id = $1';
   const { rows } = await service.owner.query<{ id: string }>(ofTenant, [tenant.id]);
   const uuids = rows.map(({ id }) => id);
-  const portions: number[] = [];
+  const read: number[] = [];
   const found = await readTenant(service.db, tenant.id, async (tx) => {
-    const read: string[] = [];
-    for await (const portion of wordedEvents(tx, uuids)) {
-      portions.push(portion.length);
-      read.push(...portion.map(({ uuid }) => uuid));
-    }
-    return read;
+    const counting: TenantTx['query'] = async (query) => {
+      const answer = await tx.query<never>(query);
+      if (query.name?.startsWith('rows-of-ids')) read.push(answer.rows.length);
+      return answer;
+    };
+    const events = wordedEvents({ ...tx, query: counting }, uuids);
+    const ids: string[] = [];
+    for await (const { uuid } of events) ids.push(uuid);
+    return ids;
   });
   expect(found.sort()).toEqual(uuids.sort());
-  expect(portions).toEqual([uuids.length - 130, ...Array(8).fill(16), 2]);
+  expect(read).toEqual([uuids.length - 130, ...Array(8).fill(16), 2]);
   expect(16 * eventBytesMax).toBeLessThan(10 * 2 ** 20);
 });
 
@@ -285,6 +288,31 @@ test('large events that a search has read are in a block for the next one', asyn
   expect((await found('oct')).sort()).toEqual(['Octet', 'Octopus']);
   expect((await found('oct', 'sort=sequence')).sort()).toEqual(['Octet', 'Octopus']);
   expect(await wordsInBlocks()).not.toContain('octagon');
+  await expectLogIntact(service, tenant.id);
+});
+
+test('events with very many words get blocks of fewer entries, which are found and stay small', async () => {
+  const words = (nth: number) =>
+    Array.from({ length: 26_000 }, (_, n) => (nth * 26_000 + n + 1_679_616).toString(36));
+  const many = (nth: number) => {
+    const values = Array.from({ length: 200 }, (_, n) => words(nth).slice(n * 130, n * 130 + 130));
+    const changes = values.map((to, n) => [`f${n}`, { from: null, to: to.join(' ') }]);
+    return eventOf({ diff: Object.fromEntries(changes) });
+  };
+  const count = 24;
+  const large = Array.from({ length: count }, (_, nth) => many(nth));
+  await recordAll(service, tenant.key, large.slice(0, 12));
+  await recordAll(service, tenant.key, large.slice(12));
+  await inBlock([named('Octopus')]);
+  const made = Object.values(await blocks()) as number[];
+  expect(made.reduce((sum, entries) => sum + entries, 0)).toBe(256);
+  expect(Math.max(...made)).toBeLessThan(256);
+  for (const nth of [0, 11, count - 1]) {
+    for (const word of [words(nth)[0], words(nth).at(-1)]) {
+      expect((await found(word ?? '')).length).toBe(1);
+    }
+  }
+  expect(await found('octopus')).toEqual(['Octopus']);
   await expectLogIntact(service, tenant.id);
 });
 
