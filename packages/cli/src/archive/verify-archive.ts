@@ -7,6 +7,7 @@ import {
   equalBytes,
   type Findings,
   FormatError,
+  latest,
   leafHash,
   type Plans,
   parseBase64,
@@ -162,13 +163,12 @@ async function verifyParts(reading: Reading, run: Run): Promise<Outcome> {
 
 /** What the manifests state as hidden; the log's own records must confirm it. */
 function statedBy(parts: readonly NamedPart[]) {
-  const times = parts.map(({ manifest }) => parseTimestamp(manifest.madeAt) ?? 0);
-  const cutoffs = parts.flatMap(({ manifest: { cutoff } }) =>
-    cutoff === null ? [] : [parseTimestamp(cutoff) ?? 0],
-  );
+  const timeOf = (text: string | null) => (text === null ? null : parseTimestamp(text));
+  const last = (times: (number | null)[]) => times.reduce(latest, null);
+  const madeMs = last(parts.map(({ manifest }) => timeOf(manifest.madeAt))) ?? 0;
   return {
-    nowMs: Math.min(Date.now(), Math.max(...times)),
-    statedCutoffMs: cutoffs.length === 0 ? null : Math.max(...cutoffs),
+    nowMs: Math.min(Date.now(), madeMs),
+    statedCutoffMs: last(parts.map(({ manifest }) => timeOf(manifest.cutoff))),
     // A plan may have changed after the last checkpoint; the log does not show that yet.
     statedPlan: null,
     knownPlan: null,

@@ -71,12 +71,9 @@ export class LogBodies {
       ...{ sha, findings },
       // An entry that could not be read has a finding already.
       entryAt: (sequence) => (sequence < file.size ? file.at(sequence) : noEntry),
+      entriesRead: () => file.size,
       // Decided at the end, when all cutoffs are known.
-      cover: {
-        latestCutoffMs: null,
-        absenceOf: (sequence, ...times) =>
-          sequence < file.size ? this.#cover.absenceOf(sequence, ...times) : 'unjudged',
-      },
+      cover: { latestCutoffMs: null, absenceOf: (...entry) => this.#cover.absenceOf(...entry) },
       onIntact: (body) => {
         records.take(body.event);
         this.#hidden.take(body);

@@ -1,6 +1,12 @@
 import { closeSync, writeSync } from 'node:fs';
 import type { IndelibleClient } from '@indelible/client';
-import { type Checkpoint, entryBytes, sizedCheckpoint, tileWidth } from '@indelible/protocol';
+import {
+  type Checkpoint,
+  entryBytes,
+  isCount,
+  sizedCheckpoint,
+  tileWidth,
+} from '@indelible/protocol';
 import { linesOf } from '../import/line-splitter.ts';
 import { chunksOf } from '../kept-file.ts';
 import { changing } from './damage.ts';
@@ -109,7 +115,9 @@ async function addEntries({ file, findings }: Reading, source: TileSource, size:
 async function headSize(client: IndelibleClient, from: number): Promise<number> {
   const holds = statesSize(client);
   let [has, lacks] = [from, from + 1];
-  for (let step = 1; await holds(lacks); step *= 2) [has, lacks] = [lacks, lacks + 2 * step];
+  // A service that states every size must not be asked for ever.
+  for (let step = 1; isCount(lacks) && (await holds(lacks)); step *= 2)
+    [has, lacks] = [lacks, lacks + 2 * step];
   return lastThatHolds(holds, has, lacks);
 }
 

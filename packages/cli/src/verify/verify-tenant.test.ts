@@ -181,6 +181,16 @@ test('an answer that never ends is refused while it is read', async () => {
   await expect(log.verify({ fetch: endless })).rejects.toThrow(/longer than 65536 bytes/);
 });
 
+test('a service that states every size of its log is not asked for ever', async () => {
+  const stated: typeof fetch = (url, init) =>
+    String(url).includes('/consistency?')
+      ? Promise.resolve(Response.json({ path: [] }))
+      : fetch(url, init);
+  const { result, findings } = await log.verify({ fetch: stated });
+  expect(result).toBe('damaged');
+  expect(findings.byCode.missing_entries).toBe(1);
+});
+
 test('an entry tile of another length is a finding, wherever it is read', async () => {
   const shortAt = (isShort: (reads: number) => boolean, isAbsent = (_reads: number) => false) => {
     let reads = 0;

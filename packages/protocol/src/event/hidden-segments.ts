@@ -94,7 +94,7 @@ function namesActor({ actors }: ErasureRecord, { persons, isUnknown, isOperator 
 function unexplainedOf(hidden: Hidden, erasures: readonly ErasureRecord[]): number {
   const { events, count } = hidden;
   const ofActor = erasures.filter((each) => namesActor(each, hidden));
-  const sizeMax = Math.max(0, ...ofActor.map(({ size }) => size));
+  const sizeMax = ofActor.reduce((most, { size }) => Math.max(most, size), 0);
   if (hidden.lastSequence < sizeMax) return 0;
   const isErased = (sequence: number, id: string) =>
     sequence < sizeMax || erasures.some((each) => sequence < each.size && each.events.has(id));

@@ -26,6 +26,8 @@ export interface BodyPassOptions {
   first?: number;
   /** The 60 bytes of an entry below the checkpoint's size. The caller may reuse the buffer. */
   entryAt: (sequence: number) => Uint8Array;
+  /** How many entries `entryAt` knows at the end; later ones are `unjudged`. Default: all. */
+  entriesRead?: () => number;
   /** The entries that may lack a body. */
   cover: BodyCover;
   /** The log's tenant; null accepts any tenant. */
@@ -157,13 +159,18 @@ export class BodyPass {
    * of event and receipt; -1 if there is none. Its content is unknown.
    */
   lastAbsentOwn(): number {
-    for (let sequence = this.#options.checkpoint.size - 1; sequence >= 0; sequence -= 1) {
+    for (let sequence = this.#end() - 1; sequence >= 0; sequence -= 1) {
       if (this.#sequences.isClaimed(sequence)) continue;
       const entry = this.#options.entryAt(sequence);
       const delayMs = receivedAtUs(entry) / 1000 - uuidTimeMs(uuidFromBytes(entry, 12));
       if (Math.abs(delayMs) <= clockSlackMs) return sequence;
     }
     return -1;
+  }
+
+  #end(): number {
+    const { checkpoint, entriesRead = () => checkpoint.size } = this.#options;
+    return Math.min(checkpoint.size, entriesRead());
   }
 
   /** The last intact event that the service did not record about itself; -1 if there is none. */
@@ -174,7 +181,9 @@ export class BodyPass {
   /** Finds entries without a body, reading them in order. Call it once, after the last line. */
   finish(): BodyCounts {
     const { checkpoint, entryAt, cover, findings, first = 0 } = this.#options;
-    for (let sequence = first; sequence < checkpoint.size; sequence += 1) {
+    const end = this.#end();
+    this.#counts.unjudged += checkpoint.size - end;
+    for (let sequence = first; sequence < end; sequence += 1) {
       if (this.#sequences.isClaimed(sequence)) continue;
       const entry = entryAt(sequence);
       const uuid = uuidFromBytes(entry, 12);
@@ -195,16 +204,16 @@ export class BodyPass {
 
 /**
  * Two bits for each entry: whether a body has its sequence, and whether that body is of its event.
+ * They grow with the bodies: the size may be a false statement.
  */
 class Sequences {
   readonly #first: number;
   readonly #size: number;
-  readonly #bits: Uint8Array;
+  #bits = new Uint8Array(1_024);
 
   constructor(first: number, size: number) {
     this.#first = first;
     this.#size = size;
-    this.#bits = new Uint8Array(Math.ceil((size - first) / 4));
   }
 
   claim(sequence: number): void {
@@ -230,6 +239,11 @@ class Sequences {
   #set(sequence: number, bit: number): void {
     const index = sequence - this.#first;
     const at = Math.floor(index / 4);
+    if (at >= this.#bits.length) {
+      const grown = new Uint8Array(2 * at);
+      grown.set(this.#bits);
+      this.#bits = grown;
+    }
     this.#bits[at] = (this.#bits[at] ?? 0) | (bit << ((index % 4) * 2));
   }
 }

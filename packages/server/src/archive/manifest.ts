@@ -7,9 +7,12 @@ import {
   openManifest,
   type Plan,
   parseBase64,
+  parseVerifierKey,
+  readOrNull,
   type WithholdableSegment,
   withholdableSegments,
 } from '@indelible/protocol';
+import { sha } from '../crypto/sha256.ts';
 
 export const archiveFormat = 'indelible-archive/v1';
 
@@ -77,6 +80,8 @@ type Check = (value: unknown) => boolean;
 const isText: Check = (value) => typeof value === 'string';
 const isBoolean: Check = (value) => typeof value === 'boolean';
 const isHash: Check = (value) => typeof value === 'string' && parseBase64(value)?.length === 32;
+const isVerifierKey: Check = (value) =>
+  typeof value === 'string' && readOrNull(() => parseVerifierKey(sha, value)) !== null;
 const listOf =
   (is: Check): Check =>
   (value) =>
@@ -109,7 +114,7 @@ const checks: Record<keyof ArchiveManifest, Check> = {
   files: having({ events: isFile, identity: isFile }),
   erasures: (erasures) => erasures === undefined || listOf(isErasure)(erasures),
   ...{ root: isHash, checkpoint: isText, consistency: listOf(isHash) },
-  keys: listOf(having({ vkey: isText })),
+  keys: listOf(having({ vkey: isVerifierKey })),
 };
 
 /** Reads a manifest. FormatError for another format. */
