@@ -143,6 +143,20 @@ test('why a person of the tenant did it is shown, in the list and in the detail'
   await see(detail(page).getByRole('definition').getByText('Ticket 4711')).toBeVisible();
 });
 
+test('in the order of persons the changes have room, and a resource without a name is called by type and id', async () => {
+  const resource = { type: 'queue', id: randomUUID() };
+  const id = await record({ action: 'suspend', resource, diff: { n: { from: 1, to: 2 } } });
+  const page = await panel.enter({ tenantId, path: `${list}?action=suspend&sort=user` });
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await seeListed(page, [id]);
+  const width = (name: string) =>
+    page.getByRole('columnheader', { name }).evaluate((head) => head.clientWidth);
+  expect(await width('Changes')).toBeGreaterThan(await width('Action'));
+  await page.goto(`${panel.url}${list}/${id}`);
+  const title = detail(page).getByRole('heading', { level: 2 });
+  await see(title).toHaveText(`Queue ${resource.id.slice(0, 8)}`);
+});
+
 test('that one search found nothing is not said of the next one', async () => {
   const id = await record({ action: 'revoke' });
   const page = await panel.enter({ tenantId, path: `${list}?action=revoke&q=nothing-like-it` });

@@ -8,7 +8,7 @@ import { recordAll } from '../packages/server/src/testing/event-pool.ts';
 import { eventAt } from '../packages/server/src/testing/retention-setup.ts';
 import { platformKey, serviceOn } from '../packages/server/src/testing/service.ts';
 import { dayMs } from './demo-history.ts';
-import { type OpenPanel, openPanel, type Visit } from './open-panel.ts';
+import { type OpenPanel, openPanel, operator, type Visit } from './open-panel.ts';
 import { detail, listedIds, rows, see, seeListed } from './panel-page.ts';
 import { slowDatabase } from './slow-database.ts';
 
@@ -84,6 +84,16 @@ test('while the service is away the page says so and keeps the filters; once it 
   await page.getByRole('button', { name: 'Try again' }).click();
   await listedIds(page);
   expect(page.url()).toContain('action=update');
+});
+
+test('operators whose number is not known are not counted for ever', async () => {
+  panel.allow(/^500 /);
+  const page = await enter({ person: operator, reason: 'Case 4711' });
+  const counts = /audit-logs\/stats/;
+  await page.route(counts, (route) => route.fulfill({ status: 500 }));
+  await page.getByRole('link', { name: 'Operator access' }).click();
+  await see(page.getByRole('alert')).toContainText('The service is busy');
+  await see(page.getByText('…', { exact: true })).toHaveCount(0);
 });
 
 test('an export that broke on its way says so, and is made anew by its own button', async () => {
@@ -207,6 +217,13 @@ test('a list of more exports than a page holds goes on to the very first one', a
   await page.getByRole('button', { name: 'Older' }).click();
   await see(listed).toHaveCount(51);
   await see(page.getByRole('button', { name: 'Older' })).toHaveCount(0);
+  // A mail names one of them.
+  const { data } = await page.evaluate<{ data: { id: string }[] }>(
+    `fetch('/api/audit-logs/exports').then((answer) => answer.json())`,
+  );
+  await page.goto(`${panel.url}/settings/audit/exports#${data[44]?.id}`);
+  await see(listed.nth(44)).toHaveAttribute('aria-current', 'true');
+  await see(listed.nth(44)).toBeInViewport();
 });
 
 test('an export of more rows than are sent at once tells how far it is while it is made, and is whole', async () => {

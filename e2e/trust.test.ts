@@ -69,6 +69,9 @@ test('an operator’s visit shows its reason to the operator all along, and to t
   await see(declared.first()).toContainText('The service itself');
   const silent = rows(page).filter({ hasText: 'No reason declared' });
   await see(silent.filter({ hasText: 'API key' })).toHaveCount(1);
+  // A key that made the link acted as an operator without a name: what tells it apart is its id.
+  const nameless = rows(page).filter({ hasText: /no e-mail address · [0-9a-f]{8}/ });
+  await see(nameless.first()).toContainText('The service itself');
   // One visit, which says what was looked at when it is opened.
   const visits = declared.filter({ hasText: operator.email });
   await see(visits).toHaveCount(1);

@@ -92,6 +92,19 @@ test('a rule is tested on the past, rings when it happens again, and its alert i
   const alerts = `${deleted.length} alert${deleted.length === 1 ? '' : 's'}`;
   await see(form.getByRole('status')).toContainText(`${alerts} in the last 90 days`);
   await see(form.getByRole('link', { name: 'Event 1' })).toHaveCount(Math.min(10, deleted.length));
+  // What is wrong is said at its field, before anything is sent.
+  const kind = form.getByLabel('An alert is raised for');
+  await kind.selectOption('Many events in a short time');
+  const minutes = form.getByRole('spinbutton', { name: 'Within minutes' });
+  await minutes.fill('1441');
+  await see(minutes).toHaveAccessibleDescription('1 – 1,440');
+  await see(minutes).toHaveAttribute('aria-invalid', 'true');
+  await kind.selectOption('Each matching event');
+  const emails = form.getByLabel('Mail to');
+  await emails.fill('ana@example.com, bob');
+  await see(emails).toHaveAccessibleDescription('Not an e-mail address: bob');
+  await see(form.getByRole('button', { name: 'Save', exact: true })).toBeDisabled();
+  await emails.fill('ana@example.com');
   await form.getByRole('button', { name: 'Save', exact: true }).click();
   await see(form).toHaveCount(0);
   const rule = page.getByRole('switch', { name: 'Rule Queues deleted' });

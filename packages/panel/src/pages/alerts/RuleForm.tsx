@@ -4,6 +4,7 @@ import {
   alertGroups,
   alertKinds,
   alertLimits,
+  isEmail,
   limitNames,
   revealed,
 } from '@indelible/protocol';
@@ -11,7 +12,7 @@ import { useState } from 'react';
 import { client } from '../../api.ts';
 import { CheckList, SelectField, TextField } from '../../components/fields.tsx';
 import { ConfirmSheet } from '../../components/Sheet.tsx';
-import { useTexts } from '../../i18n/texts.tsx';
+import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { FacetsField } from '../../search/FacetsField.tsx';
 import { useMay } from '../../session/session-context.tsx';
 import { useWebhookList } from '../webhooks/use-webhooks.ts';
@@ -21,6 +22,7 @@ import {
   draftOf,
   inputOf,
   isComplete,
+  isInRange,
   newRule,
   type RuleDraft,
 } from './rule-draft.ts';
@@ -45,6 +47,7 @@ export function RuleForm({ rule, close }: RuleFormProps) {
   const save = useAlertChange(() =>
     rule === null ? client.alerts.create(input) : client.alerts.update(rule.id, change),
   );
+  const wrong = (input.notify?.emails ?? []).filter((email) => !isEmail(email)).join(', ');
   // Half-typed addresses do not matter to a test.
   const { notify, ...tested } = { ...input, name: input.name || '–' };
   return (
@@ -53,7 +56,7 @@ export function RuleForm({ rule, close }: RuleFormProps) {
       confirm={t.buttons.save}
       width="max-w-xl"
       action={save}
-      isReady={isReady}
+      isReady={isReady && wrong === ''}
       close={close}
     >
       <div className="space-y-4">
@@ -63,6 +66,7 @@ export function RuleForm({ rule, close }: RuleFormProps) {
         <TextField
           label={t.alerts.emails}
           hint={t.alerts.emailsHint}
+          problem={wrong === '' ? undefined : t.alerts.emailsWrong({ emails: revealed(wrong) })}
           value={draft.emails}
           change={(emails) => edit({ emails, mailsNobody: false })}
         />
@@ -101,20 +105,22 @@ function NameAndKind({ draft: { name, kind }, edit }: DraftProps) {
 
 /** The numbers that the kind has. */
 function Limits({ draft: { kind, limits }, edit }: DraftProps) {
-  const t = useTexts();
+  const { t, formats } = useReader();
   return limitNames.map((limit) => {
     const range = alertLimits[kind][limit];
+    if (range === undefined) return null;
+    const allowed = `${formats.number(range.min)} – ${formats.number(range.max)}`;
     return (
-      range && (
-        <TextField
-          key={limit}
-          label={t.alerts.limits[limit]}
-          {...{ type: 'number', min: range.min, max: range.max }}
-          placeholder={range.preset === undefined ? '' : String(range.preset)}
-          value={limits[limit]}
-          change={(value) => edit({ limits: { ...limits, [limit]: value } })}
-        />
-      )
+      <TextField
+        key={limit}
+        label={t.alerts.limits[limit]}
+        hint={allowed}
+        problem={limits[limit] === '' || isInRange(limits[limit], range) ? undefined : allowed}
+        {...{ type: 'number', min: range.min, max: range.max }}
+        placeholder={range.preset === undefined ? '' : String(range.preset)}
+        value={limits[limit]}
+        change={(value) => edit({ limits: { ...limits, [limit]: value } })}
+      />
     );
   });
 }

@@ -80,13 +80,17 @@ function notifyOf({ emails, mailsNobody, webhookIds }: RuleDraft): AlertNotify {
 }
 
 /** Whether everything is there that the kind needs, within its range. */
+export function isInRange(text: string, { min, max }: { min: number; max: number }): boolean {
+  const value = Number(text);
+  return Number.isInteger(value) && value >= min && value <= max;
+}
+
 export function isComplete({ name, kind, limits, groupBy }: RuleDraft): boolean {
   const areInRange = limitNames.every((limit) => {
     const range = alertLimits[kind][limit];
     if (!range) return true;
     if (limits[limit].trim() === '') return range.preset !== undefined;
-    const value = Number(limits[limit]);
-    return Number.isInteger(value) && value >= range.min && value <= range.max;
+    return isInRange(limits[limit], range);
   });
   return name.trim() !== '' && areInRange && (alertGrouping[kind] !== 'required' || groupBy !== '');
 }

@@ -109,6 +109,7 @@ function Detail({ event }: { event: AuditEvent }) {
 function Headline({ event }: { event: AuditEvent }) {
   const { t, formats } = useReader();
   const { resource } = event;
+  const type = wordOf(t.resources, resource.type);
   const name = resource.name && revealed(resource.name);
   const actorText = useActorText();
   const gone = isErased(event, 'identity');
@@ -117,14 +118,14 @@ function Headline({ event }: { event: AuditEvent }) {
       <p className="flex flex-wrap items-center gap-x-2 text-xs text-muted">
         <ActionValue event={event} />
         <span aria-hidden>·</span>
-        <Value facet="resource" value={resource.type} label={wordOf(t.resources, resource.type)} />
+        <Value facet="resource" value={resource.type} label={type} />
         <OutcomeBadge event={event} />
       </p>
       <h2
         dir="auto"
         className="mt-1 text-lg leading-snug font-semibold tracking-tight wrap-anywhere"
       >
-        {name ?? (gone ? <ErasedValue /> : t.events.unnamed)}
+        {name ?? (gone ? <ErasedValue /> : `${type} ${resource.id.slice(0, 8)}`)}
       </h2>
       <p className="mt-1 text-muted wrap-anywhere">
         <span dir="auto">{actorText(event)}</span> · {formats.dateTime(event.timestamp)}

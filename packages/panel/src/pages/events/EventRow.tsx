@@ -1,5 +1,5 @@
 import type { AuditEvent } from '@indelible/client';
-import { type Diff, parseTimestamp, revealed, type Scalar } from '@indelible/protocol';
+import { type Diff, parseTimestamp, partyName, revealed, type Scalar } from '@indelible/protocol';
 import { ArrowRight } from 'lucide-react';
 import { type FC, useRef } from 'react';
 import { ActionValue, OutcomeBadge } from '../../components/ActionLabel.tsx';
@@ -180,11 +180,8 @@ function Who({ event, tabbable }: CellProps) {
       <OnBehalfOf event={event} tabbable={tabbable} />
       {(crossTenant || note !== '') && (
         <div className="flex h-6 items-center text-xs text-faint">
-          {crossTenant ? (
-            <span className="badge badge-warn">{t.operator.badge}</span>
-          ) : (
-            <span className="truncate">{note}</span>
-          )}
+          {crossTenant && <span className="badge badge-warn mr-1.5">{t.operator.badge}</span>}
+          {(!crossTenant || partyName(actor) === null) && <span className="truncate">{note}</span>}
         </div>
       )}
     </div>

@@ -1,4 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
+import { useLocation } from '@tanstack/react-router';
 import { Download } from 'lucide-react';
 import { api, client, type ExportJob } from '../../api.ts';
 import { Button } from '../../components/Button.tsx';
@@ -52,14 +53,21 @@ function isMoving(status: string): boolean {
   return status === 'queued' || status === 'running';
 }
 
-/** A past export: progress, size and expiry. */
+const bringIntoView = (item: HTMLElement | null) => item?.scrollIntoView({ block: 'nearest' });
+
+/** A past export: progress, size and expiry. A mail leads to the one that it names. */
 function ExportItem({ job, changed }: { job: ExportJob; changed: () => void }) {
   const { t, formats } = useReader();
   const { stored } = useCriteriaTexts();
   const created = formats.dateTime(job.createdAt);
   const moving = isMoving(job.status);
+  const isNamed = useLocation({ select: ({ hash }) => hash }) === job.id;
   return (
-    <li className="flex flex-wrap items-start gap-x-6 gap-y-2 px-4 py-3 text-[0.8125rem]">
+    <li
+      ref={isNamed ? bringIntoView : undefined}
+      aria-current={isNamed || undefined}
+      className="aria-[current=true]:bg-accent-soft flex flex-wrap items-start gap-x-6 gap-y-2 px-4 py-3 text-[0.8125rem]"
+    >
       <div className="min-w-56 flex-1">
         <p className="font-medium tabular-nums">{created}</p>
         <p className="text-xs text-muted">

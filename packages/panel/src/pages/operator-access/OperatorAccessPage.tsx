@@ -7,7 +7,7 @@ import { client } from '../../api.ts';
 import { DownloadButton } from '../../components/FileButton.tsx';
 import { useListKeys } from '../../components/list-keys.ts';
 import { PageHead } from '../../components/PageHead.tsx';
-import { QueryState } from '../../components/States.tsx';
+import { ActionError, QueryState } from '../../components/States.tsx';
 import { ValueMenuProvider } from '../../components/Value.tsx';
 import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { PrintCriteria } from '../../search/CriteriaList.tsx';
@@ -100,8 +100,12 @@ function Summary({ search, nowMs }: { search: EventSearch; nowMs: number }) {
   const filter = filterAt(search, nowMs);
   // Without a beginning the service would count the last 30 days only.
   const criteria = filterToJson({ ...filter, from: filter.from ?? 0 });
-  const users = useCounts(criteria);
-  const missing = useCounts({ ...criteria, hasReason: ['false'] })?.total;
+  const counts = useCounts(criteria);
+  const without = useCounts({ ...criteria, hasReason: ['false'] });
+  const error = counts.error ?? without.error;
+  if (error) return <ActionError error={error} className="px-4 pb-4 lg:px-6" />;
+  const users = counts.data;
+  const missing = without.data?.total;
   const total = users?.total ?? 0;
   const count = users?.data.length ?? 0;
   return (
@@ -124,7 +128,7 @@ function useCounts(criteria: EventCriteria) {
   return useQuery({
     queryKey: ['operators', criteria],
     queryFn: () => client.stats({ ...criteria, groupBy: ['user'] }),
-  }).data;
+  });
 }
 
 function Figure(props: { value: string | undefined; name: string; alarming?: boolean }) {

@@ -61,9 +61,13 @@ function VisitRows({ visit, search }: { visit: Visit; search: EventSearch }) {
             {when}
           </button>
         </td>
-        <td>
+        <td className="wide">
           <PartyName event={event} party={actor} facet="user" />
-          {!isNamed && <p className="text-xs text-del">{t.events.noEmail}</p>}
+          {!isNamed && (
+            <p className="text-xs text-del">
+              {t.events.noEmail} · {actor.id.slice(0, 8)}
+            </p>
+          )}
           <OnBehalfOf event={event} />
         </td>
         <td className="wide">
