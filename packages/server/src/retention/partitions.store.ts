@@ -61,8 +61,10 @@ export async function countByTenant(
 }
 
 /**
- * Transactions that have the partition or its parent open: a detachment waits for them. Uses only
- * columns visible to every login: only their own login sees when they began.
+ * Transactions that need the partition: those that have it or its parent open, for which a
+ * detachment waits, and before it is detached also those with a snapshot. Such a one may still see
+ * in this partition events that have moved meanwhile, and open it only later. Uses only columns
+ * visible to every login: only their own login sees when they began.
  */
 export async function eventReaders(
   owner: Queries,
@@ -71,9 +73,12 @@ export async function eventReaders(
   const parent = state === 'attached' ? 'audit_events' : null;
   const rows = await rowsOf<{ id: string }>(owner)`
     SELECT DISTINCT virtualtransaction AS id FROM pg_locks
-    WHERE locktype = 'relation' AND granted AND relation IN (${name}::regclass, ${parent}::regclass)
-      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-      AND pid IS DISTINCT FROM pg_backend_pid()`;
+    WHERE granted AND pid IS DISTINCT FROM pg_backend_pid() AND CASE locktype
+      WHEN 'relation' THEN relation IN (${name}::regclass, ${parent}::regclass)
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+      WHEN 'virtualxid' THEN ${parent}::text IS NOT NULL AND pid IN (
+        SELECT pid FROM pg_stat_activity WHERE datname = current_database()
+          AND backend_xmin IS NOT NULL AND usesysid IS NOT NULL) END`;
   return rows.map(({ id }) => id);
 }
 
