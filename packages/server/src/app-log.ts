@@ -8,7 +8,7 @@ import { GroupCommit } from './events/flush.ts';
 import { FlushLock } from './events/flush-lock.store.ts';
 import { openOwnEvents, recordOwnQueued, recordOwnWith } from './events/own-events.store.ts';
 import { createPartitionKeeper, type PartitionWanted } from './events/partitions.ts';
-import { getEvent, makePartitions, visibility } from './events/store.ts';
+import { announcePartitions, getEvent, makePartitions, visibility } from './events/store.ts';
 import { CheckpointJob, type CheckpointObserver } from './log/checkpoint.job.ts';
 import { openOrigin } from './log/checkpoint.store.ts';
 import { keyAnnouncer } from './log/key-rotation.ts';
@@ -49,7 +49,10 @@ export async function wireRecording(
   metrics: Metrics,
   onFlush: () => void,
 ) {
-  const make = (wanted: PartitionWanted) => record(db, (tx) => makePartitions(tx, [wanted]));
+  const make = async (wanted: PartitionWanted) => {
+    await record(db, (tx) => makePartitions(tx, [wanted]));
+    await record(db, announcePartitions);
+  };
   const partitions = createPartitionKeeper(make);
   const flushed = (events: number, seconds: number) => {
     metrics.flush.flushed(events, seconds);

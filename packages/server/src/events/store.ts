@@ -87,6 +87,15 @@ export async function makePartitions(
   }
 }
 
+/**
+ * To be called after the commit that attaches partitions, and before rows are written to them: a
+ * session that is planning meanwhile would never read them. False if others are attaching.
+ */
+export async function announcePartitions(tx: Queries): Promise<boolean> {
+  const { rows } = await tx.query<{ done: boolean }>('SELECT announce_partitions() AS done');
+  return rows[0]?.done === true;
+}
+
 /** Makes or attaches the partition of this time. */
 export async function ensurePartition(
   owner: Queries,

@@ -53,8 +53,10 @@ export async function migrate(
     const applied = await applyPending(client, log);
     await client.query('GRANT SELECT ON migrations TO indelible_reader');
     await transactionOn(client, ['BEGIN'], afterwards);
-    if (daysAhead !== null)
+    if (daysAhead !== null) {
       await client.query('SELECT make_partitions_ahead(now(), $1)', [daysAhead]);
+      await client.query('SELECT announce_partitions()');
+    }
     return applied;
   } finally {
     await client.end();

@@ -58,7 +58,8 @@ async function detach(
 ): Promise<boolean> {
   let state: PartitionState | undefined = partition.state;
   // A started detachment cannot be undone, and hides rows that a changed plan may show again.
-  if (state === 'attached' && !(await isLeftAlone(owner, partition, options))) return false;
+  const readers = () => eventReaders(owner, partition);
+  if (state === 'attached' && !(await haveEnded(readers, options))) return false;
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     try {
       if (state === 'attached') await detachPartition(owner, partition);
@@ -73,18 +74,17 @@ async function detach(
   return state === 'detached';
 }
 
-/** Whether all current readers of the partition end in time; later ones are irrelevant. */
-async function isLeftAlone(
-  owner: OwnerSession,
-  partition: StoredPartition,
+/** Whether all current ones of these transactions end in time; later ones are irrelevant. */
+export async function haveEnded(
+  transactions: () => Promise<string[]>,
   { stopping, readersMs = readersMsUsually }: DetachOptions,
 ): Promise<boolean> {
   const untilMs = performance.now() + readersMs;
-  for (let readers = await eventReaders(owner, partition); readers.length > 0; ) {
+  for (let open = await transactions(); open.length > 0; ) {
     if (performance.now() > untilMs) return false;
     await pause(lookEveryMs, undefined, stopping ? { signal: stopping } : {});
-    const still = new Set(await eventReaders(owner, partition));
-    readers = readers.filter((each) => still.has(each));
+    const still = new Set(await transactions());
+    open = open.filter((each) => still.has(each));
   }
   return true;
 }

@@ -1,3 +1,4 @@
+import { announcePartitions } from '../events/store.ts';
 import type { Queries, WriterTx } from '../postgres/db.ts';
 import { isCluster } from '../postgres/engine.ts';
 import { execute, hasRow, rowsOf } from '../postgres/sql.ts';
@@ -17,8 +18,9 @@ export interface StoredPartition extends Partition {
   state: PartitionState;
 }
 
-export function makePartitionsAhead(owner: Queries, nowMs: number, days: number) {
-  return execute(owner)`SELECT make_partitions_ahead(${new Date(nowMs)}, ${days})`;
+export async function makePartitionsAhead(owner: Queries, nowMs: number, days: number) {
+  await execute(owner)`SELECT make_partitions_ahead(${new Date(nowMs)}, ${days})`;
+  await announcePartitions(owner);
 }
 
 /** Every partition, and every former one. */
@@ -79,6 +81,13 @@ export async function eventReaders(
       WHEN 'virtualxid' THEN ${parent}::text IS NOT NULL AND pid IN (
         SELECT pid FROM pg_stat_activity WHERE datname = current_database()
           AND backend_xmin IS NOT NULL AND usesysid IS NOT NULL) END`;
+  return rows.map(({ id }) => id);
+}
+
+/** Transactions that may have planned without a partition that was attached meanwhile. */
+export async function openEvents(owner: Queries): Promise<string[]> {
+  const rows = await rowsOf<{ id: string }>(owner)`
+    SELECT virtualtransaction AS id FROM open_events()`;
   return rows.map(({ id }) => id);
 }
 

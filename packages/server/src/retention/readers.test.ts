@@ -1,23 +1,27 @@
-import { parseListQuery } from '@indelible/protocol';
+import { lateClass, parseListQuery } from '@indelible/protocol';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { listEvents } from '../events/list.store.ts';
 import { requireVisible } from '../events/store.ts';
 import { accepted } from '../http/query.ts';
 import { readTenant } from '../postgres/db.ts';
 import { expectRetainedIntact } from '../testing/intact.ts';
+import { lockWaits } from '../testing/lock-waits.ts';
 import {
   change,
   day,
   listed,
+  partitionFor,
   partitionName,
   partitions,
   recordAt,
+  recordLate,
   run,
   tenantOf,
 } from '../testing/retention-setup.ts';
 import { testService } from '../testing/service.ts';
 
-const service = await testService();
+// With one connection for reads, each list of a test uses what the list before it has kept.
+const service = await testService({}, 1);
 beforeEach(async () => {
   service.clock.now += day;
   await run(service);
@@ -44,5 +48,70 @@ test('an answer that has begun before events move keeps them, although their par
   await run(service);
   expect(await partitions(service)).not.toContain(partitionName(0, old));
   expect(await listed(service, tenant)).toEqual([id]);
+  await expectRetainedIntact(service, tenant.id);
+});
+
+test('no event moves while a statement may go on that was planned without its new partition', {
+  tags: 'plain',
+}, async () => {
+  const tenant = await tenantOf(service, 'Enterprise', 131);
+  const { now } = service.clock;
+  const id = await recordAt(service, tenant, now - 130 * day);
+  await change(service, tenant, { legalHold: true });
+  const reader = await service.db.background.connect();
+  // Each of its statements has a snapshot of its own, taken after the statement is planned.
+  await reader.query('BEGIN; SELECT FROM audit_events WHERE retention_class = 3');
+  expect(await run(service, { retryMs: [], readersMs: 100 })).toMatchObject({ moved: 0 });
+  expect(await partitions(service)).toContain(partitionName(3, now - 130 * day, 6));
+  await reader.query('COMMIT');
+  reader.release();
+  expect((await run(service))?.moved).toBeGreaterThan(0);
+  expect(await listed(service, tenant)).toEqual([id]);
+  await expectRetainedIntact(service, tenant.id);
+});
+
+/**
+ * Attaches the partition while the connection for reads is collecting the partitions for its plan:
+ * that has the others only, and PostgreSQL has told the connection of the new one in vain.
+ */
+async function attachWhilePlanned(key: string, retentionClass: number, timeMs: number) {
+  const { owner } = service;
+  // Of all that the connection keeps it lacks the list of partitions, and one partition's bounds.
+  await owner.query('GRANT SELECT ON audit_events TO indelible_reader');
+  await service.db.reader.query('SELECT FROM ONLY audit_events');
+  await owner.query(`ANALYZE ${partitionName(2, service.clock.now, 6)}`);
+  await owner.query('BEGIN; LOCK TABLE pg_class IN ACCESS EXCLUSIVE MODE');
+  const planned = listed(service, { id: '', key });
+  await expect.poll(() => lockWaits(owner)).toBe(1);
+  await owner.query('SET LOCAL ROLE indelible_owner');
+  await owner.query('SELECT place_partition($1, $2)', [retentionClass, new Date(timeMs)]);
+  await owner.query('COMMIT');
+  return planned;
+}
+
+test('a connection that misses the news of a partition lists what moves into it', {
+  tags: 'plain',
+}, async () => {
+  const tenant = await tenantOf(service, 'Enterprise', 101);
+  const { now } = service.clock;
+  const ids: string[] = [];
+  for (const n of [100, 60, 10]) ids.push(await recordAt(service, tenant, now - n * day));
+  await change(service, tenant, { legalHold: true });
+  for (const n of [60, 10]) await partitionFor(service, tenant, now - n * day);
+  expect(await attachWhilePlanned(tenant.key, 3, now - 100 * day)).toEqual(ids);
+  expect((await run(service))?.moved).toBeGreaterThan(0);
+  expect(await listed(service, tenant)).toEqual(ids);
+  await expectRetainedIntact(service, tenant.id);
+});
+
+test('a connection that misses the news of a partition lists what is recorded in it', {
+  tags: 'plain',
+}, async () => {
+  const tenant = await tenantOf(service, 'Enterprise', 1);
+  const { now } = service.clock;
+  const late = await recordLate(service, tenant, now - 3 * day);
+  expect(await attachWhilePlanned(tenant.key, lateClass, now - 2_200 * day)).toEqual([late]);
+  const older = await recordLate(service, tenant, now - 2_200 * day);
+  expect(await listed(service, tenant)).toEqual([older, late]);
   await expectRetainedIntact(service, tenant.id);
 });

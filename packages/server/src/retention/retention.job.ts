@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { announcePartitions } from '../events/store.ts';
 import type { OwnerSession } from '../postgres/db.ts';
 import { removeExpiredWords } from '../words/forget-words.ts';
 import { findDue } from './find-due.ts';
@@ -73,14 +74,15 @@ function continued(run: RetentionRun, next: RetentionRun): RetentionRun {
 }
 
 async function runOnce(owner: OwnerSession, deps: RetentionDeps): Promise<RetentionRun> {
-  const { batchRows = batchRowsUsually, stopping } = deps;
+  const { batchRows = batchRowsUsually, stopping, readersMs } = deps;
   const nowMs = deps.now();
   await makePartitionsAhead(owner, nowMs, deps.daysAhead ?? daysAheadUsually);
   const time = lookAtClock(await readSeenTime(owner), nowMs);
   await keepSeenTime(owner, time);
-  const moved = await settleTenants(owner, { batchRows, stopping }, nowMs);
+  const moved = await settleTenants(owner, { batchRows, stopping, readersMs }, nowMs);
   const { believedMs } = time;
   const removed = believedMs === null ? nothing : await removeExpired(owner, deps, believedMs);
+  await announcePartitions(owner); // also what a change of plan, or a killed run, has attached
   await closeClasses(owner);
   await removeExpiredWords(owner, nowMs, stopping);
   return { believedMs, moved, ...removed };

@@ -1,10 +1,10 @@
 import { firstUuidAt, lateClass, retentionCutoff, uuidTimeMs } from '@indelible/protocol';
-import { isMissingPartition } from '../events/partitions.ts';
-import { ensurePartition } from '../events/store.ts';
+import { announcePartitions, ensurePartition } from '../events/store.ts';
 import { isLockTimeout, type OwnerSession, type Queries } from '../postgres/db.ts';
 import type { StoredPlan } from '../tenants/plan-changes.ts';
 import { readPlans } from '../tenants/plans.store.ts';
-import { listPartitions } from './partitions.store.ts';
+import { type DetachOptions, haveEnded } from './detach.ts';
+import { listPartitions, openEvents } from './partitions.store.ts';
 import { countFrom, moveBatch, oldestFrom } from './rows.store.ts';
 import { endOfPartition, unitOf } from './schedule.ts';
 import {
@@ -17,10 +17,9 @@ import {
 
 const anyUuid = firstUuidAt(0);
 
-export interface SettleDeps {
+export interface SettleDeps extends DetachOptions {
   /** Rows that one transaction moves: half a second, for which a plan change may wait. */
   batchRows: number;
-  stopping?: AbortSignal | undefined;
 }
 
 /**
@@ -48,46 +47,66 @@ function formerClasses({ otherClasses }: UnsettledTenant): number[] {
   return otherClasses.filter((each) => each !== lateClass);
 }
 
+interface FormerClass {
+  retentionClass: number;
+  plans: StoredPlan[];
+  nowMs: number;
+}
+
 async function moveClass(
   owner: OwnerSession,
-  { batchRows, stopping }: SettleDeps,
+  deps: SettleDeps,
   tenant: UnsettledTenant,
-  { retentionClass, plans, nowMs }: { retentionClass: number; plans: StoredPlan[]; nowMs: number },
+  former: FormerClass,
 ): Promise<number> {
   const { tenantId, retentionClass: target } = tenant;
-  let from = firstToMove(tenant, plans, nowMs);
-  for (let moved = 0; ; ) {
-    stopping?.throwIfAborted();
-    const oldest = await oldestFrom(owner, tenantId, retentionClass, from);
-    if (oldest === null) return moved;
-    const timeMs = uuidTimeMs(oldest);
-    const to = firstUuidAt(endOfPartition(unitOf(plans, target), timeMs));
-    if (!(await openPartition(owner, target, timeMs))) {
-      from = to; // they wait where they are, for the next run
-      continue;
+  const months = await openMonths(owner, deps, tenant, former);
+  if (months.length === 0 || !(await areKnown(owner, deps))) return 0; // or in the next run
+  let moved = 0;
+  for (const { from, to } of months) {
+    const move = { tenantId, retentionClass: former.retentionClass, from, to, target };
+    for (let count = deps.batchRows; count === deps.batchRows; moved += count) {
+      deps.stopping?.throwIfAborted();
+      count = await owner.transaction(async (tx) => {
+        // Locks the plan while they move: no event may be moved to a former class.
+        await lockTerms(tx, tenantId);
+        const [current] = await unsettledTenants(tx, tenantId);
+        return current?.retentionClass === target ? moveBatch(tx, move, deps.batchRows) : 0;
+      });
     }
-    const move = { tenantId, retentionClass, from: oldest, to, target };
-    const moving = owner.transaction(async (tx) => {
-      // Locks the plan while they move: no event may be moved to a former class.
-      await lockTerms(tx, tenantId);
-      const [current] = await unsettledTenants(tx, tenantId);
-      return current?.retentionClass === target ? moveBatch(tx, move, batchRows) : 0;
-    });
-    const count = await moving.catch(unlessUnknown);
-    if (count === null) continue;
-    if (count === 0) return moved; // the plan has changed again: the next run goes on
-    moved += count;
-    from = oldest;
+  }
+  return moved;
+}
+
+/** The ids of events to move, by partitions that they move to, which exist now. */
+async function openMonths(
+  owner: OwnerSession,
+  { stopping }: SettleDeps,
+  tenant: UnsettledTenant,
+  { retentionClass, plans, nowMs }: FormerClass,
+): Promise<{ from: string; to: string }[]> {
+  const { tenantId, retentionClass: target } = tenant;
+  const months: { from: string; to: string }[] = [];
+  for (let at = firstToMove(tenant, plans, nowMs); ; ) {
+    stopping?.throwIfAborted();
+    const from = await oldestFrom(owner, tenantId, retentionClass, at);
+    if (from === null) return months;
+    const timeMs = uuidTimeMs(from);
+    const to = firstUuidAt(endOfPartition(unitOf(plans, target), timeMs));
+    // Otherwise they wait where they are, for the next run.
+    if (await openPartition(owner, target, timeMs)) months.push({ from, to });
+    at = to;
   }
 }
 
 /**
- * Null, for another attempt, if the partition is new: recording has just committed it, and its
- * session has not told the others yet.
+ * Whether every session knows the partitions, and no statement goes on that was planned without
+ * them: it would see moved events neither there nor where they were.
  */
-function unlessUnknown(error: unknown): null {
-  if (isMissingPartition(error)) return null;
-  throw error;
+async function areKnown(owner: OwnerSession, deps: SettleDeps): Promise<boolean> {
+  const readers = () => openEvents(owner);
+  const isTold = (await haveEnded(readers, deps)) && (await announcePartitions(owner));
+  return isTold && haveEnded(readers, deps);
 }
 
 /**
