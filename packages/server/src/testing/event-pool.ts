@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { eventIdFromUuid, eventWords, importedEventUuid, matchesWords } from '@indelible/protocol';
+import {
+  eventIdFromUuid,
+  eventWords,
+  importedEventUuid,
+  wordMatches,
+  wordsOf,
+} from '@indelible/protocol';
 import type { TestService } from './service.ts';
 
 /* A data set for queries, and the slow and obvious way to answer them. */
@@ -160,7 +166,10 @@ export function naiveMatches(events: readonly StoredFacts[], question: Question)
 }
 
 function hasOf(event: StoredFacts, facet: string): (value: string) => boolean {
-  if (facet === 'q') return (value) => matchesWords([...event.words], value);
+  if (facet === 'q') {
+    const has = (word: string) => [...event.words].some((each) => wordMatches(word, each));
+    return (value) => wordsOf(value).every(has);
+  }
   const texts = textsOf(event, facet);
   return (value) => texts.includes(value.toLowerCase());
 }
