@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import Fastify from 'fastify';
 import { afterAll, expect, test } from 'vitest';
 import { lockWaits } from '../testing/lock-waits.ts';
 import { testService } from '../testing/service.ts';
+import { queueReads } from './tenant-reads.ts';
 
 /* One tenant's questions and another's: a lock on the events makes each last as long as it does. */
 
@@ -61,4 +63,34 @@ test('the statement of a caller who hangs up is cancelled, and its slot is free'
     await expect.poll(running, soon).toBe(0);
   });
   expect(await statusOf(statistics, crowd.key)).toBe(200);
+});
+
+test('a read that goes on after its caller has hung up keeps its slot', async () => {
+  const http = Fastify();
+  http.decorateRequest('principal', { getter: () => ({ tenantId: 'one' }) } as never);
+  queueReads(http, 10);
+  const steps: string[] = [];
+  const [gone, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  http.get('/:nth', { config: { scope: 'public', reads: 'search' } }, async (request) => {
+    const { nth } = request.params as { nth: string };
+    steps.push(`${nth} begins`);
+    request.gone?.addEventListener('abort', () => gone.resolve());
+    if (nth === '1') await end.promise;
+    steps.push(`${nth} ends`);
+    return {};
+  });
+  http.get('/page', { config: { scope: 'public' } }, async () => ({}));
+  const url = await http.listen({ port: 0, host: '127.0.0.1' });
+  const hangUp = new AbortController();
+  const first = fetch(`${url}/1`, { signal: hangUp.signal }).catch(() => 'hung up');
+  await expect.poll(() => steps).toEqual(['1 begins']);
+  hangUp.abort();
+  expect(await first).toBe('hung up');
+  await gone.promise;
+  const second = fetch(`${url}/2`);
+  expect((await fetch(`${url}/page`)).status).toBe(200);
+  end.resolve();
+  expect((await second).status).toBe(200);
+  expect(steps).toEqual(['1 begins', '1 ends', '2 begins', '2 ends']);
+  await http.close();
 });

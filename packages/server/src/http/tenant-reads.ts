@@ -23,7 +23,8 @@ const parts: Record<KindOfRead, number> = { page: 0.4, statistics: 0.2, search: 
 
 /**
  * Gives reads of events their connections in fair order. Each kind of read has connections of its
- * own; a tenant may take all but one of them. Further ones wait, 50 of a tenant, for ten seconds.
+ * own; a tenant may take all but one of them. Further ones wait, 50 of a tenant, for ten seconds. A
+ * read that goes on when its caller has hung up keeps its slot: else any number of them could run.
  */
 export function queueReads(http: FastifyInstance, connections: number): void {
   const queueOf = (kind: KindOfRead) => {
@@ -48,10 +49,14 @@ export function queueReads(http: FastifyInstance, connections: number): void {
       request.gone = whenGone(reply);
       const taken = await queue.take({ caller: tenantOf(request), size: 1, share }, request.gone);
       releases.set(request, taken);
-      onceClosed(reply.raw, taken);
     };
     // Not when the answer has ended: a reader may take its time.
     const release = async (request: FastifyRequest) => releases.get(request)?.();
+    const { handler } = route;
+    route.handler = function (request, reply) {
+      const answer = handler.call(this, request, reply);
+      return answer instanceof Promise ? answer.finally(() => release(request)) : answer;
+    };
     route.preHandler = [route.preHandler ?? [], take].flat();
     route.onSend = [route.onSend ?? [], release].flat();
   });
