@@ -84,6 +84,19 @@ test('while a capsule looks for words in large events, requests are answered', a
   expect(longest).toBeLessThan(total / 3);
 });
 
+test('of a caller who hangs up while it is made, no capsule is recorded', async () => {
+  const gone = new AbortController();
+  const hangingUp = {
+    ...deps,
+    now: () => {
+      gone.abort();
+      return deps.now();
+    },
+  };
+  const making = makeCapsule(hangingUp, access, search, { ...plenty, gone: gone.signal });
+  await expect(making).rejects.not.toThrow('recorded');
+});
+
 test('a search that was kept before its log began anew has no capsule', async () => {
   await service.owner.query('UPDATE searches SET log_id = $1', [crypto.randomUUID()]);
   const url = `/api/audit-logs/searches/${id}/capsule`;

@@ -46,8 +46,9 @@ export interface CapsuleDeps extends SearchDeps, Pick<Parts, 'sha' | 'recordQueu
 }
 
 /** What a browser verifies within seconds, and a mail can carry. */
-const capsuleMax = { events: 20_000, entries: 100_000, bytes: 32 * 2 ** 20 };
-type CapsuleMax = Readonly<typeof capsuleMax>;
+export const capsuleMax = { events: 20_000, entries: 100_000, bytes: 32 * 2 ** 20 };
+/** `gone` is aborted if the caller disconnects: then the capsule is not made. */
+type CapsuleMax = Readonly<typeof capsuleMax & { gone?: AbortSignal | undefined }>;
 
 /**
  * A saved search as one file that verifies itself. It holds every event of the time range, not only
@@ -58,7 +59,7 @@ export async function makeCapsule(
   deps: CapsuleDeps,
   access: TenantAccess,
   search: SavedSearch,
-  max: CapsuleMax = capsuleMax,
+  max: CapsuleMax,
 ): Promise<string> {
   const { sha } = deps;
   const { tenantId } = access;
@@ -81,16 +82,17 @@ async function capsuleData(
 ): Promise<CapsuleData> {
   const { db, sha, now } = deps;
   const filter = frozenFilter(saved.filters);
-  const { name, rewritten, log } = await readTenant(db, tenantId, async (tx) => {
+  const readParts = async (tx: TenantTx) => {
     await requireSameLog(tx, saved);
     await requireFewEvents(tx, filter, now(), max);
     const name = (await getTenant(tx))?.name ?? '';
     const rewritten = await rewriting(tx, await requireVisible(tx, now()), saved);
     return { name, rewritten, log: await readLog(tx, sha, filter.from, saved.checkpointSize, max) };
-  });
+  };
+  const { name, rewritten, log } = await readTenant(db, tenantId, readParts, max.gone);
   const origin = parseCheckpoint(parseNote(saved.checkpointNote).text).origin;
   const keys = await signingKeys(db.reader);
-  const { coverage, sources } = await coverageNow(deps, tenantId, filter);
+  const { coverage, sources } = await coverageNow(deps, tenantId, filter, max.gone);
   return {
     format: capsuleFormat,
     madeAt: formatTimestamp(now()),
@@ -163,11 +165,13 @@ async function readRange(
   const giveWay = givingWay();
   let bytes = 0;
   for (let after: string | null = null, more = true; more; ) {
-    const page: ListedPage = await readTenant(db, tenantId, async (tx) =>
-      readBodies(tx, await requireVisible(tx, now()), after, { filter: { from, to }, limit: 200 }),
-    );
+    const behind: string | null = after;
+    const next = async (tx: TenantTx) =>
+      readBodies(tx, await requireVisible(tx, now()), behind, { filter: { from, to }, limit: 200 });
+    const page: ListedPage = await readTenant(db, tenantId, next, max.gone);
     for (const row of page.rows.filter(({ sequence }) => sequence < size)) {
       await giveWay();
+      max.gone?.throwIfAborted();
       const body: object = JSON.parse(shownLine(bodyLine(row)));
       bytes += capsuleJson(body).length;
       bodies.push(body);

@@ -18,7 +18,7 @@ import {
 } from '../log/checkpoint.store.ts';
 import { actOf, type OwnEvent } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
-import { readTenant, write } from '../postgres/db.ts';
+import { readTenant, type TenantTx, write } from '../postgres/db.ts';
 import { listSources } from '../sources/store.ts';
 import { shownGap } from '../sources/tell-sources.ts';
 import { type Covered, coverageOf, readCoverage } from './coverage.ts';
@@ -119,10 +119,11 @@ export async function askAgain(
   const nowMs = deps.now();
   const earlierSize = search.checkpointSize;
   const checkpoint = await latestCheckpoint(deps, tenantId);
-  const { visible, isErased } = await readTenant(deps.db, tenantId, async (tx) => {
+  const readErased = async (tx: TenantTx) => {
     const visible = await requireVisible(tx, nowMs);
     return { visible, isErased: await erasedSince(tx, visible, search) };
-  });
+  };
+  const { visible, isErased } = await readTenant(deps.db, tenantId, readErased, gone);
   const filter = frozenFilter(search.filters);
   const size = checkpoint?.size ?? earlierSize;
   const bounds = { size, earlierSize, max: search.matched + matchesMax, gone };
@@ -135,7 +136,7 @@ export async function askAgain(
     /** Of the events under the saved checkpoint. */
     earlierAgrees: sameAnswer(earlier, search),
     recordedSince: answer.matched - earlier.matched,
-    ...(await coverageNow(deps, tenantId, filter)),
+    ...(await coverageNow(deps, tenantId, filter, gone)),
     /** Whether events of the range have expired since. */
     bodiesExpired: countedFromMs !== null && countedFromMs < shownSince(visible).getTime(),
     erasedSince: isErased,
@@ -143,11 +144,17 @@ export async function askAgain(
 }
 
 /** What the search could find at all, as far as it is known now. */
-export function coverageNow({ db, now }: SearchDeps, tenantId: string, filter: FrozenFilter) {
-  return readTenant(db, tenantId, async (tx) => ({
+export function coverageNow(
+  { db, now }: SearchDeps,
+  tenantId: string,
+  filter: FrozenFilter,
+  gone: AbortSignal | undefined,
+) {
+  const read = async (tx: TenantTx) => ({
     coverage: await readCoverage(tx, filter, await requireVisible(tx, now())),
     sources: coverageOf(await listSources(tx), filter),
-  }));
+  });
+  return readTenant(db, tenantId, read, gone);
 }
 
 function searchEvent({ tenantId, ...who }: TenantAccess, search: SavedSearch): OwnEvent {

@@ -4,7 +4,7 @@ import { TenantCalls } from '../access/tenant-calls.ts';
 import { filterOfBody } from '../http/filter-body.ts';
 import { AppError } from '../http/problem.ts';
 import type { Parts } from '../parts.ts';
-import { type CapsuleDeps, makeCapsule } from './capsule.ts';
+import { type CapsuleDeps, capsuleMax, makeCapsule } from './capsule.ts';
 import { searchIdPrefix } from './erased-since.ts';
 import { askAgain, saveSearch, shownNow, shownSearch } from './evidence.ts';
 import { capsuleSchema, createSchema, getSchema, listSchema } from './schemas.ts';
@@ -41,9 +41,9 @@ export function searchRoutes(app: FastifyInstance, deps: CapsuleDeps & Parts): v
   searches.on(
     'post /:id/capsule',
     capsuleSchema,
-    async ({ access, found }) => {
+    async ({ access, found, request: { gone } }) => {
       const search = await found(getSearch);
-      return { search, file: await makeCapsule(deps, access, search) };
+      return { search, file: await makeCapsule(deps, access, search, { ...capsuleMax, gone }) };
     },
     (reply, { search, file }) => {
       const name = `evidence-${typeId(searchIdPrefix, search.id)}.html`;
