@@ -51,25 +51,29 @@ export class HiddenSegments {
 
   /** The number of events that withhold a segment without an erasure. */
   unexplained(segment: WithholdableSegment, erasures: readonly ErasureRecord[]): number {
-    const own = erasures.filter((each) => each.segment === segment);
-    let count = 0;
-    for (const hidden of this.#hidden.values()) {
-      if (hidden.segment === segment) count += unexplainedOf(hidden, own);
-    }
-    return count;
+    const known = explanationsBy(segment, erasures);
+    return this.#of(segment).reduce((sum, hidden) => sum + unexplainedOf(hidden, known), 0);
   }
 
   /** The number of events explained by erasures, and the sequences of those records. */
   erased(segment: WithholdableSegment, erasures: readonly ErasureRecord[]): ErasedSegment {
-    const own = erasures.filter((each) => each.segment === segment);
+    const known = explanationsBy(segment, erasures);
     let events = 0;
-    const records = new Set<number>();
-    for (const hidden of this.#hidden.values()) {
-      if (hidden.segment !== segment) continue;
-      events += hidden.count - unexplainedOf(hidden, own);
-      for (const each of own) if (concerns(each, hidden)) records.add(each.sequence);
+    const used = new Set<Explanation>();
+    for (const hidden of this.#of(segment)) {
+      events += hidden.count - unexplainedOf(hidden, known);
+      for (const each of ofActors(hidden, known)) used.add(each);
+      for (const id of hidden.events.values()) {
+        const ofEvent = known.events.get(id);
+        if (ofEvent) used.add(ofEvent);
+      }
     }
+    const records = new Set([...used].flatMap((each) => each.records));
     return { events, records: [...records].sort((a, b) => a - b) };
+  }
+
+  #of(segment: WithholdableSegment): Hidden[] {
+    return [...this.#hidden.values()].filter((hidden) => hidden.segment === segment);
   }
 }
 
@@ -79,26 +83,49 @@ export interface ErasedSegment {
   records: number[];
 }
 
-function concerns(erasure: ErasureRecord, hidden: Hidden): boolean {
-  if (namesActor(erasure, hidden)) return true;
-  return [...hidden.events.values()].some((id) => erasure.events.has(id));
+/** The erasures that name one actor or event: it is erased below this size. */
+interface Explanation {
+  size: number;
+  records: number[];
 }
 
+/** By the named: a log may record as many erasures as it has erased events. */
+function explanationsBy(segment: string, erasures: readonly ErasureRecord[]) {
+  const nothing = (): Explanation => ({ size: 0, records: [] });
+  const known = {
+    anyActor: nothing(),
+    actors: new Map<string, Explanation>(),
+    events: new Map<string, Explanation>(),
+  };
+  for (const { sequence, size, ...erasure } of erasures) {
+    if (erasure.segment !== segment) continue;
+    const add = (explanation: Explanation) => {
+      explanation.size = Math.max(explanation.size, size);
+      explanation.records.push(sequence);
+      return explanation;
+    };
+    if (erasure.actors.size > 0) add(known.anyActor);
+    for (const id of erasure.actors) known.actors.set(id, add(known.actors.get(id) ?? nothing()));
+    for (const id of erasure.events) known.events.set(id, add(known.events.get(id) ?? nothing()));
+  }
+  return known;
+}
+
+type Explanations = ReturnType<typeof explanationsBy>;
+
 /** An actor's erasure does not cover operators. */
-function namesActor({ actors }: ErasureRecord, { persons, isUnknown, isOperator }: Hidden) {
-  if (isOperator) return false;
-  return isUnknown ? actors.size > 0 : persons.some((id) => actors.has(id));
+function ofActors({ persons, isUnknown, isOperator }: Hidden, known: Explanations): Explanation[] {
+  if (isOperator) return [];
+  return isUnknown ? [known.anyActor] : persons.flatMap((id) => known.actors.get(id) ?? []);
 }
 
 /** An erasure of events names each event. */
-function unexplainedOf(hidden: Hidden, erasures: readonly ErasureRecord[]): number {
-  const { events, count } = hidden;
-  const ofActor = erasures.filter((each) => namesActor(each, hidden));
-  const sizeMax = ofActor.reduce((most, { size }) => Math.max(most, size), 0);
-  if (hidden.lastSequence < sizeMax) return 0;
-  const isErased = (sequence: number, id: string) =>
-    sequence < sizeMax || erasures.some((each) => sequence < each.size && each.events.has(id));
+function unexplainedOf(hidden: Hidden, known: Explanations): number {
+  const { events, count, lastSequence } = hidden;
+  const size = ofActors(hidden, known).reduce((most, each) => Math.max(most, each.size), 0);
+  if (lastSequence < size) return 0;
   let explained = 0;
-  for (const [sequence, id] of events) if (isErased(sequence, id)) explained += 1;
+  for (const [sequence, id] of events)
+    if (sequence < Math.max(size, known.events.get(id)?.size ?? 0)) explained += 1;
   return count - explained;
 }
