@@ -13,12 +13,13 @@ interface FileButtonProps {
   /** The file to save; null if there is none to save here. */
   load: () => Promise<{ file: Blob; name: string } | null>;
   look?: 'primary';
+  disabled?: boolean;
   done?: (() => void) | undefined;
   children: ReactNode;
 }
 
 /** Saves a file that the service makes, and says what was saved. */
-export function FileButton({ load, done, children, ...rest }: FileButtonProps) {
+export function FileButton({ load, disabled = false, done, children, look }: FileButtonProps) {
   const { t, formats } = useReader();
   const download = useMutation({
     mutationFn: load,
@@ -32,9 +33,9 @@ export function FileButton({ load, done, children, ...rest }: FileButtonProps) {
     <>
       <Button
         Icon={Download}
-        disabled={download.isPending}
+        disabled={disabled || download.isPending}
         onClick={() => download.mutate()}
-        {...rest}
+        {...(look && { look })}
       >
         {children}
       </Button>
@@ -57,23 +58,20 @@ function saveFile(file: Blob, name: string): void {
   URL.revokeObjectURL(url);
 }
 
-interface DownloadButtonProps {
+interface DownloadButtonProps extends Omit<FileButtonProps, 'load'> {
   input: ExportInput;
   /** The file's name without its extension. */
   name: string;
-  look?: 'primary';
-  done?: () => void;
-  children: ReactNode;
 }
 
-/** Downloads the matching events; too many become a job on the exports page. */
+/** Downloads the matching events; too many become a job, to whose page it leads without `done`. */
 export function DownloadButton(props: DownloadButtonProps) {
   const { input, name, ...rest } = props;
   const go = useGo();
   const load = async () => {
     const result = await api.exports.now(input);
     if ('file' in result) return { file: result.file, name: `${name}.${input.format}` };
-    go(paths.exports());
+    if (!rest.done) go(paths.exports());
     return null;
   };
   return <FileButton load={load} {...rest} />;

@@ -36,6 +36,8 @@ export interface PanelPage {
   beside?: string;
 }
 
+const mayWebhooks = ({ scopes }: Session) => scopes.includes('webhooks:write');
+
 /** Every page: routes, navigation, palette, keyboard help and browser tests read this list. */
 export const pages = {
   events: {
@@ -115,11 +117,13 @@ export const pages = {
     load: () => import('./webhooks/WebhooksPage.tsx'),
     title: ({ nav }) => nav.webhooks,
     nav: { Icon: Webhook, key: 'w' },
+    isVisible: mayWebhooks,
   },
   webhook: {
     path: paths.webhook('$webhookId'),
     load: () => import('./webhooks/WebhookPage.tsx'),
     title: ({ nav }) => nav.webhooks,
+    isVisible: mayWebhooks,
   },
 } satisfies Record<string, PanelPage>;
 

@@ -1,7 +1,6 @@
 import type { ExportInput } from '@indelible/client';
 import { filterToJson } from '@indelible/protocol';
-import { useMutation, useQuery } from '@tanstack/react-query';
-import { FileDown } from 'lucide-react';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { client } from '../../api.ts';
 import { AppLink } from '../../components/AppLink.tsx';
@@ -18,9 +17,6 @@ import { csvColumnsOf, listColumns } from '../../search/list-view.ts';
 import { useMoment } from '../../search/use-events.ts';
 import { useColumnNames } from '../../search/use-list-view.ts';
 import { useEventSearch } from '../../use-location.ts';
-
-/** The service sends up to this many rows with its answer; more become a job. */
-const rowsAtOnce = 10_000;
 
 /** The criteria, row count and format of a new export. */
 export function ExportForm({ started }: { started: () => void }) {
@@ -72,13 +68,13 @@ export function ExportForm({ started }: { started: () => void }) {
           <RowCount total={count.data} />
         )}
         <div className="ml-auto flex flex-wrap gap-2">
-          {count.data && count.data.value <= rowsAtOnce && count.data.relation === 'eq' ? (
-            <DownloadButton input={input} name="audit-log" look="primary" done={started}>
-              {t.exports.download}
-            </DownloadButton>
-          ) : (
-            <StartButton disabled={!count.data} input={input} started={started} />
-          )}
+          <DownloadButton
+            {...{ input, name: 'audit-log', disabled: !count.data }}
+            look="primary"
+            done={started}
+          >
+            {count.data?.relation === 'gte' ? t.exports.start : t.exports.download}
+          </DownloadButton>
         </div>
       </div>
     </section>
@@ -125,32 +121,5 @@ function Formats(props: {
         ))}
       </div>
     </fieldset>
-  );
-}
-
-interface StartButtonProps {
-  disabled: boolean;
-  input: ExportInput;
-  started: () => void;
-}
-
-function StartButton({ disabled, input, started }: StartButtonProps) {
-  const t = useTexts();
-  const start = useMutation({
-    mutationFn: () => client.exports.create(input),
-    onSuccess: started,
-  });
-  return (
-    <>
-      <ActionError error={start.error} className="self-center text-xs" />
-      <Button
-        Icon={FileDown}
-        look="primary"
-        disabled={disabled || start.isPending}
-        onClick={() => start.mutate()}
-      >
-        {t.exports.start}
-      </Button>
-    </>
   );
 }

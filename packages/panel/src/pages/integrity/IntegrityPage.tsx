@@ -13,6 +13,7 @@ import { client } from '../../api.ts';
 import { AppLink } from '../../components/AppLink.tsx';
 import { Button } from '../../components/Button.tsx';
 import { CopyButton } from '../../components/CopyButton.tsx';
+import { Fact } from '../../components/Fact.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
 import { QueryState } from '../../components/States.tsx';
 import { useReader, useTexts, wordOf } from '../../i18n/texts.tsx';
@@ -57,15 +58,6 @@ function Card({ title, children }: { title: string; children: ReactNode }) {
   );
 }
 
-function Fact({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <div className="border-t border-line py-2 first:border-0 first:pt-0 last:pb-0">
-      <dt className="text-xs text-faint">{name}</dt>
-      <dd className="mt-0.5 break-all">{children}</dd>
-    </div>
-  );
-}
-
 function SignedHead({ checked }: { checked: CheckedCheckpoint }) {
   const { t, formats } = useReader();
   const { checkpoint, isValid, rootHex, vkey } = checked;
@@ -86,13 +78,13 @@ function SignedHead({ checked }: { checked: CheckedCheckpoint }) {
             {isValid ? t.integrity.signatureValid : t.integrity.signatureInvalid}
           </span>
         </Fact>
-        <Fact name={t.integrity.root}>
+        <Fact name={t.integrity.root} copy={rootHex}>
           <span className="font-mono text-xs">{rootHex}</span>
         </Fact>
         <Fact name={t.integrity.origin}>
           <span className="font-mono text-xs">{checkpoint?.origin}</span>
         </Fact>
-        <Fact name={t.integrity.key}>
+        <Fact name={t.integrity.key} copy={vkey}>
           <span className="font-mono text-xs">{vkey}</span>
         </Fact>
       </dl>

@@ -9,7 +9,7 @@ import { Notice, QueryState } from '../../components/States.tsx';
 import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { serviceNow } from '../../service-clock.ts';
-import { useMay, useSession } from '../../session/session-context.tsx';
+import { useSession } from '../../session/session-context.tsx';
 import { useGo, useSearchPairs } from '../../use-location.ts';
 import { SecretSheet } from './SecretSheet.tsx';
 import { useWebhookList } from './use-webhooks.ts';
@@ -21,19 +21,6 @@ const webhooksMax = 20;
 
 /** The webhooks with their condition. */
 export default function WebhooksPage() {
-  const t = useTexts();
-  const w = t.webhooks;
-  const may = useMay('webhooks:write');
-  if (may) return <Webhooks />;
-  return (
-    <>
-      <PageHead title={t.nav.webhooks} intro={w.intro} />
-      <p className="px-4 text-muted lg:px-6">{w.notAllowed}</p>
-    </>
-  );
-}
-
-function Webhooks() {
   const t = useTexts();
   const w = t.webhooks;
   const webhooks = useWebhookList();
