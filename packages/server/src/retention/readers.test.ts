@@ -28,9 +28,7 @@ beforeEach(async () => {
 });
 afterAll(() => service.close());
 
-test('an answer that has begun before events move keeps them, although their partition expires', {
-  tags: 'plain',
-}, async () => {
+test('an answer that has begun before events move keeps them, although their partition expires', async () => {
   const tenant = await tenantOf(service, 'Starter', 41);
   const { now } = service.clock;
   const old = now - 35 * day;
@@ -51,9 +49,7 @@ test('an answer that has begun before events move keeps them, although their par
   await expectRetainedIntact(service, tenant.id);
 });
 
-test('no event moves while a statement may go on that was planned without its new partition', {
-  tags: 'plain',
-}, async () => {
+test('no event moves while a statement may go on that was planned without its new partition', async () => {
   const tenant = await tenantOf(service, 'Enterprise', 131);
   const { now } = service.clock;
   const id = await recordAt(service, tenant, now - 130 * day);
