@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { withDatabase } from '../postgres/db.ts';
-import { undistributed } from '../postgres/distribute.ts';
+import { forgetfulNodes, readNodes, undistributed } from '../postgres/distribute.ts';
 import { messageOf } from '../postgres/embedded/error-code.ts';
 import { isCluster } from '../postgres/engine.ts';
 import { daysAheadMin, pendingMigrations } from '../postgres/migrate.ts';
@@ -170,10 +170,12 @@ async function diagnoseCluster(client: pg.Client): Promise<Finding[]> {
     return [fail(check, detail)];
   }
   const broken = await brokenPaths(client);
-  if (broken.length === 0) return [ok(check, 'all nodes reach each other')];
-  return [
-    fail(check, `no connection from ${broken.join(', ')}: tenants of such a node cannot record`),
-  ];
+  if (broken.length > 0)
+    return [
+      fail(check, `no connection from ${broken.join(', ')}: tenants of such a node cannot record`),
+    ];
+  const forgetful = forgetfulNodes(await readNodes(client));
+  return [forgetful === null ? ok(check, 'all nodes reach each other') : fail(check, forgetful)];
 }
 
 /** A search without times, a count, a retention run and an erasure at the same time. */

@@ -122,11 +122,24 @@ async function newTable(name: string): Promise<void> {
   await service.owner.query(`ALTER TABLE ${name} OWNER TO indelible_owner`);
 }
 
+const cluster = async () =>
+  (await diagnoseDatabase(service.servingUrl, Date.now())).find(({ check }) => check === 'cluster');
+
+test('distribute refuses a worker that may lose commits, and doctor names it', async () => {
+  const [worker = ''] = workers;
+  const set = (change: string) =>
+    on(worker, (node) => node.query(`ALTER DATABASE ${database} ${change}`));
+  await set('SET synchronous_commit = off');
+  const again = withOwnerSession(service.ownerUrl, (owner) => distribute(owner, shards, () => {}));
+  const { host } = new URL(worker);
+  const sentence = expect.stringContaining(`synchronous_commit of ${host} is off`);
+  await expect(again).rejects.toMatchObject({ message: sentence });
+  expect(await cluster()).toMatchObject({ level: 'fail', detail: sentence });
+  await set('RESET synchronous_commit');
+  expect(await cluster()).toMatchObject({ level: 'ok' });
+});
+
 test('doctor says that the nodes reach each other, and names a table that is not distributed', async () => {
-  const cluster = async () =>
-    (await diagnoseDatabase(service.servingUrl, Date.now())).find(
-      ({ check }) => check === 'cluster',
-    );
   expect(await cluster()).toMatchObject({ level: 'ok' });
   await newTable('newer');
   expect(await cluster()).toMatchObject({

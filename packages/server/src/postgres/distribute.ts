@@ -1,4 +1,4 @@
-import { connectionProblem, type OwnerSession, type WriterTx } from './db.ts';
+import { connectionProblem, type OwnerSession, type Queries, type WriterTx } from './db.ts';
 import { lockTimeoutMs } from './pools.ts';
 import { forbidServing } from './serving-lock.ts';
 
@@ -46,27 +46,45 @@ async function requireCluster(owner: OwnerSession): Promise<void> {
   if (major < 13 || (major === 13 && minor < 1))
     throw new Error(`Citus 13.1 or later is needed; this one is ${rows[0]?.version}`);
   await makeRolesOnNodes(owner);
-  const nodes = await owner.query<{ name: string; settings: string }>(
-    `SELECT nodename || ':' || nodeport AS name, result AS settings
-     FROM run_command_on_workers($$${nodeSettings}$$)
-     UNION ALL SELECT 'the coordinator', (${nodeSettings})`,
-  );
-  if (nodes.rows.length < 2)
-    throw new Error('the cluster has no worker: add one with citus_add_node');
-  for (const { name, settings } of nodes.rows) {
-    const [prepared, commit] = settings.split(' ');
-    if (!(Number(prepared) > 0))
+  const nodes = await readNodes(owner);
+  if (nodes.length < 2) throw new Error('the cluster has no worker: add one with citus_add_node');
+  for (const { name, prepared } of nodes) {
+    if (!(prepared > 0))
       throw new Error(`max_prepared_transactions of ${name} is ${prepared}: set it above 0`);
-    // What the service sets in its sessions reaches the coordinator alone.
-    if (commit === 'off')
-      throw new Error(
-        `synchronous_commit of ${name} is off, so a crash loses recorded events: set it to on`,
-      );
   }
+  const forgetful = forgetfulNodes(nodes);
+  if (forgetful !== null) throw new Error(forgetful);
 }
 
-const nodeSettings =
-  "SELECT current_setting('max_prepared_transactions') || ' ' || current_setting('synchronous_commit')";
+interface ClusterNode {
+  name: string;
+  isWorker: boolean;
+  prepared: number;
+  commit: string;
+}
+
+/** Settings that the service needs, as the login of the connection gets them. */
+export async function readNodes(client: Queries): Promise<ClusterNode[]> {
+  const settings =
+    "SELECT current_setting('max_prepared_transactions') || ' ' || current_setting('synchronous_commit')";
+  const { rows } = await client.query<{ name: string; isWorker: boolean; settings: string }>(
+    `SELECT nodename || ':' || nodeport AS name, true AS "isWorker", result AS settings
+     FROM run_command_on_workers($$${settings}$$)
+     UNION ALL SELECT 'the coordinator', false, (${settings})`,
+  );
+  return rows.map(({ settings, ...node }) => {
+    const [prepared, commit = ''] = settings.split(' ');
+    return { ...node, prepared: Number(prepared), commit };
+  });
+}
+
+/** What the service sets in its sessions reaches the coordinator alone. Null: none is. */
+export function forgetfulNodes(nodes: readonly ClusterNode[]): string | null {
+  const names = nodes.filter((each) => each.isWorker && each.commit === 'off');
+  if (names.length === 0) return null;
+  const all = names.map(({ name }) => name).join(', ');
+  return `synchronous_commit of ${all} is off, so a crash loses recorded events: set it to on`;
+}
 
 /**
  * Roles that were made before the database had Citus are on the coordinator alone. It knows their
