@@ -7,6 +7,7 @@ import {
   IndelibleError,
   isLoopbackUrl,
   type Retry,
+  serviceUrl,
 } from '@indelible/client';
 import { createCatalogue, type Plans, parseCatalogueFile } from '@indelible/protocol';
 import type { Command } from 'commander';
@@ -54,17 +55,22 @@ export function urlOf(options: ConnectionOptions, env: Environment): string {
   return options.url ?? (env.INDELIBLE_URL || urlDefault);
 }
 
+/** The same, checked: throws UsageError for what is no address of a service. */
+function addressOf(options: ConnectionOptions, env: Environment): string {
+  return asUsage(() => serviceUrl(urlOf(options, env), { key: false, insecure: false }));
+}
+
 /** A client for these options and environment. Throws UsageError for invalid ones. */
 export function connect(
   options: ConnectionOptions,
   io: Io,
   more: Partial<ClientOptions> = {},
 ): IndelibleClient {
-  const key = options.key ?? (io.env.INDELIBLE_API_KEY || keptKey(urlOf(options, io.env), io));
+  const url = addressOf(options, io.env);
+  const key = options.key ?? (io.env.INDELIBLE_API_KEY || keptKey(url, io));
   return asUsage(() =>
     createClient({
-      url: urlOf(options, io.env),
-      key,
+      ...{ url, key },
       insecure: options.insecure ?? false,
       attempts: 3,
       ...(options.tenant === undefined ? {} : { tenantId: options.tenant }),
@@ -101,7 +107,8 @@ function asUsage<T>(make: () => T): T {
     return make();
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    throw new UsageError(error.message.replace('allow it as insecure', 'add --insecure'));
+    const where = error.message.startsWith('the address') ? ': see --url and INDELIBLE_URL' : '';
+    throw new UsageError(error.message.replace('allow it as insecure', 'add --insecure') + where);
   }
 }
 
@@ -111,7 +118,7 @@ function asUsage<T>(make: () => T): T {
  */
 function keptKey(url: string, { env, stderr }: Io): string {
   const path = join(resolve(env.DATA_DIR?.trim() || './data'), 'platform-api-key');
-  if (URL.canParse(url) && !isLoopbackUrl(new URL(url))) {
+  if (!isLoopbackUrl(new URL(url))) {
     throw new UsageError(
       'no key: give --key, or set INDELIBLE_API_KEY; the one kept in DATA_DIR is for this machine',
     );

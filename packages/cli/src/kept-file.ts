@@ -1,8 +1,36 @@
-import { existsSync, readFileSync, readSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { UsageError } from './io.ts';
 
 /* Files that a command keeps for its next run, or reads in pieces. */
+
+/** Throws UsageError unless `path` can be made: it does not exist, and its folder is writable. */
+export function requireNew(path: string, kind: 'file' | 'folder'): void {
+  requireFolderOf(path);
+  if (existsSync(path)) throw new UsageError(`${path} exists already; name another ${kind}`);
+}
+
+/** Throws UsageError unless the folder of `path` exists and is writable. */
+export function requireFolderOf(path: string): void {
+  const folder = dirname(path);
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK);
+    if (statSync(folder).isDirectory()) return;
+  } catch {
+    // The same sentence.
+  }
+  throw new UsageError(`${folder} is not a writable folder; make it, or name another one`);
+}
 
 /** The text of a file; null if there is none. */
 export function readIfThere(path: string): string | null {

@@ -117,3 +117,20 @@ test('the process ends with the status of its command, which loads no server to 
   // The one file of the server that stands for itself: bundles and archives are read by it.
   expect(loaded).not.toMatch(/\/packages\/server\/src\/(?!objects\/inside-folder\.ts)/);
 });
+
+test('the status is what was found, also for a reader that goes away; a full disk is said in words', () => {
+  const path = join(import.meta.dirname, 'main.ts');
+  const shell = (script: string) =>
+    spawnSync('bash', ['--norc', '-c', script, process.execPath, path], {
+      encoding: 'utf8',
+      // What `doctor` finds: a port that is none.
+      env: { PATH: process.env.PATH, DATA_DIR: folder, PORT: 'none' },
+    });
+  const gone = shell('"$0" "$1" doctor | true; exit $' + '{PIPESTATUS[0]}');
+  expect([gone.status, gone.stderr]).toEqual([1, '']);
+  const full = shell('"$0" "$1" --help > /dev/full');
+  expect([full.status, full.stderr]).toEqual([
+    1,
+    'indelible: the output cannot be written: no space left on device\n',
+  ]);
+});

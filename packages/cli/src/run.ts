@@ -1,4 +1,3 @@
-import { IndelibleError, UnreachableError } from '@indelible/client';
 import { Command, CommanderError } from 'commander';
 import pkg from '../package.json' with { type: 'json' };
 import { archiveCommand } from './commands/archive.ts';
@@ -19,8 +18,8 @@ import { serveCommand } from './commands/serve.ts';
 import { tailCommand } from './commands/tail.ts';
 import { tenantCommand } from './commands/tenant.ts';
 import { verifyCommand } from './commands/verify.ts';
-import { exitCodeOf, exitCodes, FindingError, type Io, UsageError } from './io.ts';
-import { visible } from './text.ts';
+import { failureText } from './failure-text.ts';
+import { exitCodeOf, exitCodes, type Io } from './io.ts';
 
 const commands = [
   serveCommand,
@@ -45,11 +44,16 @@ const commands = [
 
 /** Runs the command in `args` and returns its exit status; never throws. */
 export async function run(args: readonly string[], io: Io): Promise<number> {
+  let running: Command | null = null;
+  const program = buildProgram(io).hook('preAction', (_, command) => {
+    running = command;
+  });
   try {
-    await buildProgram(io).parseAsync(args, { from: 'user' });
+    await program.parseAsync(args, { from: 'user' });
     return io.exitCode;
   } catch (error) {
-    if (!(error instanceof CommanderError)) io.stderr.write(`indelible: ${messageOf(error)}\n`);
+    const text = () => failureText(error, running, io.env);
+    if (!(error instanceof CommanderError)) io.stderr.write(`indelible: ${text()}\n`);
     return statusOf(error);
   }
 }
@@ -63,6 +67,7 @@ function buildProgram(io: Io): Command {
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => io.stderr.write(text),
+      outputError: (text, write) => write(text.replace(/^error: /, 'indelible: ')),
     })
     .exitOverride();
   for (const addCommand of commands) addCommand(program, io);
@@ -73,18 +78,4 @@ function buildProgram(io: Io): Command {
 function statusOf(error: unknown): number {
   if (!(error instanceof CommanderError)) return exitCodeOf(error);
   return error.exitCode === 0 ? exitCodes.fine : exitCodes.usage;
-}
-
-function messageOf(error: unknown): string {
-  if (error instanceof IndelibleError) return refusalText(error);
-  const expected = [UsageError, FindingError, UnreachableError].some(
-    (kind) => error instanceof kind,
-  );
-  if (error instanceof Error) return visible(error.message) + (expected ? '' : `\n${error.stack}`);
-  return String(error);
-}
-
-function refusalText({ message, code, requestId }: IndelibleError): string {
-  const request = requestId === null ? '' : `, request ${requestId}`;
-  return `${visible(message)} (${code}${request})`;
 }

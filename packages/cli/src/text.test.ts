@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { anyCharacter } from '../../protocol/src/testing/any-character.ts';
-import { jsonLine, shortened, visible } from './text.ts';
+import { jsonLine, plainReasons, shortened, visible } from './text.ts';
 
 const anyText = fc.string({ unit: anyCharacter });
 
@@ -34,4 +34,23 @@ test('long text is cut between characters, and says that it was', () => {
   expect(shortened('Support', 7)).toBe('Support');
   expect(shortened('Support team', 7)).toBe('Suppor…');
   expect(shortened('🙂🙂🙂', 2)).toBe('🙂…');
+});
+
+test('errors of the system lose their code and call, and keep a file that is not named before', () => {
+  for (const [raw, plain] of [
+    [
+      "a.json cannot be read: ENOENT: no such file, open 'a.json'",
+      'a.json cannot be read: no such file',
+    ],
+    ["EACCES: permission denied, open '/x/y'", '/x/y: permission denied'],
+    [
+      "/x cannot be written: EROFS: read-only, mkdtemp '/x/.p-X'.",
+      '/x cannot be written: read-only.',
+    ],
+    ["EXDEV: cross-device, rename 'a' -> 'b'", 'a to b: cross-device'],
+    ['ENOSPC: no space left on device, write', 'no space left on device'],
+    ['connect ECONNREFUSED 127.0.0.1:2', 'connect ECONNREFUSED 127.0.0.1:2'],
+  ] as const) {
+    expect(plainReasons(raw)).toBe(plain);
+  }
 });

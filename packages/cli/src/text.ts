@@ -1,7 +1,23 @@
+import { dirname } from 'node:path';
 import { revealedLine } from '@indelible/protocol';
 
 /** Text from events, made safe for a terminal: it cannot move the cursor nor forge a line. */
 export const visible = (text: string) => revealedLine(text);
+
+/**
+ * A sentence without Node's names of system errors: “ENOENT: no such file or directory, open 'x'”
+ * says it by its words, and names the file only if the sentence does not.
+ */
+export function plainReasons(sentence: string): string {
+  const reason = /\bE[A-Z]{3,}: ([^,\n]+), [a-z]+(?: '([^'\n]*)')?(?: -> '([^'\n]*)')?/g;
+  return sentence.replace(reason, (_, words: string, path = '', target = '', at = 0) => {
+    const before = sentence.slice(0, at);
+    const folder = dirname(path);
+    const isNamed = before.includes(path) || (folder !== '.' && before.includes(folder));
+    if (isNamed) return words;
+    return `${path}${target === '' ? '' : ` to ${target}`}: ${words}`;
+  });
+}
 
 /** As JSON writes it: two escapes for what is beyond U+FFFF. */
 function escaped(character: string): string {

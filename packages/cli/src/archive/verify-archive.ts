@@ -122,7 +122,8 @@ function tenantOf(
   const id = tenantId ?? ids[0];
   const parts = id === undefined ? undefined : archive.tenants.get(id);
   if (id === undefined || parts === undefined) {
-    throw new UsageError(`${where} holds no archive${tenantId === null ? '' : ' of that tenant'}`);
+    const whose = tenantId === null ? '' : ` of the tenant ${tenantId}`;
+    throw new UsageError(`${where} holds no archive${whose}`);
   }
   if (tenantId !== null || ids.length === 1) return [id, parts];
   throw new UsageError(

@@ -13,8 +13,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { latest } from '@indelible/protocol';
-import { UsageError } from '../io.ts';
-import { chunksOf, interruptedExport, writeWhole } from '../kept-file.ts';
+import { chunksOf, interruptedExport, requireNew, writeWhole } from '../kept-file.ts';
 import { bundleFiles } from './manifest.ts';
 
 /** The terms of an export: an interrupted one continues only with the same terms. */
@@ -52,15 +51,17 @@ export class PartFolder {
   readonly done: EventsDone;
   #events: number | null = null;
 
-  /** Throws UsageError if the bundle exists, or the part folder of another export. */
+  /**
+   * Throws UsageError if the bundle exists, its folder does not, or the part folder of another
+   * export exists.
+   */
   constructor(target: string, terms: ExportTerms) {
     this.#target = target;
     this.#path = `${target}.part`;
     this.#terms = terms;
-    if (existsSync(target)) throw new UsageError(`${target} exists already; name another folder`);
+    requireNew(target, 'folder');
     const begun = interruptedExport<State>(this.#path, this.path(stateName), terms);
     this.done = begun?.done ?? { next: '', bytes: 0, events: 0, cutoffMs: null, removals: [] };
-    this.#saveState();
   }
 
   has(name: string): boolean {
@@ -77,6 +78,8 @@ export class PartFolder {
 
   /** Writes a file atomically: under its own name it is always complete. */
   write(name: string, content: string | Uint8Array): void {
+    // With the first file, not before: a refused export leaves nothing behind.
+    if (name !== stateName && !this.has(stateName)) this.#saveState();
     mkdirSync(dirname(this.path(name)), { recursive: true, mode: 0o700 });
     writeWhole(this.path(name), content);
   }

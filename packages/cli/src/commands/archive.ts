@@ -41,7 +41,7 @@ export function archiveCommand(program: Command, io: Io): void {
   add('list', 'list the parts in the archive').action(async (options: ArchiveOptions) => {
     const { tenant = null } = options;
     const parts = await onServer(io, ({ listArchive }) => listArchive(io.env, tenant));
-    await answer(io, options.json, { segments: parts }, partsText(parts));
+    await answer(io, options.json, { segments: parts }, partsText(parts, tenant));
   });
   archive
     .command('forget')
@@ -76,11 +76,11 @@ async function run(io: Io, options: ArchiveOptions): Promise<void> {
         'it does not exist',
     );
   }
-  await answer(io, json, { tenants: archived.map(asJson) }, archivedText(archived));
   const isFine = archived.every(
     ({ problem, parts }) => problem === null && parts.every((one) => one.contradicted === 0),
   );
   io.exitCode = isFine ? exitCodes.fine : exitCodes.finding;
+  await answer(io, json, { tenants: archived.map(asJson) }, archivedText(archived));
 }
 
 const asJson = ({ parts, ...rest }: TenantArchive) => ({ ...rest, segments: parts });
@@ -95,8 +95,8 @@ async function verify(
   const report = await withProgress(io, (progress) =>
     verifyArchive(location, { ...options, progress }),
   );
-  await answer(io, json, report, reportText(report));
   io.exitCode = report.result === 'intact' ? exitCodes.fine : exitCodes.finding;
+  await answer(io, json, report, reportText(report));
 }
 
 async function restore(
@@ -151,8 +151,9 @@ function tenantText({ tenantId, parts, size, problem }: TenantArchive): string {
   return lines.join('');
 }
 
-function partsText(parts: readonly PartRow[]): string {
-  if (parts.length === 0) return 'the archive is empty\n';
+function partsText(parts: readonly PartRow[], tenantId: string | null): string {
+  const whose = tenantId === null ? '' : ` of the tenant ${tenantId}`;
+  if (parts.length === 0) return `nothing${whose} is archived\n`;
   return parts
     .map(({ stem, events, bytes, archivedAtMs }) => {
       const at = new Date(archivedAtMs).toISOString();

@@ -2,7 +2,7 @@ import type { Finding } from '@indelible/server';
 import type { Command } from 'commander';
 import { requireReachable } from '../connection.ts';
 import { answer, type Environment, exitCodes, type Io, sentenceOf } from '../io.ts';
-import { visible } from '../text.ts';
+import { plainReasons, visible } from '../text.ts';
 
 export function doctorCommand(program: Command, io: Io): void {
   program
@@ -14,9 +14,9 @@ export function doctorCommand(program: Command, io: Io): void {
       const { diagnose } = await import('@indelible/server');
       const findings = await diagnose(io.env);
       if (url !== undefined) findings.push(await readiness(url, io.env));
-      await answer(io, json, findings, findings.map(findingLine).join(''));
       const failed = findings.some(({ level }) => level === 'fail');
       io.exitCode = failed ? exitCodes.finding : exitCodes.fine;
+      await answer(io, json, findings, findings.map(findingLine).join(''));
     });
 }
 
@@ -30,5 +30,5 @@ async function readiness(url: string, env: Environment): Promise<Finding> {
 }
 
 function findingLine({ check, level, detail }: Finding): string {
-  return `${level.padEnd(4)}  ${check}: ${visible(detail)}\n`;
+  return `${level.padEnd(4)}  ${check}: ${visible(plainReasons(detail))}\n`;
 }

@@ -111,9 +111,9 @@ async function runBundle(options: ExportCommandOptions, io: Io): Promise<void> {
   const exported = await withProgress(io, (progress) =>
     exportBundle(connectPatiently(options, io, progress), { tenantId, folder, withhold, progress }),
   );
-  await answer(io, options.json, jsonOf(folder, exported), textOf(folder, exported));
   const isFine = exported.findings.count() === 0;
   io.exitCode = isFine ? exitCodes.fine : exitCodes.finding;
+  await answer(io, options.json, jsonOf(folder, exported), textOf(folder, exported));
 }
 
 function jsonOf(bundle: string, { manifest, findings }: Exported) {

@@ -34,7 +34,7 @@ export function fsckCommand(program: Command, io: Io): void {
         ),
       );
       run.remove();
-      await answer(io, json, report, fsckText(report));
       io.exitCode = report.result === 'intact' ? exitCodes.fine : exitCodes.finding;
+      await answer(io, json, report, fsckText(report));
     });
 }

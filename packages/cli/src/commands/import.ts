@@ -21,6 +21,7 @@ import {
   type Tally,
 } from '../import/tally.ts';
 import { answer, exitCodes, type Io, type Terminal } from '../io.ts';
+import { requireFolderOf } from '../kept-file.ts';
 import { type Shown, showWork } from '../progress.ts';
 import { visible } from '../text.ts';
 
@@ -89,6 +90,7 @@ async function prepare(
   { stop, cancel }: Interruption,
 ): Promise<Prepared> {
   const paths = findingsPaths(path, options.rejects);
+  requireFolderOf(paths.rejected);
   const source = await openSource(path === '-' ? io.stdin : path, stop.signal);
   const shown: { progress?: Shown } = {};
   const client = connect(options, io, {
@@ -146,9 +148,9 @@ function exitStatus(
 ): number {
   if (failure !== null) {
     stderr.write(
-      `${exitCode === null ? 'stopped' : 'interrupted'} at line ${withCommas(tally.lastLine)}; ` +
-        'run the same command again to finish: events that are stored already are not stored ' +
-        'twice\n',
+      `${exitCode === null ? 'stopped by the error below' : 'interrupted'} at line ` +
+        `${withCommas(tally.lastLine)}; run the same command again to finish: events that are ` +
+        'stored already are not stored twice\n',
     );
     if (exitCode === null) throw failure.error;
     return exitCode;

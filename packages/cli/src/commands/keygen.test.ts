@@ -30,9 +30,12 @@ test('a key that exists is never written over', async () => {
   const again = await runCli(['keygen', file]);
   expect([again.status, again.stderr]).toEqual([
     2,
-    expect.stringContaining('the file exists already'),
+    expect.stringContaining('kept.pem exists already; name another file'),
   ]);
   expect(readFileSync(file, 'utf8')).toBe(before);
   const nowhere = await runCli(['keygen', join(folder, 'no', 'where.pem')]);
-  expect([nowhere.status, nowhere.stderr]).toEqual([2, expect.stringContaining('cannot be made')]);
+  expect([nowhere.status, nowhere.stderr]).toEqual([
+    2,
+    expect.stringContaining('no is not a writable folder; make it'),
+  ]);
 });

@@ -1,6 +1,7 @@
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import type { Command } from 'commander';
 import { answer, type Io, sentenceOf, UsageError } from '../io.ts';
+import { requireNew } from '../kept-file.ts';
 import { visible } from '../text.ts';
 
 export function keygenCommand(program: Command, io: Io): void {
@@ -20,13 +21,12 @@ export function keygenCommand(program: Command, io: Io): void {
 
 /** Never overwrites a file: signatures of the old key may still have to be verified. */
 function writeSecret(path: string, text: string): void {
+  requireNew(path, 'file');
   let fd: number;
   try {
     fd = openSync(path, 'wx', 0o600);
   } catch (error) {
-    const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST';
-    const reason = exists ? 'the file exists already' : sentenceOf(error);
-    throw new UsageError(`${path} cannot be made: ${reason}`);
+    throw new UsageError(`${path} cannot be made: ${sentenceOf(error)}`);
   }
   writeSync(fd, text);
   fsyncSync(fd);

@@ -98,7 +98,8 @@ function ruleIn(file: string): AlertRuleInput {
   try {
     return JSON.parse(readFileSync(file === '-' ? 0 : file, 'utf8'));
   } catch (error) {
-    throw new UsageError(`${file} is not a rule as JSON: ${sentenceOf(error)}`);
+    const problem = error instanceof SyntaxError ? 'is not a rule as JSON' : 'cannot be read';
+    throw new UsageError(`${file} ${problem}: ${sentenceOf(error)}`);
   }
 }
 

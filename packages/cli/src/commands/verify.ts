@@ -20,7 +20,6 @@ import { csvCheck } from '../csv/csv-check.ts';
 import { type FilterOptions, filterOf, withFilter } from '../csv/filter-options.ts';
 import { answer, type Environment, exitCodes, type Io, UsageError } from '../io.ts';
 import { withProgress } from '../progress.ts';
-import { visible } from '../text.ts';
 import { sha } from '../verify/hashing.ts';
 import type { Progress } from '../verify/log-source.ts';
 import type { Report } from '../verify/report.ts';
@@ -88,20 +87,10 @@ export function verifyCommand(program: Command, io: Io): void {
   withOperator(withConnection(withFilter(command)))
     .addHelpText('after', help)
     .action(async (subject: string | undefined, options: VerifyOptions) => {
-      const report = await withProgress(io, (progress) =>
-        verify(subject, options, io, progress),
-      ).catch(namingReason);
-      await answer(io, options.json, report, reportText(report));
+      const report = await withProgress(io, (progress) => verify(subject, options, io, progress));
       io.exitCode = report.result === 'intact' ? exitCodes.fine : exitCodes.finding;
+      await answer(io, options.json, report, reportText(report));
     });
-}
-
-/** The command line has an option where the service asks for a header. */
-function namingReason(error: unknown): never {
-  if (!(error instanceof IndelibleError) || error.code !== 'reason_required') throw error;
-  throw new UsageError(
-    `${visible(error.message)} (${error.code}): add --reason, which the tenant sees`,
-  );
 }
 
 export function vkeyArgument(text: string, before: string[] = []): string[] {
@@ -149,7 +138,7 @@ async function verify(
   if (/\.html?$/i.test(subject)) return verifyCapsuleFile(subject, vkeys);
   if (isUuid(subject)) return verifyLog(subject.toLowerCase(), options, io, progress);
   throw new UsageError(
-    `${subject} is neither a tenant's UUID nor a folder; a table needs the --bundle that ` +
+    `${subject} is neither a tenant's UUID nor a folder that exists; a table needs the --bundle that ` +
       'it is compared with',
   );
 }

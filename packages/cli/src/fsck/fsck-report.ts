@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { counted, isUuid, withCommas } from '@indelible/protocol';
-import { UsageError } from '../io.ts';
-import { readIfThere, writeWhole } from '../kept-file.ts';
+import { sentenceOf, UsageError } from '../io.ts';
+import { readIfThere, requireFolderOf, writeWhole } from '../kept-file.ts';
 import { visible } from '../text.ts';
 
 /** One thing that is wrong, and of which tenant's log, if it is of one. */
@@ -79,9 +79,10 @@ export class RunFile {
   readonly after: string | null = null;
   readonly report: FsckReport = emptyReport();
 
-  /** Throws UsageError for a file that holds something else. */
+  /** Throws UsageError for a file that holds something else, or cannot be made. */
   constructor(path: string | null) {
     this.#path = path;
+    if (path !== null) requireFolderOf(path);
     const kept = path === null ? null : keptIn(path);
     if (kept !== null) ({ after: this.after, report: this.report } = kept);
   }
@@ -105,7 +106,9 @@ function keptIn(path: string): Kept | null {
     const isReport = report?.what === 'installation' && Array.isArray(report.findings?.kept);
     if (isReport && after && isUuid(after)) return { after, report };
   } catch (cause) {
-    if (!(cause instanceof SyntaxError)) throw new UsageError(`${path} cannot be read`, { cause });
+    if (!(cause instanceof SyntaxError)) {
+      throw new UsageError(`${path} cannot be read: ${sentenceOf(cause)}`, { cause });
+    }
   }
   throw new UsageError(`${path} is not a file of indelible fsck --resume`);
 }

@@ -10,6 +10,7 @@ import { bundleFiles, parseManifest } from '../bundle/manifest.ts';
 import { verifyBundle } from '../bundle/verify-bundle.ts';
 import { plansOf } from '../connection.ts';
 import { answer, FindingError, type Io, UsageError } from '../io.ts';
+import { requireFolderOf } from '../kept-file.ts';
 import { withProgress } from '../progress.ts';
 import { asFinding } from '../server.ts';
 import { aligned, visible } from '../text.ts';
@@ -25,6 +26,7 @@ export interface Offboarding {
 export async function showOffboarding({ tenantId, folder, json }: Offboarding, io: Io) {
   const { offboardingOf } = await import('@indelible/server');
   const begun = await offboardingOf(io.env, tenantId).catch(asFinding);
+  requireFolderOf(folder);
   const there = existsSync(folder) ? await verifiedBundle(folder, tenantId, io) : null;
   const bundle = begun?.bundle ?? there;
   const shown = { done: false, tenantId, begun: begun !== null, bundle };

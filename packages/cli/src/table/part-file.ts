@@ -1,7 +1,5 @@
 import {
-  accessSync,
   closeSync,
-  constants,
   existsSync,
   fsyncSync,
   openSync,
@@ -12,11 +10,10 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
 import type { CsvColumn, EventCriteria } from '@indelible/client';
 import { fileDigest } from '../bundle/checksums.ts';
-import { FindingError, UsageError } from '../io.ts';
-import { interruptedExport } from '../kept-file.ts';
+import { FindingError } from '../io.ts';
+import { interruptedExport, requireNew } from '../kept-file.ts';
 
 /** The terms of a table: an interrupted download continues only with the same terms. */
 export interface TableTerms {
@@ -49,8 +46,7 @@ export class PartFile {
     this.#target = target;
     this.#terms = terms;
     // Checked before the service makes and records an export.
-    requireFolder(dirname(target));
-    if (existsSync(target)) throw new UsageError(`${target} exists already; name another file`);
+    requireNew(target, 'file');
     const begun = interruptedExport<State>(this.#part, this.#state, terms);
     this.#exportId = begun?.exportId ?? null;
   }
@@ -125,14 +121,4 @@ export class PartFile {
   get #state(): string {
     return `${this.#target}.part.json`;
   }
-}
-
-function requireFolder(path: string): void {
-  try {
-    accessSync(path, constants.W_OK | constants.X_OK);
-    if (statSync(path).isDirectory()) return;
-  } catch {
-    // The same sentence.
-  }
-  throw new UsageError(`${path} is not a writable folder`);
 }

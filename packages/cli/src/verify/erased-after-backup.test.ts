@@ -45,7 +45,7 @@ test('after a restored backup an erasure in the archive is repeated, and the log
   expect((await run()).problem).toBe(null);
   const { status, body } = await service.call({ url: find, key: tenant.key });
   expect([status, body.data]).toEqual([200, []]);
-  await expect(erase(id)).rejects.toThrow('no event of the tenant has an identity of this actor');
+  await expect(erase(id)).rejects.toThrow('no event of the tenant has an identity of the actor');
 
   const client = createClient({ url, key: tenant.key, tenantId: tenant.id });
   const seen = { load: () => [], add: () => {}, isOfService: () => true, path: '' };

@@ -95,6 +95,7 @@ function limitsOf({ counts, earlierSizes }: LogVerdictInput): string[] {
         'no event here, and an entry does not show whether its event matches the filter.',
     );
   }
-  if (counts.newer > 0) limits.push(`Anything about ${counts.newer} events recorded since.`);
+  if (counts.newer > 0)
+    limits.push(`Anything about ${counted(counts.newer, 'event')} recorded since.`);
   return limits;
 }

@@ -73,7 +73,7 @@ test('an operator must say why, and the log then has one record of the whole run
   const refused = await runCli(['verify', log.tenant.id], { env: operator });
   expect([refused.status, refused.stderr]).toEqual([
     2,
-    expect.stringMatching(/reason_required.*--reason/),
+    expect.stringMatching(/--reason.*reason_required/),
   ]);
   const args = ['verify', log.tenant.id, '--reason', 'audit 2026', '--json'];
   const { status, stdout, stderr } = await runCli(args, { env: operator });

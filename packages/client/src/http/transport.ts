@@ -219,6 +219,9 @@ export function unreachable(
 function networkReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof AggregateError) return networkReason(error.errors[0]);
+  if ('code' in error && error.code === 'ERR_SSL_WRONG_VERSION_NUMBER') {
+    return 'it does not answer with TLS: its address may begin with http:// instead of https://';
+  }
   return error.cause === undefined ? error.message : networkReason(error.cause);
 }
 

@@ -59,7 +59,7 @@ test('an erasure reaches events that have left PostgreSQL, and their words', asy
   expect(await rowsOf(service, tenant)).toBeLessThan(rows + 12);
   await expectErased();
   expect(await eraseNow(service, { tenantId: tenant.id, actor: address }).catch(String)).toContain(
-    'no event of the tenant has an identity of this actor',
+    'no event of the tenant has an identity of the actor',
   );
 });
 

@@ -26,7 +26,7 @@ import {
 import type { BundleFacts, Requester } from './erasure-event.ts';
 import { type Offboarding, readOffboarding } from './offboard.store.ts';
 import { offboard } from './offboard.ts';
-import { personKey, planActor, planEvent } from './plan.ts';
+import { personKey, planActor, planEvent, requireTenant } from './plan.ts';
 import { recallEvents, recallPerson } from './recall.ts';
 
 /** A person's identity (UUID or e-mail), or one segment of an event. */
@@ -81,7 +81,10 @@ export interface Offboarded {
 
 /** A tenant's offboarding, finished or in progress; null if there is none. */
 export function offboardingOf(env: Environment, tenantId: string): Promise<Offboarding | null> {
-  return asEraser(readConfig(env), (owner) => readOffboarding(owner, tenantId));
+  return asEraser(readConfig(env), async (owner) => {
+    await requireTenant(owner, tenantId);
+    return readOffboarding(owner, tenantId);
+  });
 }
 
 /**

@@ -131,7 +131,7 @@ export async function requireInSight(owner: Queries): Promise<void> {
 /** Locks the tenant's row: a hold placed later is too late. */
 export async function requireNoHold(tx: WriterTx, tenantId: string): Promise<void> {
   const terms = await lockTerms(tx, tenantId);
-  if (terms === null) throw new ErasureRefused('there is no such tenant');
+  if (terms === null) throw new ErasureRefused(`there is no tenant ${tenantId}`);
   if (terms.legalHold) {
     throw new ErasureRefused(
       'the tenant is under legal hold, so nothing of it can be erased: lift the hold first',

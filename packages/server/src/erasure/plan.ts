@@ -45,7 +45,7 @@ export async function planActor(
   // The archive has no identity of them any more, but the log lacks the record.
   const isLost = lost.some((each) => each.segment === 'identity' && each.actors.includes(key));
   if (isLost && actors.length === 0) actors.push({ id: key, count: 0, asOperator: 0 });
-  if (actors.length + events.length === 0 && unfinished.length === 0) throw nothingOf(found);
+  if (actors.length + events.length === 0 && unfinished.length === 0) throw nothingOf(found, actor);
   const ids = actors.map(({ id }) => id);
   const addresses = await addressesOf(owner, tenantId, ids);
   if (emailKey !== null && !addresses.includes(emailKey)) addresses.push(emailKey);
@@ -60,12 +60,12 @@ export async function planActor(
   };
 }
 
-function nothingOf(found: readonly KnownActor[]): ErasureRefused {
+function nothingOf(found: readonly KnownActor[], actor: string): ErasureRefused {
   const asOperator = found.reduce((sum, actor) => sum + actor.asOperator, 0);
   return new ErasureRefused(
     asOperator > 0
       ? 'this actor is an operator: the identity of operators cannot be erased'
-      : 'no event of the tenant has an identity of this actor',
+      : `no event of the tenant has an identity of the actor ${actor}`,
   );
 }
 
@@ -89,7 +89,7 @@ export async function planEvent(
   // Continues an unfinished erasure, even if only the archived copy remains.
   const event = uuid === null ? null : await findEvent(owner, tenantId, uuid);
   const isLost = lost.some((each) => each.segment === segment && each.events.includes(eventId));
-  if (!isBegun && !isLost) requireErasable(tenantId, event, segment);
+  if (!isBegun && !isLost) requireErasable({ tenantId, eventId, segment }, event);
   return {
     ...{ tenantId, segment, actors: [], addresses: [], legalHold },
     events: isBegun || uuid === null ? [] : [uuid],
@@ -100,11 +100,10 @@ export async function planEvent(
 }
 
 function requireErasable(
-  tenantId: string,
+  { tenantId, eventId, segment }: { tenantId: string; eventId: string; segment: string },
   event: StoredEvent | null,
-  segment: WithholdableSegment,
 ): void {
-  if (event === null) throw new ErasureRefused('there is no such event');
+  if (event === null) throw new ErasureRefused(`the tenant ${tenantId} has no event ${eventId}`);
   if (isServiceRecord(event)) {
     throw new ErasureRefused(
       'this event records a removal, and verifiers need it: it cannot be erased',
@@ -114,7 +113,7 @@ function requireErasable(
   if (recordedByKind === 'service' && resourceId === tenantId && actorRole === 'superadmin') {
     throw new ErasureRefused('this event records what an operator looked at: it cannot be erased');
   }
-  if (erasedSegments(event).includes(segment)) {
+  if (erasedSegments(event).some((erased) => erased === segment)) {
     throw new ErasureRefused(`the ${segment} of this event is erased already`);
   }
   if (segment === 'state' && !hasState(event)) {
@@ -127,7 +126,12 @@ function requireErasable(
 
 async function tenantOf(owner: Queries, tenantId: string) {
   await requireInSight(owner);
+  return requireTenant(owner, tenantId);
+}
+
+/** The tenant's terms. Throws ErasureRefused for an unknown tenant. */
+export async function requireTenant(owner: Queries, tenantId: string) {
   const tenant = (await readTerms(owner, [tenantId])).get(tenantId);
-  if (!tenant) throw new ErasureRefused('there is no such tenant');
+  if (!tenant) throw new ErasureRefused(`there is no tenant ${tenantId}`);
   return tenant;
 }

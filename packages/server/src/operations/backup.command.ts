@@ -10,10 +10,10 @@ import { withOwnerSession } from '../postgres/db.ts';
 import { copyRunningCluster } from '../postgres/embedded/cluster-copy.ts';
 import { copyTree } from '../postgres/embedded/copy-tree.ts';
 import { messageOf } from '../postgres/embedded/error-code.ts';
-import { clusterOwner } from '../postgres/embedded/folders.ts';
 import { embeddedFolder, runningServerUrl } from '../postgres/embedded/running-server.ts';
 import { syncFolder } from '../postgres/embedded/secret-file.ts';
 import { startEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
+import { requireDatabase } from '../postgres/run-as-owner.ts';
 import { type BackupFacts, backupParts, secretFiles } from './backup-folder.ts';
 
 /**
@@ -61,7 +61,7 @@ async function withOwnerUrl(
 ): Promise<void> {
   const running = runningServerUrl(dataDir, 'owner');
   if (running !== null) return work(running);
-  if (clusterOwner(dataDir) === undefined) throw new Error(`${dataDir} has no database`);
+  requireDatabase(dataDir);
   const embedded = await startEmbeddedPostgres({ dataDir, log: () => {} });
   await work(embedded.ownerUrl).finally(() => embedded.stop());
 }

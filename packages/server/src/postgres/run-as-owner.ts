@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts';
 import { connectionProblem, type OwnerSession, withOwnerSession } from './db.ts';
+import { clusterOwner } from './embedded/folders.ts';
 import { runningServerUrl } from './embedded/running-server.ts';
 import { startEmbeddedPostgres } from './embedded-postgres.ts';
 import { migrate, pendingMigrations } from './migrate.ts';
@@ -25,6 +26,7 @@ export async function runAsOwner<T>(
   const running = () => (alone ? null : runningServerUrl(dataDir, 'owner'));
   const url = databaseUrl === null ? running() : (databaseOwnerUrl ?? databaseUrl);
   if (url !== null) return work(url).catch(explained);
+  requireDatabase(dataDir);
   const embedded = await startEmbeddedPostgres({ dataDir, log: () => {} });
   try {
     await migrate(embedded.ownerUrl, embedded.servingUrl);
@@ -32,6 +34,18 @@ export async function runAsOwner<T>(
   } finally {
     await embedded.stop();
   }
+}
+
+/**
+ * A command must not make a database where there is none, as in another folder than the service's:
+ * an empty one has no damage to find. Throws a sentence for the operator.
+ */
+export function requireDatabase(dataDir: string): void {
+  if (clusterOwner(dataDir) !== undefined) return;
+  throw new Error(
+    `${dataDir} has no database: set DATA_DIR to the folder of the service, or DATABASE_OWNER_URL; ` +
+      '`indelible serve` and `indelible migrate` make one',
+  );
 }
 
 /** An owner's session on a database with this release's schema; see `withOwnerSession`. */
