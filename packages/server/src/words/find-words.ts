@@ -216,15 +216,20 @@ async function* withMatches(
   { first = 2, most = 128 } = {},
 ): AsyncGenerator<{ block: BlockRange; events: Bits }> {
   const words = [...wanted.groups.flat(), ...wanted.none].flat().length;
-  const countMax = Math.max(1, Math.min(most, Math.floor(listsAtOnce / words)));
-  for (let at = 0, count = first; at < blocks.length; at += count, count = 4 * count) {
-    count = Math.min(count, countMax);
-    const some = blocks.slice(at, at + count);
+  let countMax = Math.max(1, Math.min(most, Math.floor(listsAtOnce / words)));
+  for (let [at, count] = [0, first]; at < blocks.length; ) {
+    const some = blocks.slice(at, at + Math.min(count, countMax));
     const eventsOf = await readWords(tx, wanted, some);
+    if (eventsOf === null) {
+      countMax = Math.floor(some.length / 2);
+      continue;
+    }
     for (const block of some) {
       const events = matchesIn(block, wanted, (word) => eventsOf(block, word));
       if (events !== null) yield { block, events };
     }
+    at += some.length;
+    count *= 4;
   }
 }
 
@@ -257,13 +262,18 @@ export async function blocksWithMatches(
 
 /** Longer lists, those of frequent words, are read only where all shorter ones have matches. */
 const shortListBytes = 4_096;
+/** Of several blocks at once; one of large events may have as much alone. */
+const longListsBytes = 16 * 2 ** 20;
 
-/** Reads what these blocks say about the words; null is no event. */
+/**
+ * Reads what these blocks say about the words; null is no event. Null if the lists of several
+ * blocks are too long to be read at once.
+ */
 async function readWords(
   tx: TenantTx,
   { groups, none }: WantedWords,
   blocks: readonly BlockRange[],
-): Promise<(block: BlockRange, word: string) => Bits | null> {
+): Promise<((block: BlockRange, word: string) => Bits | null) | null> {
   const words = [...groups.flat(), ...none].flat();
   const listIn = ({ entries }: BlockRange, word: string) => listOf(word, listsOf(entries));
   const listsIn = ({ first, ...block }: BlockRange) =>
@@ -272,9 +282,12 @@ async function readWords(
       list,
     }));
   const lists = new Map<string, Buffer | null>();
+  const sizes = new Map<string, number>();
   const read = async (wanted: ReturnType<typeof listsIn>, bytesMax: number) => {
-    const rows = await readLists(tx, wanted, bytesMax);
-    for (const { first, list, words } of rows) lists.set(`${first}/${list}`, words);
+    for (const { first, list, words, bytes } of await readLists(tx, wanted, bytesMax)) {
+      lists.set(`${first}/${list}`, words);
+      sizes.set(`${first}/${list}`, bytes);
+    }
   };
   const eventsOf = (block: BlockRange, word: string) => {
     const list = lists.get(`${block.first}/${listIn(block, word)}`);
@@ -288,6 +301,11 @@ async function readWords(
   const long = open
     .flatMap(listsIn)
     .filter(({ first, list }) => lists.get(`${first}/${list}`) === null);
+  const bytes = long.reduce(
+    (sum, { first, list }) => sum + (sizes.get(`${first}/${list}`) ?? 0),
+    0,
+  );
+  if (blocks.length > 1 && bytes > longListsBytes) return null;
   if (long.length > 0) await read(long, Number.MAX_SAFE_INTEGER);
   return eventsOf;
 }

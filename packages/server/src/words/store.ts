@@ -287,9 +287,9 @@ export async function readLists(
   tx: TenantTx,
   wanted: readonly { first: number; list: number }[],
   bytesMax: number,
-): Promise<{ first: number; list: number; words: Buffer | null }[]> {
-  const rows = await rowsOf<{ first: number; list: number; text: string | null }>(tx)`
-    SELECT first, list,
+): Promise<{ first: number; list: number; bytes: number; words: Buffer | null }[]> {
+  type Row = { first: number; list: number; bytes: number; text: string | null };
+  const rows = await rowsOf<Row>(tx)`SELECT first, list, octet_length(words) AS bytes,
       CASE WHEN octet_length(words) <= ${bytesMax}::int8 THEN encode(words, 'base64') END AS text
     FROM unnest(${int8Array(wanted.map(({ first }) => first))}::int8[],
       ${int2Array(wanted.map(({ list }) => list))}::int2[]) AS wanted (first, list)

@@ -10,6 +10,7 @@ import { expectLogIntact } from '../testing/intact.ts';
 import { turnsOf } from '../testing/longest-turn.ts';
 import { change, day, eventAt, run, runTwice } from '../testing/retention-setup.ts';
 import { eventOf, testService } from '../testing/service.ts';
+import { findWords } from './find-words.ts';
 import { entriesAtOnce, indexWords } from './index-words.ts';
 import { wordedEvents } from './store.ts';
 import { largeEntries, listsOf } from './word-block.ts';
@@ -394,6 +395,37 @@ test('what cannot be answered for so many matches is refused with what to do', a
     );
   }
   expect((await ask('/api/audit-logs?page=9&')).status).toBe(200);
+});
+
+test('of blocks of events with many words a search reads 16 MiB at once', async () => {
+  const words = Array.from({ length: 200_000 }, (_, n) => `octo${(n + 1e9).toString(36)}`);
+  const list = encodeLists(new Map(words.map((word) => [word, [0]])), 1);
+  await service.owner.query(
+    `INSERT INTO word_blocks SELECT $1, first, 1, uuid_send($2), $2, $2, ''
+     FROM generate_series(0, 39) first`,
+    [tenant.id, firstUuidAt(service.clock.now)],
+  );
+  await service.owner.query(
+    'INSERT INTO word_lists SELECT tenant_id, $2, first, $3 FROM word_blocks WHERE tenant_id = $1',
+    [tenant.id, listOf('octo', listsOf(1)), list],
+  );
+  await service.owner.query('INSERT INTO word_heads VALUES ($1, 40)', [tenant.id]);
+  const read: number[] = [];
+  await readTenant(service.db, tenant.id, async (tx) => {
+    const counting: TenantTx['query'] = async (query) => {
+      const answer = await tx.query<never>(query);
+      const rows: readonly { text?: string }[] = answer.rows;
+      read.push(rows.reduce((sum, { text }) => sum + (text?.length ?? 0), 0));
+      return answer;
+    };
+    const range = { from: firstUuidAt(0), before: `f${firstUuidAt(0).slice(1)}`, descending: true };
+    const filter = { q: { any: ['octopus'], none: [] } };
+    const found = findWords({ ...tx, query: counting }, filter, range);
+    expect(await found.next()).toEqual({ done: true, value: undefined });
+  });
+  const base64 = (bytes: number) => (bytes * 4) / 3;
+  expect(read.reduce((sum, each) => sum + each, 0)).toBeGreaterThan(base64(40 * list.length));
+  expect(Math.max(...read)).toBeLessThan(base64(16 * 2 ** 20) + 1e6);
 });
 
 test('operators and marks in a query only separate words', async () => {
