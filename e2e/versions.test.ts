@@ -77,6 +77,14 @@ test('on a phone both sides of a comparison are in sight, under the name of the 
   expect(tops[1]).toBe(tops[2]);
 });
 
+test('an event of which the service kept some of its changes says so', async () => {
+  const state = (n: number) =>
+    Object.fromEntries(Array.from({ length: 600 }, (_, at) => [`field${at}`, n]));
+  const { ids } = await changes([state(1), state(2)]);
+  const page = await enter(`/settings/audit/events/${ids[0]}`);
+  await see(detail(page).getByText('At least 500 fields changed')).toBeVisible();
+});
+
 test('a difference behind thousands of equal values is counted, and shown', async () => {
   const many = Object.fromEntries(Array.from({ length: 3_000 }, (_, n) => [`field${n}`, n]));
   const { path } = await changes([

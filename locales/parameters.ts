@@ -19,6 +19,7 @@ export interface Parameters {
   'panel.firstSteps.retention': { plan: string };
   'panel.error.request': { id: string };
   'panel.detail.changed': { count: number };
+  'panel.detail.changedOver': { count: number };
   'panel.exports.downloaded': { name: string; size: string };
   'panel.exports.rows': { count: number };
   'panel.exports.rowsOver': { count: number };

@@ -1,5 +1,5 @@
 import type { AuditEvent } from '@indelible/client';
-import { type Diff, revealed } from '@indelible/protocol';
+import { type Diff, diffFieldsMax, revealed } from '@indelible/protocol';
 import { useParams } from '@tanstack/react-router';
 import { ArrowRight, History, Undo2, X } from 'lucide-react';
 import { type ReactNode, useEffect, useRef } from 'react';
@@ -74,6 +74,8 @@ function Detail({ event }: { event: AuditEvent }) {
   const { before = null, after = null } = event;
   const changed = Object.keys(event.diff).length;
   const hasState = before !== null || after !== null;
+  // The service keeps no more changes of an event than these.
+  const countText = changed < diffFieldsMax ? t.detail.changed : t.detail.changedOver;
   return (
     <div className="space-y-6 px-5 pt-5 pb-10">
       <Headline event={event} />
@@ -87,7 +89,7 @@ function Detail({ event }: { event: AuditEvent }) {
         </div>
       )}
       {(changed > 0 || !hasState) && !isErased(event, 'change') && (
-        <Part title={changed > 0 ? t.detail.changed({ count: changed }) : t.events.changes}>
+        <Part title={changed > 0 ? countText({ count: changed }) : t.events.changes}>
           <ChangedFields diff={event.diff} />
         </Part>
       )}
