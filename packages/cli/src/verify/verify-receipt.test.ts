@@ -78,6 +78,25 @@ test('a receipt for an event that was altered or removed is found', async () => 
   expect(removed.firstDamage).toMatchObject({ sequence, eventId });
 });
 
+test('an event that came late is owed from its receipt: if it was removed, its receipt says so', async () => {
+  const { service } = log;
+  const days = 29 * 86_400_000;
+  service.clock.now -= days;
+  const tenant = await service.tenant('Starter');
+  const body = stateEvent(8, service.clock.now - days);
+  const call = { method: 'POST', url: '/api/audit-logs', key: tenant.key, body } as const;
+  const { text, body: receipt } = await service.call(call);
+  service.clock.now += days;
+  writeFileSync(path, text);
+  await service.app.checkpoints.onDemand();
+  await service.owner.query('DELETE FROM audit_events WHERE tenant_id = $1 AND sequence = $2', [
+    tenant.id,
+    receipt.sequence,
+  ]);
+  const removed = await verifyReceipt(log.clientOf(tenant), { path, vkeys: [] });
+  expect(removed.findings.byCode).toEqual({ missing_body: 1 });
+});
+
 test('a receipt for what the log never came to hold is found', async () => {
   const receipt = await recorded(4);
   const id = receipt.id.replace(/.$/, receipt.id.endsWith('0') ? '1' : '0');

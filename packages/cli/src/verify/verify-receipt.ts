@@ -1,5 +1,7 @@
 import type { IndelibleClient } from '@indelible/client';
 import {
+  entryBytes,
+  equalBytes,
   type Findings,
   formatHex,
   formatTimestamp,
@@ -10,6 +12,8 @@ import {
   parseEventProof,
   proofLimits,
   readOrNull,
+  receivedAtUs,
+  tileWidth,
   uuidFromEventId,
   uuidTimeMs,
   verifyEventProof,
@@ -19,6 +23,7 @@ import type { BundleCheck } from '../bundle/verify-bundle.ts';
 import { UsageError } from '../io.ts';
 import { addDamage } from './damage.ts';
 import { sha } from './hashing.ts';
+import { entryTiles } from './log-entries.ts';
 import { type TileSource, tileNodes } from './log-source.ts';
 import { readAtMost } from './read-at-most.ts';
 import { type Report, Verification } from './report.ts';
@@ -120,8 +125,12 @@ async function judgeByEntry({ client, receipt, vkeys, findings }: Run): Promise<
     return { signed, follows: [] };
   }
   const cutoffMs = await cutoffOf(client, logIdOf(signed.checkpoint), eventId);
+  // Retention counts from the receipt of an event that came late.
   const timeMs = uuidTimeMs(uuidFromEventId(eventId) ?? '');
-  if (cutoffMs === null || timeMs >= cutoffMs) {
+  const entry = await entryAt(source, sequence, size, findings);
+  const isProven = entry !== null && equalBytes(leafHash(sha, entry), leaf);
+  const receivedMs = isProven ? receivedAtUs(entry) / 1_000 : Number.POSITIVE_INFINITY;
+  if (cutoffMs === null || Math.max(timeMs, receivedMs) >= cutoffMs) {
     const message = `The log holds entry ${sequence}, but the service shows no event ${eventId} that can be proven.`;
     findings.add({ code: 'missing_body', message, ...position });
     return { signed, follows: [] };
@@ -130,6 +139,17 @@ async function judgeByEntry({ client, receipt, vkeys, findings }: Run): Promise<
     `That the event expired rightly: it is from before the cutoff ${formatTimestamp(cutoffMs)} ` +
     'that the service states. Verify the whole log for that.';
   return { signed, follows: [kept(receipt)], doesNotFollow: [hidden, proofLimits] };
+}
+
+/** The entry as the service shows it; null without one. */
+async function entryAt(source: TileSource, sequence: number, size: number, findings: Findings) {
+  const tile = Math.floor(sequence / tileWidth);
+  const end = Math.min(size, (tile + 1) * tileWidth);
+  for await (const entries of entryTiles(source, end, findings, tile)) {
+    const at = (sequence - tile * tileWidth) * entryBytes;
+    return entries.subarray(at, at + entryBytes);
+  }
+  return null;
 }
 
 /** The hashes from the entry to the root; null if the tiles do not have them. */
