@@ -37,7 +37,7 @@ test('an id whose time differs from the timestamp by one millisecond is a mismat
   for (const difference of [-1, 1]) {
     expect(refused({ id: idAt(nowMs), timestamp: iso(nowMs + difference) })).toEqual({
       code: 'id_timestamp_mismatch',
-      detail: 'differs from the time within the id',
+      detail: '/timestamp differs from the time within the id',
       errors: ['/timestamp id_timestamp_mismatch'],
     });
   }
@@ -95,7 +95,7 @@ test('a clock may be five minutes ahead and not a millisecond more', () => {
   expect(uuidTimeMs(taken({ id: idAt(edge) }).event.uuid)).toBe(edge);
   expect(refused({ timestamp: iso(edge + 1) })).toEqual({
     code: 'timestamp_in_future',
-    detail: 'is more than 5 minutes ahead',
+    detail: "/timestamp is more than 5 minutes ahead of the service's clock",
     errors: ['/timestamp timestamp_in_future'],
   });
   expect(refused({ id: idAt(edge + 1) }).errors).toEqual(['/id timestamp_in_future']);

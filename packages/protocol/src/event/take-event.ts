@@ -123,7 +123,8 @@ function refuse(problems: FieldProblem[]): TakenEvent {
   return {
     refusal: {
       code: own ? (first.code as ErrorCode) : 'validation_failed',
-      detail: own ? first.message : problemsText(problems),
+      // Says itself what it is about; other messages begin behind the name of their field.
+      detail: own && first.code === 'not_recordable' ? first.message : problemsText(problems),
       errors: problems.slice(0, fieldProblemsMax),
     },
   };
@@ -186,7 +187,11 @@ function checkTime(id: string | undefined, timestamp: string | undefined, nowMs:
   if ((idTime ?? stamp ?? nowMs) > nowMs + futureMsMax) {
     const path = stamp === null ? '/id' : '/timestamp';
     const minutes = futureMsMax / 60_000;
-    add(path, 'timestamp_in_future', `is more than ${minutes} minutes ahead`);
+    add(
+      path,
+      'timestamp_in_future',
+      `is more than ${minutes} minutes ahead of the service's clock`,
+    );
   }
 }
 
