@@ -82,7 +82,7 @@ test('an edge runtime records, lists, proves and receives too', async () => {
 });
 
 test.each([
-  ['createClient', '@indelible/client', 9.5],
+  ['createClient', '@indelible/client', 10],
   ['verifyWebhook', '@indelible/client/webhooks', 3],
   ['diffOf', '@indelible/client', 3.5],
 ])(
@@ -130,6 +130,12 @@ test('a CommonJS host finds types and code of every entry point', async () => {
   const react = join(import.meta.dirname, '../../node_modules/react');
   symlinkSync(react, join(host, 'node_modules/react'));
   await run(process.execPath, ['--input-type=commonjs', '--eval', code], { cwd: host });
+});
+
+test('the package brings its guide, whose links lead nowhere else', () => {
+  const guide = readFileSync(join(host, 'node_modules/@indelible/client/README.md'), 'utf8');
+  expect(guide).toMatch(/^# @indelible\/client\n[\s\S]*createClient[\s\S]*verifyWebhook/);
+  expect(guide).not.toMatch(/\]\((?!https:)/);
 });
 
 test.each([

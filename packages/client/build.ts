@@ -21,6 +21,8 @@ interface Built {
   /** Folder of the built package; its content is replaced. */
   target: string;
   description: string;
+  /** Default: name and description. */
+  readme?: string;
   /** Members of the published package.json that the source package does not have. */
   manifest?: Record<string, unknown>;
   /** Module names that the compiler does not find in `node_modules`. */
@@ -49,6 +51,7 @@ export function buildClient(targets: { protocol: string; client: string }): void
     source: join(root, 'packages/client'),
     target: targets.client,
     description: 'Client of the Indelible audit log: records, reads and proves events.',
+    readme: guide(),
     manifest: {
       dependencies: { '@indelible/protocol': version },
       peerDependencies: peers,
@@ -60,11 +63,21 @@ export function buildClient(targets: { protocol: string; client: string }): void
   });
 }
 
+/** The guide, without links to pages that the package does not have. */
+function guide(): string {
+  const text = readFileSync(join(root, 'docs/client.md'), 'utf8');
+  const where = 'The other pages that it names are in the folder `docs` of the service.';
+  return text
+    .replace('# The client\n', `# @indelible/client\n\n${where}\n`)
+    .replace(/\[([^\]]+)\]\((?!https?:)[^)]+\)/g, '$1');
+}
+
 function manifestOf(folder: string): Manifest {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
 }
 
-function buildPackage({ source, target, description, manifest = {}, paths = {} }: Built): void {
+function buildPackage({ source, target, description, readme, ...more }: Built): void {
+  const { manifest = {}, paths = {} } = more;
   const { name, version, license, exports, dependencies } = manifestOf(source);
   const entries = typeof exports === 'string' ? { '.': exports } : exports;
   rmSync(target, { recursive: true, force: true });
@@ -82,7 +95,7 @@ function buildPackage({ source, target, description, manifest = {}, paths = {} }
     ...manifest,
   };
   writeFileSync(join(target, 'package.json'), `${JSON.stringify(published, null, 2)}\n`);
-  writeFileSync(join(target, 'README.md'), `# ${name}\n\n${description}\n`);
+  writeFileSync(join(target, 'README.md'), readme ?? `# ${name}\n\n${description}\n`);
   copyFileSync(join(root, 'LICENSE'), join(target, 'LICENSE'));
 }
 

@@ -40,13 +40,17 @@ export interface ClientOptions<A extends string = AnyAction, R extends string = 
   catalogue?: EventCatalogue<A, R>;
   /** Additional key names whose values are masked before sending; the service's own always are. */
   maskedKeys?: readonly string[];
+  /** Allows plain http to another machine: the key and the events travel unencrypted. */
   insecure?: boolean;
   /** Time limit of one attempt; default 30 s. */
   timeoutMs?: number;
   /** The most attempts of a call that is safe to retry; default 4. */
   attempts?: number;
+  /** Default: the platform's. */
   fetch?: typeof globalThis.fetch;
+  /** Called before each pause between two attempts. */
   onRetry?: (retry: Retry) => void;
+  /** Ends every call of this client, which then throws the signal's reason. */
   signal?: AbortSignal;
 }
 
