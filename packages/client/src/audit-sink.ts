@@ -4,6 +4,8 @@ import type { EventInput } from './api-types.ts';
 export interface RecordContext {
   /** `[\w-]{8,64}`: the request id in the service's log; ignored by sinks without a call. */
   requestId?: string;
+  /** Ends the call, which then rejects with the signal's reason. The event may be recorded. */
+  signal?: AbortSignal | undefined;
 }
 
 /**

@@ -25,7 +25,7 @@ export interface RecordingCalls<A extends string = AnyAction, R extends string =
    * One call with events as JSON text, each with an id: at most 1,000 and 8 MiB, not checked here.
    * Does not mask.
    */
-  recordBatchTexts(events: readonly string[]): Promise<BatchResult[]>;
+  recordBatchTexts(events: readonly string[], context?: RecordContext): Promise<BatchResult[]>;
 }
 
 // The service would replace other ids; a header could not hold some of them.
@@ -33,13 +33,13 @@ const requestIdForm = /^[\w-]{8,64}$/;
 
 export function recordingCalls(send: Transport, options: OutgoingOptions): RecordingCalls {
   const outgoing = createOutgoing(options);
-  const post = (path: string, body: string, { requestId }: RecordContext = {}) => {
+  const post = (path: string, body: string, { requestId, signal }: RecordContext = {}) => {
     const isKept = requestIdForm.test(requestId ?? '');
     const headers = { 'x-request-id': isKept ? requestId : undefined };
-    return send({ method: 'POST', path, body, headers, idempotent: true });
+    return send({ method: 'POST', path, body, headers, signal, idempotent: true });
   };
-  const recordBatchTexts = async (texts: readonly string[]) => {
-    const answer = await post(`${eventsPath}/batch`, batchOf(texts));
+  const recordBatchTexts = async (texts: readonly string[], context?: RecordContext) => {
+    const answer = await post(`${eventsPath}/batch`, batchOf(texts), context);
     return resultsFor(answer, texts.length);
   };
   return {

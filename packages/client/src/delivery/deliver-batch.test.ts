@@ -72,6 +72,9 @@ test.each([
   ['a key without the scope', problem(403, 'forbidden'), 'refused'],
   ['a wrong address', { status: 404, body: 'nginx' }, 'refused'],
   ['something else that answers', { body: { results: [] } }, 'refused'],
+  ['a proxy that takes no body', { status: 400, body: '<html>Bad Request</html>' }, 'refused'],
+  ['a proxy with a small limit', { status: 413, body: '<html>Too Large</html>' }, 'refused'],
+  ['another API', { status: 422, body: { message: 'no such field' } }, 'refused'],
 ] as const)(
   '%s keeps every event, and says whether somebody has to act',
   async (_, answer, kind) => {

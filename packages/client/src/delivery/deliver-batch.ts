@@ -1,11 +1,17 @@
 import { type ErrorCode, errorCodes, uuidFromEventId, uuidTimeMs } from '@indelible/protocol';
 import type { BatchResult } from '../api-types.ts';
 import type { IndelibleClient } from '../client.ts';
-import { errorOf, IndelibleError, UnreachableError, unexpected } from '../http/errors.ts';
+import { errorOf } from '../error-of.ts';
+import { IndelibleError, UnreachableError, unexpected } from '../http/errors.ts';
 import { eventOf, tenantOf } from './ready-event.ts';
 
 /** Sends batches: a client, or any object with its `recordBatchTexts`. */
 export type BatchClient = Pick<IndelibleClient, 'recordBatchTexts'>;
+
+/** The same, whose calls the signal ends: otherwise one without an answer outlives its sender. */
+export function endedBy(signal: AbortSignal, client: BatchClient): BatchClient {
+  return { recordBatchTexts: (texts) => client.recordBatchTexts(texts, { signal }) };
+}
 
 /** The outcome of one event; `again` must be sent again, in the order of its tenant. */
 export type Outcome =
@@ -53,9 +59,12 @@ export async function deliverBatch(
     return deliveryOf(await client.recordBatchTexts(texts), texts);
   } catch (error) {
     const isInside = error instanceof IndelibleError && unreadable.includes(error.status);
-    if (!isInside) return allAgain(texts.length, troubleOf(error));
-    if (texts.length === 1) return { outcomes: [{ status: 'rejected', error }], trouble: null };
-    return inHalves(client, texts);
+    if (isInside && texts.length > 1) return inHalves(client, texts);
+    // Only the service may refuse an event for good: a proxy's page says nothing about it.
+    if (!isInside || error.code === 'unexpected_answer') {
+      return allAgain(texts.length, troubleOf(error));
+    }
+    return { outcomes: [{ status: 'rejected', error }], trouble: null };
   }
 }
 

@@ -1,3 +1,4 @@
+import { errorOf } from '../error-of.ts';
 import { backoffMs } from '../http/errors.ts';
 import type { Trouble } from './deliver-batch.ts';
 
@@ -10,12 +11,18 @@ export function waitMs(kind: Trouble['kind'], failures: number): number {
 }
 
 /** Calls back the host: a callback that throws must not stop the delivery, nor reach a caller. */
-export function tell(callBack: () => void): void {
+export function tell(callBack: () => unknown): void {
   try {
-    callBack();
+    const told = callBack();
+    // An unhandled rejection would end the process.
+    if (told instanceof Promise) told.catch(callBackFailed);
   } catch (error) {
-    process.emitWarning(`audit delivery: a callback failed: ${String(error)}`);
+    callBackFailed(error);
   }
+}
+
+function callBackFailed(error: unknown): void {
+  process.emitWarning(`audit delivery: a callback failed: ${errorOf(error).message}`);
 }
 
 /** A log is hardly repaired or unblocked sooner. */

@@ -1,7 +1,7 @@
 import type { ErrorCode, EventContext, FieldProblem } from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
+import { errorOf } from '../error-of.ts';
 import { createOutgoing, type OutgoingOptions } from '../event/outgoing-event.ts';
-import { errorOf } from '../http/errors.ts';
 
 /** An event as it will be sent, at every attempt. */
 export interface ReadyEvent {

@@ -39,9 +39,26 @@ test('a member called __proto__ is a member, and changes no prototype', () => {
   expect(Object.getPrototypeOf(made)).toBe(Object.prototype);
 });
 
-test('what JSON cannot hold is told, and does not end the process', () => {
+test('what JSON cannot hold is told with its place, and does not end the process', () => {
   const circle: unknown[] = [];
   circle.push(circle);
-  expect(() => plainJson(circle)).toThrow(TypeError);
-  expect(() => plainJson({ amount: 1n })).toThrow('JSON has no BigInt');
+  const thrower = (value: unknown) => ({
+    get price() {
+      throw value;
+    },
+  });
+  const whole = Proxy.revocable({}, {});
+  whole.revoke();
+  for (const [value, message] of [
+    [circle, '/0/0/0/0/0/0/0/0 is nested over 200 levels, or contains itself'],
+    [{ lines: [{ amount: 1n }] }, '/lines/0/amount is a BigInt, which JSON does not have: send it'],
+    [1n, '/ is a BigInt'],
+    [{ after: thrower(new Error('no rate')) }, '/after/price cannot be read: no rate'],
+    [{ after: thrower(null) }, '/after/price cannot be read: null'],
+    [{ after: thrower(Object.create(null)) }, '/after/price cannot be read: '],
+    [whole.proxy, '/ cannot be read: '],
+  ] as const) {
+    expect(() => plainJson(value)).toThrow(TypeError);
+    expect(() => plainJson(value)).toThrow(message);
+  }
 });

@@ -5,6 +5,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from '@indelible/protocol';
+import { errorOf } from '../error-of.ts';
 
 /*
  * The JSON of a value, as a value. Secrets are searched in what is really sent, because `toJSON`
@@ -13,14 +14,34 @@ import {
 
 // Far more than the service accepts; also stops circular values.
 const depthMax = 200;
+// Of a path that an error shows.
+const pathMax = 8;
 
 /**
  * The value as JSON holds it: dates become texts, undefined members and functions are dropped,
- * numbers that JSON lacks become null. Throws TypeError for a BigInt and for nesting over 200
- * levels, such as a circular object.
+ * numbers that JSON lacks become null. Throws TypeError, which names the member, for a BigInt, for
+ * one that cannot be read, and for nesting over 200 levels, such as a circular object.
  */
 export function plainJson(value: unknown): JsonValue {
-  return plain('', value, 0) ?? null;
+  try {
+    return plain('', value, 0) ?? null;
+  } catch (cause) {
+    const { path, message, cause: thrown } = notJsonOf(cause);
+    const shown = path.slice(-pathMax).reverse().join('/');
+    throw new TypeError(`/${shown} ${message}`, { cause: thrown });
+  }
+}
+
+/** Why a value cannot be JSON. */
+class NotJson extends Error {
+  /** Its names, innermost first. */
+  readonly path: string[] = [];
+}
+
+/** A getter or `toJSON` may throw anything. */
+function notJsonOf(cause: unknown): NotJson {
+  if (cause instanceof NotJson) return cause;
+  return new NotJson(`cannot be read: ${errorOf(cause).message}`, { cause });
 }
 
 /** Undefined: JSON drops it. */
@@ -34,7 +55,7 @@ function plain(key: string, source: unknown, depth: number): JsonValue | undefin
       // Makes -0 a 0: JSON has one zero.
       return Number.isFinite(value) ? value + 0 : null;
     case 'bigint':
-      throw new TypeError('JSON has no BigInt');
+      throw new NotJson('is a BigInt, which JSON does not have: send it as a text');
     case 'object':
       return value === null ? null : plainContainer(value, depth);
     default:
@@ -43,17 +64,27 @@ function plain(key: string, source: unknown, depth: number): JsonValue | undefin
 }
 
 function plainContainer(value: object, depth: number): JsonValue {
-  if (depth >= depthMax) throw new TypeError('a value is nested too deeply, or contains itself');
+  if (depth >= depthMax) throw new NotJson(`is nested over ${depthMax} levels, or contains itself`);
   if (Array.isArray(value)) {
-    return Array.from(value, (item, index) => plain(String(index), item, depth + 1) ?? null);
+    return Array.from(value, (_, index) => plainMember(value, String(index), depth) ?? null);
   }
   const members: [string, JsonValue][] = [];
-  for (const [key, member] of Object.entries(value)) {
-    const made = plain(key, member, depth + 1);
+  for (const key of Object.keys(value)) {
+    const made = plainMember(value, key, depth);
     if (made !== undefined) members.push([key, made]);
   }
   // fromEntries defines members; assignment would call the `__proto__` setter.
   return Object.fromEntries(members);
+}
+
+function plainMember(owner: object, key: string, depth: number): JsonValue | undefined {
+  try {
+    return plain(key, (owner as Record<string, unknown>)[key], depth + 1);
+  } catch (cause) {
+    const reason = notJsonOf(cause);
+    reason.path.push(key);
+    throw reason;
+  }
 }
 
 function converted(key: string, value: unknown): unknown {

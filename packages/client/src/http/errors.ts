@@ -59,11 +59,6 @@ export class PartialBatchError extends Error {
   }
 }
 
-/** What was thrown, as an Error. */
-export function errorOf(cause: unknown): Error {
-  return cause instanceof Error ? cause : new Error(String(cause));
-}
-
 const codeForm = /^[a-z]+(_[a-z]+)*$/;
 
 /** The error of an unsuccessful answer; `unexpected_answer` unless it is a problem document. */
@@ -89,10 +84,15 @@ export function errorOfAnswer(
 export function notTheService(status: number, requestId: string | null = null): IndelibleError {
   return unexpected(
     status,
-    `another server than the audit log service answered with status ${status}`,
+    `another server than the audit log service answered with status ${status}: ${advice(status)}`,
     requestId,
   );
 }
+
+const advice = (status: number) =>
+  status === 413
+    ? 'let the proxy in front of the service accept bodies of 8 MiB'
+    : 'check the address of the service and the proxies in front of it';
 
 /** An answer that does not match the request. */
 export function unexpected(

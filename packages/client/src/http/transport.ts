@@ -46,6 +46,8 @@ export interface Call {
   idempotent: boolean;
   /** Fewer attempts than usual. */
   attempts?: number;
+  /** Ends this call; that of the client ends every call. */
+  signal?: AbortSignal | undefined;
   /** A longer answer is refused while it is read; default 64 MiB. */
   answerBytesMax?: number;
   /** Media type of an answer to return unparsed, as a `RawAnswer`, instead of JSON. */
@@ -86,8 +88,9 @@ const gatewayStatus = [502, 504];
  * does not mend. Throws IndelibleError if the service refuses, and UnreachableError
  * without an answer.
  */
-export function createTransport(options: TransportOptions): Transport {
+export function createTransport(shared: TransportOptions): Transport {
   return async (call) => {
+    const options = { ...shared, signal: either(call.signal, shared.signal) };
     requireOnePath(call.path);
     for (let attempt = 1; ; attempt += 1) {
       const outcome = await attemptOnce(call, options);
@@ -101,6 +104,10 @@ export function createTransport(options: TransportOptions): Transport {
       await pause(delayMs, options.signal);
     }
   };
+}
+
+function either(one: AbortSignal | undefined, other: AbortSignal | null): AbortSignal | null {
+  return one && other ? AbortSignal.any([one, other]) : (one ?? other);
 }
 
 async function attemptOnce(

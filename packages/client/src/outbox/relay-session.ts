@@ -1,4 +1,4 @@
-import { errorOf } from '../http/errors.ts';
+import { errorOf } from '../error-of.ts';
 import { type OutboxTable, releaseLock, takeLock } from './store.ts';
 
 /** The used part of a pg `Pool`. */

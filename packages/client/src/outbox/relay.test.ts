@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
-import { type BatchResult, type EventInput, IndelibleError } from '../index.ts';
+import { type BatchResult, type EventInput, IndelibleError, type RecordContext } from '../index.ts';
 import { createOutbox, fromPg, type PoolLike, type RelayOptions } from './index.ts';
 import { changeEvent } from './testing/change-event.ts';
 import { hostDatabase } from './testing/host-database.ts';
@@ -138,6 +138,29 @@ test('a relay that is started while it stops goes on afterwards, and both calls 
   await stopped;
   await change(2);
   await vi.waitFor(() => expect(stored).toEqual([1, 2]), { timeout: 3_000, interval: 5 });
+});
+
+test('a relay that stops does not wait for a service that never answers, and loses no row', async () => {
+  const { stored, change, relay } = await newOutbox();
+  const begun = Promise.withResolvers<void>();
+  const errors: Error[] = [];
+  const silent = {
+    recordBatchTexts: (_: unknown, { signal }: RecordContext = {}) => {
+      begun.resolve();
+      return new Promise<never>((_, reject) =>
+        signal?.addEventListener('abort', () => reject(signal.reason)),
+      );
+    },
+  };
+  await change(1);
+  const waiting = relay({ client: silent, onError: (error) => errors.push(error) });
+  waiting.start();
+  await begun.promise;
+  await waiting.stop({ timeoutMs: 1 });
+  expect(errors).toEqual([]);
+  expect(await waiting.backlog()).toEqual({ due: 1, rejected: 0 });
+  await relay().drain();
+  expect(stored).toEqual([1]);
 });
 
 test('draining leaves a relay running that was started meanwhile', async () => {

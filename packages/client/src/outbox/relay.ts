@@ -1,9 +1,10 @@
 import { batchEventsMax } from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
-import type { BatchClient } from '../delivery/deliver-batch.ts';
+import { type BatchClient, endedBy } from '../delivery/deliver-batch.ts';
 import { given } from '../delivery/given.ts';
 import { deferred, Hold, tell, waitMs } from '../delivery/hold.ts';
-import { errorOf, type IndelibleError } from '../http/errors.ts';
+import { errorOf } from '../error-of.ts';
+import type { IndelibleError } from '../http/errors.ts';
 import { type PoolLike, RelaySession } from './relay-session.ts';
 import { countRows, type OutboxTable } from './store.ts';
 import { type Sweep, sweepOutbox } from './sweep.ts';
@@ -36,8 +37,11 @@ export interface Relay {
    * is not running. Rejects if the relay is stopped first.
    */
   drain(): Promise<void>;
-  /** Finishes the current batch; then another relay can take over. */
-  stop(): Promise<void>;
+  /**
+   * Finishes the current batch, then another relay can take over. Without an answer to it for
+   * `timeoutMs` (10 s), it ends the call; the next relay sends that batch again.
+   */
+  stop(options?: { timeoutMs?: number }): Promise<void>;
   /** The numbers of waiting and rejected events, each counted up to 100,000. */
   backlog(): Promise<{ due: number; rejected: number }>;
 }
@@ -46,6 +50,8 @@ export interface Relay {
 interface Run {
   isStopped: boolean;
   ended: Promise<void>;
+  /** Ends the call of the current batch, whose rows are then sent again. */
+  call: AbortController;
 }
 
 interface Drain {
@@ -102,18 +108,22 @@ export class OutboxRelay implements Relay {
     if (!this.#isStarted && this.#drains.size === 0) await this.stop();
   }
 
-  async stop(): Promise<void> {
+  async stop({ timeoutMs = 10_000 } = {}): Promise<void> {
     this.#isStarted = false;
     if (this.#run === null) return;
     this.#run.isStopped = true;
     this.#wake();
-    await this.#run.ended;
+    const { call, ended } = this.#run;
+    const timer = setTimeout(() => call.abort(), timeoutMs);
+    await ended;
+    clearTimeout(timer);
   }
 
   /** The current run; if that is stopping, a new one after it has ended. */
   #begin(): Run {
     if (this.#run !== null && !this.#run.isStopped) return this.#run;
-    const run: Run = { isStopped: false, ended: Promise.resolve() };
+    const call = new AbortController();
+    const run: Run = { isStopped: false, ended: Promise.resolve(), call };
     run.ended = (this.#run?.ended ?? Promise.resolve()).then(() => this.#work(run));
     this.#run = run;
     return run;
@@ -151,7 +161,8 @@ export class OutboxRelay implements Relay {
     if (!(await this.#session.hold())) return this.#standBy(round);
     this.#hold.endIfOver(performance.now());
     const { trouble, heldTenants, reachedEnd, lookMs } = await this.#sweep(run);
-    if (trouble !== null) tell(() => this.#options.onError(trouble.error));
+    if (trouble !== null && !run.call.signal.aborted)
+      tell(() => this.#options.onError(trouble.error));
     this.#failures = trouble?.scope === 'all' ? this.#failures + 1 : 0;
     if (trouble?.scope === 'all') return waitMs(trouble.kind, this.#failures);
     if (heldTenants.size > 0) this.#hold.add(heldTenants, performance.now());
@@ -168,7 +179,7 @@ export class OutboxRelay implements Relay {
     return sweepOutbox({
       query: (text, values) => this.#session.query(text, values),
       table: this.#table,
-      client,
+      client: endedBy(run.call.signal, client),
       batchMax,
       heldTenants: [...this.#hold.tenants],
       onRejected: (event, error) => tell(() => onRejected(event, error)),

@@ -1,5 +1,6 @@
 import { batchEventsMax } from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
+import type { AuditSink } from '../audit-sink.ts';
 import type { BatchClient } from '../delivery/deliver-batch.ts';
 import { given } from '../delivery/given.ts';
 import { type InvalidEventError, requireSourceName } from '../delivery/ready-event.ts';
@@ -66,6 +67,26 @@ export interface RecorderStats {
   lost: number;
 }
 
+export interface Recorder extends AuditSink {
+  /**
+   * Takes the event and returns its id at once. Never throws, never waits: callbacks and `stats`
+   * report what happens to the event.
+   */
+  record(event: EventInput): string;
+  /**
+   * Resolves when the service has acknowledged every event recorded before. If the service is
+   * unavailable, or refuses a tenant's events for now, it resolves when they are on disk (without a
+   * spool: in memory) and one more attempt has failed.
+   */
+  flush(): Promise<RecorderStats>;
+  /**
+   * Flushes for at most `timeoutMs` (10 s), leaves the remaining events to the spool, and ends.
+   * Events recorded afterwards still go to the spool.
+   */
+  close(options?: { timeoutMs?: number }): Promise<RecorderStats>;
+  stats(): RecorderStats;
+}
+
 export type Settings = Required<
   Omit<RecorderOptions, 'tenantId' | 'maskedKeys' | 'spoolFolder' | 'source'>
 >;
@@ -104,6 +125,9 @@ export function settingsOf(options: RecorderOptions): Settings {
     throw new RangeError(`batchMax must be at most ${batchEventsMax}`);
   }
   requireSourceName(options.source);
+  if (options.spoolFolder === '') {
+    throw new TypeError('spoolFolder is empty: name a folder, or leave it out');
+  }
   if (settings.durable && options.spoolFolder === undefined) {
     throw new TypeError('durable needs a spoolFolder');
   }

@@ -1,5 +1,7 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { platformKey, testService } from '../../../server/src/testing/service.ts';
 import { createClient, type EventInput } from '../index.ts';
@@ -178,13 +180,37 @@ test('record never throws: what is no event is told as refused', async () => {
 test('record never throws, even for what cannot be looked at', async () => {
   const host = await newHost();
   const { recorder, told } = recorderOf({ client: host.client() });
-  const fail = () => {
-    throw null;
+  for (const thrown of [null, Object.create(null)]) {
+    const get = () => {
+      throw thrown;
+    };
+    const unreadable = Object.defineProperty(host.event(1), 'after', { enumerable: true, get });
+    const closed = new Proxy(host.event(2), { get, ownKeys: get });
+    for (const event of [unreadable, closed]) expect(recorder.record(event)).toMatch(/^evt_audit_/);
+  }
+  expect(told.rejected).toEqual(Array(4).fill([undefined, 'validation_failed']));
+});
+
+test('a callback that fails, at once or later, is a warning and ends no process', async () => {
+  const host = await newHost();
+  const warned: string[] = [];
+  const listen = ({ message }: Error) => warned.push(message);
+  process.on('warning', listen);
+  onTestFinished(() => void process.off('warning', listen));
+  const failures = [() => Promise.reject(new Error('later')), () => Promise.reject(null)];
+  const atOnce = () => {
+    throw Object.create(null);
   };
-  const unreadable = Object.defineProperty(host.event(1), 'after', { enumerable: true, get: fail });
-  const closed = new Proxy(host.event(2), { get: fail, ownKeys: fail });
-  for (const event of [unreadable, closed]) expect(recorder.record(event)).toMatch(/^evt_audit_/);
-  expect(told.rejected).toEqual(Array(2).fill([undefined, 'validation_failed']));
+  for (const onRejected of [...failures, atOnce]) {
+    const { recorder } = recorderOf({ client: host.client(), onRejected });
+    recorder.record({ ...host.event(1), before: { count: 1n } });
+  }
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(warned.map((each) => each.replace(/^.*failed: /, ''))).toEqual([
+    'something was thrown that has no text',
+    'later',
+    'null',
+  ]);
 });
 
 test('options that are undefined are as if they were not there', async () => {
@@ -277,10 +303,64 @@ test('a spool that is full is like none: memory, then a loss that is told; nothi
   expect(spooledBytes).toBeLessThanOrEqual(4_000);
   expect([spooled > 0, buffered, lost]).toEqual([true, 10, 50 - spooled]);
   expect(told.lost).toHaveLength(lost);
-  expect(told.warnings).toContain('the spool is full');
+  expect(told.warnings).toContain(
+    `the spool folder ${host.spoolFolder} takes no events: it is full (spoolBytesMax: 4000). ` +
+      'Until it does, new events wait only in memory',
+  );
   gate.open();
   expect(await recorder.flush()).toMatchObject({ buffered: 0, spooled: 0, lost });
   expect(await host.recorded()).toEqual(countingTo(60 - lost));
+});
+
+test('a folder that cannot be written is told at the start, not when the service is away', async () => {
+  const host = await newHost();
+  const client = host.client();
+  const spoolFolder = `${host.spoolFolder}/volume`;
+  symlinkSync(`${host.spoolFolder}/not/mounted`, spoolFolder);
+  const { told } = recorderOf({ client, spoolFolder, source: 'app' });
+  expect(told.warnings).toEqual([
+    expect.stringMatching(/^the numbers of the source app cannot be kept on disk: ENOENT.*mkdir/),
+    expect.stringMatching(/^the spool folder .*\/volume takes no events: ENOENT/),
+  ]);
+  expect(() => createRecorder({ client, spoolFolder: '' })).toThrow('spoolFolder is empty');
+});
+
+test('while the disk fails, a caller does not pay for another attempt to write', async () => {
+  const host = await newHost();
+  const noFolder = `${host.spoolFolder}/file`;
+  writeFileSync(noFolder, '');
+  const gate = await gateTo(url);
+  /** Processor time of recording more than memory holds, in microseconds. */
+  const cost = (options: Partial<RecorderOptions>) => {
+    const limits = { eventsMax: 1_000, flushMs: 60_000, batchMax: 1_000 };
+    const { recorder } = recorderOf({ client: host.client(gate.url), ...limits, ...options });
+    const event = { ...host.event(1), reason: 'x'.repeat(900) };
+    const before = process.cpuUsage();
+    for (const _ of countingTo(2_000)) recorder.record(event);
+    const { user, system } = process.cpuUsage(before);
+    return user + system;
+  };
+  const without = Math.max(cost({}), cost({}));
+  expect(cost({ spoolFolder: noFolder })).toBeLessThan(4 * without);
+  expect(cost({ spoolFolder: noFolder, durable: true })).toBeLessThan(4 * without);
+});
+
+test('closing ends a call without an answer, so that the process can end', async () => {
+  const host = await newHost();
+  const [asked, hungUp] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const silent = createServer((_, response) => {
+    asked.resolve();
+    response.on('close', hungUp.resolve);
+  });
+  silent.listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  onTestFinished(() => void silent.close().closeAllConnections());
+  const { port } = silent.address() as AddressInfo;
+  const { recorder } = recorderOf({ client: host.client(`http://127.0.0.1:${port}`), flushMs: 1 });
+  recorder.record(host.event(1));
+  await asked.promise;
+  expect(await recorder.close({ timeoutMs: 1 })).toMatchObject({ lost: 1 });
+  await hungUp.promise;
 });
 
 test('closing leaves the rest to the spool, and the next recorder delivers it first', async () => {

@@ -2,8 +2,13 @@ import { performance } from 'node:perf_hooks';
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { eventBytesMax } from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
-import type { AuditSink } from '../audit-sink.ts';
-import { deliverBatch, type Outcome, type Trouble } from '../delivery/deliver-batch.ts';
+import {
+  type BatchClient,
+  deliverBatch,
+  endedBy,
+  type Outcome,
+  type Trouble,
+} from '../delivery/deliver-batch.ts';
 import { deferred, Hold, waitMs } from '../delivery/hold.ts';
 import {
   createReadying,
@@ -13,32 +18,18 @@ import {
 } from '../delivery/ready-event.ts';
 import { newEventId } from '../event/outgoing-event.ts';
 import { FlushWaiters } from './flush-waiters.ts';
-import { type RecorderOptions, type RecorderStats, type Settings, settingsOf } from './options.ts';
+import {
+  type Recorder,
+  type RecorderOptions,
+  type RecorderStats,
+  type Settings,
+  settingsOf,
+} from './options.ts';
 import { type PendingEvent, PendingEvents } from './pending-events.ts';
 import { watchProcessEnd } from './process-end.ts';
 import { Alarm, Reports, tooLarge } from './reports.ts';
 import { SourceNumbers } from './source-numbers.ts';
 import { Spool } from './spool.ts';
-
-export interface Recorder extends AuditSink {
-  /**
-   * Takes the event and returns its id at once. Never throws, never waits: callbacks and `stats`
-   * report what happens to the event.
-   */
-  record(event: EventInput): string;
-  /**
-   * Resolves when the service has acknowledged every event recorded before. If the service is
-   * unavailable, or refuses a tenant's events for now, it resolves when they are on disk (without a
-   * spool: in memory) and one more attempt has failed.
-   */
-  flush(): Promise<RecorderStats>;
-  /**
-   * Flushes for at most `timeoutMs` (10 s), leaves the remaining events to the spool, and ends.
-   * Events recorded afterwards still go to the spool.
-   */
-  close(options?: { timeoutMs?: number }): Promise<RecorderStats>;
-  stats(): RecorderStats;
-}
 
 /** Throws RangeError or TypeError for invalid options. */
 export function createRecorder(options: RecorderOptions): Recorder {
@@ -67,6 +58,8 @@ const batchesAtOnce = 2;
  */
 class BufferedRecorder implements Recorder {
   readonly #settings: Settings;
+  readonly #client: BatchClient;
+  readonly #calls = new AbortController();
   readonly #ready: (event: EventInput) => ReadyEvent;
   readonly #numbers: SourceNumbers | null;
   readonly #openSpool: () => Spool | null;
@@ -89,7 +82,8 @@ class BufferedRecorder implements Recorder {
   #isDue = false;
   /** Batches without an answer yet. */
   #sending = 0;
-  #isDiskFailing = false;
+  /** After a failed write, so that not every caller waits for a disk that fails; 0: it works. */
+  #diskRetryAtMs = 0;
   #pausedUntilMs = 0;
   #failures = 0;
   #troubles = 0;
@@ -98,6 +92,7 @@ class BufferedRecorder implements Recorder {
 
   constructor(options: RecorderOptions) {
     this.#settings = settingsOf(options);
+    this.#client = endedBy(this.#calls.signal, this.#settings.client);
     this.#reports = new Reports(this.#settings);
     const { spoolFolder: root, source } = options;
     const bytesMax = this.#settings.spoolBytesMax;
@@ -132,6 +127,7 @@ class BufferedRecorder implements Recorder {
   async flush(): Promise<RecorderStats> {
     if (this.#isEnded) return this.stats();
     this.#pausedUntilMs = 0;
+    this.#diskRetryAtMs = Math.sign(this.#diskRetryAtMs);
     this.#hold.cut();
     const flushed = this.#waiters.wait(this.#number, this.#troubles);
     this.#pump();
@@ -179,6 +175,7 @@ class BufferedRecorder implements Recorder {
     this.#spool?.close();
     this.#numbers?.close();
     this.#waiters.releaseAll();
+    this.#calls.abort();
   }
 
   #take(event: PendingEvent): void {
@@ -216,7 +213,7 @@ class BufferedRecorder implements Recorder {
     if (this.#isEnded) return;
     if (this.#spool?.isEmpty === false && this.#isToMove()) {
       this.#spill(spillBytes);
-      if (this.#isToMove() && this.#pending.waiting > 0 && !this.#isDiskFailing) this.#pumpSoon();
+      if (this.#isToMove() && this.#pending.waiting > 0 && !this.#diskRetryAtMs) this.#pumpSoon();
     }
     this.#sendNext();
     if (this.#pending.waiting === 0) {
@@ -261,7 +258,7 @@ class BufferedRecorder implements Recorder {
   }
 
   async #deliver(texts: readonly string[], settle: Batch['settle']): Promise<void> {
-    const { outcomes, trouble } = await deliverBatch(this.#settings.client, texts);
+    const { outcomes, trouble } = await deliverBatch(this.#client, texts);
     if (this.#isEnded || !settle(outcomes)) return;
     this.#reports.settled(texts, outcomes);
     this.#judge(trouble, texts, outcomes);
@@ -327,7 +324,8 @@ class BufferedRecorder implements Recorder {
   }
 
   #spill(bytesMax: number): void {
-    if (this.#spool === null) return;
+    const mayWrite = this.#isEnded || performance.now() >= this.#diskRetryAtMs;
+    if (this.#spool === null || !mayWrite) return;
     // Before newer events. If those in flight succeed, they are sent twice and recorded once.
     this.#pending.takeBack();
     let bytes = 0;
@@ -343,7 +341,7 @@ class BufferedRecorder implements Recorder {
       this.#pending.settle(events);
       for (const event of events) bytes += event.bytes;
     }
-    this.#isDiskFailing = false;
+    this.#diskRetryAtMs = 0;
     this.#syncDue.setOnce(this.#settings.fsyncMs);
   }
 
@@ -352,8 +350,8 @@ class BufferedRecorder implements Recorder {
   }
 
   #diskFailed(error: unknown): void {
-    if (!this.#isDiskFailing) this.#reports.warn(error);
-    this.#isDiskFailing = true;
+    if (this.#diskRetryAtMs === 0) this.#reports.warn(error);
+    this.#diskRetryAtMs = performance.now() + diskRetryMs;
     if (!this.#isEnded && !this.#isPaused()) this.#pauseEnds.set(diskRetryMs);
   }
 
@@ -386,7 +384,7 @@ class BufferedRecorder implements Recorder {
     this.#waiters.tell({
       firstNumber: this.#pending.firstNumber(),
       troubles: this.#troubles,
-      hasDisk: this.#spool !== null && !this.#isDiskFailing,
+      hasDisk: this.#spool !== null && this.#diskRetryAtMs === 0,
       appended: this.#spool?.appended ?? 0,
       spooled: this.#spool?.events ?? 0,
     });

@@ -3,7 +3,8 @@ import type { EventInput } from '../api-types.ts';
 import type { Outcome } from '../delivery/deliver-batch.ts';
 import { tell } from '../delivery/hold.ts';
 import { eventOf, InvalidEventError } from '../delivery/ready-event.ts';
-import { errorOf, type IndelibleError } from '../http/errors.ts';
+import { errorOf } from '../error-of.ts';
+import type { IndelibleError } from '../http/errors.ts';
 import type { LossReason, Settings } from './options.ts';
 
 type Callbacks = Pick<Settings, 'onRejected' | 'onLost' | 'onSpooled' | 'onWarning'>;

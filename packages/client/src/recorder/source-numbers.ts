@@ -3,7 +3,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isUuid } from '@indelible/protocol';
 import { type SourceStamp, sourceOf } from '../delivery/ready-event.ts';
-import { errorOf } from '../http/errors.ts';
+import { errorOf } from '../error-of.ts';
 import { SpoolFolders, tagOf } from './spool-folders.ts';
 
 /** How many numbers are reserved by one write; a crash leaves the unused ones as a gap. */
@@ -94,7 +94,9 @@ export class SourceNumbers {
 
   /** Continues under a new instance, in memory. */
   #fail(error: unknown): void {
-    this.#onProblem(errorOf(error));
+    const why = `the numbers of the source ${this.#name} cannot be kept on disk`;
+    const then = 'They begin again, for as long as this process runs';
+    this.#onProblem(new Error(`${why}: ${errorOf(error).message}. ${then}`, { cause: error }));
     this.#folder = null;
     this.#instance = randomBytes(13).toString('hex');
     this.#counters.clear();

@@ -1,5 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import {
+  accessSync,
+  constants,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -47,15 +49,20 @@ export class SpoolFolders {
   /** Makes a new folder, owned by this recorder. */
   make(): string {
     const folder = join(this.#root, ownedName(newTag()));
-    // Events hold personal data: other accounts must not read them.
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    this.#makeRoot();
+    mkdirSync(folder, { mode: 0o700 });
     this.#owned.add(folder);
     return folder;
   }
 
-  /** Takes over abandoned folders, and returns them sorted by age. */
+  /**
+   * Takes over abandoned folders, and returns them sorted by age. Throws if nothing can be written:
+   * the first event that needs the disk would be too late to tell.
+   */
   takeOver(nowMs: number): string[] {
-    return this.#names()
+    this.#makeRoot();
+    accessSync(this.#root, constants.W_OK);
+    return readdirSync(this.#root)
       .filter((name) => !this.#owned.has(join(this.#root, name)) && this.#isAbandoned(name, nowMs))
       .sort((one, other) => (tagOf(one) < tagOf(other) ? -1 : 1))
       .flatMap((name) => this.#take(name));
@@ -101,13 +108,9 @@ export class SpoolFolders {
     }
   }
 
-  #names(): string[] {
-    try {
-      return readdirSync(this.#root);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-      throw error;
-    }
+  #makeRoot(): void {
+    // Events hold personal data: other accounts must not read them.
+    mkdirSync(this.#root, { recursive: true, mode: 0o700 });
   }
 
   #isAbandoned(name: string, nowMs: number): boolean {

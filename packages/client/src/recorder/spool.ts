@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { tenantOf } from '../delivery/ready-event.ts';
-import { errorOf } from '../http/errors.ts';
+import { errorOf } from '../error-of.ts';
 import { decodeRecords, OpenSpoolFile, recordOverhead, rewriteSpoolFile } from './spool-file.ts';
 import { SpoolFolders } from './spool-folders.ts';
 
@@ -94,12 +94,24 @@ export class Spool {
     return this.#files.reduce((sum, spoolFile) => sum + spoolFile[what], 0);
   }
 
-  /** Appends all of them or none. Throws errors of the file system, and ENOSPC at `bytesMax`. */
+  /** Appends all of them or none; throws if the disk, or `bytesMax`, does not allow it. */
   append(texts: readonly string[]): void {
-    const size = texts.reduce((sum, text) => sum + Buffer.byteLength(text) + recordOverhead, 0);
-    if (this.bytes + size > this.#options.bytesMax) {
-      throw Object.assign(new Error('the spool is full'), { code: 'ENOSPC' });
+    try {
+      this.#append(texts);
+    } catch (cause) {
+      throw this.#notWritten(cause);
     }
+  }
+
+  #notWritten(cause: unknown): Error {
+    const why = `the spool folder ${this.#options.root} takes no events: ${errorOf(cause).message}`;
+    return new Error(`${why}. Until it does, new events wait only in memory`, { cause });
+  }
+
+  #append(texts: readonly string[]): void {
+    const size = texts.reduce((sum, text) => sum + Buffer.byteLength(text) + recordOverhead, 0);
+    const { bytesMax } = this.#options;
+    if (this.bytes + size > bytesMax) throw new Error(`it is full (spoolBytesMax: ${bytesMax})`);
     const [spoolFile, file] = this.#writable();
     file.append(texts);
     spoolFile.size += size;
@@ -144,10 +156,10 @@ export class Spool {
     await this.#files.at(-1)?.open?.sync();
   }
 
-  /** Takes over abandoned folders of other processes. */
+  /** Takes over abandoned folders of other processes. Throws if the disk cannot be written. */
   takeOver(nowMs: number): void {
     this.#folders.touch();
-    for (const folder of this.#folders.takeOver(nowMs)) {
+    for (const folder of this.#abandoned(nowMs)) {
       try {
         this.#add(folder);
       } catch (error) {
@@ -155,6 +167,14 @@ export class Spool {
         this.#folders.release(folder);
         this.#warn(error);
       }
+    }
+  }
+
+  #abandoned(nowMs: number): string[] {
+    try {
+      return this.#folders.takeOver(nowMs);
+    } catch (cause) {
+      throw this.#notWritten(cause);
     }
   }
 
@@ -238,7 +258,7 @@ export class Spool {
     spoolFile.size = spoolFile.readTo;
     const { texts, damagedBytes } = decodeRecords(bytes);
     if (damagedBytes > 0)
-      this.#damaged(spoolFile, `${damagedBytes} bytes are not a complete record`);
+      this.#damaged(spoolFile, `${damagedBytes} bytes are not a complete record and are skipped`);
     const first = spoolFile.records;
     spoolFile.records += texts.length;
     // Corrects the count of lines at the takeover: damaged lines are not events.
