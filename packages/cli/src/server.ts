@@ -28,7 +28,8 @@ export async function onServer<T>(
   return run(await loadServer(env)).catch(asFinding);
 }
 
-/** Later errors of the server: the command ran and found a problem. */
+/** Later errors of the server: the command ran and found a problem. Throws others as they are. */
 export function asFinding(error: unknown): never {
+  if (error instanceof UsageError) throw error;
   throw new FindingError(sentenceOf(error), { cause: error });
 }

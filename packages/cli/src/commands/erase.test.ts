@@ -200,3 +200,18 @@ test('a tenant leaves with its bundle, and is given a certificate', async () => 
   const report = JSON.parse(after.stdout);
   expect([report.result, report.findings.kept]).toEqual(['intact', []]);
 }, 120_000);
+
+test('offboarding without its object store, or of an unknown tenant, is refused in one sentence', async () => {
+  const env = { ...envOf(verified.service), OBJECT_STORE_URL: 's3://b/prefix' };
+  const bundle = join(tmpdir(), 'indelible-no-bundle');
+  const args = ['erase', '--tenant', verified.tenant.id, '--bundle', bundle, ...by];
+  const { status, stderr } = await runCli(args, { env });
+  expect([status, stderr]).toEqual([1, expect.stringMatching(/^indelible: [^\n]*names “b”\n$/)]);
+  const unknown = '018f3a6e-5d1b-7c42-9a10-3f6e2b8d4cff';
+  const shown = await runCli(['erase', '--tenant', unknown], { env: envOf(verified.service) });
+  expect([shown.status, shown.stdout, shown.stderr]).toEqual([
+    1,
+    '',
+    `indelible: there is no tenant ${unknown}\n`,
+  ]);
+});

@@ -54,8 +54,8 @@ export async function offboardWithBundle(
     const bundle = begun?.bundle ?? (await verifiedBundle(folder, tenantId, io));
     const offboarding = { tenantId, bundle, ...requester };
     const { publish } = service;
-    return offboardTenant(io.env, offboarding, { publish }).catch(asFinding);
-  });
+    return offboardTenant(io.env, offboarding, { publish });
+  }).catch(asFinding);
   if (certificate === null) {
     throw new FindingError(
       'the tenant is offboarded, but no checkpoint covers that yet: let the service run ' +

@@ -160,7 +160,12 @@ async function erasureDeps(
 
 function asEraser<T>(config: Config, work: (owner: OwnerSession) => Promise<T>): Promise<T> {
   const run = (ownerUrl: string) => withMigratedSession(ownerUrl, work);
-  return runAsOwner(config, 'erasing was interrupted: run the same command again', run, {
-    refusal: ErasureRefused,
-  });
+  return runAsOwner(
+    config,
+    'erasing did not end; run the same command again when this is mended',
+    run,
+    {
+      refusal: ErasureRefused,
+    },
+  );
 }

@@ -20,7 +20,8 @@ export function readS3Location(url: string): S3Location {
   };
   const secret = username !== '' || password !== '';
   need(!secret, 'must hold no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY');
-  need(/^[a-z0-9][a-z0-9.-]+$/.test(hostname) && port + hash === '', 'must name a bucket');
+  const isBucket = /^[a-z0-9][a-z0-9.-]{2,62}$/.test(hostname) && port + hash === '';
+  need(isBucket, `must name a bucket, of 3 to 63 a-z, 0-9, . and -; it names “${hostname}”`);
   const prefix = pathname.replace(/^\/|\/$/g, '');
   need(prefix === '' || isName(prefix), 'has an invalid prefix');
   const known = [...searchParams.keys()].every((key) => key === 'endpoint' || key === 'region');
