@@ -1,9 +1,8 @@
 import type { Logger } from 'pino';
-import type { LeasedCursor } from './alerts/cursor.store.ts';
 import { archiveInBackground } from './archive/command.ts';
 import { createTimers, type Ended, type Recurring, type Timers } from './background/every.ts';
 import type { Jobs } from './background/jobs.ts';
-import type { LeasedWorker } from './background/leased-worker.ts';
+import type { Leased, LeasedWorker } from './background/leased-worker.ts';
 import type { Config } from './config.ts';
 import type { GroupCommit } from './events/flush.ts';
 import type { CheckpointJob } from './log/checkpoint.job.ts';
@@ -50,7 +49,7 @@ export interface BackgroundDeps {
   presence: Presence;
   jobs: Jobs;
   webhooks: LeasedWorker<LeasedWebhook>;
-  alerts: LeasedWorker<LeasedCursor>;
+  alerts: LeasedWorker<Leased>;
   expireExports: () => Promise<boolean>;
   forgetDeliveries: () => Promise<void>;
   tellSources: () => Promise<boolean>;

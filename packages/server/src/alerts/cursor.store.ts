@@ -1,4 +1,5 @@
 import { candidatesMax, firstClaimed } from '../background/claim.store.ts';
+import type { Leased } from '../background/leased-worker.ts';
 import type { Queries, TenantTx, WriterTx } from '../postgres/db.ts';
 import { execute, firstRow, hasRow, rowsOf, sql } from '../postgres/sql.ts';
 
@@ -6,12 +7,6 @@ import { execute, firstRow, hasRow, rowsOf, sql } from '../postgres/sql.ts';
  * Which process evaluates the rules of a tenant, and how far. Statements of the job: they span
  * tenants.
  */
-
-/** A tenant whose rules only this process may evaluate, until the lease ends. */
-export interface LeasedCursor {
-  tenantId: string;
-  lease: string;
-}
 
 export interface AlertCursor {
   nextSequence: number;
@@ -31,7 +26,7 @@ export async function claimCursor(
   lease: string,
   nowMs: number,
   untilMs: number,
-): Promise<LeasedCursor | null> {
+): Promise<Leased | null> {
   const [now, ahead] = [new Date(nowMs), new Date(nowMs + aheadMsMax)];
   const due = rowsOf<{ tenantId: string }>(tx)`
     SELECT c.tenant_id AS "tenantId" FROM alert_cursors c
@@ -43,14 +38,14 @@ export async function claimCursor(
             OR r.silent_at > ${ahead}::timestamptz
               + make_interval(mins => (r.settings->>'windowMinutes')::int))))
     ORDER BY c.served_at, c.tenant_id LIMIT ${candidatesMax}`;
-  const claim = ({ tenantId }: { tenantId: string }) => firstRow<LeasedCursor>(tx)`
+  const claim = ({ tenantId }: { tenantId: string }) => firstRow<Leased>(tx)`
     UPDATE alert_cursors SET lease = ${lease}, lease_until = ${new Date(untilMs)}, served_at = ${now}
     WHERE tenant_id = ${tenantId} AND (lease IS NULL OR lease_until <= ${now})
     RETURNING tenant_id AS "tenantId", lease`;
   return firstClaimed(tx, due, claim);
 }
 
-export async function releaseCursor(tx: Queries, { tenantId, lease }: LeasedCursor): Promise<void> {
+export async function releaseCursor(tx: Queries, { tenantId, lease }: Leased): Promise<void> {
   await execute(tx)`UPDATE alert_cursors SET lease = NULL, lease_until = NULL
     WHERE tenant_id = ${tenantId} AND lease = ${lease}`;
 }
@@ -61,7 +56,7 @@ export async function releaseCursor(tx: Queries, { tenantId, lease }: LeasedCurs
  */
 export async function moveCursor(
   tx: Queries,
-  { tenantId, lease }: LeasedCursor,
+  { tenantId, lease }: Leased,
   from: number,
   to: number,
   late: number,

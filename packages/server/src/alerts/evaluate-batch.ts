@@ -1,8 +1,5 @@
 import {
-  decodeEntry,
   type EventFilter,
-  eventIdFromUuid,
-  formatTimestamp,
   futureMsMax,
   type ListQuery,
   matcherOf,
@@ -10,10 +7,11 @@ import {
   uuidTimeMs,
 } from '@indelible/protocol';
 import type { Visibility } from '../events/filter-sql.store.ts';
-import { eventsById, listEvents } from '../events/list.store.ts';
+import { eventsById, inSequence, listEvents } from '../events/list.store.ts';
+import { shownOf } from '../events/listed-row.ts';
 import { givingWay } from '../http/giving-way.ts';
 import { AppError } from '../http/problem.ts';
-import { readEntries } from '../log/store.ts';
+import { eventsBetween } from '../log/store.ts';
 import { isLockTimeout, type TenantTx, tookTooLong } from '../postgres/db.ts';
 import type { AlertCursor } from './cursor.store.ts';
 import { type Candidate, type Finding, minuteMs } from './evaluate.ts';
@@ -65,10 +63,7 @@ const restMs = 10 * minuteMs;
 
 const batchEntries = 512;
 const batchBytes = 8 * 2 ** 20;
-const asInLog: Omit<ListQuery, 'filter'> = {
-  ...{ sort: 'sequence', order: 'asc', limit: batchEntries },
-  include: { total: false, state: false },
-};
+const batch = { ...inSequence, limit: batchEntries };
 
 /** What a process remembers of a tenant's rules: it has evaluated all from its first event on. */
 export class RuleMemory {
@@ -222,19 +217,18 @@ async function readBatch(
 ): Promise<{ events: BatchEvent[]; end: number }> {
   const end = Math.min(from + batchEntries, visible.size);
   if (end <= from) return { events: [], end: from };
-  const uuids = (await readEntries(tx, from, end)).map((entry) => decodeEntry(entry).eventUuid);
+  const uuids = await eventsBetween(tx, from, end);
   const wanted = new Set(compared.flatMap(actionsOf));
   const areNamed = compared.every((each) => actionsOf(each).length > 0);
   const filter = areNamed ? { action: { any: [...wanted], none: [] } } : {};
-  const { rows, more } = await eventsById(tx, uuids, { ...asInLog, filter }, visible, batchBytes);
+  const { rows, more } = await eventsById(tx, uuids, { ...batch, filter }, visible, batchBytes);
   const events = rows.map((row): BatchEvent => {
     const { uuid, sequence, actorId, actorIp, resourceType, resourceId, receivedAtMs } = row;
     const atMs = uuidTimeMs(uuid);
-    const times = { timestamp: formatTimestamp(atMs), receivedAt: formatTimestamp(receivedAtMs) };
     return {
       ...{ uuid, sequence, atMs, actorId, actorIp, resourceType, resourceId },
       receivedMs: receivedAtMs,
-      shown: { ...row, ...times, id: eventIdFromUuid(uuid) },
+      shown: shownOf(row),
     };
   });
   const last = rows.at(-1);
@@ -291,7 +285,7 @@ async function lookForSilence(
   if (!isDue(silentAtMs, nowMs, windowMs + futureMsMax) || !isAtEnd) return unchanged;
   const since = { ...filter, from: nowMs - windowMs + 1, to: nowMs + futureMsMax };
   const newest: ListQuery = {
-    ...asInLog,
+    ...batch,
     sort: 'timestamp',
     order: 'desc',
     filter: since,

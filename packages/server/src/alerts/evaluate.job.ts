@@ -1,15 +1,9 @@
-import { LeasedWorker } from '../background/leased-worker.ts';
+import { type Leased, LeasedWorker } from '../background/leased-worker.ts';
 import { visibility } from '../events/store.ts';
 import { lockHeads } from '../log/store.ts';
 import { readTenant, tenantIn, writeInBackground } from '../postgres/db.ts';
 import { raisedEvent } from './alert-event.ts';
-import {
-  claimCursor,
-  getCursor,
-  type LeasedCursor,
-  moveCursor,
-  releaseCursor,
-} from './cursor.store.ts';
+import { claimCursor, getCursor, moveCursor, releaseCursor } from './cursor.store.ts';
 import { type Batch, evaluateBatch, RuleMemory, shortened } from './evaluate-batch.ts';
 import { watchOf } from './rule.ts';
 import { listRules, type RuleRow, saveRule } from './store.ts';
@@ -22,10 +16,10 @@ const leaseMs = 30_000;
 const memoriesMax = 500;
 
 /** Evaluates the rules of all tenants: several at once, each by one process at a time. */
-export function createAlertWorker(parts: EvaluateParts): LeasedWorker<LeasedCursor> {
+export function createAlertWorker(parts: EvaluateParts): LeasedWorker<Leased> {
   const { db, now, ended } = parts;
   const memories = new Map<string, RuleMemory>();
-  return new LeasedWorker<LeasedCursor>({
+  return new LeasedWorker<Leased>({
     atOnce: tenantsAtOnce,
     claim: (lease) => claimCursor(db.background, lease, now(), now() + leaseMs),
     run: (leased) => step(parts, leased, memories),
@@ -42,7 +36,7 @@ export function createAlertWorker(parts: EvaluateParts): LeasedWorker<LeasedCurs
  */
 async function step(
   parts: EvaluateParts,
-  leased: LeasedCursor,
+  leased: Leased,
   memories: Map<string, RuleMemory>,
 ): Promise<boolean> {
   const { db, now } = parts;
@@ -77,7 +71,7 @@ async function step(
 /** False if another process has the lease, or has stored this batch: then nothing is stored. */
 function store(
   parts: EvaluateParts,
-  leased: LeasedCursor,
+  leased: Leased,
   from: number,
   { end, outcomes, ...batch }: Batch,
 ): Promise<boolean> {

@@ -7,11 +7,11 @@ import {
   uuidTimeMs,
 } from '@indelible/protocol';
 import type { Visibility } from '../events/filter-sql.store.ts';
-import { requireVisible } from '../events/store.ts';
+import { readShown } from '../events/store.ts';
 import { readAhead } from '../exports/file/read-ahead.ts';
 import { AppError, invalid } from '../http/problem.ts';
 import type { Parts } from '../parts.ts';
-import { readTenant, type TenantTx } from '../postgres/db.ts';
+import type { TenantTx } from '../postgres/db.ts';
 import { groupShown } from './alert-event.ts';
 import {
   alertLimit,
@@ -63,7 +63,7 @@ export async function testRule(
   const tally = tallyOf(settings, { sinceMs, untilMs });
   let matched = 0;
   const inTenant = <T>(work: (tx: TenantTx, visible: Visibility) => T | Promise<T>) =>
-    readTenant(db, tenantId, async (tx) => work(tx, await requireVisible(tx, now())), gone);
+    readShown(db, tenantId, now(), work, gone);
   await inTenant((_, visible) => requireInPostgres(visible, sinceMs, firstMs(settings, sinceMs)));
   const read: ReadPage = (range, after) =>
     inTenant(async (tx, visible) => {

@@ -1,10 +1,10 @@
 import { firstUuidAt, nilUuid } from '@indelible/protocol';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { requireVisible } from '../events/store.ts';
+import { readShown } from '../events/store.ts';
 import { unpackEvent, uuidBytes, wholeFields } from '../exports/file/packed-event.ts';
 import { nextRows } from '../exports/file/rows.store.ts';
 import { openObjectStore } from '../objects/open-store.ts';
-import { readTenant, withOwnerSession } from '../postgres/db.ts';
+import { withOwnerSession } from '../postgres/db.ts';
 import { archiveOf, configOf, envOf } from '../testing/archived.ts';
 import { moveToArchive, rowsOf, tenantOfMonths } from '../testing/cold.ts';
 import { askForJob, download, exportsUrl, exportUntil, hasEnded } from '../testing/exports.ts';
@@ -128,8 +128,7 @@ test('a page of an export takes no larger event than it may, also of the archive
   const wanted = { filter: {}, beforeSequence: Number.MAX_SAFE_INTEGER, oldestId: nilUuid };
   const range = { from: nilUuid, before: firstUuidAt(now - 150 * day) };
   const pageOf = (eventBytesMax: number) =>
-    readTenant(service.db, tenant.id, async (tx) => {
-      const shown = await requireVisible(tx, now);
+    readShown(service.db, tenant.id, now, (tx, shown) => {
       const rows = { ...wanted, fields: wholeFields, withStates: true };
       return nextRows(tx, rows, shown, range, { rows: 500, eventBytesMax });
     });

@@ -8,6 +8,7 @@ import {
   folded,
   type JsonValue,
 } from '@indelible/protocol';
+import type { ExportFile } from '../exports/store.ts';
 import type { Queries, WriterTx } from '../postgres/db.ts';
 import { textArray, uuidArray } from '../postgres/pg-arrays.ts';
 import { countOf, execute, hasRow, raw, rowsOf, sql } from '../postgres/sql.ts';
@@ -281,13 +282,6 @@ export function isRestoring(owner: Queries, tenantId: string): Promise<boolean> 
   return hasRow(
     owner,
   )`SELECT FROM restores WHERE tenant_id = ${tenantId} AND body IS NOT NULL LIMIT 1`;
-}
-
-/** An export's file, by the parts of its object name. */
-export interface ExportFile {
-  tenantId: string;
-  id: string;
-  format: 'csv' | 'ndjson';
 }
 
 /** Exports with a file, finished or in progress. */

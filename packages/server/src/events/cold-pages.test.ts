@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { eventIdFromUuid } from '@indelible/protocol';
 import { afterAll, expect, test } from 'vitest';
-import { type ColdReader, readTenant, type TenantTx } from '../postgres/db.ts';
+import type { ColdReader, TenantTx } from '../postgres/db.ts';
 import { moveToArchive } from '../testing/cold.ts';
 import { recordAll } from '../testing/event-pool.ts';
 import { at, day, eventAt, tenantOf } from '../testing/retention-setup.ts';
 import { eventOf, testService } from '../testing/service.ts';
 import { coldPages } from './cold.store.ts';
+import type { Visibility } from './filter-sql.store.ts';
 import { listBySequence } from './sequence-list.store.ts';
-import { requireVisible } from './store.ts';
+import { readShown } from './store.ts';
 
 const mib = 2 ** 20;
 const service = await testService();
@@ -37,9 +38,11 @@ await service.app.background.run('words');
 await moveToArchive(service, tenant);
 
 /** The sizes of what DuckDB answers to this work. */
-async function answersTo(work: (tx: TenantTx) => Promise<unknown>): Promise<number[]> {
+async function answersTo(
+  work: (tx: TenantTx, visible: Visibility) => Promise<unknown>,
+): Promise<number[]> {
   const sizes: number[] = [];
-  await readTenant(service.db, tenant.id, (tx) => {
+  await readShown(service.db, tenant.id, now, (tx, visible) => {
     const cold: ColdReader = {
       async read(...given) {
         const rows = (await tx.cold?.read(...given)) ?? [];
@@ -47,7 +50,7 @@ async function answersTo(work: (tx: TenantTx) => Promise<unknown>): Promise<numb
         return rows;
       },
     };
-    return work({ ...tx, cold, query: (query) => tx.query(query) });
+    return work({ ...tx, cold, query: (query) => tx.query(query) }, visible);
   });
   return sizes;
 }
@@ -68,8 +71,8 @@ test.each([
     const found: string[] = [];
     const read: number[][] = [];
     for (let from: number | null = null; read.length === 0 || from !== null; ) {
-      const answers = await answersTo(async (tx) => {
-        const page = await listBySequence(tx, query, await requireVisible(tx, now), from);
+      const answers = await answersTo(async (tx, visible) => {
+        const page = await listBySequence(tx, query, visible, from);
         found.push(...page.rows.map(({ uuid }) => eventIdFromUuid(uuid)));
         from = page.nextSequence;
       });
@@ -86,11 +89,11 @@ test('in the order of the log words are found in archived events without compari
     service.call({ url: `/api/audit-logs?sort=sequence&limit=500&${q}`, key: tenant.key });
   const all = await get('action=publish&q=example');
   expect(all.body.data.map(({ id }: { id: string }) => id)).toEqual(ids);
-  const none = await answersTo(async (tx) => {
+  const none = await answersTo(async (tx, visible) => {
     const filter = { q: { any: ['octopus'], none: [] } };
     const include = { total: false, state: false };
     const query = { filter, limit: 500, sort: 'sequence', order: 'asc', include } as const;
-    const page = await listBySequence(tx, query, await requireVisible(tx, now), null);
+    const page = await listBySequence(tx, query, visible, null);
     expect(page.rows).toEqual([]);
   });
   expect(none).toEqual([]);
@@ -101,8 +104,8 @@ test('a list by time, an erasure and the worker of words read the largest events
   const { status, body } = await service.call({ url, key: tenant.key });
   expect([status, body.detail, body.pagination?.hasMore]).toEqual([200, undefined, true]);
   const found: string[] = [];
-  const answers = await answersTo(async (tx) => {
-    for await (const rows of coldPages(tx, await requireVisible(tx, now), wanted))
+  const answers = await answersTo(async (tx, visible) => {
+    for await (const rows of coldPages(tx, visible, wanted))
       found.push(...rows.map(({ uuid }) => eventIdFromUuid(uuid)));
   });
   expect(found).toEqual(ids);

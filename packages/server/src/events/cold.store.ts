@@ -4,11 +4,9 @@ import {
   eventIdFromUuid,
   eventMatches,
   firstUuidAt,
-  type ShownEvent,
   uuidBytes,
   uuidFromBytes,
   uuidFromEventId,
-  uuidTimeMs,
 } from '@indelible/protocol';
 import type { ArchivedRow } from '../cold/archived-row.ts';
 import { changeBytes, coldEvents } from '../cold/cold-events.store.ts';
@@ -23,7 +21,7 @@ import {
 } from './cold-sql.store.ts';
 import { searchCopies } from './event-columns.store.ts';
 import { lowestShown, shownSince, type Visibility } from './filter-sql.store.ts';
-import type { ListedRow } from './listed-row.ts';
+import { type ListedRow, shownOf } from './listed-row.ts';
 import { hasState, storedOpeners } from './prepared-event.ts';
 
 /* Events that have left PostgreSQL, as DuckDB reads them from verified parts of the archive. */
@@ -294,13 +292,6 @@ export async function* coldEventsById(
     }
   }
 }
-
-const shownOf = (row: ListedRow): ShownEvent => ({
-  ...row,
-  id: eventIdFromUuid(row.uuid),
-  timestamp: new Date(uuidTimeMs(row.uuid)).toISOString(),
-  receivedAt: new Date(row.receivedAtMs).toISOString(),
-});
 
 function isShown(
   { uuid, receivedAtMs }: ListedRow,

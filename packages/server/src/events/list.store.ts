@@ -23,6 +23,10 @@ import {
 import { inOneStatement, nearFirst, portions, restOfUser, widerAndWider } from './portions.ts';
 import { prepared, rowsWith } from './prepared-statement.ts';
 
+/** A list in the order of the log, without totals and states. */
+const noMore = { total: false, state: false };
+export const inSequence = { sort: 'sequence', order: 'asc', include: noMore } as const;
+
 /** One page in list order. */
 export async function listEvents(
   tx: TenantTx,

@@ -1,3 +1,4 @@
+import { eventIdFromUuid, formatTimestamp, type ShownEvent, uuidTimeMs } from '@indelible/protocol';
 import type { SearchCopies } from './event-columns.store.ts';
 import type { StoredEvent } from './prepared-event.ts';
 
@@ -9,6 +10,14 @@ export type ListedRow = StoredEvent & {
   hasState: boolean;
   emailKey: string;
 } & Partial<SearchCopies>;
+
+/** The event as filters are compared with it. */
+export const shownOf = (row: ListedRow): ShownEvent => ({
+  ...row,
+  id: eventIdFromUuid(row.uuid),
+  timestamp: formatTimestamp(uuidTimeMs(row.uuid)),
+  receivedAt: formatTimestamp(row.receivedAtMs),
+});
 
 export interface ListedPage {
   rows: ListedRow[];

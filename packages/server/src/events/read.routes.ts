@@ -15,7 +15,7 @@ import { readAsTenant } from '../access/tenant-access.ts';
 import { AppError, invalidParameter } from '../http/problem.ts';
 import { accepted, searchParams } from '../http/query.ts';
 import type { Parts } from '../parts.ts';
-import { readTenant, type TenantTx } from '../postgres/db.ts';
+import type { TenantTx } from '../postgres/db.ts';
 import { countOrMore } from './count.store.ts';
 import { lowestShown, type Visibility } from './filter-sql.store.ts';
 import { listEvents } from './list.store.ts';
@@ -25,7 +25,7 @@ import { eventJson, hasState } from './prepared-event.ts';
 import { eventSchema, listSchema, statsSchema } from './read-schemas.ts';
 import { listBySequence } from './sequence-list.store.ts';
 import { bucketsMax, countGroups, groupsMax, type StatsGroups } from './stats.store.ts';
-import { getEvent, requireVisible } from './store.ts';
+import { getEvent, readShown } from './store.ts';
 
 export interface ReadDeps extends Pick<Parts, 'db' | 'now' | 'recordAccess' | 'publicUrl'> {
   cursors: CursorSeal;
@@ -82,12 +82,7 @@ function visibleTo<T>(
   read: (tx: TenantTx, visible: Visibility) => Promise<T>,
 ): Promise<T> {
   return readAsTenant(request, deps.recordAccess, look, ({ tenantId }) =>
-    readTenant(
-      deps.db,
-      tenantId,
-      async (tx) => read(tx, await requireVisible(tx, deps.now())),
-      request.gone,
-    ),
+    readShown(deps.db, tenantId, deps.now(), read, request.gone),
   );
 }
 

@@ -1,5 +1,5 @@
-import { decodeEntry, type ListQuery } from '@indelible/protocol';
-import { readEntries } from '../log/store.ts';
+import type { ListQuery } from '@indelible/protocol';
+import { eventsBetween } from '../log/store.ts';
 import type { TenantTx } from '../postgres/db.ts';
 import { wordsInLog } from '../words/find-words.ts';
 import type { Visibility } from './filter-sql.store.ts';
@@ -34,7 +34,7 @@ export async function listBySequence(
       : [Math.max(first, at - chunkEntries + 1), at + 1];
     if (start >= end) return { rows, nextSequence: null };
     const wanted = { ...query, filter, limit: query.limit - rows.length };
-    const uuids = (await readEntries(tx, start, end)).map((entry) => decodeEntry(entry).eventUuid);
+    const uuids = await eventsBetween(tx, start, end);
     const some = among ? await among(start, uuids) : uuids;
     const found = await eventsById(tx, some, wanted, visible, pageBytesMax - bytes);
     const [next] = found.rows;

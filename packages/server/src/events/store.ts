@@ -1,6 +1,13 @@
 import { firstUuidAt } from '@indelible/protocol';
 import { AppError } from '../http/problem.ts';
-import type { Queries, TenantTx, WriterTx } from '../postgres/db.ts';
+import {
+  type Database,
+  type Queries,
+  readTenant,
+  type TenantTx,
+  type WriterTx,
+} from '../postgres/db.ts';
+import { firstRow, raw } from '../postgres/sql.ts';
 import { shownFrom } from '../tenants/plans.store.ts';
 import { coldEventsById } from './cold.store.ts';
 import { storedColumns } from './event-columns.store.ts';
@@ -17,14 +24,11 @@ export async function getEvent(
   // Class by class, usually one: `= ANY` on the class prunes no partitions, and reading a few
   // hundred takes 5 ms.
   for (const retentionClass of classes) {
-    const { rows } = await tx.query<StoredEvent>({
-      name: 'get-event',
-      text: `SELECT ${storedColumns}, before, after FROM audit_events
-        WHERE tenant_id = $1 AND retention_class = $2 AND id = $3
-          AND (id >= $4 OR received_at >= $5)`,
-      values: [tx.tenantId, retentionClass, uuid, oldest, shownSince({ oldest })],
-    });
-    if (rows[0]) return rows[0];
+    const event = await firstRow<StoredEvent>(tx)`
+      SELECT ${raw(storedColumns)}, before, after FROM audit_events
+      WHERE tenant_id = ${tx.tenantId} AND retention_class = ${retentionClass} AND id = ${uuid}
+        AND (id >= ${oldest} OR received_at >= ${shownSince({ oldest })})`;
+    if (event) return event;
   }
   for await (const [event] of coldEventsById(tx, [uuid], visible)) return event ?? null;
   return null;
@@ -32,46 +36,38 @@ export async function getEvent(
 
 /** What the tenant's current plan shows; null for an unknown tenant. */
 export async function visibility(tx: TenantTx, nowMs: number): Promise<Visibility | null> {
-  const { rows } = await tx.query<{
-    days: number;
-    years: number;
-    legalHold: boolean;
-    current: number;
-    others: number[];
-    size: number;
-    coldBefore: string | null;
-    newestMs: number;
-  }>({
-    name: 'visibility',
-    text: `SELECT days, years, legal_hold AS "legalHold", retention_class AS current, other_classes AS others,
-        size, cold_before AS "coldBefore", last_received_us / 1000 AS "newestMs"
-      FROM tenants JOIN plans ON plans.name = plan JOIN log_heads ON tenant_id = id WHERE id = $1`,
-    values: [tx.tenantId],
-  });
-  const [row] = rows;
-  if (!row) return null;
-  const oldest = firstUuidAt(shownFrom(row, nowMs) ?? 0);
-  return {
-    classes: [row.current, ...row.others],
-    oldest,
-    size: row.size,
-    coldBefore: row.coldBefore,
-    newestMs: row.newestMs,
-  };
+  type Terms = Parameters<typeof shownFrom>[0];
+  const row = await firstRow<Terms & Omit<Visibility, 'oldest'>>(tx)`
+    SELECT days, years, legal_hold AS "legalHold", retention_class || other_classes AS classes,
+      size, cold_before AS "coldBefore", last_received_us / 1000 AS "newestMs"
+    FROM tenants JOIN plans ON plans.name = plan JOIN log_heads ON tenant_id = id
+    WHERE id = ${tx.tenantId}`;
+  if (row === null) return null;
+  const { classes, size, coldBefore, newestMs } = row;
+  return { classes, size, coldBefore, newestMs, oldest: firstUuidAt(shownFrom(row, nowMs) ?? 0) };
 }
 
-/** The same. Throws `not_found` for an unknown tenant. */
-export async function requireVisible(tx: TenantTx, nowMs: number): Promise<Visibility> {
-  const visible = await visibility(tx, nowMs);
-  if (visible) return visible;
-  throw new AppError('not_found', 'there is no such tenant');
+/** Reads in a tenant what its plan shows now. Throws `not_found` for an unknown tenant. */
+export function readShown<T>(
+  db: Database,
+  tenantId: string,
+  nowMs: number,
+  read: (tx: TenantTx, visible: Visibility) => T | Promise<T>,
+  gone?: AbortSignal,
+): Promise<T> {
+  const shown = async (tx: TenantTx) => {
+    const visible = await visibility(tx, nowMs);
+    if (visible) return read(tx, visible);
+    throw new AppError('not_found', 'there is no such tenant');
+  };
+  return readTenant(db, tenantId, shown, gone);
 }
 
 /** Id of this installation, the recorder of the service's own events. */
 export async function readServiceId(writer: Queries): Promise<string> {
-  const { rows } = await writer.query<{ id: string }>('SELECT id FROM installation');
-  if (!rows[0]) throw new Error('the database is not migrated; run `indelible migrate`');
-  return rows[0].id;
+  const row = await firstRow<{ id: string }>(writer)`SELECT id FROM installation`;
+  if (row) return row.id;
+  throw new Error('the database is not migrated; run `indelible migrate`');
 }
 
 /**

@@ -8,8 +8,9 @@ import type { FastifyRequest } from 'fastify';
 import { requesterOf, type TenantAccess } from '../access/tenant-access.ts';
 import { countEvents } from '../events/count.store.ts';
 import type { Visibility } from '../events/filter-sql.store.ts';
+import { inSequence } from '../events/list.store.ts';
 import { listBySequence } from '../events/sequence-list.store.ts';
-import { requireVisible } from '../events/store.ts';
+import { readShown } from '../events/store.ts';
 import { filterOfBody } from '../http/filter-body.ts';
 import { AppError, unavailable } from '../http/problem.ts';
 import { lockHeads } from '../log/store.ts';
@@ -102,17 +103,15 @@ async function countRows(
   nowMs: number,
   gone: AbortSignal | undefined,
 ): Promise<Counted> {
-  const look = (tx: TenantTx) => requireVisible(tx, nowMs);
   try {
-    const counting = async (tx: TenantTx) => {
-      const visible = await look(tx);
+    const counting = async (tx: TenantTx, visible: Visibility) => {
       const count = await countEvents(tx, filter, visible, streamedRowsMax);
       return { visible, count: count > streamedRowsMax ? null : count };
     };
-    return await readTenant(db, tenantId, counting, gone);
+    return await readShown(db, tenantId, nowMs, counting, gone);
   } catch (error) {
     if (gone?.aborted || !tookTooLong(error)) throw error;
-    return { visible: await readTenant(db, tenantId, look), count: null };
+    return readShown(db, tenantId, nowMs, (_tx, visible) => ({ visible, count: null }));
   }
 }
 
@@ -136,18 +135,13 @@ function countToEnd(
     const now = { ...visible, size, classes: [retentionClass, ...otherClasses] };
     let rows = count;
     for (let at: number | null = visible.size; at !== null && rows <= streamedRowsMax; ) {
-      const page = await listBySequence(reader, { ...inSequence, filter }, now, at);
+      const page = await listBySequence(reader, { ...inSequence, filter, limit: 500 }, now, at);
       rows += page.rows.length;
       at = page.nextSequence;
     }
     return rows > streamedRowsMax ? null : rows;
   });
 }
-
-const inSequence = {
-  ...({ sort: 'sequence', order: 'asc' } as const),
-  ...{ limit: 500, include: { total: false, state: false } },
-};
 
 /**
  * Whether the tenant may have one more, which `usage` does not count. Throws `rate_limited` with

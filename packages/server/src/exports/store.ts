@@ -44,6 +44,8 @@ export interface ExportRow extends ExportRequest {
 }
 
 export type ExportKey = Pick<ExportRow, 'tenantId' | 'id'>;
+/** Of which the object is named. */
+export type ExportFile = ExportKey & Pick<ExportRow, 'format'>;
 type ExportAttempt = ExportKey & Pick<ExportRow, 'attempt'>;
 
 const columns = sql`tenant_id AS "tenantId", id, mode, status, format, columns, filters,
@@ -202,8 +204,8 @@ export async function expireExports(
   nowMs: number,
   leftBeforeMs: number,
   max: number,
-): Promise<(ExportKey & Pick<ExportRow, 'format'>)[]> {
-  const due = await rowsOf<ExportKey & Pick<ExportRow, 'format'>>(tx)`
+): Promise<ExportFile[]> {
+  const due = await rowsOf<ExportFile>(tx)`
     SELECT tenant_id AS "tenantId", id, format FROM exports
     WHERE stored AND finished_at IS NOT NULL
       AND CASE WHEN status IN ('failed', 'cancelled') THEN finished_at <= ${new Date(leftBeforeMs)}

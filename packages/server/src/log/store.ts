@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { entryBytes, tileWidth } from '@indelible/protocol';
+import { decodeEntry, entryBytes, tileWidth } from '@indelible/protocol';
 import { AppError, unavailable } from '../http/problem.ts';
 import type { TenantTx, WriterTx } from '../postgres/db.ts';
 import { codeOf, messageOf } from '../postgres/embedded/error-code.ts';
@@ -230,6 +230,11 @@ export async function logSize(tx: TenantTx): Promise<number> {
   const row = await firstRow<{ size: number }>(tx)`
     SELECT size FROM log_heads WHERE tenant_id = ${tx.tenantId}`;
   return row?.size ?? 0;
+}
+
+/** The UUIDs of the events of entries `[start, end)`, in order. */
+export async function eventsBetween(tx: TenantTx, start: number, end: number): Promise<string[]> {
+  return (await readEntries(tx, start, end)).map((entry) => decodeEntry(entry).eventUuid);
 }
 
 /** Entries `[start, end)` in order, from tiles and tail; at most a few tiles at a time. */

@@ -23,9 +23,10 @@ import {
 } from '@indelible/protocol';
 import type { TenantAccess } from '../access/tenant-access.ts';
 import { countEvents } from '../events/count.store.ts';
+import type { Visibility } from '../events/filter-sql.store.ts';
 import type { ListedPage } from '../events/listed-row.ts';
 import { bodyLine, proofJson, proveEvent, readBodies } from '../events/proof.ts';
-import { requireVisible } from '../events/store.ts';
+import { readShown } from '../events/store.ts';
 import { givingWay } from '../http/giving-way.ts';
 import { AppError, invalid } from '../http/problem.ts';
 import { publishedCheckpoint, signingKeys } from '../log/checkpoint.store.ts';
@@ -34,7 +35,7 @@ import { readEntries } from '../log/store.ts';
 import { treeNodes } from '../log/tree.store.ts';
 import { actOf } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
-import { readTenant, type TenantTx } from '../postgres/db.ts';
+import type { TenantTx } from '../postgres/db.ts';
 import { getTenant } from '../tenants/store.ts';
 import { rewriting, searchIdPrefix } from './erased-since.ts';
 import { coverageNow, type SearchDeps, shownCovered, shownSearch } from './evidence.ts';
@@ -82,14 +83,14 @@ async function capsuleData(
 ): Promise<CapsuleData> {
   const { db, sha, now } = deps;
   const filter = frozenFilter(saved.filters);
-  const readParts = async (tx: TenantTx) => {
+  const readParts = async (tx: TenantTx, visible: Visibility) => {
     await requireSameLog(tx, saved);
-    await requireFewEvents(tx, filter, now(), max);
+    await requireFewEvents(tx, filter, visible, max);
     const name = (await getTenant(tx))?.name ?? '';
-    const rewritten = await rewriting(tx, await requireVisible(tx, now()), saved);
+    const rewritten = await rewriting(tx, visible, saved);
     return { name, rewritten, log: await readLog(tx, sha, filter.from, saved.checkpointSize, max) };
   };
-  const { name, rewritten, log } = await readTenant(db, tenantId, readParts, max.gone);
+  const { name, rewritten, log } = await readShown(db, tenantId, now(), readParts, max.gone);
   const origin = parseCheckpoint(parseNote(saved.checkpointNote).text).origin;
   const keys = await signingKeys(db.reader);
   const { coverage, sources } = await coverageNow(deps, tenantId, filter, max.gone);
@@ -128,10 +129,9 @@ async function requireSameLog(tx: TenantTx, { logId, checkpointSize }: SavedSear
 async function requireFewEvents(
   tx: TenantTx,
   { from, to }: FrozenFilter,
-  nowMs: number,
+  visible: Visibility,
   max: CapsuleMax,
 ): Promise<void> {
-  const visible = await requireVisible(tx, nowMs);
   const count = await countEvents(tx, { from, to }, visible, max.events);
   requireAtMost(max.events, count, 'events');
 }
@@ -166,9 +166,9 @@ async function readRange(
   let bytes = 0;
   for (let after: string | null = null, more = true; more; ) {
     const behind: string | null = after;
-    const next = async (tx: TenantTx) =>
-      readBodies(tx, await requireVisible(tx, now()), behind, { filter: { from, to }, limit: 200 });
-    const page: ListedPage = await readTenant(db, tenantId, next, max.gone);
+    const next = (tx: TenantTx, visible: Visibility) =>
+      readBodies(tx, visible, behind, { filter: { from, to }, limit: 200 });
+    const page: ListedPage = await readShown(db, tenantId, now(), next, max.gone);
     for (const row of page.rows.filter(({ sequence }) => sequence < size)) {
       await giveWay();
       max.gone?.throwIfAborted();

@@ -8,8 +8,8 @@ import {
   uuidTimeMs,
 } from '@indelible/protocol';
 import type { TenantAccess } from '../access/tenant-access.ts';
-import { lowestShown, shownSince } from '../events/filter-sql.store.ts';
-import { requireVisible } from '../events/store.ts';
+import { lowestShown, shownSince, type Visibility } from '../events/filter-sql.store.ts';
+import { readShown } from '../events/store.ts';
 import { AppError, invalid } from '../http/problem.ts';
 import {
   coveringCheckpoint,
@@ -57,8 +57,7 @@ export async function saveSearch(
   const { db } = deps;
   const { tenantId, actor } = access;
   const nowMs = deps.now();
-  const { frozen, countedFromMs } = await readTenant(db, tenantId, async (tx) => {
-    const visible = await requireVisible(tx, nowMs);
+  const { frozen, countedFromMs } = await readShown(db, tenantId, nowMs, async (tx, visible) => {
     const frozen = requireRange(freeze(filter, uuidTimeMs(lowestShown(visible)), nowMs));
     return { frozen, countedFromMs: await countedFrom(tx, frozen, visible) };
   });
@@ -119,11 +118,10 @@ export async function askAgain(
   const nowMs = deps.now();
   const earlierSize = search.checkpointSize;
   const checkpoint = await latestCheckpoint(deps, tenantId);
-  const readErased = async (tx: TenantTx) => {
-    const visible = await requireVisible(tx, nowMs);
+  const readErased = async (tx: TenantTx, visible: Visibility) => {
     return { visible, isErased: await erasedSince(tx, visible, search) };
   };
-  const { visible, isErased } = await readTenant(deps.db, tenantId, readErased, gone);
+  const { visible, isErased } = await readShown(deps.db, tenantId, nowMs, readErased, gone);
   const filter = frozenFilter(search.filters);
   const size = checkpoint?.size ?? earlierSize;
   const bounds = { size, earlierSize, max: search.matched + matchesMax, gone };
@@ -150,11 +148,11 @@ export function coverageNow(
   filter: FrozenFilter,
   gone: AbortSignal | undefined,
 ) {
-  const read = async (tx: TenantTx) => ({
-    coverage: await readCoverage(tx, filter, await requireVisible(tx, now())),
+  const read = async (tx: TenantTx, visible: Visibility) => ({
+    coverage: await readCoverage(tx, filter, visible),
     sources: coverageOf(await listSources(tx), filter),
   });
-  return readTenant(db, tenantId, read, gone);
+  return readShown(db, tenantId, now(), read, gone);
 }
 
 function searchEvent({ tenantId, ...who }: TenantAccess, search: SavedSearch): OwnEvent {

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { eventIdFromUuid } from '@indelible/protocol';
-import { requireVisible } from '../events/store.ts';
+import type { Visibility } from '../events/filter-sql.store.ts';
+import { readShown } from '../events/store.ts';
 import { type AppError, invalid } from '../http/problem.ts';
-import { type Database, readTenant, type TenantTx } from '../postgres/db.ts';
+import type { Database, TenantTx } from '../postgres/db.ts';
 import { type FrozenFilter, type Match, nextMatches } from './store.ts';
 
 export const matchesMax = 1_000_000;
@@ -39,9 +40,9 @@ export async function runSearch(
   let before: string | null = null;
   do {
     const from: string | null = before;
-    const next = async (tx: TenantTx) =>
-      nextMatches(tx, filter, await requireVisible(tx, nowMs), size, from, perPage);
-    page = await readTenant(db, tenantId, next, gone);
+    const next = (tx: TenantTx, visible: Visibility) =>
+      nextMatches(tx, filter, visible, size, from, perPage);
+    page = await readShown(db, tenantId, nowMs, next, gone);
     for (const { uuid, sequence } of page) {
       all.add(uuid);
       if (sequence < earlierSize) earlier.add(uuid);

@@ -1,16 +1,10 @@
-import {
-  decodeEntry,
-  type EventFilter,
-  type ListQuery,
-  storedFilter,
-  typeId,
-} from '@indelible/protocol';
+import { type EventFilter, storedFilter, typeId } from '@indelible/protocol';
 import type { Visibility } from '../events/filter-sql.store.ts';
-import { eventsById } from '../events/list.store.ts';
+import { eventsById, inSequence } from '../events/list.store.ts';
 import type { CutPage } from '../events/listed-row.ts';
 import { eventJson } from '../events/prepared-event.ts';
 import { type ExportRow, getExport } from '../exports/store.ts';
-import { readEntries } from '../log/store.ts';
+import { eventsBetween } from '../log/store.ts';
 import type { TenantTx } from '../postgres/db.ts';
 import { formats } from './formats.ts';
 import { type WebhookRow, webhookIdPrefix } from './store.ts';
@@ -75,11 +69,11 @@ export async function readNext(
   let at = webhook.nextSequence;
   for (let chunk = 0; chunk < chunksMax && at < until; chunk++) {
     const end = Math.min(at + (chunk === 0 ? firstChunkEntries : chunkEntries), until);
-    const uuids = (await readEntries(tx, at, end)).map((entry) => decodeEntry(entry).eventUuid);
+    const uuids = await eventsBetween(tx, at, end);
     const news = await firstNews(tx, webhook, uuids, visible);
     const stop = news?.sequence ?? end;
     if (wantsEvents(webhook)) {
-      const query = { ...asInLog, filter: storedFilter(webhook.filters), limit: events.room() };
+      const query = { ...inSequence, filter: storedFilter(webhook.filters), limit: events.room() };
       const found = await eventsById(tx, uuids.slice(0, stop - at), query, visible, bytesMax);
       const cut = events.add(found);
       if (cut !== null) return events.until(cut);
@@ -90,12 +84,6 @@ export async function readNext(
   }
   return at > webhook.nextSequence ? events.until(at) : { kind: 'nothing' };
 }
-
-const asInLog: Omit<ListQuery, 'filter' | 'limit'> = {
-  sort: 'sequence',
-  order: 'asc',
-  include: { total: false, state: false },
-};
 
 const wantsEvents = ({ types }: DueWebhook) => types.includes('audit.events.recorded');
 const wantsAlerts = ({ types }: DueWebhook) => types.includes('audit.alert.raised');
@@ -151,7 +139,7 @@ async function firstNews(
   const tellsExports = webhook.types.includes('audit.export.ready');
   if (!tellsAlerts && !tellsExports) return null;
   const include = { total: false, state: tellsAlerts };
-  const query = { ...asInLog, include, filter: aboutNews, limit: chunkEntries };
+  const query = { ...inSequence, include, filter: aboutNews, limit: chunkEntries };
   const { rows } = await eventsById(tx, uuids, query, visible, Number.MAX_SAFE_INTEGER);
   for (const row of rows) {
     if (row.recordedByKind !== 'service') continue;

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { type EventFilter, firstUuidAt, storedFilter } from '@indelible/protocol';
 import { countEvents } from '../../events/count.store.ts';
 import { lowestShown, type Visibility } from '../../events/filter-sql.store.ts';
-import { getEvent, requireVisible } from '../../events/store.ts';
-import { type Database, readTenant, type TenantTx, tookTooLong } from '../../postgres/db.ts';
+import { getEvent, readShown } from '../../events/store.ts';
+import { type Database, type TenantTx, tookTooLong } from '../../postgres/db.ts';
 import type { ExportRow, FinishedFile } from '../store.ts';
 import { fileShape } from './export-file.ts';
 import { LineBuffer } from './line-buffer.ts';
@@ -171,5 +171,5 @@ function readVisible<T>(
   { tenantId, createdAtMs }: ExportRow,
   read: (tx: TenantTx, visible: Visibility) => Promise<T>,
 ): Promise<T> {
-  return readTenant(db, tenantId, async (tx) => read(tx, await requireVisible(tx, createdAtMs)));
+  return readShown(db, tenantId, createdAtMs, read);
 }
