@@ -88,7 +88,7 @@ export function reopenedEvent(
 }
 
 /**
- * Appends the events to the tenant's log in the transaction of the change: all are stored, or
+ * Appends the events to the tenant's log in the transaction of the change: both are stored, or
  * neither. Resolves to their UUIDs. The log must be open. Locks the log's head, so call it last.
  */
 export type RecordOwn = (

@@ -70,7 +70,7 @@ export function changeRule(
   });
 }
 
-/** One that was named before may be gone meanwhile: the rule can be changed nevertheless. */
+/** A webhook that the rule named before may have been removed since: it is not checked again. */
 async function refuseUnknownWebhooks(
   tx: WriterTx,
   tenantId: string,

@@ -13,7 +13,7 @@ export interface AlertCursor {
   lateSkipped: number;
 }
 
-/** No message is due later than this, no silence later than this after its window. */
+/** A due time further ahead comes from a wrong clock: it is due. Of a silence the window is added. */
 const aheadMsMax = 600_000;
 
 /**

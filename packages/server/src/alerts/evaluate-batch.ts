@@ -79,7 +79,7 @@ export class RuleMemory {
   }
 
   /**
-   * Whether the rule skips events, because it had to read too many earlier ones, or for too long.
+   * Whether the rule skips events: the earlier ones that it needs were too many, or took too long.
    */
   isResting(rule: RuleRow, nowMs: number): boolean {
     const known = this.#known.get(rule.id);
@@ -104,7 +104,7 @@ export class RuleMemory {
   }
 }
 
-/** Equal as long as a rule evaluates alike. */
+/** Differs once a change of the rule decides which alerts it raises. */
 const keyOf = (rule: RuleRow) => `${watchOf(rule)} ${rule.fromSequence}`;
 
 /** A rule with its filters as events are compared with them. */

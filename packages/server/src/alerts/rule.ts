@@ -81,7 +81,7 @@ export function shownRule(row: RuleRow) {
   };
 }
 
-/** What decides which alerts there are: equal for rules that evaluate alike. */
+/** The settings that decide which alerts a rule raises, as a text to compare. */
 export function watchOf(row: Pick<RuleRow, 'settings'>): string {
   const { name, notify, ...watched } = settingsOf(row);
   return JSON.stringify(watched);

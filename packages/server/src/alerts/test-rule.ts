@@ -88,7 +88,7 @@ export async function testRule(
   return { ...tally.answer(), matched };
 }
 
-/** Without this, a test would say that nothing had happened then. */
+/** Otherwise a test would report that nothing had happened while events are in the archive. */
 function requireInPostgres(
   { coldBefore }: Visibility,
   sinceMs: number,

@@ -50,7 +50,7 @@ export const archiveIn = async (owner: OwnerSession, { sha, objects, tmpDir }: E
   return { sha, objects, owner: owner.transaction, tmpDir: await tmpDir() };
 };
 
-/** An erasure in the archive of which the database has lost the record; events as TypeIDs. */
+/** An erasure that the archive states and the database does not record; events as TypeIDs. */
 export type LostErasure = Pick<Erasure, 'segment' | 'actors' | 'events'>;
 
 export interface Erased {

@@ -66,7 +66,7 @@ export async function* partsOfPage(
   }
 }
 
-/** Of the whole list. Null: sorting the matches is quicker, or they have too many addresses. */
+/** Of the whole list. Null if PostgreSQL is to sort it: the users have too many addresses. */
 export async function partsByAddress(
   tx: TenantTx,
   filter: SqlFilter,

@@ -30,7 +30,7 @@ export type Appended =
 /** A transaction that was committed at once has written nothing, and must be repeated. */
 export class RepeatedId extends Error {}
 
-/** The same: a remembered head is not the stored one, or is not enough. */
+/** The same: a remembered head differs from the stored one, or more than heads is needed. */
 export class HeadsMoved extends Error {}
 
 /** The events of one tenant to append, with its locked or remembered head. */
@@ -216,7 +216,7 @@ function outcomes(
   });
 }
 
-/** The class of an event that is recorded now: an id that came late once always comes late. */
+/** The retention class of an event that is recorded now. An id that is late stays late. */
 export function classOf(head: LogHead, { uuid }: { uuid: string }, nowMs: number): number {
   const receivedMs = receivedUsOf(head, nowMs) / 1_000;
   return isLate(uuidTimeMs(uuid), receivedMs) ? lateClass : head.retentionClass;

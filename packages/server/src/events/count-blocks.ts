@@ -58,7 +58,7 @@ export async function splitByBlocks(
   return { inBlocks, rest: [...older, newest] };
 }
 
-/** From then on every event is stored in PostgreSQL and shown. */
+/** From this time on every event is in PostgreSQL, and the plan shows it. */
 function storedFromMs({ oldest, coldBefore }: Visibility): number {
   const hotMs = coldBefore === null ? 0 : uuidTimeMs(coldBefore) + 1;
   return Math.max(uuidTimeMs(oldest), hotMs);

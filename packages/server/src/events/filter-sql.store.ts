@@ -62,7 +62,7 @@ export interface Visibility {
   newestMs: number;
 }
 
-/** A filter in whose stead SQL compares ids, if it has words (`portions`) or ids are given. */
+/** A filter of one statement, in which ids stand for its words (see `portions`). */
 export type SqlFilter = EventFilter & {
   /** All events that the statement may return; it does not compare the words of `q`. */
   among?: readonly string[];

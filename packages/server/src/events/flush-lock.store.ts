@@ -19,7 +19,7 @@ export class FlushLock {
     this.#waitMs = waitMs;
   }
 
-  /** Whether it was waited for: more events may have come. To be sent before other locks. */
+  /** True if more events may have come meanwhile. To be called before other locks are taken. */
   async take(tx: WriterTx): Promise<boolean> {
     if (isSharded(tx)) return false;
     const waitMs = this.#isHeldUp ? this.#waitMs / 10 : this.#waitMs;

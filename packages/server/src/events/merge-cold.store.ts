@@ -103,7 +103,7 @@ function keysOf(
   return coldKeys(tx, visible, { filter, range, descending, ...byUser }, limit);
 }
 
-/** The position behind the first `skip` events of both, of which these are PostgreSQL's. */
+/** The position behind the first `skip` events of both; `hot` are PostgreSQL's. */
 export async function positionBehind(
   tx: TenantTx,
   visible: Visibility,

@@ -99,7 +99,7 @@ export function bodyLine(row: ListedRow): string {
 
 /**
  * Searches use copies of some values that no proof covers. If they differ, both are shown as the
- * address, so that the body does not match its entry, whichever was changed.
+ * address: then the body does not match its entry, no matter which of them was changed.
  */
 function asFound(row: ListedRow): StoredEvent {
   const expected = { emailKey: actorAddress(row), ...searchCopies(row) };

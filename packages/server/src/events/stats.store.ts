@@ -17,7 +17,7 @@ import { inOneStatement } from './portions.ts';
 import { ofItsRange } from './prepared-statement.ts';
 
 export interface StatsGroups {
-  /** The codes of two keys, of which the second one may not be asked for. */
+  /** Each with the code of the first key, and of the second if there is one. */
   groups: readonly Group[];
   /** By key and code: the value. */
   values: readonly (readonly (string | null)[])[];

@@ -16,7 +16,7 @@ export interface LogToCheck {
   problem: string | null;
 }
 
-/** Every log of which anything is left, in order of tenant. */
+/** Every log that has a head or a released checkpoint, by tenant. */
 export async function logsToCheck(db: Database): Promise<LogToCheck[]> {
   const logs = await write(db, allLogs);
   return logs.flatMap(({ tenantId, logIds, head, released }) => {

@@ -73,7 +73,7 @@ export async function* checkRounds(deps: RoundCheckDeps): AsyncGenerator<Checked
   const { round } = await roundsNow(deps.db.writer);
   const behind = await deps.objects.list('checkpoints', roundName(round));
   const start = await startOf(deps);
-  // Not every number up to the highest: anybody who writes to the store may choose that.
+  // Not every number up to the highest: another writer of the store may have chosen that one.
   const extra = behind.flatMap((name) => roundOf(name) ?? []).filter((n) => n > start.last);
   extra.sort((a, b) => b - a);
   const total = start.last + extra.length;
@@ -126,7 +126,7 @@ class RoundCheck {
   readonly #deps: RoundCheckDeps;
   readonly #start: Start;
   readonly #walk: RoundWalk;
-  /** Logs of which the tree holds a checkpoint that a later round named. */
+  /** Logs whose tree agrees with a checkpoint of a later round. */
   readonly #held = new Set<string>();
   readonly #missing = new Set<string>();
   #newest = 0;

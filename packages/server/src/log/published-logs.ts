@@ -160,7 +160,7 @@ export class RoundWalk {
     return {
       /** The largest checkpoint ever published of each log, by log id, also of retired ones. */
       logs: byId(all.map(({ largest }) => largest)),
-      /** Must never be signed again; so neither a log of which a release signed two histories. */
+      /** Must never be signed again, as a log for which an earlier release signed two histories. */
       retired,
       /**
        * False if objects are missing: then checkpoints were published that are unknown here, and no

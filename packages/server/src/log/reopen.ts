@@ -273,7 +273,7 @@ async function holds(
   return stored >= size && hasRoot(nodes, sha, size, root);
 }
 
-/** The published log with these entries, although the database no longer names it. */
+/** The published log that has these entries, if the database has lost its id. */
 async function foundByRoot(
   sha: Sha256,
   nodes: GetNode,

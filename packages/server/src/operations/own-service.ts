@@ -56,7 +56,7 @@ export async function withOwnService<T>(
       const app = await buildApp({
         ...{ config: own, db, clock, objects, signer },
         logger: pino({ level: 'silent' }),
-        // What it protects is not needed after this process.
+        // Cursors and links that it signs are used in this process alone.
         sessionSecret: newSecretToken(),
       });
       const service = {

@@ -136,7 +136,7 @@ async function requireFewEvents(
   requireAtMost(max.events, count, 'events');
 }
 
-/** The entries from just before the range, which shows that none of it is left out. */
+/** The entries from the last one before the range on: none of the range can be left out. */
 async function readLog(
   tx: TenantTx,
   sha: Sha256,

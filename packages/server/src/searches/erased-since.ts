@@ -31,7 +31,7 @@ export async function erasedSince(
   return false;
 }
 
-/** The id of the event that says that an erasure left this query in the search; null: none does. */
+/** The id of the record that an erasure rewrote the search to this query; null without one. */
 export async function rewriting(
   tx: TenantTx,
   visible: Visibility,

@@ -151,7 +151,7 @@ async function firstNews(
   return null;
 }
 
-/** The alerts of which this record tells the webhook. */
+/** The alerts that this record names; null if they are not for this webhook. */
 function toldAlerts({ id }: DueWebhook, row: Row): News | null {
   const { sequence, resourceId: ruleId, resourceName: ruleName, after } = row;
   if (row.action !== 'notify' || after === null) return null;

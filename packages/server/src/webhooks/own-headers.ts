@@ -24,7 +24,7 @@ export function headerNames({ headers }: Pick<WebhookRow, 'headers'>): string[] 
 interface Kept {
   /** Names of the stored headers. */
   names: readonly string[];
-  /** Whether messages still go to the receiver that these were given for. */
+  /** Whether the URL still has the origin for which their values were given. */
   isSameReceiver: boolean;
 }
 

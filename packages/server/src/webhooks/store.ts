@@ -44,7 +44,7 @@ export type WebhookRow = WebhookKey &
     headers: string;
     status: 'active' | 'paused';
     pausedBecause: 'requested' | 'failing' | null;
-    /** Increases with every change of which messages exist, or of their content. */
+    /** Increases when another message becomes due, or the call of the due one changes. */
     revision: number;
     nextSequence: number;
     /** The last export announced in a separate message; -1 for none. */

@@ -26,7 +26,7 @@ export const mediaTypes: Record<ExportFormat, string> = {
   ndjson: 'application/x-ndjson; charset=utf-8',
 };
 
-/** How events become lines, and the fields needed for that. */
+/** How events become lines, and the fields that these need. */
 interface FileShape {
   /** The packed fields of a row. */
   fields: readonly PackedField[];

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** The pause for each request after the first that arrived while a page was made, */
+/** The pause for each request, except the first, that arrived while a page was made. */
 const perRequestMs = 5;
-/** and the longest pause, as a multiple of the page's duration. */
+/** The longest pause, as a multiple of the page's duration. */
 const pausesMax = 8;
 
 /**

@@ -72,7 +72,7 @@ export interface MessageFormat {
    * `credentialProblem` refuses.
    */
   deliver(target: MessageTarget, batch: EventBatch): OutboundCall;
-  /** A message about alerts; others get the record of it as an event. Throws alike. */
+  /** A message about alerts; without it they come as an event. Throws like `deliver`. */
   alert?(target: MessageTarget, news: AlertNews): OutboundCall;
   /** A message about a file that can be downloaded; others have no such message. */
   exportReady?(target: MessageTarget, row: ExportRow, atMs: number): OutboundCall;
