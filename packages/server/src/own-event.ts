@@ -46,10 +46,16 @@ export const byItself: OwnEvent['actor'] = {
 
 export const byService: Who = { actor: byItself, reason: null };
 
-/** Made, changed or removed: what an event says of the states before and after; null for none. */
-export function changeOf(before: JsonValue | null, after: JsonValue | null) {
+/** A resource was made, changed or removed: its states before and after; null for none. */
+export function changedBy(
+  { actor, reason }: Who,
+  resource: OwnEvent['resource'],
+  before: JsonValue | null,
+  after: JsonValue | null,
+): OwnEvent {
   const action = before === null ? 'create' : after === null ? 'delete' : 'update';
-  return { action, ...(before !== null && { before }), ...(after !== null && { after }) };
+  const states = { ...(before !== null && { before }), ...(after !== null && { after }) };
+  return { actor, action, ...states, resource, reason };
 }
 
 /** An act that changes no state of its resource: `after` says what was done. */

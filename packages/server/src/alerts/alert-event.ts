@@ -5,7 +5,7 @@ import {
   type JsonObject,
   timestampOrNull,
 } from '@indelible/protocol';
-import { actOf, byService, changeOf, type OwnEvent, type Who } from '../own-event.ts';
+import { actOf, byService, changedBy, type OwnEvent, type Who } from '../own-event.ts';
 import type { Finding } from './evaluate.ts';
 import { settingsOf } from './rule.ts';
 import type { RuleRow } from './store.ts';
@@ -13,15 +13,10 @@ import type { RuleRow } from './store.ts';
 const ruleOf = (row: RuleRow) => ({ type: 'alert_rule', id: row.id, name: settingsOf(row).name });
 const alertOf = (row: RuleRow) => ({ ...ruleOf(row), type: 'alert' });
 
-export function changedEvent(
-  { actor, reason }: Who,
-  before: RuleRow | null,
-  after: RuleRow | null,
-): OwnEvent {
+export function changedEvent(who: Who, before: RuleRow | null, after: RuleRow | null): OwnEvent {
   const either = after ?? before;
   if (either === null) throw new Error('nothing was changed');
-  const change = changeOf(before && stateOf(before), after && stateOf(after));
-  return { actor, ...change, resource: ruleOf(either), reason };
+  return changedBy(who, ruleOf(either), before && stateOf(before), after && stateOf(after));
 }
 
 function stateOf(row: RuleRow) {

@@ -13,7 +13,7 @@ export interface AlertCursor {
   lateSkipped: number;
 }
 
-/** A due time further ahead comes from a wrong clock: it is due. Of a silence the window is added. */
+/** A time further ahead, of a silence after its window, comes from a wrong clock: it is due. */
 const aheadMsMax = 600_000;
 
 /**

@@ -15,7 +15,7 @@ export interface ExportRequest extends Requester {
   format: 'csv' | 'ndjson';
   /** Of CSV; null: the standard ones. */
   columns: string[] | null;
-  /** JSON text, see `filterText`. */
+  /** JSON text, see `filterToJson`. */
   filters: string;
   /** The oldest id that the plan showed at the request. */
   oldestId: string;

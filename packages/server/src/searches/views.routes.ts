@@ -11,7 +11,7 @@ import type { TenantAccess } from '../access/tenant-access.ts';
 import { TenantCalls } from '../access/tenant-calls.ts';
 import { filterOfBody } from '../http/filter-body.ts';
 import { AppError } from '../http/problem.ts';
-import { changeOf, type RecordOwn } from '../own-event.ts';
+import { changedBy, type RecordOwn } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import { type WriterTx, write } from '../postgres/db.ts';
 import { lockTenant } from '../tenants/store.ts';
@@ -159,16 +159,15 @@ async function locked(tx: WriterTx, { tenantId, actor }: TenantAccess, id: strin
 async function recordShared(
   tx: WriterTx,
   recordOwn: RecordOwn,
-  { tenantId, actor, reason }: TenantAccess,
+  { tenantId, ...who }: TenantAccess,
   before: ViewRow | null,
   after: ViewRow | null,
 ): Promise<void> {
-  const [old, now] = [before, after].map((view) => (view?.shared ? view : null));
+  const [old = null, now = null] = [before, after].map((view) => (view?.shared ? view : null));
   const view = now ?? old;
   if (!view) return;
   const resource = { type: 'view', id: view.id, name: view.name };
-  const change = changeOf(old ? stateOf(old) : null, now ? stateOf(now) : null);
-  await recordOwn(tx, tenantId, { actor, ...change, resource, reason });
+  await recordOwn(tx, tenantId, changedBy(who, resource, old && stateOf(old), now && stateOf(now)));
 }
 
 const stateOf = ({ name, filters, last, columns }: ViewRow) => {

@@ -1,5 +1,5 @@
 import { formatTimestamp, typeId } from '@indelible/protocol';
-import { actOf, changeOf, type OwnEvent, type Who } from '../own-event.ts';
+import { actOf, changedBy, type OwnEvent, type Who } from '../own-event.ts';
 import type { DeliveryRow } from './deliveries.store.ts';
 import { headerNames } from './own-headers.ts';
 import type { WebhookRow, WebhookSettings } from './store.ts';
@@ -22,17 +22,14 @@ export function sentEvent(webhook: Named, delivery: DeliveryRow, who: Who): OwnE
 
 /** Created, changed or removed: the settings without secrets. */
 export function changedEvent(
-  { actor, reason }: Who,
+  who: Who,
   before: WebhookState | null,
   after: WebhookState | null,
 ): OwnEvent {
   const either = after ?? before;
   if (either === null) throw new Error('nothing was changed');
-  const change = changeOf(
-    before && stateOf(before),
-    after && { ...stateOf(after), ...replacedIn(before, after) },
-  );
-  return { actor, ...change, resource: resource(either), reason };
+  const now = after && { ...stateOf(after), ...replacedIn(before, after) };
+  return changedBy(who, resource(either), before && stateOf(before), now);
 }
 
 type WebhookState = Named & WebhookSettings & Pick<WebhookRow, 'credential' | 'headers'>;
