@@ -80,7 +80,7 @@ export async function wireRecording(
   const isRecorded = (tenantId: string, uuid: string) =>
     readTenant(db, tenantId, async (tx) => {
       const visible = await visibility(tx, now());
-      return visible !== null && (await getEvent(tx, uuid, visible)) !== null;
+      return visible !== null && (await getEvent(uuid, visible)) !== null;
     });
   const recordAccess = recordLooks(recordQueued, isRecorded, now);
   const recordOwn = recordOwnWith({ ...own, partitions });

@@ -199,7 +199,7 @@ export async function acknowledge(
   const uuid = uuidFromEventId(alertId);
   const { rule, isAlert } = await readTenant(db, tenantId, async (tx) => {
     const visible = await visibility(tx, now());
-    const event = uuid && visible ? await getEvent(tx, uuid, visible) : null;
+    const event = uuid && visible ? await getEvent(uuid, visible) : null;
     const isAlert =
       event?.recordedByKind === 'service' && event.action === 'raise' && event.resourceId === id;
     const rules = allRules(tenantId, await listRules(tx));

@@ -90,7 +90,7 @@ export class RuleMemory {
     this.#known.set(rule.id, { key: keyOf(rule), watch: null, untilMs: nowMs + restMs });
   }
 
-  async watchOf(tx: TenantTx, rule: RuleRow, visible: Visibility, nowMs: number): Promise<Watch> {
+  async watchOf(rule: RuleRow, visible: Visibility, nowMs: number): Promise<Watch> {
     const key = keyOf(rule);
     const known = this.#known.get(rule.id);
     const forgets = known?.key === key;
@@ -98,7 +98,7 @@ export class RuleMemory {
     const { id, fromSequence } = rule;
     const stated = { id, fromSequence, settings: settingsOf(rule) };
     const opened = forgets ? { sequence: this.sequence, nowMs } : this.#first;
-    const watch = await openWatch(tx, stated, visible, opened, nowMs);
+    const watch = await openWatch(stated, visible, opened, nowMs);
     this.#known.set(id, { key, watch, untilMs: 0 });
     return watch;
   }
@@ -128,15 +128,14 @@ function actionsOf({ filter, following }: Compared): string[] {
 
 /** Reads and evaluates the next events of the log, all rules in one reading. */
 export async function evaluateBatch(
-  tx: TenantTx,
   { nextSequence }: AlertCursor,
   rules: readonly RuleRow[],
   visible: Visibility,
   memory: RuleMemory,
   nowMs: number,
 ): Promise<Batch> {
-  const compared = rules.map((rule) => comparedOf(rule, tx.tenantId));
-  const { events, end } = await readBatch(tx, nextSequence, compared, visible);
+  const compared = rules.map((rule) => comparedOf(rule, visible.tx.tenantId));
+  const { events, end } = await readBatch(nextSequence, compared, visible);
   const isLate = (event: BatchEvent) => latenessOf(event, nowMs) > lateMs;
   const inTime = events.filter((event) => !isLate(event) && !isAboutAlerts(event));
   const matches = await matchesOf(inTime, compared);
@@ -148,16 +147,16 @@ export async function evaluateBatch(
     );
     if (settingsOf(rule).kind === 'silence') {
       const isAtEnd = end === visible.size;
-      outcomes.push(await lookForSilence(tx, each, matched, visible, isAtEnd, nowMs));
+      outcomes.push(await lookForSilence(each, matched, visible, isAtEnd, nowMs));
     } else if (matched.length > 0 && !memory.isResting(rule, nowMs)) {
       const before = { filter, visible, sequence: nextSequence };
-      const watch = await memory.watchOf(tx, rule, visible, nowMs);
-      if (!(await recalls(tx, () => watch.recall(tx, before, matched)))) {
+      const watch = await memory.watchOf(rule, visible, nowMs);
+      if (!(await recalls(visible.tx, () => watch.recall(before, matched)))) {
         memory.rest(rule, nowMs);
         continue;
       }
       const found = matched.flatMap((event) => watch.evaluator.take(event) ?? []);
-      const known = await ofKnownActors(tx, visible, settingsOf(rule), found);
+      const known = await ofKnownActors(visible, settingsOf(rule), found);
       const outcome: RuleOutcome = { rule, findings: [], dropped: [] };
       for (const finding of known) {
         (watch.isAlert(finding) ? outcome.findings : outcome.dropped).push(finding);
@@ -210,18 +209,17 @@ interface BatchEvent extends Candidate {
 
 /** Only the actions that some rule names are read, if every rule names its own. */
 async function readBatch(
-  tx: TenantTx,
   from: number,
   compared: readonly Compared[],
   visible: Visibility,
 ): Promise<{ events: BatchEvent[]; end: number }> {
   const end = Math.min(from + batchEntries, visible.size);
   if (end <= from) return { events: [], end: from };
-  const uuids = await eventsBetween(tx, from, end);
+  const uuids = await eventsBetween(visible.tx, from, end);
   const wanted = new Set(compared.flatMap(actionsOf));
   const areNamed = compared.every((each) => actionsOf(each).length > 0);
   const filter = areNamed ? { action: { any: [...wanted], none: [] } } : {};
-  const { rows, more } = await eventsById(tx, uuids, { ...batch, filter }, visible, batchBytes);
+  const { rows, more } = await eventsById(uuids, { ...batch, filter }, visible, batchBytes);
   const events = rows.map((row): BatchEvent => {
     const { uuid, sequence, actorId, actorIp, resourceType, resourceId, receivedAtMs } = row;
     const atMs = uuidTimeMs(uuid);
@@ -270,7 +268,6 @@ async function matchesOf(
  * for the event that ends it.
  */
 async function lookForSilence(
-  tx: TenantTx,
   { rule, filter }: Compared,
   matched: readonly Candidate[],
   visible: Visibility,
@@ -291,7 +288,7 @@ async function lookForSilence(
     filter: since,
     limit: 1,
   };
-  const [found] = (await listEvents(tx, newest, visible, null)).rows;
+  const [found] = (await listEvents(newest, visible, null)).rows;
   if (found) return { ...unchanged, silentAtMs: uuidTimeMs(found.uuid) + windowMs };
   const finding: Finding = { atMs: nowMs, group: null, count: 0, events: [] };
   return { ...unchanged, findings: [finding], silentAtMs: null };

@@ -50,7 +50,7 @@ async function step(
     const rules = (await listRules(tx)).filter(({ enabled }) => enabled);
     const isCurrent = remembered?.sequence === cursor.nextSequence;
     const memory = isCurrent ? remembered : new RuleMemory(cursor.nextSequence, now());
-    const batch = await evaluateBatch(tx, cursor, rules, visible, memory, now());
+    const batch = await evaluateBatch(cursor, rules, visible, memory, now());
     return { cursor, rules, memory, batch };
   });
   if (read === null) return false;

@@ -8,7 +8,6 @@ import {
 } from '../events/filter-sql.store.ts';
 import { inOneStatement, portions } from '../events/portions.ts';
 import { rowsWith } from '../events/prepared-statement.ts';
-import type { TenantTx } from '../postgres/db.ts';
 import { textArray, uuidArray } from '../postgres/pg-arrays.ts';
 import type { Candidate, Seen } from './evaluate.ts';
 
@@ -30,16 +29,15 @@ const onTime = `received_at <= to_timestamp((('x' || translate(left(id::text, 13
 
 /** The rows of a statement on the events of a rule from this time on. */
 async function recalled<Row extends object>(
-  tx: TenantTx,
   { filter, visible, sequence }: Before,
   sinceMs: number,
   statement: (conditions: readonly string[], params: Params) => string,
 ): Promise<Row[]> {
   const params = new Params();
   const wanted = { ...filter, from: Math.max(0, sinceMs), beforeSequence: sequence };
-  const within = await inOneStatement(tx, wanted, visible);
-  const conditions = allMatching(tx, within, visible, params);
-  return rowsWith<Row>(tx, params)`${statement(conditions, params)}`;
+  const within = await inOneStatement(wanted, visible);
+  const conditions = allMatching(within, visible, params);
+  return rowsWith<Row>(visible.tx, params)`${statement(conditions, params)}`;
 }
 
 type GroupColumn = 'actor_id' | 'resource_id' | 'actor_ip' | null;
@@ -55,14 +53,13 @@ interface Earlier extends Seen {
  * each group.
  */
 export async function earlierOf(
-  tx: TenantTx,
   before: Before,
   column: GroupColumn,
   groups: readonly string[],
   { fromSequence, sinceMs, count }: { fromSequence: number; sinceMs: number; count: number },
 ): Promise<Earlier[]> {
   const group = column ?? `''::text`;
-  const rows = await recalled<Omit<Earlier, 'atMs'>>(tx, before, sinceMs, (all, params) => {
+  const rows = await recalled<Omit<Earlier, 'atMs'>>(before, sinceMs, (all, params) => {
     const from = `sequence >= ${params.add(fromSequence)}`;
     const conditions = [...all, from, onTime, ...ofGroups(column, groups, params)];
     return `SELECT "group", uuid, sequence FROM (
@@ -92,7 +89,6 @@ const isValue = {
  * keeps the index of actors in use.
  */
 export async function lastSeen(
-  tx: TenantTx,
   before: Before,
   groupBy: keyof typeof isValue,
   pairs: readonly { actor: string; value: string }[],
@@ -101,8 +97,8 @@ export async function lastSeen(
   const params = new Params();
   const { filter, visible, sequence } = before;
   const since = { ...filter, from: Math.max(0, sinceMs) };
-  const within = await inOneStatement(tx, since, visible);
-  const ofActor = allMatching(tx, { from: since.from }, visible, params);
+  const within = await inOneStatement(since, visible);
+  const ofActor = allMatching({ from: since.from }, visible, params);
   const conditions = [
     ...filterConditions(within, params),
     ...[isValue[groupBy], `sequence < ${params.add(sequence)}`],
@@ -110,7 +106,7 @@ export async function lastSeen(
   const actors = params.add(uuidArray(pairs.map(({ actor }) => actor)));
   const values = params.add(textArray(pairs.map(({ value }) => value)));
   const rows = await rowsWith<{ uuid: string | null }>(
-    tx,
+    visible.tx,
     params,
   )`SELECT (SELECT id FROM (SELECT * FROM audit_events
            WHERE ${ofActor.join(' AND ')} AND actor_id = p.actor ORDER BY id DESC OFFSET 0) e
@@ -122,14 +118,13 @@ export async function lastSeen(
 
 /** Whether each actor had any event in its time. */
 export async function actorsSeen(
-  tx: TenantTx,
   visible: Visibility,
   asked: readonly { actor: string; fromMs: number; toMs: number }[],
 ): Promise<boolean[]> {
   const params = new Params();
   const oldest = Math.min(...asked.map(({ fromMs }) => fromMs));
   const conditions = [
-    ...allMatching(tx, { from: Math.max(0, oldest) }, visible, params),
+    ...allMatching({ from: Math.max(0, oldest) }, visible, params),
     ...['actor_id = a.actor', 'id >= a.low', 'id < a.high'],
   ];
   const arrays = [
@@ -138,7 +133,7 @@ export async function actorsSeen(
     uuidArray(asked.map(({ toMs }) => firstUuidAt(Math.max(0, toMs)))),
   ].map((array) => `${params.add(array)}::uuid[]`);
   const rows = await rowsWith<{ isSeen: boolean }>(
-    tx,
+    visible.tx,
     params,
   )`SELECT EXISTS (SELECT 1 FROM audit_events WHERE ${conditions.join(' AND ')}) AS "isSeen"
        FROM unnest(${arrays.join(', ')}) WITH ORDINALITY AS a (actor, low, high, nth) ORDER BY nth`;
@@ -147,12 +142,11 @@ export async function actorsSeen(
 
 /** How many events each actor had in the hour from each of these times on. */
 export async function countsInHours(
-  tx: TenantTx,
   before: Before,
   hours: readonly { actor: string; hourMs: number }[],
 ): Promise<number[]> {
   const low = Math.min(...hours.map(({ hourMs }) => hourMs));
-  const rows = await recalled<{ count: number }>(tx, before, low, (all, params) => {
+  const rows = await recalled<{ count: number }>(before, low, (all, params) => {
     const conditions = [...all, 'actor_id = h.actor', 'id >= h.low', 'id < h.high', onTime];
     const arrays = [
       uuidArray(hours.map(({ actor }) => actor)),
@@ -167,12 +161,11 @@ export async function countsInHours(
 
 /** When each actor first matched since `sinceMs`; null: not before these events. */
 export async function firstMatches(
-  tx: TenantTx,
   before: Before,
   actors: readonly string[],
   sinceMs: number,
 ): Promise<(number | null)[]> {
-  const rows = await recalled<{ uuid: string | null }>(tx, before, sinceMs, (all, params) => {
+  const rows = await recalled<{ uuid: string | null }>(before, sinceMs, (all, params) => {
     const conditions = [...all, 'actor_id = a.actor'].join(' AND ');
     const given = `unnest(${params.add(uuidArray(actors))}::uuid[]) WITH ORDINALITY AS a (actor, nth)`;
     return `SELECT (SELECT id FROM audit_events WHERE ${conditions} ORDER BY id LIMIT 1) AS uuid
@@ -183,15 +176,14 @@ export async function firstMatches(
 
 /** The states of the alerts that a rule has raised since then, oldest first: JSON texts. */
 export async function alertsSince(
-  tx: TenantTx,
   visible: Visibility,
   ruleId: string,
   sinceMs: number,
 ): Promise<string[]> {
   const params = new Params();
-  const conditions = allMatching(tx, { from: sinceMs }, visible, params);
+  const conditions = allMatching({ from: sinceMs }, visible, params);
   const rows = await rowsWith<{ after: string }>(
-    tx,
+    visible.tx,
     params,
   )`SELECT after FROM audit_events WHERE ${conditions.join(' AND ')}
          AND resource_id = ${params.add(ruleId)} AND action = 'raise' AND resource_type = 'alert'
@@ -214,20 +206,19 @@ const joined = columns.map((name) => `string_agg(coalesce(${name}::text, ''), E'
  * is one row of six long texts: a row for each event takes twice the processor time.
  */
 export async function candidatesAfter(
-  tx: TenantTx,
   filter: EventFilter,
   visible: Visibility,
   after: string,
   max: number,
 ): Promise<Candidate[]> {
   const found: Candidate[] = [];
-  for await (const part of portions(tx, filter, visible, { from: after, ascending: true })) {
+  for await (const part of portions(filter, visible, { from: after, ascending: true })) {
     const params = new Params();
     const conditions = [`id > ${params.add(after)}::uuid`, notAboutAlerts];
     const limit = params.add(max - found.length);
-    const source = inOrder('id', tx, part, visible, conditions, limit, params);
+    const source = inOrder('id', part, visible, conditions, limit, params);
     const rows = await rowsWith<Page>(
-      tx,
+      visible.tx,
       params,
     )`SELECT ${joined.join()} FROM (SELECT * FROM (${source}) e ORDER BY id LIMIT ${limit}) page`;
     for (const page of rows) for (const each of candidatesIn(page)) found.push(each);

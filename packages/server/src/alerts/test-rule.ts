@@ -11,7 +11,6 @@ import { readShown } from '../events/store.ts';
 import { readAhead } from '../exports/file/read-ahead.ts';
 import { AppError, invalid } from '../http/problem.ts';
 import type { Parts } from '../parts.ts';
-import type { TenantTx } from '../postgres/db.ts';
 import { groupShown } from './alert-event.ts';
 import {
   alertLimit,
@@ -62,13 +61,13 @@ export async function testRule(
   const evaluator = isSilence ? new SilenceEvaluator(settings, sinceMs) : newEvaluator(settings);
   const tally = tallyOf(settings, { sinceMs, untilMs });
   let matched = 0;
-  const inTenant = <T>(work: (tx: TenantTx, visible: Visibility) => T | Promise<T>) =>
+  const inTenant = <T>(work: (visible: Visibility) => T | Promise<T>) =>
     readShown(db, tenantId, now(), work, gone);
-  await inTenant((_, visible) => requireInPostgres(visible, sinceMs, firstMs(settings, sinceMs)));
+  await inTenant((visible) => requireInPostgres(visible, sinceMs, firstMs(settings, sinceMs)));
   const read: ReadPage = (range, after) =>
-    inTenant(async (tx, visible) => {
+    inTenant(async (visible) => {
       const pageOf = (each: EventFilter) =>
-        candidatesAfter(tx, { ...each, ...range }, visible, after, pageEvents);
+        candidatesAfter({ ...each, ...range }, visible, after, pageEvents);
       const counting = await pageOf(filter);
       return following ? together(counting, await pageOf(following)) : counting;
     });
@@ -78,7 +77,7 @@ export async function testRule(
     const found = takeAll(evaluator, events);
     matched += events.filter(({ atMs, follows }) => atMs >= sinceMs && !follows).length;
     const isFirstSeen = found.some(({ ofActor }) => ofActor !== undefined);
-    const known = () => inTenant((tx, visible) => ofKnownActors(tx, visible, settings, found));
+    const known = () => inTenant((visible) => ofKnownActors(visible, settings, found));
     tally.add(isFirstSeen ? await known() : found);
   }
   if (evaluator instanceof SilenceEvaluator) {

@@ -1,5 +1,4 @@
 import { type AlertRuleSettings, futureMsMax } from '@indelible/protocol';
-import type { TenantTx } from '../postgres/db.ts';
 import {
   alertLimit,
   type Candidate,
@@ -31,7 +30,7 @@ export interface Watch {
   /** Whether a finding is an alert. */
   isAlert: ReturnType<typeof alertLimit>;
   /** Makes it know what it needs for these events. */
-  recall(tx: TenantTx, before: Before, events: readonly Candidate[]): Promise<void>;
+  recall(before: Before, events: readonly Candidate[]): Promise<void>;
 }
 
 /** Evaluators that remember more begin again: they read what they need. */
@@ -54,7 +53,6 @@ export interface Opened {
 
 /** Continues a rule's evaluation at any sequence of the log. */
 export async function openWatch(
-  tx: TenantTx,
   rule: { id: string; settings: AlertRuleSettings; fromSequence: number },
   visible: Before['visible'],
   opened: Opened,
@@ -62,7 +60,7 @@ export async function openWatch(
 ): Promise<Watch> {
   const { settings, id } = rule;
   const spanMs = Math.max(hourMs, (settings.windowMinutes ?? 0) * minuteMs);
-  const alerts = (await alertsSince(tx, visible, id, nowMs - lateMs - spanMs)).map(readAlert);
+  const alerts = (await alertsSince(visible, id, nowMs - lateMs - spanMs)).map(readAlert);
   const isAlert = alertLimit(alerts.map(({ atMs }) => atMs));
   const foundMs = new Map(alerts.map(({ group, atMs }) => [group, atMs]));
   const evaluator = newEvaluator(settings);
@@ -105,7 +103,7 @@ function recallEarlier(
 ): Watch['recall'] {
   const { groupBy, windowMinutes = 1, count = 2 } = settings;
   const column = groupBy ? columns[groupBy] : null;
-  return async (tx, before, events) => {
+  return async (before, events) => {
     const unknown = [...unknownIn(evaluator, events).keys()];
     if (unknown.length === 0) return;
     const oldest = Math.min(...events.map(({ atMs }) => atMs));
@@ -113,7 +111,7 @@ function recallEarlier(
     // Of a group that this process would have seen, there is nothing to read.
     const hasSeenAll = fromSequence >= opened.sequence || sinceMs >= opened.nowMs + futureMsMax;
     const limits = { fromSequence, sinceMs, count };
-    const earlier = hasSeenAll ? [] : await earlierOf(tx, before, column, unknown, limits);
+    const earlier = hasSeenAll ? [] : await earlierOf(before, column, unknown, limits);
     const byGroup = Map.groupBy(earlier, ({ group }) => group);
     for (const group of unknown) {
       evaluator.learn(group, byGroup.get(group) ?? [], foundMs.get(group));
@@ -125,7 +123,7 @@ function recallSeen(
   evaluator: FirstSeenEvaluator,
   { groupBy = 'actor', lookbackDays = 30 }: AlertRuleSettings,
 ): Watch['recall'] {
-  return async (tx, before, events) => {
+  return async (before, events) => {
     const keys = [...unknownIn(evaluator, events).keys()];
     if (keys.length === 0) return;
     const pairs = keys.map((key) => {
@@ -133,7 +131,7 @@ function recallSeen(
       return { actor, value };
     });
     const sinceMs = Math.min(...events.map(({ atMs }) => atMs)) - lookbackDays * dayMs;
-    const last = await lastSeen(tx, before, groupBy, pairs, sinceMs);
+    const last = await lastSeen(before, groupBy, pairs, sinceMs);
     for (const [at, key] of keys.entries()) evaluator.learn(key, last[at] ?? null);
   };
 }
@@ -143,7 +141,7 @@ function recallHours(
   { lookbackDays = 28 }: AlertRuleSettings,
   foundMs: ReadonlyMap<string, number>,
 ): Watch['recall'] {
-  return async (tx, before, events) => {
+  return async (before, events) => {
     const unknown = [...unknownIn(evaluator, events).values()];
     if (unknown.length === 0) return;
     const asked = unknown.flatMap(({ actorId, atMs }) =>
@@ -152,8 +150,8 @@ function recallHours(
     const sinceMs = Math.min(...unknown.map(({ atMs }) => atMs)) - lookbackDays * dayMs;
     const actors = unknown.map(({ actorId }) => actorId);
     const [counts, first] = await Promise.all([
-      countsInHours(tx, before, asked),
-      firstMatches(tx, before, actors, sinceMs),
+      countsInHours(before, asked),
+      firstMatches(before, actors, sinceMs),
     ]);
     for (const [at, { actorId }] of unknown.entries()) {
       const ofActor = asked.flatMap(({ actor, hourMs: hour }, n): [number, number][] =>
@@ -170,7 +168,6 @@ function recallHours(
  * an actor with an event of at least a day before, within the lookback.
  */
 export async function ofKnownActors(
-  tx: TenantTx,
   visible: Before['visible'],
   { lookbackDays = 30 }: AlertRuleSettings,
   findings: readonly Finding[],
@@ -181,7 +178,7 @@ export async function ofKnownActors(
       : [{ actor: ofActor, fromMs: atMs - lookbackDays * dayMs, toMs: atMs - dayMs }],
   );
   if (asked.length === 0) return [...findings];
-  const areKnown = await actorsSeen(tx, visible, asked);
+  const areKnown = await actorsSeen(visible, asked);
   // All findings of a rule have an actor, or none.
   return findings.filter((_finding, at) => areKnown[at]);
 }

@@ -128,9 +128,9 @@ test('a page of an export takes no larger event than it may, also of the archive
   const wanted = { filter: {}, beforeSequence: Number.MAX_SAFE_INTEGER, oldestId: nilUuid };
   const range = { from: nilUuid, before: firstUuidAt(now - 150 * day) };
   const pageOf = (eventBytesMax: number) =>
-    readShown(service.db, tenant.id, now, (tx, shown) => {
+    readShown(service.db, tenant.id, now, (shown) => {
       const rows = { ...wanted, fields: wholeFields, withStates: true };
-      return nextRows(tx, rows, shown, range, { rows: 500, eventBytesMax });
+      return nextRows(rows, shown, range, { rows: 500, eventBytesMax });
     });
   const [all, small] = [await pageOf(65_536), await pageOf(100)];
   const bytesOf = (row: string) => {

@@ -41,20 +41,20 @@ export async function logFacts(
   if (visible === null || log === null) return null;
   const range = { from: fromMs, to: toMs };
   return {
-    visits: await visitsIn(tx, range, visible),
-    alerts: await countOwn(tx, { ...alert, ...range }, visible),
-    exports: await countOwn(tx, { ...exported, ...range }, visible),
+    visits: await visitsIn(range, visible),
+    alerts: await countOwn({ ...alert, ...range }, visible),
+    exports: await countOwn({ ...exported, ...range }, visible),
     entries: log.size,
     checkpoint: log.checkpoint,
   };
 }
 
 /** Only what the service recorded: producers may record such events too. */
-async function countOwn(tx: TenantTx, filter: EventFilter, visible: Visibility): Promise<number> {
+async function countOwn(filter: EventFilter, visible: Visibility): Promise<number> {
   const params = new Params();
-  const conditions = allMatching(tx, filter, visible, params);
+  const conditions = allMatching(filter, visible, params);
   const rows = await rowsWith<{ count: number }>(
-    tx,
+    visible.tx,
     params,
   )`SELECT count(*) AS count FROM (SELECT FROM audit_events
          WHERE ${conditions.join(' AND ')} AND recorded_by_kind = 'service'
@@ -67,17 +67,19 @@ const idMs = `('x' || translate(left(id::text, 13), '-', ''))::bit(48)::bigint`;
 
 /** A visit ends with a pause of more than 30 minutes; the panel's page of visits says the same. */
 async function visitsIn(
-  tx: TenantTx,
   range: { from: number; to: number },
   visible: Visibility,
 ): Promise<VisitsForReason[]> {
   const params = new Params();
   const filter = { crossTenant: one('true'), ...range };
-  const rows = await rowsWith<VisitsForReason>(tx, params)`SELECT actor_email AS email, reason,
+  const rows = await rowsWith<VisitsForReason>(
+    visible.tx,
+    params,
+  )`SELECT actor_email AS email, reason,
          count(*) FILTER (WHERE pause_ms IS NULL OR pause_ms > 1800000) AS visits
        FROM (SELECT actor_email, reason, ${idMs} - lag(${idMs}) OVER (
            PARTITION BY actor_id, actor_email, reason, recorded_by_kind, recorded_by_id ORDER BY id) AS pause_ms
-         FROM audit_events WHERE ${allMatching(tx, filter, visible, params).join(' AND ')}) e
+         FROM audit_events WHERE ${allMatching(filter, visible, params).join(' AND ')}) e
        GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT ${reasonsMax}`;
   return rows;
 }

@@ -5,13 +5,7 @@ import type { Visibility } from '../events/filter-sql.store.ts';
 import type { ListedRow } from '../events/listed-row.ts';
 import { partitionsOf } from '../events/partitions.ts';
 import { makePartitions } from '../events/store.ts';
-import {
-  type ColdSource,
-  type OwnerSession,
-  type Queries,
-  type TenantTx,
-  tenantIn,
-} from '../postgres/db.ts';
+import { type ColdSource, type OwnerSession, type Queries, tenantIn } from '../postgres/db.ts';
 import { classAndMark, storedOf } from './store.ts';
 
 /*
@@ -26,7 +20,6 @@ const everything = {
 };
 
 interface Recall {
-  tx: TenantTx;
   visible: Visibility;
   retentionClass: number;
 }
@@ -40,7 +33,7 @@ async function recallOf(
   if (found === null || found.coldBefore === null) return null;
   const tx = { ...tenantIn(owner, tenantId), cold };
   const { retentionClass, coldBefore } = found;
-  return { tx, visible: { ...everything, coldBefore }, retentionClass };
+  return { visible: { ...everything, tx, coldBefore }, retentionClass };
 }
 
 /** Brings back the events of a person, by id or address, and of all ids that used the address. */
@@ -56,7 +49,7 @@ export async function recallPerson(
   for (const value of ids) {
     for (const facet of ['user', 'onBehalfOf'] as const) {
       const filter = { [facet]: { any: [value], none: [] } };
-      for await (const rows of coldPages(recall.tx, recall.visible, filter)) {
+      for await (const rows of coldPages(recall.visible, filter)) {
         await bringBack(owner, recall, rows);
         if (value.includes('@')) for (const id of rows.flatMap(idsWith(value))) ids.add(id);
       }
@@ -78,7 +71,7 @@ export async function recallEvents(
 ): Promise<void> {
   const recall = await recallOf(owner, cold, tenantId);
   if (recall === null) return;
-  for await (const rows of coldEventsById(recall.tx, uuids, recall.visible))
+  for await (const rows of coldEventsById(uuids, recall.visible))
     await bringBack(owner, recall, rows);
 }
 
@@ -88,12 +81,12 @@ export async function countCold(tx: Queries, cold: ColdSource, tenantId: string)
   const range = recall && coldRange(recall.visible);
   if (recall === null || range === null) return 0;
   const all = { filter: {}, range };
-  return coldCount(recall.tx, recall.visible, all, Number.MAX_SAFE_INTEGER);
+  return coldCount(recall.visible, all, Number.MAX_SAFE_INTEGER);
 }
 
 async function bringBack(
   owner: OwnerSession,
-  { tx: { tenantId }, retentionClass }: Recall,
+  { visible, retentionClass }: Recall,
   rows: readonly ListedRow[],
 ): Promise<void> {
   if (rows.length === 0) return;
@@ -101,7 +94,7 @@ async function bringBack(
   await owner.transaction((tx) => makePartitions(tx, wanted));
   await owner.transaction(async (tx) => {
     const uuids = rows.map(({ uuid }) => uuid);
-    const stored = await storedOf(tx, tenantId, uuids);
+    const stored = await storedOf(tx, visible.tx.tenantId, uuids);
     const gone = rows.filter(({ uuid }) => !stored.has(uuid));
     await insertEvents(
       tx,

@@ -31,7 +31,6 @@ interface PartOfPage {
  * address. Nothing is sorted then, and no other address is read.
  */
 export async function* partsOfPage(
-  tx: TenantTx,
   filter: SqlFilter,
   visible: Visibility,
   position: ListPosition | null,
@@ -43,7 +42,7 @@ export async function* partsOfPage(
     // The first address most often fills the page.
     const from = position?.emailKey ?? '';
     const wanted = ids.map((actor) => ({ actor, next: from }));
-    const nearest = await nextAddresses(tx, wanted, visible);
+    const nearest = await nextAddresses(visible.tx, wanted, visible);
     const later = emails.filter((each) => compareAddresses(each, from) >= 0);
     const [address] = [...later, ...nearest.map((each) => each.address)].sort(compareAddresses);
     if (address === undefined) return;
@@ -56,7 +55,7 @@ export async function* partsOfPage(
     };
     behind = { direction: 'next', uuid: afterAll, emailKey: address, sequence: 0 };
   }
-  const parts = await partsByAddress(tx, filter, visible, descending);
+  const parts = await partsByAddress(filter, visible, descending);
   if (parts === null) yield { filter, sort: 'user', position: behind };
   const sign = descending ? -1 : 1;
   for (const { address, filter } of parts ?? []) {
@@ -68,14 +67,13 @@ export async function* partsOfPage(
 
 /** Of the whole list. Null if PostgreSQL is to sort it: the users have too many addresses. */
 export async function partsByAddress(
-  tx: TenantTx,
   filter: SqlFilter,
   visible: Visibility,
   descending: boolean,
 ): Promise<AddressPart[] | null> {
   const { ids, emails } = wantedUsers(filter);
   if (ids.length + emails.length === 0) return null;
-  const known = ids.length === 0 ? [] : await addressesOf(tx, ids, visible);
+  const known = ids.length === 0 ? [] : await addressesOf(ids, visible);
   if (known.length > ids.length + furtherMax) return null;
   const addresses = new Set([...emails, ...known.map(({ address }) => address)]);
   const sign = descending ? -1 : 1;
@@ -124,14 +122,13 @@ function usersOf(
 
 /** The addresses of these actors, all unless there are too many. */
 async function addressesOf(
-  tx: TenantTx,
   actors: readonly string[],
   visible: Visibility,
 ): Promise<ActorAddress[]> {
   const known: ActorAddress[] = [];
   let wanted = actors.map((actor) => ({ actor, next: '' }));
   while (wanted.length > 0 && known.length <= actors.length + furtherMax) {
-    const found = await nextAddresses(tx, wanted, visible);
+    const found = await nextAddresses(visible.tx, wanted, visible);
     known.push(...found);
     // No text is between an address and the same with U+0001 behind it.
     wanted = found.map(({ actor, address }) => ({ actor, next: `${address}\u0001` }));

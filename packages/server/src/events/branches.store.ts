@@ -63,7 +63,6 @@ export function ordered(tx: TenantTx, wanted: Ordered): string {
 /** The matches in the order of their times, as the source of another statement. */
 export function inOrder(
   order: 'id' | 'id DESC',
-  tx: TenantTx,
   filter: SqlFilter,
   visible: Visibility,
   conditions: readonly string[],
@@ -71,7 +70,7 @@ export function inOrder(
   params: Params,
 ): string {
   const wanted: Ordered = { columns: '*', order, filter, visible, conditions, limit, params };
-  return distinctOn(filter, order) ? ordered(tx, wanted) : branchesOf(tx, wanted);
+  return distinctOn(filter, order) ? ordered(visible.tx, wanted) : branchesOf(visible.tx, wanted);
 }
 
 function branchesOf(tx: TenantTx, wanted: Ordered): string {

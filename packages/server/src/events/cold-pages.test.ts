@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { eventIdFromUuid } from '@indelible/protocol';
 import { afterAll, expect, test } from 'vitest';
-import type { ColdReader, TenantTx } from '../postgres/db.ts';
+import type { ColdReader } from '../postgres/db.ts';
 import { moveToArchive } from '../testing/cold.ts';
 import { recordAll } from '../testing/event-pool.ts';
 import { at, day, eventAt, tenantOf } from '../testing/retention-setup.ts';
@@ -38,11 +38,10 @@ await service.app.background.run('words');
 await moveToArchive(service, tenant);
 
 /** The sizes of what DuckDB answers to this work. */
-async function answersTo(
-  work: (tx: TenantTx, visible: Visibility) => Promise<unknown>,
-): Promise<number[]> {
+async function answersTo(work: (visible: Visibility) => Promise<unknown>): Promise<number[]> {
   const sizes: number[] = [];
-  await readShown(service.db, tenant.id, now, (tx, visible) => {
+  await readShown(service.db, tenant.id, now, (visible) => {
+    const { tx } = visible;
     const cold: ColdReader = {
       async read(...given) {
         const rows = (await tx.cold?.read(...given)) ?? [];
@@ -50,7 +49,7 @@ async function answersTo(
         return rows;
       },
     };
-    return work({ ...tx, cold, query: (query) => tx.query(query) }, visible);
+    return work({ ...visible, tx: { ...tx, cold, query: (query) => tx.query(query) } });
   });
   return sizes;
 }
@@ -71,8 +70,8 @@ test.each([
     const found: string[] = [];
     const read: number[][] = [];
     for (let from: number | null = null; read.length === 0 || from !== null; ) {
-      const answers = await answersTo(async (tx, visible) => {
-        const page = await listBySequence(tx, query, visible, from);
+      const answers = await answersTo(async (visible) => {
+        const page = await listBySequence(query, visible, from);
         found.push(...page.rows.map(({ uuid }) => eventIdFromUuid(uuid)));
         from = page.nextSequence;
       });
@@ -89,11 +88,11 @@ test('in the order of the log words are found in archived events without compari
     service.call({ url: `/api/audit-logs?sort=sequence&limit=500&${q}`, key: tenant.key });
   const all = await get('action=publish&q=example');
   expect(all.body.data.map(({ id }: { id: string }) => id)).toEqual(ids);
-  const none = await answersTo(async (tx, visible) => {
+  const none = await answersTo(async (visible) => {
     const filter = { q: { any: ['octopus'], none: [] } };
     const include = { total: false, state: false };
     const query = { filter, limit: 500, sort: 'sequence', order: 'asc', include } as const;
-    const page = await listBySequence(tx, query, visible, null);
+    const page = await listBySequence(query, visible, null);
     expect(page.rows).toEqual([]);
   });
   expect(none).toEqual([]);
@@ -104,8 +103,8 @@ test('a list by time, an erasure and the worker of words read the largest events
   const { status, body } = await service.call({ url, key: tenant.key });
   expect([status, body.detail, body.pagination?.hasMore]).toEqual([200, undefined, true]);
   const found: string[] = [];
-  const answers = await answersTo(async (tx, visible) => {
-    for await (const rows of coldPages(tx, visible, wanted))
+  const answers = await answersTo(async (visible) => {
+    for await (const rows of coldPages(visible, wanted))
       found.push(...rows.map(({ uuid }) => eventIdFromUuid(uuid)));
   });
   expect(found).toEqual(ids);

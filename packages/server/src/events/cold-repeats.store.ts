@@ -21,7 +21,7 @@ export async function coldRepeats(
     await readTenant(db, tenantId, async (tx) => {
       const visible = await visibility(tx, now());
       if (visible === null) return;
-      for await (const rows of coldEventsById(tx, [...sent.keys()], visible))
+      for await (const rows of coldEventsById([...sent.keys()], visible))
         for (const row of rows)
           for (const event of sent.get(row.uuid) ?? []) outcomes.set(event, asRepeat(event, row));
     });

@@ -76,14 +76,13 @@ export function orderOfKeys(byUser: boolean, descending: boolean): (a: Key, b: K
 
 /** The keys of the first `limit` matches. */
 export async function coldKeys(
-  tx: TenantTx,
   visible: Visibility,
   query: ColdQuery,
   limit: number,
 ): Promise<ColdKey[]> {
   const { filter, range, descending, byUser } = query;
   const inOrder = orderOfKeys(byUser !== undefined, descending);
-  const parts = await partsHolding(tx, range, filter);
+  const parts = await partsHolding(visible.tx, range, filter);
   if (descending) parts.sort((a, b) => (a.highest > b.highest ? -1 : 1));
   else parts.sort((a, b) => (a.lowest < b.lowest ? -1 : 1));
   let keys: ColdKey[] = [];
@@ -91,7 +90,7 @@ export async function coldKeys(
     const last = keys.length === limit ? keys.at(-1) : undefined;
     const isBehind = (uuid: string) => (descending ? part.highest < uuid : part.lowest > uuid);
     if (last !== undefined && !byUser && isBehind(last.uuid)) break;
-    keys.push(...(await keysOf(tx, visible, query, part, limit)));
+    keys.push(...(await keysOf(visible, query, part, limit)));
     keys.sort(inOrder);
     keys = keys.slice(0, limit);
   }
@@ -99,7 +98,6 @@ export async function coldKeys(
 }
 
 async function keysOf(
-  tx: TenantTx,
   visible: Visibility,
   query: ColdQuery,
   part: ColdPart,
@@ -120,7 +118,7 @@ async function keysOf(
   }
   const columns = byUser ? 'actor_email_key' : `''`;
   const rows = await readParts(
-    tx,
+    visible.tx,
     [part],
     needsIdentity(query.filter) || byUser !== undefined,
     params,
@@ -138,19 +136,18 @@ async function keysOf(
 
 /** The number of matches, counted to about `max`. */
 export async function coldCount(
-  tx: TenantTx,
   visible: Visibility,
   query: ColdMatches,
   max: number,
 ): Promise<number> {
-  const parts = await partsHolding(tx, query.range, query.filter);
+  const parts = await partsHolding(visible.tx, query.range, query.filter);
   let count = 0;
   for (let at = 0; at < parts.length && count < max; at += partsAtOnce) {
     const params = new ColdParams();
     const some = parts.slice(at, at + partsAtOnce);
     const conditions = conditionsOf(visible, query, some, params);
     const [[found] = []] = await readParts(
-      tx,
+      visible.tx,
       some,
       needsIdentity(query.filter),
       params,
@@ -173,7 +170,6 @@ export interface ColdGroup {
 
 /** Counts by these columns; a null column stands for the start of a slot of `slotMs`. */
 export async function* coldGroups(
-  tx: TenantTx,
   visible: Visibility,
   {
     filter,
@@ -192,11 +188,11 @@ export async function* coldGroups(
     (column) => column ?? `epoch_ms("timestamp") // ${Number(slotMs)} * ${Number(slotMs)}`,
   );
   const email = withEmail ? 'max(id || actor_email)' : 'NULL';
-  for (const part of await partsHolding(tx, range, filter)) {
+  for (const part of await partsHolding(visible.tx, range, filter)) {
     const params = new ColdParams();
     const conditions = conditionsOf(visible, { filter, range }, [part], params);
     const rows = await readParts(
-      tx,
+      visible.tx,
       [part],
       isPersonal,
       params,
@@ -242,14 +238,13 @@ async function* pagesOfKeys(
 
 /** All archived events that match, in pages of a few MiB. */
 export async function* coldPages(
-  tx: TenantTx,
   visible: Visibility,
   filter: EventFilter,
 ): AsyncGenerator<ListedRow[]> {
   for (let range = coldRange(visible, filter); range !== null; ) {
     const query = { filter, range, descending: false };
-    const keys: ColdKey[] = await coldKeys(tx, visible, query, rowsPerPage);
-    yield* pagesOfKeys(tx, keys);
+    const keys: ColdKey[] = await coldKeys(visible, query, rowsPerPage);
+    yield* pagesOfKeys(visible.tx, keys);
     const last = keys.length === rowsPerPage ? keys.at(-1) : undefined;
     range = last ? coldRange(visible, filter, { from: nextUuid(last.uuid) }) : null;
   }
@@ -271,9 +266,8 @@ export function nextUuid(uuid: string): string {
  * pages of a few MiB.
  */
 export async function* coldEventsById(
-  tx: TenantTx,
   uuids: readonly string[],
-  visible: Pick<Visibility, 'classes' | 'oldest' | 'coldBefore'>,
+  visible: Visibility,
   filter: EventFilter = {},
   descending = false,
 ): AsyncGenerator<ListedRow[]> {
@@ -282,11 +276,11 @@ export async function* coldEventsById(
   const sorted = wanted.toSorted();
   const [lowest, highest] = [sorted[0], sorted.at(-1)];
   if (range === null || lowest === undefined || highest === undefined) return;
-  const parts = await partsHolding(tx, { from: lowest, before: nextUuid(highest) });
+  const parts = await partsHolding(visible.tx, { from: lowest, before: nextUuid(highest) });
   for (const part of descending ? parts.toReversed() : parts) {
     const inside = sorted.filter((each) => each >= part.lowest && each <= part.highest);
     if (inside.length === 0) continue;
-    for await (const page of coldEvents(tx, part, { uuids: inside }, { descending })) {
+    for await (const page of coldEvents(visible.tx, part, { uuids: inside }, { descending })) {
       const rows = page.map(listedRow).filter((row) => isShown(row, visible));
       yield rows.filter((row) => eventMatches(shownOf(row), filter));
     }

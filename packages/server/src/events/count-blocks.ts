@@ -7,7 +7,6 @@ import {
   isUuid,
   uuidTimeMs,
 } from '@indelible/protocol';
-import type { TenantTx } from '../postgres/db.ts';
 import type { BlockQuery } from '../words/count-block.ts';
 import { type BlocksToCount, blocksToCount } from '../words/count-values.ts';
 import { idsInNoBlock } from '../words/find-words.ts';
@@ -32,24 +31,29 @@ interface Counted {
  * do not know.
  */
 export async function splitByBlocks(
-  tx: TenantTx,
   query: { groupBy: readonly GroupKey[]; filter: SqlFilter; bucketStarts: readonly number[] },
   visible: Visibility,
 ): Promise<Counted> {
   const { filter, groupBy, bucketStarts: starts } = query;
   const { from = 0, to = lastMs } = filter;
   const values = valuesOf(filter);
-  const progress = await wordsProgress(tx);
+  const progress = await wordsProgress(visible.tx);
   const fromMs = Math.max(from, progress.wholeFromMs, storedFromMs(visible));
   const isBehind = progress.size - progress.indexed > newestMax;
   if (values === null || progress.indexed === 0 || isBehind || fromMs >= to)
     return { inBlocks: null, rest: [filter] };
   const keys = groupBy.map((key) => countedFacets.find((each) => each === key) ?? 'time');
-  const inBlocks = await blocksToCount(tx, { keys, starts, filter: values, fromMs, beforeMs: to });
+  const inBlocks = await blocksToCount(visible.tx, {
+    keys,
+    starts,
+    filter: values,
+    fromMs,
+    beforeMs: to,
+  });
   const older = from < fromMs ? [{ ...filter, to: fromMs }] : [];
   const range = { from: firstUuidAt(fromMs), before: firstUuidAt(to) };
   const among = [...inBlocks.few];
-  for await (const some of idsInNoBlock(tx, range, progress)) among.push(...some);
+  for await (const some of idsInNoBlock(visible.tx, range, progress)) among.push(...some);
   among.sort();
   const [first, last] = [among[0], among.at(-1)];
   if (first === undefined || last === undefined) return { inBlocks, rest: older };

@@ -6,7 +6,6 @@ import {
   uuidTimeMs,
 } from '@indelible/protocol';
 import { AppError } from '../http/problem.ts';
-import type { TenantTx } from '../postgres/db.ts';
 import { coldCount, coldRange } from './cold.store.ts';
 import {
   byColumn,
@@ -22,16 +21,15 @@ import { rowsWith } from './prepared-statement.ts';
 
 /** The number of matches, counted up to `max` + 1. */
 export async function countEvents(
-  tx: TenantTx,
   filter: SqlFilter,
   visible: Visibility,
   max: number,
 ): Promise<number> {
   let count = 0;
   const parts =
-    filter.q === undefined ? nearFirst(filter, visible, null, true) : portions(tx, filter, visible);
+    filter.q === undefined ? nearFirst(filter, visible, null, true) : portions(filter, visible);
   for await (const part of parts) {
-    count += await countMatching(tx, part, visible, max + 1 - count);
+    count += await countMatching(part, visible, max + 1 - count);
     if (count > max) break;
   }
   return count;
@@ -39,7 +37,6 @@ export async function countEvents(
 
 /** The same of one portion, up to `max`. */
 export async function countMatching(
-  tx: TenantTx,
   filter: SqlFilter,
   visible: Visibility,
   max: number,
@@ -47,23 +44,23 @@ export async function countMatching(
   const difference = asDifference(filter);
   if (difference !== null) {
     const allMax = 4 * max; // where most are excluded, reading them can end earlier
-    const all = await countMatching(tx, difference.all, visible, allMax);
+    const all = await countMatching(difference.all, visible, allMax);
     if (all < allMax)
-      return Math.min(max, all - (await countMatching(tx, difference.excluded, visible, all)));
+      return Math.min(max, all - (await countMatching(difference.excluded, visible, all)));
   }
   const params = new Params();
-  const conditions = matching(tx, filter, params);
+  const conditions = matching(visible.tx, filter, params);
   const branches = visible.classes
     .flatMap((each) => shownParts(each, filter, visible, params))
     .map((part) => `SELECT FROM audit_events WHERE ${[...conditions, ...part].join(' AND ')}`);
   const source = `${branches.join(' UNION ALL ')} LIMIT ${params.add(max)}`;
   const rows = await rowsWith<{ count: number }>(
-    tx,
+    visible.tx,
     params,
   )`SELECT count(*) AS count FROM (${source}) e`;
   const hot = rows[0]?.count ?? 0;
   const range = hot < max ? coldRange(visible, filter) : null;
-  return hot + (range ? await coldCount(tx, visible, { filter, range }, max - hot) : 0);
+  return hot + (range ? await coldCount(visible, { filter, range }, max - hot) : 0);
 }
 
 /**
@@ -91,7 +88,6 @@ const countsMax = 8;
  * of the rest by the rate so far.
  */
 export async function behindCounted(
-  tx: TenantTx,
   filter: EventFilter,
   visible: Visibility,
   descending: boolean,
@@ -106,7 +102,7 @@ export async function behindCounted(
   for (let counts = 0; left > fewMatches && counts < countsMax; counts++) {
     const edge = Math.min(rest.to, visible.newestMs) - span;
     if (edge <= lowest) break;
-    const found = await countMatching(tx, { ...rest, from: edge, isPart: true }, visible, left);
+    const found = await countMatching({ ...rest, from: edge, isPart: true }, visible, left);
     if (found < left) {
       rest = { ...rest, to: edge };
       left -= found;
@@ -122,17 +118,13 @@ const countedMax = 10_000;
  * The number of matches, or that there are at least so many. A page from PostgreSQL must not fail
  * because the archive is unavailable or slow. Then only the events in PostgreSQL are counted.
  */
-export async function countOrMore(
-  tx: TenantTx,
-  filter: EventFilter,
-  visible: Visibility,
-): Promise<CountOrMore> {
-  const count = await countEvents(tx, filter, visible, countedMax).catch((error: unknown) => {
+export async function countOrMore(filter: EventFilter, visible: Visibility): Promise<CountOrMore> {
+  const count = await countEvents(filter, visible, countedMax).catch((error: unknown) => {
     if (!isOfArchive(error)) throw error;
     return null;
   });
   if (count === null) {
-    const hot = await countEvents(tx, filter, { ...visible, coldBefore: null }, countedMax);
+    const hot = await countEvents(filter, { ...visible, coldBefore: null }, countedMax);
     return { value: Math.min(hot, countedMax), relation: 'gte' };
   }
   if (count > countedMax) return { value: countedMax, relation: 'gte' };

@@ -46,8 +46,9 @@ export class Params {
   }
 }
 
-/** What a tenant's plan shows. */
+/** A tenant's events as far as its plan shows them, and the transaction that reads them. */
 export interface Visibility {
+  tx: TenantTx;
   /** The classes of its rows. */
   classes: readonly number[];
   /** The first id of the time since which an event must have happened or been received. */
@@ -234,11 +235,9 @@ export function matching(
 }
 
 /** The conditions for every match that the plan shows. */
-export function allMatching(
-  tx: TenantTx,
-  filter: SqlFilter,
-  visible: Visibility,
-  params: Params,
-): string[] {
-  return [...matching(tx, filter, params), ...shownIn(visible.classes, filter, visible, params)];
+export function allMatching(filter: SqlFilter, visible: Visibility, params: Params): string[] {
+  return [
+    ...matching(visible.tx, filter, params),
+    ...shownIn(visible.classes, filter, visible, params),
+  ];
 }

@@ -29,7 +29,6 @@ export const inSequence = { sort: 'sequence', order: 'asc', include: noMore } as
 
 /** One page in list order. */
 export async function listEvents(
-  tx: TenantTx,
   query: ListQuery,
   visible: Visibility,
   cursor: ListPosition | null,
@@ -37,17 +36,17 @@ export async function listEvents(
   const backwards = cursor?.direction === 'previous';
   const descending = (query.order === 'desc') !== backwards;
   const skip = ((query.page ?? 1) - 1) * query.limit;
-  let position = skip > 0 ? await positionAfter(tx, query, visible, descending, skip) : cursor;
+  let position = skip > 0 ? await positionAfter(query, visible, descending, skip) : cursor;
   if (skip > 0 && position === null) return { rows: [], more: false };
   const rows: ListedRow[] = [];
   let [more, bytes] = [false, 0];
-  for await (const filter of await partsOf(tx, query, visible, position, descending)) {
+  for await (const filter of await partsOf(query, visible, position, descending)) {
     // Of a list by user a part has the events of one user.
     const sort = filter.isPart ? 'timestamp' : query.sort;
     // One more than wanted: the next part may have no match.
     const part = { ...query, sort, filter, limit: query.limit + 1 - rows.length };
     const wanted = { query: part, position, descending, bytesMax: pageBytesMax - bytes };
-    const page = await nextInOrder(tx, visible, wanted);
+    const page = await nextInOrder(visible, wanted);
     rows.push(...page.rows);
     bytes += page.bytes;
     more = page.more || rows.length > query.limit;
@@ -61,7 +60,6 @@ export async function listEvents(
 
 /** Parts follow the ids; a page in another order needs all matches at once. */
 async function partsOf(
-  tx: TenantTx,
   { filter, sort }: ListQuery,
   visible: Visibility,
   position: ListPosition | null,
@@ -69,41 +67,40 @@ async function partsOf(
 ): Promise<AsyncIterable<SqlFilter> | readonly SqlFilter[]> {
   if (sort === 'user') {
     const rest = restOfUser(filter, visible, position, descending);
-    return [...rest, await inOneStatement(tx, filter, visible)];
+    return [...rest, await inOneStatement(filter, visible)];
   }
   if (filter.q === undefined) return nearFirst(filter, visible, position, descending);
   const bound = position ? { [descending ? 'before' : 'from']: position.uuid } : {};
-  return portions(tx, filter, visible, { ...bound, ascending: !descending });
+  return portions(filter, visible, { ...bound, ascending: !descending });
 }
 
 /** The position behind the first `skip` events; null: there are no more. */
 async function positionAfter(
-  tx: TenantTx,
   query: ListQuery,
   visible: Visibility,
   descending: boolean,
   skip: number,
 ): Promise<ListPosition | null> {
   if (query.sort === 'user') {
-    const filter = await inOneStatement(tx, query.filter, visible);
-    return keyAt(tx, { ...query, filter }, visible, descending, skip);
+    const filter = await inOneStatement(query.filter, visible);
+    return keyAt({ ...query, filter }, visible, descending, skip);
   }
   if (query.filter.q === undefined) {
-    const rest = await behindCounted(tx, query.filter, visible, descending, skip);
+    const rest = await behindCounted(query.filter, visible, descending, skip);
     const key = { skip: rest.skip - 1, limit: 1 };
-    const whole = keysStatement(tx, { ...query, filter: rest.filter }, visible, descending, key);
+    const whole = keysStatement({ ...query, filter: rest.filter }, visible, descending, key);
     const isPlanned = whole.name !== undefined;
     const filters = isPlanned ? [rest.filter] : widerAndWider(rest.filter, visible, descending);
     for (const filter of filters) {
-      const position = await keyAt(tx, { ...query, filter }, visible, descending, rest.skip);
+      const position = await keyAt({ ...query, filter }, visible, descending, rest.skip);
       if (position !== null) return position;
     }
     return null;
   }
   let left = skip;
-  for await (const filter of portions(tx, query.filter, visible, { ascending: !descending })) {
-    const found = await countMatching(tx, filter, visible, left);
-    if (found === left) return keyAt(tx, { ...query, filter }, visible, descending, left);
+  for await (const filter of portions(query.filter, visible, { ascending: !descending })) {
+    const found = await countMatching(filter, visible, left);
+    if (found === left) return keyAt({ ...query, filter }, visible, descending, left);
     left -= found;
   }
   return null;
@@ -113,39 +110,34 @@ type PartOfList = ListQuery & { filter: SqlFilter };
 
 /** The position of the nth event of one statement and the archive. */
 async function keyAt(
-  tx: TenantTx,
   query: PartOfList,
   visible: Visibility,
   descending: boolean,
   nth: number,
 ): Promise<ListPosition | null> {
-  const [key] = await keysInOrder(tx, query, visible, descending, { skip: nth - 1, limit: 1 });
+  const [key] = await keysInOrder(query, visible, descending, { skip: nth - 1, limit: 1 });
   const wanted: WantedPage = { query, descending, position: null, bytesMax: pageBytesMax };
   const range = coldRangeOf(visible, wanted);
   if (range === null || (key !== undefined && isAheadOfCold(key, wanted, range)))
     return key === undefined ? null : positionAt(key);
-  const keys = await keysInOrder(tx, query, visible, descending, { skip: 0, limit: nth });
-  return positionBehind(tx, visible, wanted, range, keys, nth);
+  const keys = await keysInOrder(query, visible, descending, { skip: 0, limit: nth });
+  return positionBehind(visible, wanted, range, keys, nth);
 }
 
 /** A page of one part, and of the archive if it reaches that far back. */
-async function nextInOrder(
-  tx: TenantTx,
-  visible: Visibility,
-  wanted: WantedPage,
-): Promise<CutPage> {
-  const hot = await hotPage(tx, visible, wanted);
+async function nextInOrder(visible: Visibility, wanted: WantedPage): Promise<CutPage> {
+  const hot = await hotPage(visible, wanted);
   const range = coldRangeOf(visible, wanted);
   return range === null || isBeforeCold(hot, wanted, range)
     ? hot
-    : withCold(tx, visible, wanted, range, hot);
+    : withCold(visible, wanted, range, hot);
 }
 
 /** PostgreSQL's events of a page: those of one address after the other, or of one statement. */
-async function hotPage(tx: TenantTx, visible: Visibility, wanted: WantedPage): Promise<CutPage> {
+async function hotPage(visible: Visibility, wanted: WantedPage): Promise<CutPage> {
   const { query, descending, bytesMax } = wanted;
-  if (query.sort !== 'user') return statementPage(tx, visible, wanted);
-  const parts = partsOfPage(tx, query.filter, visible, wanted.position, descending);
+  if (query.sort !== 'user') return statementPage(visible, wanted);
+  const parts = partsOfPage(query.filter, visible, wanted.position, descending);
   const rows: ListedRow[] = [];
   let bytes = 0;
   for await (const { filter: all, sort, position } of parts) {
@@ -153,7 +145,7 @@ async function hotPage(tx: TenantTx, visible: Visibility, wanted: WantedPage): P
     for (const filter of near) {
       const part = { ...query, filter, sort, limit: query.limit - rows.length };
       const rest = { query: part, position, descending, bytesMax: bytesMax - bytes };
-      const page = await statementPage(tx, visible, rest);
+      const page = await statementPage(visible, rest);
       rows.push(...page.rows);
       bytes += page.bytes;
       if (page.more || rows.length === query.limit) return { rows, bytes, more: true };
@@ -163,7 +155,6 @@ async function hotPage(tx: TenantTx, visible: Visibility, wanted: WantedPage): P
 }
 
 async function statementPage(
-  tx: TenantTx,
   visible: Visibility,
   { query, position, descending, bytesMax }: WantedPage,
 ): Promise<CutPage> {
@@ -172,38 +163,45 @@ async function statementPage(
   const conditions = behind(position, query, descending, params);
   const limit = params.add(query.limit + 1);
   const { filter } = query;
-  const source = ordered(tx, { columns: '*', order, filter, visible, conditions, limit, params });
-  return cutPage(tx, query, `${source} LIMIT ${limit}`, order, params, bytesMax);
+  const source = ordered(visible.tx, {
+    columns: '*',
+    order,
+    filter,
+    visible,
+    conditions,
+    limit,
+    params,
+  });
+  return cutPage(visible.tx, query, `${source} LIMIT ${limit}`, order, params, bytesMax);
 }
 
 type Keys = { uuid: string; emailKey: string }[];
 
 /** Keys of events in PostgreSQL: of one address after the other, or of one statement. */
 async function keysInOrder(
-  tx: TenantTx,
   query: PartOfList,
   visible: Visibility,
   descending: boolean,
   { skip, limit }: { skip: number; limit: number },
 ): Promise<Keys> {
   const byAddress =
-    query.sort === 'user' ? await partsByAddress(tx, query.filter, visible, descending) : null;
+    query.sort === 'user' ? await partsByAddress(query.filter, visible, descending) : null;
   // To compare addresses the rows are read: for all of them at once.
   if (byAddress === null || byAddress.some(({ filter }) => filter.address !== undefined))
-    return keysOf(tx, keysStatement(tx, query, visible, descending, { skip, limit }));
+    return keysOf(visible.tx, keysStatement(query, visible, descending, { skip, limit }));
   const keys: Keys = [];
   let left = skip;
   for (const [at, { filter, address }] of byAddress.entries()) {
     const part = { ...query, filter, sort: 'timestamp' } as const;
     if (left > 0 && at < byAddress.length - 1) {
-      const found = await countKeys(tx, part, visible, descending, left + 1);
+      const found = await countKeys(part, visible, descending, left + 1);
       if (found <= left) {
         left -= found;
         continue;
       }
     }
     const rest = { skip: left, limit: limit - keys.length };
-    const own = await keysOf(tx, keysStatement(tx, part, visible, descending, rest));
+    const own = await keysOf(visible.tx, keysStatement(part, visible, descending, rest));
     keys.push(...own.map(({ uuid }) => ({ uuid, emailKey: address })));
     if (keys.length === limit) break;
     left = 0;
@@ -217,7 +215,6 @@ async function keysOf(tx: TenantTx, statement: pg.QueryConfig): Promise<Keys> {
 }
 
 function keysStatement(
-  tx: TenantTx,
   query: PartOfList,
   visible: Visibility,
   descending: boolean,
@@ -225,7 +222,7 @@ function keysStatement(
 ): pg.QueryConfig {
   const params = new Params();
   const emailKey = query.sort === 'user' ? 'actor_email_key' : `''`;
-  const source = keysSource(tx, query, visible, descending, skip + limit, params);
+  const source = keysSource(query, visible, descending, skip + limit, params);
   return prepared(
     `SELECT id AS uuid, ${emailKey} AS "emailKey"
      FROM (${source} OFFSET ${params.add(skip)} LIMIT ${params.add(limit)}) k`,
@@ -235,22 +232,20 @@ function keysStatement(
 
 /** The number of events in PostgreSQL, up to `max`. */
 async function countKeys(
-  tx: TenantTx,
   query: PartOfList,
   visible: Visibility,
   descending: boolean,
   max: number,
 ): Promise<number> {
   const params = new Params();
-  const source = keysSource(tx, query, visible, descending, max, params);
+  const source = keysSource(query, visible, descending, max, params);
   const statement = `SELECT count(*) AS count FROM (${source} LIMIT ${params.add(max)}) k`;
-  const rows = await rowsWith<{ count: number }>(tx, params)`${statement}`;
+  const rows = await rowsWith<{ count: number }>(visible.tx, params)`${statement}`;
   return rows[0]?.count ?? 0;
 }
 
 /** Indexes have these columns, so what is skipped is not read. */
 function keysSource(
-  tx: TenantTx,
   query: PartOfList,
   visible: Visibility,
   descending: boolean,
@@ -261,7 +256,7 @@ function keysSource(
   const order = orderBy(query, descending);
   const columns = sort === 'user' ? 'id, actor_email_key' : 'id';
   const limit = params.add(max);
-  return ordered(tx, { columns, order, filter, visible, conditions: [], limit, params });
+  return ordered(visible.tx, { columns, order, filter, visible, conditions: [], limit, params });
 }
 
 /**
@@ -297,7 +292,6 @@ const listColumns = (withStates: boolean) =>
 
 /** The events of these ids that match the filter, by sequence; limited like any page. */
 export async function eventsById(
-  tx: TenantTx,
   uuids: readonly string[],
   query: ListQuery,
   visible: Visibility,
@@ -305,15 +299,15 @@ export async function eventsById(
 ): Promise<CutPage> {
   const params = new Params();
   const { q, ...filter } = query.filter;
-  const wanted = q === undefined ? uuids : await amongWithWords(tx, uuids, q);
+  const wanted = q === undefined ? uuids : await amongWithWords(visible.tx, uuids, q);
   const conditions = [
-    ...allMatching(tx, filter, visible, params),
+    ...allMatching(filter, visible, params),
     `id = ANY (${params.add(uuidArray(wanted))}::uuid[])`,
   ];
   const order = query.order === 'asc' ? 'sequence' : 'sequence DESC';
   const page = `SELECT * FROM audit_events WHERE ${conditions.join(' AND ')}
     ORDER BY ${order} LIMIT ${params.add(query.limit + 1)}`;
-  const hot = await cutPage(tx, query, page, order, params, bytesMax);
+  const hot = await cutPage(visible.tx, query, page, order, params, bytesMax);
   const descending = query.order === 'desc';
-  return withColdById(tx, visible, uuids, { query, descending, bytesMax }, hot);
+  return withColdById(visible, uuids, { query, descending, bytesMax }, hot);
 }

@@ -1,6 +1,5 @@
 import type { ListQuery } from '@indelible/protocol';
 import type { ColdRange } from '../cold/store.ts';
-import type { TenantTx } from '../postgres/db.ts';
 import {
   type ColdKey,
   coldEventsById,
@@ -56,13 +55,12 @@ export function isAheadOfCold(
 
 /** The page of both: PostgreSQL's part of it and the archive's are in the same order. */
 export async function withCold(
-  tx: TenantTx,
   visible: Visibility,
   wanted: WantedPage,
   range: ColdRange,
   hot: CutPage,
 ): Promise<CutPage> {
-  const cold = await coldPage(tx, visible, wanted, range);
+  const cold = await coldPage(visible, wanted, range);
   const ahead = aheadIn(wanted);
   // What comes behind the end of a part that has more may come behind events that are not read.
   const ends = [hot, cold].flatMap(({ rows, more }) => (more ? (rows.at(-1) ?? []) : []));
@@ -74,16 +72,15 @@ export async function withCold(
 }
 
 async function coldPage(
-  tx: TenantTx,
   visible: Visibility,
   wanted: WantedPage,
   range: ColdRange,
 ): Promise<Omit<CutPage, 'bytes'>> {
   const { limit } = wanted.query;
-  const keys = await keysOf(tx, visible, wanted, range, limit + 1);
+  const keys = await keysOf(visible, wanted, range, limit + 1);
   const rows: ListedRow[] = [];
   for (let at = 0; at < Math.min(limit, keys.length); at += rowsAtOnce) {
-    rows.push(...(await coldRows(tx, keys.slice(at, Math.min(at + rowsAtOnce, limit)))));
+    rows.push(...(await coldRows(visible.tx, keys.slice(at, Math.min(at + rowsAtOnce, limit)))));
     if (cut(rows, wanted).rows.length < rows.length) break;
   }
   return { rows, more: rows.length < keys.length };
@@ -93,26 +90,24 @@ async function coldPage(
 const rowsAtOnce = 100;
 
 function keysOf(
-  tx: TenantTx,
   visible: Visibility,
   { query: { filter, sort }, descending, position }: WantedPage,
   range: ColdRange,
   limit: number,
 ): Promise<ColdKey[]> {
   const byUser = sort === 'user' ? { byUser: { behind: position } } : {};
-  return coldKeys(tx, visible, { filter, range, descending, ...byUser }, limit);
+  return coldKeys(visible, { filter, range, descending, ...byUser }, limit);
 }
 
 /** The position behind the first `skip` events of both; `hot` are PostgreSQL's. */
 export async function positionBehind(
-  tx: TenantTx,
   visible: Visibility,
   wanted: WantedPage,
   range: ColdRange,
   hot: readonly Key[],
   skip: number,
 ): Promise<ListPosition | null> {
-  const cold = await keysOf(tx, visible, wanted, range, skip);
+  const cold = await keysOf(visible, wanted, range, skip);
   const last = [...hot, ...cold].sort(aheadIn(wanted))[skip - 1];
   return last ? positionAt(last) : null;
 }
@@ -126,7 +121,6 @@ export const positionAt = ({ uuid, emailKey }: Key): ListPosition => ({
 
 /** A page of rows of these ids by sequence: PostgreSQL's, and as many of the archive as fit. */
 export async function withColdById(
-  tx: TenantTx,
   visible: Visibility,
   uuids: readonly string[],
   wanted: Pick<WantedPage, 'query' | 'bytesMax' | 'descending'>,
@@ -134,7 +128,7 @@ export async function withColdById(
 ): Promise<CutPage> {
   const { query, descending } = wanted;
   const cold: ListedRow[] = [];
-  for await (const rows of coldEventsById(tx, uuids, visible, query.filter, descending)) {
+  for await (const rows of coldEventsById(uuids, visible, query.filter, descending)) {
     cold.push(...(query.include.state ? rows : rows.map(withoutStates)));
     if (cut(cold, wanted).rows.length < cold.length) break;
   }
@@ -152,7 +146,6 @@ export async function withColdById(
  * the archive.
  */
 export async function newestOf<Row>(
-  tx: TenantTx,
   visible: Visibility,
   {
     filter,
@@ -166,7 +159,7 @@ export async function newestOf<Row>(
   const range = coldRange(visible, filter, bounds);
   const last = hot.length === count ? hot.at(-1) : undefined;
   if (range === null || (last !== undefined && idOf(last) >= range.before)) return [...hot];
-  const keys = await coldKeys(tx, visible, { filter, range, descending: true }, count);
+  const keys = await coldKeys(visible, { filter, range, descending: true }, count);
   const both = [...hot, ...(await ofKeys(keys))];
   return both.sort((a, b) => (idOf(a) < idOf(b) ? 1 : -1)).slice(0, count);
 }

@@ -1,6 +1,5 @@
 import { type EventFilter, firstUuidAt, uuidTimeMs } from '@indelible/protocol';
 import { invalidParameter } from '../http/problem.ts';
-import type { TenantTx } from '../postgres/db.ts';
 import { findWords } from '../words/find-words.ts';
 import { lowestShown, type SqlFilter, type Visibility } from './filter-sql.store.ts';
 
@@ -19,9 +18,8 @@ export const afterAll = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
  * statement gets the next ids that have them, in order; the caller stops when it has enough.
  */
 export async function* portions(
-  tx: TenantTx,
   filter: SqlFilter,
-  visible: Pick<Visibility, 'classes' | 'oldest'>,
+  visible: Visibility,
   bounds: IdBounds = {},
 ): AsyncGenerator<SqlFilter> {
   const { q } = filter;
@@ -37,7 +35,8 @@ export async function* portions(
     before: befores.sort()[0] ?? '',
     descending: bounds.ascending !== true,
   };
-  for await (const among of findWords(tx, { ...filter, q }, range)) yield { ...filter, among };
+  for await (const among of findWords(visible.tx, { ...filter, q }, range))
+    yield { ...filter, among };
 }
 
 const day = 86_400_000;
@@ -118,13 +117,9 @@ function edgesOf(
 const foundMax = 200_000;
 
 /** The filter for one statement about all matches. Throws `invalid_parameter` for too many. */
-export async function inOneStatement(
-  tx: TenantTx,
-  filter: SqlFilter,
-  visible: Pick<Visibility, 'classes' | 'oldest'>,
-): Promise<SqlFilter> {
+export async function inOneStatement(filter: SqlFilter, visible: Visibility): Promise<SqlFilter> {
   const among: string[] = [];
-  for await (const portion of portions(tx, filter, visible)) {
+  for await (const portion of portions(filter, visible)) {
     if (portion.among === undefined) return portion;
     among.push(...portion.among);
     if (among.length > foundMax) throw tooMany();

@@ -124,7 +124,7 @@ function bodiesRoute(app: FastifyInstance, deps: ProofRouteDeps): void {
             const visible = await visibility(tx, deps.now());
             if (!visible || log?.logId.replaceAll('-', '') !== logId)
               throw new AppError('not_found', 'there is no such log');
-            return { ...(await readBodies(tx, visible, after)), oldest: visible.oldest };
+            return { ...(await readBodies(visible, after)), oldest: visible.oldest };
           }),
       );
       reply.header('retention-cutoff', formatTimestamp(uuidTimeMs(oldest)));

@@ -51,7 +51,7 @@ async function prove(
 ): Promise<Proven | null> {
   // In parallel.
   const [visible, log] = await Promise.all([visibility(tx, now()), publishedCheckpoint(tx)]);
-  const event = visible && uuid && (await getEvent(tx, uuid, visible));
+  const event = visible && uuid && (await getEvent(uuid, visible));
   if (!event) throw new AppError('not_found', 'there is no such event');
   const checkpoint = log?.checkpoint ?? null;
   if (event.sequence < 0) throw unreadable('an event has no entry in its log', tx.tenantId);
@@ -112,7 +112,6 @@ const bodiesPerPage = 2_000;
 
 /** The next events behind this id in order of id, with states. */
 export function readBodies(
-  tx: TenantTx,
   visible: Visibility,
   after: string | null,
   { filter = {}, limit = bodiesPerPage }: { filter?: EventFilter; limit?: number } = {},
@@ -126,5 +125,5 @@ export function readBodies(
   };
   const position =
     after === null ? null : { direction: 'next' as const, uuid: after, emailKey: '', sequence: 0 };
-  return listEvents(tx, query, visible, position);
+  return listEvents(query, visible, position);
 }

@@ -15,7 +15,6 @@ import { readAsTenant } from '../access/tenant-access.ts';
 import { AppError, invalidParameter } from '../http/problem.ts';
 import { accepted, searchParams } from '../http/query.ts';
 import type { Parts } from '../parts.ts';
-import type { TenantTx } from '../postgres/db.ts';
 import { countOrMore } from './count.store.ts';
 import { lowestShown, type Visibility } from './filter-sql.store.ts';
 import { listEvents } from './list.store.ts';
@@ -42,8 +41,8 @@ export function readRoutes(app: FastifyInstance, deps: ReadDeps): void {
   app.get('/api/audit-logs', { config, schema: listSchema }, async (request, reply) => {
     const query = accepted(parseListQuery(searchParams(request)));
     const look = lookAtEvents(query.filter, query.include.state);
-    const page = await visibleTo(request, deps, look, (tx, visible) =>
-      readPage(tx, resolved(query, tx), visible, deps),
+    const page = await visibleTo(request, deps, look, (visible) =>
+      readPage(resolved(query, visible), visible, deps),
     );
     const links = linkHeader(request, page, deps.publicUrl());
     if (links) reply.header('link', links);
@@ -52,8 +51,8 @@ export function readRoutes(app: FastifyInstance, deps: ReadDeps): void {
 
   app.get('/api/audit-logs/:id', { config, schema: eventSchema }, async (request, reply) => {
     const uuid = uuidFromEventId((request.params as { id: string }).id);
-    const body = await visibleTo(request, deps, lookAt('event', request), async (tx, visible) => {
-      const event = uuid && (await getEvent(tx, uuid, visible));
+    const body = await visibleTo(request, deps, lookAt('event', request), async (visible) => {
+      const event = uuid && (await getEvent(uuid, visible));
       if (!event) throw new AppError('not_found', 'there is no such event');
       return eventJson(event, true, hasState(event));
     });
@@ -63,15 +62,15 @@ export function readRoutes(app: FastifyInstance, deps: ReadDeps): void {
   const stats = { config: counting, schema: statsSchema };
   app.get('/api/audit-logs/stats', stats, async (request, reply) => {
     const query = withRange(accepted(parseStatsQuery(searchParams(request))), deps.now());
-    const body = await visibleTo(request, deps, lookAtEvents(query.filter), (tx, visible) =>
-      readStats(tx, resolved(query, tx), visible, deps.now()),
+    const body = await visibleTo(request, deps, lookAtEvents(query.filter), (visible) =>
+      readStats(resolved(query, visible), visible, deps.now()),
     );
     return reply.type(json).send(body);
   });
 }
 
-function resolved<Q extends ListQuery | StatsQuery>(query: Q, { tenantId }: TenantTx): Q {
-  return { ...query, filter: resolvedFilter(query.filter, tenantId) };
+function resolved<Q extends ListQuery | StatsQuery>(query: Q, { tx }: Visibility): Q {
+  return { ...query, filter: resolvedFilter(query.filter, tx.tenantId) };
 }
 
 /** Reads in the caller's tenant, limited to what its current plan shows. */
@@ -79,7 +78,7 @@ function visibleTo<T>(
   request: FastifyRequest,
   deps: ReadDeps,
   look: Look,
-  read: (tx: TenantTx, visible: Visibility) => Promise<T>,
+  read: (visible: Visibility) => Promise<T>,
 ): Promise<T> {
   return readAsTenant(request, deps.recordAccess, look, ({ tenantId }) =>
     readShown(deps.db, tenantId, deps.now(), read, request.gone),
@@ -93,19 +92,18 @@ interface Page {
 }
 
 async function readPage(
-  tx: TenantTx,
   query: ListQuery,
   visible: Visibility,
   { cursors }: ReadDeps,
 ): Promise<Page> {
   const position =
-    query.cursor === undefined ? null : cursors.read(tx.tenantId, query, query.cursor);
+    query.cursor === undefined ? null : cursors.read(visible.tx.tenantId, query, query.cursor);
   const { rows, next, previous } =
     query.sort === 'sequence'
-      ? await sequencePage(tx, query, visible, position)
-      : await keysetPage(tx, query, visible, position);
-  const seal = (at: ListPosition | null) => at && cursors.write(tx.tenantId, query, at);
-  const total = query.include.total ? await countOrMore(tx, query.filter, visible) : undefined;
+      ? await sequencePage(query, visible, position)
+      : await keysetPage(query, visible, position);
+  const seal = (at: ListPosition | null) => at && cursors.write(visible.tx.tenantId, query, at);
+  const total = query.include.total ? await countOrMore(query.filter, visible) : undefined;
   const pagination = {
     limit: query.limit,
     page: query.cursor === undefined && query.sort !== 'sequence' ? (query.page ?? 1) : null,
@@ -129,12 +127,11 @@ interface Rows {
 }
 
 async function keysetPage(
-  tx: TenantTx,
   query: ListQuery,
   visible: Visibility,
   position: ListPosition | null,
 ): Promise<Rows> {
-  const { rows, more } = await listEvents(tx, query, visible, position);
+  const { rows, more } = await listEvents(query, visible, position);
   // A numbered page that ends early would leave a gap, because the next page starts at a fixed
   // offset.
   if (query.page !== undefined && more && rows.length < query.limit) {
@@ -161,17 +158,11 @@ async function keysetPage(
 }
 
 async function sequencePage(
-  tx: TenantTx,
   query: ListQuery,
   visible: Visibility,
   position: ListPosition | null,
 ): Promise<Rows> {
-  const { rows, nextSequence } = await listBySequence(
-    tx,
-    query,
-    visible,
-    position?.sequence ?? null,
-  );
+  const { rows, nextSequence } = await listBySequence(query, visible, position?.sequence ?? null);
   const next =
     nextSequence === null
       ? null
@@ -199,19 +190,14 @@ function withRange(query: StatsQuery, nowMs: number): StatsQuery {
   return { ...query, filter: { ...query.filter, from, to } };
 }
 
-async function readStats(
-  tx: TenantTx,
-  query: StatsQuery,
-  visible: Visibility,
-  nowMs: number,
-): Promise<string> {
+async function readStats(query: StatsQuery, visible: Visibility, nowMs: number): Promise<string> {
   const starts = buckets(query, visible, nowMs);
   if (starts === null) {
     throw tooMany(
       `the range is longer than ${bucketsMax} buckets; narrow it or group more coarsely`,
     );
   }
-  const counted = await countGroups(tx, query, visible, starts);
+  const counted = await countGroups(query, visible, starts);
   if (counted.groups.length > groupsMax) {
     throw tooMany(`more than ${groupsMax} groups; narrow the range or group more coarsely`);
   }

@@ -1,6 +1,5 @@
 import type { ListQuery } from '@indelible/protocol';
 import { eventsBetween } from '../log/store.ts';
-import type { TenantTx } from '../postgres/db.ts';
 import { wordsInLog } from '../words/find-words.ts';
 import type { Visibility } from './filter-sql.store.ts';
 import { eventsById } from './list.store.ts';
@@ -16,7 +15,6 @@ const chunksMax = 20;
  * removed events are skipped. `nextSequence` is the next one to read, null at the end of the log.
  */
 export async function listBySequence(
-  tx: TenantTx,
   query: ListQuery,
   visible: Visibility,
   from: number | null,
@@ -24,7 +22,7 @@ export async function listBySequence(
   const ascending = query.order === 'asc';
   const first = query.afterSequence === undefined ? 0 : query.afterSequence + 1;
   const { q, ...filter } = query.filter;
-  const among = q && (await wordsInLog(tx, { ...filter, q }));
+  const among = q && (await wordsInLog(visible.tx, { ...filter, q }));
   const rows: ListedRow[] = [];
   let bytes = 0;
   let at = from ?? (ascending ? first : visible.size - 1);
@@ -34,9 +32,9 @@ export async function listBySequence(
       : [Math.max(first, at - chunkEntries + 1), at + 1];
     if (start >= end) return { rows, nextSequence: null };
     const wanted = { ...query, filter, limit: query.limit - rows.length };
-    const uuids = await eventsBetween(tx, start, end);
+    const uuids = await eventsBetween(visible.tx, start, end);
     const some = among ? await among(start, uuids) : uuids;
-    const found = await eventsById(tx, some, wanted, visible, pageBytesMax - bytes);
+    const found = await eventsById(some, wanted, visible, pageBytesMax - bytes);
     const [next] = found.rows;
     bytes += found.bytes;
     // Only the first event of a page may be larger than the page.

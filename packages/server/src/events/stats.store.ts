@@ -5,7 +5,6 @@ import {
   type GroupKey,
   type StatsQuery,
 } from '@indelible/protocol';
-import type { TenantTx } from '../postgres/db.ts';
 import { uuidArray } from '../postgres/pg-arrays.ts';
 import { countInBlocks } from '../words/count-values.ts';
 import { type Group, GroupCounts, type KeyValue } from '../words/group-counts.ts';
@@ -43,21 +42,20 @@ interface Counted {
  * buckets of a time key, so PostgreSQL needs neither time zones nor a timestamp column.
  */
 export async function countGroups(
-  tx: TenantTx,
   query: StatsQuery,
   visible: Visibility,
   bucketStarts: readonly number[],
 ): Promise<StatsGroups> {
   const counts = new GroupCounts();
   const counted = { ...query, bucketStarts };
-  const { inBlocks, rest } = await splitByBlocks(tx, counted, visible);
+  const { inBlocks, rest } = await splitByBlocks(counted, visible);
   // First: blocks look only for addresses that are later than those of rows.
   for (const part of rest) {
-    const filter = await inOneStatement(tx, part, visible);
-    await countRows(tx, { ...counted, filter }, visible, counts);
-    await countCold(tx, { ...counted, filter }, visible, counts);
+    const filter = await inOneStatement(part, visible);
+    await countRows({ ...counted, filter }, visible, counts);
+    await countCold({ ...counted, filter }, visible, counts);
   }
-  if (inBlocks !== null) await countInBlocks(tx, inBlocks, counts, groupsMax);
+  if (inBlocks !== null) await countInBlocks(visible.tx, inBlocks, counts, groupsMax);
   return inOrder(counts, counted);
 }
 
@@ -69,16 +67,15 @@ function columnOf(key: GroupKey): string | undefined {
 }
 
 async function countRows(
-  tx: TenantTx,
   { groupBy, filter, bucketStarts }: Counted,
   visible: Visibility,
   counts: GroupCounts,
 ): Promise<void> {
   const params = new Params();
-  const conditions = allMatching(tx, filter, visible, params);
+  const conditions = allMatching(filter, visible, params);
   const keys = groupBy.map((key) => keyExpression(key, bucketStarts, params));
   const email = groupBy.includes('user') ? `max((${addressOfRow}) COLLATE "C")` : 'NULL';
-  const { rows } = await tx.query<{
+  const { rows } = await visible.tx.query<{
     k1: KeyValue;
     k2: KeyValue;
     email: string | null;
@@ -105,7 +102,6 @@ function keyExpression(key: GroupKey, bucketStarts: readonly number[], params: P
 
 /** The same of the archive, whose times are in milliseconds. */
 async function countCold(
-  tx: TenantTx,
   { groupBy, filter, bucketStarts }: Counted,
   visible: Visibility,
   counts: GroupCounts,
@@ -116,7 +112,7 @@ async function countCold(
   const withEmail = groupBy.includes('user');
   // Local buckets begin at multiples of it: time zones differ by quarters of an hour.
   const slotMs = groupBy.includes('minute') ? 60_000 : 900_000;
-  const groups = coldGroups(tx, visible, { filter, range, columns, withEmail, slotMs });
+  const groups = coldGroups(visible, { filter, range, columns, withEmail, slotMs });
   // As `width_bucket`: how many buckets begin at this time or before.
   const bucketOf = (timeMs: number) => countBefore(bucketStarts, timeMs + 1);
   const keyOf = (key: unknown) =>

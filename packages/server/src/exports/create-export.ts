@@ -15,14 +15,7 @@ import { filterOfBody } from '../http/filter-body.ts';
 import { AppError, unavailable } from '../http/problem.ts';
 import { lockHeads } from '../log/store.ts';
 import { whenceOf } from '../own-event.ts';
-import {
-  type Database,
-  readTenant,
-  type TenantTx,
-  tookTooLong,
-  type WriterTx,
-  write,
-} from '../postgres/db.ts';
+import { type Database, readTenant, tookTooLong, type WriterTx, write } from '../postgres/db.ts';
 import type { ExportInput } from './schemas.ts';
 import { requestedEvent } from './shown-export.ts';
 import {
@@ -104,14 +97,14 @@ async function countRows(
   gone: AbortSignal | undefined,
 ): Promise<Counted> {
   try {
-    const counting = async (tx: TenantTx, visible: Visibility) => {
-      const count = await countEvents(tx, filter, visible, streamedRowsMax);
+    const counting = async (visible: Visibility) => {
+      const count = await countEvents(filter, visible, streamedRowsMax);
       return { visible, count: count > streamedRowsMax ? null : count };
     };
     return await readShown(db, tenantId, nowMs, counting, gone);
   } catch (error) {
     if (gone?.aborted || !tookTooLong(error)) throw error;
-    return readShown(db, tenantId, nowMs, (_tx, visible) => ({ visible, count: null }));
+    return readShown(db, tenantId, nowMs, (visible) => ({ visible, count: null }));
   }
 }
 
@@ -132,10 +125,10 @@ function countToEnd(
     const [head] = await lockHeads(tx, [tenantId], true);
     if (head === undefined) return count;
     const { size, retentionClass, otherClasses } = head;
-    const now = { ...visible, size, classes: [retentionClass, ...otherClasses] };
+    const now = { ...visible, tx: reader, size, classes: [retentionClass, ...otherClasses] };
     let rows = count;
     for (let at: number | null = visible.size; at !== null && rows <= streamedRowsMax; ) {
-      const page = await listBySequence(reader, { ...inSequence, filter, limit: 500 }, now, at);
+      const page = await listBySequence({ ...inSequence, filter, limit: 500 }, now, at);
       rows += page.rows.length;
       at = page.nextSequence;
     }

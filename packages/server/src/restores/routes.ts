@@ -87,11 +87,11 @@ function prepare({ request, access, id }: TenantCall, parts: Parts): Promise<Ask
   const eventId = id();
   return readTenant(parts.db, access.tenantId, async (tx) => {
     const visible = await visibility(tx, parts.now());
-    const event = visible && (await getEvent(tx, eventId, visible));
+    const event = visible && (await getEvent(eventId, visible));
     if (!event) throw noEvent();
     const state = event[target];
     const fields = names && state && fieldsOf(state, names);
-    const wanted = { state, fields, current: await currentState(tx, visible, event) };
+    const wanted = { state, fields, current: await currentState(visible, event) };
     const why = whyNotRestorable(wanted, names);
     if (why !== null) throw new AppError('conflict', why);
     await requireAddress(tx);
@@ -168,7 +168,6 @@ const lookedAtMax = 20;
  * failed left the resource as it was.
  */
 async function currentState(
-  tx: TenantTx,
   visible: Visibility,
   { resourceType, resourceId }: { resourceType: string; resourceId: string },
 ): Promise<string | null | undefined> {
@@ -183,12 +182,12 @@ async function currentState(
     limit: lookedAtMax,
     include: { total: false, state: false },
   };
-  const { rows } = await listEvents(tx, query, visible, null);
+  const { rows } = await listEvents(query, visible, null);
   // The service's own records (mainly of restores) have other states.
   const latest = rows.find(
     ({ hasState, recordedByKind }) => hasState && recordedByKind !== 'service',
   );
   if (!latest) return undefined;
-  const event = await getEvent(tx, latest.uuid, visible);
+  const event = await getEvent(latest.uuid, visible);
   return event?.after;
 }

@@ -83,11 +83,12 @@ async function capsuleData(
 ): Promise<CapsuleData> {
   const { db, sha, now } = deps;
   const filter = frozenFilter(saved.filters);
-  const readParts = async (tx: TenantTx, visible: Visibility) => {
+  const readParts = async (visible: Visibility) => {
+    const { tx } = visible;
     await requireSameLog(tx, saved);
-    await requireFewEvents(tx, filter, visible, max);
+    await requireFewEvents(filter, visible, max);
     const name = (await getTenant(tx))?.name ?? '';
-    const rewritten = await rewriting(tx, visible, saved);
+    const rewritten = await rewriting(visible, saved);
     return { name, rewritten, log: await readLog(tx, sha, filter.from, saved.checkpointSize, max) };
   };
   const { name, rewritten, log } = await readShown(db, tenantId, now(), readParts, max.gone);
@@ -127,12 +128,11 @@ async function requireSameLog(tx: TenantTx, { logId, checkpointSize }: SavedSear
 }
 
 async function requireFewEvents(
-  tx: TenantTx,
   { from, to }: FrozenFilter,
   visible: Visibility,
   max: CapsuleMax,
 ): Promise<void> {
-  const count = await countEvents(tx, { from, to }, visible, max.events);
+  const count = await countEvents({ from, to }, visible, max.events);
   requireAtMost(max.events, count, 'events');
 }
 
@@ -166,8 +166,8 @@ async function readRange(
   let bytes = 0;
   for (let after: string | null = null, more = true; more; ) {
     const behind: string | null = after;
-    const next = (tx: TenantTx, visible: Visibility) =>
-      readBodies(tx, visible, behind, { filter: { from, to }, limit: 200 });
+    const next = (visible: Visibility) =>
+      readBodies(visible, behind, { filter: { from, to }, limit: 200 });
     const page: ListedPage = await readShown(db, tenantId, now(), next, max.gone);
     for (const row of page.rows.filter(({ sequence }) => sequence < size)) {
       await giveWay();

@@ -2,7 +2,6 @@ import { type Coverage, decodeEntry, formatTimestamp } from '@indelible/protocol
 import { countOrMore } from '../events/count.store.ts';
 import { shownSince, type Visibility } from '../events/filter-sql.store.ts';
 import { readEntries, unreadable } from '../log/store.ts';
-import type { TenantTx } from '../postgres/db.ts';
 import type { Gap, Source } from '../sources/store.ts';
 import type { FrozenFilter } from './store.ts';
 
@@ -37,25 +36,21 @@ const namedFilters = ['user', 'onBehalfOf', 'resource', 'resourceId'] as const;
  * What a search with this filter could find at all. A person without any event may be misspelt, and
  * a range without any event may be one in which nothing was recorded.
  */
-export async function readCoverage(
-  tx: TenantTx,
-  filter: FrozenFilter,
-  visible: Visibility,
-): Promise<Coverage> {
-  const [first] = await readEntries(tx, 0, 1);
-  if (first === undefined) throw unreadable('a log lacks its first entry', tx.tenantId);
+export async function readCoverage(filter: FrozenFilter, visible: Visibility): Promise<Coverage> {
+  const [first] = await readEntries(visible.tx, 0, 1);
+  if (first === undefined) throw unreadable('a log lacks its first entry', visible.tx.tenantId);
   const { from, to } = filter;
   const totals: Coverage['totals'] = [];
   for (const name of namedFilters) {
     for (const value of filter[name]?.any ?? []) {
-      const events = await countOrMore(tx, { [name]: { any: [value], none: [] } }, visible);
+      const events = await countOrMore({ [name]: { any: [value], none: [] } }, visible);
       totals.push({ filter: name, value, events });
     }
   }
   return {
     logBeganAt: formatTimestamp(Math.floor(decodeEntry(first).receivedAtUs / 1000)),
     shownFrom: formatTimestamp(shownSince(visible).getTime()),
-    eventsInRange: await countOrMore(tx, { from, to }, visible),
+    eventsInRange: await countOrMore({ from, to }, visible),
     totals,
   };
 }

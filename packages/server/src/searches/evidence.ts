@@ -18,7 +18,7 @@ import {
 } from '../log/checkpoint.store.ts';
 import { actOf, type OwnEvent } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
-import { readTenant, type TenantTx, write } from '../postgres/db.ts';
+import { readTenant, write } from '../postgres/db.ts';
 import { listSources } from '../sources/store.ts';
 import { shownGap } from '../sources/tell-sources.ts';
 import { type Covered, coverageOf, readCoverage } from './coverage.ts';
@@ -57,9 +57,9 @@ export async function saveSearch(
   const { db } = deps;
   const { tenantId, actor } = access;
   const nowMs = deps.now();
-  const { frozen, countedFromMs } = await readShown(db, tenantId, nowMs, async (tx, visible) => {
+  const { frozen, countedFromMs } = await readShown(db, tenantId, nowMs, async (visible) => {
     const frozen = requireRange(freeze(filter, uuidTimeMs(lowestShown(visible)), nowMs));
-    return { frozen, countedFromMs: await countedFrom(tx, frozen, visible) };
+    return { frozen, countedFromMs: await countedFrom(frozen, visible) };
   });
   const checkpoint = await freshCheckpoint(deps, tenantId);
   const { size } = checkpoint;
@@ -118,8 +118,8 @@ export async function askAgain(
   const nowMs = deps.now();
   const earlierSize = search.checkpointSize;
   const checkpoint = await latestCheckpoint(deps, tenantId);
-  const readErased = async (tx: TenantTx, visible: Visibility) => {
-    return { visible, isErased: await erasedSince(tx, visible, search) };
+  const readErased = async (visible: Visibility) => {
+    return { visible, isErased: await erasedSince(visible, search) };
   };
   const { visible, isErased } = await readShown(deps.db, tenantId, nowMs, readErased, gone);
   const filter = frozenFilter(search.filters);
@@ -148,9 +148,9 @@ export function coverageNow(
   filter: FrozenFilter,
   gone: AbortSignal | undefined,
 ) {
-  const read = async (tx: TenantTx, visible: Visibility) => ({
-    coverage: await readCoverage(tx, filter, visible),
-    sources: coverageOf(await listSources(tx), filter),
+  const read = async (visible: Visibility) => ({
+    coverage: await readCoverage(filter, visible),
+    sources: coverageOf(await listSources(visible.tx), filter),
   });
   return readShown(db, tenantId, now(), read, gone);
 }

@@ -3,7 +3,7 @@ import { eventIdFromUuid } from '@indelible/protocol';
 import type { Visibility } from '../events/filter-sql.store.ts';
 import { readShown } from '../events/store.ts';
 import { type AppError, invalid } from '../http/problem.ts';
-import type { Database, TenantTx } from '../postgres/db.ts';
+import type { Database } from '../postgres/db.ts';
 import { type FrozenFilter, type Match, nextMatches } from './store.ts';
 
 export const matchesMax = 1_000_000;
@@ -40,8 +40,7 @@ export async function runSearch(
   let before: string | null = null;
   do {
     const from: string | null = before;
-    const next = (tx: TenantTx, visible: Visibility) =>
-      nextMatches(tx, filter, visible, size, from, perPage);
+    const next = (visible: Visibility) => nextMatches(filter, visible, size, from, perPage);
     page = await readShown(db, tenantId, nowMs, next, gone);
     for (const { uuid, sequence } of page) {
       all.add(uuid);

@@ -69,7 +69,6 @@ export interface Match {
  * entries. One branch for each class, in the order of its index.
  */
 export async function nextMatches(
-  tx: TenantTx,
   filter: EventFilter,
   visible: Visibility,
   size: number,
@@ -78,9 +77,9 @@ export async function nextMatches(
 ): Promise<Match[]> {
   const matches: Match[] = [];
   const bounded = { ...filter, beforeSequence: size };
-  for await (const part of portions(tx, bounded, visible, { before })) {
+  for await (const part of portions(bounded, visible, { before })) {
     const params = new Params();
-    const conditions = matching(tx, part, params);
+    const conditions = matching(visible.tx, part, params);
     if (before !== null) conditions.push(`id < ${params.add(before)}`);
     const left = count - matches.length;
     const limit = params.add(left);
@@ -88,11 +87,11 @@ export async function nextMatches(
       (each) => `(SELECT id AS uuid, sequence FROM audit_events
         WHERE ${[...conditions, ...shownIn([each], part, visible, params)].join(' AND ')} ORDER BY id DESC LIMIT ${limit})`,
     );
-    const hot = await rowsWith<Match>(tx, params)`
+    const hot = await rowsWith<Match>(visible.tx, params)`
       SELECT * FROM (${branches.join(' UNION ALL ')}) m ORDER BY uuid DESC LIMIT ${limit}`;
     const wanted = { filter: part, before, count: left };
     const idOf = ({ uuid }: Match) => uuid;
-    matches.push(...(await newestOf<Match>(tx, visible, wanted, hot, idOf, (keys) => [...keys])));
+    matches.push(...(await newestOf<Match>(visible, wanted, hot, idOf, (keys) => [...keys])));
     if (matches.length === count) break;
   }
   return matches;
@@ -100,13 +99,12 @@ export async function nextMatches(
 
 /** See `countedFromMs` of a saved search: of the events in this range that the plan shows. */
 export async function countedFrom(
-  tx: TenantTx,
   { from, to }: { from: number; to: number },
   visible: Visibility,
 ): Promise<number | null> {
   const params = new Params();
   const range = { from, to }; // without the facets
-  const conditions = matching(tx, range, params);
+  const conditions = matching(visible.tx, range, params);
   const branches = visible.classes.map((each) => {
     const where = [...conditions, ...shownIn([each], range, visible, params)].join(' AND ');
     const isLate = each === lateClass;
@@ -117,14 +115,14 @@ export async function countedFrom(
     uuid: string | null;
     received: number | null;
   }
-  const rows = await rowsWith<Row>(tx, params)`${branches.join(' UNION ALL ')}`;
+  const rows = await rowsWith<Row>(visible.tx, params)`${branches.join(' UNION ALL ')}`;
   const times = rows.map(({ uuid, received }) =>
     uuid === null ? (received ?? 0) : uuidTimeMs(uuid),
   );
   const coldIds = coldRange(visible, range);
   if (coldIds) {
     const query = { filter: range, range: coldIds, descending: false };
-    const [oldest] = await coldKeys(tx, visible, query, 1);
+    const [oldest] = await coldKeys(visible, query, 1);
     if (oldest) times.push(uuidTimeMs(oldest.uuid));
   }
   return times.length === 0 ? null : Math.min(...times);

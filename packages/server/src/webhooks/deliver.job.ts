@@ -76,13 +76,7 @@ function readDue({ db, now }: WebhookParts, leased: LeasedWebhook) {
     const [webhook, visible] = await Promise.all([getLeased(tx, leased), visibility(tx, now())]);
     if (!webhook || !visible) return null;
     const until = webhook.messageEnd ?? visible.size;
-    const next = await readNext(
-      tx,
-      webhook,
-      visible,
-      until,
-      formats[webhook.format].messageBytesMax,
-    );
+    const next = await readNext(webhook, visible, until, formats[webhook.format].messageBytesMax);
     return { webhook, next };
   });
 }

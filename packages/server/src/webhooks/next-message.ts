@@ -58,7 +58,6 @@ type DueWebhook = Pick<
  * separate messages, at their positions.
  */
 export async function readNext(
-  tx: TenantTx,
   webhook: DueWebhook,
   visible: Visibility,
   until: number,
@@ -69,12 +68,12 @@ export async function readNext(
   let at = webhook.nextSequence;
   for (let chunk = 0; chunk < chunksMax && at < until; chunk++) {
     const end = Math.min(at + (chunk === 0 ? firstChunkEntries : chunkEntries), until);
-    const uuids = await eventsBetween(tx, at, end);
-    const news = await firstNews(tx, webhook, uuids, visible);
+    const uuids = await eventsBetween(visible.tx, at, end);
+    const news = await firstNews(webhook, uuids, visible);
     const stop = news?.sequence ?? end;
     if (wantsEvents(webhook)) {
       const query = { ...inSequence, filter: storedFilter(webhook.filters), limit: events.room() };
-      const found = await eventsById(tx, uuids.slice(0, stop - at), query, visible, bytesMax);
+      const found = await eventsById(uuids.slice(0, stop - at), query, visible, bytesMax);
       const cut = events.add(found);
       if (cut !== null) return events.until(cut);
     }
@@ -128,7 +127,6 @@ type Row = CutPage['rows'][number];
 
 /** The first of these events that a message of its own tells. */
 async function firstNews(
-  tx: TenantTx,
   webhook: DueWebhook,
   uuids: readonly string[],
   visible: Visibility,
@@ -140,12 +138,12 @@ async function firstNews(
   if (!tellsAlerts && !tellsExports) return null;
   const include = { total: false, state: tellsAlerts };
   const query = { ...inSequence, include, filter: aboutNews, limit: chunkEntries };
-  const { rows } = await eventsById(tx, uuids, query, visible, Number.MAX_SAFE_INTEGER);
+  const { rows } = await eventsById(uuids, query, visible, Number.MAX_SAFE_INTEGER);
   for (const row of rows) {
     if (row.recordedByKind !== 'service') continue;
     const isAlert = row.resourceType === 'alert';
     const told = tellsAlerts && isAlert ? toldAlerts(webhook, row) : null;
-    const ready = tellsExports && !isAlert ? await readyExport(tx, webhook, row) : null;
+    const ready = tellsExports && !isAlert ? await readyExport(visible.tx, webhook, row) : null;
     if (told ?? ready) return told ?? ready;
   }
   return null;

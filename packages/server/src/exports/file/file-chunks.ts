@@ -3,7 +3,7 @@ import { type EventFilter, firstUuidAt, storedFilter } from '@indelible/protocol
 import { countEvents } from '../../events/count.store.ts';
 import { lowestShown, type Visibility } from '../../events/filter-sql.store.ts';
 import { getEvent, readShown } from '../../events/store.ts';
-import { type Database, type TenantTx, tookTooLong } from '../../postgres/db.ts';
+import { type Database, tookTooLong } from '../../postgres/db.ts';
 import type { ExportRow, FinishedFile } from '../store.ts';
 import { fileShape } from './export-file.ts';
 import { LineBuffer } from './line-buffer.ts';
@@ -90,12 +90,12 @@ async function* readPages(
   firstSize: PageSize,
 ): AsyncGenerator<string[], void> {
   const wanted = rowsOf(row);
-  const { classes } = await readVisible(db, row, async (_, visible) => visible);
+  const { classes } = await readVisible(db, row, async (visible) => visible);
   const walk = beginWalk(newestMs(row.createdAtMs, wanted.filter), oldestOf(wanted, classes));
   for (let start: Start | null = { walk, size: firstSize }; start !== null; ) {
     const { size }: Start = start;
     const page = await readPage(start, (range) =>
-      readVisible(db, row, (tx, visible) => nextRows(tx, wanted, visible, range, size)),
+      readVisible(db, row, (visible) => nextRows(wanted, visible, range, size)),
     );
     yield page.rows;
     start = page.next;
@@ -142,8 +142,8 @@ async function readPage(
 }
 
 async function readAlone(db: Database, row: ExportRow, uuid: string): Promise<ExportedEvent> {
-  const event = await readVisible(db, row, (tx, visible) =>
-    getEvent(tx, uuid, { ...visible, oldest: row.oldestId }),
+  const event = await readVisible(db, row, (visible) =>
+    getEvent(uuid, { ...visible, oldest: row.oldestId }),
   );
   if (!event) throw new Error('an event went while it was exported');
   return event;
@@ -155,8 +155,8 @@ const countMax = Number.MAX_SAFE_INTEGER - 1;
 /** The number of rows of the file; null if counting takes too long. */
 export function countFileRows(db: Database, row: ExportRow): Promise<number | null> {
   const { filter, beforeSequence, oldestId } = rowsOf(row);
-  const count = (tx: TenantTx, visible: Visibility) =>
-    countEvents(tx, { ...filter, beforeSequence }, { ...visible, oldest: oldestId }, countMax);
+  const count = (visible: Visibility) =>
+    countEvents({ ...filter, beforeSequence }, { ...visible, oldest: oldestId }, countMax);
   return readVisible(db, row, count).catch(() => null);
 }
 
@@ -169,7 +169,7 @@ function rowsOf({ filters, format, columns, beforeSequence, oldestId }: ExportRo
 function readVisible<T>(
   db: Database,
   { tenantId, createdAtMs }: ExportRow,
-  read: (tx: TenantTx, visible: Visibility) => Promise<T>,
+  read: (visible: Visibility) => Promise<T>,
 ): Promise<T> {
   return readShown(db, tenantId, createdAtMs, read);
 }

@@ -37,7 +37,6 @@ export interface PackedPage {
 
 /** The next rows in list order, newest first, within a range. */
 export async function nextRows(
-  tx: TenantTx,
   { filter, beforeSequence, oldestId, fields, withStates }: FileRows,
   shown: Visibility,
   { from, before }: IdRange,
@@ -46,23 +45,23 @@ export async function nextRows(
   const visible = { ...shown, oldest: oldestId };
   const texts: string[] = [];
   const bounded = { ...filter, beforeSequence };
-  for await (const part of portions(tx, bounded, visible, { from, before })) {
+  for await (const part of portions(bounded, visible, { from, before })) {
     const params = new Params();
     const conditions = [`id >= ${params.add(from)}`];
     if (before !== null) conditions.push(`id < ${params.add(before)}`);
     const count = page.rows - texts.length;
     const limit = params.add(count);
-    const source = inOrder('id DESC', tx, part, visible, conditions, limit, params);
-    const hot = await packedRows(tx, source, limit, params, { fields, withStates, page });
+    const source = inOrder('id DESC', part, visible, conditions, limit, params);
+    const hot = await packedRows(shown.tx, source, limit, params, { fields, withStates, page });
     const wanted = { filter: part, from, before, count };
-    texts.push(...(await newestOf(tx, visible, wanted, hot, idOf, ofKeys)));
+    texts.push(...(await newestOf(visible, wanted, hot, idOf, ofKeys)));
     if (texts.length === page.rows) break;
   }
   const isAlone = (text: string) => fields.length > 0 && text.length === uuidBytes;
   return { rows: texts, alone: texts.filter(isAlone).length };
 
   async function ofKeys(keys: readonly ColdKey[]): Promise<string[]> {
-    const rows = await coldRows(tx, keys, page.eventBytesMax);
+    const rows = await coldRows(shown.tx, keys, page.eventBytesMax);
     const packed = new Map(rows.map((row) => [row.uuid, packedEvent(row, fields)]));
     return keys.map(({ uuid }) => packed.get(uuid) ?? uuid);
   }
