@@ -105,14 +105,12 @@ export async function lastSeen(
   ];
   const actors = params.add(uuidArray(pairs.map(({ actor }) => actor)));
   const values = params.add(textArray(pairs.map(({ value }) => value)));
-  const rows = await rowsWith<{ uuid: string | null }>(
-    visible.tx,
-    params,
-  )`SELECT (SELECT id FROM (SELECT * FROM audit_events
-           WHERE ${ofActor.join(' AND ')} AND actor_id = p.actor ORDER BY id DESC OFFSET 0) e
-         WHERE ${conditions.join(' AND ')} LIMIT 1) AS uuid
-       FROM unnest(${actors}::uuid[], ${values}::text[]) WITH ORDINALITY AS p (actor, value, nth)
-       ORDER BY nth`;
+  const rows = await rowsWith<{ uuid: string | null }>(visible.tx, params)`
+    SELECT (SELECT id FROM (SELECT * FROM audit_events
+        WHERE ${ofActor.join(' AND ')} AND actor_id = p.actor ORDER BY id DESC OFFSET 0) e
+      WHERE ${conditions.join(' AND ')} LIMIT 1) AS uuid
+    FROM unnest(${actors}::uuid[], ${values}::text[]) WITH ORDINALITY AS p (actor, value, nth)
+    ORDER BY nth`;
   return rows.map(({ uuid }) => (uuid === null ? null : uuidTimeMs(uuid)));
 }
 
@@ -132,11 +130,9 @@ export async function actorsSeen(
     uuidArray(asked.map(({ fromMs }) => firstUuidAt(Math.max(0, fromMs)))),
     uuidArray(asked.map(({ toMs }) => firstUuidAt(Math.max(0, toMs)))),
   ].map((array) => `${params.add(array)}::uuid[]`);
-  const rows = await rowsWith<{ isSeen: boolean }>(
-    visible.tx,
-    params,
-  )`SELECT EXISTS (SELECT 1 FROM audit_events WHERE ${conditions.join(' AND ')}) AS "isSeen"
-       FROM unnest(${arrays.join(', ')}) WITH ORDINALITY AS a (actor, low, high, nth) ORDER BY nth`;
+  const rows = await rowsWith<{ isSeen: boolean }>(visible.tx, params)`
+    SELECT EXISTS (SELECT 1 FROM audit_events WHERE ${conditions.join(' AND ')}) AS "isSeen"
+    FROM unnest(${arrays.join(', ')}) WITH ORDINALITY AS a (actor, low, high, nth) ORDER BY nth`;
   return rows.map(({ isSeen }) => isSeen);
 }
 
@@ -182,12 +178,10 @@ export async function alertsSince(
 ): Promise<string[]> {
   const params = new Params();
   const conditions = allMatching({ from: sinceMs }, visible, params);
-  const rows = await rowsWith<{ after: string }>(
-    visible.tx,
-    params,
-  )`SELECT after FROM audit_events WHERE ${conditions.join(' AND ')}
-         AND resource_id = ${params.add(ruleId)} AND action = 'raise' AND resource_type = 'alert'
-         AND recorded_by_kind = 'service' AND after IS NOT NULL ORDER BY id`;
+  const rows = await rowsWith<{ after: string }>(visible.tx, params)`
+    SELECT after FROM audit_events WHERE ${conditions.join(' AND ')}
+      AND resource_id = ${params.add(ruleId)} AND action = 'raise' AND resource_type = 'alert'
+      AND recorded_by_kind = 'service' AND after IS NOT NULL ORDER BY id`;
   return rows.map(({ after }) => after);
 }
 
@@ -217,10 +211,8 @@ export async function candidatesAfter(
     const conditions = [`id > ${params.add(after)}::uuid`, notAboutAlerts];
     const limit = params.add(max - found.length);
     const source = inOrder('id', part, visible, conditions, limit, params);
-    const rows = await rowsWith<Page>(
-      visible.tx,
-      params,
-    )`SELECT ${joined.join()} FROM (SELECT * FROM (${source}) e ORDER BY id LIMIT ${limit}) page`;
+    const rows = await rowsWith<Page>(visible.tx, params)`
+      SELECT ${joined.join()} FROM (SELECT * FROM (${source}) e ORDER BY id LIMIT ${limit}) page`;
     for (const page of rows) for (const each of candidatesIn(page)) found.push(each);
     if (found.length === max) break;
   }

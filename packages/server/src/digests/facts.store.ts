@@ -53,12 +53,10 @@ export async function logFacts(
 async function countOwn(filter: EventFilter, visible: Visibility): Promise<number> {
   const params = new Params();
   const conditions = allMatching(filter, visible, params);
-  const rows = await rowsWith<{ count: number }>(
-    visible.tx,
-    params,
-  )`SELECT count(*) AS count FROM (SELECT FROM audit_events
-         WHERE ${conditions.join(' AND ')} AND recorded_by_kind = 'service'
-         LIMIT ${countMax + 1}) e`;
+  const rows = await rowsWith<{ count: number }>(visible.tx, params)`
+    SELECT count(*) AS count FROM (SELECT FROM audit_events
+      WHERE ${conditions.join(' AND ')} AND recorded_by_kind = 'service'
+      LIMIT ${countMax + 1}) e`;
   return rows[0]?.count ?? 0;
 }
 
@@ -72,14 +70,12 @@ async function visitsIn(
 ): Promise<VisitsForReason[]> {
   const params = new Params();
   const filter = { crossTenant: one('true'), ...range };
-  const rows = await rowsWith<VisitsForReason>(
-    visible.tx,
-    params,
-  )`SELECT actor_email AS email, reason,
-         count(*) FILTER (WHERE pause_ms IS NULL OR pause_ms > 1800000) AS visits
-       FROM (SELECT actor_email, reason, ${idMs} - lag(${idMs}) OVER (
-           PARTITION BY actor_id, actor_email, reason, recorded_by_kind, recorded_by_id ORDER BY id) AS pause_ms
-         FROM audit_events WHERE ${allMatching(filter, visible, params).join(' AND ')}) e
-       GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT ${reasonsMax}`;
+  const rows = await rowsWith<VisitsForReason>(visible.tx, params)`
+    SELECT actor_email AS email, reason,
+      count(*) FILTER (WHERE pause_ms IS NULL OR pause_ms > 1800000) AS visits
+    FROM (SELECT actor_email, reason, ${idMs} - lag(${idMs}) OVER (
+        PARTITION BY actor_id, actor_email, reason, recorded_by_kind, recorded_by_id ORDER BY id) AS pause_ms
+      FROM audit_events WHERE ${allMatching(filter, visible, params).join(' AND ')}) e
+    GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT ${reasonsMax}`;
   return rows;
 }

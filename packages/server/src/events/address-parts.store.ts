@@ -1,4 +1,3 @@
-import type { TenantTx } from '../postgres/db.ts';
 import { mostSelective } from './branches.store.ts';
 import { compareAddresses } from './cold.store.ts';
 import {
@@ -42,7 +41,7 @@ export async function* partsOfPage(
     // The first address most often fills the page.
     const from = position?.emailKey ?? '';
     const wanted = ids.map((actor) => ({ actor, next: from }));
-    const nearest = await nextAddresses(visible.tx, wanted, visible);
+    const nearest = await nextAddresses(wanted, visible);
     const later = emails.filter((each) => compareAddresses(each, from) >= 0);
     const [address] = [...later, ...nearest.map((each) => each.address)].sort(compareAddresses);
     if (address === undefined) return;
@@ -128,7 +127,7 @@ async function addressesOf(
   const known: ActorAddress[] = [];
   let wanted = actors.map((actor) => ({ actor, next: '' }));
   while (wanted.length > 0 && known.length <= actors.length + furtherMax) {
-    const found = await nextAddresses(visible.tx, wanted, visible);
+    const found = await nextAddresses(wanted, visible);
     known.push(...found);
     // No text is between an address and the same with U+0001 behind it.
     wanted = found.map(({ actor, address }) => ({ actor, next: `${address}\u0001` }));
@@ -138,20 +137,17 @@ async function addressesOf(
 
 /** The first address of each actor from `next` on: an entry of an index in each partition. */
 async function nextAddresses(
-  tx: TenantTx,
   wanted: readonly { actor: string; next: string }[],
-  { classes }: Visibility,
+  { tx, classes }: Visibility,
 ): Promise<ActorAddress[]> {
   const params = new Params();
   const actors = params.uuids(wanted.map(({ actor }) => actor));
   const nexts = params.texts(wanted.map(({ next }) => next));
-  const rows = await rowsWith<ActorAddress>(
-    tx,
-    params,
-  )`SELECT wanted.actor, found.address FROM unnest(${actors}, ${nexts}) AS wanted (actor, next), LATERAL (
-         SELECT min(actor_email_key) AS address FROM audit_events
-         WHERE tenant_id = ${params.add(tx.tenantId)} AND ${inClasses(classes)}
-           AND actor_id = wanted.actor AND actor_email_key >= wanted.next) AS found
-       WHERE found.address IS NOT NULL`;
+  const rows = await rowsWith<ActorAddress>(tx, params)`
+    SELECT wanted.actor, found.address FROM unnest(${actors}, ${nexts}) AS wanted (actor, next), LATERAL (
+      SELECT min(actor_email_key) AS address FROM audit_events
+      WHERE tenant_id = ${params.add(tx.tenantId)} AND ${inClasses(classes)}
+        AND actor_id = wanted.actor AND actor_email_key >= wanted.next) AS found
+    WHERE found.address IS NOT NULL`;
   return rows;
 }

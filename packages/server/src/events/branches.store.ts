@@ -6,7 +6,6 @@ import {
   firstUuidAt,
   type ListQuery,
 } from '@indelible/protocol';
-import type { TenantTx } from '../postgres/db.ts';
 import {
   arrayOf,
   byColumn,
@@ -55,9 +54,9 @@ export interface Ordered {
 }
 
 /** Matches in order, up to `limit` of each branch. */
-export function ordered(tx: TenantTx, wanted: Ordered): string {
+export function ordered(wanted: Ordered): string {
   const { filter, order } = wanted;
-  return `SELECT ${distinctOn(filter, order)} * FROM (${branchesOf(tx, wanted)}) b ORDER BY ${order}`;
+  return `SELECT ${distinctOn(filter, order)} * FROM (${branchesOf(wanted)}) b ORDER BY ${order}`;
 }
 
 /** The matches in the order of their times, as the source of another statement. */
@@ -70,12 +69,15 @@ export function inOrder(
   params: Params,
 ): string {
   const wanted: Ordered = { columns: '*', order, filter, visible, conditions, limit, params };
-  return distinctOn(filter, order) ? ordered(visible.tx, wanted) : branchesOf(visible.tx, wanted);
+  return distinctOn(filter, order) ? ordered(wanted) : branchesOf(wanted);
 }
 
-function branchesOf(tx: TenantTx, wanted: Ordered): string {
+function branchesOf(wanted: Ordered): string {
   const { columns, order, filter, visible, limit, params } = wanted;
-  const conditions = [...matching(tx, filter, params, leadFacet(filter)), ...wanted.conditions];
+  const conditions = [
+    ...matching(visible.tx, filter, params, leadFacet(filter)),
+    ...wanted.conditions,
+  ];
   const branch = (where: readonly string[]) =>
     `(SELECT ${columns} FROM audit_events WHERE ${where.join(' AND ')} ORDER BY ${order} LIMIT ${limit})`;
   return branches(filter, visible, conditions, branch, params, columns !== '*');

@@ -54,10 +54,8 @@ export async function countMatching(
     .flatMap((each) => shownParts(each, filter, visible, params))
     .map((part) => `SELECT FROM audit_events WHERE ${[...conditions, ...part].join(' AND ')}`);
   const source = `${branches.join(' UNION ALL ')} LIMIT ${params.add(max)}`;
-  const rows = await rowsWith<{ count: number }>(
-    visible.tx,
-    params,
-  )`SELECT count(*) AS count FROM (${source}) e`;
+  const rows = await rowsWith<{ count: number }>(visible.tx, params)`
+    SELECT count(*) AS count FROM (${source}) e`;
   const hot = rows[0]?.count ?? 0;
   const range = hot < max ? coldRange(visible, filter) : null;
   return hot + (range ? await coldCount(visible, { filter, range }, max - hot) : 0);

@@ -163,15 +163,7 @@ async function statementPage(
   const conditions = behind(position, query, descending, params);
   const limit = params.add(query.limit + 1);
   const { filter } = query;
-  const source = ordered(visible.tx, {
-    columns: '*',
-    order,
-    filter,
-    visible,
-    conditions,
-    limit,
-    params,
-  });
+  const source = ordered({ columns: '*', order, filter, visible, conditions, limit, params });
   return cutPage(visible.tx, query, `${source} LIMIT ${limit}`, order, params, bytesMax);
 }
 
@@ -256,7 +248,7 @@ function keysSource(
   const order = orderBy(query, descending);
   const columns = sort === 'user' ? 'id, actor_email_key' : 'id';
   const limit = params.add(max);
-  return ordered(visible.tx, { columns, order, filter, visible, conditions: [], limit, params });
+  return ordered({ columns, order, filter, visible, conditions: [], limit, params });
 }
 
 /**
@@ -274,15 +266,13 @@ async function cutPage(
   const states = include.state ? ['before::text', 'after::text'] : [];
   const sizes = ['diff::text', 'reason', 'actor_user_agent', 'resource_name', ...states];
   const size = sizes.map((text) => `coalesce(octet_length(${text}), 0)`).join(' + ');
-  const rows = await rowsWith<ListedRow & { found: number; bytes: number }>(
-    tx,
-    params,
-  )`SELECT ${storedColumns}, ${listColumns(include.state)}, found, bytes
-       FROM (SELECT *, count(*) OVER () AS found, row_number() OVER (ORDER BY ${order}) AS nth,
-           sum(1024 + ${size}) OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING) AS bytes
-         FROM (${page}) p) w
-       WHERE bytes <= ${params.add(bytesMax)} OR nth = 1
-       ORDER BY ${order} LIMIT ${params.add(limit)}`;
+  const rows = await rowsWith<ListedRow & { found: number; bytes: number }>(tx, params)`
+    SELECT ${storedColumns}, ${listColumns(include.state)}, found, bytes
+    FROM (SELECT *, count(*) OVER () AS found, row_number() OVER (ORDER BY ${order}) AS nth,
+        sum(1024 + ${size}) OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING) AS bytes
+      FROM (${page}) p) w
+    WHERE bytes <= ${params.add(bytesMax)} OR nth = 1
+    ORDER BY ${order} LIMIT ${params.add(limit)}`;
   return { rows, more: (rows[0]?.found ?? 0) > rows.length, bytes: rows.at(-1)?.bytes ?? 0 };
 }
 
