@@ -1,9 +1,8 @@
 import { lateClass, parseListQuery } from '@indelible/protocol';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { listEvents } from '../events/list.store.ts';
-import { requireVisible } from '../events/store.ts';
+import { readShown } from '../events/store.ts';
 import { accepted } from '../http/query.ts';
-import { readTenant } from '../postgres/db.ts';
 import { expectRetainedIntact } from '../testing/intact.ts';
 import { lockWaits } from '../testing/lock-waits.ts';
 import {
@@ -36,11 +35,10 @@ test('an answer that has begun before events move keeps them, although their par
   await change(service, tenant, { plan: 'Pro' });
   service.clock.now += day;
   const query = accepted(parseListQuery(new URLSearchParams('action=publish')));
-  await readTenant(service.db, tenant.id, async (tx) => {
-    const visible = await requireVisible(tx, now);
+  await readShown(service.db, tenant.id, now, async (visible) => {
     const ran = await run(service, { retryMs: [], readersMs: 100 });
     expect(ran?.moved).toBeGreaterThan(0);
-    expect((await listEvents(tx, query, visible, null)).rows).toHaveLength(1);
+    expect((await listEvents(query, visible, null)).rows).toHaveLength(1);
     expect(ran?.waiting).toContain(partitionName(0, old));
   });
   await run(service);
