@@ -17,6 +17,7 @@ import {
   facetOf,
 } from './facets.ts';
 import { paramOf } from './query-params.ts';
+import type { wordsOf } from './words.ts';
 
 /** Matches a value in `any` (all values if empty) that is not in `none`. */
 export interface ValueFilter {
@@ -83,16 +84,24 @@ export function eventMatches(event: ShownEvent, filter: EventFilter): boolean {
   return matchOf(event, filter, []) === true;
 }
 
-/** `eventMatches` of one event for many filters: finds its values, such as its words, once. */
-export function matcherOf(event: ShownEvent): (filter: EventFilter) => boolean {
+/**
+ * `eventMatches` of one event for many filters: finds its values, such as its words, once. Of many
+ * events `wordsOfQuery` may remember the words of each query.
+ */
+export function matcherOf(
+  event: ShownEvent,
+  wordsOfQuery?: WordsOf,
+): (filter: EventFilter) => boolean {
   const known = new Map<FacetName, Values>();
   const valuesOf: ValuesOf = (facet) => {
     const values = known.get(facet) ?? facetOf(facet).of(event);
     known.set(facet, values);
     return values;
   };
-  return (filter) => matchOf(event, filter, [], valuesOf) === true;
+  return (filter) => matchOf(event, filter, [], valuesOf, wordsOfQuery) === true;
 }
+
+type WordsOf = typeof wordsOf;
 
 type Values = ReturnType<ReturnType<typeof facetOf>['of']>;
 type ValuesOf = (facet: FacetName) => Values;
@@ -103,6 +112,7 @@ export function matchOf(
   filter: EventFilter,
   hidden: readonly SegmentName[],
   valuesOf: ValuesOf = (facet) => facetOf(facet).of(event),
+  wordsOfQuery?: WordsOf,
 ): boolean | null {
   const timeMs = uuidTimeMs(event.uuid);
   if (filter.from !== undefined && timeMs < filter.from) return false;
@@ -110,7 +120,9 @@ export function matchOf(
   const receivedMs = Date.parse(event.receivedAt);
   if (filter.receivedFrom !== undefined && receivedMs < filter.receivedFrom) return false;
   if (filter.receivedTo !== undefined && receivedMs >= filter.receivedTo) return false;
-  const answers = facetNames.map((facet) => facetMatches(facet, filter, hidden, valuesOf));
+  const answers = facetNames.map((facet) =>
+    facetMatches(facet, filter, hidden, valuesOf, wordsOfQuery),
+  );
   if (answers.includes(false)) return false;
   return answers.includes(null) ? null : true;
 }
@@ -120,6 +132,7 @@ function facetMatches(
   filter: EventFilter,
   hidden: readonly SegmentName[],
   valuesOf: ValuesOf,
+  wordsOfQuery: WordsOf | undefined,
 ): boolean | null {
   const given = filter[facet];
   if (given === undefined) return true;
@@ -128,7 +141,7 @@ function facetMatches(
   const values = valuesOf(facet);
   const has = (value: string) => {
     const isHidden = heldIn(value).some((segment) => hidden.includes(segment));
-    return isHidden ? null : isAmong(values, value);
+    return isHidden ? null : isAmong(values, value, wordsOfQuery);
   };
   const [wanted, excluded] = [any.map(has), none.map(has)];
   const misses = wanted.length > 0 && wanted.every((each) => each === false);

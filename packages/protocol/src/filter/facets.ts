@@ -47,7 +47,7 @@ interface Facet {
   /** The segments that show whether an event has this value. */
   heldIn(value: string): readonly SegmentName[];
   /** Whether an event with these values has the wanted one; default: it is one of them. */
-  has?(values: readonly (string | null)[], wanted: string): boolean;
+  has?(values: readonly (string | null)[], wanted: string, wordsOfQuery?: typeof wordsOf): boolean;
   /** An index returns each value in list order; the list uses the index with the lowest number. */
   selective?: number;
   /** Statistics can group by it. */
@@ -212,7 +212,7 @@ export const facets = {
     columns: {}, // `findWords` of the service finds the events
     nullable: true,
     of: (event) => [...eventWords(event)].sort(),
-    has: (words, query) => matchesWords(words, query),
+    has: matchesWords,
     heldIn: () => ['change', 'context', 'identity'],
     ofWebhooks: true,
   },

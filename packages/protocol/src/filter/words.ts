@@ -48,8 +48,12 @@ export function wordMatches(word: string, ofEvent: string): boolean {
  * Whether every word of a query is one of these words, or begins one. They are sorted, because an
  * event may have 120,000 of them, and a filter 400.
  */
-export function matchesWords(sorted: readonly (string | null)[], query: string): boolean {
-  return wordsOf(query).every((word) => wordMatches(word, firstFrom(sorted, word)));
+export function matchesWords(
+  sorted: readonly (string | null)[],
+  query: string,
+  wordsOfQuery = wordsOf,
+): boolean {
+  return wordsOfQuery(query).every((word) => wordMatches(word, firstFrom(sorted, word)));
 }
 
 /** The first of sorted words that is not lower, which begins with `word` if any does; or ''. */

@@ -5,6 +5,7 @@ import {
   matcherOf,
   type ShownEvent,
   uuidTimeMs,
+  wordsOf,
 } from '@indelible/protocol';
 import type { Visibility } from '../events/filter-sql.store.ts';
 import { eventsById, inSequence, listEvents } from '../events/list.store.ts';
@@ -247,8 +248,14 @@ async function matchesOf(
   }
   const matches = new Map<RuleRow, BatchEvent[]>();
   const giveWay = givingWay();
+  const known = new Map<string, string[]>();
+  const wordsOfQuery = (query: string) => {
+    const words = known.get(query) ?? wordsOf(query);
+    known.set(query, words);
+    return words;
+  };
   for (const event of events) {
-    const isMatch = matcherOf(event.shown);
+    const isMatch = matcherOf(event.shown, wordsOfQuery);
     for (const each of [...ofAny, ...(byAction.get(event.shown.action) ?? [])]) {
       await giveWay();
       const { rule, filter, following } = each;
