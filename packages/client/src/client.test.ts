@@ -270,6 +270,12 @@ test('a key that is empty, as of a variable that is not set, is told as that', (
   expect(make('idl_x\n')).toThrow('contains a line break');
 });
 
+test('a time limit that is no number, as of a variable that is not set, is told at once', () => {
+  for (const timeoutMs of [Number.NaN, 0, -1]) {
+    expect(() => createClient({ key: null, timeoutMs })).toThrow(`timeoutMs is ${timeoutMs}: it`);
+  }
+});
+
 test('without a key a process is told at once; `null` and a page of a browser may have none', () => {
   vi.stubEnv('INDELIBLE_API_KEY', '');
   onTestFinished(() => {

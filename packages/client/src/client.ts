@@ -102,18 +102,21 @@ export interface IndelibleClient<A extends string = AnyAction, R extends string 
 
 /**
  * A client of one service with one credential. It holds no connection and needs no closing. Throws
- * TypeError without a key, for an invalid address, or one to which the key must not be sent.
+ * TypeError without a key, for an invalid address, or one to which the key must not be sent, and
+ * RangeError for a time limit that is not more than 0.
  */
 export function createClient<A extends string = AnyAction, R extends string = AnyResourceType>(
   options: ClientOptions<A, R> = {},
 ): IndelibleClient<A, R> {
   const { url = variable('INDELIBLE_URL') ?? 'http://127.0.0.1:3000', insecure = false } = options;
-  const { key = keyOfEnvironment() } = options;
+  const { key = keyOfEnvironment(), timeoutMs = 30_000 } = options;
   requireSendable(key);
+  // Otherwise each call would fail, those of a recorder unseen by a caller.
+  if (!(timeoutMs > 0)) throw new RangeError(`timeoutMs is ${timeoutMs}: it must be more than 0`);
   const transport = {
     baseUrl: serviceUrl(url, { key: key !== null, insecure }),
     key,
-    timeoutMs: options.timeoutMs ?? 30_000,
+    timeoutMs,
     attempts: options.attempts ?? 4,
     fetch: options.fetch ?? globalThis.fetch,
     onRetry: options.onRetry ?? (() => {}),
