@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { run } from '../run.ts';
@@ -14,6 +15,7 @@ export interface CliOptions {
 }
 
 export interface CliResult {
+  /** As a shell tells it: 128 and the signal's number if that ended the process. */
   status: number | null;
   stdout: string;
   stderr: string;
@@ -80,6 +82,8 @@ export class RunningCli {
 
   async ended(): Promise<CliResult> {
     await this.#closed;
-    return { status: this.process.exitCode, stdout: this.stdout, stderr: this.stderr };
+    const { exitCode, signalCode } = this.process;
+    const status = signalCode === null ? exitCode : 128 + constants.signals[signalCode];
+    return { status, stdout: this.stdout, stderr: this.stderr };
   }
 }
