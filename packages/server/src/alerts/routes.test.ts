@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { rulesUrl, watchedService, watchedTenant } from '../testing/alert-setup.ts';
 import { keyOf } from '../testing/restore-setup.ts';
@@ -159,4 +160,22 @@ test('an operator who looks at the rules is recorded', async () => {
   });
   const whole = await service.call({ url: `/api/audit-logs/${body.data[0].id}`, key: tenant.key });
   expect(whole.body.after).toMatchObject({ lookedAt: 'alert-rules', outcome: 'answered' });
+});
+
+test('the platform is told that a tenant whose rules it makes or changes does not exist', async () => {
+  const { id } = await alerts.create();
+  const headers = { 'x-tenant-id': randomUUID(), 'x-access-reason': 'support' };
+  const to = (url: string, method: 'POST' | 'PUT' | 'DELETE', body?: object) =>
+    service.call({ method, url, headers, ...(body && { body }) });
+  const builtIn = (await list()).find((each: { builtIn: string | null }) => each.builtIn).id;
+  for (const answer of [
+    await to(rulesUrl, 'POST', rule),
+    await to(`${rulesUrl}/${builtIn}`, 'PUT', { enabled: true }),
+    await to(`${rulesUrl}/${id}`, 'PUT', { enabled: false }),
+    await to(`${rulesUrl}/${id}`, 'DELETE'),
+    await to(`${rulesUrl}/${id}/mute`, 'POST', { until: null }),
+  ]) {
+    expect([answer.status, answer.body.code], answer.text).toEqual([404, 'not_found']);
+  }
+  expect((await alerts.call('GET', `/${id}`)).body.enabled).toBe(true);
 });
