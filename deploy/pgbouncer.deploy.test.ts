@@ -1,13 +1,13 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { openDatabase, readTenant, type TenantTx } from '../packages/server/src/postgres/db.ts';
 import { askForJob, exportUntil } from '../packages/server/src/testing/exports.ts';
+import { newFolder } from '../packages/server/src/testing/folders.ts';
 import { expectLogIntact } from '../packages/server/src/testing/intact.ts';
 import { type HttpCall, RunningService } from '../packages/server/src/testing/running-service.ts';
 import {
@@ -21,14 +21,12 @@ import { freePort } from './testing/free-port.ts';
 
 /* Debian's PgBouncer, in transaction mode, between the service and PostgreSQL. */
 
-const folder = mkdtempSync(join(tmpdir(), 'indelible-pgbouncer-'));
+const folder = newFolder();
 chmodSync(folder, 0o755); // for the account that PgBouncer runs under
 const service = await testService();
 const running: ChildProcess[] = [];
 afterAll(async () => {
   for (const each of running) if (each.kill('SIGINT')) await once(each, 'exit');
-  rmSync(folder, { recursive: true });
-  await service.close();
 });
 
 /** Starts it with these further settings, before this database; returns its URL. */
@@ -173,7 +171,6 @@ test.each([
 
 test('a service whose PgBouncer leads to another database does not start', async () => {
   const another = await testService();
-  onTestFinished(() => another.close());
   const DATABASE_POOLER_URL = await pgbouncer('', another.servingUrl);
   const urls = { DATABASE_URL: service.servingUrl, DATABASE_POOLER_URL };
   const started = new RunningService(environment(urls));

@@ -228,7 +228,6 @@ test('two versions of a menu are compared, one is put back by the host product, 
   await dialog.getByRole('button', { name: 'Close' }).click();
   await page.goto(`${panel.url}/settings/audit/events?action=restore`);
   await see(rows(page).getByText(/^(Success|Denied)$/)).toHaveText(['Denied', 'Success']);
-  await host.close();
 });
 
 test('reload, Back, a copied link and paper keep the search', async () => {

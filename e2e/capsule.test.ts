@@ -39,7 +39,6 @@ beforeAll(async () => {
 afterAll(async () => {
   if (browser) await leaveChromium(browser);
   rmSync(folder, { recursive: true, force: true });
-  await service.close();
 });
 
 type Tenant = Awaited<ReturnType<typeof service.tenant>>;

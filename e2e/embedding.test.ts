@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SignJWT } from 'jose';
 import type { Browser, Frame, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newFolder } from '../packages/server/src/testing/folders.ts';
 import { hostCertificate } from '../packages/server/src/testing/host-certificate.ts';
 import { serviceOn, testService } from '../packages/server/src/testing/service.ts';
 import { leaveChromium, sharedChromium } from './chromium.ts';
@@ -33,7 +33,7 @@ const panelScript = `
 
 const service = await testService();
 const { id: tenantId } = await service.tenant();
-const folder = await mkdtemp(join(tmpdir(), 'indelible-embedding-'));
+const folder = newFolder();
 const [tls, host, stranger] = [createTlsServer(hostCertificate), createServer(), createServer()];
 let behind: Awaited<ReturnType<typeof serviceOn>>;
 let browser: Browser;
@@ -78,8 +78,6 @@ afterAll(async () => {
   for (const server of [tls, host, stranger]) server.close().closeAllConnections();
   await behind.app.http.close();
   await behind.db.close();
-  await service.close();
-  await rm(folder, { recursive: true });
 });
 
 const urlOf = (server: Server) => {

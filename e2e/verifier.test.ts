@@ -33,7 +33,6 @@ beforeAll(async () => {
 afterAll(async () => {
   if (browser) await leaveChromium(browser);
   site.close();
-  await service.close();
 });
 
 /** The protocol package as one browser module. */

@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { readConfig } from '../../packages/server/src/config.ts';
+import { newFolder } from '../../packages/server/src/testing/folders.ts';
 import { documentedVariables } from '../testing/documented-variables.ts';
 import { modules, type Yaml, yaml } from '../testing/tools.ts';
 
@@ -60,8 +60,7 @@ test('the service gets variables that it knows, and each secret from the file .e
 test('with the secrets that the page makes, each of our processes accepts its environment', () => {
   const page = readFileSync(join(folder, '../docs/operations/containers.md'), 'utf8');
   const [, commands = ''] = /```sh\n(umask[^`]*?)docker compose/.exec(page) ?? [];
-  const here = mkdtempSync(join(tmpdir(), 'indelible-compose-'));
-  onTestFinished(() => rmSync(here, { recursive: true }));
+  const here = newFolder();
   mkdirSync(join(here, 'deploy'));
   execFileSync('sh', ['-ec', commands], { cwd: here });
   const file = join(here, 'deploy/.env');

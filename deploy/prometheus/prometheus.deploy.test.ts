@@ -1,21 +1,20 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { newFolder } from '../../packages/server/src/testing/folders.ts';
 import { busyService, metricsToken } from '../testing/busy-service.ts';
 import { freePort } from '../testing/free-port.ts';
 import { dashboardQueries } from '../testing/queries.ts';
 
 /* The files of this folder in Debian's Prometheus, which scrapes a service. */
 
-const folder = mkdtempSync(join(tmpdir(), 'indelible-prometheus-'));
+const folder = newFolder();
 const { service, close } = await busyService();
 let prometheus: ChildProcess | undefined;
 afterAll(async () => {
   if (prometheus?.kill()) await once(prometheus, 'exit');
-  rmSync(folder, { recursive: true, maxRetries: 10 });
   await close();
 });
 

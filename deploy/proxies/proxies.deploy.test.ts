@@ -1,26 +1,24 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import { type RequestOptions, request } from 'node:https';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { newFolder } from '../../packages/server/src/testing/folders.ts';
 import { hostCertificate } from '../../packages/server/src/testing/host-certificate.ts';
 import { eventOf, platformKey, testService } from '../../packages/server/src/testing/service.ts';
 import { freePort } from '../testing/free-port.ts';
 
 /* The files of this folder in Debian's nginx and Caddy, in front of a service. */
 
-const folder = mkdtempSync(join(tmpdir(), 'indelible-proxies-'));
+const folder = newFolder();
 const service = await testService({ TRUST_PROXY: 'loopback' });
 const upstream = new URL(await service.app.http.listen({ host: '127.0.0.1', port: 0 }));
 const { id: tenantId } = await service.tenant();
 const proxies: ChildProcess[] = [];
 afterAll(async () => {
   for (const proxy of proxies) if (proxy.kill()) await once(proxy, 'exit');
-  rmSync(folder, { recursive: true });
-  await service.close();
 });
 writeFileSync(join(folder, 'cert.pem'), hostCertificate.cert);
 writeFileSync(join(folder, 'key.pem'), hostCertificate.key);

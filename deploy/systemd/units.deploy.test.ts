@@ -1,14 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { newFolder } from '../../packages/server/src/testing/folders.ts';
 
 /* The units as systemd reads them, with the program in this repository instead of /opt. */
 
 const root = join(import.meta.dirname, '../..');
-const folder = mkdtempSync(join(tmpdir(), 'indelible-units-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 
 const instances: Record<string, string> = {
   'indelible.service': 'indelible.service',

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { createClient } from '@indelible/client';
 import { expect } from '@playwright/test';
@@ -12,6 +11,7 @@ import { leaveChromium, sharedChromium } from '../../e2e/chromium.ts';
 import { type Visitors, visitors } from '../../e2e/visitors.ts';
 import { runCli } from '../../packages/cli/src/testing/run-cli.ts';
 import { signatureHeaders } from '../../packages/server/src/outbound/standard-webhooks.ts';
+import { newFolder } from '../../packages/server/src/testing/folders.ts';
 import { connectAudit } from './src/audit.ts';
 import { people, tenants } from './src/people.ts';
 import { type CallSecrets, findSecrets, listResources } from './src/store.ts';
@@ -22,7 +22,7 @@ import { type Example, startExample } from './start.ts';
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 180_000 });
 
 const see = expect.configure({ timeout: 30_000 });
-const dataDir = mkdtempSync(join(tmpdir(), 'indelible-example-'));
+const dataDir = newFolder();
 const [harbor = '', lumen = ''] = tenants.map(({ id }) => id);
 let example: Example;
 /** The product's own database. */
@@ -42,7 +42,6 @@ afterAll(async () => {
   if (browser) await leaveChromium(browser);
   await pool?.end();
   await example?.stop();
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
 afterEach(() => guests.leave());

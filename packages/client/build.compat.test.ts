@@ -1,13 +1,13 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { EdgeRuntime } from 'edge-runtime';
 import { build, type Rolldown } from 'vite';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { newSecret, signatureHeaders } from '../server/src/outbound/standard-webhooks.ts';
+import { newFolder } from '../server/src/testing/folders.ts';
 import { testService } from '../server/src/testing/service.ts';
 import {
   hostOfNewest,
@@ -21,13 +21,9 @@ import {
  */
 
 const run = promisify(execFile);
-const folder = mkdtempSync(join(tmpdir(), 'indelible-client-'));
+const folder = newFolder();
 const service = await testService();
 const url = await service.app.http.listen({ host: '127.0.0.1', port: 0 });
-afterAll(async () => {
-  await service.close();
-  rmSync(folder, { recursive: true });
-});
 const host = await installedClient(folder);
 
 function webhook() {

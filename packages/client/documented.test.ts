@@ -1,23 +1,19 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { newSecret, signatureHeaders } from '../server/src/outbound/standard-webhooks.ts';
+import { newFolder } from '../server/src/testing/folders.ts';
 import { testService } from '../server/src/testing/service.ts';
 
 /* The program of docs/client.md, as it stands there, against a real service. */
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
-const folder = mkdtempSync(join(tmpdir(), 'indelible-guide-'));
+const folder = newFolder();
 const service = await testService();
 const url = await service.app.http.listen({ host: '127.0.0.1', port: 0 });
-afterAll(async () => {
-  await service.close();
-  rmSync(folder, { recursive: true });
-});
 
 const guide = readFileSync(join(root, 'docs/client.md'), 'utf8');
 const program = [...guide.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code]) => code).join('\n');

@@ -1,20 +1,20 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { createClient } from '@indelible/client';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { builtPanel } from '../../e2e/built-panel.ts';
 import { buildServer } from './build.ts';
+import { newFolder } from './src/testing/folders.ts';
 import { platformKey } from './src/testing/service.ts';
 
 const run = promisify(execFile);
 
 /* The service as an operator gets it: built here, installed and run in a folder of its own. */
 
-const folder = mkdtempSync(join(tmpdir(), 'indelible-server-'));
+const folder = newFolder();
 // Root's PostgreSQL runs under another account, which has to pass through.
 chmodSync(folder, 0o755);
 const installed = join(folder, 'indelible');
@@ -23,7 +23,6 @@ beforeAll(async () => {
   await buildServer(installed);
   await run('npm', ['ci', '--prefer-offline'], { cwd: installed });
 }, 300_000);
-afterAll(() => rmSync(folder, { recursive: true }));
 
 test('what is installed takes at most 350 MB, with neither compiler, bundler nor tests', async () => {
   const { stdout } = await run('du', ['-sm', installed]);

@@ -1,12 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { newFolder } from '../../server/src/testing/folders.ts';
 import { RunningCli, runCli } from './testing/run-cli.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'indelible-main-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 
 const tenantId = '6da45ac7-5db6-56fb-8c55-847471cb240c';
 // A port of the range that no service gets by itself, where nothing listens.

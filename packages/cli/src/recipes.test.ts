@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, test, vi } from 'vitest';
 import { type AuditEvent, createClient } from '../../client/src/index.ts';
 import { hostDatabase } from '../../client/src/outbox/testing/host-database.ts';
+import { newFolder } from '../../server/src/testing/folders.ts';
 import { platformKey, testService } from '../../server/src/testing/service.ts';
 
 /* The recipes, as they stand there, against a real service. */
@@ -18,14 +18,9 @@ const recipes = join(import.meta.dirname, '../../../docs/recipes');
 const service = await testService();
 service.clock.now = Date.UTC(2025, 8, 20);
 const url = await service.app.http.listen({ host: '127.0.0.1', port: 0 });
-const folder = mkdtempSync(join(tmpdir(), 'indelible-recipes-'));
+const folder = newFolder();
 mkdirSync(join(folder, 'data'));
 writeFileSync(join(folder, 'data/platform-api-key'), `${platformKey}\n`, { mode: 0o600 });
-
-afterAll(async () => {
-  rmSync(folder, { recursive: true });
-  await service.close();
-});
 
 function blocksOf(recipe: string, language: string): string[] {
   const text = readFileSync(join(recipes, recipe), 'utf8');

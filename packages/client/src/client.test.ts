@@ -9,7 +9,6 @@ import { type Answer, scriptedService } from './testing/scripted-service.ts';
 /** A client of a service that gives these answers. */
 async function answering(answers: Answer[], options: Partial<ClientOptions> = {}) {
   const service = await scriptedService(answers);
-  onTestFinished(service.close);
   return { ...service, client: createClient({ url: service.url, key: 'idl_test', ...options }) };
 }
 

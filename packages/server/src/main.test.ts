@@ -10,8 +10,8 @@ import { startService } from './main.ts';
 import { logins } from './postgres/embedded/cluster.ts';
 import { connectionUrl } from './postgres/embedded/postmaster.ts';
 import type { Service } from './serve.ts';
-import { openFolder } from './testing/data-dir.ts';
 import { serverPid } from './testing/embedded-postgres-service.ts';
+import { newFolder } from './testing/folders.ts';
 import { expectLogIntact } from './testing/intact.ts';
 import { callService, type HttpCall } from './testing/running-service.ts';
 import { eventOf, platformKey, testService } from './testing/service.ts';
@@ -21,7 +21,7 @@ import { eventOf, platformKey, testService } from './testing/service.ts';
  * ones before left. Signals are a matter of the command `serve`.
  */
 
-const scratch = openFolder('main-test');
+const scratch = newFolder();
 const dataDir = join(scratch, 'data');
 const keyFile = join(dataDir, 'platform-api-key');
 const started: Service[] = [];

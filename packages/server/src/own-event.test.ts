@@ -1,13 +1,12 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { promisify } from 'node:util';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { expectLogIntact } from './testing/intact.ts';
 import { lockWaits } from './testing/lock-waits.ts';
 import { testService } from './testing/service.ts';
 
 const service = await testService();
-afterAll(() => service.close());
 
 const waiting = () => lockWaits(service.owner);
 

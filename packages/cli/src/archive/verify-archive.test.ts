@@ -11,7 +11,6 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import {
   createFrontier,
@@ -21,7 +20,7 @@ import {
   segmentHash,
   segmentNames,
 } from '@indelible/protocol';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { runArchive } from '../../../server/src/archive/command.ts';
 import type { ArchiveManifest } from '../../../server/src/archive/manifest.ts';
 import { sha256Hex } from '../../../server/src/archive/part-files.ts';
@@ -35,6 +34,7 @@ import {
 } from '../../../server/src/testing/archived.ts';
 import { ana, eraseNow } from '../../../server/src/testing/erasure-setup.ts';
 import { poolEvents, recordAll } from '../../../server/src/testing/event-pool.ts';
+import { newFolder } from '../../../server/src/testing/folders.ts';
 import { startS3Server } from '../../../server/src/testing/s3-server.ts';
 import { eventOf, testService } from '../../../server/src/testing/service.ts';
 import { RunningCli, runCli } from '../testing/run-cli.ts';
@@ -45,12 +45,7 @@ import { verifyArchive } from './verify-archive.ts';
 
 const service = await testService();
 const s3 = await startS3Server();
-const folder = mkdtempSync(join(tmpdir(), 'indelible-verified-archive-'));
-afterAll(async () => {
-  rmSync(folder, { recursive: true });
-  await s3.close();
-  await service.close();
-});
+const folder = newFolder();
 
 const tenant = await service.tenant();
 await recordAll(service, tenant.key, poolEvents(400, service.clock.now, 150));

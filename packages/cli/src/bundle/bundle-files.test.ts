@@ -1,12 +1,11 @@
-import { mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { newFolder } from '../../../server/src/testing/folders.ts';
 import { lineBlocks } from './bundle-files.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'indelible-lines-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 const path = join(folder, 'lines');
 
 function blocksOf(text: string, lineBytesMax: number, blockBytes: number): string[] {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createClient, UnreachableError } from '@indelible/client';
 import { formatVerifierKey, parseBodyLine, readPlainBody } from '@indelible/protocol';
 import fc from 'fast-check';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { bundleOf, forgedBundle, verifiedBundle } from '../testing/bundle-of.ts';
 import { runCli } from '../testing/run-cli.ts';
 import { signedAgain } from '../testing/signed-again.ts';
@@ -18,7 +18,6 @@ import { exportBundle } from './export-bundle.ts';
 
 const log = await verifiedService();
 const bundle = await bundleOf(log);
-afterAll(() => log.close());
 
 const lines = (content: Buffer) => content.toString().trimEnd().split('\n');
 const joined = (content: readonly string[]) => `${content.join('\n')}\n`;

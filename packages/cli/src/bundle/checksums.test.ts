@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { newFolder } from '../../../server/src/testing/folders.ts';
 import { fileDigest, parseSumLine, sumLine } from './checksums.ts';
 
 test('the digest of a file is that of its bytes, small or large', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'indelible-sums-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder();
   for (const size of [0, 1, 1 << 20, (1 << 20) + 1, 3_000_000]) {
     const bytes = Buffer.alloc(size, 5);
     writeFileSync(join(folder, 'file'), bytes);

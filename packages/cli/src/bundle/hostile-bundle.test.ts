@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { bundleOf, forgedBundle, verifiedBundle } from '../testing/bundle-of.ts';
 import { runCli } from '../testing/run-cli.ts';
 import { verifiedService } from '../testing/verified-service.ts';
@@ -19,7 +19,6 @@ import { bundleFiles } from './manifest.ts';
 
 const log = await verifiedService();
 const bundle = await bundleOf(log);
-afterAll(() => log.close());
 
 const copied = () => forgedBundle(bundle, 'checkpoint', (content) => content);
 const names = [...Object.values(bundleFiles), 'tile/entries/001', 'tile/0/000'];

@@ -6,7 +6,7 @@ import { uuidFromEventId } from '@indelible/protocol';
 import pg from 'pg';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import { runningServerUrl } from '../../../server/src/postgres/embedded/running-server.ts';
-import { makeDataDir, openFolder } from '../../../server/src/testing/data-dir.ts';
+import { makeDataDir, newFolder } from '../../../server/src/testing/folders.ts';
 import { expectLogIntact } from '../../../server/src/testing/intact.ts';
 import { RunningService } from '../../../server/src/testing/running-service.ts';
 import { eventOf, platformKey } from '../../../server/src/testing/service.ts';
@@ -14,7 +14,7 @@ import { runCli } from '../testing/run-cli.ts';
 
 /* The drill of docs/operations/backups.md; each test goes on from the one before. */
 
-const scratch = openFolder('backup');
+const scratch = newFolder();
 const folders = { live: join(scratch, 'live'), backup: join(scratch, 'backup') };
 const tenantId = randomUUID();
 const services: RunningService[] = [];

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@indelible/client';
 import { canonicalize, formatHex, segmentHash, segmentNames } from '@indelible/protocol';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { envOf } from '../../../server/src/testing/archived.ts';
 import { expectLogIntact } from '../../../server/src/testing/intact.ts';
 import { eventOf, platformKey } from '../../../server/src/testing/service.ts';
@@ -16,7 +16,6 @@ import { noProgress } from '../verify/log-source.ts';
 import { reportText } from '../verify/report-text.ts';
 
 const verified = await verifiedService();
-afterAll(() => verified.close());
 
 const email = 'person@example.com';
 const actor = { id: '11111111-2222-4333-8444-555555555555', email, role: 'admin' };

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { uuidFromEventId } from '@indelible/protocol';
-import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, expect, test, vi } from 'vitest';
 import { scriptedService } from '../../../client/src/testing/scripted-service.ts';
+import { newFolder } from '../../../server/src/testing/folders.ts';
 import {
   eventOf,
   platformKey,
@@ -21,16 +21,12 @@ vi.setConfig({ testTimeout: 120_000 });
 
 const service = await testService();
 const url = await service.app.http.listen({ port: 0 });
-const folder = mkdtempSync(join(tmpdir(), 'indelible-import-'));
+const folder = newFolder();
 const env = { INDELIBLE_URL: url, INDELIBLE_API_KEY: platformKey };
 // Files are named as a person in that folder would name them.
 const before = process.cwd();
 process.chdir(folder);
-afterAll(async () => {
-  process.chdir(before);
-  await service.close();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => process.chdir(before));
 
 const minute = 60_000;
 const moment = (index: number) => new Date(Date.now() - (10_000 - index) * minute).toISOString();
@@ -228,7 +224,6 @@ test('Ctrl-C settles what is under way, says how far it got, and the next run fi
 
 test('a service that no longer answers holds Ctrl-C up for a few seconds at most', async () => {
   const silent = await scriptedService([{ body: { status: 'ok' } }, { silent: true }]);
-  onTestFinished(silent.close);
   const there = { ...env, INDELIBLE_URL: silent.url };
   const cli = new RunningCli(['import', '-', '--json'], { env: there, cwd: folder });
   cli.process.stdin?.write(`${linesOf(1, newTenants(1))[0]}\n`);

@@ -1,13 +1,12 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { openSigner } from '../../../server/src/crypto/signer.ts';
+import { newFolder } from '../../../server/src/testing/folders.ts';
 import { runCli } from '../testing/run-cli.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'indelible-keygen-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 
 test('a key is made for its owner alone, and the service can sign with it', async () => {
   const file = join(folder, 'signing-key.pem');

@@ -1,10 +1,9 @@
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { envOf } from '../../../server/src/testing/archived.ts';
 import { testService } from '../../../server/src/testing/service.ts';
 import { runCli } from '../testing/run-cli.ts';
 
 const service = await testService();
-afterAll(() => service.close());
 
 const env = envOf(service);
 const reopen = (...args: string[]) => runCli(['log', 'reopen', ...args], { env });

@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { startService } from '../../../server/src/main.ts';
 import { envOf } from '../../../server/src/testing/archived.ts';
-import { makeDataDir, openFolder } from '../../../server/src/testing/data-dir.ts';
+import { makeDataDir, newFolder } from '../../../server/src/testing/folders.ts';
 import {
   day,
   recordAt,
@@ -15,7 +15,6 @@ import { platformKey, testService } from '../../../server/src/testing/service.ts
 import { runCli } from '../testing/run-cli.ts';
 
 const service = await testService();
-afterAll(() => service.close());
 
 const env = envOf(service);
 const retention = (...args: string[]) => runCli(['retention', ...args], { env });
@@ -77,7 +76,7 @@ test('a wrong environment is wrong usage, and a database that is away a finding'
 });
 
 test('the embedded database is maintained beside the service that uses it, and without one', async () => {
-  const scratch = openFolder('retention');
+  const scratch = newFolder();
   const embedded = {
     DATA_DIR: join(scratch, 'data'),
     PLATFORM_API_KEY: platformKey,

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { alertCalls, watchedTenant } from '../../../server/src/testing/alert-setup.ts';
 import { testService } from '../../../server/src/testing/service.ts';
 import { runCli } from '../testing/run-cli.ts';
@@ -10,7 +10,6 @@ const url = await service.app.http.listen({ port: 0 });
 
 const tenant = await watchedTenant(service);
 const alerts = alertCalls(service, tenant);
-afterAll(() => service.close());
 
 function rules(...args: string[]) {
   const env = { INDELIBLE_URL: url, INDELIBLE_API_KEY: tenant.key };

@@ -1,4 +1,4 @@
-import { afterAll, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { eventOf, platformKey, testService } from '../../../server/src/testing/service.ts';
 import { RunningCli, runCli } from '../testing/run-cli.ts';
 
@@ -7,7 +7,6 @@ vi.setConfig({ testTimeout: 120_000 });
 
 const service = await testService();
 const url = await service.app.http.listen({ port: 0 });
-afterAll(() => service.close());
 
 async function tenantWith(count: number, changes: Record<string, unknown> = {}) {
   const tenant = await service.tenant();

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { eventOf, platformKey, testService } from '../../../server/src/testing/service.ts';
 import { runCli } from '../testing/run-cli.ts';
 
@@ -9,7 +9,6 @@ vi.setConfig({ testTimeout: 120_000 });
 const service = await testService();
 const url = await service.app.http.listen({ port: 0 });
 const env = { INDELIBLE_URL: url, INDELIBLE_API_KEY: platformKey };
-afterAll(() => service.close());
 
 const cli = (...args: string[]) => runCli(args, { env });
 

@@ -10,7 +10,7 @@ import {
   formerCsvRows,
   parseBodyLine,
 } from '@indelible/protocol';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { bundleOf, verifiedBundle } from '../testing/bundle-of.ts';
 import { runCli } from '../testing/run-cli.ts';
 import { type VerifiedService, verifiedService } from '../testing/verified-service.ts';
@@ -27,7 +27,6 @@ for (const line of lines) {
   const { event } = parseBodyLine(line);
   events.set(event.id, csvEventOf(event));
 }
-afterAll(() => log.close());
 
 type ListQuery = Parameters<VerifiedService['client']['list']>[0];
 

@@ -1,13 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { newFolder } from '../../../server/src/testing/folders.ts';
 import { UsageError } from '../io.ts';
 import { type CsvRecord, cellsOf, csvRecords } from './csv-reader.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'indelible-csv-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 const path = join(folder, 'table.csv');
 
 async function recordsOf(content: string | Buffer): Promise<CsvRecord[]> {

@@ -1,12 +1,11 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { newFolder } from '../../../server/src/testing/folders.ts';
 import { UsageError } from '../io.ts';
 import { FindingsFile, findingsPaths } from './findings-file.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'indelible-findings-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 
 test('a file is made with its first line, and no other account may read it', () => {
   const file = new FindingsFile(join(folder, 'one.ndjson'));

@@ -1,5 +1,5 @@
 import { createClient, UnreachableError } from '@indelible/client';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type Answer, scriptedService } from '../../../client/src/testing/scripted-service.ts';
 import { createSending } from './run-import.ts';
 import type { LineRefusal, SourceEvent } from './source-line.ts';
@@ -25,7 +25,6 @@ const results = (...codes: string[]): Answer => ({
 /** Sends events 1 to `count` to a service with these answers. */
 async function sending(count: number, answers: Answer[], plan: 'Pro' | null = 'Pro') {
   const service = await scriptedService(answers);
-  onTestFinished(service.close);
   const tally = newTally();
   const rejected: [number, LineRefusal][] = [];
   const send = createSending({

@@ -1,5 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { withOwnService } from '@indelible/server';
 import { afterAll, expect, test } from 'vitest';
@@ -10,6 +9,7 @@ import {
   recordEach,
   requester,
 } from '../../../server/src/testing/erasure-setup.ts';
+import { newFolder } from '../../../server/src/testing/folders.ts';
 import { day, recordAt, tenantOf } from '../../../server/src/testing/retention-setup.ts';
 import { testService } from '../../../server/src/testing/service.ts';
 import { verifiedBundle } from '../testing/bundle-of.ts';
@@ -17,15 +17,11 @@ import { runCli } from '../testing/run-cli.ts';
 import { makeBundle } from './offboard.ts';
 
 const service = await testService();
-const scratch = mkdtempSync(join(tmpdir(), 'indelible-offboarding-'));
+const scratch = newFolder();
 // The bundle is made in the folder where the command runs.
 const before = process.cwd();
 process.chdir(scratch);
-afterAll(async () => {
-  process.chdir(before);
-  rmSync(scratch, { recursive: true });
-  await service.close();
-});
+afterAll(() => process.chdir(before));
 const env = envOf(service);
 const by = ['--reason', requester.reason, '--operator-email', requester.operatorEmail, '--yes'];
 const patient = { timeout: 120_000 };

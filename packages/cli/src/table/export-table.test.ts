@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, rmdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
-import { afterAll, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { platformKey } from '../../../server/src/testing/service.ts';
 import { runCli } from '../testing/run-cli.ts';
 import { verifiedService } from '../testing/verified-service.ts';
@@ -14,7 +14,6 @@ vi.setConfig({ testTimeout: 120_000 });
 const verified = await verifiedService();
 verified.service.app.jobs.start();
 const key = verified.tenant.key;
-afterAll(() => verified.close());
 
 const path = (name: string) => join(verified.folder, name);
 const env = () => ({ INDELIBLE_URL: verified.url, INDELIBLE_API_KEY: key });
@@ -47,25 +46,21 @@ test('whole events go out as NDJSON and come back into another service, without 
   const made = await runCli(['export', '--output', output, '--resource', 'ivr'], { env: env() });
   expect(made.status).toBe(0);
   const other = await verifiedService();
-  try {
-    const target = { INDELIBLE_URL: other.url, INDELIBLE_API_KEY: platformKey };
-    const lines = readFileSync(output, 'utf8').trimEnd().split('\n');
-    expect(lines.length).toBeGreaterThan(20);
-    const imported = await runCli(['import', output, '--create-tenants', 'Pro'], { env: target });
-    expect(imported.stdout).toMatch(/^rejected +0$/m);
-    expect(imported.status).toBe(0);
-    for (const line of lines.slice(0, 10)) {
-      const sent = JSON.parse(line);
-      const { sequence, receivedAt, recordedBy, ...whole } = sent;
-      const found = await other.service.call({
-        url: `/api/audit-logs/${sent.id}`,
-        key: platformKey,
-        headers: { 'x-tenant-id': sent.tenantId, 'x-access-reason': 'comparison' },
-      });
-      expect(found.body).toMatchObject(whole);
-    }
-  } finally {
-    await other.close();
+  const target = { INDELIBLE_URL: other.url, INDELIBLE_API_KEY: platformKey };
+  const lines = readFileSync(output, 'utf8').trimEnd().split('\n');
+  expect(lines.length).toBeGreaterThan(20);
+  const imported = await runCli(['import', output, '--create-tenants', 'Pro'], { env: target });
+  expect(imported.stdout).toMatch(/^rejected +0$/m);
+  expect(imported.status).toBe(0);
+  for (const line of lines.slice(0, 10)) {
+    const sent = JSON.parse(line);
+    const { sequence, receivedAt, recordedBy, ...whole } = sent;
+    const found = await other.service.call({
+      url: `/api/audit-logs/${sent.id}`,
+      key: platformKey,
+      headers: { 'x-tenant-id': sent.tenantId, 'x-access-reason': 'comparison' },
+    });
+    expect(found.body).toMatchObject(whole);
   }
 });
 

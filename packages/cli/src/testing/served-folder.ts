@@ -2,11 +2,11 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect } from 'vitest';
-import { openFolder } from '../../../server/src/testing/data-dir.ts';
+import { newFolder } from '../../../server/src/testing/folders.ts';
 import { RunningCli } from './run-cli.ts';
 
 export function servedFolder() {
-  const folder = openFolder('serve');
+  const folder = newFolder();
   const dataDir = join(folder, 'data');
   const env = { DATA_DIR: dataDir, PORT: '0', LOG_LEVEL: 'warn' };
   const running: RunningCli[] = [];

@@ -1,8 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient, type IndelibleClient } from '@indelible/client';
 import { poolEvents, recordAll } from '../../../server/src/testing/event-pool.ts';
+import { newFolder } from '../../../server/src/testing/folders.ts';
 import {
   eventOf,
   type KeptService,
@@ -37,7 +36,6 @@ export interface VerifiedService {
   folder: string;
   /** As `indelible verify <tenant>`; another `machine` has no earlier state. */
   verify(options?: VerifyOptions, machine?: string): Promise<Report>;
-  close(): Promise<void>;
 }
 
 /** Made once in each worker; recording it all takes far longer than a copy. */
@@ -56,7 +54,7 @@ export async function verifiedService(): Promise<VerifiedService> {
   const { tenant, kept } = await recorded;
   const service = await testService({}, 6, kept);
   const url = await service.app.http.listen({ port: 0 });
-  const folder = mkdtempSync(join(tmpdir(), 'indelible-verified-'));
+  const folder = newFolder();
   const clientOf = ({ id, key }: Tenant, fetch = globalThis.fetch) =>
     createClient({ url, key, tenantId: id, attempts: 1, fetch });
   return {
@@ -77,10 +75,6 @@ export async function verifiedService(): Promise<VerifiedService> {
         progress: noProgress,
         ...options,
       }),
-    close: async () => {
-      await service.close();
-      rmSync(folder, { recursive: true, force: true });
-    },
   };
 }
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { moveToArchive, rowsOf, tenantOfMonths } from '../../../server/src/testing/cold.ts';
 import { testService } from '../../../server/src/testing/service.ts';
 import { runCli } from '../testing/run-cli.ts';
@@ -9,7 +9,6 @@ const tenant = await tenantOfMonths(service, 60);
 await moveToArchive(service, tenant);
 const url = await service.app.http.listen({ port: 0 });
 const env = { INDELIBLE_URL: url, INDELIBLE_API_KEY: tenant.key, XDG_STATE_HOME: service.dataDir };
-afterAll(() => service.close());
 
 test('a log whose older events are in the archive verifies, as a log and as a bundle', async () => {
   const { rows } = await service.owner.query('SELECT size FROM log_heads WHERE tenant_id = $1', [

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createFrontier, emptyLogState, entryBytes, leafHash } from '@indelible/protocol';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { type Damage, damageOf } from '../testing/damage.ts';
 import { signedAgain } from '../testing/signed-again.ts';
 import { stateEvent, type VerifiedService, verifiedService } from '../testing/verified-service.ts';
@@ -19,7 +19,6 @@ beforeEach(async () => {
   damage = await damageOf(log);
   own = `tenant_id = '${log.tenant.id}'`;
 });
-afterEach(() => log.close());
 
 /** Records one event. */
 async function record(index: number): Promise<string> {

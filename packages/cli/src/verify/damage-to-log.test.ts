@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { damageOf } from '../testing/damage.ts';
 import { runCli } from '../testing/run-cli.ts';
 import { stateEvent, verifiedService } from '../testing/verified-service.ts';
@@ -6,7 +6,6 @@ import { stateEvent, verifiedService } from '../testing/verified-service.ts';
 const log = await verifiedService();
 const damage = await damageOf(log);
 const own = `tenant_id = '${log.tenant.id}'`;
-afterAll(() => log.close());
 
 /** Two full tiles and a tail of 55 entries. */
 const size = 567;

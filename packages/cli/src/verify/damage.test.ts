@@ -1,11 +1,10 @@
 import { eventIdFromUuid } from '@indelible/protocol';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { damageOf } from '../testing/damage.ts';
 import { verifiedService } from '../testing/verified-service.ts';
 
 const log = await verifiedService();
 const damage = await damageOf(log);
-afterAll(() => log.close());
 
 /** What the victim of most damages is: an event without an empty column. */
 const victim = 530;

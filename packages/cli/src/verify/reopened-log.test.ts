@@ -18,10 +18,7 @@ beforeEach(async () => {
   log = await verifiedService();
   backups = new Backups(log.service);
 });
-afterEach(async () => {
-  await backups.drop();
-  await log.close();
-});
+afterEach(() => backups.drop());
 
 async function record(index: number): Promise<void> {
   const { service, tenant } = log;

@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   change,
   day,
@@ -17,7 +17,6 @@ import { verifiedService } from '../testing/verified-service.ts';
 const now = Date.now();
 
 const log = await verifiedService();
-afterAll(() => log.close());
 
 /** A run that believes its clock, and a checkpoint of what it recorded. */
 async function retention(): Promise<void> {

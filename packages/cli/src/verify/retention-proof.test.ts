@@ -1,5 +1,5 @@
 import { createClient } from '@indelible/client';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { recordAll } from '../../../server/src/testing/event-pool.ts';
 import { at } from '../../../server/src/testing/retention-setup.ts';
 import { eventOf } from '../../../server/src/testing/service.ts';
@@ -14,7 +14,6 @@ let log: VerifiedService;
 beforeEach(async () => {
   log = await verifiedService();
 });
-afterEach(() => log.close());
 
 const day = 86_400_000;
 const tick = () => log.service.app.checkpoints.tick();

@@ -1,7 +1,7 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { newFolder } from '../../../server/src/testing/folders.ts';
 import { SeenCheckpoints, serviceAt, stateFolder } from './seen-checkpoints.ts';
 
 const tenantId = '0199c0de-4b1e-7a55-8d37-6c2f90ab1e24';
@@ -10,8 +10,7 @@ const note = (size: number) =>
   `audit.example.com/l/x\n${size}\n${root}\n\n\u2014 audit.example.com/l/x AAAAAAA=\n`;
 
 function seenIn(make = (folder: string) => join(folder, 'a', 'b')) {
-  const folder = mkdtempSync(join(tmpdir(), 'indelible-seen-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder();
   return { folder: make(folder), seen: new SeenCheckpoints(make(folder), tenantId) };
 }
 

@@ -1,13 +1,12 @@
-import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { newFolder } from '../../../server/src/testing/folders.ts';
 import { runCli } from '../testing/run-cli.ts';
 
 /* Files that are no capsules; e2e/capsule.test.ts verifies real ones. */
 
-const folder = mkdtempSync(join(tmpdir(), 'indelible-capsule-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 
 const verified = async (name: string) => {
   const { status, stderr } = await runCli(['verify', join(folder, name)]);

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { UsageError } from '../io.ts';
 import { bundleOf, verifiedBundle } from '../testing/bundle-of.ts';
 import { runCli } from '../testing/run-cli.ts';
@@ -9,7 +9,6 @@ import { receiptCheck, verifyReceipt } from './verify-receipt.ts';
 
 const log = await verifiedService();
 const path = join(log.folder, 'receipt.json');
-afterAll(() => log.close());
 
 /** Records an event and keeps the answer. */
 async function recorded(index: number) {

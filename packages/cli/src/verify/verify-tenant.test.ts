@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { formatVerifierKey } from '@indelible/protocol';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { recordAll } from '../../../server/src/testing/event-pool.ts';
 import { eventOf, platformKey } from '../../../server/src/testing/service.ts';
 import { runCli } from '../testing/run-cli.ts';
@@ -16,7 +16,6 @@ const env = {
   INDELIBLE_API_KEY: log.tenant.key,
   XDG_STATE_HOME: log.folder,
 };
-afterAll(() => log.close());
 
 test('the command says what was checked, against what, what follows and what does not', async () => {
   const { status, stdout, stderr } = await runCli(['verify', log.tenant.id], { env });

@@ -1,10 +1,9 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createClient } from '../index.ts';
 import { scriptedService } from '../testing/scripted-service.ts';
 
 test('each call about alert rules is the one of the API, with the operator headers', async () => {
   const service = await scriptedService(Array.from({ length: 9 }, () => ({})));
-  onTestFinished(service.close);
   const operator = { tenantId: 't', reason: 'r' };
   const { alerts } = createClient({ url: service.url, key: 'idl_test', ...operator });
   const rule = { name: 'Rule', kind: 'match', filters: {} } as const;

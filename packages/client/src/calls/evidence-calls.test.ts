@@ -1,11 +1,10 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createClient, UnreachableError } from '../index.ts';
 import { type Answer, scriptedService } from '../testing/scripted-service.ts';
 
 /** A client of a service that gives these answers. */
 async function answering(answers: Answer[]) {
   const service = await scriptedService(answers);
-  onTestFinished(service.close);
   const options = { tenantId: '7f9c2ba4-e88f-4a1b-9c3d-1f2e3d4c5b6a', reason: 'ticket 12' };
   return { ...service, client: createClient({ url: service.url, key: 'idl_test', ...options }) };
 }

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createClient, IndelibleError } from '../index.ts';
 import { type Answer, scriptedService } from '../testing/scripted-service.ts';
 
@@ -8,7 +8,6 @@ const logId = '0'.repeat(32);
 /** The log calls of a client of a service that gives these answers. */
 async function answering(...answers: Answer[]) {
   const service = await scriptedService(answers);
-  onTestFinished(service.close);
   const client = createClient({ url: service.url, key: 'idl_test', tenantId, reason: 'why' });
   return { ...service, log: client.log };
 }

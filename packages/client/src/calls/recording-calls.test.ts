@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   createClient,
   type EventInput,
@@ -11,7 +11,6 @@ import { type Answer, scriptedService } from '../testing/scripted-service.ts';
 
 async function answering(...answers: Answer[]) {
   const service = await scriptedService(answers);
-  onTestFinished(service.close);
   const client = createClient({ url: service.url, key: 'idl_test', attempts: 1 });
   return { ...service, client };
 }

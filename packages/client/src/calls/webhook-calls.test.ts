@@ -7,7 +7,6 @@ import { verifyWebhook } from '../webhooks/index.ts';
 
 async function answering(...answers: Answer[]) {
   const service = await scriptedService(answers);
-  onTestFinished(service.close);
   const { webhooks } = createClient({
     url: service.url,
     key: 'idl_test',
@@ -63,7 +62,6 @@ test('an answer that shows a secret once, a test and a replay are never asked fo
 
 test('what a real service delivers is what was recorded, and is believed with either secret', async () => {
   const service = await testService({ WEBHOOK_ALLOW_PRIVATE: 'true' });
-  onTestFinished(service.close);
   const { key, receiver } = await hookedTenant(service);
   onTestFinished(receiver.close);
   const url = await service.app.http.listen({ host: '127.0.0.1', port: 0 });

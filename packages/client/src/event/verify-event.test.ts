@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { eventOf, testService } from '../../../server/src/testing/service.ts';
 import {
   type AuditEvent,
@@ -12,7 +12,6 @@ import {
 
 const service = await testService();
 const url = await service.app.http.listen({ host: '127.0.0.1', port: 0 });
-afterAll(() => service.close());
 const { key } = await service.tenant();
 const client = createClient({ url, key });
 const event = eventOf({ before: { seconds: 30 }, after: { seconds: 60 } }) as unknown as EventInput;

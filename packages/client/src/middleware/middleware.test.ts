@@ -23,7 +23,6 @@ const sink = createClient({
   },
 });
 const reader = createClient({ url, key: tenant.key, tenantId: tenant.id });
-afterAll(() => service.close());
 
 const nilId = '00000000-0000-0000-0000-000000000000';
 const machine = '127.0.0.9';

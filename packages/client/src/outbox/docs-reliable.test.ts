@@ -28,7 +28,6 @@ const ana = { id: randomUUID(), email: 'ana@example.com', role: 'admin' };
 afterAll(async () => {
   rmSync(folder, { recursive: true });
   await host.close();
-  await service.close();
 });
 
 async function moduleOf(block: number) {

@@ -19,10 +19,7 @@ import { hostDatabase } from './testing/host-database.ts';
 const service = await testService();
 const url = await service.app.http.listen({ host: '127.0.0.1', port: 0 });
 const host = await hostDatabase();
-afterAll(async () => {
-  await host.close();
-  await service.close();
-});
+afterAll(() => host.close());
 
 let tables = 0;
 

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { appendFileSync, mkdtempSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
@@ -47,9 +46,7 @@ function serviceWith(stuck: Set<string>, eventsMax = 1_000) {
 }
 
 function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'indelible-held-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
+  return newFolder();
 }
 
 function recorderOf(options: RecorderOptions) {

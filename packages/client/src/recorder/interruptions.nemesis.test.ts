@@ -1,5 +1,5 @@
 import { appendFileSync } from 'node:fs';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { testService } from '../../../server/src/testing/service.ts';
 import { gateTo } from '../testing/gate.ts';
 import { createRecorder } from './index.ts';
@@ -9,7 +9,6 @@ import { RecordingHost } from './testing/recording-host.ts';
 
 const service = await testService();
 const url = await service.app.http.listen({ host: '127.0.0.1', port: 0 });
-afterAll(() => service.close());
 
 const newHost = () => RecordingHost.of(service, url);
 const countingTo = (last: number) => Array.from({ length: last }, (_, index) => index + 1);

@@ -1,9 +1,9 @@
-import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { newFolder } from '../../../server/src/testing/folders.ts';
 import { type BatchResult, type EventInput, IndelibleError, UnreachableError } from '../index.ts';
 import { changeEvent } from '../outbox/testing/change-event.ts';
 import { createRecorder } from './index.ts';
@@ -62,9 +62,8 @@ const tooLarge = { status: 413, code: 'payload_too_large', detail: '', requestId
 const rejected = (code: 'unavailable' | 'validation_failed') =>
   ({ status: 'rejected', error: { code, detail: 'why' } }) as const;
 
-const root = mkdtempSync(join(tmpdir(), 'indelible-random-'));
-afterAll(() => rmSync(root, { recursive: true }));
-const newFolder = () => mkdtempSync(join(root, 'spool-'));
+const root = newFolder();
+const newSpool = () => mkdtempSync(join(root, 'spool-'));
 const never = new Promise<never>(() => {});
 
 /** One life of the host's process; what it does after its end is not observed. */
@@ -90,7 +89,7 @@ function begin(service: Service, spoolFolder: string, durable: boolean) {
 
 /** What the disk holds when a process is killed, as its heir finds it. */
 function leftBehind(spoolFolder: string): string {
-  const heirs = newFolder();
+  const heirs = newSpool();
   for (const name of readdirSync(spoolFolder)) {
     const folder = join(heirs, `free.${name.slice(name.lastIndexOf('.') + 1)}`);
     cpSync(join(spoolFolder, name), folder, { recursive: true });
@@ -105,7 +104,7 @@ type Step = { record: number } | 'flush' | 'begin to flush' | 'turn' | 'kill' | 
 async function run(steps: readonly Step[], moods: Mood[], durable: boolean) {
   const service = new Service(moods);
   const recorded = new Map(tenants.map((tenant) => [tenant, [] as number[]]));
-  let host = begin(service, newFolder(), durable);
+  let host = begin(service, newSpool(), durable);
   let changes = 0;
   const end = async (folder: string) => {
     host.life.isOver = true;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { platformKey, testService } from '../../../server/src/testing/service.ts';
 import { createClient, type EventInput } from '../index.ts';
 import { gateTo } from '../testing/gate.ts';
@@ -12,7 +12,6 @@ import { RecordingHost } from './testing/recording-host.ts';
 
 const service = await testService();
 const url = await service.app.http.listen({ host: '127.0.0.1', port: 0 });
-afterAll(() => service.close());
 
 const newHost = () => RecordingHost.of(service, url);
 const countingTo = (last: number) => Array.from({ length: last }, (_, index) => index + 1);
@@ -255,7 +254,6 @@ test('a refused key keeps the events and says so; with a good one they are deliv
 test('a service that does not answer is not waited for: what was sent is on disk meanwhile', async () => {
   const host = await newHost();
   const silent = await scriptedService([{ silent: true }]);
-  onTestFinished(silent.close);
   const spooled = Promise.withResolvers<void>();
   const { recorder } = recorderOf({
     client: host.client(silent.url),

@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { BatchResult } from '../index.ts';
@@ -12,9 +11,7 @@ const [ann, ben] = [randomUUID(), randomUUID()];
 const queueId = randomUUID();
 
 function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'indelible-numbers-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
+  return newFolder();
 }
 
 type Stamp = { id: string; sequence: number } | undefined;

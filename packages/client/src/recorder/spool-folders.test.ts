@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import {
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -11,15 +10,13 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { newFolder } from '../../../server/src/testing/folders.ts';
 import { isAlive, ownIdentity, SpoolFolders } from './spool-folders.ts';
 
 function newRoot(): string {
-  const root = mkdtempSync(join(tmpdir(), 'indelible-folders-'));
-  onTestFinished(() => rmSync(root, { recursive: true }));
-  return root;
+  return newFolder();
 }
 
 const { world, pid, startedAt } = ownIdentity();

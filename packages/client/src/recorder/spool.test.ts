@@ -1,14 +1,12 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { newFolder } from '../../../server/src/testing/folders.ts';
 import { Spool } from './spool.ts';
 import { encodeRecords } from './spool-file.ts';
 
 function newRoot(): string {
-  const root = mkdtempSync(join(tmpdir(), 'indelible-spool-'));
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
-  return root;
+  return newFolder();
 }
 
 function spoolIn(root: string, bytesMax = 2 ** 30) {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { atEnd } from '../../../server/src/testing/at-end.ts';
 
 /** One answer of a scripted service; default: 200 and `{}`. */
 export interface Answer {
@@ -41,5 +42,6 @@ export async function scriptedService(answers: readonly Answer[]) {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const close = () => void server.close().closeAllConnections();
+  atEnd(close);
   return { received, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
 }

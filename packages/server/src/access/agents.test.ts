@@ -20,9 +20,7 @@ const service = await testService({ AUTH_JWT_SECRET: jwtSecret, WEBHOOK_ALLOW_PR
 const tenant = await restoringTenant(service);
 const eventId = await recordChange(service, tenant);
 afterAll(async () => {
-  await tenant.host.close();
   await expectLogIntact(service, tenant.id);
-  await service.close();
 });
 
 const ana = { id: randomUUID(), email: 'ana@example.com', role: 'admin', type: 'user' };

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { eventIdFromUuid, eventUuid, type Scope, scopes } from '@indelible/protocol';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { admin, Browser, viewerToken } from '../testing/browser.ts';
 import { poolEvents, recordAll } from '../testing/event-pool.ts';
 import { askForJob } from '../testing/exports.ts';
@@ -59,10 +59,6 @@ const needOf = new Map(
 
 const service = await testService({ WEBHOOK_ALLOW_PRIVATE: 'true' });
 const host = await restoringHost(() => service.clock.now);
-afterAll(async () => {
-  await host.close();
-  await service.close();
-});
 
 async function post(url: string, key: string, body: object): Promise<string> {
   const answer = await service.call({ method: 'POST', url, key, body });

@@ -25,10 +25,7 @@ tenant = await service.tenant();
 await recordAll(service, tenant.key, poolEvents(30, service.clock.now, 20));
 const listed = await service.call({ url: '/api/audit-logs?limit=1', key: tenant.key });
 const eventId = listed.body.data[0].id;
-afterAll(async () => {
-  await expectLogIntact(service, tenant.id);
-  await service.close();
-});
+afterAll(() => expectLogIntact(service, tenant.id));
 
 /** A visit with a reason of its own. */
 function visit(reason = `ticket ${randomUUID()}`) {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { SignJWT } from 'jose';
 import pg from 'pg';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { poolEvents, recordAll } from '../testing/event-pool.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import {
@@ -27,7 +27,6 @@ const listed = await service.call({ url: '/api/audit-logs?limit=1', key: tenant.
 const eventId = listed.body.data[0].id;
 const superadmin = await token(operator);
 await service.app.http.listen({ port: 0, host: '127.0.0.1' });
-afterAll(() => service.close());
 
 function token(claims: Record<string, unknown>): Promise<string> {
   const payload = { exp: Math.floor(service.clock.now / 1_000) + 30 * 86_400, ...claims };

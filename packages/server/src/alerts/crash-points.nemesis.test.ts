@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { alertCalls, watchedTenant } from '../testing/alert-setup.ts';
 import { alertProcess } from '../testing/alert-worker.ts';
 import { expectLogIntact } from '../testing/intact.ts';
@@ -7,7 +7,6 @@ import { killedEverywhere } from '../testing/steps.ts';
 import { minuteMs } from './evaluate.ts';
 
 const service = await testService();
-afterAll(() => service.close());
 
 interface Recorded {
   id: string;

@@ -1,4 +1,4 @@
-import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { watchedService } from '../testing/alert-setup.ts';
 import { keyOf } from '../testing/restore-setup.ts';
 import { startSmtpServer } from '../testing/smtp-server.ts';
@@ -11,7 +11,6 @@ import { teamsReceiver } from '../webhooks/format/testing/teams-receiver.ts';
 import { minuteMs } from './evaluate.ts';
 
 const smtp = await startSmtpServer();
-afterAll(() => smtp.close());
 const { service, tenant, alerts } = await watchedService({
   SMTP_URL: smtp.url,
   WEBHOOK_ALLOW_PRIVATE: 'true',

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { eventOf, testService } from '../testing/service.ts';
 
 const service = await testService();
-afterAll(() => service.close());
 
 const platform = '/api/api-keys';
 const keysOf = (tenantId: string) => `/api/tenants/${tenantId}/api-keys`;

@@ -1,12 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { archiveOf, duckDb } from '../testing/archived.ts';
 import { recordAll } from '../testing/event-pool.ts';
 import { eventOf, testService } from '../testing/service.ts';
 
 const service = await testService();
-afterAll(() => service.close());
 
 const document = readFileSync(join(import.meta.dirname, '../../../../docs/archive.md'), 'utf8');
 const queries = [...document.matchAll(/^```sql\n([\s\S]*?)^```$/gm)].map(([, sql = '']) => sql);

@@ -1,6 +1,6 @@
 import { registerHooks } from 'node:module';
 import { Readable } from 'node:stream';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parseArchiveName } from '../cold/layout.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import { openObjectStore } from '../objects/open-store.ts';
@@ -17,10 +17,6 @@ import { openArchive } from './open-archive.ts';
 
 const service = await testService();
 const s3 = await startS3Server();
-afterAll(async () => {
-  await s3.close();
-  await service.close();
-});
 
 const objects = openObjectStore(configOf(service).objectStoreUrl);
 

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defaultCatalogue } from '@indelible/protocol';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { demoHistory } from '../../../cli/src/demo/history.ts';
 import { demoTenants } from '../../../cli/src/demo/load-demo.ts';
 import { recordOwnIn } from '../events/own-events.store.ts';
@@ -20,7 +20,6 @@ import { parseManifest } from './manifest.ts';
 import { takeArchiveLock } from './store.ts';
 
 const service = await testService();
-afterAll(() => service.close());
 
 const folder = join(service.dataDir, 'objects');
 

@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { openObjectStore } from '../objects/open-store.ts';
 import { withOwnerSession } from '../postgres/db.ts';
 import { archiveOf, configOf, expectWhole } from '../testing/archived.ts';
@@ -8,7 +8,6 @@ import { killedEverywhere } from '../testing/steps.ts';
 import type { ArchiveDeps } from './archived-part.ts';
 
 const service = await testService();
-afterAll(() => service.close());
 
 test('a run that is killed at any of its steps is completed by those after it', async () => {
   const tenant = await service.tenant();

@@ -10,10 +10,7 @@ import { createDraftThread } from './draft-thread.ts';
 
 const service = await testService();
 const thread = createDraftThread({ ownerUrl: service.ownerUrl });
-afterAll(async () => {
-  await thread.close();
-  await service.close();
-});
+afterAll(() => thread.close());
 
 const tenant = await service.tenant();
 await recordAll(

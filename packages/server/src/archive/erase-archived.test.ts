@@ -8,7 +8,7 @@ import {
   leafHash,
   uuidFromEventId,
 } from '@indelible/protocol';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { entryOf } from '../cold/archived-row.ts';
 import { sha } from '../crypto/sha256.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
@@ -23,7 +23,6 @@ import { parseManifest } from './manifest.ts';
 import { openArchive } from './open-archive.ts';
 
 const service = await testService();
-afterAll(() => service.close());
 
 const objects = openObjectStore(configOf(service).objectStoreUrl);
 const tmpDir = join(service.dataDir, 'tmp');

@@ -1,5 +1,5 @@
 import { firstUuidAt, nilUuid } from '@indelible/protocol';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { readShown } from '../events/store.ts';
 import { unpackEvent, uuidBytes, wholeFields } from '../exports/file/packed-event.ts';
 import { nextRows } from '../exports/file/rows.store.ts';
@@ -9,40 +9,23 @@ import { archiveOf, configOf, envOf } from '../testing/archived.ts';
 import { moveToArchive, rowsOf, tenantOfMonths } from '../testing/cold.ts';
 import { askForJob, download, exportsUrl, exportUntil, hasEnded } from '../testing/exports.ts';
 import { keyOf } from '../testing/restore-setup.ts';
-import {
-  change,
-  day,
-  recordAt,
-  runTwice,
-  type Tenant,
-  tenantOf,
-} from '../testing/retention-setup.ts';
+import { change, day, recordAt, runTwice, tenantOf } from '../testing/retention-setup.ts';
 import { startS3Server } from '../testing/s3-server.ts';
-import { callOn, serviceOn, type TestService, testService } from '../testing/service.ts';
+import { callOn, serviceOn, testService } from '../testing/service.ts';
 import { webhookReceiver } from '../testing/webhook-receiver.ts';
 import { webhookCalls } from '../testing/webhook-setup.ts';
 import { forgetArchive } from './command.ts';
 
 const s3 = await startS3Server();
-let objectStoreUrl: string;
-let service: TestService;
-let tenant: Tenant;
-let all: number;
-beforeAll(async () => {
-  objectStoreUrl = await s3.newUrl();
-  service = await testService({
-    ...{ OBJECT_STORE_URL: objectStoreUrl, WEBHOOK_ALLOW_PRIVATE: 'true' },
-  });
-  service.app.jobs.start();
-  tenant = await tenantOfMonths(service, 60);
-  await archiveOf(service, tenant.id, {}, objectStoreUrl);
-  all = await rowsOf(service, tenant);
+const objectStoreUrl = await s3.newUrl();
+const service = await testService({
+  ...{ OBJECT_STORE_URL: objectStoreUrl, WEBHOOK_ALLOW_PRIVATE: 'true' },
 });
+service.app.jobs.start();
+const tenant = await tenantOfMonths(service, 60);
+await archiveOf(service, tenant.id, {}, objectStoreUrl);
+const all = await rowsOf(service, tenant);
 afterEach(() => s3.fault(null));
-afterAll(async () => {
-  await service.close();
-  await s3.close();
-});
 
 const get = (url: string, key = tenant.key) => service.call({ url, key });
 const oldOnes = () =>

@@ -1,32 +1,21 @@
 import { hash } from 'node:crypto';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defaultPlans, parseNote, rootAtSize } from '@indelible/protocol';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { treeNodes } from '../log/tree.store.ts';
 import { readTenant } from '../postgres/db.ts';
 import { archiveNow, archiveOf, envOf } from '../testing/archived.ts';
 import { checkpointOf, vkeyOf } from '../testing/checkpoints.ts';
 import { poolEvents, recordAll } from '../testing/event-pool.ts';
+import { newFolder } from '../testing/folders.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { day, recordAt, tenantOf } from '../testing/retention-setup.ts';
 import { eventOf, type TestService, testService } from '../testing/service.ts';
 import { restoreArchive } from './command.ts';
 import { type ArchiveManifest, formatManifest, parseManifest } from './manifest.ts';
 
-const cleanup: (() => unknown)[] = [];
-afterAll(async () => {
-  for (const undo of cleanup.reverse()) await undo();
-});
-
-async function newService(env: Record<string, string> = {}): Promise<TestService> {
-  const service = await testService(env);
-  cleanup.push(() => service.close());
-  return service;
-}
-
-const service = await newService();
+const service = await testService();
 const [one, other] = [await service.tenant(), await service.tenant()];
 await recordAll(service, one.key, poolEvents(600, service.clock.now, 150));
 await recordAll(service, one.key, [eventOf({ before: { a: 1 }, after: { a: 'ñ 𝒳' }, diff: {} })]);
@@ -53,7 +42,7 @@ const rootOf = ({ db }: TestService, tenantId: string, size: number) => {
 };
 
 test('an archive restored into an empty service gives the same events, sequences and roots', async () => {
-  const fresh = await newService();
+  const fresh = await testService();
   const restored = await restoreArchive(envOf(fresh), archive, {});
   expect(restored.missing).toEqual([]);
   expect(restored.tenants.map(({ size, events }) => [size, events]).sort()).toEqual([
@@ -72,7 +61,7 @@ test('an archive restored into an empty service gives the same events, sequences
 });
 
 test('a restored log goes on under a new origin, and its first new record is the archived checkpoint', async () => {
-  const fresh = await newService();
+  const fresh = await testService();
   const former = await checkpointOf(service.app, one.key);
   await restoreArchive(envOf(fresh), archive, { tenantId: one.id });
   await fresh.app.checkpoints.tick();
@@ -102,7 +91,7 @@ test('a restored log goes on under a new origin, and its first new record is the
 });
 
 test('with the object store of before, the record is the last checkpoint that was published', async () => {
-  const [own, fresh] = [await newService(), await newService()];
+  const [own, fresh] = [await testService(), await testService()];
   const tenant = await own.tenant();
   const starter = await own.tenant('Starter');
   await recordAll(own, tenant.key, [eventOf(), eventOf()]);
@@ -129,7 +118,7 @@ test('with the object store of before, the record is the last checkpoint that wa
 });
 
 test('nothing is restored into a service that has tenants', async () => {
-  const taken = await newService();
+  const taken = await testService();
   await taken.tenant('Starter');
   await expect(restoreArchive(envOf(taken), archive, {})).rejects.toThrow(
     'the service has tenants; an archive can only be loaded into an empty service',
@@ -183,8 +172,7 @@ test('a hold that the log records stands after a restore, whatever a manifest sa
   const url = `/api/tenants/${held.id}`;
   await service.call({ method: 'PUT', url, body: { legalHold: true } });
   await archiveOf(service, held.id);
-  const folder = mkdtempSync(join(tmpdir(), 'indelible-held-'));
-  cleanup.push(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder();
   cpSync(join(archive, `tenant=${held.id}`), join(folder, `tenant=${held.id}`), {
     recursive: true,
   });
@@ -193,25 +181,24 @@ test('a hold that the log records stands after a restore, whatever a manifest sa
     ...known,
     tenant: { ...known.tenant, legalHold: false },
   }));
-  const fresh = await newService();
+  const fresh = await testService();
   await restoreArchive(envOf(fresh), folder, {});
   expect((await fresh.call({ url })).body.legalHold).toBe(true);
   await expectLogIntact(fresh, held.id);
 });
 
 test('events of several days of a month come back under a plan with a partition for each day', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'indelible-catalogue-'));
-  cleanup.push(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder();
   const CATALOGUE_FILE = join(folder, 'catalogue.json');
   const short = { name: 'Short', class: 7, keeps: { days: 60 }, archive: true };
   writeFileSync(CATALOGUE_FILE, JSON.stringify({ plans: [...defaultPlans.all, short] }));
-  const daily = await newService({ CATALOGUE_FILE });
+  const daily = await testService({ CATALOGUE_FILE });
   const tenant = await tenantOf(daily, 'Short', 50);
   for (const daysAgo of [40, 39, 38]) {
     await recordAt(daily, tenant, daily.clock.now - daysAgo * day);
   }
   await archiveOf(daily, tenant.id);
-  const fresh = await newService({ CATALOGUE_FILE });
+  const fresh = await testService({ CATALOGUE_FILE });
   const env = { ...envOf(fresh), CATALOGUE_FILE };
   const { tenants } = await restoreArchive(env, join(daily.dataDir, 'objects/archive'), {});
   const [{ size = 0, events = 0 } = {}] = tenants;
@@ -220,9 +207,8 @@ test('events of several days of a month come back under a plan with a partition 
 });
 
 test.each(damages)('%s keeps everything from being restored', async (_, damage, sentence) => {
-  const fresh = await newService();
-  const folder = mkdtempSync(join(tmpdir(), 'indelible-damaged-'));
-  cleanup.push(() => rmSync(folder, { recursive: true }));
+  const fresh = await testService();
+  const folder = newFolder();
   cpSync(join(archive, `tenant=${one.id}`), join(folder, `tenant=${one.id}`), { recursive: true });
   damage(folder, readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort());
   await expect(restoreArchive(envOf(fresh), folder, {})).rejects.toThrow(sentence);

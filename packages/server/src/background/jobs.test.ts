@@ -10,10 +10,7 @@ const service = await testService();
 /** Another process, in effect. */
 const db = openDatabase(service.servingUrl, { poolSize: 4, onIdleError: () => {} });
 beforeEach(() => service.owner.query('DELETE FROM jobs'));
-afterAll(async () => {
-  await db.close();
-  await service.close();
-});
+afterAll(() => db.close());
 
 const now = () => service.clock.now;
 const ended = vi.fn();

@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import type { ObjectStore } from '../objects/object-store.ts';
 import { openObjectStore } from '../objects/open-store.ts';
+import { newFolder } from '../testing/folders.ts';
 import { openDuckDb } from './duckdb.ts';
 import { openColdSource } from './duckdb-reader.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'indelible-cold-'));
+const folder = newFolder();
 const cache = join(folder, 'cold');
 const stored = openObjectStore(pathToFileURL(join(folder, 'objects')).href);
 /** The names of objects that were read. */
@@ -25,7 +25,6 @@ const objects: ObjectStore = {
 const contents: Uint8Array[] = [];
 const files = [await parquetOf(1), await parquetOf(2), await parquetOf(3)] as const;
 const bytesOfTwo = files[0].bytes + files[1].bytes;
-afterAll(() => rmSync(folder, { recursive: true }));
 afterEach(() => {
   vi.useRealTimers();
   fetched.length = 0;

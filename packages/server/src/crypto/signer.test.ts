@@ -1,20 +1,11 @@
 import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
-import {
-  chmodSync,
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { newFolder } from '../testing/folders.ts';
 import { newSigningKey, openSigner } from './signer.ts';
 
-const scratch = mkdtempSync(join(tmpdir(), 'indelible-signer-'));
-afterAll(() => rmSync(scratch, { recursive: true }));
+const scratch = newFolder();
 
 function keyFile(name: string, text: string, mode = 0o600): string {
   const path = join(scratch, name);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { locales } from '@indelible/protocol';
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { mailTexts } from '../outbound/mail-page.ts';
 import { serviceOn, testService } from '../testing/service.ts';
 import { startSmtpServer } from '../testing/smtp-server.ts';
@@ -17,10 +17,6 @@ const env = () => ({
 });
 const smtp = await startSmtpServer();
 const service = await testService(env());
-afterAll(async () => {
-  await service.close();
-  await smtp.close();
-});
 beforeEach(async () => {
   // Of earlier tests nothing is due any more.
   await service.owner.query(`UPDATE tenants SET digest = 'none'`);

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { newFolder } from '../testing/folders.ts';
 import { platformKey, testService } from '../testing/service.ts';
 
 /* The shell commands of README and guides, as they stand there, against a real service. */
@@ -18,14 +18,9 @@ await service.owner.query('SELECT place_partition(class, $1) FROM plans', [
   new Date(service.clock.now),
 ]);
 const url = await service.app.http.listen({ host: '127.0.0.1', port: 0 });
-const folder = mkdtempSync(join(tmpdir(), 'indelible-docs-'));
+const folder = newFolder();
 mkdirSync(join(folder, 'data'));
 writeFileSync(join(folder, 'data/platform-api-key'), `${platformKey}\n`, { mode: 0o600 });
-
-afterAll(async () => {
-  rmSync(folder, { recursive: true });
-  await service.close();
-});
 
 /** All shell blocks of a document but those that install, start and test, or run other programs. */
 function commandsOf(document: string): string {

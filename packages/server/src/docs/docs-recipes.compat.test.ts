@@ -1,21 +1,13 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type AuditEvent, createClient } from '../../../client/src/index.ts';
+import { newFolder } from '../testing/folders.ts';
 import {
   blocksOf,
   compiled,
@@ -49,7 +41,7 @@ const env = {
   TENANT: tenantId,
   PORT: '0',
 };
-const folder = mkdtempSync(join(tmpdir(), 'indelible-framework-recipes-'));
+const folder = newFolder();
 
 beforeAll(async () => {
   expect(compileRecipes(), 'what the compiler says of the recipes').toBe('');
@@ -73,8 +65,6 @@ afterAll(async () => {
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
   }
   removeRecipes();
-  rmSync(folder, { recursive: true });
-  await service.close();
 });
 
 const servers = new Map<string, Promise<string>>();

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { builtPanel } from '../../../../e2e/built-panel.ts';
 import { buildServer } from '../../build.ts';
 import { startEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
-import { openFolder } from '../testing/data-dir.ts';
+import { newFolder } from '../testing/folders.ts';
 import { databaseUrl } from '../testing/global-setup.ts';
 
 /*
@@ -20,7 +20,7 @@ import { databaseUrl } from '../testing/global-setup.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../../../..');
-const folder = openFolder('recipe');
+const folder = newFolder();
 const opt = join(folder, 'opt');
 const postgres = await startEmbeddedPostgres({
   dataDir: join(folder, 'postgres'),

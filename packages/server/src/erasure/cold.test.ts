@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { lateClass } from '@indelible/protocol';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { restoreArchive } from '../archive/command.ts';
 import { openPartWriter } from '../archive/draft-part.ts';
 import { formatManifest } from '../archive/manifest.ts';
@@ -16,7 +16,6 @@ import { testService } from '../testing/service.ts';
 
 const service = await testService();
 const tenant = await tenantOfMonths(service, 60);
-afterAll(() => service.close());
 
 const address = 'user3@example.com';
 const get = (query: string) =>

@@ -1,5 +1,5 @@
 import { capsuleParts, uuidFromTypeId, verifyCapsule } from '@indelible/protocol';
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { sha } from '../crypto/sha256.ts';
 import { openObjectStore } from '../objects/open-store.ts';
 import { configOf } from '../testing/archived.ts';
@@ -20,7 +20,6 @@ import { testService } from '../testing/service.ts';
 let tenant: { id: string; key: string };
 const service = await testService();
 service.app.jobs.start();
-afterAll(() => service.close());
 beforeEach(async () => {
   tenant = await service.tenant();
   await recordEach(service, tenant.key, [

@@ -5,7 +5,7 @@ import {
   parseEventProof,
   uuidFromEventId,
 } from '@indelible/protocol';
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { tenantFolder } from '../cold/layout.ts';
 import { openObjectStore } from '../objects/open-store.ts';
 import { withOwnerSession } from '../postgres/db.ts';
@@ -28,7 +28,6 @@ import { eraseNow as eraseIn } from './command.ts';
 
 let tenant: { id: string; key: string };
 const service = await testService();
-afterAll(() => service.close());
 beforeEach(async () => {
   tenant = await service.tenant();
 });

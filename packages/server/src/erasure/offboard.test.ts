@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { openObjectStore } from '../objects/open-store.ts';
 import { configOf } from '../testing/archived.ts';
 import { bundleOf, offboardNow, recordEach, requester } from '../testing/erasure-setup.ts';
@@ -9,7 +9,6 @@ import { eventOf, platformKey, testService } from '../testing/service.ts';
 let tenant: { id: string; key: string };
 let bundle: ReturnType<typeof bundleOf>;
 const service = await testService();
-afterAll(() => service.close());
 beforeEach(async () => {
   tenant = await service.tenant();
   await recordEach(service, tenant.key, [{}, {}]);

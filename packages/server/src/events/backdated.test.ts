@@ -9,10 +9,7 @@ let tenant: { id: string; key: string };
 
 const service = await testService({ BACKDATED_HOURS: '48' });
 tenant = await service.tenant('Starter');
-afterAll(async () => {
-  await expectLogIntact(service, tenant.id);
-  await service.close();
-});
+afterAll(() => expectLogIntact(service, tenant.id));
 
 const iso = (agoMs: number) => new Date(service.clock.now - agoMs).toISOString();
 const operator = actorWith({ role: 'superadmin' });

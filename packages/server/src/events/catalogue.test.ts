@@ -1,9 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { readConfig } from '../config.ts';
 import { admin, Browser, viewerToken } from '../testing/browser.ts';
+import { newFolder } from '../testing/folders.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import {
   at,
@@ -19,7 +19,7 @@ import {
 } from '../testing/retention-setup.ts';
 import { eventOf, testService } from '../testing/service.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'indelible-catalogue-'));
+const folder = newFolder();
 const CATALOGUE_FILE = join(folder, 'catalogue.json');
 
 // The example of the documentation: a customer relations product.
@@ -27,11 +27,7 @@ const guide = readFileSync(join(import.meta.dirname, '../../../../docs/catalogue
 writeFileSync(CATALOGUE_FILE, /```json\n(.*?)```/s.exec(guide)?.[1] ?? '');
 const service = await testService({ CATALOGUE_FILE });
 const tenant = await service.tenant();
-afterAll(async () => {
-  await expectLogIntact(service, tenant.id);
-  await service.close();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => expectLogIntact(service, tenant.id));
 
 const posted = { method: 'POST', url: '/api/audit-logs' } as const;
 

@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { archiveOf } from '../testing/archived.ts';
 import { moveToArchive, rowsOf, tenantOfMonths } from '../testing/cold.ts';
 import { poolValues } from '../testing/event-pool.ts';
@@ -8,7 +8,6 @@ import { testService } from '../testing/service.ts';
 const service = await testService({ RATE_LIMIT_PER_MINUTE: '100000' });
 const tenant = await tenantOfMonths(service);
 const { key } = tenant;
-afterAll(() => service.close());
 
 const get = (url: string) => service.call({ url: `/api/audit-logs${url}`, key });
 const old = new Date(service.clock.now - 200 * day).toISOString();

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { eventIdFromUuid } from '@indelible/protocol';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ColdReader } from '../postgres/db.ts';
 import { moveToArchive } from '../testing/cold.ts';
 import { recordAll } from '../testing/event-pool.ts';
@@ -14,7 +14,6 @@ import { readShown } from './store.ts';
 const mib = 2 ** 20;
 const service = await testService();
 const tenant = await tenantOf(service, 'Enterprise', 300);
-afterAll(() => service.close());
 
 const { now } = service.clock;
 const oldMs = now - 290 * day;

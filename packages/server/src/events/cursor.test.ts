@@ -1,6 +1,6 @@
 import { eventIdFromUuid, importedEventUuid } from '@indelible/protocol';
 import fc from 'fast-check';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { poolEvents, recordAll } from '../testing/event-pool.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { eventOf, testService } from '../testing/service.ts';
@@ -18,7 +18,6 @@ tenant = await service.tenant();
 await recordAll(service, tenant.key, poolEvents(40, service.clock.now, 60));
 /** A cursor of the tenant's plain list, three events a page. */
 const cursor = (await list('limit=3')).body.pagination.nextCursor;
-afterAll(() => service.close());
 
 /** The code of the refusal, or the number of events. */
 async function outcome(query: string, key = tenant.key): Promise<string | number> {

@@ -6,7 +6,7 @@ import {
   verifyEventProof,
   versionOf,
 } from '@indelible/protocol';
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { everyContext } from '../../../protocol/src/testing/recorded-log.ts';
 import { vkeyOf } from '../testing/checkpoints.ts';
 import { expectLogIntact } from '../testing/intact.ts';
@@ -14,7 +14,6 @@ import { eventOf, testService } from '../testing/service.ts';
 
 let tenant: { id: string; key: string };
 const service = await testService();
-afterAll(() => service.close());
 beforeEach(async () => {
   tenant = await service.tenant();
 });

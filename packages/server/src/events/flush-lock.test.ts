@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { afterAll, afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { App } from '../app.ts';
+import { atEnd } from '../testing/at-end.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { lockWaits } from '../testing/lock-waits.ts';
 import { eventOf, serviceOn, testService } from '../testing/service.ts';
@@ -9,11 +10,6 @@ import { eventOf, serviceOn, testService } from '../testing/service.ts';
 /* The processes of one `serve` flush one after the other. */
 
 const service = await testService();
-const cleanup: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const undo of cleanup.splice(0).reverse()) await undo();
-});
-afterAll(() => service.close());
 
 /** One of several processes, in effect. Its waits for another one's flush end after `waitMs`. */
 async function sibling(waitMs = 60_000) {
@@ -21,7 +17,7 @@ async function sibling(waitMs = 60_000) {
   const more = { siblings: 'of this test' };
   const opened = await serviceOn(service.servingUrl, service.clock, {}, 6, changes, more);
   const { app, db } = opened;
-  cleanup.push(async () => {
+  atEnd(async () => {
     await app.http.close();
     await db.close();
   });
@@ -63,7 +59,7 @@ async function transactionWith(sql: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: service.ownerUrl });
   client.on('error', () => {});
   await client.connect();
-  cleanup.push(() => client.end());
+  atEnd(() => client.end());
   await client.query(`SET search_path = indelible; BEGIN; ${sql}`);
   return client;
 }

@@ -3,25 +3,21 @@ import { connect } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { eventIdFromUuid, eventUuid } from '@indelible/protocol';
 import pg from 'pg';
-import { afterAll, afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { App } from '../app.ts';
 import type { Config } from '../config.ts';
+import { atEnd } from '../testing/at-end.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { lockWaits } from '../testing/lock-waits.ts';
 import { eventOf, platformKey, serviceOn, testService } from '../testing/service.ts';
 import { type PreparedEvent, prepare } from './prepared-event.ts';
 
 const service = await testService();
-const cleanup: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const undo of cleanup.splice(0).reverse()) await undo();
-});
-afterAll(() => service.close());
 
 /** A further service process, in effect, on the same database. */
 async function further(poolSize = 6, changes: Partial<Config> = {}) {
   const { app, db } = await serviceOn(service.servingUrl, service.clock, {}, poolSize, changes);
-  cleanup.push(async () => {
+  atEnd(async () => {
     await app.http.close();
     await db.close();
   });
@@ -62,7 +58,7 @@ async function holdHeads(...tenantIds: string[]): Promise<() => Promise<void>> {
   const sql = 'SELECT 1 FROM indelible.log_heads WHERE tenant_id = $1 FOR UPDATE';
   for (const id of tenantIds) await client.query(sql, [id]);
   const release = () => client.end();
-  cleanup.push(release);
+  atEnd(release);
   return release;
 }
 
@@ -159,7 +155,7 @@ test('while many callers record, few events wait for the flush that runs, and ma
   db.recording.on('acquire', () => transactions++);
   const inserts = new pg.Client({ connectionString: service.ownerUrl });
   await inserts.connect();
-  cleanup.push(() => inserts.end());
+  atEnd(() => inserts.end());
   await inserts.query('BEGIN; LOCK TABLE indelible.audit_events IN EXCLUSIVE MODE');
   const first = tenants.slice(0, 20).map(postTo);
   await expect.poll(waitingSessions).toBe(1);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { scopes } from '@indelible/protocol';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { hostileTexts } from '../testing/arbitraries.ts';
 import { poolEvents, recordAll, storedFacts } from '../testing/event-pool.ts';
@@ -38,7 +38,6 @@ const theirs = await makeTenant();
 const missing = { id: randomUUID() };
 await service.app.http.listen({ port: 0, host: '127.0.0.1' });
 const port = Number(new URL(service.app.http.listeningOrigin).port);
-afterAll(() => service.close());
 
 test("another tenant's event is not found by its id, not even with other methods; its own tenant has it", async () => {
   const url = `/api/audit-logs/${theirs.eventId}`;

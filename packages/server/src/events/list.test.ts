@@ -1,6 +1,6 @@
 import { eventIdFromUuid, lateClass } from '@indelible/protocol';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import {
   type Facets,
   naiveMatches,
@@ -21,7 +21,6 @@ const service = await testService();
 const tenant = await tenantWithPool(service, 360);
 await service.app.background.run('words'); // the words of the last events stay in no block
 const stored = await storedFacts(service, tenant.id);
-afterAll(() => service.close());
 
 const list = (query: string, key = tenant.key) =>
   service.call({ url: `/api/audit-logs?${query}`, key });

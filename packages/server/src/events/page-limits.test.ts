@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { eventOf, testService } from '../testing/service.ts';
 
 const service = await testService({ RATE_LIMIT_PER_MINUTE: '6' });
-afterAll(() => service.close());
 
 test('a numbered page that would outgrow 8 MiB is refused, so that no number skips an event', async () => {
   const { key } = await service.tenant();

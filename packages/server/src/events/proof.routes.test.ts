@@ -7,7 +7,7 @@ import {
   verifyInclusion,
 } from '@indelible/protocol';
 import { SignJWT } from 'jose';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { checkpointOf, publishedRounds, vkeyOf } from '../testing/checkpoints.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { openNote } from '../testing/open-note.ts';
@@ -16,7 +16,6 @@ import { eventOf, testService } from '../testing/service.ts';
 
 const jwtSecret = 'a secret of tests, at least 32 bytes long';
 const service = await testService({ AUTH_JWT_SECRET: jwtSecret });
-afterAll(() => service.close());
 const { call, app, owner, dataDir } = service;
 
 const sha = (data: Uint8Array): Buffer => hash('sha256', data, 'buffer');

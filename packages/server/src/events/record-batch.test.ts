@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { eventIdFromUuid, eventUuid } from '@indelible/protocol';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { expectLogIntact } from '../testing/intact.ts';
 import { turnsOf } from '../testing/longest-turn.ts';
 import { actorWith, eventOf, platformKey, testService } from '../testing/service.ts';
 
 const service = await testService();
-afterAll(() => service.close());
 
 const { clock } = service;
 clock.now = Date.UTC(2026, 5, 15, 10, 30);

@@ -1,10 +1,9 @@
 import { parseStrictJson } from '@indelible/protocol';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { expectLogIntact } from '../testing/intact.ts';
 import { eventOf, testService } from '../testing/service.ts';
 
 const service = await testService();
-afterAll(() => service.close());
 
 const [kib, mib] = [1_024, 2 ** 20];
 const json = { 'content-type': 'application/json' };

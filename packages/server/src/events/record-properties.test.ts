@@ -1,13 +1,12 @@
 import { canonicalize, type JsonValue } from '@indelible/protocol';
 import fc from 'fast-check';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { anyCharacter } from '../../../protocol/src/testing/any-character.ts';
 import { eventArbitrary, spoiltEventArbitrary } from '../testing/arbitraries.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { testService } from '../testing/service.ts';
 
 const service = await testService();
-afterAll(() => service.close());
 
 const anyJson = fc.jsonValue({ stringUnit: anyCharacter, maxDepth: 4 });
 const post = (key: string, url: string, body: unknown) =>

@@ -1,13 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { decodeEntry, eventIdFromUuid, eventUuid, uuidFromEventId } from '@indelible/protocol';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { hostileTexts } from '../testing/arbitraries.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { planCutoff } from '../testing/retention-setup.ts';
 import { actorWith, eventOf, platformKey, testService } from '../testing/service.ts';
 
 const service = await testService({ MASKED_KEYS: 'pukCode', SENSITIVE_TYPES: 'sip_trunk' });
-afterAll(() => service.close());
 
 const { clock } = service;
 clock.now = Date.UTC(2026, 5, 15, 10, 30);

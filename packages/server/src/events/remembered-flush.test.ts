@@ -1,8 +1,9 @@
 import { hash, randomBytes, randomUUID } from 'node:crypto';
 import { eventIdFromUuid, eventUuid, lateClass } from '@indelible/protocol';
 import pg from 'pg';
-import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import type { App } from '../app.ts';
+import { atEnd } from '../testing/at-end.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { eventOf, serviceOn, testService } from '../testing/service.ts';
 import { prepare } from './prepared-event.ts';
@@ -10,16 +11,11 @@ import { prepare } from './prepared-event.ts';
 /* A flush for heads as the last flush of this process left them is one round trip. */
 
 const service = await testService();
-const cleanup: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const undo of cleanup.splice(0).reverse()) await undo();
-});
-afterAll(() => service.close());
 
 /** A process in effect, which remembers nothing yet. */
 async function openProcess(): Promise<App> {
   const { app, db } = await serviceOn(service.servingUrl, service.clock);
-  cleanup.push(async () => {
+  atEnd(async () => {
     await app.http.close();
     await db.close();
   });
@@ -122,7 +118,7 @@ test('a head that another one has locked delays its own events only', async () =
   const [held, free] = (await rememberedTenants(2)) as [Tenant, Tenant];
   const client = new pg.Client({ connectionString: service.ownerUrl });
   await client.connect();
-  cleanup.push(() => client.end());
+  atEnd(() => client.end());
   const lock = 'SELECT 1 FROM indelible.log_heads WHERE tenant_id = $1 FOR UPDATE';
   await client.query('BEGIN');
   await client.query(lock, [held.id]);

@@ -1,6 +1,6 @@
 import { eventIdFromUuid, importedEventUuid } from '@indelible/protocol';
 import fc from 'fast-check';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   naiveMatches,
   naiveOrder,
@@ -20,7 +20,6 @@ import { eventOf, testService } from '../testing/service.ts';
 const service = await testService();
 const tenant = await tenantWithPool(service, 1_300);
 const stored = await storedFacts(service, tenant.id);
-afterAll(() => service.close());
 
 const list = (query: string, key = tenant.key) =>
   service.call({ url: `/api/audit-logs?sort=sequence&${query}`, key });

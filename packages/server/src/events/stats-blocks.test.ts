@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { actorOf, bundleOf, eraseNow, offboardNow } from '../testing/erasure-setup.ts';
 import { generator, poolEvents, recordAll } from '../testing/event-pool.ts';
 import { growLog } from '../testing/grow-log.ts';
@@ -10,7 +10,6 @@ import { eventOf, testService } from '../testing/service.ts';
 
 const service = await testService();
 let tenant: { id: string; key: string };
-afterAll(() => service.close());
 beforeEach(async () => {
   tenant = await service.tenant();
 });

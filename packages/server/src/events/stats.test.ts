@@ -1,6 +1,6 @@
 import { eventIdFromUuid, importedEventUuid } from '@indelible/protocol';
 import fc from 'fast-check';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   naiveMatches,
   poolValues,
@@ -22,7 +22,6 @@ const service = await testService();
 service.clock.now = Date.UTC(2026, 10, 20, 12);
 const tenant = await tenantWithPool(service, 400);
 const stored = await storedFacts(service, tenant.id);
-afterAll(() => service.close());
 
 const stats = (query: string, key = tenant.key) =>
   service.call({ url: `/api/audit-logs/stats?${query}`, key });

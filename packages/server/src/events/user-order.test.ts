@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   naiveMatches,
   naiveOrder,
@@ -37,7 +37,6 @@ const events = Array.from({ length: 400 }, (_, n) => {
 });
 await recordAll(service, tenant.key, events);
 const stored = await storedFacts(service, tenant.id);
-afterAll(() => service.close());
 
 const list = async (query: string) => {
   const { status, body } = await service.call({ url: `/api/audit-logs?${query}`, key: tenant.key });

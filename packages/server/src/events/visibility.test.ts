@@ -1,5 +1,5 @@
 import { defaultPlans, eventIdFromUuid, importedEventUuid, type Plan } from '@indelible/protocol';
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { expectLogIntact } from '../testing/intact.ts';
 import { at, planCutoff } from '../testing/retention-setup.ts';
 import { eventOf, testService } from '../testing/service.ts';
@@ -13,7 +13,6 @@ const service = await testService();
 beforeEach(() => {
   service.clock.now = noon;
 });
-afterAll(() => service.close());
 
 interface Tenant {
   id: string;

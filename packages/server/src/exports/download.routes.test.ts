@@ -3,7 +3,7 @@ import { fstatSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync }
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { uuidFromTypeId } from '@indelible/protocol';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { poolEvents, recordAll } from '../testing/event-pool.ts';
 import { askForJob, download, exportsUrl, exportUntil, hasEnded } from '../testing/exports.ts';
 import { expectLogIntact } from '../testing/intact.ts';
@@ -18,7 +18,6 @@ await recordAll(service, tenant.key, poolEvents(200, service.clock.now, 20));
 const asked = await askForJob(service, tenant.key);
 job = await exportUntil(service, tenant.key, asked.id, hasEnded);
 const file = (await download(service, tenant.key, job.id)).text;
-afterAll(() => service.close());
 
 const link = async () => {
   const url = `${exportsUrl}/${job.id}/download`;

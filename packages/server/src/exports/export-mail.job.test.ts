@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { askForJob, exportUntil, hasEnded } from '../testing/exports.ts';
 import { testService } from '../testing/service.ts';
 import { startSmtpServer } from '../testing/smtp-server.ts';
@@ -14,10 +14,6 @@ const service = await testService({
   METRICS_TOKEN: 'a-token',
 });
 service.app.jobs.start();
-afterAll(async () => {
-  await service.close();
-  await smtp.close();
-});
 
 function jwtOf(tenantId: string, email: string): Promise<string> {
   const claims = { sub: randomUUID(), email, role: 'admin', tenantId };

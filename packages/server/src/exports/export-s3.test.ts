@@ -1,5 +1,5 @@
 import { uuidFromTypeId } from '@indelible/protocol';
-import { afterAll, afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { openObjectStore } from '../objects/open-store.ts';
 import { recordAll } from '../testing/event-pool.ts';
 import {
@@ -28,10 +28,6 @@ service.app.jobs.start();
 const tenant = await service.tenant();
 await recordStates(tenant.key);
 afterEach(() => s3.fault(null));
-afterAll(async () => {
-  await service.close();
-  await Promise.all([s3.close(), smtp.close()]);
-});
 
 const stored = () => openObjectStore(url).list('exports');
 const failing = (request: string) => (/exports/.test(request) ? 500 : undefined);

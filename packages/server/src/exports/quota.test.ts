@@ -2,13 +2,12 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { diagnoseDisk } from '../operations/doctor.ts';
 import { askForJob, exportsUrl } from '../testing/exports.ts';
 import { type CallOptions, callOn, eventOf, serviceOn, testService } from '../testing/service.ts';
 
 const service = await testService({ EXPORTS_UNFINISHED_MAX: '2', EXPORTS_KEPT_GIB_MAX: '1' });
-afterAll(() => service.close());
 
 const request: CallOptions = {
   method: 'POST',

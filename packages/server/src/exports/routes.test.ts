@@ -2,14 +2,13 @@ import { createHash, randomUUID } from 'node:crypto';
 import { uuidFromTypeId } from '@indelible/protocol';
 import { parse } from 'csv-parse/sync';
 import type { PoolClient } from 'pg';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { poolEvents, recordAll, tenantWithPool } from '../testing/event-pool.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { turnsOf } from '../testing/longest-turn.ts';
 import { type Answer, eventOf, platformKey, testService } from '../testing/service.ts';
 
 const service = await testService();
-afterAll(() => service.close());
 
 const url = '/api/audit-logs/exports';
 const csv = { filters: {}, format: 'csv' };

@@ -1,10 +1,9 @@
 import { uuidFromTypeId } from '@indelible/protocol';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { exportsUrl } from '../testing/exports.ts';
 import { testService } from '../testing/service.ts';
 
 const service = await testService();
-afterAll(() => service.close());
 
 test('an export whose sender was killed has failed within minutes, one still being sent has not', async () => {
   const { key } = await service.tenant();

@@ -1,5 +1,5 @@
 import { eventBytesMax } from '@indelible/protocol';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { platformKey, testService } from '../testing/service.ts';
 
 /* What one call can make the service think about: each text and list is bounded, and so is time. */
@@ -26,7 +26,6 @@ interface Operation {
 }
 
 const service = await testService();
-afterAll(() => service.close());
 const { body: document } = await service.call({ url: '/openapi.json', key: null });
 const operations = Object.entries(
   document.paths as Record<string, Record<string, Operation>>,

@@ -3,13 +3,12 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { batchBytesMax } from '@indelible/protocol';
 import pino from 'pino';
-import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { eventOf, serviceOn, testService } from '../testing/service.ts';
 
 /* Connections that hold what they take: each bound is reached, and others are served. */
 
 const service = await testService();
-afterAll(() => service.close());
 const [one, other] = [await service.tenant(), await service.tenant()];
 const event = JSON.stringify(eventOf());
 const soon = { timeout: 10_000 };

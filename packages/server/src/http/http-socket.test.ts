@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { expectLogIntact } from '../testing/intact.ts';
 import { eventOf, testService } from '../testing/service.ts';
 
@@ -9,7 +9,6 @@ import { eventOf, testService } from '../testing/service.ts';
 const service = await testService();
 const tenant = await service.tenant();
 await service.app.http.listen({ port: 0, host: '127.0.0.1' });
-afterAll(() => service.close());
 
 const good = JSON.stringify(eventOf());
 const head = (...lines: string[]) =>

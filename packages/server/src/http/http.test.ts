@@ -3,14 +3,13 @@ import { once } from 'node:events';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { expectLogIntact } from '../testing/intact.ts';
 import { eventOf, testService } from '../testing/service.ts';
 import { asAppError } from './http.ts';
 import { whenGone } from './tenant-reads.ts';
 
 const service = await testService();
-afterAll(() => service.close());
 const tenant = await service.tenant();
 
 const good = JSON.stringify(eventOf());

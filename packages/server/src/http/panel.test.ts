@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, expect, test } from 'vitest';
 import type { App } from '../app.ts';
+import { newFolder } from '../testing/folders.ts';
 import { serviceOn, testService } from '../testing/service.ts';
 
 const html =
@@ -15,7 +16,7 @@ const script = `export const text = '${'panel '.repeat(2_000)}';`;
 const opened: Awaited<ReturnType<typeof serviceOn>>[] = [];
 
 const service = await testService();
-const folder = await mkdtemp(join(tmpdir(), 'indelible-panel-'));
+const folder = newFolder();
 await mkdir(join(folder, 'assets/inner'), { recursive: true });
 await writeFile(join(folder, 'index.html'), html);
 await writeFile(join(folder, 'secret.txt'), 'not an asset');
@@ -30,8 +31,6 @@ const assets: [string, string | Buffer][] = [
 for (const [name, text] of assets) await writeFile(join(folder, 'assets', name), text);
 afterAll(async () => {
   for (const { close } of opened) await close();
-  await service.close();
-  await rm(folder, { recursive: true });
 });
 
 async function serve(frameAncestors?: string, panelFolder = folder): Promise<App> {

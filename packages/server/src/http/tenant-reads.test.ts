@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import Fastify from 'fastify';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { lockWaits } from '../testing/lock-waits.ts';
 import { testService } from '../testing/service.ts';
 import { queueReads } from './tenant-reads.ts';
@@ -9,7 +9,6 @@ import { queueReads } from './tenant-reads.ts';
 /* One tenant's questions and another's: a lock on the events makes each last as long as it does. */
 
 const service = await testService({ DATABASE_POOL_SIZE: '10' }, 10);
-afterAll(() => service.close());
 const { port } = new URL(await service.app.http.listen({ port: 0, host: '127.0.0.1' }));
 const [crowd, other] = [await service.tenant(), await service.tenant()];
 const statistics = '/api/audit-logs/stats?group_by=action';

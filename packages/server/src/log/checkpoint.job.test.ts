@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { App } from '../app.ts';
 import { openSigner } from '../crypto/signer.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
@@ -15,7 +15,7 @@ import { rewindable } from '../testing/rewindable.ts';
 import { type CheckpointDeps, CheckpointJob } from './checkpoint.job.ts';
 import { holdRounds } from './checkpoint.store.ts';
 
-const service = await rewindable({}, afterAll);
+const service = await rewindable();
 const { app, owner, dataDir, metric, process, record } = service;
 const tick = (on: App = app) => on.checkpoints.tick();
 const rounds = () => publishedRounds(dataDir);

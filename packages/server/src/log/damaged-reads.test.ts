@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { reopenLog } from '../operations/reopen.command.ts';
 import { envOf } from '../testing/archived.ts';
 import { checkpointOf } from '../testing/checkpoints.ts';
@@ -11,7 +11,6 @@ import { eventOf, testService } from '../testing/service.ts';
  */
 
 const service = await testService();
-afterAll(() => service.close());
 const { call, owner, app } = service;
 
 /** A tenant with a log of this size that is published, and its first recorded event. */

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { checkpointOf } from '../testing/checkpoints.ts';
 import { rewindable } from '../testing/rewindable.ts';
 import { startS3Server } from '../testing/s3-server.ts';
@@ -7,7 +7,6 @@ import { startS3Server } from '../testing/s3-server.ts';
 
 async function installation(conditional = true) {
   const s3 = await startS3Server({ conditional });
-  onTestFinished(() => s3.close());
   const service = await rewindable({ OBJECT_STORE_URL: await s3.newUrl() });
   return { ...service, s3, record: async (key: string) => (await service.post(key)).status };
 }

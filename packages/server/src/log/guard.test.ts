@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import { afterAll, afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import type { App } from '../app.ts';
 import { reopenLog } from '../operations/reopen.command.ts';
 import { checkpointOf, publishedRounds } from '../testing/checkpoints.ts';
@@ -25,8 +25,8 @@ async function sizes(owner: pg.Client): Promise<Record<string, number>> {
 }
 
 /** A service whose database lost `lost` published events of a tenant by a restore. */
-async function rewound(lost = 5, atEnd?: typeof afterAll) {
-  const service = await rewindable({}, atEnd);
+async function rewound(lost = 5) {
+  const service = await rewindable();
   const tenant = await service.tenant();
   await service.record(tenant.key, 3);
   await service.tick();
@@ -40,7 +40,7 @@ async function rewound(lost = 5, atEnd?: typeof afterAll) {
 
 /* One rewound service for what it then does and does not do, in this order. */
 
-const { service: stopped, tenant: loser, owner: stoppedOwner } = await rewound(5, afterAll);
+const { service: stopped, tenant: loser, owner: stoppedOwner } = await rewound();
 const bystander = await stopped.process();
 
 test('a database that is rewound under a running service stops it at the next round', async () => {
@@ -189,7 +189,7 @@ test('a backup that lost nothing is no false alarm', async () => {
 
 /* Damage in place, one tenant after the other of one service; afterwards its log is reopened. */
 
-const whole = await rewindable({}, afterAll);
+const whole = await rewindable();
 const { owner } = whole;
 
 afterEach(async () => {

@@ -9,8 +9,8 @@ import { startService } from '../main.ts';
 import { diagnose } from '../operations/doctor.ts';
 import { reopenLog } from '../operations/reopen.command.ts';
 import { checkpointOf, publishedRounds } from '../testing/checkpoints.ts';
-import { makeDataDir, openFolder } from '../testing/data-dir.ts';
 import { endServer } from '../testing/embedded-postgres-service.ts';
+import { makeDataDir, newFolder } from '../testing/folders.ts';
 import { copyFolder } from '../testing/global-setup.ts';
 import { growLog } from '../testing/grow-log.ts';
 import { expectLogIntact, expectTreeIntact, rootStored } from '../testing/intact.ts';
@@ -280,7 +280,7 @@ test('a cold copy of the embedded database is found out at the start, and reopen
   tags: 'plain',
   timeout: 60_000,
 }, async () => {
-  const baseFolder = openFolder('reopen');
+  const baseFolder = newFolder();
   const dataDir = join(baseFolder, 'data');
   const env = { DATA_DIR: dataDir, PLATFORM_API_KEY: platformKey, LOG_LEVEL: 'fatal', PORT: '0' };
   onTestFinished(async () => {

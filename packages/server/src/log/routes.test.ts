@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { entryBytes, hashBytes, verifyConsistency } from '@indelible/protocol';
 import fc from 'fast-check';
 import { SignJWT } from 'jose';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { checkpointOf } from '../testing/checkpoints.ts';
 import { growLog } from '../testing/grow-log.ts';
 import { expectTreeIntact, naiveRoot, rootStored } from '../testing/intact.ts';
@@ -10,7 +10,6 @@ import { eventOf, testService } from '../testing/service.ts';
 
 const jwtSecret = 'a secret of tests, at least 32 bytes long';
 const service = await testService({ AUTH_JWT_SECRET: jwtSecret });
-afterAll(() => service.close());
 const { call, owner, app } = service;
 
 const sha = (data: Uint8Array): Buffer => hash('sha256', data, 'buffer');

@@ -5,20 +5,19 @@ import {
   chownSync,
   cpSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   realpathSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { connectionUrl } from '../postgres/embedded/postmaster.ts';
 import { migrate } from '../postgres/migrate.ts';
 import { endServer, Service } from '../testing/embedded-postgres-service.ts';
+import { newFolder } from '../testing/folders.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { PostgresProxy } from '../testing/postgres-proxy.ts';
 import { RunningService } from '../testing/running-service.ts';
@@ -26,9 +25,8 @@ import { eventOf, platformKey } from '../testing/service.ts';
 
 /* Failover to a real standby: what commits wait for is not lost, and what is lost is found. */
 
-const folder = mkdtempSync(join(tmpdir(), 'indelible-standby-'));
+const folder = newFolder();
 chmodSync(folder, 0o711); // as root PostgreSQL runs under another account
-afterAll(() => rmSync(folder, { recursive: true, maxRetries: 10 }));
 
 /** A PostgreSQL with a data folder of its own, run by another process. */
 async function startServer(name: string) {

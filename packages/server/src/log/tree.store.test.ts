@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { entryBytes, rootAtSize } from '@indelible/protocol';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { readTenant, type TenantTx } from '../postgres/db.ts';
 import { growLog } from '../testing/grow-log.ts';
 import { expectTreeIntact, naiveRoot } from '../testing/intact.ts';
@@ -9,7 +9,6 @@ import { LogDamaged } from './store.ts';
 import { storedEntries, tileBytes, treeNodes, treeReader } from './tree.store.ts';
 
 const service = await testService();
-afterAll(() => service.close());
 
 const sha = (data: Uint8Array): Buffer => hash('sha256', data, 'buffer');
 

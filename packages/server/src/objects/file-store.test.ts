@@ -1,14 +1,13 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { newFolder } from '../testing/folders.ts';
 import { openObjectStore } from './open-store.ts';
 
-const baseFolder = mkdtempSync(join(tmpdir(), 'indelible-file-store-'));
-afterAll(() => rmSync(baseFolder, { recursive: true }));
+const baseFolder = newFolder();
 
 let stores = 0;
 function newStore() {

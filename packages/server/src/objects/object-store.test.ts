@@ -1,21 +1,17 @@
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { newFolder } from '../testing/folders.ts';
 import { startS3Server } from '../testing/s3-server.ts';
 import { openObjectStore } from './open-store.ts';
 
 /* What every store promises. What only one of them can do is in objects/. */
 
-const baseFolder = mkdtempSync(join(tmpdir(), 'indelible-objects-'));
+const baseFolder = newFolder();
 const s3 = await startS3Server();
-afterAll(async () => {
-  rmSync(baseFolder, { recursive: true });
-  await s3.close();
-});
 
 let folders = 0;
 const fileUrl = async () => pathToFileURL(join(baseFolder, `deep/${folders++}`)).href;

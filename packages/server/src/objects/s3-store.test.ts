@@ -1,10 +1,9 @@
-import { afterAll, afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { startS3Server } from '../testing/s3-server.ts';
 import { openObjectStore } from './open-store.ts';
 
 const s3 = await startS3Server();
 const bare = await startS3Server({ conditional: false });
-afterAll(() => Promise.all([s3.close(), bare.close()]));
 afterEach(() => s3.fault(null));
 
 const bytes = (text: string) => new TextEncoder().encode(text);

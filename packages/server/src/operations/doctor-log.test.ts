@@ -9,10 +9,7 @@ import { diagnose } from './doctor.ts';
 
 const service = await testService();
 const backups = new Backups(service);
-afterAll(async () => {
-  await backups.drop();
-  await service.close();
-});
+afterAll(() => backups.drop());
 
 const { app, call, dataDir, servingUrl } = service;
 

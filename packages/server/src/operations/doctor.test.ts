@@ -1,8 +1,8 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { clusterNodes } from '../testing/cluster.ts';
+import { newFolder } from '../testing/folders.ts';
 import { testService } from '../testing/service.ts';
 import { diagnose, diagnoseFolder, diagnoseNode } from './doctor.ts';
 import { diagnoseDatabase, diagnoseOwner, locksFinding } from './doctor-database.ts';
@@ -12,11 +12,7 @@ import type { Finding } from './finding.ts';
 const service = await testService();
 // As `migrate` leaves it; the databases of tests have fewer.
 await service.owner.query('SELECT make_partitions_ahead(now(), 92)');
-const folder = mkdtempSync(join(tmpdir(), 'indelible-doctor-'));
-afterAll(async () => {
-  await service.close();
-  rmSync(folder, { recursive: true });
-});
+const folder = newFolder();
 
 const look = (nowMs = Date.now()) => diagnoseDatabase(service.servingUrl, nowMs);
 const levels = (findings: Finding[]) =>

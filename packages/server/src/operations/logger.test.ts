@@ -2,17 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { openFolder } from '../testing/data-dir.ts';
+import { newFolder } from '../testing/folders.ts';
 import { RunningService } from '../testing/running-service.ts';
 import { eventOf, platformKey, testService } from '../testing/service.ts';
 import { describeError } from './logger.ts';
 
 const service = await testService();
-const dataDir = openFolder('logger-test');
-afterAll(async () => {
-  await service.close();
-  rmSync(dataDir, { recursive: true, maxRetries: 10 });
-});
+const dataDir = newFolder();
+afterAll(() => rmSync(dataDir, { recursive: true, maxRetries: 10 }));
 
 test('no log line holds personal data, credentials, ids or event contents, whatever goes wrong', async () => {
   const child = new RunningService({

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Seen } from '../../testing/openapi/event.ts';
+import { newFolder } from '../testing/folders.ts';
 import { testService } from '../testing/service.ts';
 
 /*
@@ -15,15 +15,11 @@ import { testService } from '../testing/service.ts';
 const run = promisify(execFile);
 const tools = join(import.meta.dirname, '../../testing/openapi');
 const typescript = join(import.meta.dirname, '../../../../node_modules/typescript/bin/tsc');
-const folder = mkdtempSync(join(tmpdir(), 'indelible-openapi-'));
+const folder = newFolder();
 const installed = (path: string) => join(tools, 'node_modules', path);
 
 const service = await testService();
 const url = await service.app.http.listen({ host: '127.0.0.1', port: 0 });
-afterAll(async () => {
-  await service.close();
-  rmSync(folder, { recursive: true });
-});
 cpSync(tools, folder, { recursive: true, filter: (path) => !path.includes('node_modules') });
 symlinkSync(installed(''), join(folder, 'node_modules'));
 mkdirSync(join(folder, 'generated'));

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { messageTypes } from '@indelible/protocol';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { fastify } from 'fastify';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { enforceSchemas } from '../http/http.ts';
 import { formats } from '../http/json-schema.ts';
 import { testService } from '../testing/service.ts';
@@ -37,7 +37,6 @@ interface Document {
 const service = await testService();
 const document: Document = (await service.app.http.inject('/openapi.json')).json();
 const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
-afterAll(() => service.close());
 
 test('every operation has a name of its own that is a function in generated code, and a description', () => {
   const names = operations.map(({ operationId }) => operationId);

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterAll, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 import { openSigner } from '../crypto/signer.ts';
 import { startService } from '../main.ts';
 import { createClock } from '../postgres/clock.ts';
@@ -9,7 +9,6 @@ import { diagnoseProcesses } from './process-findings.ts';
 
 const service = await testService();
 const { owner, servingUrl, dataDir } = service;
-afterAll(() => service.close());
 beforeEach(() => owner.query('DELETE FROM processes'));
 
 /** A process that serves, in effect. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { expectLogIntact } from '../testing/intact.ts';
 import { at } from '../testing/retention-setup.ts';
 import { eventOf, platformKey, testService } from '../testing/service.ts';
@@ -10,7 +10,6 @@ import { eventOf, platformKey, testService } from '../testing/service.ts';
  */
 
 const service = await testService();
-afterAll(() => service.close());
 
 const { clock } = service;
 clock.now = Date.UTC(2026, 5, 15, 10, 30);

@@ -3,16 +3,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { admin, Browser, viewerToken } from '../testing/browser.ts';
-import { openFolder } from '../testing/data-dir.ts';
+import { newFolder } from '../testing/folders.ts';
 import { PostgresProxy } from '../testing/postgres-proxy.ts';
 import { eventOf, platformKey, serviceOn, testService } from '../testing/service.ts';
 
 const service = await testService();
-const scratch = openFolder('operations-test');
+const scratch = newFolder();
 const cleanup: (() => Promise<unknown>)[] = [];
 afterAll(async () => {
   for (const undo of cleanup.reverse()) await undo();
-  await service.close();
   rmSync(scratch, { recursive: true, maxRetries: 10 });
 });
 

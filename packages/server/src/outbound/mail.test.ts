@@ -1,28 +1,23 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import PostalMime from 'postal-mime';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { atEnd } from '../testing/at-end.ts';
+import { newFolder } from '../testing/folders.ts';
 import { startSmtpServer } from '../testing/smtp-server.ts';
 import { createMailer, type MailerOptions, type OutgoingMail } from './mail.ts';
 
-const cleanup: (() => unknown)[] = [];
-afterAll(async () => {
-  for (const undo of cleanup.reverse()) await undo();
-});
-
 async function server(options: Parameters<typeof startSmtpServer>[0] = {}) {
   const started = await startSmtpServer(options);
-  cleanup.push(() => started.close());
+  atEnd(() => started.close());
   return started;
 }
 
 /** A mailer, its folder, and every line it logs. */
 function newMailer(options: Partial<MailerOptions> = {}) {
-  const dataDir = mkdtempSync(join(tmpdir(), 'indelible-mail-'));
-  cleanup.push(() => rmSync(dataDir, { recursive: true }));
+  const dataDir = newFolder();
   const logged: string[] = [];
   const logger = pino({ level: 'trace' }, { write: (line) => logged.push(line) });
   const mailFrom = 'Indelible <audit@example.com>';
@@ -108,7 +103,7 @@ test('nothing that is sent can add a header, a recipient or a file', async () =>
 async function silentServer(): Promise<string> {
   const silent = createServer(() => {});
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-  cleanup.push(() => silent.close());
+  atEnd(() => silent.close());
   const address = silent.address();
   return `smtp://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
 }

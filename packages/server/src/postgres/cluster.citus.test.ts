@@ -14,7 +14,6 @@ import { distribute } from './distribute.ts';
 const service = await testService();
 const spare = spareNode();
 afterAll(async () => {
-  await service.close();
   if (spare)
     await on(spare, (node) => node.query(`DROP DATABASE IF EXISTS ${database} WITH (FORCE)`));
 });

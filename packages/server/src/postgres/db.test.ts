@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { asAppError } from '../http/http.ts';
 import { testService } from '../testing/service.ts';
 import {
@@ -12,7 +12,6 @@ import {
 } from './db.ts';
 
 const service = await testService();
-afterAll(() => service.close());
 
 const tenantCount = async () =>
   (await service.owner.query('SELECT count(*)::int AS count FROM tenants')).rows[0].count;

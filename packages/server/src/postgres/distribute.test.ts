@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { expectLogIntact } from '../testing/intact.ts';
 import { eventOf, testService } from '../testing/service.ts';
 import { withOwnerSession } from './db.ts';
 import { distribute } from './distribute.ts';
 
 const service = await testService();
-afterAll(service.close);
 
 test('a database without Citus is refused with a sentence and stays as it is', async () => {
   const said: string[] = [];

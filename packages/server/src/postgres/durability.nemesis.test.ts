@@ -3,8 +3,8 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
-import { makeDataDir, openFolder } from '../testing/data-dir.ts';
 import { endServer, serverPid } from '../testing/embedded-postgres-service.ts';
+import { makeDataDir, newFolder } from '../testing/folders.ts';
 import { expectNothingLost, Ledger, Load, send, sendAgain } from '../testing/load.ts';
 import { RunningService } from '../testing/running-service.ts';
 import { platformKey } from '../testing/service.ts';
@@ -17,7 +17,7 @@ import { startEmbeddedPostgres } from './embedded-postgres.ts';
  * fsync on: the run's shared one must not be killed.
  */
 
-const scratch = openFolder('durability');
+const scratch = newFolder();
 const dataDir = join(scratch, 'embedded');
 await makeDataDir(dataDir);
 const cleanup: (() => Promise<unknown>)[] = [];

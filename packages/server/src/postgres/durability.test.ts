@@ -1,19 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { eventIdFromUuid, eventUuid, uuidFromEventId } from '@indelible/protocol';
 import type pg from 'pg';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { App } from '../app.ts';
+import { atEnd } from '../testing/at-end.ts';
 import { clusterNodes } from '../testing/cluster.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { PostgresProxy } from '../testing/postgres-proxy.ts';
 import { eventOf, platformKey, serviceOn, testService } from '../testing/service.ts';
 
 /* What a commit that breaks costs: nothing that was acknowledged, and nothing twice. */
-
-const cleanup: (() => Promise<unknown>)[] = [];
-afterAll(async () => {
-  for (const undo of cleanup.reverse()) await undo();
-});
 
 /** A service on a fresh database, whose every connection goes through a proxy that can break it. */
 async function serviceBehindProxy(settings: Record<string, string> = {}) {
@@ -22,7 +18,7 @@ async function serviceBehindProxy(settings: Record<string, string> = {}) {
   const url = new URL(await proxy.open(service.servingUrl));
   for (const [name, value] of Object.entries(settings)) url.searchParams.set(name, value);
   const { app, close } = await serviceOn(url.href, service.clock, { DATA_DIR: service.dataDir });
-  cleanup.push(async () => {
+  atEnd(async () => {
     await close();
     await proxy.close();
     await service.close();

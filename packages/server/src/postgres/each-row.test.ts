@@ -1,11 +1,10 @@
 import type { Socket } from 'node:net';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { testService } from '../testing/service.ts';
 import { withOwnerSession } from './db.ts';
 import { eachRow } from './each-row.ts';
 
 const service = await testService();
-afterAll(() => service.close());
 
 const longRows = { text: `SELECT n, repeat('x', 100000) FROM generate_series(1, 300) AS n` };
 

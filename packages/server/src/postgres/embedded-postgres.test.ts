@@ -17,8 +17,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { openFolder } from '../testing/data-dir.ts';
 import { serverPid } from '../testing/embedded-postgres-service.ts';
+import { newFolder } from '../testing/folders.ts';
 import {
   ask,
   postgresFolders,
@@ -154,7 +154,7 @@ describe('a running server', () => {
   let home: string;
   let server: EmbeddedPostgres;
   beforeAll(async () => {
-    home = join(openFolder('postgres-running'), 'data');
+    home = join(newFolder(), 'data');
     await folders().startedBefore(home);
     server = await startEmbeddedPostgres({ dataDir: home, log: () => {} });
   });

@@ -1,11 +1,10 @@
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { expectLogIntact } from '../testing/intact.ts';
 import { roleSessions } from '../testing/role-sessions.ts';
 
 /* The functions through which alone a serving role changes a log. */
 
-const { service, tenant, attempt, close } = await roleSessions();
-afterAll(close);
+const { service, tenant, attempt } = await roleSessions();
 
 interface Head {
   size: number;

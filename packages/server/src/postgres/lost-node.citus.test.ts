@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { sha } from '../crypto/sha256.ts';
 import { appendEvents } from '../events/append.store.ts';
 import { on, onNodes } from '../testing/cluster.ts';
@@ -9,7 +9,6 @@ import { record, unavailability, type WriterTx } from './db.ts';
 /* Sessions of a worker that end while a transaction of the coordinator counts on them. */
 
 const service = await testService();
-afterAll(service.close);
 
 /** Process ids of the sessions that this one of the coordinator has on the workers. */
 async function sessionsOf(session: Pick<pg.ClientBase, 'query'>): Promise<number[]> {

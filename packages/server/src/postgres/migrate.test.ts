@@ -6,7 +6,7 @@ import { afterAll, expect, test } from 'vitest';
 import type { Environment } from '../config.ts';
 import { migrateDatabase, startService } from '../main.ts';
 import { withOwnService } from '../operations/own-service.ts';
-import { openFolder } from '../testing/data-dir.ts';
+import { newFolder } from '../testing/folders.ts';
 import { databaseUrl } from '../testing/global-setup.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { lockWaits } from '../testing/lock-waits.ts';
@@ -16,7 +16,7 @@ import { migrate } from './migrate.ts';
 
 /* A cluster of its own: which roles exist, and who made them, belongs to a whole cluster. */
 
-const baseFolder = openFolder('migrate-test');
+const baseFolder = newFolder();
 const password = 's3cr3t-that-nobody-else-may-ever-read';
 const settings = { fsync: 'off', shared_buffers: '16MB' };
 const postgres = await startEmbeddedPostgres({ dataDir: baseFolder, log: () => {}, settings });

@@ -2,13 +2,12 @@ import { once } from 'node:events';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type pg from 'pg';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { testService } from '../testing/service.ts';
 import { readTenant } from './db.ts';
 import { PooledClient } from './pooled-client.ts';
 
 const service = await testService();
-afterAll(() => service.close());
 
 setFlagsFromString('--expose-gc');
 const collect: (how: { type: 'minor' | 'major' }) => void = runInNewContext('gc');

@@ -1,12 +1,11 @@
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { clusterNodes } from '../testing/cluster.ts';
 import { recordAll } from '../testing/event-pool.ts';
 import { roleSessions, roles } from '../testing/role-sessions.ts';
 import { eventOf } from '../testing/service.ts';
 import { openDatabase, readTenant } from './db.ts';
 
-const { service, tenant, attempt, close } = await roleSessions();
-afterAll(close);
+const { service, tenant, attempt } = await roleSessions();
 
 const found = await service.owner.query(
   "SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'audit_events'::regclass LIMIT 1",

@@ -2,7 +2,7 @@ import { exec } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import { eventIdFromUuid, eventUuid } from '@indelible/protocol';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { clusterNodes, homeOf, workerCommands } from '../testing/cluster.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { nthEvent, testService } from '../testing/service.ts';
@@ -11,7 +11,6 @@ import { nthEvent, testService } from '../testing/service.ts';
 
 const shell = promisify(exec);
 const service = await testService({ RATE_LIMIT_PER_MINUTE: '100000' });
-afterAll(service.close);
 const port = Number(new URL(clusterNodes().at(-1) ?? '').port);
 
 /** A producer of one tenant: repeats each event until its answer is 201. */

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { formats } from '../http/json-schema.ts';
 import { signatureHeaders } from '../outbound/standard-webhooks.ts';
 import { listen } from '../testing/http-receiver.ts';
@@ -40,7 +40,6 @@ async function documentedReceiver(): Promise<Receiver> {
 }
 
 const service = await testService({ WEBHOOK_ALLOW_PRIVATE: 'true' });
-afterAll(() => service.close());
 
 test('the documented receiver applies and refuses what the service asks for, once each', async () => {
   const receiver = await documentedReceiver();

@@ -162,7 +162,6 @@ test('a host that does not answer holds up no other tenant', async () => {
   slow.give({ status: 'applied' });
   await waiting;
   await service.app.jobs.tick('restore');
-  await other.host.close();
   await expectLogIntact(service, other.id);
 });
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import type { OwnerSession } from '../postgres/db.ts';
 import { expectRetainedIntact } from '../testing/intact.ts';
 import {
@@ -22,7 +22,6 @@ const service = await testService();
 beforeEach(() => {
   service.clock.now += day;
 });
-afterAll(() => service.close());
 
 /**
  * What changes nothing by itself, or only takes one more of a table's indexes: no step of its own.

@@ -1,6 +1,6 @@
 import { setTimeout as nextTurn } from 'node:timers/promises';
 import { lateClass } from '@indelible/protocol';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type OwnerSession, withOwnerSession } from '../postgres/db.ts';
 import { expectRetainedIntact } from '../testing/intact.ts';
 import {
@@ -28,7 +28,6 @@ import { takeRetentionLock } from './terms.store.ts';
 /* Partitions that are detached while a backup or a long report still reads them. */
 
 const service = await testService();
-afterAll(() => service.close());
 
 /** Reads every partition until it is told to end. */
 async function longReader(): Promise<() => Promise<void>> {

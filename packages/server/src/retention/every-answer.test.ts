@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { expectLogIntact } from '../testing/intact.ts';
 import {
   change,
@@ -15,7 +15,6 @@ import { testService } from '../testing/service.ts';
    out. */
 
 const service = await testService();
-afterAll(() => service.close());
 
 const noon = Date.UTC(2026, 10, 20, 12);
 

@@ -1,6 +1,6 @@
 import { firstUuidAt, uuidFromEventId } from '@indelible/protocol';
 import pg from 'pg';
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { expectRetainedIntact } from '../testing/intact.ts';
 import {
   change,
@@ -22,7 +22,6 @@ const service = await testService();
 beforeEach(() => {
   service.clock.now += day;
 });
-afterAll(() => service.close());
 
 test.each([
   ['a hold that is placed', { legalHold: true }],

@@ -1,5 +1,5 @@
 import { firstUuidAt, uuidFromEventId } from '@indelible/protocol';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { OwnerSession } from '../postgres/db.ts';
 import { expectRetainedIntact } from '../testing/intact.ts';
 import {
@@ -20,7 +20,6 @@ import {
 import { testService } from '../testing/service.ts';
 
 const service = await testService();
-afterAll(() => service.close());
 
 const batchRows = 3;
 

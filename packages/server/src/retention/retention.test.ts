@@ -1,5 +1,5 @@
 import { defaultCatalogue } from '@indelible/protocol';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { ensurePartition } from '../events/store.ts';
 import { withOwnerSession } from '../postgres/db.ts';
 import { expectRetainedIntact } from '../testing/intact.ts';
@@ -23,7 +23,6 @@ import { testService } from '../testing/service.ts';
 import { runRetentionAs } from './command.ts';
 
 const service = await testService();
-afterAll(() => service.close());
 
 const noonOf = (ms: number) => Math.floor(ms / day) * day + day / 2;
 

@@ -1,10 +1,9 @@
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { databaseBefore } from '../testing/old-database.ts';
 import { partitionFor, recordAt } from '../testing/retention-setup.ts';
 import { eventOf, testService } from '../testing/service.ts';
 
 const service = await testService();
-afterAll(() => service.close());
 
 /**
  * Every event of the tenant refuses a byte more and a salt less; who owns the table can tell why.

@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { archiveNow } from '../testing/archived.ts';
 import { clusterNodes } from '../testing/cluster.ts';
 import { change, day, recordAt, runTwice, stored, tenantOf } from '../testing/retention-setup.ts';
@@ -7,7 +7,6 @@ import { testService } from '../testing/service.ts';
 /* The owner's jobs remove events; a stolen serving login must not be able to make them. */
 
 const service = await testService();
-afterAll(() => service.close());
 
 const denied = clusterNodes().length > 0 ? /^(42501|0A000|XX000)$/ : /^42501$/;
 

@@ -1,5 +1,5 @@
 import { defaultPlans, type Plan } from '@indelible/protocol';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { expectRetainedIntact } from '../testing/intact.ts';
 import {
   change,
@@ -17,7 +17,6 @@ import { testService } from '../testing/service.ts';
 /* The rules once more, told the slow way: by what was in force when. */
 
 const service = await testService();
-afterAll(() => service.close());
 
 const { names } = defaultPlans;
 

@@ -1,5 +1,5 @@
 import { uuidFromTypeId } from '@indelible/protocol';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { sha } from '../../../protocol/src/testing/recorded-log.ts';
 import { readTenant } from '../postgres/db.ts';
 import { turnsOf } from '../testing/longest-turn.ts';
@@ -9,7 +9,6 @@ import { searchIdPrefix } from './erased-since.ts';
 import { getSearch, type SavedSearch } from './store.ts';
 
 const service = await testService();
-afterAll(() => service.close());
 const { id: tenantId, key } = await service.tenant();
 
 /** A kept search over three events, and those of the tenant itself. */

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { renameSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { vkeyOf } from '../testing/checkpoints.ts';
 import { expectLogIntact, expectTreeIntact, rootStored } from '../testing/intact.ts';
 import { openNote } from '../testing/open-note.ts';
@@ -19,7 +19,6 @@ const service = await testService({
   PUBLIC_URL: 'https://audit.example.com',
   METRICS_TOKEN: 'a-token',
 });
-afterAll(() => service.close());
 
 interface Tenant {
   id: string;

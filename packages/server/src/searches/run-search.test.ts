@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { filterToJson, parseFilterBody } from '@indelible/protocol';
 import fc from 'fast-check';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   type Facets,
   naiveMatches,
@@ -18,7 +18,6 @@ import { freeze, frozenFilter } from './store.ts';
 const service = await testService();
 const tenantId = (await tenantWithPool(service, 300)).id;
 const stored = await storedFacts(service, tenantId);
-afterAll(() => service.close());
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { actorOf, ana, eraseNow, recordEach } from '../testing/erasure-setup.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { jwtSecret, token } from '../testing/restore-setup.ts';
@@ -11,7 +11,6 @@ const service = await testService({
   PUBLIC_URL: 'https://a.example.com',
   METRICS_TOKEN: 'a-token',
 });
-afterAll(() => service.close());
 beforeEach(async () => {
   tenant = await service.tenant();
 });

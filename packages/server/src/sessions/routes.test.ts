@@ -16,7 +16,6 @@ const otherEventId = listed.body.data[0].id;
 afterAll(async () => {
   await expectLogIntact(service, tenant.id);
   await expectLogIntact(service, other.id);
-  await service.close();
 });
 
 const tokenFor = (of = tenant, more: Record<string, unknown> = {}) =>

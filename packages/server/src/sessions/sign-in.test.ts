@@ -28,7 +28,6 @@ const eventId = listed.body.data[0].id;
 afterAll(async () => {
   await expectLogIntact(service, tenant.id);
   await expectLogIntact(service, other.id);
-  await service.close();
 });
 
 function tokenOf(

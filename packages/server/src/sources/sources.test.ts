@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import pg from 'pg';
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { expectLogIntact } from '../testing/intact.ts';
 import { callOn, eventOf, serviceOn, testService } from '../testing/service.ts';
 
@@ -9,7 +9,6 @@ const hour = 60 * minute;
 
 let tenant: { id: string; key: string };
 const service = await testService({ METRICS_TOKEN: 'a-token' });
-afterAll(() => service.close());
 beforeEach(async () => {
   tenant = await service.tenant();
 });

@@ -1,5 +1,5 @@
 import { createPlans, defaultPlans, type PlanDefinition } from '@indelible/protocol';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { withOwnerSession } from '../postgres/db.ts';
 import { removalCutoff } from '../retention/schedule.ts';
 import { lockTerms, readTerms } from '../retention/terms.store.ts';
@@ -12,7 +12,6 @@ import { graceEnd } from './tenant-settings.ts';
 
 const service = await testService();
 await service.tenant('Pro');
-afterAll(() => service.close());
 
 const gold: PlanDefinition = { name: 'Gold', class: 4, keeps: { years: 2 } };
 const plansWith = (...changes: PlanDefinition[]) => {

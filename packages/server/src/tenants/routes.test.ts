@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createSealer } from '../crypto/sealed.ts';
 import { callOn, serviceOn, testService } from '../testing/service.ts';
 import { restoreSecretContext } from './put-tenant.store.ts';
@@ -8,7 +8,6 @@ import { restoreSecretContext } from './put-tenant.store.ts';
 const jwtSecret = 'a shared secret of at least thirty-two bytes';
 
 const service = await testService({ AUTH_JWT_SECRET: jwtSecret });
-afterAll(() => service.close());
 
 const put = (id: string, body: unknown, more: { key?: string; reason?: string | string[] } = {}) =>
   service.call({

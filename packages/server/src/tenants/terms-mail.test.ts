@@ -1,5 +1,5 @@
 import { defaultPlans, locales } from '@indelible/protocol';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { mailTexts } from '../outbound/mail-page.ts';
 import { testService } from '../testing/service.ts';
 import { startSmtpServer } from '../testing/smtp-server.ts';
@@ -12,10 +12,6 @@ const service = await testService({
   METRICS_TOKEN: 'a-token',
 });
 service.app.jobs.start();
-afterAll(async () => {
-  await service.close();
-  await smtp.close();
-});
 
 const mailsTo = (address: string) => smtp.received.filter(({ to }) => to.includes(address));
 

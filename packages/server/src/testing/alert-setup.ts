@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, expect } from 'vitest';
+import { beforeEach, expect } from 'vitest';
 import type { Environment } from '../config.ts';
 import { keyOf } from './restore-setup.ts';
 import { eventOf, type TestService, testService } from './service.ts';
@@ -27,7 +27,6 @@ export async function watchedService(env: Environment = {}) {
     service.clock.now += 86_400_000;
     await watch();
   });
-  afterAll(() => service.close());
   return { service, tenant, alerts: alertCalls(service, tenant), watch };
 }
 

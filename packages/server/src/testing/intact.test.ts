@@ -1,9 +1,8 @@
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { expectLogIntact } from './intact.ts';
 import { eventOf, testService } from './service.ts';
 
 const service = await testService();
-afterAll(() => service.close());
 
 /** A tenant with a log of one complete tile and a tail, whose check passes. */
 async function intactTenant(): Promise<string> {

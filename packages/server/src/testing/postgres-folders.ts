@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
-import { openFolder } from './data-dir.ts';
 import { endServer, Service, type ServiceOptions } from './embedded-postgres-service.ts';
+import { newFolder } from './folders.ts';
 import { copyFolder } from './global-setup.ts';
 
 const settings = { fsync: 'off', shared_buffers: '16MB' };
@@ -14,7 +14,7 @@ export const systemFolder = '/var/lib/indelible';
 /** What is there during one test; afterwards it ends, and its folders go. */
 export class PostgresFolders {
   readonly #first: string;
-  readonly scratch = openFolder('postgres-test');
+  readonly scratch = newFolder();
   readonly dataDir = join(this.scratch, 'data');
   readonly systemPaths: string[] = [];
   readonly #services: Service[] = [];
@@ -63,7 +63,7 @@ export class PostgresFolders {
 
 /** Folders for each test of a file. What a first start makes is copied: initdb takes longest. */
 export function postgresFolders(): () => PostgresFolders {
-  const first = join(openFolder('postgres-first'), 'data');
+  const first = join(newFolder(), 'data');
   let folders: PostgresFolders | undefined;
   beforeAll(async () => {
     const server = await startEmbeddedPostgres({ dataDir: first, log: () => {}, settings });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
-import { afterAll, afterEach, beforeEach, expect } from 'vitest';
+import { afterEach, beforeEach, expect } from 'vitest';
 import type { Environment } from '../config.ts';
 import { expectLogIntact } from './intact.ts';
 import { restoringHost } from './restoring-host.ts';
@@ -35,10 +35,8 @@ export async function restoringService(env: Environment = {}) {
   const tenant = {} as RestoringTenant;
   beforeEach(async () => void Object.assign(tenant, await restoringTenant(service)));
   afterEach(async () => {
-    await tenant.host.close();
     await expectLogIntact(service, tenant.id);
   });
-  afterAll(() => service.close());
   return { service, tenant };
 }
 

@@ -1,3 +1,4 @@
+import { atEnd } from './at-end.ts';
 import { listen } from './http-receiver.ts';
 import {
   answer,
@@ -55,5 +56,6 @@ export async function restoringHost(now: () => number) {
     }
     return { status: 200, body: given };
   });
-  return Object.assign(state, { url: `${url}/restore`, close });
+  atEnd(close);
+  return Object.assign(state, { url: `${url}/restore` });
 }

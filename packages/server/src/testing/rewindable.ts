@@ -2,31 +2,23 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type pg from 'pg';
-import { expect, onTestFinished } from 'vitest';
+import { expect } from 'vitest';
 import type { App } from '../app.ts';
 import type { Environment } from '../config.ts';
 import { newSigningKey } from '../crypto/signer.ts';
 import { openObjectStore } from '../objects/open-store.ts';
 import { envOf } from './archived.ts';
+import { atEnd } from './at-end.ts';
 import { Backups } from './backup.ts';
 import { expectLogIntact } from './intact.ts';
 import { expectNoFork } from './no-fork.ts';
 import { callOn, eventOf, nthEvent, serviceOn, testService } from './service.ts';
 
-/**
- * A service whose database can be restored from a backup, with `more` in its environment. It ends
- * with its test; one that several tests share ends `atEnd`.
- */
-export async function rewindable(
-  more: Environment = {},
-  atEnd: (undo: () => Promise<void>) => void = onTestFinished,
-) {
+/** A service whose database can be restored from a backup, with `more` in its environment. */
+export async function rewindable(more: Environment = {}) {
   const service = await testService(more);
   const backups = new Backups(service);
-  const undos = [() => service.close(), () => backups.drop()];
-  atEnd(async () => {
-    for (const undo of undos.reverse()) await undo();
-  });
+  atEnd(() => backups.drop());
   const { dataDir, servingUrl, app } = service;
   const store = join(dataDir, 'objects');
   const env: Environment = {
@@ -51,7 +43,7 @@ export async function rewindable(
   /** Another process of the installation, before its first round. */
   const process = async (more: Environment = {}, url = servingUrl): Promise<App> => {
     const further = await serviceOn(url, service.clock, { DATA_DIR: dataDir, ...more });
-    undos.push(further.close);
+    atEnd(further.close);
     return further.app;
   };
   let keys = 0;
@@ -78,7 +70,7 @@ export async function rewindable(
   /** The owner of the database as it is now; a restored one ends earlier connections. */
   const newOwner = async () => {
     const owner = await backups.owner();
-    undos.push(() => owner.end());
+    atEnd(() => owner.end());
     return owner;
   };
   const objects = openObjectStore(env.OBJECT_STORE_URL ?? '');

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { atEnd } from './at-end.ts';
 import { poolEvents, recordAll } from './event-pool.ts';
 import { type TestService, testService } from './service.ts';
 
@@ -11,7 +12,6 @@ export interface RoleSessions {
   tenant: { id: string; key: string };
   /** The SQLSTATE of a statement in a transaction of its own that is rolled back, or `done`. */
   attempt(role: Role, sql: string, values?: unknown[]): Promise<string>;
-  close(): Promise<void>;
 }
 
 export async function roleSessions(): Promise<RoleSessions> {
@@ -24,6 +24,7 @@ export async function roleSessions(): Promise<RoleSessions> {
     const options = `-c search_path=indelible${role === 'login' ? '' : ` -c role=${role}`}`;
     const client = new pg.Client({ connectionString: service.servingUrl, options });
     await client.connect();
+    atEnd(() => client.end());
     clients.set(role, client);
   }
   return {
@@ -42,10 +43,6 @@ export async function roleSessions(): Promise<RoleSessions> {
       } finally {
         await client.query('ROLLBACK');
       }
-    },
-    async close() {
-      for (const client of clients.values()) await client.end();
-      await service.close();
     },
   };
 }

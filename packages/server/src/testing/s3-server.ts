@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { buildApp } from 'fauxqs';
+import { atEnd } from './at-end.ts';
 
 /** A request as a test's faults see it: `PUT /bucket/key?query`. */
 type Fault = (request: string) => 'lost' | number | undefined;
@@ -11,7 +12,6 @@ export interface S3Server {
   requests: string[];
   /** Refuses requests with a status, or executes them and loses the answer; null ends it. */
   fault(fault: Fault | null): void;
-  close(): Promise<void>;
 }
 
 /** Credentials reach the SDK as in production; the server accepts any. */
@@ -41,6 +41,7 @@ export async function startS3Server({ conditional = true } = {}): Promise<S3Serv
   if (conditional) addConditionalPut(app);
   await app.listen({ port: 0, host: '127.0.0.1' });
   const { port } = app.server.address() as AddressInfo;
+  atEnd(() => app.close());
   let buckets = 0;
   return {
     requests,
@@ -52,7 +53,6 @@ export async function startS3Server({ conditional = true } = {}): Promise<S3Serv
       await app.inject({ method: 'PUT', url: `/${bucket}` });
       return `s3://${bucket}/some/prefix?endpoint=http://127.0.0.1:${port}`;
     },
-    close: () => app.close(),
   };
 }
 

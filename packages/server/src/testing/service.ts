@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { InjectOptions } from 'fastify';
 import pg from 'pg';
 import pino from 'pino';
-import { onTestFinished, inject as provided } from 'vitest';
+import { inject as provided } from 'vitest';
 import { type App, buildApp } from '../app.ts';
 import type { AppDeps } from '../app-log.ts';
 import { coldSettings, openColdSource } from '../cold/duckdb-reader.ts';
@@ -15,6 +15,7 @@ import { openObjectStore } from '../objects/open-store.ts';
 import { type Clock, createClock } from '../postgres/clock.ts';
 import { type Database, openDatabase, withOwnerSession } from '../postgres/db.ts';
 import { storePlans } from '../tenants/plans.store.ts';
+import { atEnd } from './at-end.ts';
 import { clusterNodes, onNodes, runAlone } from './cluster.ts';
 import { expectAnswerAsDocumented, shareDocument } from './documented.ts';
 import { databaseUrl } from './global-setup.ts';
@@ -41,6 +42,7 @@ export interface TestService {
   owner: pg.Client;
   /** Closes it, but leaves database and folder until the end of the run. */
   keep(): Promise<KeptService>;
+  /** Sooner than at its end. */
   close(): Promise<void>;
 }
 
@@ -72,7 +74,10 @@ export interface KeptService {
 
 const migrated: KeptService = { database: 'template', dataDir: null };
 
-/** Clones the migrated template, or a kept service, and builds a service on that. */
+/**
+ * Clones the migrated template, or a kept service, and builds a service on that. It closes with the
+ * test that asks for it, or with the file.
+ */
 export async function testService(
   env: Environment = {},
   poolSize = 6,
@@ -92,11 +97,24 @@ export async function testService(
   if (env.CATALOGUE_FILE) await storeItsPlans(urls.ownerUrl, env);
   const { app, db, close } = await serviceOn(urls.servingUrl, clock, env, poolSize);
   const call = (options: CallOptions) => callOn(app, options);
+  let ended: Promise<void> | undefined;
+  const end = () => {
+    ended ??= close().then(() => owner.end());
+    return ended;
+  };
+  let isKept = false;
   const keep = async () => {
-    await close();
-    await owner.end();
+    isKept = true;
+    await end();
     return { database: name, dataDir };
   };
+  const remove = async () => {
+    await end();
+    if (isKept) return;
+    await drop();
+    await rm(dataDir, { recursive: true, force: true });
+  };
+  atEnd(remove);
   return {
     app,
     db,
@@ -107,11 +125,7 @@ export async function testService(
     call,
     tenant: (plan = 'Enterprise') => makeTenant(call, plan),
     keep,
-    close: async () => {
-      await keep();
-      await drop();
-      await rm(dataDir, { recursive: true, force: true });
-    },
+    close: remove,
   };
 }
 
@@ -172,14 +186,14 @@ export async function serviceOn(
   return { app, db, close };
 }
 
-/** A further process on the same database, which ends with the test if not before. */
+/** A further process on the same database, which ends with the test or file if not before. */
 export async function anotherProcess(
   { servingUrl, clock }: TestService,
   env: Environment,
   more: Parameters<typeof serviceOn>[5] = {},
 ) {
   const other = await serviceOn(servingUrl, clock, env, 6, {}, more);
-  onTestFinished(other.close);
+  atEnd(other.close);
   return other;
 }
 

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import PostalMime, { type Email } from 'postal-mime';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+import { atEnd } from './at-end.ts';
 
 export interface ReceivedMail {
   from: string;
@@ -33,10 +34,12 @@ export async function startSmtpServer(options: SMTPServerOptions = {}, at = 0) {
   const listening = server.listen(at, '127.0.0.1');
   await once(listening, 'listening');
   const { port } = listening.address() as AddressInfo;
+  const close = () => new Promise<void>((resolve) => server.close(resolve));
+  atEnd(close);
   return {
     received,
     port,
     url: `smtp://127.0.0.1:${port}`,
-    close: () => new Promise<void>((resolve) => server.close(resolve)),
+    close,
   };
 }

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeEach, expect } from 'vitest';
+import { afterEach, beforeEach, expect } from 'vitest';
 import type { Environment } from '../config.ts';
 import { expectLogIntact } from './intact.ts';
 import { keyOf } from './restore-setup.ts';
@@ -34,10 +34,8 @@ export async function hookedService(env: Environment = {}, plan = 'Pro') {
     Object.assign(tenant, await hookedTenant(service, plan));
   });
   afterEach(async () => {
-    await tenant.receiver.close();
     await expectLogIntact(service, tenant.id);
   });
-  afterAll(() => service.close());
   const deliver = () => service.app.webhooks.tick();
   return { service, tenant, hooks: webhookCalls(service, tenant), deliver };
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { newSecret, signatureHeaders } from '../outbound/standard-webhooks.ts';
 import { testService } from '../testing/service.ts';
 import { hookedTenant, webhookCalls } from '../testing/webhook-setup.ts';
@@ -26,7 +26,6 @@ async function documentedReceiver(): Promise<Receiver> {
 }
 
 const service = await testService({ WEBHOOK_ALLOW_PRIVATE: 'true' });
-afterAll(() => service.close());
 
 test('the documented receiver takes what the service sends, and nothing that was changed or is old', async () => {
   const { isSigned, receive } = await documentedReceiver();

@@ -8,10 +8,7 @@ import { hookedTenant, webhooksUrl } from '../testing/webhook-setup.ts';
 
 const service = await testService();
 const tenant = await hookedTenant(service);
-afterAll(async () => {
-  await tenant.receiver.close();
-  await service.close();
-});
+afterAll(() => tenant.receiver.close());
 
 const post = (url: string, app = service.app) =>
   callOn(app, { method: 'POST', url: webhooksUrl, key: tenant.key, body: { url } });

@@ -1,5 +1,5 @@
 import { rename } from 'node:fs/promises';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { moveToArchive, rowsOf, tenantOfMonths } from '../testing/cold.ts';
 import { eraseNow } from '../testing/erasure-setup.ts';
 import { recordAll } from '../testing/event-pool.ts';
@@ -9,7 +9,6 @@ import { eventOf, serviceOn, testService } from '../testing/service.ts';
 
 const service = await testService();
 const tenant = await tenantOfMonths(service, 60);
-afterAll(() => service.close());
 
 const words = ['queue', 'user3', 'ivr', 'example'];
 const get = async (query: string) => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { readTenant } from '../postgres/db.ts';
 import { recordAll } from '../testing/event-pool.ts';
 import { eventOf, testService } from '../testing/service.ts';
@@ -8,7 +8,6 @@ import { blocksToCount, countInBlocks } from './count-values.ts';
 import { GroupCounts } from './group-counts.ts';
 
 const service = await testService();
-afterAll(() => service.close());
 
 test('values of events that are not counted are not kept: a tenant may have millions', async () => {
   const tenant = await service.tenant();

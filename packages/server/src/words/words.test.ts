@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { eventBytesMax, firstUuidAt } from '@indelible/protocol';
 import type { PoolClient } from 'pg';
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { readTenant, type TenantTx } from '../postgres/db.ts';
 import { actorOf, bundleOf, eraseNow, offboardNow } from '../testing/erasure-setup.ts';
 import { poolEvents, recordAll } from '../testing/event-pool.ts';
@@ -18,7 +18,6 @@ import { decodeLists, encodeLists, listOf } from './word-lists.ts';
 
 const service = await testService();
 let tenant: { id: string; key: string };
-afterAll(() => service.close());
 beforeEach(async () => {
   tenant = await service.tenant();
 });

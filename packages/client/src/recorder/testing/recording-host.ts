@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { onTestFinished } from 'vitest';
+import { newFolder } from '../../../../server/src/testing/folders.ts';
 import { expectLogIntact } from '../../../../server/src/testing/intact.ts';
 import type { TestService } from '../../../../server/src/testing/service.ts';
 import { type AuditEvent, createClient } from '../../index.ts';
@@ -16,7 +16,7 @@ import type { Told } from './recorder-process.ts';
 /** A tenant with a queue whose changes are recorded, and a spool folder. */
 export class RecordingHost {
   readonly queueId = randomUUID();
-  readonly spoolFolder = mkdtempSync(join(tmpdir(), 'indelible-spool-'));
+  readonly spoolFolder = newFolder();
   readonly #service: TestService;
   readonly url: string;
   readonly tenantId: string;
@@ -32,7 +32,6 @@ export class RecordingHost {
     this.url = url;
     this.tenantId = tenantId;
     this.key = key;
-    onTestFinished(() => rmSync(this.spoolFolder, { recursive: true, force: true }));
   }
 
   client(url = this.url) {

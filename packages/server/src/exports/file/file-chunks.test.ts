@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { uuidFromTypeId } from '@indelible/protocol';
 import { parse } from 'csv-parse/sync';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { readTenant } from '../../postgres/db.ts';
 import { recordAll } from '../../testing/event-pool.ts';
 import { askForJob, exportsUrl } from '../../testing/exports.ts';
@@ -12,7 +12,6 @@ import { FileTally, fileChunks } from './file-chunks.ts';
 let tenant: { id: string; key: string };
 const service = await testService();
 tenant = await service.tenant();
-afterAll(() => service.close());
 
 const dayMs = 86_400_000;
 /** In every statement a look at an event takes a millisecond, and a statement may take 150. */

@@ -20,10 +20,7 @@ const cold = { folder: `${service.dataDir}/cold`, bytesMax: 2 ** 28 };
 const objectStoreUrl = `file://${service.dataDir}/objects`;
 const settings = { ...database, objectStoreUrl, cold };
 const files = new FileThread(settings, (e) => errors.push(e));
-afterAll(async () => {
-  await files.close();
-  await service.close();
-});
+afterAll(() => files.close());
 
 const stored = () => openObjectStore(objectStoreUrl).list('exports');
 const never = new AbortController().signal;
