@@ -3,12 +3,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { EventInput } from '@indelible/client';
-import { SignJWT } from 'jose';
 import type { Page } from 'playwright-core';
 import { build, type Rolldown } from 'vite';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { blocksOf } from '../packages/server/src/testing/recipe-project.ts';
 import { eventOf } from '../packages/server/src/testing/service.ts';
+import { jwtSecret, token } from '../packages/server/src/testing/token.ts';
 import { admin, type OpenPanel, openPanel } from './open-panel.ts';
 import { see } from './panel-page.ts';
 
@@ -17,7 +17,6 @@ import { see } from './panel-page.ts';
  * the real panel in its frame.
  */
 
-const jwtSecret = 'a shared secret of at least thirty-two bytes';
 const root = join(import.meta.dirname, '..');
 const host = createServer();
 let panel: OpenPanel;
@@ -46,7 +45,7 @@ beforeAll(async () => {
   host.on('request', async ({ url = '' }, response) => {
     const script = scripts.get(url);
     response.setHeader('content-type', script === undefined ? 'text/html' : 'text/javascript');
-    response.end(script ?? (url === '/audit-token' ? await token() : pageOf(url)));
+    response.end(script ?? (url === '/audit-token' ? await adminToken() : pageOf(url)));
   });
 });
 afterAll(async () => {
@@ -81,12 +80,7 @@ async function bundle(file: string, code: string): Promise<string> {
   return output?.output[0].code ?? '';
 }
 
-function token(): Promise<string> {
-  const exp = Math.floor(Date.now() / 1_000) + 300;
-  const claims = { sub: admin.id, email: admin.email, role: admin.role, tenantId, exp };
-  const secret = new TextEncoder().encode(jwtSecret);
-  return new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(secret);
-}
+const adminToken = () => token({ sub: admin.id, email: admin.email, role: admin.role, tenantId });
 
 /** A page of the host, whose panel needs a session first: an answer 401. */
 async function hostPage(path: string): Promise<Page> {

@@ -4,12 +4,12 @@ import { createServer, request } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
 import { join } from 'node:path';
-import { SignJWT } from 'jose';
 import type { Browser, Frame, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newFolder } from '../packages/server/src/testing/folders.ts';
 import { hostCertificate } from '../packages/server/src/testing/host-certificate.ts';
 import { serviceOn, testService } from '../packages/server/src/testing/service.ts';
+import { jwtSecret, token } from '../packages/server/src/testing/token.ts';
 import { leaveChromium, sharedChromium } from './chromium.ts';
 
 /*
@@ -18,7 +18,6 @@ import { leaveChromium, sharedChromium } from './chromium.ts';
  * is the smallest page that signs in.
  */
 
-const jwtSecret = 'a shared secret of at least thirty-two bytes';
 const person = { id: randomUUID(), email: 'ana@example.com' };
 
 const panelPage = '<!doctype html><title>Panel</title><script src="/assets/panel.js"></script>';
@@ -90,12 +89,8 @@ async function newPage(): Promise<Page> {
   return context.newPage();
 }
 
-function token(): Promise<string> {
-  const exp = Math.floor(service.clock.now / 1_000) + 300;
-  const claims = { sub: person.id, email: person.email, role: 'admin', tenantId, exp };
-  const secret = new TextEncoder().encode(jwtSecret);
-  return new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(secret);
-}
+const adminToken = () =>
+  token({ sub: person.id, email: person.email, role: 'admin', tenantId }, service.clock.now);
 
 const says = (where: Page | Frame) => expect.poll(() => where.textContent('body').catch(() => ''));
 const panelIn = (page: Page) => says(page.frames()[1] ?? page);
@@ -104,7 +99,7 @@ const panelIn = (page: Page) => says(page.frames()[1] ?? page);
 async function signInAlone(page: Page): Promise<void> {
   await page.goto(`${urlOf(tls)}/settings/audit/events`);
   await says(page).toBe('401 ');
-  await page.evaluate(`postMessage(${JSON.stringify({ jwt: await token() })})`);
+  await page.evaluate(`postMessage(${JSON.stringify({ jwt: await adminToken() })})`);
   await says(page).toBe(`200 ${person.email}`);
 }
 
@@ -112,7 +107,7 @@ test('in a frame of a named site a person signs in and stays so, for that site a
   const page = await newPage();
   await page.goto(urlOf(host));
   await panelIn(page).toBe('401 ');
-  const message = JSON.stringify({ jwt: await token() });
+  const message = JSON.stringify({ jwt: await adminToken() });
   await page.evaluate(`frames[0].postMessage(${message}, '${urlOf(tls)}')`);
   await panelIn(page).toBe(`200 ${person.email}`);
   await page.reload();

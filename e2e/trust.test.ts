@@ -2,7 +2,6 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { formatVerifierKey, portableSha256, uuidFromEventId } from '@indelible/protocol';
-import { SignJWT } from 'jose';
 import type { FrameLocator, Locator, Page } from 'playwright-core';
 import decodeQR from 'qr/decode.js';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
@@ -13,6 +12,7 @@ import {
   requester,
 } from '../packages/server/src/testing/erasure-setup.ts';
 import { eventOf } from '../packages/server/src/testing/service.ts';
+import { jwtSecret, token } from '../packages/server/src/testing/token.ts';
 import { settled } from './every-page.ts';
 import { violations } from './judge-page.ts';
 import { type OpenPanel, openPanel, operator, type Visit } from './open-panel.ts';
@@ -22,7 +22,6 @@ import { detail, filters, listedIds, rows, see, seeListed } from './panel-page.t
  * What a tenant's admin is to believe: visits of operators, kept searches, proofs, and the session.
  */
 
-const jwtSecret = 'a shared secret of at least thirty-two bytes';
 const host = createServer();
 let panel: OpenPanel;
 let tenantId: string;
@@ -111,7 +110,7 @@ test('the service’s routine is hidden and stays so; an operator’s acts and e
 test('an operator whom the host page hands over says why first, and without a reason sees nothing', async () => {
   panel.allow(/^40[13] \/api\/session$/);
   const page = await (await panel.context()).newPage();
-  const frame = await embed(page, await token('superadmin'));
+  const frame = await embed(page, await operatorToken('superadmin'));
   await see(frame.getByRole('heading', { name: /^Why do you need/ })).toBeVisible();
   await see(frame.getByRole('button', { name: 'Record and continue' })).toBeDisabled();
   await see(frame.getByRole('table')).toHaveCount(0);
@@ -121,12 +120,7 @@ test('an operator whom the host page hands over says why first, and without a re
   await see(frame.locator('tr.row').first()).toBeVisible();
 });
 
-function token(role: string): Promise<string> {
-  const exp = Math.floor(Date.now() / 1_000) + 300;
-  const claims = { sub: operator.id, email: operator.email, role, exp };
-  const secret = new TextEncoder().encode(jwtSecret);
-  return new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(secret);
-}
+const operatorToken = (role: string) => token({ sub: operator.id, email: operator.email, role });
 
 /** A page of the host product with the panel in a frame; it answers as docs/panel.md says. */
 async function embed(page: Page, jwt: string): Promise<FrameLocator> {

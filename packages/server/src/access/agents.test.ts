@@ -5,14 +5,9 @@ import { Browser } from '../testing/browser.ts';
 import { eraseNow } from '../testing/erasure-setup.ts';
 import { askForJob, exportsUrl } from '../testing/exports.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import {
-  jwtSecret,
-  recordChange,
-  restore,
-  restoringTenant,
-  token,
-} from '../testing/restore-setup.ts';
+import { recordChange, restore, restoringTenant } from '../testing/restore-setup.ts';
 import { testService } from '../testing/service.ts';
+import { jwtSecret, token } from '../testing/token.ts';
 
 /* An agent uses a person's token (RFC 8693): the log says that the agent acts for the person. */
 

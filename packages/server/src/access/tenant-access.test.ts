@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
-import { SignJWT } from 'jose';
 import pg from 'pg';
 import { expect, test } from 'vitest';
 import { poolEvents, recordAll } from '../testing/event-pool.ts';
@@ -12,8 +11,8 @@ import {
   testService,
   whileUnrecordable,
 } from '../testing/service.ts';
+import { jwtSecret, token } from '../testing/token.ts';
 
-const jwtSecret = 'a shared secret of at least thirty-two bytes';
 type Sent = Record<string, string | string[]>;
 const reasoned = { 'x-access-reason': 'x' };
 const operator = { sub: randomUUID(), email: 'olga@operator.example', role: 'superadmin' };
@@ -25,14 +24,10 @@ tenant = await service.tenant();
 await recordAll(service, tenant.key, poolEvents(30, service.clock.now, 20));
 const listed = await service.call({ url: '/api/audit-logs?limit=1', key: tenant.key });
 const eventId = listed.body.data[0].id;
-const superadmin = await token(operator);
+// The clock moves by a quarter of an hour with each read.
+const exp = Math.floor(service.clock.now / 1_000) + 30 * 86_400;
+const superadmin = await token({ ...operator, exp });
 await service.app.http.listen({ port: 0, host: '127.0.0.1' });
-
-function token(claims: Record<string, unknown>): Promise<string> {
-  const payload = { exp: Math.floor(service.clock.now / 1_000) + 30 * 86_400, ...claims };
-  const secret = new TextEncoder().encode(jwtSecret);
-  return new SignJWT(payload).setProtectedHeader({ alg: 'HS256' }).sign(secret);
-}
 
 /** Every call that reads a tenant's events. */
 const reads = () => [
@@ -139,7 +134,7 @@ test('a platform key names the operator in X-Operator-Email, or no operator; a t
   expect(unnamed.records[0]).toMatchObject({ actor: { email: null }, crossTenant: true });
   const forged = await read('/api/audit-logs', headers);
   expect(forged.records[0]?.actor.email).toBe(operator.email);
-  const nameless = await token({ ...operator, email: undefined });
+  const nameless = await token({ ...operator, email: undefined, exp });
   const declared = await read('/api/audit-logs', headers, nameless);
   expect(declared.records[0]?.actor.email).toBe('Otto@operator.example');
   // Whether the address is proven is part of the record.
@@ -267,6 +262,7 @@ test('an unknown tenant is not found, with a reason or without', async () => {
 
 test('a tenant reads its own log without a reason and without a trace', async () => {
   const admin = await token({
+    exp,
     sub: randomUUID(),
     email: 'ana@example.com',
     role: 'admin',

@@ -6,15 +6,14 @@ import {
   uuidFromEventId,
   verifyInclusion,
 } from '@indelible/protocol';
-import { SignJWT } from 'jose';
 import { expect, test } from 'vitest';
 import { checkpointOf, publishedRounds, vkeyOf } from '../testing/checkpoints.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { openNote } from '../testing/open-note.ts';
 import { recordAt, tenantOf } from '../testing/retention-setup.ts';
 import { eventOf, testService } from '../testing/service.ts';
+import { jwtSecret, token } from '../testing/token.ts';
 
-const jwtSecret = 'a secret of tests, at least 32 bytes long';
 const service = await testService({ AUTH_JWT_SECRET: jwtSecret });
 const { call, app, owner, dataDir } = service;
 
@@ -186,10 +185,7 @@ test('a proof that an operator asks for is one record, also when something had t
   await tick();
   const { id: eventId } = await record(key);
   const claims = { sub: '7f9c2ba4-e88f-4a1b-9c3d-1f2e3d4c5b6a', role: 'superadmin' };
-  const operator = await new SignJWT({ ...claims, email: 'op@example.com' })
-    .setProtectedHeader({ alg: 'HS256' })
-    .setExpirationTime('1h')
-    .sign(new TextEncoder().encode(jwtSecret));
+  const operator = await token({ ...claims, email: 'op@example.com' });
   const url = `/api/audit-logs/${eventId}/proof`;
   const named = { 'x-tenant-id': id };
   expect((await call({ url, key: operator, headers: named })).status).toBe(403);

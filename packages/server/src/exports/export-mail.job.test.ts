@@ -1,11 +1,9 @@
-import { randomUUID } from 'node:crypto';
-import { SignJWT } from 'jose';
 import { expect, test } from 'vitest';
 import { askForJob, exportUntil, hasEnded } from '../testing/exports.ts';
 import { testService } from '../testing/service.ts';
 import { startSmtpServer } from '../testing/smtp-server.ts';
+import { jwtSecret, token } from '../testing/token.ts';
 
-const jwtSecret = 'a shared secret of at least thirty-two bytes';
 let smtp = await startSmtpServer();
 const env = { AUTH_JWT_SECRET: jwtSecret, SMTP_URL: smtp.url };
 const service = await testService({
@@ -15,13 +13,8 @@ const service = await testService({
 });
 service.app.jobs.start();
 
-function jwtOf(tenantId: string, email: string): Promise<string> {
-  const claims = { sub: randomUUID(), email, role: 'admin', tenantId };
-  const exp = Math.floor(service.clock.now / 1_000) + 3_600;
-  return new SignJWT({ ...claims, exp })
-    .setProtectedHeader({ alg: 'HS256' })
-    .sign(new TextEncoder().encode(jwtSecret));
-}
+const jwtOf = (tenantId: string, email: string) =>
+  token({ email, role: 'admin', tenantId }, service.clock.now);
 
 const mailsTo = (address: string) => smtp.received.filter(({ to }) => to.includes(address));
 

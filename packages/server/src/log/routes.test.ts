@@ -1,14 +1,13 @@
 import { hash } from 'node:crypto';
 import { entryBytes, hashBytes, verifyConsistency } from '@indelible/protocol';
 import fc from 'fast-check';
-import { SignJWT } from 'jose';
 import { expect, test } from 'vitest';
 import { checkpointOf } from '../testing/checkpoints.ts';
 import { growLog } from '../testing/grow-log.ts';
 import { expectTreeIntact, naiveRoot, rootStored } from '../testing/intact.ts';
 import { eventOf, testService } from '../testing/service.ts';
+import { jwtSecret, token } from '../testing/token.ts';
 
-const jwtSecret = 'a secret of tests, at least 32 bytes long';
 const service = await testService({ AUTH_JWT_SECRET: jwtSecret });
 const { call, owner, app } = service;
 
@@ -19,15 +18,8 @@ let tenants = 0;
 async function newTenant(): Promise<{ id: string; key: string }> {
   const id = `0199c0de-4b1e-7a55-8d37-${String(tenants++).padStart(12, '0')}`;
   await call({ method: 'PUT', url: `/api/tenants/${id}`, body: { name: 'T', plan: 'Enterprise' } });
-  const key = await tokenOf({ role: 'admin', tenantId: id });
+  const key = await token({ email: 'ana@example.com', role: 'admin', tenantId: id });
   return { id, key };
-}
-
-function tokenOf(claims: Record<string, string>): Promise<string> {
-  const sub = '7f9c2ba4-e88f-4a1b-9c3d-1f2e3d4c5b6a';
-  const all = { sub, email: 'ana@example.com', ...claims };
-  const jwt = new SignJWT(all).setProtectedHeader({ alg: 'HS256' }).setExpirationTime('1h');
-  return jwt.sign(new TextEncoder().encode(jwtSecret));
 }
 
 async function logIdOf(tenantId: string): Promise<string> {
@@ -267,7 +259,7 @@ test.each([
 test('an operator reads a log with a declared reason, which the tenant finds in it', async () => {
   const { id, key } = await newTenant();
   const log = await logIdOf(id);
-  const operator = await tokenOf({ role: 'superadmin', email: 'op@example.com' });
+  const operator = await token({ role: 'superadmin', email: 'op@example.com' });
   const named = { 'x-tenant-id': id };
   // The first of them has no checkpoint yet: signing one is part of the same read.
   const urls = [

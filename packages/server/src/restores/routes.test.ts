@@ -5,7 +5,6 @@ import { expectLogIntact } from '../testing/intact.ts';
 import {
   exhaust,
   ivr,
-  jwtSecret,
   keyOf,
   outcomesIn,
   recordChange,
@@ -14,9 +13,9 @@ import {
   restoreOf,
   restoresIn,
   restoringService,
-  token,
 } from '../testing/restore-setup.ts';
 import type { HostAnswer } from '../testing/restoring-host.ts';
+import { jwtSecret, token } from '../testing/token.ts';
 
 const { service, tenant } = await restoringService({ AUTH_JWT_SECRET: jwtSecret });
 

@@ -6,9 +6,9 @@ import { expect, test } from 'vitest';
 import { vkeyOf } from '../testing/checkpoints.ts';
 import { expectLogIntact, expectTreeIntact, rootStored } from '../testing/intact.ts';
 import { openNote } from '../testing/open-note.ts';
-import { jwtSecret, token } from '../testing/restore-setup.ts';
 import { at, tenantOf } from '../testing/retention-setup.ts';
 import { type Answer, eventOf, testService } from '../testing/service.ts';
+import { jwtSecret, token } from '../testing/token.ts';
 
 const day = 86_400_000;
 const bo = { id: 'b7e1f5a0-2c4d-4e6f-8a9b-0c1d2e3f4a5b', email: 'bo@example.com', role: 'admin' };

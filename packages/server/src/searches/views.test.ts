@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { beforeEach, expect, test } from 'vitest';
 import { actorOf, ana, eraseNow, recordEach } from '../testing/erasure-setup.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import { jwtSecret, token } from '../testing/restore-setup.ts';
 import { type CallOptions, testService } from '../testing/service.ts';
+import { jwtSecret, token } from '../testing/token.ts';
 
 let tenant: { id: string; key: string };
 const service = await testService({

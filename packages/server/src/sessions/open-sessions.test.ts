@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { SignJWT } from 'jose';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { admin, Browser, viewerToken } from '../testing/browser.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { platformKey, testService } from '../testing/service.ts';
+import { jwtSecret, token } from '../testing/token.ts';
 
-const jwtSecret = 'a shared secret of at least thirty-two bytes';
 const minute = 60_000;
 
 let tenant: { id: string; key: string };
@@ -27,9 +26,7 @@ async function byLink(actor = admin(), of = tenant) {
 
 async function byToken(livesMs: number) {
   const exp = Math.floor((service.clock.now + livesMs) / 1_000);
-  const claims = { sub: randomUUID(), role: 'admin', tenantId: tenant.id, exp };
-  const secret = new TextEncoder().encode(jwtSecret);
-  const jwt = await new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(secret);
+  const jwt = await token({ role: 'admin', tenantId: tenant.id, exp });
   const visitor = new Browser(service.app);
   return { visitor, jwt, exp, session: (await visitor.signIn({ jwt })).body };
 }

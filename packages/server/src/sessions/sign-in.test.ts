@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { SignJWT } from 'jose';
 import { afterAll, expect, test } from 'vitest';
 import { Browser, viewerToken } from '../testing/browser.ts';
 import { recordAll } from '../testing/event-pool.ts';
@@ -11,8 +10,8 @@ import {
   testService,
   whileUnrecordable,
 } from '../testing/service.ts';
+import { jwtSecret, token } from '../testing/token.ts';
 
-const jwtSecret = 'a shared secret of at least thirty-two bytes';
 const operator = { id: randomUUID(), email: 'olga@operator.example', role: 'superadmin' };
 const person = { id: randomUUID(), email: 'ana@example.com', role: 'admin' };
 const reason = 'Ticket 4711: Prüfung 監査 🔎';
@@ -31,13 +30,10 @@ afterAll(async () => {
 });
 
 function tokenOf(
-  { id, ...claims }: { id: string; email: string | null; role: string },
+  { id, ...claims }: { id: string } & Record<string, unknown>,
   more: Record<string, unknown> = {},
 ): Promise<string> {
-  const exp = Math.floor(service.clock.now / 1_000) + 300;
-  const secret = new TextEncoder().encode(jwtSecret);
-  const payload = { sub: id, exp, ...claims, ...more };
-  return new SignJWT(payload).setProtectedHeader({ alg: 'HS256' }).sign(secret);
+  return token({ sub: id, ...claims, ...more }, service.clock.now);
 }
 
 const codeOf = ({ status, body }: Answer) => [status, body.code];

@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { SignJWT } from 'jose';
 import { expect, test } from 'vitest';
 import { createSealer } from '../crypto/sealed.ts';
 import { callOn, serviceOn, testService } from '../testing/service.ts';
+import { jwtSecret, token } from '../testing/token.ts';
 import { restoreSecretContext } from './put-tenant.store.ts';
-
-const jwtSecret = 'a shared secret of at least thirty-two bytes';
 
 const service = await testService({ AUTH_JWT_SECRET: jwtSecret });
 
@@ -31,12 +29,6 @@ async function newKey(tenantId: string, scopes: string[]): Promise<string> {
   const url = `/api/tenants/${tenantId}/api-keys`;
   const { body } = await service.call({ method: 'POST', url, body: { name: 'key', scopes } });
   return body.key;
-}
-
-function token(claims: Record<string, unknown>): Promise<string> {
-  const payload = { sub: randomUUID(), exp: Math.floor(service.clock.now / 1_000) + 60, ...claims };
-  const secret = new TextEncoder().encode(jwtSecret);
-  return new SignJWT(payload).setProtectedHeader({ alg: 'HS256' }).sign(secret);
 }
 
 /** What the tenant's own log says about the tenant, oldest first. */
@@ -351,7 +343,7 @@ test('without a credential no caller sees or changes a tenant', async () => {
 test('a tenant sees itself; of others not even that they exist', async () => {
   const [own, other] = [await newTenant(), await newTenant()];
   const key = await newKey(own, ['tenants:write']);
-  const admin = await token({ role: 'admin', tenantId: own });
+  const admin = await token({ role: 'admin', tenantId: own }, service.clock.now);
   for (const credential of [key, admin]) {
     expect((await get(own, credential)).body).toMatchObject({ id: own });
     const [existing, missing] = [await get(other, credential), await get(randomUUID(), credential)];
@@ -365,8 +357,8 @@ test('only the platform changes and lists tenants', async () => {
   const id = await newTenant();
   const bound = await newKey(id, ['tenants:write']);
   const reader = await newKey(id, ['events:read']);
-  const admin = await token({ role: 'admin', tenantId: id });
-  const operator = await token({ role: 'superadmin' });
+  const admin = await token({ role: 'admin', tenantId: id }, service.clock.now);
+  const operator = await token({ role: 'superadmin' }, service.clock.now);
   for (const key of [bound, reader, admin, operator]) {
     expect((await put(id, { name: 'mine' }, { key })).body.code).toBe('forbidden');
     expect((await put(randomUUID(), { name: 'x', plan: 'Pro' }, { key })).status).toBe(403);

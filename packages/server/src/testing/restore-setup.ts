@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { SignJWT } from 'jose';
 import { afterEach, beforeEach, expect } from 'vitest';
 import type { Environment } from '../config.ts';
 import { expectLogIntact } from './intact.ts';
 import { restoringHost } from './restoring-host.ts';
 import { type Answer, eventOf, type TestService, testService } from './service.ts';
 
-export const jwtSecret = 'a shared secret of at least thirty-two bytes';
 export const ivr = { type: 'ivr', id: '2f6d7f0e-8a8e-4c0b-b1c5-40a2e3f7d911', name: 'Main menu' };
 
 export type Host = Awaited<ReturnType<typeof restoringHost>>;
@@ -104,10 +102,3 @@ export async function restoresIn(service: TestService, { key }: { key: string })
 
 export const outcomesIn = async (service: TestService, tenant: { key: string }) =>
   (await restoresIn(service, tenant)).map((e: { after: { outcome: string } }) => e.after.outcome);
-
-/** A token of the host product; `nowMs` is the service's clock. */
-export function token(claims: Record<string, unknown>, nowMs: number): Promise<string> {
-  const payload = { sub: randomUUID(), exp: Math.floor(nowMs / 1_000) + 86_400, ...claims };
-  const secret = new TextEncoder().encode(jwtSecret);
-  return new SignJWT(payload).setProtectedHeader({ alg: 'HS256' }).sign(secret);
-}

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { expectMessageAsDocumented } from '../testing/documented.ts';
-import { jwtSecret, keyOf, token } from '../testing/restore-setup.ts';
+import { keyOf } from '../testing/restore-setup.ts';
 import type { Answer } from '../testing/service.ts';
+import { jwtSecret, token } from '../testing/token.ts';
 import { signedBy } from '../testing/webhook-receiver.ts';
 import { hookedService, webhooksUrl } from '../testing/webhook-setup.ts';
 
