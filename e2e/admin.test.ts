@@ -1,25 +1,20 @@
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { languages } from '../locales/languages.ts';
 import { textsIn } from '../locales/texts.ts';
 import { restoringHost } from '../packages/server/src/testing/restoring-host.ts';
 import { dayMs, demoIn, demoTenant, idsOf } from './demo-history.ts';
-import { type OpenPanel, openPanel } from './open-panel.ts';
+import { openPanel } from './open-panel.ts';
 import { choose, command, detail, filters, listedIds, rows, see, seeListed } from './panel-page.ts';
 
 /* A tenant's admin at work, in half a year of a contact centre's history. */
 
 const { tenantId, settings } = demoTenant;
-let panel: OpenPanel;
-let demo: Awaited<ReturnType<typeof demoIn>>;
 // A browser shares its machine with whatever else is tested.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 180_000 });
+vi.setConfig({ testTimeout: 60_000 });
 
-beforeAll(async () => {
-  panel = await openPanel({ WEBHOOK_ALLOW_PRIVATE: 'true' });
-  demo = await demoIn(panel);
-});
-afterAll(() => panel?.close());
+const panel = await openPanel({ WEBHOOK_ALLOW_PRIVATE: 'true' });
+const demo = await demoIn(panel);
 afterEach(async () => expect(await panel.leave()).toEqual([]));
 
 const enter = (path?: string): Promise<Page> =>

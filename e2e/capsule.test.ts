@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import {
@@ -10,14 +9,14 @@ import {
   type EventFilter,
   verifyCapsule,
 } from '@indelible/protocol';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
 import { runCli } from '../packages/cli/src/testing/run-cli.ts';
 import { sha } from '../packages/protocol/src/testing/recorded-log.ts';
 import { expectLogIntact } from '../packages/server/src/testing/intact.ts';
 import { actorWith, eventOf, testService } from '../packages/server/src/testing/service.ts';
 import { builtPanel } from './built-panel.ts';
-import { leaveChromium, sharedChromium } from './chromium.ts';
+import { sharedChromium } from './chromium.ts';
 import { violations } from './judge-page.ts';
 import { see } from './panel-page.ts';
 
@@ -28,18 +27,9 @@ const bo = { id: 'b7e1f5a0-2c4d-4e6f-8a9b-0c1d2e3f4a5b', email: 'bo@example.com'
 const hostile = '<img src=x onerror=alert(1)></script><script>alert(2)</script>\u202eevil';
 
 const service = await testService();
-let browser: Browser;
-let folder: string;
-
-beforeAll(async () => {
-  await builtPanel();
-  browser = await sharedChromium();
-  folder = mkdtempSync(join(tmpdir(), 'indelible-capsule-'));
-}, 180_000);
-afterAll(async () => {
-  if (browser) await leaveChromium(browser);
-  rmSync(folder, { recursive: true, force: true });
-});
+await builtPanel();
+const browser = await sharedChromium();
+const folder = newFolder();
 
 type Tenant = Awaited<ReturnType<typeof service.tenant>>;
 const iso = (ms: number) => new Date(ms).toISOString();

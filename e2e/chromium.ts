@@ -12,6 +12,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
 import { type Browser, chromium } from 'playwright-core';
+import { atEnd } from '../packages/server/src/testing/at-end.ts';
 
 /**
  * The Chromium inside the npm package @sparticuz/chromium: works as root, without network, apt or a
@@ -44,15 +45,15 @@ export async function openChromium(): Promise<Browser> {
 
 let shared: Promise<Browser> | undefined;
 
-/** One browser for all files of a worker; it ends with the worker. */
-export function sharedChromium(): Promise<Browser> {
+/**
+ * One browser for all files of a worker; it ends with the worker. Its profiles are closed at the
+ * end of a file, so that the next one finds the browser as it was started.
+ */
+export async function sharedChromium(): Promise<Browser> {
   shared ??= openChromium();
-  return shared;
-}
-
-/** Closes every profile, so that the next file finds the browser as it was started. */
-export async function leaveChromium(browser: Browser): Promise<void> {
-  await Promise.all(browser.contexts().map((context) => context.close()));
+  const browser = await shared;
+  atEnd(() => Promise.all(browser.contexts().map((context) => context.close())));
+  return browser;
 }
 
 function unpacked(): string {

@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { blocksOf } from '../packages/server/src/testing/recipe-project.ts';
 import { eventOf } from '../packages/server/src/testing/service.ts';
 import { jwtSecret, token } from '../packages/server/src/testing/token.ts';
-import { admin, type OpenPanel, openPanel } from './open-panel.ts';
+import { admin, openPanel } from './open-panel.ts';
 import { see } from './panel-page.ts';
 
 /*
@@ -19,25 +19,22 @@ import { see } from './panel-page.ts';
 
 const root = join(import.meta.dirname, '..');
 const host = createServer();
-let panel: OpenPanel;
-let folder: string;
-let hostUrl: string;
-let tenantId: string;
 const scripts = new Map<string, string>();
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 60_000 });
 
+await new Promise<void>((listening) => host.listen(0, '127.0.0.1', listening));
+afterAll(() => host.close().closeAllConnections());
+const hostUrl = `http://127.0.0.1:${(host.address() as AddressInfo).port}`;
+const panel = await openPanel({ FRAME_ANCESTORS: hostUrl, AUTH_JWT_SECRET: jwtSecret });
+const { id: tenantId } = await panel.service.tenant();
+await panel.client.record({ tenantId, ...eventOf() } as EventInput);
+// Below the checkout, so that React is found.
+await mkdir(join(root, '.cache'), { recursive: true });
+const folder = await mkdtemp(join(root, '.cache/embedding-'));
+afterAll(() => rm(folder, { recursive: true }));
+await mkdir(join(folder, 'node_modules'));
+await symlink(join(root, 'node_modules/@indelible'), join(folder, 'node_modules/@indelible'));
 beforeAll(async () => {
-  await new Promise<void>((listening) => host.listen(0, '127.0.0.1', listening));
-  hostUrl = `http://127.0.0.1:${(host.address() as AddressInfo).port}`;
-  panel = await openPanel({ FRAME_ANCESTORS: hostUrl, AUTH_JWT_SECRET: jwtSecret });
-  const made = await panel.service.tenant();
-  tenantId = made.id;
-  await panel.client.record({ tenantId, ...eventOf() } as EventInput);
-  // Below the checkout, so that React is found.
-  await mkdir(join(root, '.cache'), { recursive: true });
-  folder = await mkdtemp(join(root, '.cache/embedding-'));
-  await mkdir(join(folder, 'node_modules'));
-  await symlink(join(root, 'node_modules/@indelible'), join(folder, 'node_modules/@indelible'));
   const [plain, react] = blocksOf('embedding').map(({ code }) => code);
   scripts.set('/plain.js', await bundle('audit.ts', `${plain}Object.assign(window, { panel });`));
   await writeFile(join(folder, 'audit-page.tsx'), localized(react ?? ''));
@@ -47,11 +44,6 @@ beforeAll(async () => {
     response.setHeader('content-type', script === undefined ? 'text/html' : 'text/javascript');
     response.end(script ?? (url === '/audit-token' ? await adminToken() : pageOf(url)));
   });
-});
-afterAll(async () => {
-  await panel?.close();
-  host.close().closeAllConnections();
-  await rm(folder, { recursive: true });
 });
 afterEach(async () => expect(await panel.leave()).toEqual([]));
 

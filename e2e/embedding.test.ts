@@ -4,13 +4,13 @@ import { createServer, request } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
 import { join } from 'node:path';
-import type { Browser, Frame, Page } from 'playwright-core';
+import type { Frame, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newFolder } from '../packages/server/src/testing/folders.ts';
 import { hostCertificate } from '../packages/server/src/testing/host-certificate.ts';
 import { serviceOn, testService } from '../packages/server/src/testing/service.ts';
 import { jwtSecret, token } from '../packages/server/src/testing/token.ts';
-import { leaveChromium, sharedChromium } from './chromium.ts';
+import { sharedChromium } from './chromium.ts';
 
 /*
  * What a real browser makes of cookie, Origin and policies. The service is behind TLS, as off
@@ -35,7 +35,7 @@ const { id: tenantId } = await service.tenant();
 const folder = newFolder();
 const [tls, host, stranger] = [createTlsServer(hostCertificate), createServer(), createServer()];
 let behind: Awaited<ReturnType<typeof serviceOn>>;
-let browser: Browser;
+const browser = await sharedChromium();
 
 async function listening(server: Server): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -69,11 +69,9 @@ beforeAll(async () => {
       response.setHeader('content-type', 'text/html').end(around),
     );
   }
-  browser = await sharedChromium();
 }, 120_000);
 
 afterAll(async () => {
-  if (browser) await leaveChromium(browser);
   for (const server of [tls, host, stranger]) server.close().closeAllConnections();
   await behind.app.http.close();
   await behind.db.close();

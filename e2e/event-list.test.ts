@@ -2,23 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { EventInput } from '@indelible/client';
 import { nilUuid } from '@indelible/protocol';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { actorWith, eventOf } from '../packages/server/src/testing/service.ts';
-import { type OpenPanel, openPanel } from './open-panel.ts';
+import { openPanel } from './open-panel.ts';
 import { detail, filters, rows, see, seeListed } from './panel-page.ts';
 
 /* How the list of events follows the log, and looks as its reader wants it. */
 
 const list = '/settings/audit/events';
-let panel: OpenPanel;
-let tenantId: string;
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 60_000 });
 
-beforeAll(async () => {
-  panel = await openPanel();
-  tenantId = (await panel.service.tenant()).id;
-});
-afterAll(() => panel?.close());
+const panel = await openPanel();
+const { id: tenantId } = await panel.service.tenant();
 afterEach(async () => expect(await panel.leave()).toEqual([]));
 
 const record = async (changes = {}) =>

@@ -1,15 +1,14 @@
 import { get, type IncomingMessage } from 'node:http';
 import type { Locale } from '@indelible/protocol';
-import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, expect, test, vi } from 'vitest';
 import { type Dictionary, textsIn } from '../locales/texts.ts';
 import { demoTenants, loadDemo } from '../packages/cli/src/demo/load-demo.ts';
 import { languageCodes, languages } from '../packages/panel/src/i18n/languages.ts';
 import { type PanelPage, pages } from '../packages/panel/src/pages/registry.ts';
-import { type Receiver, webhookReceiver } from '../packages/server/src/testing/webhook-receiver.ts';
-import { addressOf, findChange, pageNames, prepare, type Shown, settled } from './every-page.ts';
+import { webhookReceiver } from '../packages/server/src/testing/webhook-receiver.ts';
+import { addressOf, findChange, pageNames, prepare, settled } from './every-page.ts';
 import { misfits, violations } from './judge-page.ts';
-import { type OpenPanel, openPanel } from './open-panel.ts';
+import { openPanel } from './open-panel.ts';
 import { filters, rows, see } from './panel-page.ts';
 import { textsOf, untranslated, wordsOf } from './spoken.ts';
 
@@ -18,32 +17,21 @@ import { textsOf, untranslated, wordsOf } from './spoken.ts';
 // The history of a clinic whose people speak Portuguese: nothing it holds is an English word.
 const clinics = demoTenants.filter(({ settings }) => settings.locale === 'pt-BR');
 const tenantId = clinics[0]?.cast.tenantId ?? '';
-let panel: OpenPanel;
-let receivers: Receiver[];
-let shown: Shown;
-/** Signed in once: a page is told by what it shows, not by how it was reached. */
-let page: Page;
-
 // A browser shares its machine with whatever else is tested.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 180_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
-beforeAll(async () => {
-  receivers = [await webhookReceiver(), await webhookReceiver()];
-  const [good, bad] = receivers;
-  if (bad) bad.answers = [{ code: 503, text: '{"text":"Server is busy","code":9}' }];
-  panel = await openPanel({ WEBHOOK_ALLOW_PRIVATE: 'true' });
-  await loadDemo(panel.client, Date.now(), clinics);
-  const restoreUrl = 'https://app.example.com/restore';
-  await panel.client.tenants.put(tenantId, { locale: 'en', restoreUrl });
-  page = await panel.enter({ tenantId });
-  const made = await prepare(page, { good: good?.url ?? '', bad: bad?.url ?? '' });
-  shown = { ...made, ...(await findChange(page)) };
-  await panel.service.app.webhooks.tick();
-});
-afterAll(async () => {
-  await panel?.close();
-  for (const receiver of receivers) await receiver.close();
-});
+const [good, bad] = [await webhookReceiver(), await webhookReceiver()];
+afterAll(() => Promise.all([good.close(), bad.close()]));
+bad.answers = [{ code: 503, text: '{"text":"Server is busy","code":9}' }];
+const panel = await openPanel({ WEBHOOK_ALLOW_PRIVATE: 'true' });
+await loadDemo(panel.client, Date.now(), clinics);
+const restoreUrl = 'https://app.example.com/restore';
+await panel.client.tenants.put(tenantId, { locale: 'en', restoreUrl });
+/** Signed in once: a page is told by what it shows, not by how it was reached. */
+const page = await panel.enter({ tenantId });
+const made = await prepare(page, { good: good.url, bad: bad.url });
+const shown = { ...made, ...(await findChange(page)) };
+await panel.service.app.webhooks.tick();
 afterEach(() => expect(panel.troubles()).toEqual([]));
 
 const open = async (path: string) => {

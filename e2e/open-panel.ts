@@ -8,7 +8,7 @@ import {
   testService,
 } from '../packages/server/src/testing/service.ts';
 import { builtPanel } from './built-panel.ts';
-import { leaveChromium, sharedChromium } from './chromium.ts';
+import { sharedChromium } from './chromium.ts';
 import { visitors } from './visitors.ts';
 
 export interface Person {
@@ -64,7 +64,6 @@ export interface OpenPanel {
   troubles(): string[];
   /** Ends every visit, and returns the troubles. */
   leave(): Promise<string[]>;
-  close(): Promise<void>;
 }
 
 /** `env` as in production; the panel is built first if it has to be. */
@@ -117,10 +116,6 @@ export async function openPanel(env: Record<string, string> = {}): Promise<OpenP
     leave: async () => {
       await people.leave();
       return watch.troubles();
-    },
-    close: async () => {
-      await leaveChromium(browser);
-      await service.close();
     },
   };
 }

@@ -2,29 +2,23 @@ import { createHash, randomUUID } from 'node:crypto';
 import { readFile, rename } from 'node:fs/promises';
 import { uuidFromEventId } from '@indelible/protocol';
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { moveToArchive, rowsOf } from '../packages/server/src/testing/cold.ts';
 import { recordAll } from '../packages/server/src/testing/event-pool.ts';
 import { eventAt } from '../packages/server/src/testing/retention-setup.ts';
 import { platformKey, serviceOn } from '../packages/server/src/testing/service.ts';
 import { dayMs } from './demo-history.ts';
-import { type OpenPanel, openPanel, operator, type Visit } from './open-panel.ts';
+import { openPanel, operator, type Visit } from './open-panel.ts';
 import { detail, listedIds, rows, see, seeListed } from './panel-page.ts';
 import { slowDatabase } from './slow-database.ts';
 
 /* What the panel says while something is made, is late, or fails. */
 
-let panel: OpenPanel;
-let tenantId: string;
-
 // A browser shares its machine with whatever else is tested.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 180_000 });
+vi.setConfig({ testTimeout: 60_000 });
 
-beforeAll(async () => {
-  panel = await openPanel();
-  tenantId = await panel.newTenant('Aurora Travel');
-});
-afterAll(() => panel?.close());
+const panel = await openPanel();
+const tenantId = await panel.newTenant('Aurora Travel');
 afterEach(async () => expect(await panel.leave()).toEqual([]));
 
 const enter = (visit: Partial<Visit> = {}): Promise<Page> => panel.enter({ tenantId, ...visit });

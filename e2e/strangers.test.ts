@@ -3,10 +3,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { EventInput } from '@indelible/client';
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, expect, test, vi } from 'vitest';
 import { eventOf } from '../packages/server/src/testing/service.ts';
 import { misfits, violations } from './judge-page.ts';
-import { type OpenPanel, openPanel, operator } from './open-panel.ts';
+import { openPanel, operator } from './open-panel.ts';
 import { detail, rows, see } from './panel-page.ts';
 import { textsOf } from './spoken.ts';
 
@@ -16,25 +16,15 @@ import { textsOf } from './spoken.ts';
  */
 
 const stranger = createServer();
-let panel: OpenPanel;
-let ours: string;
-let theirs: string;
 
 // A browser shares its machine with whatever else is tested.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 180_000 });
+vi.setConfig({ testTimeout: 60_000 });
 
-beforeAll(async () => {
-  await new Promise<void>((resolve) => stranger.listen(0, '127.0.0.1', resolve));
-  panel = await openPanel();
-  [ours, theirs] = await Promise.all([
-    panel.newTenant('Aurora Travel'),
-    panel.newTenant('Secret Clinic'),
-  ]);
-});
-afterAll(async () => {
-  stranger.close().closeAllConnections();
-  await panel?.close();
-});
+await new Promise<void>((resolve) => stranger.listen(0, '127.0.0.1', resolve));
+afterAll(() => stranger.close().closeAllConnections());
+const panel = await openPanel();
+const ours = await panel.newTenant('Aurora Travel');
+const theirs = await panel.newTenant('Secret Clinic');
 afterEach(async () => expect(await panel.leave()).toEqual([]));
 
 const record = async (tenantId: string, changes: Record<string, unknown>) =>

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { formatVerifierKey, portableSha256, uuidFromEventId } from '@indelible/protocol';
 import type { FrameLocator, Locator, Page } from 'playwright-core';
 import decodeQR from 'qr/decode.js';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, expect, test, vi } from 'vitest';
 import {
   bundleOf,
   eraseNow,
@@ -15,7 +15,7 @@ import { eventOf } from '../packages/server/src/testing/service.ts';
 import { jwtSecret, token } from '../packages/server/src/testing/token.ts';
 import { settled } from './every-page.ts';
 import { violations } from './judge-page.ts';
-import { type OpenPanel, openPanel, operator, type Visit } from './open-panel.ts';
+import { openPanel, operator, type Visit } from './open-panel.ts';
 import { detail, filters, listedIds, rows, see, seeListed } from './panel-page.ts';
 
 /*
@@ -23,26 +23,19 @@ import { detail, filters, listedIds, rows, see, seeListed } from './panel-page.t
  */
 
 const host = createServer();
-let panel: OpenPanel;
-let tenantId: string;
 
 // A browser shares its machine with whatever else is tested.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 180_000 });
+vi.setConfig({ testTimeout: 60_000 });
 
-beforeAll(async () => {
-  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
-  const hostUrl = `http://127.0.0.1:${(host.address() as AddressInfo).port}`;
-  panel = await openPanel({
-    AUTH_JWT_SECRET: jwtSecret,
-    FRAME_ANCESTORS: hostUrl,
-    HOST_SIGN_IN_URL: `${hostUrl}/sign-in?from=audit`,
-  });
-  tenantId = await panel.newTenant('Aurora Travel');
+await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
+afterAll(() => host.close().closeAllConnections());
+const hostUrl = `http://127.0.0.1:${(host.address() as AddressInfo).port}`;
+const panel = await openPanel({
+  AUTH_JWT_SECRET: jwtSecret,
+  FRAME_ANCESTORS: hostUrl,
+  HOST_SIGN_IN_URL: `${hostUrl}/sign-in?from=audit`,
 });
-afterAll(async () => {
-  host.close().closeAllConnections();
-  await panel?.close();
-});
+const tenantId = await panel.newTenant('Aurora Travel');
 afterEach(async () => expect(await panel.leave()).toEqual([]));
 
 const enter = (visit: Partial<Visit> = {}): Promise<Page> => panel.enter({ tenantId, ...visit });

@@ -1,39 +1,27 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
 import { build, type Rolldown } from 'vite';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { eventOf, testService } from '../packages/server/src/testing/service.ts';
-import { leaveChromium, sharedChromium } from './chromium.ts';
+import { sharedChromium } from './chromium.ts';
 
 /*
  * The verifier of the command line, in a browser: the same source, bundled, with no Node in sight.
  */
 
 const service = await testService();
-let browser: Browser;
-let page: Page;
-const site = createServer();
-
-beforeAll(async () => {
-  const script = await bundle();
-  site.on('request', (request, response) => {
-    const isScript = request.url === '/verifier.js';
-    response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html');
-    response.end(isScript ? script : '<!doctype html><title>Verifier</title>');
-  });
-  await new Promise<void>((listening) => site.listen(0, '127.0.0.1', listening));
-  browser = await sharedChromium();
-  page = await browser.newPage();
-  // A loopback page is a secure context: WebCrypto, and so Ed25519, is there.
-  await page.goto(`http://127.0.0.1:${(site.address() as AddressInfo).port}/`);
-}, 120_000);
-
-afterAll(async () => {
-  if (browser) await leaveChromium(browser);
-  site.close();
+const script = await bundle();
+const site = createServer((request, response) => {
+  const isScript = request.url === '/verifier.js';
+  response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html');
+  response.end(isScript ? script : '<!doctype html><title>Verifier</title>');
 });
+await new Promise<void>((listening) => site.listen(0, '127.0.0.1', listening));
+afterAll(() => site.close());
+const page = await (await sharedChromium()).newPage();
+// A loopback page is a secure context: WebCrypto, and so Ed25519, is there.
+await page.goto(`http://127.0.0.1:${(site.address() as AddressInfo).port}/`);
 
 /** The protocol package as one browser module. */
 async function bundle(): Promise<string> {

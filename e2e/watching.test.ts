@@ -1,24 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { eventOf } from '../packages/server/src/testing/service.ts';
 import { dayMs, demoIn, demoTenant, idsOf } from './demo-history.ts';
-import { type OpenPanel, openPanel } from './open-panel.ts';
+import { openPanel } from './open-panel.ts';
 import { choose, detail, see, seeListed } from './panel-page.ts';
 
 /* What an admin keeps an eye on: views, alert rules and their alerts. */
 
 const { tenantId } = demoTenant;
-let panel: OpenPanel;
-let demo: Awaited<ReturnType<typeof demoIn>>;
 // A browser shares its machine with whatever else is tested.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 180_000 });
+vi.setConfig({ testTimeout: 60_000 });
 
-beforeAll(async () => {
-  panel = await openPanel();
-  demo = await demoIn(panel);
-});
-afterAll(() => panel?.close());
+const panel = await openPanel();
+const demo = await demoIn(panel);
 afterEach(async () => expect(await panel.leave()).toEqual([]));
 
 const enter = (path?: string): Promise<Page> =>

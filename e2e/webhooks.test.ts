@@ -2,34 +2,28 @@ import { randomUUID } from 'node:crypto';
 import type { EventInput } from '@indelible/client';
 import type { Page } from 'playwright-core';
 import { Webhook } from 'standardwebhooks';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { eventOf } from '../packages/server/src/testing/service.ts';
 import {
   type ReceivedCall,
   type Receiver,
   webhookReceiver,
 } from '../packages/server/src/testing/webhook-receiver.ts';
-import { type OpenPanel, openPanel, operator } from './open-panel.ts';
+import { openPanel, operator } from './open-panel.ts';
 import { detail, rows, see } from './panel-page.ts';
 
 /* Webhooks of a tenant, managed in the panel, delivered to a real receiver on loopback. */
 
-let panel: OpenPanel;
 let receiver: Receiver;
 let tenantId: string;
 let page: Page;
 
 // A browser shares its machine with whatever else is tested.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 180_000 });
+vi.setConfig({ testTimeout: 60_000 });
 
-beforeAll(async () => {
-  panel = await openPanel({ WEBHOOK_ALLOW_PRIVATE: 'true' });
-  panel.service.app.webhooks.start();
-});
-afterAll(async () => {
-  panel?.service.app.webhooks.pause();
-  await panel?.close();
-});
+const panel = await openPanel({ WEBHOOK_ALLOW_PRIVATE: 'true' });
+panel.service.app.webhooks.start();
+afterAll(() => panel.service.app.webhooks.pause());
 beforeEach(async () => {
   receiver = await webhookReceiver();
   tenantId = randomUUID();

@@ -1,48 +1,37 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { createClient } from '@indelible/client';
 import { expect } from '@playwright/test';
 import pg from 'pg';
-import type { Browser, FrameLocator, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, test, vi, expect as want } from 'vitest';
+import type { FrameLocator, Page } from 'playwright-core';
+import { afterEach, test, vi, expect as want } from 'vitest';
 import { builtPanel } from '../../e2e/built-panel.ts';
-import { leaveChromium, sharedChromium } from '../../e2e/chromium.ts';
-import { type Visitors, visitors } from '../../e2e/visitors.ts';
+import { sharedChromium } from '../../e2e/chromium.ts';
+import { visitors } from '../../e2e/visitors.ts';
 import { runCli } from '../../packages/cli/src/testing/run-cli.ts';
 import { signatureHeaders } from '../../packages/server/src/outbound/standard-webhooks.ts';
+import { atEnd } from '../../packages/server/src/testing/at-end.ts';
 import { newFolder } from '../../packages/server/src/testing/folders.ts';
 import { connectAudit } from './src/audit.ts';
 import { people, tenants } from './src/people.ts';
 import { type CallSecrets, findSecrets, listResources } from './src/store.ts';
-import { type Example, startExample } from './start.ts';
+import { startExample } from './start.ts';
 
 /* The story of the product, told by a host application that uses all of it. */
 
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 180_000 });
+vi.setConfig({ testTimeout: 90_000 });
 
 const see = expect.configure({ timeout: 30_000 });
 const dataDir = newFolder();
 const [harbor = '', lumen = ''] = tenants.map(({ id }) => id);
-let example: Example;
+await builtPanel();
+const browser = await sharedChromium();
+const example = await startExample({ dataDir, hostPort: 0, servicePort: 0 });
+atEnd(() => example.stop());
 /** The product's own database. */
-let pool: pg.Pool;
-let browser: Browser;
-let guests: Visitors;
-
-beforeAll(async () => {
-  chmodSync(dataDir, 0o711); // as root PostgreSQL runs under another account
-  await builtPanel();
-  const started = startExample({ dataDir, hostPort: 0, servicePort: 0 });
-  [example, browser] = await Promise.all([started, sharedChromium()]);
-  guests = visitors(browser, example.serviceUrl);
-  pool = new pg.Pool({ connectionString: example.databaseUrl });
-});
-afterAll(async () => {
-  if (browser) await leaveChromium(browser);
-  await pool?.end();
-  await example?.stop();
-});
+const pool = new pg.Pool({ connectionString: example.databaseUrl });
+atEnd(() => pool.end());
+const guests = visitors(browser, example.serviceUrl);
 
 afterEach(() => guests.leave());
 
