@@ -13,6 +13,7 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { runCli } from '../packages/cli/src/testing/run-cli.ts';
 import { sha } from '../packages/protocol/src/testing/recorded-log.ts';
+import { newFolder } from '../packages/server/src/testing/folders.ts';
 import { expectLogIntact } from '../packages/server/src/testing/intact.ts';
 import { actorWith, eventOf, testService } from '../packages/server/src/testing/service.ts';
 import { builtPanel } from './built-panel.ts';

@@ -3,6 +3,7 @@ import { appendFileSync, readdirSync, rmSync, statSync, truncateSync } from 'nod
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
+import { newFolder } from '../../../server/src/testing/folders.ts';
 import { type BatchResult, type EventInput, IndelibleError, UnreachableError } from '../index.ts';
 import { changeEvent } from '../outbox/testing/change-event.ts';
 import { createRecorder, type RecorderOptions } from './index.ts';
@@ -43,10 +44,6 @@ function serviceWith(stuck: Set<string>, eventsMax = 1_000) {
       throw new IndelibleError(tooLarge as ConstructorParameters<typeof IndelibleError>[0]);
     },
   };
-}
-
-function newFolder(): string {
-  return newFolder();
 }
 
 function recorderOf(options: RecorderOptions) {

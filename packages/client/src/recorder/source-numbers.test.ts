@@ -3,16 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { newFolder } from '../../../server/src/testing/folders.ts';
 import type { BatchResult } from '../index.ts';
 import { changeEvent } from '../outbox/testing/change-event.ts';
 import { createRecorder, type RecorderOptions } from './index.ts';
 
 const [ann, ben] = [randomUUID(), randomUUID()];
 const queueId = randomUUID();
-
-function newFolder(): string {
-  return newFolder();
-}
 
 type Stamp = { id: string; sequence: number } | undefined;
 

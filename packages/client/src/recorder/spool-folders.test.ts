@@ -15,16 +15,12 @@ import { expect, test } from 'vitest';
 import { newFolder } from '../../../server/src/testing/folders.ts';
 import { isAlive, ownIdentity, SpoolFolders } from './spool-folders.ts';
 
-function newRoot(): string {
-  return newFolder();
-}
-
 const { world, pid, startedAt } = ownIdentity();
 const tag = '0123456789abcdef0123456789';
 const elsewhere = `ffffffffffff.1.77.${tag}`;
 
 test('a folder belongs to its process while that runs, and has no owner once it is released', () => {
-  const root = newRoot();
+  const root = newFolder();
   const [mine, other] = [new SpoolFolders(root), new SpoolFolders(root)];
   const folder = mine.make();
   expect(statSync(folder).mode & 0o777).toBe(0o700);
@@ -37,7 +33,7 @@ test('a folder belongs to its process while that runs, and has no owner once it 
 });
 
 test('folders are taken over in the order in which they were made, whatever touched them since', () => {
-  const root = newRoot();
+  const root = newFolder();
   const first = new SpoolFolders(root);
   const made = Array.from({ length: 40 }, () => first.make());
   for (const [index, folder] of made.entries()) writeFileSync(join(folder, 'number'), `${index}`);
@@ -60,13 +56,13 @@ test('a process number that another process has now is not taken for the one bef
   child.kill();
   await once(child, 'exit');
   expect(isAlive(running)).toBe(false);
-  const root = newRoot();
+  const root = newFolder();
   mkdirSync(join(root, `${world}.${running.pid}.1.${tag}`));
   expect(new SpoolFolders(root).takeOver(0)).toHaveLength(1);
 });
 
 test('a folder of another machine is taken over only after a minute without a sign of life', () => {
-  const root = newRoot();
+  const root = newFolder();
   mkdirSync(join(root, elsewhere));
   const folders = new SpoolFolders(root);
   expect(folders.takeOver(1_000)).toEqual([]);
@@ -78,7 +74,7 @@ test('a folder of another machine is taken over only after a minute without a si
 });
 
 test('a process that was silent for long finds out that its folder was taken, and does not write there', () => {
-  const root = newRoot();
+  const root = newFolder();
   const folders = new SpoolFolders(root);
   const folder = folders.make();
   rmSync(folder, { recursive: true });
@@ -88,7 +84,7 @@ test('a process that was silent for long finds out that its folder was taken, an
 });
 
 test('what is no folder of a spool is left alone', () => {
-  const root = newRoot();
+  const root = newFolder();
   const names = ['lost+found', `free.${tag}x`, 'a.b.c.d', '.DS_Store'];
   for (const name of names) mkdirSync(join(root, name));
   expect(new SpoolFolders(root).takeOver(0)).toEqual([]);

@@ -5,10 +5,6 @@ import { newFolder } from '../../../server/src/testing/folders.ts';
 import { Spool } from './spool.ts';
 import { encodeRecords } from './spool-file.ts';
 
-function newRoot(): string {
-  return newFolder();
-}
-
 function spoolIn(root: string, bytesMax = 2 ** 30) {
   const warnings: string[] = [];
   const onDamaged = ({ message }: Error) => warnings.push(message);
@@ -43,7 +39,7 @@ function leftBehind(root: string, age: number, files: Record<string, string | Bu
 }
 
 test('files that hold only events of tenants that wait are not read again while these wait', () => {
-  const root = newRoot();
+  const root = newFolder();
   const { spool, warnings } = spoolIn(root, 1_600);
   for (const n of [1, 2, 3, 4]) spool.append([textOf('ann', n), textOf('ben', n)]);
   expect(deliverAll(spool, ann)).toEqual([1, 2, 3, 4].map((n) => textOf('ben', n)));
@@ -56,7 +52,7 @@ test('files that hold only events of tenants that wait are not read again while 
 });
 
 test('a spool file is a small share of the limit, so that one event that waits does not fill the disk', () => {
-  const { spool, warnings } = spoolIn(newRoot(), 4_000);
+  const { spool, warnings } = spoolIn(newFolder(), 4_000);
   spool.append([textOf('ann', 0)]);
   for (let n = 1; n <= 200; n += 1) {
     spool.append([textOf('ben', n)]);
@@ -68,7 +64,7 @@ test('a spool file is a small share of the limit, so that one event that waits d
 });
 
 test('what was left of a file that was being written anew goes with the folder', () => {
-  const root = newRoot();
+  const root = newFolder();
   leftBehind(root, 1, {
     '0000000001.log': encodeRecords([textOf('ann', 1)]),
     '0000000001.log.new': 'half of it',
@@ -81,7 +77,7 @@ test('what was left of a file that was being written anew goes with the folder',
 });
 
 test('what is taken over comes after what is there, and before what is appended then', () => {
-  const root = newRoot();
+  const root = newFolder();
   const { spool } = spoolIn(root);
   spool.append([textOf('ann', 1)]);
   leftBehind(root, 1, { '0000000001.log': encodeRecords([textOf('ben', 2)]) });
@@ -98,7 +94,7 @@ test('what is taken over comes after what is there, and before what is appended 
 });
 
 test('an empty file, as an idle process that is killed leaves it, keeps no spool from being empty', () => {
-  const root = newRoot();
+  const root = newFolder();
   leftBehind(root, 1, { '0000000001.log': '' });
   const { spool } = spoolIn(root);
   spool.takeOver(0);
@@ -107,7 +103,7 @@ test('an empty file, as an idle process that is killed leaves it, keeps no spool
 });
 
 test('a folder that cannot be read holds up none of those behind it', () => {
-  const root = newRoot();
+  const root = newFolder();
   const first = leftBehind(root, 1, {});
   mkdirSync(join(first, '0000000001.log'));
   leftBehind(root, 2, { '0000000001.log': encodeRecords([textOf('ann', 1)]) });
@@ -118,7 +114,7 @@ test('a folder that cannot be read holds up none of those behind it', () => {
 });
 
 test('a spool whose folder is gone, taken over by another machine, is closed like any other', () => {
-  const root = newRoot();
+  const root = newFolder();
   const { spool, warnings } = spoolIn(root);
   spool.append([textOf('ann', 1)]);
   rmSync(join(root, readdirSync(root)[0] ?? ''), { recursive: true });

@@ -4,7 +4,7 @@ import { testService } from '../testing/service.ts';
 import { startSmtpServer } from '../testing/smtp-server.ts';
 import { jwtSecret, token } from '../testing/token.ts';
 
-let smtp = await startSmtpServer();
+const smtp = await startSmtpServer();
 const env = { AUTH_JWT_SECRET: jwtSecret, SMTP_URL: smtp.url };
 const service = await testService({
   ...env,
@@ -56,7 +56,7 @@ test('a mail server that is down fails no export, and is tried again', async () 
   const ready = await exportUntil(service, key, job.id, hasEnded);
   expect(ready).toMatchObject({ status: 'ready', notified: [], notice: null });
   await attemptsAtMail(id);
-  smtp = await startSmtpServer({}, smtp.port);
+  await smtp.reopen();
   await service.owner.query(
     `UPDATE jobs SET due_at = 'epoch' WHERE queue = 'export-mail' AND tenant_id = $1`,
     [id],
@@ -89,7 +89,7 @@ test('a mail whose process died in every attempt is given up, and the export say
   await smtp.close();
   const job = await askForJob(service, key);
   await attemptsAtMail(id);
-  smtp = await startSmtpServer({}, smtp.port);
+  await smtp.reopen();
   const spent = `UPDATE jobs SET attempts = 13, due_at = 'epoch' WHERE tenant_id = $1`;
   await service.owner.query(spent, [id]);
   service.app.jobs.wake();

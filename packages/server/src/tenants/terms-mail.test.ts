@@ -5,7 +5,7 @@ import { testService } from '../testing/service.ts';
 import { startSmtpServer } from '../testing/smtp-server.ts';
 import { type TermsMail, termsMail } from './terms-mail.job.ts';
 
-let smtp = await startSmtpServer();
+const smtp = await startSmtpServer();
 const service = await testService({
   SMTP_URL: smtp.url,
   PUBLIC_URL: 'https://audit.example.com',
@@ -108,7 +108,7 @@ test('a mail server that is down keeps no change from being made, and is tried a
   await smtp.close();
   expect(await put(id, { plan: 'Pro' })).toBe(200);
   await expect.poll(() => queued(id), { timeout: 15_000 }).toEqual(['retry']);
-  smtp = await startSmtpServer({}, smtp.port);
+  await smtp.reopen();
   await service.owner.query(
     `UPDATE jobs SET due_at = 'epoch' WHERE queue = 'tenant-mail' AND tenant_id = $1`,
     [id],
