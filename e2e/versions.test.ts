@@ -1,21 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { type OpenPanel, openPanel } from './open-panel.ts';
+import { afterEach, expect, test, vi } from 'vitest';
+import { openPanel } from './open-panel.ts';
 import { detail, see } from './panel-page.ts';
 
 /* The former states of a resource, whatever its history and whatever shows it. */
 
-let panel: OpenPanel;
-let tenantId: string;
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 60_000 });
 
-beforeAll(async () => {
-  panel = await openPanel();
-  tenantId = await panel.newTenant('Aurora Travel');
-  await panel.client.tenants.put(tenantId, { restoreUrl: 'https://app.example.com/restore' });
-});
-afterAll(() => panel?.close());
+const panel = await openPanel();
+const tenantId = await panel.newTenant('Aurora Travel');
+await panel.client.tenants.put(tenantId, { restoreUrl: 'https://app.example.com/restore' });
 afterEach(async () => expect(await panel.leave()).toEqual([]));
 
 /** Records a change of one resource for each pair of neighbouring states, oldest first. */

@@ -1,5 +1,5 @@
 import { lateClass, parseListQuery } from '@indelible/protocol';
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { listEvents } from '../events/list.store.ts';
 import { readShown } from '../events/store.ts';
 import { accepted } from '../http/query.ts';
@@ -25,7 +25,6 @@ beforeEach(async () => {
   service.clock.now += day;
   await run(service);
 });
-afterAll(() => service.close());
 
 test('an answer that has begun before events move keeps them, although their partition expires', async () => {
   const tenant = await tenantOf(service, 'Starter', 41);
