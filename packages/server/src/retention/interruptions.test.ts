@@ -172,7 +172,7 @@ test('an event sent again late is found while it moves into a partition that is 
   await locker.query(
     `LOCK TABLE indelible.${await partitionOf(tenant, now - 20 * day)} IN ACCESS EXCLUSIVE MODE`,
   );
-  // Another process remembers no head and has planned nothing: its first look is the one that waits.
+  // Another process remembers no head and has planned nothing: its first look is what waits.
   const { app } = await anotherProcess(service, {});
   const call = { method: 'POST', url: '/api/audit-logs', key: tenant.key, body: sent } as const;
   const answer = callOn(app, call);
