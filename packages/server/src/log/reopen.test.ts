@@ -220,6 +220,23 @@ test('a log whose head was deleted, or given another id, goes on as it was with 
   }
 });
 
+test('a log whose head was deleted keeps its time, although the clock was ahead before', async () => {
+  const { app, env, tick, halted, owner, record, ...service } = await rewindable();
+  const { id, key } = await service.tenant();
+  const aheadUs = (Date.now() + 86_400_000) * 1_000;
+  await owner.query('UPDATE log_heads SET last_received_us = $1', [aheadUs]);
+  await record(key, 3);
+  await tick();
+  await owner.query('DELETE FROM log_heads WHERE tenant_id = $1', [id]);
+  await tick();
+  expect(await reopenLog(env)).toEqual([]);
+  await record(key, 1);
+  await tick();
+  expect(await halted()).toBeNull();
+  expect((await checkpointOf(app, key)).size).toBe(6);
+  await expectLogIntact({ owner }, id);
+});
+
 test('a log that lost its head and entries begins anew with those that are left, if any', async () => {
   const { app, env, tick, owner, record, ...service } = await rewindable();
   const [shortened, emptied] = [await service.tenant(), await service.tenant()];

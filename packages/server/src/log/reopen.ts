@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { createFrontier, type GetNode, type LogState, type Sha256 } from '@indelible/protocol';
+import {
+  createFrontier,
+  type GetNode,
+  type LogState,
+  receivedAtUs,
+  type Sha256,
+} from '@indelible/protocol';
 import { type Signer, seedSigner } from '../crypto/signer.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import { type RecordOwn, reopenedEvent } from '../own-event.ts';
@@ -25,7 +31,7 @@ import {
 } from './reopen.store.ts';
 import { type OpenSigner, requireNewestKey } from './reopening-key.ts';
 import { type RetiredLog, type Round, roundName, stateOf, writeRound } from './round.ts';
-import { planEntries } from './sequencer.ts';
+import { headAfter, planEntries } from './sequencer.ts';
 import { appendLogs } from './store.ts';
 import {
   emptyStore,
@@ -329,10 +335,13 @@ async function made(
   let next = await emptyLog(tx, tenantId);
   for (const part of parts) {
     const entries = part.slice(0, Math.max(0, end - next.size));
-    if (entries.length === 0) continue;
-    const append = planEntries(sha, next, entries, next.lastReceivedUs);
+    const last = entries.at(-1);
+    if (last === undefined) continue;
+    // A new head has the time of now, and the clock may have been ahead.
+    const receivedUs = Math.max(next.lastReceivedUs, receivedAtUs(last));
+    const append = planEntries(sha, next, entries, receivedUs);
     await appendLogs(tx, [append]);
-    next = { ...next, size: append.newSize, frontier: append.frontier };
+    next = headAfter(append);
   }
   return next;
 }
