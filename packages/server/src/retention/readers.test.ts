@@ -3,6 +3,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { listEvents } from '../events/list.store.ts';
 import { readShown } from '../events/store.ts';
 import { accepted } from '../http/query.ts';
+import type { OwnerSession } from '../postgres/db.ts';
 import { expectRetainedIntact } from '../testing/intact.ts';
 import { lockWaits } from '../testing/lock-waits.ts';
 import {
@@ -15,7 +16,9 @@ import {
   recordAt,
   recordLate,
   run,
+  runOn,
   tenantOf,
+  watched,
 } from '../testing/retention-setup.ts';
 import { testService } from '../testing/service.ts';
 
@@ -61,6 +64,28 @@ test('no event moves while a statement may go on that was planned without its ne
   expect((await run(service))?.moved).toBeGreaterThan(0);
   expect(await listed(service, tenant)).toEqual([id]);
   await expectRetainedIntact(service, tenant.id);
+});
+
+test('a run waits once for those who read the events, however many tenants have events to move', async () => {
+  const tenants = [];
+  for (const _ of [1, 2, 3]) tenants.push(await tenantOf(service, 'Enterprise', 131));
+  for (const tenant of tenants) {
+    await recordAt(service, tenant, service.clock.now - 130 * day);
+    await change(service, tenant, { legalHold: true });
+  }
+  const reader = await service.db.background.connect();
+  await reader.query('BEGIN; SELECT FROM audit_events WHERE retention_class = 3');
+  let looks = 0;
+  const counted = (owner: OwnerSession) =>
+    watched(owner, async (statement) => {
+      if (statement.includes('open_events')) looks += 1;
+    });
+  await runOn(service, counted, { retryMs: [], readersMs: -1 });
+  expect(looks).toBe(1);
+  await reader.query('COMMIT');
+  reader.release();
+  expect((await run(service))?.moved).toBeGreaterThanOrEqual(tenants.length);
+  for (const { id } of tenants) await expectRetainedIntact(service, id);
 });
 
 /**

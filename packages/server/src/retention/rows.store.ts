@@ -88,15 +88,17 @@ export async function oldestFrom(
   return row?.id ?? null;
 }
 
-/**
- * Moves the oldest of the tenant's events in `[from, to)` to another class, up to a number of rows;
- * returns how many.
- */
-export async function moveBatch(
-  tx: WriterTx,
-  move: { tenantId: string; retentionClass: number; from: string; to: string; target: number },
-  rowsMax: number,
-): Promise<number> {
+/** A tenant's events of a class with ids in `[from, to)`, which move to the class `target`. */
+export interface Move {
+  tenantId: string;
+  retentionClass: number;
+  from: string;
+  to: string;
+  target: number;
+}
+
+/** Moves the oldest of these events, up to a number of rows; returns how many. */
+export async function moveBatch(tx: WriterTx, move: Move, rowsMax: number): Promise<number> {
   const { tenantId, retentionClass, from, to, target } = move;
   const moving = sql`tenant_id = ${tenantId} AND retention_class = ${retentionClass}
     AND id >= ${from}`;

@@ -5,7 +5,7 @@ import type { StoredPlan } from '../tenants/plan-changes.ts';
 import { readPlans } from '../tenants/plans.store.ts';
 import { type DetachOptions, haveEnded } from './detach.ts';
 import { listPartitions, openEvents } from './partitions.store.ts';
-import { countFrom, moveBatch, oldestFrom } from './rows.store.ts';
+import { countFrom, type Move, moveBatch, oldestFrom } from './rows.store.ts';
 import { endOfPartition, unitOf } from './schedule.ts';
 import {
   leaveClasses,
@@ -32,13 +32,17 @@ export async function settleTenants(
   deps: SettleDeps,
   nowMs: number,
 ): Promise<number> {
-  let moved = 0;
+  const moves: Move[] = [];
   const plans = await readPlans(owner);
   for (const tenant of await unsettledTenants(owner)) {
     for (const retentionClass of formerClasses(tenant)) {
-      moved += await moveClass(owner, deps, tenant, { retentionClass, plans, nowMs });
+      moves.push(...(await openMonths(owner, deps, tenant, { retentionClass, plans, nowMs })));
     }
   }
+  // Once for all: a backup that reads the events would delay each tenant's move.
+  if (moves.length === 0 || !(await areKnown(owner, deps))) return 0; // or in the next run
+  let moved = 0;
+  for (const move of moves) moved += await moveMonth(owner, deps, move);
   return moved;
 }
 
@@ -53,40 +57,30 @@ interface FormerClass {
   nowMs: number;
 }
 
-async function moveClass(
-  owner: OwnerSession,
-  deps: SettleDeps,
-  tenant: UnsettledTenant,
-  former: FormerClass,
-): Promise<number> {
-  const { tenantId, retentionClass: target } = tenant;
-  const months = await openMonths(owner, deps, tenant, former);
-  if (months.length === 0 || !(await areKnown(owner, deps))) return 0; // or in the next run
+async function moveMonth(owner: OwnerSession, deps: SettleDeps, move: Move): Promise<number> {
+  const { tenantId, target } = move;
   let moved = 0;
-  for (const { from, to } of months) {
-    const move = { tenantId, retentionClass: former.retentionClass, from, to, target };
-    for (let count = deps.batchRows; count === deps.batchRows; moved += count) {
-      deps.stopping?.throwIfAborted();
-      count = await owner.transaction(async (tx) => {
-        // Locks the plan while they move: no event may be moved to a former class.
-        await lockTerms(tx, tenantId);
-        const [current] = await unsettledTenants(tx, tenantId);
-        return current?.retentionClass === target ? moveBatch(tx, move, deps.batchRows) : 0;
-      });
-    }
+  for (let count = deps.batchRows; count === deps.batchRows; moved += count) {
+    deps.stopping?.throwIfAborted();
+    count = await owner.transaction(async (tx) => {
+      // Locks the plan while they move: no event may be moved to a former class.
+      await lockTerms(tx, tenantId);
+      const [current] = await unsettledTenants(tx, tenantId);
+      return current?.retentionClass === target ? moveBatch(tx, move, deps.batchRows) : 0;
+    });
   }
   return moved;
 }
 
-/** The ids of events to move, by partitions that they move to, which exist now. */
+/** The events to move, by partitions that they move to, which exist now. */
 async function openMonths(
   owner: OwnerSession,
   { stopping }: SettleDeps,
   tenant: UnsettledTenant,
   { retentionClass, plans, nowMs }: FormerClass,
-): Promise<{ from: string; to: string }[]> {
+): Promise<Move[]> {
   const { tenantId, retentionClass: target } = tenant;
-  const months: { from: string; to: string }[] = [];
+  const months: Move[] = [];
   for (let at = firstToMove(tenant, plans, nowMs); ; ) {
     stopping?.throwIfAborted();
     const from = await oldestFrom(owner, tenantId, retentionClass, at);
@@ -94,7 +88,8 @@ async function openMonths(
     const timeMs = uuidTimeMs(from);
     const to = firstUuidAt(endOfPartition(unitOf(plans, target), timeMs));
     // Otherwise they wait where they are, for the next run.
-    if (await openPartition(owner, target, timeMs)) months.push({ from, to });
+    if (await openPartition(owner, target, timeMs))
+      months.push({ tenantId, retentionClass, from, to, target });
     at = to;
   }
 }
