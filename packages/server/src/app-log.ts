@@ -49,11 +49,8 @@ export async function wireRecording(
   metrics: Metrics,
   onFlush: () => void,
 ) {
-  const make = async (wanted: PartitionWanted) => {
-    await record(db, (tx) => makePartitions(tx, [wanted]));
-    await record(db, announcePartitions);
-  };
-  const partitions = createPartitionKeeper(make);
+  const make = (wanted: PartitionWanted) => record(db, (tx) => makePartitions(tx, [wanted]));
+  const partitions = createPartitionKeeper(make, () => record(db, announcePartitions));
   const flushed = (events: number, seconds: number) => {
     metrics.flush.flushed(events, seconds);
     onFlush();

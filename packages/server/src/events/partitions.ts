@@ -15,18 +15,21 @@ export type PartitionKeeper = ReturnType<typeof createPartitionKeeper>;
  * `make` runs in its own transaction and has no effect on an existing partition. It is called for
  * one partition at a time, so it needs only one connection. It does not run in the inserting
  * transaction, which would hold the locks until all events are written; a rollback would remove a
- * partition that others already use.
+ * partition that others already use. `announce` follows once for all: it may take half a second.
  */
-export function createPartitionKeeper(make: (wanted: PartitionWanted) => Promise<void>) {
+export function createPartitionKeeper(
+  make: (wanted: PartitionWanted) => Promise<void>,
+  announce: () => Promise<unknown> = async () => {},
+) {
   const known = new Set<string>();
   let last: Promise<unknown> = Promise.resolve();
 
   async function makeMissing(missing: ReadonlyMap<string, PartitionWanted>): Promise<void> {
-    for (const [key, wanted] of missing) {
-      if (known.has(key)) continue; // made while this call waited
-      await make(wanted);
-      known.add(key);
-    }
+    // Others may have been made while this call waited.
+    const wanted = [...missing].filter(([key]) => !known.has(key));
+    for (const [, each] of wanted) await make(each);
+    if (wanted.length > 0) await announce();
+    for (const [key] of wanted) known.add(key);
   }
 
   return {
