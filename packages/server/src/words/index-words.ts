@@ -22,6 +22,7 @@ import {
 } from './store.ts';
 import {
   largeEntries,
+  listsOf,
   makeBlock,
   mediumEntries,
   smallEntries,
@@ -162,6 +163,8 @@ async function unite(
   const numbers = await listsBetween(tx, tenantId, first, end);
   if (numbers.reduce((sum, { bytes }) => sum + bytes, 0) > bytesMax) return;
   const blocks = await idsOfBlocks(tx, tenantId, first, end);
+  // Small ones that stayed apart may have lost words since.
+  if (new Set(blocks.map((block) => listsOf(block.entries))).size > 1) return;
   const { ids, moved } = uniteIds(blocks.map((block) => block.ids));
   const partOf = new Map(
     blocks.map(({ first, entries }, at) => [first, { entries, moved: moved[at] as Uint32Array }]),

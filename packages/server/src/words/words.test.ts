@@ -316,6 +316,32 @@ test('events with very many words get blocks of fewer entries, which are found a
   await expectLogIntact(service, tenant.id);
 });
 
+test('blocks that once stayed apart are not united with larger ones when they have become small', async () => {
+  await growLog(service, tenant.id, largeEntries);
+  for (const [first, entries] of [
+    [0, 256],
+    [4_096, 4_096],
+  ] as const) {
+    const ids = [tenant.id, first, entries, firstUuidAt(service.clock.now)];
+    await service.owner.query(
+      `INSERT INTO word_blocks VALUES ($1, $2, $3, uuid_send($4), $4, $4, '')`,
+      ids,
+    );
+    await service.owner.query('INSERT INTO word_lists VALUES ($1, $2, $3, $4)', [
+      ...[tenant.id, listOf('octopus', listsOf(entries)), first],
+      encodeLists(new Map([['octopus', [0]]]), entries),
+    ]);
+  }
+  const size = largeEntries - 256;
+  await service.owner.query('INSERT INTO word_heads VALUES ($1, $2)', [tenant.id, size]);
+  await toBlocks();
+  const { rows } = await service.owner.query('SELECT size FROM word_heads WHERE tenant_id = $1', [
+    tenant.id,
+  ]);
+  expect(rows).toEqual([{ size: `${largeEntries}` }]);
+  expect(await blocks()).toEqual({ 0: 256, 4096: 4_096 });
+});
+
 test('a search that would read too much waits for a block', async () => {
   const diff = Object.fromEntries(
     Array.from({ length: 280 }, (_, n) => [`f${n}`, { from: null, to: '-'.repeat(2_000) }]),
