@@ -89,7 +89,9 @@ test('a run waits once for those who read the events, however many tenants have 
   for (const { id } of tenants) await expectRetainedIntact(service, id);
 });
 
-test('recording in new partitions waits less than a second, once, for a transaction with many locks', async () => {
+test('recording in new partitions waits less than a second, once, for a transaction with many locks', {
+  tags: 'plain',
+}, async () => {
   const tenant = await tenantOf(service, 'Enterprise', 1);
   const { now } = service.clock;
   const reader = await service.db.background.connect();
