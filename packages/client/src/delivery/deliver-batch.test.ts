@@ -1,8 +1,9 @@
+import { getEventListeners } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
 import { newEventId } from '../event/outgoing-event.ts';
 import { createClient } from '../index.ts';
 import { type Answer, scriptedService } from '../testing/scripted-service.ts';
-import { deliverBatch } from './deliver-batch.ts';
+import { type BatchClient, deliverBatch, endedBy } from './deliver-batch.ts';
 
 /** What comes of these texts when the service answers so, and the batches that it was sent. */
 async function delivered(texts: string[], answers: Answer[]) {
@@ -75,6 +76,7 @@ test.each([
   ['a proxy that takes no body', { status: 400, body: '<html>Bad Request</html>' }, 'refused'],
   ['a proxy with a small limit', { status: 413, body: '<html>Too Large</html>' }, 'refused'],
   ['another API', { status: 422, body: { message: 'no such field' } }, 'refused'],
+  ['another API with codes', problem(422, 'unknown_field'), 'refused'],
 ] as const)(
   '%s keeps every event, and says whether somebody has to act',
   async (_, answer, kind) => {
@@ -104,4 +106,38 @@ test('of a halved batch nothing overtakes what has to be sent again', async () =
   expect(statuses).toEqual(['again', 'again']);
   expect(batches).toEqual([[1, 2], [1]]);
   expect(trouble?.kind).toBe('away');
+});
+
+test('an event that is too large for a proxy holds up its own tenant alone', async () => {
+  const [tooLarge, next, other] = ['a', 'a', 'b'].map((tenantId) => JSON.stringify({ tenantId }));
+  const proxy = { status: 413, body: '<html>Too Large</html>' };
+  const answers = [proxy, proxy, results(created)];
+  const texts = [tooLarge ?? '', next ?? '', other ?? ''];
+  const { statuses, batches, trouble } = await delivered(texts, answers);
+  expect(batches.map(({ length }) => length)).toEqual([3, 1, 1]);
+  expect(statuses).toEqual(['again', 'again', 'stored']);
+  expect(trouble).toMatchObject({ kind: 'refused', scope: 'tenants' });
+});
+
+test('the end of a sender ends its calls, and each call leaves nothing at the signal', async () => {
+  const sender = new AbortController();
+  const seen: AbortSignal[] = [];
+  const silent: BatchClient = {
+    recordBatchTexts: (_, { signal } = {}) => {
+      if (signal) seen.push(signal);
+      return new Promise((_, reject) => {
+        signal?.addEventListener('abort', () => reject(signal.reason));
+        if (signal?.aborted) reject(signal.reason);
+      });
+    },
+  };
+  const client = endedBy(sender.signal, silent);
+  const [first, second] = [client.recordBatchTexts(['1']), client.recordBatchTexts(['2'])];
+  sender.abort(new Error('the sender ends'));
+  await expect(first).rejects.toThrow('the sender ends');
+  await expect(second).rejects.toThrow('the sender ends');
+  await expect(client.recordBatchTexts(['3'])).rejects.toThrow('the sender ends');
+  expect(seen).toHaveLength(3);
+  expect(seen).not.toContain(sender.signal);
+  expect(getEventListeners(sender.signal, 'abort')).toEqual([]);
 });

@@ -10,7 +10,20 @@ export type BatchClient = Pick<IndelibleClient, 'recordBatchTexts'>;
 
 /** The same, whose calls the signal ends: otherwise one without an answer outlives its sender. */
 export function endedBy(signal: AbortSignal, client: BatchClient): BatchClient {
-  return { recordBatchTexts: (texts) => client.recordBatchTexts(texts, { signal }) };
+  return {
+    async recordBatchTexts(texts) {
+      // Of this call alone: Node 20 keeps memory for each AbortSignal.any of a lasting signal.
+      const call = new AbortController();
+      const end = () => call.abort(signal.reason);
+      signal.addEventListener('abort', end);
+      if (signal.aborted) end();
+      try {
+        return await client.recordBatchTexts(texts, { signal: call.signal });
+      } finally {
+        signal.removeEventListener('abort', end);
+      }
+    },
+  };
 }
 
 /** The outcome of one event; `again` must be sent again, in the order of its tenant. */
@@ -26,8 +39,8 @@ export type Outcome =
 export interface Trouble {
   kind: 'away' | 'refused';
   /**
-   * `tenants`: the service answered for every event, but the logs of some tenants take none at the
-   * moment. `all`: the trouble concerns every event alike.
+   * `tenants`: the logs of some tenants take none at the moment, or a proxy finds one of their
+   * events too large. `all`: the trouble concerns every event alike.
    */
   scope: 'tenants' | 'all';
   error: Error;
@@ -60,11 +73,14 @@ export async function deliverBatch(
   } catch (error) {
     const isInside = error instanceof IndelibleError && unreadable.includes(error.status);
     if (isInside && texts.length > 1) return inHalves(client, texts);
-    // Only the service may refuse an event for good: a proxy's page says nothing about it.
-    if (!isInside || error.code === 'unexpected_answer') {
-      return allAgain(texts.length, troubleOf(error));
+    // Only the service may refuse an event for good: another server says nothing about it.
+    if (isInside && Object.hasOwn(errorCodes, error.code)) {
+      return { outcomes: [{ status: 'rejected', error }], trouble: null };
     }
-    return { outcomes: [{ status: 'rejected', error }], trouble: null };
+    const trouble = troubleOf(error);
+    // A proxy lets smaller events pass: those of other tenants.
+    if (isInside && error.status === 413) trouble.scope = 'tenants';
+    return allAgain(texts.length, trouble);
   }
 }
 

@@ -64,7 +64,7 @@ export class PendingEvents {
 
   /**
    * Those of `again` wait again, before all other events of their tenants; the others of `taken`
-   * are gone. False, without effect, if `takeBack` has come first.
+   * are gone. False, without effect, if they are settled already.
    */
   settle(taken: readonly PendingEvent[], again: readonly PendingEvent[] = []): boolean {
     if (!this.#taken.delete(taken)) return false;
@@ -77,6 +77,11 @@ export class PendingEvents {
     this.#count -= taken.length - again.length;
     this.#bytes -= bytesOf(taken) - bytesOf(again);
     return true;
+  }
+
+  /** What was taken and is not settled. */
+  taken(): (readonly PendingEvent[])[] {
+    return [...this.#taken];
   }
 
   /** All taken events wait again. */

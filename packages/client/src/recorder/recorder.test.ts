@@ -343,6 +343,33 @@ test('while the disk fails, a caller does not pay for another attempt to write',
   expect(cost({ spoolFolder: noFolder, durable: true })).toBeLessThan(4 * without);
 });
 
+test('while the disk fails, an answer that takes long still counts, and nothing is sent twice', async () => {
+  const host = await newHost();
+  const noFolder = `${host.spoolFolder}/file`;
+  writeFileSync(noFolder, '');
+  const failed = Promise.withResolvers<void>();
+  const sizes: number[] = [];
+  const client = {
+    recordBatchTexts: async (texts: readonly string[]) => {
+      sizes.push(texts.length);
+      await failed.promise;
+      return host.client().recordBatchTexts(texts);
+    },
+  };
+  const options = { client, spoolFolder: noFolder, flushMs: 1, spoolAfterMs: 1 };
+  const { recorder } = recorderOf({
+    ...options,
+    onWarning: ({ message }) => {
+      if (sizes.length > 0 && message.includes('takes no events')) failed.resolve();
+    },
+  });
+  for (const change of countingTo(3)) recorder.record(host.event(change));
+  await failed.promise;
+  expect(await recorder.flush()).toMatchObject({ buffered: 0, sent: 3, lost: 0 });
+  expect(sizes).toEqual([3]);
+  expect(await host.recorded()).toEqual([1, 2, 3]);
+});
+
 test('closing ends a call without an answer, so that the process can end', async () => {
   const host = await newHost();
   const [asked, hungUp] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];

@@ -326,23 +326,30 @@ class BufferedRecorder implements Recorder {
   #spill(bytesMax: number): void {
     const mayWrite = this.#isEnded || performance.now() >= this.#diskRetryAtMs;
     if (this.#spool === null || !mayWrite) return;
-    // Before newer events. If those in flight succeed, they are sent twice and recorded once.
-    this.#pending.takeBack();
+    // Those in flight come before newer events. If they succeed too, they are recorded once. If the
+    // disk fails, their answer still counts: a slow one would else be ignored each time.
+    for (const events of this.#pending.taken()) if (!this.#write(this.#spool, events)) return;
     let bytes = 0;
     while (this.#pending.waiting > 0 && bytes < bytesMax) {
       const events = this.#pending.take(this.#settings.batchMax, spillBytes);
-      try {
-        this.#spool.append(events.map(({ text }) => text));
-      } catch (error) {
+      if (!this.#write(this.#spool, events)) {
         this.#pending.settle(events, events);
-        this.#diskFailed(error);
         return;
       }
-      this.#pending.settle(events);
       for (const event of events) bytes += event.bytes;
     }
     this.#diskRetryAtMs = 0;
     this.#syncDue.setOnce(this.#settings.fsyncMs);
+  }
+
+  #write(spool: Spool, events: readonly PendingEvent[]): boolean {
+    try {
+      spool.append(events.map(({ text }) => text));
+    } catch (error) {
+      this.#diskFailed(error);
+      return false;
+    }
+    return this.#pending.settle(events);
   }
 
   async #sync(): Promise<void> {
