@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import type { Environment } from '../config.ts';
+import { erasurePlan } from '../erasure/command.ts';
 import { migrateDatabase, startService } from '../main.ts';
 import { withOwnService } from '../operations/own-service.ts';
 import { newFolder } from '../testing/folders.ts';
@@ -261,6 +262,10 @@ test('a service refuses a database that was never migrated, or not by its own re
   await ask(`DELETE FROM migrations WHERE name = '${last}'`);
   expect(await sentenceOf(startService(env))).toBe(
     `the database lacks ${last}; run \`indelible migrate\``,
+  );
+  const target = { tenantId: randomUUID(), actor: 'ana@example.com' };
+  expect(await sentenceOf(erasurePlan(env, target))).toBe(
+    `the database lacks ${last}: run \`indelible migrate\` first`,
   );
 });
 

@@ -10,8 +10,8 @@ import { migrate, pendingMigrations } from './migrate.ts';
 /**
  * Runs `work` with the owner's URL: of DATABASE_OWNER_URL, or of the embedded PostgreSQL, which a
  * service may be using and which is started if needed. An error becomes one sentence after
- * `failed`; a `refusal`, whose message is a sentence for the operator, is passed on. `alone`:
- * throws if a service is using the embedded PostgreSQL.
+ * `failed`; a `refusal` and NotMigrated, whose messages are sentences for the operator, are passed
+ * on. `alone`: throws if a service is using the embedded PostgreSQL.
  */
 export async function runAsOwner<T>(
   { databaseUrl, databaseOwnerUrl, dataDir }: Config,
@@ -20,7 +20,8 @@ export async function runAsOwner<T>(
   { refusal, alone = false }: { refusal?: new () => Error; alone?: boolean } = {},
 ): Promise<T> {
   const explained = (cause: unknown) => {
-    if (refusal && cause instanceof refusal) throw cause;
+    const isSentence = cause instanceof NotMigrated || (refusal && cause instanceof refusal);
+    if (isSentence) throw cause;
     throw new Error(`${failed}: ${connectionProblem(cause)}`, { cause });
   };
   const running = () => (alone ? null : runningServerUrl(dataDir, 'owner'));
@@ -43,20 +44,28 @@ export async function runAsOwner<T>(
 export function requireDatabase(dataDir: string): void {
   if (clusterOwner(dataDir) !== undefined) return;
   throw new Error(
-    `${dataDir} has no database: set DATA_DIR to the folder of the service, or DATABASE_OWNER_URL; ` +
-      '`indelible serve` and `indelible migrate` make one',
+    `${dataDir} has no database: set DATA_DIR to the folder of the service, or DATABASE_URL if it ` +
+      'uses a PostgreSQL of your own; `indelible serve` and `indelible migrate` make one',
   );
 }
 
-/** An owner's session on a database with this release's schema; see `withOwnerSession`. */
+/** Nothing was begun: what to repeat comes after the migration. */
+class NotMigrated extends Error {}
+
+/**
+ * An owner's session on a database with this release's schema; see `withOwnerSession`. Throws
+ * NotMigrated for another one.
+ */
 export function withMigratedSession<T>(
   ownerUrl: string,
   work: (owner: OwnerSession) => Promise<T>,
 ): Promise<T> {
   return withOwnerSession(ownerUrl, async (owner) => {
     const pending = await pendingMigrations(owner);
-    if (pending.length > 0)
-      throw new Error(`the database lacks ${pending.join(', ')}: run \`indelible migrate\` first`);
+    if (pending.length > 0) {
+      const lacks = `the database lacks ${pending.join(', ')}`;
+      throw new NotMigrated(`${lacks}: run \`indelible migrate\` first`);
+    }
     return work(owner);
   });
 }
