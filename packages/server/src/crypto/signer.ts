@@ -5,6 +5,7 @@ import {
   type KeyObject,
   sign,
 } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Config } from '../config.ts';
@@ -47,6 +48,12 @@ export function signingKeyFileOf({ signingKeyFile, dataDir }: Config) {
 export function openConfiguredSigner(config: Config): Signer {
   const { path, isNamed } = signingKeyFileOf(config);
   return openSigner(path, !isNamed);
+}
+
+/** For a command, which makes no key: null where a service would make one. */
+export function openPresentSigner(config: Config): Signer | null {
+  const { path, isNamed } = signingKeyFileOf(config);
+  return isNamed || existsSync(path) ? openSigner(path, false) : null;
 }
 
 /** RFC 8410: the PKCS #8 header of a 32-byte Ed25519 private key. */

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { nilUuid } from '@indelible/protocol';
 import { SignJWT } from 'jose';
 import pino from 'pino';
@@ -6,7 +7,7 @@ import { coldSettings, openColdSource } from '../cold/duckdb-reader.ts';
 import { type AuthConfig, type Config, type Environment, readConfig } from '../config.ts';
 import { newSecretToken } from '../crypto/secret-token.ts';
 import { sha } from '../crypto/sha256.ts';
-import { openConfiguredSigner } from '../crypto/signer.ts';
+import { openPresentSigner, seedSigner } from '../crypto/signer.ts';
 import { type LogToCheck, logsToCheck, storedDamage } from '../log/check-log.store.ts';
 import { type CheckedRounds, checkRounds } from '../log/check-rounds.ts';
 import { openObjectStore } from '../objects/open-store.ts';
@@ -50,7 +51,8 @@ export async function withOwnService<T>(
     const run = async (db: Database) => {
       const own = ownConfig(config);
       const [key = ''] = own.platformApiKeys;
-      const signer = openConfiguredSigner(config);
+      const present = openPresentSigner(config);
+      const signer = present ?? seedSigner(randomBytes(32)); // signs nothing
       const clock = createClock();
       await clock.compare(() => databaseTime(db.reader));
       const app = await buildApp({
@@ -68,7 +70,7 @@ export async function withOwnService<T>(
           rounds: () => checkRounds({ db, sha, objects, signer }),
         },
         fetch: fetchOf(app),
-        publish: async () => void (await app.checkpoints.tick()),
+        publish: async () => void (present && (await app.checkpoints.tick())),
       };
       const [worked] = await Promise.allSettled([work(service)]);
       await app.http.close();

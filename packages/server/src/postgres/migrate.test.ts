@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
@@ -131,6 +131,11 @@ test('a plain owner that may make roles migrates an empty database, and the serv
 
 test('a command reads the logs although the owner may use neither serving role', async () => {
   expect(await withOwnService(first.env, ({ logs }) => logs.all())).toHaveLength(1);
+  // On another machine: there is no folder of the service, and a command that reads makes no key.
+  const DATA_DIR = join(newFolder(), 'none');
+  const elsewhere = { ...first.env, DATA_DIR };
+  expect(await withOwnService(elsewhere, ({ logs }) => logs.all())).toHaveLength(1);
+  expect(existsSync(DATA_DIR)).toBe(false);
 });
 
 test('migrating again changes nothing', async () => {
