@@ -27,7 +27,7 @@ export interface RetentionDeps extends RemovalDeps {
   /** How far ahead partitions are made; default three months. */
   daysAhead?: number;
   /**
-   * Pauses, in ms, between attempts at partitions that are being read; default: an hour of them.
+   * Pauses, in ms, between attempts at what waits for readers; default: an hour of them.
    */
   retryMs?: readonly number[];
 }
@@ -46,20 +46,22 @@ export interface RetentionRun extends Removed {
 
 /**
  * One run of the retention job: makes partitions ahead, moves each tenant to one class, and removes
- * expired events. Retries partitions that are being read, for as long as there are pauses. After an
- * interruption the next run continues. Null if another process runs it.
+ * expired events. Retries what waits for readers, for as long as there are pauses.
+ * After an interruption the next run continues. Null if another process runs it.
  */
 export async function runRetention(
   owner: OwnerSession,
   deps: RetentionDeps,
 ): Promise<RetentionRun | null> {
   if (!(await takeRetentionLock(owner))) return null;
-  let run = await runOnce(owner, deps);
+  let [run, isSettled] = await runOnce(owner, deps);
   for (const retryMs of deps.retryMs ?? retryMsUsually) {
-    if (run.waiting.length === 0) break;
+    if (run.waiting.length === 0 && isSettled) break;
     await releaseRetentionLock(owner); // to an erasure, which need not wait for a backup
     await pause(retryMs, undefined, deps.stopping ? { signal: deps.stopping } : {});
-    if (await takeRetentionLock(owner)) run = continued(run, await runOnce(owner, deps));
+    if (!(await takeRetentionLock(owner))) continue;
+    const [next, isSettledNow] = await runOnce(owner, deps);
+    [run, isSettled] = [continued(run, next), isSettledNow];
   }
   return run;
 }
@@ -73,7 +75,11 @@ function continued(run: RetentionRun, next: RetentionRun): RetentionRun {
   };
 }
 
-async function runOnce(owner: OwnerSession, deps: RetentionDeps): Promise<RetentionRun> {
+/** Also whether no move waits for transactions that read events. */
+async function runOnce(
+  owner: OwnerSession,
+  deps: RetentionDeps,
+): Promise<[RetentionRun, isSettled: boolean]> {
   const { batchRows = batchRowsUsually, stopping, readersMs } = deps;
   const nowMs = deps.now();
   await makePartitionsAhead(owner, nowMs, deps.daysAhead ?? daysAheadUsually);
@@ -85,7 +91,7 @@ async function runOnce(owner: OwnerSession, deps: RetentionDeps): Promise<Retent
   await announcePartitions(owner); // also what a change of plan, or a killed run, has attached
   await closeClasses(owner);
   await removeExpiredWords(owner, nowMs, stopping);
-  return { believedMs, moved, ...removed };
+  return [{ believedMs, moved: moved ?? 0, ...removed }, moved !== null];
 }
 
 const nothing: Removed = { tenants: [], dropped: [], waiting: [], kept: [] };

@@ -25,13 +25,14 @@ export interface SettleDeps extends DetachOptions {
 /**
  * Moves the events of every tenant with a changed plan or hold to its current class, batch by
  * batch. Each event is always in exactly one class, so no reader misses one or sees it twice.
- * Hidden events stay until they may be removed. Returns how many were moved.
+ * Hidden events stay until they may be removed. Returns how many were moved; null
+ * if they wait for transactions that read events.
  */
 export async function settleTenants(
   owner: OwnerSession,
   deps: SettleDeps,
   nowMs: number,
-): Promise<number> {
+): Promise<number | null> {
   const moves: Move[] = [];
   const plans = await readPlans(owner);
   for (const tenant of await unsettledTenants(owner)) {
@@ -40,7 +41,8 @@ export async function settleTenants(
     }
   }
   // Once for all: a backup that reads the events would delay each tenant's move.
-  if (moves.length === 0 || !(await areKnown(owner, deps))) return 0; // or in the next run
+  if (moves.length === 0) return 0;
+  if (!(await areKnown(owner, deps))) return null;
   let moved = 0;
   for (const move of moves) moved += await moveMonth(owner, deps, move);
   return moved;
