@@ -90,7 +90,8 @@ async function prepare(
   { stop, cancel }: Interruption,
 ): Promise<Prepared> {
   const paths = findingsPaths(path, options.rejects);
-  requireFolderOf(paths.rejected);
+  // The default file may lie where nothing can be written: most imports do not need it.
+  if (options.rejects !== undefined) requireFolderOf(paths.rejected);
   const source = await openSource(path === '-' ? io.stdin : path, stop.signal);
   const shown: { progress?: Shown } = {};
   const client = connect(options, io, {

@@ -127,7 +127,7 @@ class BufferedRecorder implements Recorder {
   async flush(): Promise<RecorderStats> {
     if (this.#isEnded) return this.stats();
     this.#pausedUntilMs = 0;
-    this.#diskRetryAtMs = Math.sign(this.#diskRetryAtMs);
+    this.#diskRetryAtMs = Math.min(this.#diskRetryAtMs, 1); // at once; 0 would mean that it works
     this.#hold.cut();
     const flushed = this.#waiters.wait(this.#number, this.#troubles);
     this.#pump();
