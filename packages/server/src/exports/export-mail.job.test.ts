@@ -48,6 +48,17 @@ test('without an address of the requester the tenant is told, and without any th
   expect(mailsTo('it@example.com')).toHaveLength(1);
 });
 
+test('where the address of the requester takes no mail, the tenant is told', async () => {
+  const { id } = await service.tenant();
+  const notifyEmails = ['desk@example.com'];
+  await service.call({ method: 'PUT', url: `/api/tenants/${id}`, body: { notifyEmails } });
+  const key = await jwtOf(id, '<ana>@example.com');
+  const job = await askForJob(service, key);
+  const told = await exportUntil(service, key, job.id, ({ notified }) => notified.length > 0);
+  expect(told.notified).toEqual(notifyEmails);
+  expect(mailsTo('desk@example.com')).toHaveLength(1);
+});
+
 test('a mail server that is down fails no export, and is tried again', async () => {
   const { id } = await service.tenant();
   const key = await jwtOf(id, 'eva@example.com');

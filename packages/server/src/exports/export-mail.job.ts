@@ -13,6 +13,7 @@ import {
   mailTexts,
   mailTime,
 } from '../outbound/mail-page.ts';
+import { isMailAddress } from '../outbound/outbound-url.ts';
 import { oneLine } from '../outbound/plain-line.ts';
 import type { Parts } from '../parts.ts';
 import { readTenant, write } from '../postgres/db.ts';
@@ -21,7 +22,7 @@ import { exportIdPrefix, fileOf } from './shown-export.ts';
 import { type ExportKey, type ExportRow, getExport, setNotified } from './store.ts';
 
 const noRecipients =
-  'no e-mail was sent: the requester has no address, and the tenant has no notifyEmails';
+  'no e-mail was sent: the requester has no address for mail, and the tenant has no notifyEmails';
 const notDelivered = 'the e-mail could not be sent: the mail server refused it or did not answer';
 
 /**
@@ -46,7 +47,9 @@ async function mailOutcome(parts: Parts, { id, data }: RunningJob<ExportKey>) {
   if (!row || !tenant || row.notified !== null) return;
   const told = (to: readonly string[], notice: string | null) =>
     write(db, (tx) => setNotified(tx, data, to, notice));
-  const to = row.mailTo === null ? tenant.notifyEmails : [row.mailTo];
+  // A token may have an address to which no mail can be sent: it would fail at every attempt.
+  const { mailTo } = row;
+  const to = mailTo !== null && isMailAddress(mailTo) ? [mailTo] : tenant.notifyEmails;
   if (to.length === 0) return told([], noRecipients);
   const filters = filterWords(storedFilter(row.filters));
   const url = `${parts.publicUrl()}${panelRoot}/exports#${typeId(exportIdPrefix, row.id)}`;
