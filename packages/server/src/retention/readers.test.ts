@@ -94,7 +94,7 @@ test('a run waits once for those who read the events, for all moves, and tries a
   for (const { id } of tenants) await expectRetainedIntact(service, id);
 });
 
-test('recording in new partitions waits less than a second, once, for a transaction with many locks', {
+test('recording in new partitions waits once, by the clock, for a transaction with many locks', {
   tags: 'plain',
 }, async () => {
   const tenant = await tenantOf(service, 'Enterprise', 1);
@@ -113,7 +113,7 @@ test('recording in new partitions waits less than a second, once, for a transact
   expect(body.results.map(({ status }: { status: string }) => status)).toEqual(
     events.map(() => 'created'),
   );
-  expect(tookMs).toBeLessThan(1_000);
+  expect(tookMs).toBeLessThan(2_000);
 });
 
 /**
