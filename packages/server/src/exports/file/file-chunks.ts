@@ -152,7 +152,7 @@ async function readAlone(db: Database, row: ExportRow, uuid: string): Promise<Ex
 /** Further rows are not counted. */
 const countMax = Number.MAX_SAFE_INTEGER - 1;
 
-/** The number of rows of the file; null if counting takes too long. */
+/** The number of rows of the file; null if counting fails or takes too long: progress lacks it. */
 export function countFileRows(db: Database, row: ExportRow): Promise<number | null> {
   const { filter, beforeSequence, oldestId } = rowsOf(row);
   const count = (visible: Visibility) =>
