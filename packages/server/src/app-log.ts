@@ -8,7 +8,7 @@ import { GroupCommit } from './events/flush.ts';
 import { FlushLock } from './events/flush-lock.store.ts';
 import { openOwnEvents, recordOwnQueued, recordOwnWith } from './events/own-events.store.ts';
 import { createPartitionKeeper, type PartitionWanted } from './events/partitions.ts';
-import { announcePartitions, getEvent, makePartitions, visibility } from './events/store.ts';
+import { getEvent, visibility } from './events/store.ts';
 import { CheckpointJob, type CheckpointObserver } from './log/checkpoint.job.ts';
 import { openOrigin } from './log/checkpoint.store.ts';
 import { keyAnnouncer } from './log/key-rotation.ts';
@@ -19,6 +19,7 @@ import type { Resolve } from './outbound/outbound-names.ts';
 import type { RecordQueued } from './own-event.ts';
 import type { Clock } from './postgres/clock.ts';
 import { type Database, readTenant, record, recordingConnections, write } from './postgres/db.ts';
+import { announcePartitions, makePartitions } from './postgres/partitions.store.ts';
 
 /* The parts of `buildApp` that append to the logs and sign them. */
 

@@ -11,6 +11,7 @@ import { type ReopenedLog, reopenLogs } from '../log/reopen.ts';
 import { reopeningSigner } from '../log/reopening-key.ts';
 import { openObjectStore } from '../objects/open-store.ts';
 import type { WriterTx } from '../postgres/db.ts';
+import { announcePartitions } from '../postgres/partitions.store.ts';
 import { runAsOwner, withMigratedSession } from '../postgres/run-as-owner.ts';
 import { archiveTenants, type TenantArchive } from './archive.job.ts';
 import type { ArchiveDeps } from './archived-part.ts';
@@ -106,7 +107,7 @@ export function restoreArchive(
         const { now } = owner;
         const recordOwn = await recordOwnIn(owner, config.catalogue, now);
         const deps = { sha, now, recordOwn, vkeys, objects };
-        return owner.transaction(async (tx) => {
+        const loaded = await owner.transaction(async (tx) => {
           const restored = await restoreTenants(tx, deps, archive, tenantId);
           const tenants: RestoredTenant[] = [];
           const beforeSigning = async (reopened: readonly ReopenedLog[]) => {
@@ -124,6 +125,8 @@ export function restoreArchive(
           const reopened = await reopenLogs(tx, { ...deps, publicKeys, openSigner, beforeSigning });
           return { tenants, missing: reopened.filter((log) => log.tenantId === null) };
         });
+        await announcePartitions(owner);
+        return loaded;
       });
     } finally {
       await archive.close();

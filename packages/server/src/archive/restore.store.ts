@@ -3,8 +3,8 @@ import type { ArchivedRow } from '../cold/archived-row.ts';
 import { insertEvents } from '../events/event-columns.store.ts';
 import { partitionsOf } from '../events/partitions.ts';
 import { storedOpeners } from '../events/prepared-event.ts';
-import { makePartitions } from '../events/store.ts';
 import { mayPause, type WriterTx } from '../postgres/db.ts';
+import { attachingLate, makePartitions } from '../postgres/partitions.store.ts';
 import { execute, hasRow } from '../postgres/sql.ts';
 import type { ArchiveManifest } from './manifest.ts';
 
@@ -55,7 +55,7 @@ export async function insertRestored(
     const late = isLate(uuidTimeMs(row.uuid), row.receivedAtUs / 1_000);
     return { ...row, retentionClass: late ? lateClass : retentionClass, ...storedOpeners(row) };
   });
-  await makePartitions(tx, partitionsOf(inserted));
+  await attachingLate(tx, () => makePartitions(tx, partitionsOf(inserted)));
   const added = await insertEvents(tx, inserted);
   if (added < inserted.length) throw new Error('an event of the archive is stored already');
 }

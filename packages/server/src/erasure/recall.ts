@@ -4,8 +4,8 @@ import { insertEvents } from '../events/event-columns.store.ts';
 import type { Visibility } from '../events/filter-sql.store.ts';
 import type { ListedRow } from '../events/listed-row.ts';
 import { partitionsOf } from '../events/partitions.ts';
-import { makePartitions } from '../events/store.ts';
 import { type ColdSource, type OwnerSession, type Queries, tenantIn } from '../postgres/db.ts';
+import { announcePartitions, makePartitions } from '../postgres/partitions.store.ts';
 import { classAndMark, storedOf } from './store.ts';
 
 /*
@@ -92,6 +92,7 @@ async function bringBack(
   if (rows.length === 0) return;
   const wanted = partitionsOf(rows.map(({ uuid }) => ({ uuid, retentionClass })));
   await owner.transaction((tx) => makePartitions(tx, wanted));
+  await announcePartitions(owner);
   await owner.transaction(async (tx) => {
     const uuids = rows.map(({ uuid }) => uuid);
     const stored = await storedOf(tx, visible.tx.tenantId, uuids);

@@ -262,6 +262,7 @@ export class GroupCommit {
         return record(db, (tx) => this.#append(tx, items, wait));
       });
     this.#heads.keep(written.grown);
+    await partitions.told();
     return written;
   }
 

@@ -15,12 +15,13 @@ import { haltedSentence, LogDamaged, lockHeads, logIsHalted } from '../log/store
 import type { OwnEvent, RecordOwn } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import type { OwnerSession, Queries, WriterTx } from '../postgres/db.ts';
+import { attachingLate, ensurePartition } from '../postgres/partitions.store.ts';
 import { hasRow } from '../postgres/sql.ts';
 import { appendEvents } from './append.store.ts';
 import type { GroupCommit } from './flush.ts';
 import { createPartitionKeeper, isMissingPartition, type PartitionKeeper } from './partitions.ts';
 import { type PreparedEvent, prepare, type Random } from './prepared-event.ts';
-import { ensurePartition, readServiceId } from './store.ts';
+import { readServiceId } from './store.ts';
 import { createUuidSource, type UuidSource } from './uuid-source.ts';
 
 export interface OwnEventDeps extends Pick<Parts, 'sha' | 'now'> {
@@ -147,7 +148,7 @@ export async function recordOwnIn(
   const deps = await openOwnEvents(owner, catalogue, now);
   // Partitions are usually made ahead, so that none is made while a head is locked.
   const partitions = createPartitionKeeper(({ retentionClass, timeMs }) =>
-    ensurePartition(owner, retentionClass, timeMs),
+    attachingLate(owner, () => ensurePartition(owner, retentionClass, timeMs)),
   );
   return recordOwnWith({ ...deps, partitions });
 }

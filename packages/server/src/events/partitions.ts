@@ -8,6 +8,9 @@ export interface PartitionWanted {
   timeMs: number;
 }
 
+/** Each waits half a second for those who attach, and their statements end in ten. */
+const attemptsMax = 20;
+
 /** Makes the partitions of an insert, so that a missing one never rejects an event. */
 export type PartitionKeeper = ReturnType<typeof createPartitionKeeper>;
 
@@ -19,16 +22,18 @@ export type PartitionKeeper = ReturnType<typeof createPartitionKeeper>;
  */
 export function createPartitionKeeper(
   make: (wanted: PartitionWanted) => Promise<void>,
-  announce: () => Promise<unknown> = async () => {},
+  announce: () => Promise<boolean> = async () => true,
 ) {
   const known = new Set<string>();
   let last: Promise<unknown> = Promise.resolve();
+  /** Others were attaching partitions: sessions may not know these. */
+  let isUntold = false;
 
   async function makeMissing(missing: ReadonlyMap<string, PartitionWanted>): Promise<void> {
     // Others may have been made while this call waited.
     const wanted = [...missing].filter(([key]) => !known.has(key));
     for (const [, each] of wanted) await make(each);
-    if (wanted.length > 0) await announce();
+    if (wanted.length > 0) isUntold = !(await announce());
     for (const [key] of wanted) known.add(key);
   }
 
@@ -39,6 +44,14 @@ export function createPartitionKeeper(
       const made = last.then(() => makeMissing(missing));
       last = made.catch(() => {}); // the next call makes its partitions all the same
       await made;
+    },
+    /**
+     * To be called after the commit, and before the answers: those who attach may have waited for
+     * the transaction to end.
+     */
+    async told(): Promise<void> {
+      for (let attempt = 0; isUntold && attempt < attemptsMax; attempt++)
+        isUntold = !(await announce().catch(() => false));
     },
     /** Clears the cache, after an insert found a partition missing. */
     forget: () => known.clear(),

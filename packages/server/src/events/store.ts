@@ -1,12 +1,6 @@
 import { firstUuidAt } from '@indelible/protocol';
 import { AppError } from '../http/problem.ts';
-import {
-  type Database,
-  type Queries,
-  readTenant,
-  type TenantTx,
-  type WriterTx,
-} from '../postgres/db.ts';
+import { type Database, type Queries, readTenant, type TenantTx } from '../postgres/db.ts';
 import { firstRow, raw } from '../postgres/sql.ts';
 import { shownFrom } from '../tenants/plans.store.ts';
 import { coldEventsById } from './cold.store.ts';
@@ -65,35 +59,4 @@ export async function readServiceId(writer: Queries): Promise<string> {
   const row = await firstRow<{ id: string }>(writer)`SELECT id FROM installation`;
   if (row) return row.id;
   throw new Error('the database is not migrated; run `indelible migrate`');
-}
-
-/**
- * Makes the partitions of these times; existing ones stay. In its own transaction, because they
- * must exist before the insert.
- */
-export async function makePartitions(
-  tx: WriterTx,
-  wanted: readonly { retentionClass: number; timeMs: number }[],
-) {
-  for (const { retentionClass, timeMs } of wanted) {
-    await tx.query('SELECT make_partition($1::smallint, $2)', [retentionClass, new Date(timeMs)]);
-  }
-}
-
-/**
- * To be called after the commit that attaches partitions, and before rows are written to them: a
- * session that is planning meanwhile would never read them. False if others are attaching.
- */
-export async function announcePartitions(tx: Queries): Promise<boolean> {
-  const { rows } = await tx.query<{ done: boolean }>('SELECT announce_partitions() AS done');
-  return rows[0]?.done === true;
-}
-
-/** Makes or attaches the partition of this time. */
-export async function ensurePartition(
-  owner: Queries,
-  retentionClass: number,
-  timeMs: number,
-): Promise<void> {
-  await owner.query('SELECT place_partition($1::smallint, $2)', [retentionClass, new Date(timeMs)]);
 }

@@ -4,6 +4,7 @@ import { AppError, unavailable } from '../http/problem.ts';
 import type { TenantTx, WriterTx } from '../postgres/db.ts';
 import { codeOf, messageOf } from '../postgres/embedded/error-code.ts';
 import { callForTenants, isSharded } from '../postgres/engine.ts';
+import { attachingLate } from '../postgres/partitions.store.ts';
 import { byteaArray, int2Array, int8Array, uuidArray } from '../postgres/pg-arrays.ts';
 import { execute, firstRow, raw, rowsOf } from '../postgres/sql.ts';
 import type { LogAppend, LogHead } from './sequencer.ts';
@@ -134,7 +135,9 @@ export async function openLog(
   const row = await opened.catch((error: unknown) => {
     throw codeOf(error) === 'IND02' ? new LogDamaged('a log has lost its head', [tenantId]) : error;
   });
-  await execute(tx)`SELECT attach_owed(${row?.former}, ${retentionClass})`;
+  const former = row?.former ?? null;
+  if (former === null || former === retentionClass) return;
+  await attachingLate(tx, () => execute(tx)`SELECT attach_owed(${former}, ${retentionClass})`);
 }
 
 /** A call for heads that are not locked, but remembered. */

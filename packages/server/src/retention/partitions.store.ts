@@ -1,6 +1,6 @@
-import { announcePartitions } from '../events/store.ts';
 import type { Queries, WriterTx } from '../postgres/db.ts';
 import { isCluster } from '../postgres/engine.ts';
+import { announcePartitions } from '../postgres/partitions.store.ts';
 import { execute, hasRow, rowsOf } from '../postgres/sql.ts';
 import { type Partition, partitionOf } from './schedule.ts';
 

@@ -116,6 +116,28 @@ test('recording in new partitions waits once, by the clock, for a transaction wi
   expect(tookMs).toBeLessThan(2_000);
 });
 
+test('what a change of plan attaches again is told after it, whatever was told meanwhile', {
+  tags: 'plain',
+}, async () => {
+  const { owner } = service;
+  const tenant = await tenantOf(service, 'Starter', 1);
+  const past = service.clock.now - 300 * day;
+  await owner.query('SET ROLE indelible_owner');
+  await owner.query('SELECT place_partition(0::smallint, $1)', [new Date(past)]);
+  await owner.query('RESET ROLE');
+  await owner.query(`ALTER TABLE audit_events DETACH PARTITION ${partitionName(0, past)}`);
+  await owner.query(`BEGIN; SELECT pg_advisory_xact_lock(hashtext('indelible.plans'))`);
+  const changed = change(service, tenant, { plan: 'Pro' });
+  await expect.poll(() => lockWaits(owner)).toBe(1);
+  await owner.query('GRANT SELECT ON audit_events TO indelible_reader');
+  await owner.query('COMMIT');
+  const version = async () =>
+    (await owner.query("SELECT xmin FROM pg_class WHERE oid = 'audit_events'::regclass")).rows;
+  const before = await version();
+  await changed;
+  expect(await version()).not.toEqual(before);
+});
+
 /**
  * Attaches the partition while the connection for reads is collecting the partitions for its plan:
  * that has the others only, and PostgreSQL has told the connection of the new one in vain.

@@ -1,8 +1,8 @@
 import { counted, formatTimestamp } from '@indelible/protocol';
-import { ensurePartition } from '../events/store.ts';
 import { lockHeads } from '../log/store.ts';
 import { byItself, type OwnEvent, type RecordOwn } from '../own-event.ts';
 import type { OwnerSession, Queries, WriterTx } from '../postgres/db.ts';
+import { ensurePartition } from '../postgres/partitions.store.ts';
 import { holdPlans } from '../tenants/plans.store.ts';
 import { wordsAreWholeFrom } from '../words/forget-words.ts';
 import { type DetachOptions, detachAll, heldAsNull } from './detach.ts';

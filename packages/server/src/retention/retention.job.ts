@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { announcePartitions } from '../events/store.ts';
 import type { OwnerSession } from '../postgres/db.ts';
+import { announcePartitions } from '../postgres/partitions.store.ts';
 import { removeExpiredWords } from '../words/forget-words.ts';
 import { findDue } from './find-due.ts';
 import { makePartitionsAhead } from './partitions.store.ts';

@@ -1,7 +1,7 @@
 import { defaultCatalogue } from '@indelible/protocol';
 import { expect, test } from 'vitest';
-import { ensurePartition } from '../events/store.ts';
 import { withOwnerSession } from '../postgres/db.ts';
+import { ensurePartition } from '../postgres/partitions.store.ts';
 import { expectRetainedIntact } from '../testing/intact.ts';
 import {
   change,

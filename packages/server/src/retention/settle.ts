@@ -1,6 +1,6 @@
 import { firstUuidAt, lateClass, retentionCutoff, uuidTimeMs } from '@indelible/protocol';
-import { announcePartitions, ensurePartition } from '../events/store.ts';
 import { isLockTimeout, type OwnerSession, type Queries } from '../postgres/db.ts';
+import { announcePartitions, ensurePartition } from '../postgres/partitions.store.ts';
 import type { StoredPlan } from '../tenants/plan-changes.ts';
 import { readPlans } from '../tenants/plans.store.ts';
 import { type DetachOptions, haveEnded } from './detach.ts';

@@ -7,6 +7,7 @@ import { administrator } from '../access/tenant-access.ts';
 import { answerPage, PageQuery, readPage } from '../http/keyset-page.ts';
 import { AppError } from '../http/problem.ts';
 import { readTenant, write } from '../postgres/db.ts';
+import { announcePartitions } from '../postgres/partitions.store.ts';
 import { type PutTenantParts, putTenant } from './put-tenant.store.ts';
 import { Tenant, TenantPage, TenantParams, tenantChange, WrittenTenant } from './schemas.ts';
 import { getTenant, listTenants, type TenantRow } from './store.ts';
@@ -27,6 +28,7 @@ export function tenantRoutes(app: FastifyInstance, parts: PutTenantParts): void 
     };
     const written = await write(parts.db, (tx) => putTenant(tx, parts, put));
     const { created, tenant, restoreSecret } = written;
+    if (!created) await write(parts.db, announcePartitions);
     reply.code(created ? 201 : 200);
     return { ...shown(tenant), ...(restoreSecret === null ? {} : { restoreSecret }) };
   });

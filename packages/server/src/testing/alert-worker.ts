@@ -2,8 +2,8 @@ import { createCatalogue } from '@indelible/protocol';
 import { createAlertWorker } from '../alerts/evaluate.job.ts';
 import { openOwnEvents, recordOwnWith } from '../events/own-events.store.ts';
 import { createPartitionKeeper } from '../events/partitions.ts';
-import { makePartitions } from '../events/store.ts';
 import { record } from '../postgres/db.ts';
+import { makePartitions } from '../postgres/partitions.store.ts';
 import type { TestService } from './service.ts';
 import type { Steps } from './steps.ts';
 
