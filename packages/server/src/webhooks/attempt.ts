@@ -2,10 +2,11 @@ import { panelRoot, retryAfterMs, typeId } from '@indelible/protocol';
 import { keptText, type OutboundCall, type OutboundResult } from '../outbound/outbound.ts';
 import { signatureHeaders } from '../outbound/standard-webhooks.ts';
 import type { Parts } from '../parts.ts';
+import type { AttemptFacts } from './deliveries.store.ts';
 import { withoutCredentials } from './format/without-credentials.ts';
 import { formats } from './formats.ts';
 import type { Content } from './next-message.ts';
-import { type Opened, openSecrets } from './sealed-secrets.ts';
+import { openSecrets } from './sealed-secrets.ts';
 import { messageIdPrefix, type PendingMessage, type WebhookRow } from './store.ts';
 
 export interface WebhookParts extends Parts {
@@ -22,16 +23,10 @@ export type Message = Pick<PendingMessage, 'messageId' | 'messageAtMs'> & {
   content: Content | { kind: 'test' };
 };
 
-export interface Attempted {
+export interface Attempted extends AttemptFacts {
   ok: boolean;
   /** The receiver wants no more messages, permanently. */
   isGone: boolean;
-  responseStatus: number | null;
-  /** One line of at most 1 KiB of the answer. */
-  response: string | null;
-  reason: string | null;
-  atMs: number;
-  durationMs: number;
   /** How long the receiver asks to wait; 0: it does not. */
   retryAfterMs: number;
 }
@@ -70,53 +65,41 @@ async function call(
   atMs: number,
   signal: AbortSignal | undefined,
 ): Promise<OutboundResult> {
-  const opened = openSecrets(sealer, webhook, atMs);
-  const made = messageCall(webhook, opened, message, atMs, `${publicUrl()}${panelRoot}`);
-  // The format's own last: they cannot be replaced.
-  const headers = { ...opened.headers, ...made.headers };
+  const { secrets: keys, credential, headers: own } = openSecrets(sealer, webhook, atMs);
+  const id = typeId(messageIdPrefix, message.messageId);
+  const made = unsignedCall(webhook, credential, message, atMs, `${publicUrl()}${panelRoot}`);
+  const signature =
+    formats[webhook.format].isSigned && signatureHeaders({ id, ...made }, keys, atMs);
+  // The webhook's own first: they replace no other.
+  const headers = { ...own, ...made.headers, ...signature };
   const result = await outbound({ ...made, headers, ...(signal && { signal }) });
   if (result.kind === 'failed') return result;
   // Some receivers repeat a refused body, and answers are shown.
-  const secrets = [opened.credential ?? '', ...Object.values(opened.headers)];
+  const secrets = [credential ?? '', ...Object.values(own)];
   return { ...result, text: withoutCredentials(result.text, secrets) };
-}
-
-function messageCall(
-  webhook: WebhookRow,
-  opened: Opened,
-  message: Message,
-  nowMs: number,
-  panelUrl: string,
-): OutboundCall {
-  const id = typeId(messageIdPrefix, message.messageId);
-  const made = unsignedCall(webhook, opened, { ...message, messageId: id }, nowMs, panelUrl);
-  if (!formats[webhook.format].isSigned) return made;
-  const signature = signatureHeaders({ id, body: made.body }, opened.secrets, nowMs);
-  return { ...made, headers: { ...made.headers, ...signature } };
 }
 
 function unsignedCall(
   { id: webhookId, tenantId, url, options, format: name }: WebhookRow,
-  { credential }: Opened,
-  { messageId, messageAtMs: atMs, content }: Message,
+  credential: string | null,
+  { messageAtMs: atMs, content }: Message,
   nowMs: number,
   panelUrl: string,
 ): OutboundCall {
   const format = formats[name];
   const target = { url, credential, options: JSON.parse(options) };
-  if (content.kind === 'test') return format.health(target, { tenantId, webhookId, atMs });
+  const told = { tenantId, panelUrl, atMs, nowMs };
+  if (content.kind === 'test') return format.health(target, told, webhookId);
   if (content.kind === 'export') {
     if (!format.exportReady) throw new Error(`${name} has no message about an export`);
-    return format.exportReady(target, content.export, atMs);
+    return format.exportReady(target, told, content.export);
   }
   if (content.kind === 'alert' && format.alert) {
-    const { ruleId, ruleName, alertIds: ids } = content.alert;
-    const page = `${panelUrl}/events?resource=alert&resource_id=${ruleId}`;
-    return format.alert(target, { tenantId, ruleId, ruleName, ids, url: page, atMs });
+    const page = `${panelUrl}/events?resource=alert&resource_id=${content.alerts.ruleId}`;
+    return format.alert(target, { ...told, ...content.alerts, url: page });
   }
-  const told = content.kind === 'alert' ? [content.alert] : content.events;
-  const events = told.map(({ text }) => text);
-  return format.deliver(target, { messageId, tenantId, events, panelUrl, atMs, nowMs });
+  const events = content.kind === 'alert' ? [content] : content.events;
+  return format.deliver(target, { ...told, events: events.map(({ text }) => text) });
 }
 
 /** The meaning of a result in the webhook's format: of a message, or of a test. */

@@ -1,9 +1,9 @@
-import { futureMsMax, uuidTimeMs } from '@indelible/protocol';
+import { formatTimestamp, futureMsMax, uuidTimeMs } from '@indelible/protocol';
 import { visibility } from '../events/store.ts';
 import { AppError } from '../http/problem.ts';
 import { firstReceivedSince } from '../log/received-since.ts';
 import { newSecret } from '../outbound/standard-webhooks.ts';
-import type { OwnEvent, Who } from '../own-event.ts';
+import { actOf, type OwnEvent, type Who } from '../own-event.ts';
 import { readTenant, type WriterTx, write } from '../postgres/db.ts';
 import { tenantExists } from '../tenants/store.ts';
 import type { WebhookParts } from './attempt.ts';
@@ -19,15 +19,9 @@ import {
   type WebhookKey,
   type WebhookRow,
 } from './store.ts';
-import {
-  changedEvent,
-  pausedEvent,
-  replayedEvent,
-  resumedEvent,
-  rotatedEvent,
-} from './webhook-event.ts';
+import { changedEvent, pausedEvent, resource } from './webhook-event.ts';
 import { newcomer, readSettings, type WebhookPatch } from './webhook-input.ts';
-import { changedTo, pausedNow, replayedFrom, resumedNow } from './webhook-state.ts';
+import { changedTo, startedAnew } from './webhook-state.ts';
 
 const webhooksMax = 20;
 const previousValidMs = 24 * 3_600_000;
@@ -112,15 +106,20 @@ export function removeWebhook(
 export function pauseWebhook(parts: WebhookParts, key: WebhookKey, who: Who): Promise<WebhookRow> {
   return changeLocked(parts, key, (row) => {
     if (row.status === 'paused') return null;
-    return { changed: pausedNow(row, parts.now()), event: pausedEvent(row, who, 'requested') };
+    // Keeps the due message: delivery continues with it.
+    const changed: WebhookRow = { ...row, status: 'paused', pausedBecause: 'requested' };
+    return { changed, event: pausedEvent(row, who, 'requested') };
   });
 }
 
-/** Also starts a pending retry at once. Throws `not_found`. */
+/** Also starts a pending retry at once, with all attempts available. Throws `not_found`. */
 export function resumeWebhook(parts: WebhookParts, key: WebhookKey, who: Who): Promise<WebhookRow> {
   return changeLocked(parts, key, (row) => {
     if (row.status === 'active' && row.attempt === 0) return null;
-    return { changed: resumedNow(row, parts.now()), event: resumedEvent(row, who) };
+    const active = { status: 'active', pausedBecause: null } as const;
+    const diff = { status: { from: row.status, to: active.status } };
+    const changed = { ...row, ...active, attempt: 0, dueAtMs: parts.now() };
+    return { changed, event: actOf(who, 'resume', resource(row), { diff }) };
   });
 }
 
@@ -143,9 +142,9 @@ export async function rotateSecret(
       secret: sealer.seal(secretContext(row.id), secret),
       previousSecret: row.secret,
       previousSecretUntilMs: previousValidUntilMs,
-      updatedAtMs: now(),
     };
-    return { changed, event: rotatedEvent(row, who, previousValidUntilMs) };
+    const after = { previousValidUntil: formatTimestamp(previousValidUntilMs) };
+    return { changed, event: actOf(who, 'rotate', resource(row), { after }) };
   });
   return { secret, previousValidUntilMs };
 }
@@ -165,16 +164,17 @@ export async function replayWebhook(
     return firstReceivedSince(tx, uuidTimeMs(visible.oldest) - futureMsMax, visible.size);
   });
   return changeLocked(parts, key, (row) => {
-    const changed = replayedFrom(row, Math.max(first, fromSequence), now());
-    return changed === row
-      ? null
-      : { changed, event: replayedEvent(row, who, changed.nextSequence) };
+    const nextSequence = Math.max(first, fromSequence);
+    if (nextSequence >= row.nextSequence) return null; // never forward
+    const diff = { nextSequence: { from: row.nextSequence, to: nextSequence } };
+    const changed = { ...startedAnew(row, now()), nextSequence, announcedSequence: -1 };
+    return { changed, event: actOf(who, 'replay', resource(row), { diff }) };
   });
 }
 
 /** Stores what `change` makes of the locked webhook, with its record; null changes nothing. */
 function changeLocked(
-  { db, recordOwn }: WebhookParts,
+  { db, now, recordOwn }: WebhookParts,
   key: WebhookKey,
   change: (row: WebhookRow) => { changed: WebhookRow; event: OwnEvent } | null,
 ): Promise<WebhookRow> {
@@ -182,9 +182,10 @@ function changeLocked(
     const row = await locked(tx, key);
     const made = change(row);
     if (made === null) return row;
-    await saveWebhook(tx, made.changed);
+    const changed = { ...made.changed, updatedAtMs: now() };
+    await saveWebhook(tx, changed);
     await recordOwn(tx, key.tenantId, made.event);
-    return made.changed;
+    return changed;
   });
 }
 

@@ -2,8 +2,18 @@ import type { TenantTx, WriterTx } from '../postgres/db.ts';
 import { uuidArray } from '../postgres/pg-arrays.ts';
 import { dateOrNull, execute, firstRow, rowsOf, sql } from '../postgres/sql.ts';
 
+/** What is known of an attempt once it has ended. */
+export interface AttemptFacts {
+  atMs: number;
+  durationMs: number;
+  responseStatus: number | null;
+  /** One line of at most 1 KiB of the answer. */
+  response: string | null;
+  reason: string | null;
+}
+
 /** One attempt and its outcome. Sequences are those of the first and last event in the message. */
-export interface DeliveryRow {
+export interface DeliveryRow extends AttemptFacts {
   tenantId: string;
   webhookId: string;
   id: string;
@@ -15,12 +25,6 @@ export interface DeliveryRow {
   firstSequence: number | null;
   lastSequence: number | null;
   events: number;
-  atMs: number;
-  durationMs: number;
-  responseStatus: number | null;
-  /** One line of at most 1 KiB. */
-  response: string | null;
-  reason: string | null;
   nextAttemptAtMs: number | null;
 }
 

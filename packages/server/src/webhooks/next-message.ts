@@ -6,6 +6,7 @@ import { eventJson } from '../events/prepared-event.ts';
 import { type ExportRow, getExport } from '../exports/store.ts';
 import { eventsBetween } from '../log/store.ts';
 import type { TenantTx } from '../postgres/db.ts';
+import type { Alerts } from './format/message-format.ts';
 import { formats } from './formats.ts';
 import { type WebhookRow, webhookIdPrefix } from './store.ts';
 
@@ -26,17 +27,8 @@ export type Content =
 /** What a message of its own tells, at the sequence of its record. */
 type News =
   | { kind: 'export'; sequence: number; export: ExportRow }
-  | { kind: 'alert'; sequence: number; alert: ToldAlerts };
-
-/** Alerts of one rule, which were told together. */
-interface ToldAlerts {
-  ruleId: string;
-  ruleName: string | null;
-  /** Ids of their events, oldest first. */
-  alertIds: string[];
-  /** The record of the message, as an event. */
-  text: string;
-}
+  /** `text` is the record of the message, as an event. */
+  | ({ kind: 'alert'; alerts: Alerts } & MessageEvent);
 
 const messageEventsMax = 100;
 
@@ -142,9 +134,9 @@ async function firstNews(
   for (const row of rows) {
     if (row.recordedByKind !== 'service') continue;
     const isAlert = row.resourceType === 'alert';
-    const told = tellsAlerts && isAlert ? toldAlerts(webhook, row) : null;
-    const ready = tellsExports && !isAlert ? await readyExport(visible.tx, webhook, row) : null;
-    if (told ?? ready) return told ?? ready;
+    if (isAlert ? !tellsAlerts : !tellsExports) continue;
+    const news = isAlert ? toldAlerts(webhook, row) : await readyExport(visible.tx, webhook, row);
+    if (news) return news;
   }
   return null;
 }
@@ -155,8 +147,8 @@ function toldAlerts({ id }: DueWebhook, row: Row): News | null {
   if (row.action !== 'notify' || after === null) return null;
   const told = JSON.parse(after) as { alerts: string[]; webhookIds?: string[] };
   if (told.webhookIds?.includes(typeId(webhookIdPrefix, id)) === false) return null;
-  const text = eventJson(row, true, row.hasState);
-  return { kind: 'alert', sequence, alert: { ruleId, ruleName, alertIds: told.alerts, text } };
+  const alerts = { ruleId, ruleName, ids: told.alerts };
+  return { kind: 'alert', sequence, alerts, text: eventJson(row, true, row.hasState) };
 }
 
 /** The downloadable file that this record reports, if it is not announced yet. */

@@ -3,7 +3,7 @@ import type { HeaderChanges } from './own-headers.ts';
 import type { WebhookRow } from './store.ts';
 
 /** The decrypted secrets, credential and own headers of a webhook. */
-export interface Opened {
+interface Opened {
   /** The current one, and the previous one while it is valid. */
   secrets: readonly string[];
   credential: string | null;

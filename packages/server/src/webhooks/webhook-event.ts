@@ -1,4 +1,4 @@
-import { formatTimestamp, typeId } from '@indelible/protocol';
+import { typeId } from '@indelible/protocol';
 import { actOf, changedBy, type OwnEvent, type Who } from '../own-event.ts';
 import type { DeliveryRow } from './deliveries.store.ts';
 import { headerNames } from './own-headers.ts';
@@ -64,20 +64,4 @@ export function pausedEvent(
   return actOf(who, 'pause', resource(webhook), { diff, after });
 }
 
-export function resumedEvent(webhook: WebhookRow, who: Who): OwnEvent {
-  const diff = { status: { from: webhook.status, to: 'active' } };
-  return actOf(who, 'resume', resource(webhook), { diff });
-}
-
-/** A new secret signs; the previous one also, until the given time. */
-export function rotatedEvent(webhook: Named, who: Who, untilMs: number): OwnEvent {
-  const after = { previousValidUntil: formatTimestamp(untilMs) };
-  return actOf(who, 'rotate', resource(webhook), { after });
-}
-
-export function replayedEvent(webhook: WebhookRow, who: Who, nextSequence: number): OwnEvent {
-  const diff = { nextSequence: { from: webhook.nextSequence, to: nextSequence } };
-  return actOf(who, 'replay', resource(webhook), { diff });
-}
-
-const resource = ({ id, name }: Named) => ({ type: 'webhook', id, name });
+export const resource = ({ id, name }: Named) => ({ type: 'webhook', id, name });

@@ -64,24 +64,6 @@ export function failedOnce(
   return { ...row, attempt, status: 'paused', pausedBecause: 'failing', updatedAtMs: nowMs };
 }
 
-/** Keeps the due message: delivery continues with it. */
-export function pausedNow(row: WebhookRow, nowMs: number): WebhookRow {
-  return { ...row, status: 'paused', pausedBecause: 'requested', updatedAtMs: nowMs };
-}
-
-/** Due at once, with all attempts available. */
-export function resumedNow(row: WebhookRow, nowMs: number): WebhookRow {
-  const active = { status: 'active', pausedBecause: null } as const;
-  return { ...row, ...active, attempt: 0, dueAtMs: nowMs, updatedAtMs: nowMs };
-}
-
-/** Back to an earlier position; never forward. */
-export function replayedFrom(row: WebhookRow, sequence: number, nowMs: number): WebhookRow {
-  if (sequence >= row.nextSequence) return row;
-  const back = { nextSequence: sequence, announcedSequence: -1 };
-  return { ...startedAnew(row, nowMs), ...back };
-}
-
 /**
  * With other settings. A message that would differ under the new settings begins again, with a new
  * id. A message to a new address keeps its id, and has all attempts again. A new name affects
@@ -93,7 +75,7 @@ export function changedTo(
   sealed: Pick<WebhookRow, 'credential' | 'headers'>,
   nowMs: number,
 ): WebhookRow {
-  const changed = { ...row, ...settings, ...sealed, updatedAtMs: nowMs };
+  const changed = { ...row, ...settings, ...sealed };
   const same = (['format', 'filters'] as const).every((key) => row[key] === settings[key]);
   if (!same || row.types.join() !== settings.types.join()) return startedAnew(changed, nowMs);
   const call = ['url', 'options', 'credential', 'headers'] as const;
@@ -102,7 +84,7 @@ export function changedTo(
   return { ...changed, revision: row.revision + 1, attempt: 0, dueAtMs: nowMs };
 }
 
-function startedAnew(row: WebhookRow, nowMs: number): WebhookRow {
-  const revision = row.revision + 1;
-  return { ...row, ...noMessage, revision, attempt: 0, dueAtMs: nowMs, updatedAtMs: nowMs };
+/** Without the due message. */
+export function startedAnew(row: WebhookRow, nowMs: number): WebhookRow {
+  return { ...row, ...noMessage, revision: row.revision + 1, attempt: 0, dueAtMs: nowMs };
 }

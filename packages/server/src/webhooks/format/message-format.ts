@@ -10,11 +10,9 @@ export interface MessageTarget {
   options: Readonly<Record<string, string>>;
 }
 
-export interface EventBatch {
-  messageId: string;
+/** What every message has, whatever it tells. */
+export interface Told {
   tenantId: string;
-  /** JSON texts of events as in the list, oldest first. */
-  events: readonly string[];
   /** Address of the panel's pages, without a slash at the end. */
   panelUrl: string;
   /** When the message was made first, in milliseconds. */
@@ -23,17 +21,22 @@ export interface EventBatch {
   nowMs: number;
 }
 
+export interface EventBatch extends Told {
+  /** JSON texts of events as in the list, oldest first. */
+  events: readonly string[];
+}
+
 /** Alerts that one rule has raised since the last message about it. */
-export interface AlertNews {
-  tenantId: string;
+export interface Alerts {
   ruleId: string;
   ruleName: string | null;
   /** Of their events, oldest first. */
   ids: readonly string[];
+}
+
+export interface AlertNews extends Told, Alerts {
   /** The page that lists them. */
   url: string;
-  /** When the message was made first, in milliseconds. */
-  atMs: number;
 }
 
 /** The meaning of an answer. `reason` is a clause for the tenant's admins without credentials. */
@@ -41,13 +44,6 @@ export type FormatVerdict = { ok: true } | { ok: false; reason: string };
 
 /** The end of a sentence with the value's problem (`is larger than 32 KiB`), or null. */
 export type ValueCheck = (value: string) => string | null;
-
-/** A call without an event, which tests a webhook. */
-interface TestNews {
-  tenantId: string;
-  webhookId: string;
-  atMs: number;
-}
 
 /**
  * The format of the service's own messages, or of one product. Pure: the caller sends the request
@@ -75,10 +71,10 @@ export interface MessageFormat {
   /** A message about alerts; without it they come as an event. Throws like `deliver`. */
   alert?(target: MessageTarget, news: AlertNews): OutboundCall;
   /** A message about a file that can be downloaded; others have no such message. */
-  exportReady?(target: MessageTarget, row: ExportRow, atMs: number): OutboundCall;
+  exportReady?(target: MessageTarget, told: Told, row: ExportRow): OutboundCall;
   judge(status: number, text: string): FormatVerdict;
-  /** Throws like `deliver`. */
-  health(target: MessageTarget, news: TestNews): OutboundCall;
+  /** A call without an event, which tests a webhook. Throws like `deliver`. */
+  health(target: MessageTarget, told: Told, webhookId: string): OutboundCall;
   /** Of the health check; as of messages unless said. */
   judgeHealth?(status: number, text: string): FormatVerdict;
 }

@@ -4,7 +4,7 @@ import { isRedirect, isSuccess } from '../../outbound/answers.ts';
 import type { OutboundCall } from '../../outbound/outbound.ts';
 import { webhookIdPrefix } from '../store.ts';
 import { failed, fine, post } from './answers.ts';
-import type { FormatVerdict, MessageFormat, MessageTarget } from './message-format.ts';
+import type { FormatVerdict, MessageFormat, MessageTarget, Told } from './message-format.ts';
 
 /**
  * The service's own messages, by standardwebhooks.com: a type, when the message was made first, and
@@ -18,30 +18,28 @@ export const webhook = {
   credentialProblem: () => 'is not allowed for the format webhook, which is signed instead',
   urlProblem: () => null,
   /** The texts of events are inserted unchanged. */
-  deliver: (target, { tenantId, atMs, events }) =>
-    call(target, 'audit.events.recorded', atMs, tenantId, `"events":[${events.join(',')}]`),
-  alert(target, { tenantId, ruleId, ruleName, ids, url, atMs }) {
+  deliver: (target, batch) =>
+    call(target, batch, 'audit.events.recorded', `"events":[${batch.events.join(',')}]`),
+  alert(target, { ruleId, ruleName, ids, url, ...told }) {
     const shown = { ruleId, ruleName, count: ids.length, ids, url };
-    return call(target, 'audit.alert.raised', atMs, tenantId, `"alerts":${JSON.stringify(shown)}`);
+    return call(target, told, 'audit.alert.raised', `"alerts":${JSON.stringify(shown)}`);
   },
-  exportReady(target, row, atMs) {
-    const { id, format, expiresAt } = shownExport(row, atMs);
+  exportReady(target, told, row) {
+    const { id, format, expiresAt } = shownExport(row, told.atMs);
     const shown = { id, ...fileOf(row), format, expiresAt };
-    const content = `"export":${JSON.stringify(shown)}`;
-    return call(target, 'audit.export.ready', atMs, row.tenantId, content);
+    return call(target, told, 'audit.export.ready', `"export":${JSON.stringify(shown)}`);
   },
   judge,
-  health(target, { tenantId, webhookId, atMs }) {
-    const shown = JSON.stringify(typeId(webhookIdPrefix, webhookId));
-    return call(target, 'audit.webhook.test', atMs, tenantId, `"webhookId":${shown}`);
+  health(target, told, webhookId) {
+    const id = typeId(webhookIdPrefix, webhookId);
+    return call(target, told, 'audit.webhook.test', `"webhookId":"${id}"`);
   },
 } satisfies MessageFormat;
 
 function call(
   { url }: MessageTarget,
+  { tenantId, atMs }: Told,
   type: MessageType | 'audit.webhook.test',
-  atMs: number,
-  tenantId: string,
   member: string,
 ): OutboundCall {
   const data = `{"tenantId":"${tenantId}",${member}}`;

@@ -129,7 +129,6 @@ export const hugeDiff = Object.fromEntries(
 
 export const batchOf = (events: readonly string[], nowMs = startMs + 60_000) => {
   return {
-    messageId: 'msg_01k4v9c3qhf2b8n5m7x0t6w1ze',
     tenantId,
     events,
     panelUrl,
