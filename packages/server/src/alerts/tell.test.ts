@@ -1,13 +1,13 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { watchedService } from '../testing/alert-setup.ts';
+import { atEnd } from '../testing/at-end.ts';
 import { keyOf } from '../testing/restore-setup.ts';
 import { startSmtpServer } from '../testing/smtp-server.ts';
 import { webhookReceiver } from '../testing/webhook-receiver.ts';
-import { webhookCalls } from '../testing/webhook-setup.ts';
+import { webhookCalls, webhooksUrl } from '../testing/webhook-setup.ts';
 import { genericReceiver } from '../webhooks/format/testing/generic-receiver.ts';
-import { pagerdutyReceiver } from '../webhooks/format/testing/pagerduty-receiver.ts';
+import { startProducts } from '../webhooks/format/testing/products.ts';
 import { slackReceiver } from '../webhooks/format/testing/slack-receiver.ts';
-import { teamsReceiver } from '../webhooks/format/testing/teams-receiver.ts';
 import { minuteMs } from './evaluate.ts';
 
 const smtp = await startSmtpServer();
@@ -15,6 +15,15 @@ const { service, tenant, alerts } = await watchedService({
   SMTP_URL: smtp.url,
   WEBHOOK_ALLOW_PRIVATE: 'true',
 });
+
+const alertRaised = 'audit.alert.raised';
+const hookScopes = ['events:read', 'webhooks:write'];
+
+async function makeWebhook(body: object): Promise<void> {
+  const key = await keyOf(service, tenant.id, hookScopes);
+  const made = await service.call({ method: 'POST', url: webhooksUrl, key, body });
+  expect(made.status, made.text).toBe(201);
+}
 
 test('the first alert is mailed at once, further ones of ten minutes together, without event texts', async () => {
   const emails = ['ops@example.com'];
@@ -41,9 +50,9 @@ test('the first alert is mailed at once, further ones of ten minutes together, w
 
 test('webhooks with the type are told of alerts, those that the rule names or all', async () => {
   const receivers = [await webhookReceiver(), await webhookReceiver()] as const;
-  onTestFinished(() => Promise.all(receivers.map((each) => each.close())).then(() => {}));
-  const key = await keyOf(service, tenant.id, ['events:read', 'webhooks:write']);
-  const types = ['audit.alert.raised'];
+  atEnd(() => Promise.all(receivers.map((each) => each.close())));
+  const key = await keyOf(service, tenant.id, hookScopes);
+  const types = [alertRaised];
   const hooks = receivers.map((receiver) => webhookCalls(service, { ...tenant, key, receiver }));
   const made = await Promise.all(hooks.map((each) => each.create({ types })));
   const all = await alerts.create();
@@ -66,25 +75,10 @@ test('webhooks with the type are told of alerts, those that the rule names or al
 });
 
 test('chats and PagerDuty get one message about all alerts of a rule, in which a name is only text', async () => {
-  const [slack, teams, duty] = [
-    ...[await slackReceiver(), await teamsReceiver(), await pagerdutyReceiver()],
-  ] as const;
-  onTestFinished(() =>
-    Promise.all([slack, teams, duty].map((each) => each.close())).then(() => {}),
-  );
-  const key = await keyOf(service, tenant.id, ['events:read', 'webhooks:write']);
-  const types = ['audit.alert.raised'];
-  const make = (body: object) =>
-    service.call({ method: 'POST', url: '/api/webhooks', key, body: { types, ...body } });
-  const made = [
-    await make({ format: 'slack', url: slack.url, credential: slack.path }),
-    await make({
-      ...{ format: 'teams', url: `${teams.url}${teams.path}?api-version=1` },
-      credential: teams.signature,
-    }),
-    await make({ format: 'pagerduty', url: duty.url, credential: duty.key }),
-  ];
-  expect(made.map(({ status }) => status)).toEqual([201, 201, 201]);
+  const { slack, teams, duty, channels } = await startProducts(() => service.clock.now);
+  for (const { format, receiver, credential } of channels) {
+    await makeWebhook({ types: [alertRaised], format, url: receiver.url, credential });
+  }
   const name = '<!channel> [x](https://evil.example) \u202e*x*';
   const { id } = await alerts.create({ name });
   await alerts.record({}, {});
@@ -106,28 +100,13 @@ test('chats and PagerDuty get one message about all alerts of a rule, in which a
 test('a chat that takes events too is told of an alert once; a collector gets the record as an event', async () => {
   const slack = await slackReceiver();
   const collectors = [await genericReceiver(), await genericReceiver()] as const;
-  onTestFinished(() =>
-    Promise.all([slack, ...collectors].map((each) => each.close())).then(() => {}),
-  );
-  const key = await keyOf(service, tenant.id, ['events:read', 'webhooks:write']);
-  const both = ['audit.events.recorded', 'audit.alert.raised'];
-  const make = async (body: object) => {
-    const made = await service.call({ method: 'POST', url: '/api/webhooks', key, body });
-    expect(made.status, made.text).toBe(201);
-  };
-  const url = slack.url;
-  await make({
-    types: both,
-    filters: { resource: 'alert' },
-    format: 'slack',
-    url,
-    credential: slack.path,
-  });
+  atEnd(() => Promise.all([slack, ...collectors].map((each) => each.close())));
+  const both = { types: ['audit.events.recorded', alertRaised], filters: { resource: 'alert' } };
+  await makeWebhook({ ...both, format: 'slack', url: slack.url, credential: slack.path });
   const [alone, also] = collectors;
-  Object.assign(alone, { authorization: null });
-  Object.assign(also, { authorization: null });
-  await make({ types: both.slice(1), format: 'generic', url: alone.url });
-  await make({ types: both, filters: { resource: 'alert' }, format: 'generic', url: also.url });
+  for (const each of collectors) each.authorization = null;
+  await makeWebhook({ types: [alertRaised], format: 'generic', url: alone.url });
+  await makeWebhook({ ...both, format: 'generic', url: also.url });
   const { id } = await alerts.create();
   await alerts.record({}, {});
   await alerts.evaluate();

@@ -1,8 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
-import { batchOf, deniedAgent, eventText, tenantId } from './format/testing/event-texts.ts';
+import { beforeEach, expect, test } from 'vitest';
+import {
+  batchOf,
+  deniedAgent,
+  eventText,
+  eventTextsArbitrary,
+  hugeDiff,
+  parsed,
+  startMs,
+  tenantId,
+} from './format/testing/event-texts.ts';
+import { exchangeOf } from './format/testing/exchange.ts';
+import { type Product, startProducts } from './format/testing/products.ts';
 import { formats } from './formats.ts';
 
 const guide = readFileSync(join(import.meta.dirname, '../../../../docs/streaming.md'), 'utf8');
@@ -128,5 +139,140 @@ test.each(names)(
       }),
       { numRuns: 500 },
     );
+  },
+);
+
+const products = await startProducts(() => startMs + 60_000);
+const { dog, collector, duty, teams, collectors, channels } = products;
+beforeEach(() => {
+  for (const { clear } of collectors) clear();
+});
+
+const [, datadog, , generic] = collectors;
+const lists = [...collectors, { ...generic, options: { body: 'array' } }];
+const exchangeWith = ({ format, receiver, ...target }: Product) =>
+  exchangeOf(formats[format], () => ({ url: receiver.url, ...target }));
+
+test.each(lists)('$format ($options) holds each event whole and in order', async (product) => {
+  const events = [eventText(0), eventText(1, { diff: hugeDiff }), eventText(2)];
+  expect(await exchangeWith(product).deliver(events)).toEqual({ ok: true });
+  expect(product.held()).toEqual(parsed(events));
+});
+
+test.each(lists)(
+  'an event with any content arrives in $format ($options) as it was recorded',
+  async (product) => {
+    const { deliver } = exchangeWith(product);
+    await fc.assert(
+      fc.asyncProperty(eventTextsArbitrary, async (events) => {
+        product.clear();
+        expect(await deliver(events)).toEqual({ ok: true });
+        expect(product.held()).toEqual(parsed(events));
+      }),
+    );
+  },
+);
+
+test.each([
+  [datadog, dog, /^Datadog .*\(?\d{3}\)?: Try later$/],
+  [generic, collector, /^the receiver .*: not now$/],
+  [channels[1], teams, /^Teams .*: Trouble was the reason$/],
+  [channels[2], duty, /^PagerDuty .*: try later$/],
+] as const)(
+  '$0.format: any trouble is a failure with its words, and passes',
+  async (product, state, words) => {
+    const { deliver } = exchangeWith(product);
+    for (const status of [400, 404, 408, 413, 429, 500, 502, 503]) {
+      state.trouble = status;
+      const reason = expect.stringMatching(words);
+      expect(await deliver([eventText(0)])).toEqual({ ok: false, reason });
+    }
+    state.trouble = null;
+    expect(await deliver([eventText(0)])).toEqual({ ok: true });
+  },
+);
+
+const long = 'x'.repeat(4_097);
+const unfit: Record<StreamName, string[]> = {
+  splunk_hec: ['a\r\nX-Evil: 1', 'a\nb', 'Splunk abc', 'a b', '', ' a', 'é'],
+  datadog: ['a\r\nX-Evil: 1', 'a b', ''],
+  elastic: ['a:b\r\nX-Evil: 1'],
+  generic: ['Bearer a\r\nX-Evil: 1', 'a\u0000', 'ü', '', long],
+  slack: ['xoxb-123', 'https://hooks.slack.com', '/services/a b', '//evil.example/x?y'],
+  teams: ['a b', 'a&b=c', ''],
+  pagerduty: ['short', '"'.padEnd(20, 'a'), ''],
+};
+
+test.each(names)('%s: an unfit credential is refused, and never becomes part of a call', (name) => {
+  const { credentialProblem, deliver, health } = formats[name];
+  for (const credential of unfit[name]) {
+    expect(credentialProblem(credential), credential).toEqual(expect.any(String));
+    const target = { url: 'https://a.example', credential, options: {} };
+    const batch = batchOf([eventText(0)]);
+    for (const call of [() => deliver(target, batch), () => health(target, batch, tenantId)]) {
+      expect(call, credential).toThrow(RangeError);
+    }
+  }
+});
+
+test.each([
+  ['splunk_hec', 'index', ['Audit'], ['audit_eu-1']],
+  ['splunk_hec', 'host', ['a\nb', 'a'.repeat(256), ''], ['eu-1']],
+  ['datadog', 'ddtags', ['env:prod, team:sec', '1a'], ['env:prod,équipe:sécurité']],
+  ['datadog', 'diff', ['both'], ['object', 'text']],
+  ['elastic', 'index', ['Audit', '-a', '_a', '.', 'a b', 'a/b', 'a*', 'a,b'], ['audit']],
+  ['elastic', 'index', ['a:b', '', 'é'.repeat(256)], ['logs-indelible.audit-eu', 'audit-2025.09']],
+  ['elastic', 'diff', ['flat'], ['text', 'object']],
+] as const)('%s: the option %s is refused when it is unfit', (name, option, wrong, right) => {
+  const check = formats[name].options[option];
+  for (const value of wrong) expect(check?.(value), value).toEqual(expect.any(String));
+  for (const value of right) expect(check?.(value), value).toBeNull();
+});
+
+const refusedItem = (status: number, type: string) =>
+  `{"errors":true,"items":[{"create":{"_id":"a","status":${status},"error":{"type":"${type}"}}}]}`;
+const page = '<html>Welcome</html>';
+const answered: Record<StreamName, [status: number, text: string, ok?: true][]> = {
+  splunk_hec: [
+    [200, '{"text":"HEC queue is approaching its capacity limit","code":24}', true],
+    ...(
+      [
+        [500, 8],
+        [429, 26],
+        [400, 6],
+        [200, 99],
+      ] as const
+    ).map(([status, code]): [number, string] => [status, `{"text":"Some words","code":${code}}`]),
+    [503, '<html>no healthy upstream</html>'],
+    [302, ''],
+  ],
+  datadog: [
+    [204, ''],
+    [500, '{"errors":[7]}'],
+  ],
+  elastic: [
+    [200, refusedItem(503, 'unavailable_shards_exception')],
+    [200, refusedItem(404, 'index_not_found_exception')],
+    [200, '{"errors":true,"items":[{"create":{"_id":"a","sta'],
+    [200, '{"took":1,"ingest_took":2}'],
+    [200, '{"errors":true,"items":[]}'],
+    [429, '{"error":{"type":"circuit_breaking_exception","reason":"Data too large"}}'],
+    [413, ''],
+    [503, '{"error":"no master"}'],
+    [400, '{"error":{"type":"illegal_argument_exception","reason":"bad"}}'],
+  ],
+  generic: [[307, '']],
+  slack: [[200, page]],
+  teams: [[200, page]],
+  pagerduty: [[200, 'ok']],
+};
+
+test.each(names)(
+  '%s: only an answer of the product itself, which says so, is a success',
+  (name) => {
+    const { judge } = formats[name];
+    for (const [status, text, ok = false] of answered[name]) {
+      expect(judge(status, text), `${status} ${text}`).toMatchObject({ ok });
+    }
   },
 );

@@ -1,9 +1,7 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
-import { send } from '../../testing/http-receiver.ts';
 import { pagerduty } from './pagerduty.ts';
 import {
   alertOf,
-  batchOf,
   deniedAgent,
   eventText,
   hostile,
@@ -11,23 +9,18 @@ import {
   hugeDiff,
   panelUrl,
 } from './testing/event-texts.ts';
+import { exchangeOf } from './testing/exchange.ts';
 import { pagerdutyReceiver } from './testing/pagerduty-receiver.ts';
 
 const duty = await pagerdutyReceiver();
 afterAll(duty.close);
-beforeEach(() => {
-  duty.incidents.clear();
-  duty.trouble = null;
+beforeEach(() => duty.incidents.clear());
+
+const exchange = exchangeOf(pagerduty, () => {
+  return { url: duty.url, credential: duty.key, options: {} };
 });
-
-const targetOf = (changes: object = {}) => {
-  return { url: duty.url, credential: duty.key, options: {}, ...changes };
-};
-
-async function deliver(event: string, changes: object = {}) {
-  const { status, text } = await send(pagerduty.deliver(targetOf(changes), batchOf([event])));
-  return pagerduty.judge(status, text);
-}
+const { targetOf, health } = exchange;
+const deliver = (event: string, changes: object = {}) => exchange.deliver([event], changes);
 
 const incidents = () => [...duty.incidents.values()];
 
@@ -71,31 +64,13 @@ test('every event is a message of its own', () => {
 });
 
 test('a test shows whether PagerDuty knows the key, and opens no incident', async () => {
-  const health = async (credential: string) => {
-    const { status, text } = await send(pagerduty.health(targetOf({ credential })));
-    return pagerduty.judge(status, text);
-  };
-  expect(await health(duty.key)).toEqual({ ok: true });
-  expect(await health('R'.repeat(32))).toMatchObject({
+  expect(await health()).toEqual({ ok: true });
+  expect(await health({ credential: 'R'.repeat(32) })).toMatchObject({
     ok: false,
     reason: 'PagerDuty cannot read the message (400): routing_key is unknown',
   });
   expect(incidents()).toEqual([]);
-  for (const wrong of ['short', 'a'.repeat(20).replace('a', '"'), '']) {
-    expect(pagerduty.credentialProblem(wrong)).toEqual(expect.any(String));
-    expect(() => pagerduty.health(targetOf({ credential: wrong }))).toThrow(RangeError);
-  }
 });
-
-test.each([429, 500, 413])(
-  'PagerDuty that answers %d is a failure with its words',
-  async (status) => {
-    duty.trouble = status;
-    const reason = expect.stringMatching(/^PagerDuty .*: try later$/);
-    expect(await deliver(eventText(0))).toEqual({ ok: false, reason });
-    expect(pagerduty.judge(200, 'ok')).toMatchObject({ ok: false });
-  },
-);
 
 test.each(['https://events.pagerduty.com', 'https://events.eu.pagerduty.com/v2/enqueue'])(
   '%s is the address of the Events API',
