@@ -99,6 +99,12 @@ async function waitForReplicas(server: Server): Promise<void> {
   });
 }
 
+const waitFor = (server: Server, standbys: string) =>
+  server.asAdmin(async (client) => {
+    await client.query(`ALTER SYSTEM SET synchronous_standby_names = '${standbys}'`);
+    await client.query('SELECT pg_reload_conf()');
+  });
+
 /** With the statements of the documentation, for a standby that has none itself. */
 async function promote(standby: Server): Promise<void> {
   const statements = failOver.replace("'replica_b'", "''").split(';\n').filter(Boolean);
@@ -170,6 +176,11 @@ test('a service goes on at a promoted standby, which has all that waited for it;
 
   await expect.poll(async () => (await record(service, key)).status).toBe(201);
   expect(await ready(service)).toBe(200);
+  await waitFor(second, 'replica_b');
+  const answer = async () => (await service.call({ path: '/readyz' })).body.detail;
+  await expect.poll(answer).toBe('commits wait for a replica, and none is connected');
+  await waitFor(second, '');
+  await expect.poll(() => ready(service)).toBe(200);
   for (const event of answered) {
     expect((await service.call({ path: `/api/audit-logs/${event}`, key })).status).toBe(200);
   }

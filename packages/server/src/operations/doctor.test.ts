@@ -149,6 +149,7 @@ test.each([
   [{ fsync: 'off' }, 'fail', /power failure .* lose recorded events/],
   [{ fullPageWrites: 'off' }, 'warn', /full_page_writes is off/],
   [{ replicas: 2 }, 'warn', /2 replicas and waits for none of them/],
+  [{ synchronousStandbys: 'ANY 1 (a, b)' }, 'fail', /wait for ANY 1 \(a, b\), and no replica/],
   [{ replicas: 2, synchronousStandbys: 'ANY 1 (a, b)' }, 'ok', /on disk/],
 ] as const)('what %o means for recorded events is told', (changes, level, detail) => {
   const sound = { fsync: 'on', fullPageWrites: 'on', synchronousStandbys: '', replicas: 0 };

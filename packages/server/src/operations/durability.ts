@@ -20,6 +20,13 @@ export function durabilityFinding(facts: DurabilityFacts): Finding {
       'it on, unless the file system writes pages of 8 KiB whole (ZFS does)';
     return warn(check, detail);
   }
+  if (facts.replicas === 0 && facts.synchronousStandbys !== '') {
+    const detail =
+      `commits wait for ${facts.synchronousStandbys}, and no replica is connected: recording answers ` +
+      '503. Let a replica follow this server (primary_conninfo), or set synchronous_standby_names, see ' +
+      'Failover in docs/operations/postgresql.md';
+    return fail(check, detail);
+  }
   if (facts.replicas > 0 && facts.synchronousStandbys === '') {
     const detail =
       `PostgreSQL has ${facts.replicas} replicas and waits for none of them: a failover loses the ` +

@@ -53,11 +53,12 @@ export function operationsRoutes(
     },
     async () => {
       // A load balancer has a shorter timeout than other callers.
-      const [halted] = await look().catch((error: unknown) => {
+      const [halted, waiting] = await look().catch((error: unknown) => {
         throw unavailable(unavailability(error) ?? 'the database is not available');
       });
       if (halted !== null)
         throw unavailable('recording is stopped; the log of the service says why');
+      if (waiting) throw unavailable('commits wait for a replica, and none is connected');
       return { status: 'ok' };
     },
   );

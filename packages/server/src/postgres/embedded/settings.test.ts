@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { serverArguments } from './settings.ts';
 
@@ -17,4 +19,14 @@ test('a setting of the caller replaces ours instead of standing beside it', () =
 test('a socket folder with a comma, a blank or a quote in its name stays one folder', () => {
   const args = serverArguments('/data', '/a, "b"');
   expect(args).toContain('unix_socket_directories="/a, ""b"""');
+});
+
+test('the documentation gives a cluster that moves to another PostgreSQL these settings', () => {
+  const page = join(import.meta.dirname, '../../../../../docs/operations/postgresql.md');
+  const [, block = ''] =
+    /postgresql\.conf <<EOF\n([\s\S]*?) *EOF/.exec(readFileSync(page, 'utf8')) ?? [];
+  const settings = block.trim().split(/\n */);
+  expect(settings).toContain('log_min_error_statement = panic');
+  const args = serverArguments('/data', '/socket');
+  expect(args).toEqual(expect.arrayContaining(settings.map((line) => line.replace(' = ', '='))));
 });
