@@ -37,15 +37,37 @@ test('where the service asks for a header, a command names its option', async ()
       'say why with --reason, which the tenant sees (reason',
     );
   }
-  expect(await refused('export', '--output', file)).toContain('name the tenant with --tenant');
+  expect(await refused('export', '--output', file)).toContain('--tenant must be the UUID');
   const smaller = await refused('tenant', 'set-plan', id, 'Starter');
-  expect(smaller).toContain('a smaller plan needs --reason');
+  expect(smaller).toContain('say why with --reason, which the tenant sees (reason');
   const email = ['--reason', 'x', '--operator-email', 'nobody'];
   expect(await refused('tail', '--tenant', id, ...email)).toContain('--operator-email must be');
+  const blank = await refused('tail', '--tenant', id, '--reason', ' ');
+  expect(blank).toContain('--reason must be one line of 1 to 1,000 characters (reason');
   const wrong = await refused('tenant', 'list', '--key', 'wrong');
   expect(wrong).toContain(
     'the key is not valid: give, with --key or INDELIBLE_API_KEY, a complete',
   );
+});
+
+test('a field that the service refuses is named as the command names it, if it does', async () => {
+  const { id } = await service.tenant();
+  const file = join(folder, 'rule.json');
+  writeFileSync(file, JSON.stringify({ name: 'x', kind: 'match', filters: { action: ['A'] } }));
+  const made = ['key', 'create', '--tenant', id, '--name', 'x', '--scope'];
+  for (const [args, sentence] of [
+    [['tenant', 'create', 'X', '--plan', 'Free'], '--plan must be one of Starter, Pro, Enterprise'],
+    [['tenant', 'set-plan', id, 'Free'], '<plan> must be one of Starter, Pro, Enterprise'],
+    [['tenant', 'create', '', '--plan', 'Pro'], '<name> '],
+    [['tenant', 'create', 'X', '--plan', 'Pro', '--time-zone', 'Mars'], '--time-zone '],
+    [[...made, 'events:all'], '--scope '],
+    [[...made, 'events:read', '--allowed-ip', 'here'], '--allowed-ip '],
+    [['export', '--output', join(folder, 'q.csv'), '--resource-id', 'x y!'], '--resource-id must'],
+    // Of a file, the pointer names the place.
+    [['rules', 'add', file, '--tenant', id, '--reason', 'x'], '/filters/action/0 must be'],
+  ] as const) {
+    expect(await refused(...args)).toContain(`indelible: ${sentence}`);
+  }
 });
 
 test('what is not found is named, and where it was looked for', async () => {

@@ -1,4 +1,5 @@
 import { IndelibleError, UnreachableError } from '@indelible/client';
+import { type ErrorCode, problemsText, reasonLength } from '@indelible/protocol';
 import type { Command } from 'commander';
 import { type ConnectionOptions, urlOf } from './connection.ts';
 import { type Environment, FindingError, UsageError } from './io.ts';
@@ -20,32 +21,60 @@ export function failureText(error: unknown, command: Command | null, env: Enviro
 }
 
 function refusalText(error: IndelibleError, command: Command | null, env: Environment): string {
-  const { message, code, requestId } = error;
+  const { message, code, requestId, errors } = error;
   const request = requestId === null ? '' : `, request ${requestId}`;
-  const hint = code === 'not_found' && command !== null ? `: check ${looked(command, env)}` : '';
-  return `${visible(inOptions(message))}${hint} (${code}${request})`;
+  const own = command && (sentences[code]?.(command, message, env) ?? ofFields(errors, command));
+  return `${visible(own ?? message)} (${code}${request})`;
 }
+
+/** Refusals that the service explains with headers and addresses, which a command does not have. */
+const sentences: Partial<
+  Record<ErrorCode | 'unexpected_answer', (...of: [Command, string, Environment]) => string | null>
+> = {
+  not_found: (command, message, env) => `${message}: check ${looked(command, env)}`,
+  unauthenticated: () =>
+    'the key is not valid: give, with --key or INDELIBLE_API_KEY, a complete API key or token that ' +
+    'is neither revoked nor expired',
+  reason_required(command) {
+    if (nameIn(command, 'reason') === null) return null;
+    return command.opts<ConnectionOptions>().reason === undefined
+      ? 'say why with --reason, which the tenant sees'
+      : `--reason must be one line of ${reasonLength}`;
+  },
+};
 
 /** What the command asked for, by ids, and where. */
 function looked(command: Command, env: Environment): string {
   const options = command.opts<ConnectionOptions>();
   const ids = command.args.filter((_, at) => command.registeredArguments[at]?.name() === 'id');
   if (options.tenant !== undefined) ids.push(`--tenant ${options.tenant}`);
-  return [...ids.map(visible), `the address ${urlOf(options, env)}`].join(', ');
+  return [...ids, `the address ${urlOf(options, env)}`].join(', ');
 }
 
-/** The service asks for headers, which a command has as options. */
-const headers: readonly (readonly [string, string])[] = [
-  ['the header X-Access-Reason is missing', 'say why with --reason, which the tenant sees'],
-  ['the header X-Access-Reason', '--reason'],
-  ['the header X-Operator-Email', '--operator-email'],
-  ['name the tenant in the header X-Tenant-Id', 'name the tenant with --tenant'],
-  [
-    'no valid credential was sent: send the header `Authorization: Bearer` with',
-    'the key is not valid: give, with --key or INDELIBLE_API_KEY,',
-  ],
-];
+/** Null if the command has none of the fields: the service's sentence is about something else. */
+function ofFields(errors: IndelibleError['errors'], command: Command): string | null {
+  // Another program may answer with anything.
+  const known = errors.filter((each) => typeof each?.path === 'string');
+  if (known.every(({ path }) => nameIn(command, path) === null)) return null;
+  return problemsText(
+    known.map((each) => ({ ...each, path: nameIn(command, each.path) ?? each.path })),
+  );
+}
 
-function inOptions(message: string): string {
-  return headers.reduce((text, [header, option]) => text.replace(header, option), message);
+/** Headers and fields that a command has under another name. */
+const options: Readonly<Record<string, string>> = {
+  'X-Tenant-Id': 'tenant',
+  'X-Operator-Email': 'operatorEmail',
+  scopes: 'scope',
+  expiresAt: 'expires',
+  allowedIps: 'allowedIp',
+};
+
+/** The option or argument of a field of the API, by its pointer or name; null if there is none. */
+function nameIn(command: Command, path: string): string | null {
+  const [field = ''] = path.replace(/^\/(filters\/)?/, '').split('/');
+  const name = options[field] ?? field;
+  const option = command.options.find((each) => each.attributeName() === name);
+  const argument = command.registeredArguments.find((each) => each.name() === name);
+  return option?.long ?? (argument ? `<${name}>` : null);
 }

@@ -39,13 +39,15 @@ export function withFilter(command: Command): Command {
 /** Adds the options of the list's filter: `--resource-id <value>` for `resourceId`. */
 export function withCriteria(command: Command): Command {
   for (const name of filterNames) {
-    const option = `--${paramOf(name).replaceAll('_', '-')}`;
+    const option = optionOf(paramOf(name));
     if (facetNames.some((facet) => facet === name)) {
       command.option(`${option} <value>`, `${aboutFilter(name)}; may be repeated`, collected);
     } else command.option(`${option} <time>`, aboutFilter(name));
   }
   return command;
 }
+
+const optionOf = (param: string) => `--${param.replaceAll('_', '-')}`;
 
 function collected(text: string, before: string[] = []): string[] {
   return [...before, text];
@@ -60,7 +62,9 @@ export function filterOf(options: CriteriaOptions & Partial<FilterOptions>): Eve
   if (stated.length === 0) return hasMore ? {} : null;
   const parsed = parseListQuery(stated);
   if ('query' in parsed) return parsed.query.filter;
-  throw new UsageError(problemsText(parsed.problems));
+  throw new UsageError(
+    problemsText(parsed.problems.map((each) => ({ ...each, path: optionOf(each.path) }))),
+  );
 }
 
 /** The given filter, unchecked; the service checks it. */
