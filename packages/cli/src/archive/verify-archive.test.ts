@@ -433,6 +433,11 @@ test('restore asks first, fills an empty service, and no other', patient, async 
   const fresh = await testService();
   try {
     const env = envOf(fresh);
+    const none = await runCli(['archive', 'verify'], { env });
+    expect([none.status, none.stderr]).toEqual([
+      2,
+      expect.stringMatching(/objects\/archive holds no archive: "indelible archive run" makes the/),
+    ]);
     expect((await runCli(['archive', 'restore', whole], { env })).status).toBe(2);
     const done = await runCli(['archive', 'restore', whole, '--yes'], { env });
     expect(done.stderr).toBe('');
