@@ -49,7 +49,16 @@ test('help that was asked for is fine; no command, an unknown one and wrong opti
 });
 
 test('every command takes --json', async () => {
-  const commands = ['serve', 'migrate', 'doctor', 'import', 'tail', 'tenant create', 'tenant list'];
+  const commands = [
+    'serve',
+    'migrate',
+    'distribute',
+    'doctor',
+    'import',
+    'tail',
+    'tenant create',
+    'tenant list',
+  ];
   commands.push('tenant set-plan', 'key create', 'key list', 'key revoke');
   for (const command of commands) {
     const { stdout } = await runCli([...command.split(' '), '--help']);
@@ -127,6 +136,13 @@ test('the status is what was found, also for a reader that goes away; a full dis
     });
   const gone = shell('"$0" "$1" doctor | true; exit $' + '{PIPESTATUS[0]}');
   expect([gone.status, gone.stderr]).toEqual([1, '']);
+  // What tells of progress must not end the work, which goes on to the service that is away.
+  const silent = shell(
+    'INDELIBLE_API_KEY=x "$0" "$1" verify --reason x --url http://127.0.0.1:2 ' +
+      `${tenantId} 2>&1 >/dev/null | true; exit $` +
+      '{PIPESTATUS[0]}',
+  );
+  expect(silent.status).toBe(3);
   const full = shell('"$0" "$1" --help > /dev/full');
   expect([full.status, full.stderr]).toEqual([
     1,

@@ -13,13 +13,13 @@ const { plainReasons } = await import('./text.ts');
 const { env, stdin, stdout, stderr } = process;
 const io: Io = { env, stdin, stdout, stderr, exitCode: exitCodes.fine };
 
-// A reader that goes away (`| head`) ends the work without a word, with what it has found so far. A
-// terminal that goes away (EIO) sends SIGHUP, and a service then stops in order: an error of its
-// last output must not end it before.
+// A reader of the answer that goes away (`| head`) ends the work without a word, with what it has
+// found so far; one of progress does not. A terminal that goes away (EIO) sends SIGHUP, and a
+// service then stops in order: an error of its last output must not end it before.
 for (const stream of [stdout, stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EIO') return;
-    if (error.code === 'EPIPE' && stream === stdout) process.exit(io.exitCode);
+    if (error.code === 'EIO' || (error.code === 'EPIPE' && stream === stderr)) return;
+    if (error.code === 'EPIPE') process.exit(io.exitCode);
     const text = `the output cannot be written: ${error.message}`;
     if (stream === stdout) stderr.write(`indelible: ${plainReasons(text)}\n`);
     process.exit(exitCodes.finding);

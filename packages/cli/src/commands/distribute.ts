@@ -1,6 +1,7 @@
+import { counted } from '@indelible/protocol';
 import type { Command } from 'commander';
 import { wholeArgument } from '../arguments.ts';
-import { FindingError, type Io } from '../io.ts';
+import { answer, FindingError, type Io } from '../io.ts';
 import { onServer } from '../server.ts';
 
 const help = `
@@ -19,12 +20,14 @@ export function distributeCommand(program: Command, io: Io): void {
       wholeArgument(1, 1_024),
       32,
     )
-    .action(async ({ shards }: { shards: number }) => {
-      const say = (line: string) => io.stdout.write(`${line}\n`);
+    .option('--json', 'print JSON')
+    .action(async ({ shards, json }: { shards: number; json?: boolean }) => {
+      // Not to standard output, whose reader may go away and so end the work.
+      const say = (line: string) => void io.stderr.write(`${line}\n`);
       const { logs, damage } = await onServer(io, ({ distributeDatabase }) =>
         distributeDatabase(io.env, shards, say),
       );
       if (damage.length > 0) throw new FindingError(damage.join('\n'));
-      say(`${logs} ${logs === 1 ? 'log' : 'logs'} checked: all entries are stored`);
+      await answer(io, json, { logs }, `${counted(logs, 'log')} checked: all entries are stored\n`);
     });
 }

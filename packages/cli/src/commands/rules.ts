@@ -114,10 +114,10 @@ async function switchRules(
   const wanted = named.map((each) => byName(data, each));
   if (options.recommended) wanted.push(...data.filter(({ recommended }) => recommended));
   if (wanted.length === 0) throw new UsageError('name the rules, or give --recommended');
-  for (const { id } of wanted) {
-    const rule = await client.alerts.update(id, { enabled });
-    await answer(io, options.json, rule, ruleLine(rule));
-  }
+  const changed: AlertRule[] = [];
+  for (const { id } of wanted) changed.push(await client.alerts.update(id, { enabled }));
+  // All are changed before the first is told: its reader may go away.
+  for (const rule of changed) await answer(io, options.json, rule, ruleLine(rule));
 }
 
 const found = async (client: IndelibleClient, named: string) =>
