@@ -16,7 +16,7 @@ export interface Io {
 }
 
 /** A stream for people: a terminal, or a file. */
-export type Terminal = Writable & { isTTY?: boolean };
+export type Terminal = Writable & { isTTY?: boolean; columns?: number };
 
 /** Writes to standard output, and waits for a slow reader. */
 export async function print({ stdout }: Io, text: string): Promise<void> {

@@ -1,5 +1,6 @@
 import { withCommas } from '@indelible/protocol';
 import type { Io, Terminal } from './io.ts';
+import { visible } from './text.ts';
 import type { Progress } from './verify/log-source.ts';
 
 const barMs = 200;
@@ -13,9 +14,8 @@ export interface Work {
   total(): number | null;
 }
 
-/** The display of some work; `begin` is called when its total is known, and for each new one. */
+/** The display of some work. */
 export interface Shown {
-  begin(): void;
   /** A note for the user, such as that the service does not answer. */
   note(text: string): void;
   stop(): void;
@@ -26,71 +26,71 @@ export async function withProgress<T>(
   { stderr }: Pick<Io, 'stderr'>,
   work: (progress: Progress) => Promise<T>,
 ): Promise<T> {
-  const progress = await showProgress(stderr);
-  try {
-    return await work(progress);
-  } finally {
-    progress.stop();
-  }
-}
-
-async function showProgress(stream: Terminal): Promise<Progress & { stop(): void }> {
-  const work = { name: '', total: null as number | null, done: 0 };
-  const shown = await showWork(stream, {
+  const stage = { name: '', total: null as number | null, done: 0 };
+  const shown = showWork(stderr, {
     counts() {
-      const { name, total, done } = work;
+      const { name, total, done } = stage;
       if (name === '') return '';
       const all = total === null ? '' : ` of ${withCommas(total)}`;
       return `${name} ${withCommas(done)}${all}`;
     },
-    done: () => work.done,
-    total: () => work.total,
+    done: () => stage.done,
+    total: () => stage.total,
   });
-  return {
-    stage(name, total) {
-      Object.assign(work, { name, total, done: 0 });
-      shown.begin();
-    },
-    advance(count) {
-      work.done += count;
-    },
-    note: (text) => shown.note(text),
-    stop: () => shown.stop(),
-  };
+  try {
+    return await work({
+      stage: (name, total) => Object.assign(stage, { name, total, done: 0 }),
+      advance(count) {
+        stage.done += count;
+      },
+      note: (text) => shown.note(text),
+    });
+  } finally {
+    shown.stop();
+  }
 }
 
 /** Shows work until `stop`: a bar on a terminal, else a plain line every five seconds. */
-export async function showWork(stream: Terminal, work: Work, asBar = stream.isTTY): Promise<Shown> {
+export function showWork(stream: Terminal, work: Work, asBar = stream.isTTY): Shown {
   return asBar ? showBar(stream, work) : showLines(stream, work);
 }
 
-async function showBar(stream: Terminal, work: Work): Promise<Shown> {
-  const { default: cliProgress } = await import('cli-progress');
-  const bar = new cliProgress.SingleBar({
-    format: '{bar} {percentage}%  {counts}  {note}',
-    stream,
-    gracefulExit: false,
-    clearOnComplete: true,
-  });
-  let note = '';
-  let notedAt = 0;
+const clearRest = '\u001b[K';
+
+function showBar(stream: Terminal, work: Work): Shown {
+  let [note, notedAt] = ['', 0];
   const show = () => {
     if (performance.now() - notedAt > lineMs) note = '';
-    bar.update(work.done(), { counts: work.counts(), note });
+    // With all its columns a terminal may go to the next line.
+    const line = barLine(work, note, stream.columns ?? 80).slice(0, (stream.columns ?? 80) - 1);
+    stream.write(`\r${line}${clearRest}`);
   };
   const timer = repeat(show, barMs);
   return {
-    // A bar needs a total, also if it is unknown.
-    begin: () => bar.start(work.total() ?? 1, 0, { counts: work.counts(), note }),
     note(text) {
-      [note, notedAt] = [text, performance.now()];
+      [note, notedAt] = [visible(text), performance.now()];
       show();
     },
     stop() {
       clearInterval(timer);
-      bar.stop();
+      stream.write(`\r${clearRest}`);
     },
   };
+}
+
+const barColumns = { min: 8, max: 40 };
+
+/** The bar takes what the counts leave of the columns. */
+function barLine(work: Work, note: string, columns: number): string {
+  const total = work.total();
+  const noted = note === '' ? '' : `  ${note}`;
+  if (!total) return work.counts() + noted;
+  const share = Math.min(1, work.done() / total);
+  const text = `${Math.floor(share * 100)}%  ${work.counts()}`;
+  const size = Math.min(barColumns.max, columns - text.length - 2);
+  if (size < barColumns.min) return text + noted;
+  const full = Math.round(share * size);
+  return `${'='.repeat(full)}${'-'.repeat(size - full)} ${text}${noted}`;
 }
 
 function showLines(stream: Terminal, work: Work): Shown {
@@ -99,8 +99,7 @@ function showLines(stream: Terminal, work: Work): Shown {
     if (counts !== '') stream.write(`${counts}\n`);
   }, lineMs);
   return {
-    begin: () => {},
-    note: (text) => void stream.write(`${text}\n`),
+    note: (text) => void stream.write(`${visible(text)}\n`),
     stop: () => clearInterval(timer),
   };
 }

@@ -23,7 +23,6 @@ import {
 import { answer, exitCodes, type Io, type Terminal } from '../io.ts';
 import { requireFolderOf } from '../kept-file.ts';
 import { type Shown, showWork } from '../progress.ts';
-import { visible } from '../text.ts';
 
 interface ImportOptions extends ConnectionOptions {
   createTenants?: Plan;
@@ -102,7 +101,7 @@ async function prepare(
   });
   await requireReachable(options, io.env);
   const tally = newTally();
-  shown.progress = await showImport(io.stderr, source, tally);
+  shown.progress = showImport(io.stderr, source, tally);
   return {
     client,
     source,
@@ -118,16 +117,14 @@ async function prepare(
 }
 
 /** A bar needs the length of the input, which a pipe does not have. */
-async function showImport(stream: Terminal, source: Source, tally: Tally): Promise<Shown> {
+function showImport(stream: Terminal, source: Source, tally: Tally): Shown {
   const { bytesTotal } = source;
   const work = { counts: () => countsText(tally), done: source.bytesRead, total: () => bytesTotal };
-  const shown = await showWork(stream, work, stream.isTTY && bytesTotal !== null);
-  shown.begin();
-  return shown;
+  return showWork(stream, work, stream.isTTY && bytesTotal !== null);
 }
 
 function retryNote({ error, delayMs }: Retry): string {
-  return `${visible(error.message)}; trying again in ${(delayMs / 1_000).toFixed(1)} s`;
+  return `${error.message}; trying again in ${(delayMs / 1_000).toFixed(1)} s`;
 }
 
 function endingOf(run: ImportRun, seconds: number, interruption: Interruption): Ending {

@@ -142,7 +142,7 @@ async function testRule(named: string, options: TestOptions, io: Io): Promise<vo
   const counts = () => `testing for ${Math.round((performance.now() - began) / 1_000)} s`;
   // Lines, no bar: the service does not say how far it is.
   const work = { counts, done: () => 0, total: () => null };
-  const progress = await showWork(io.stderr, work, false);
+  const progress = showWork(io.stderr, work, false);
   // In one call: a silence, and the limit of alerts in an hour, span any parts.
   const testing = client.alerts.test(tested, { since });
   const whole = await testing.finally(() => progress.stop());
