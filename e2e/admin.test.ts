@@ -204,6 +204,8 @@ test('two versions of a menu are compared, one is put back by the host product, 
   await see(dialog.getByRole('status')).toContainText('Restored');
   expect([...host.applied.values()]).toEqual([menus[4]?.after]);
   await dialog.getByRole('button', { name: 'Close' }).click();
+  // The host has not recorded its change: what is called current is not any more.
+  await see(page.getByText('has not recorded the change yet')).toBeVisible();
 
   // What was asked and answered is no version of the menu.
   await see(page.getByText(`${menus.length} versions`)).toBeVisible();

@@ -34,6 +34,7 @@ export interface Parameters {
   'panel.left.title': { tenant: string };
   'panel.left.text': { when: string };
   'panel.versions.count': { count: number };
+  'panel.versions.restored': { when: string };
   'panel.versions.differing': { count: number };
   'panel.versions.erased': { count: number };
   'panel.versions.by': { who: string };
@@ -53,6 +54,8 @@ export interface Parameters {
   'panel.integrity.verified': { count: number };
   'panel.integrity.broken': { count: number };
   'panel.integrity.extended': { before: number; now: number };
+  'panel.integrity.older': { before: number; now: number };
+  'panel.integrity.otherLog': { origin: string };
   'panel.evidence.grownText': { count: number };
   'panel.evidence.entries': { count: number };
   'panel.evidence.provesNone': { range: string };
@@ -77,6 +80,16 @@ export interface Parameters {
   'panel.webhooks.remove.title': { name: string };
   'panel.webhooks.deliveries.range': { first: number; last: number };
   'panel.webhooks.deliveries.attempt': { n: number };
+  'panel.webhooks.failures.answered.401': { status: string };
+  'panel.webhooks.failures.answered.403': { status: string };
+  'panel.webhooks.failures.answered.404': { status: string };
+  'panel.webhooks.failures.answered.410': { status: string };
+  'panel.webhooks.failures.answered.413': { status: string };
+  'panel.webhooks.failures.answered.429': { status: string };
+  'panel.webhooks.failures.answered.503': { status: string };
+  'panel.webhooks.failures.answered.other': { status: string };
+  'panel.webhooks.failures.answered.2xx': { status: string };
+  'panel.webhooks.failures.answered.3xx': { status: string };
   'panel.live.count': { count: number };
   'panel.views.remove': { name: string };
   'panel.alerts.event': { n: number };

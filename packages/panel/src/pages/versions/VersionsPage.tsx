@@ -9,19 +9,19 @@ import { Select } from '../../components/fields.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
 import { OlderButton, usePages } from '../../components/paged-list.tsx';
 import { ActionError, FailedPage, LoadingPage, Notice } from '../../components/States.tsx';
-import { useTexts, wordOf } from '../../i18n/texts.tsx';
+import { useReader, useTexts, wordOf } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { changed, emptySearch, onlyValue } from '../../search/event-search.ts';
 import { useGo, useSearchPairs } from '../../use-location.ts';
 import { useVersionText } from './use-version-text.ts';
 import { VersionComparison } from './VersionComparison.tsx';
-import { chosenVersions, type Version, versionsOf } from './versions.ts';
+import { chosenVersions, unrecordedRestore, type Version, versionsOf } from './versions.ts';
 
 const pageSize = 200;
 
 /** The versions of a resource: any two side by side, each can be restored. */
 export default function VersionsPage() {
-  const t = useTexts();
+  const { t, formats } = useReader();
   const { resourceId = '' } = useParams({ strict: false });
   const events = usePages(['versions', resourceId], {
     list: (cursor) =>
@@ -31,6 +31,7 @@ export default function VersionsPage() {
   if (events.items === undefined) return <FailedPage query={events} />;
   const versions = versionsOf(events.items, !events.hasNextPage);
   const erased = events.items.filter((event) => isErased(event, 'state')).length;
+  const restoredAt = unrecordedRestore(events.items);
   const named = versions.find(({ event }) => event.resource.name !== null)?.event;
   const { resource } = named ?? events.items[0] ?? {};
   const search = changed(emptySearch, {
@@ -57,6 +58,11 @@ export default function VersionsPage() {
       />
       {erased > 0 && versions.length > 0 && (
         <p className="px-4 pb-3 text-muted lg:px-6">{t.versions.erased({ count: erased })}</p>
+      )}
+      {restoredAt !== null && (
+        <p role="status" className="px-4 pb-3 text-warn lg:px-6">
+          {t.versions.restored({ when: formats.dateTime(restoredAt) })}
+        </p>
       )}
       {versions.length === 0 && !events.hasNextPage ? (
         <Notice

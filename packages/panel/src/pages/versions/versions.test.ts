@@ -1,7 +1,7 @@
 import type { AuditEvent, State } from '@indelible/client';
 import { expect, test } from 'vitest';
 import { type StateNode, stateTree, visibleNodes } from './state-tree.ts';
-import { chosenVersions, versionsOf } from './versions.ts';
+import { chosenVersions, unrecordedRestore, versionsOf } from './versions.ts';
 
 /** Each node with the names that lead to it. */
 const paths = (nodes: readonly StateNode[], prefix = ''): [string, StateNode][] =>
@@ -90,6 +90,26 @@ test('a change that was denied or failed is no version', () => {
   const refused = { ...event('refused', { v: 2 }, { v: 3 }), outcome: 'denied' } as const;
   const failed = { ...event('failed', { v: 2 }, { v: 3 }), action: 'update_failed' };
   expect(versionsOf([refused, failed, ...history], true)).toEqual(versionsOf(history, true));
+});
+
+test('an applied restore is told until the host has recorded its change, if there is one', () => {
+  const own = { action: 'restore', recordedBy: { kind: 'service' } };
+  const record = (sequence: number, outcome: string, to = 'before') => {
+    const after = { restoreId: 'rst_1', eventId: 'changed', to, outcome };
+    const timestamp = `at ${sequence}`;
+    return { ...event('restore', null, after), ...own, sequence, timestamp } as AuditEvent;
+  };
+  const change = (sequence: number) => ({ ...event('changed', { v: 1 }, { v: 2 }), sequence });
+  const asked = record(2, 'requested');
+  const told = (...events: AuditEvent[]) => unrecordedRestore([...events, asked, change(1)]);
+  expect(told(record(3, 'applied'))).toBe('at 3');
+  expect(told(record(4, 'refused'), record(3, 'applied'))).toBe('at 3');
+  // The host may record the change before it answers, and after.
+  expect(told(record(4, 'applied'), change(3))).toBeNull();
+  expect(told(change(4), record(3, 'applied'))).toBeNull();
+  expect(told()).toBeNull();
+  expect(told(record(3, 'refused'))).toBeNull();
+  expect(told(record(3, 'applied', 'after'))).toBeNull();
 });
 
 test('of two versions the older one is on the left; without a choice the current one beside the one before', () => {

@@ -49,6 +49,32 @@ function isRestoreRecord({ action, recordedBy }: AuditEvent): boolean {
 }
 
 /**
+ * When the host applied its latest restore, ISO 8601, if it has recorded no change since the restore
+ * was requested; else null. The host may record the change before it answers.
+ */
+export function unrecordedRestore(events: readonly AuditEvent[]): string | null {
+  const records = events.filter(isRestoreRecord);
+  const applied = records.find((event) => outcomeIn(event) === 'success');
+  const ofSame = records.filter(({ after }) => after?.restoreId === applied?.after?.restoreId);
+  const began = Math.min(...ofSame.map(({ sequence }) => sequence));
+  const isRecorded = events.some((event) => isVersion(event) && event.sequence > began);
+  return applied === undefined || isRecorded || changedNothing(applied, events)
+    ? null
+    : applied.timestamp;
+}
+
+/** Whether the resource already was as the restore sets it: then the host has nothing to record. */
+function changedNothing({ after }: AuditEvent, events: readonly AuditEvent[]): boolean {
+  const source = events.find(({ id }) => id === after?.eventId);
+  const target = after?.to === 'before' ? source?.before : source?.after;
+  const current = events.find(isVersion)?.after;
+  const fields = after?.fields ?? Object.keys({ ...target, ...current });
+  const isEqual = (name: string) =>
+    JSON.stringify(target?.[name]) === JSON.stringify(current?.[name]);
+  return target != null && Array.isArray(fields) && fields.every(isEqual);
+}
+
+/**
  * The two versions of an address, the older one on the left. Default of `right`: the current one;
  * of `left`: the one before the right one. Null if a named one is not there, or has no other.
  */
