@@ -136,13 +136,15 @@ const tones: Readonly<Record<string, string>> = {
 function ExportState({ job }: { job: ExportJob }) {
   const { t, formats } = useReader();
   const { rowsDone, rowsTotal, bytes, expiresAt, status } = job;
+  // A streamed file is not there any more: nothing is ready.
+  const shown = status === 'ready' && job.mode === 'stream' ? 'sent' : status;
   const facts = [
     rowsTotal !== null && status === 'ready' && t.exports.rows({ count: rowsTotal }),
     bytes !== null && formats.bytes(bytes),
   ].filter((fact) => fact !== false);
   return (
     <>
-      <span className={`badge ${tones[status] ?? 'badge-plain'}`}>{t.exports.status[status]}</span>
+      <span className={`badge ${tones[shown] ?? 'badge-plain'}`}>{t.exports.status[shown]}</span>
       {status === 'running' && rowsTotal !== null && (
         <div className="mt-1.5">
           <progress
@@ -157,6 +159,7 @@ function ExportState({ job }: { job: ExportJob }) {
         </div>
       )}
       <p className="text-xs text-muted tabular-nums">{facts.join(' · ')}</p>
+      {shown === 'sent' && <p className="text-2xs text-faint">{t.exports.notStored}</p>}
       {job.error !== null && <p className="text-xs text-del">{job.error}</p>}
       {status === 'ready' && expiresAt !== null && (
         <p className="text-2xs text-faint">
