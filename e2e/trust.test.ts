@@ -310,6 +310,36 @@ test('an answer without the states of an event is not the event that was recorde
   await see(detail(page).getByRole('alert')).toContainText('The proof is not valid');
 });
 
+test('the log since the last visit: grown, older than it was, or another one', async () => {
+  const id = await panel.newTenant('Returning');
+  const record = async () => {
+    await panel.record(id, [{}]);
+    await panel.service.app.checkpoints.tick();
+  };
+  await record();
+  const notes: Buffer[] = [];
+  const page = await panel.enter({ tenantId: id });
+  await page.route('**/api/audit-logs/checkpoint*', async (route) => {
+    const answer = await route.fetch();
+    notes.push(await answer.body());
+    await route.fulfill({
+      response: answer,
+      body: notes.at(notes.length === 3 ? 0 : -1) ?? '',
+    });
+  });
+  const look = async (text: string | RegExp) => {
+    await page.goto(`${panel.url}/settings/audit/integrity`);
+    await see(page.getByText(text)).toBeVisible();
+  };
+  await look('This browser has stored this checkpoint.');
+  await record();
+  await look(/^The log grew from \d+ to \d+ entries/);
+  await look(/^The service showed an older state of the log: \d+ entries, but \d+ on your last/);
+  await page.evaluate(`localStorage.setItem('indelible.checkpoint.${id}', localStorage
+    .getItem('indelible.checkpoint.${id}').replace(/"origin":"[^"]*/, '"origin":"former.example/l/0'))`);
+  await look('This is another log than the one that this browser saw before, former.example/l/0.');
+});
+
 test('of several keys the panel names the one in use', async () => {
   const id = await panel.newTenant('Rotated');
   await panel.record(id, [{}]);

@@ -25,9 +25,10 @@ export interface CheckedCheckpoint {
 /** How the log relates to the checkpoint that this browser saw before. */
 export type SinceLastVisit =
   | { kind: 'first' }
-  | { kind: 'same' | 'extended' | 'rewritten'; size: number };
+  | { kind: 'same' | 'extended' | 'older' | 'rewritten'; size: number }
+  | { kind: 'otherLog'; origin: string };
 
-export async function checkpointNow(): Promise<CheckedCheckpoint> {
+export async function checkpointNow(tenantId: string): Promise<CheckedCheckpoint> {
   const bytes = await client.log.checkpoint();
   const note = new TextDecoder().decode(bytes);
   const { keys } = await keysOf(note.split('\n')[0] ?? '');
@@ -36,27 +37,32 @@ export async function checkpointNow(): Promise<CheckedCheckpoint> {
   const checkpoint = opened.code === 'valid' ? opened.checkpoint : null;
   const rootHex = checkpoint === null ? '' : formatHex(checkpoint.root);
   const since: SinceLastVisit =
-    checkpoint === null ? { kind: 'first' } : await compared(checkpoint);
+    checkpoint === null ? { kind: 'first' } : await compared(checkpoint, tenantId);
   const isValid = checkpoint !== null;
   return { note, isValid, checkpoint, rootHex, vkey: vkeys[0] ?? '', since };
 }
 
-/** Compares with the checkpoint stored in this browser; stores the newer one if it extends that. */
-async function compared(shown: Checkpoint): Promise<SinceLastVisit> {
-  const { origin } = shown;
-  const key = `indelible.checkpoint.${origin}`;
-  const seen = checkpointIn(kept(key), origin);
+/**
+ * Compares with the checkpoint of this tenant that is stored in this browser; stores the newer one if
+ * it extends that.
+ */
+async function compared(shown: Checkpoint, tenantId: string): Promise<SinceLastVisit> {
+  const key = `indelible.checkpoint.${tenantId}`;
+  // Formerly they were stored by origin.
+  const seen = checkpointIn(kept(key) ?? kept(`indelible.checkpoint.${shown.origin}`), shown);
   if (seen === null) {
     keepCheckpoint(key, shown);
     return { kind: 'first' };
   }
-  const { size } = seen;
+  const { size, origin } = seen;
+  if (origin !== shown.origin) return { kind: 'otherLog', origin };
   // An answer may be slightly older than the last one: it is valid if it is a prefix of it.
   const [first, second] = size <= shown.size ? [seen, shown] : [shown, seen];
   const path = first.size === second.size ? [] : await pathBetween(first.size, second.size);
   const { code } = compareCheckpoints(portableSha256, first, second, path);
   if (code !== 'same' && code !== 'extends') return { kind: 'rewritten', size };
   keepCheckpoint(key, second);
+  if (shown.size < size) return { kind: 'older', size };
   return { kind: shown.size > size ? 'extended' : 'same', size };
 }
 
@@ -66,12 +72,13 @@ async function pathBetween(first: number, second: number): Promise<Uint8Array[]>
   return (proof?.path ?? []).map((hash) => parseHex(hash) ?? new Uint8Array());
 }
 
-function checkpointIn(stored: unknown, origin: string): Checkpoint | null {
-  const { size, rootHex } = (stored ?? {}) as { size?: unknown; rootHex?: unknown };
+function checkpointIn(stored: unknown, shown: Checkpoint): Checkpoint | null {
+  const { origin = shown.origin, size, rootHex } = (stored ?? {}) as Record<string, unknown>;
   const root = typeof rootHex === 'string' ? parseHex(rootHex) : null;
-  return Number.isSafeInteger(size) && root ? { origin, size: Number(size), root } : null;
+  const isWhole = typeof origin === 'string' && Number.isSafeInteger(size) && root;
+  return isWhole ? { origin, size: Number(size), root } : null;
 }
 
-function keepCheckpoint(key: string, { size, root }: Checkpoint): void {
-  keep(key, { size, rootHex: formatHex(root) });
+function keepCheckpoint(key: string, { origin, size, root }: Checkpoint): void {
+  keep(key, { origin, size, rootHex: formatHex(root) });
 }

@@ -95,17 +95,17 @@ function SignedHead({ checked }: { checked: CheckedCheckpoint }) {
 function SinceLastVisit({ checked }: { checked: CheckedCheckpoint }) {
   const t = useTexts();
   const { since, checkpoint } = checked;
-  if (!checked.isValid) return null;
+  if (checkpoint === null) return null;
+  const sizes = { before: 'size' in since ? since.size : 0, now: checkpoint.size };
   const text = {
     first: t.integrity.firstVisit,
     same: t.integrity.unchanged,
-    extended: t.integrity.extended({
-      before: 'size' in since ? since.size : 0,
-      now: checkpoint?.size ?? 0,
-    }),
+    extended: t.integrity.extended(sizes),
+    older: t.integrity.older(sizes),
     rewritten: t.integrity.rewritten,
+    otherLog: t.integrity.otherLog({ origin: 'origin' in since ? since.origin : '' }),
   }[since.kind];
-  const alarming = since.kind === 'rewritten';
+  const alarming = since.kind === 'rewritten' || since.kind === 'otherLog';
   return (
     <Card title={t.integrity.history}>
       <p
