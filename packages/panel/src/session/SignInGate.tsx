@@ -9,8 +9,8 @@ import { ActionError, errorText, LoadError, Notice } from '../components/States.
 import { languageFor } from '../i18n/languages.ts';
 import { TextsProvider, useTexts } from '../i18n/texts.tsx';
 import { usePreferences } from '../preferences.ts';
+import { leave, signInHref } from './between-sessions.ts';
 import { hearHost, isEmbedded, tellHost } from './host.ts';
-import { keepReturnPath, signInHref } from './return-path.ts';
 import { SessionProvider } from './session-context.tsx';
 
 /** Shows the panel to a signed-in reader, else the ways to sign in, at the same address. */
@@ -79,7 +79,7 @@ function useReturning(last: Session | undefined): void {
   const queries = useQueryClient();
   useEffect(() => {
     const { pathname, search } = location;
-    if (last) keepReturnPath(`${pathname}${search}`, last, Date.now());
+    if (last) leave('path', `${pathname}${search}`, last, Date.now());
     const look = () => {
       if (document.visibilityState === 'visible') {
         void queries.invalidateQueries({ queryKey: ['session'] });

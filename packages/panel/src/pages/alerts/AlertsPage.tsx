@@ -1,6 +1,5 @@
 import type { AlertRule } from '@indelible/client';
 import { Plus } from 'lucide-react';
-import { useState } from 'react';
 import { client } from '../../api.ts';
 import { Button } from '../../components/Button.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
@@ -8,6 +7,7 @@ import { ConfirmSheet } from '../../components/Sheet.tsx';
 import { QueryState } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { useSession } from '../../session/session-context.tsx';
+import { useUnfinished } from '../../session/use-unfinished.ts';
 import { RaisedAlerts } from './RaisedAlerts.tsx';
 import { RuleForm } from './RuleForm.tsx';
 import { RuleList } from './RuleList.tsx';
@@ -20,7 +20,7 @@ export default function AlertsPage() {
   const t = useTexts();
   const rules = useRules();
   const isClosed = useSession().tenant.closedAt !== undefined;
-  const [opened, setOpened] = useState<Opened>(null);
+  const [opened, setOpened] = useUnfinished<Opened>('alerts', () => null);
   const close = () => setOpened(null);
   const actions = {
     edit: (rule: AlertRule) => setOpened({ kind: 'form', rule }),

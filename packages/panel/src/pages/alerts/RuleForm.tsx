@@ -8,13 +8,13 @@ import {
   limitNames,
   revealed,
 } from '@indelible/protocol';
-import { useState } from 'react';
 import { client } from '../../api.ts';
 import { CheckList, SelectField, TextField } from '../../components/fields.tsx';
 import { ConfirmSheet } from '../../components/Sheet.tsx';
 import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { FacetsField } from '../../search/FacetsField.tsx';
 import { useMay } from '../../session/session-context.tsx';
+import { useUnfinished } from '../../session/use-unfinished.ts';
 import { useWebhookList } from '../webhooks/use-webhooks.ts';
 import { Backtest } from './Backtest.tsx';
 import {
@@ -37,7 +37,8 @@ interface RuleFormProps {
 /** Makes or changes a rule, which can be tested on the past before it is saved. */
 export function RuleForm({ rule, close }: RuleFormProps) {
   const t = useTexts();
-  const [draft, setDraft] = useState(() => (rule === null ? newRule : draftOf(rule)));
+  const name = `rule ${rule?.id ?? 'new'}`;
+  const [draft, setDraft] = useUnfinished(name, () => (rule === null ? newRule : draftOf(rule)));
   const edit = (change: Partial<RuleDraft>) => setDraft((former) => ({ ...former, ...change }));
   const mayChoose = useMay('webhooks:write');
   const input = inputOf(draft);

@@ -8,7 +8,7 @@ import { Button } from '../../components/Button.tsx';
 import { Notice } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
-import { takeReturnPath } from '../../session/return-path.ts';
+import { takeLeft } from '../../session/between-sessions.ts';
 import { Localized, Opening } from '../../session/SignInGate.tsx';
 import { useGo } from '../../use-location.ts';
 
@@ -59,9 +59,9 @@ function entered(queries: QueryClient, session: Session): Session {
 /** The page that the link names, else the page at which the reader's last session ended. */
 function startOf(session: Session): string {
   const { path } = session;
-  const kept = takeReturnPath(session, Date.now());
+  const left = takeLeft('path', session, Date.now());
   if (path !== null && path !== paths.events() && isPanelPath(path)) return path;
-  return kept !== null && isPanelPath(kept) ? kept : paths.events();
+  return typeof left === 'string' && isPanelPath(left) ? left : paths.events();
 }
 
 function BadLink() {

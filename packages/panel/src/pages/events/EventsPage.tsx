@@ -23,6 +23,7 @@ import { useListView } from '../../search/use-list-view.ts';
 import { useTail } from '../../search/use-tail.ts';
 import { ViewChip } from '../../search/ViewChip.tsx';
 import { useMay } from '../../session/session-context.tsx';
+import { useUnfinished } from '../../session/use-unfinished.ts';
 import { useEventSearch, useGo } from '../../use-location.ts';
 import { EventTable } from './EventTable.tsx';
 import { Histogram } from './Histogram.tsx';
@@ -207,7 +208,7 @@ function Total({ page }: { page: Page }) {
 function Actions({ search, nowMs }: Omit<Searching, 'change'>) {
   const t = useTexts();
   const mayExport = useMay('exports:write');
-  const [saving, setSaving] = useState<'view' | 'evidence' | null>(null);
+  const [saving, setSaving] = useUnfinished<'view' | 'evidence' | null>('saving', () => null);
   const close = () => setSaving(null);
   // An absolute range, so that the link shows the same events later.
   const [view] = useListView();

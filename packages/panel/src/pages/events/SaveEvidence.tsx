@@ -1,5 +1,5 @@
 import { filterToJson } from '@indelible/protocol';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useRef } from 'react';
 import { client } from '../../api.ts';
 import { TextField } from '../../components/fields.tsx';
 import { ConfirmSheet } from '../../components/Sheet.tsx';
@@ -8,6 +8,7 @@ import { useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { CriteriaList } from '../../search/CriteriaList.tsx';
 import { type EventSearch, filterAt } from '../../search/event-search.ts';
+import { useUnfinished } from '../../session/use-unfinished.ts';
 import { useGo } from '../../use-location.ts';
 
 interface SaveEvidenceProps {
@@ -20,7 +21,7 @@ interface SaveEvidenceProps {
 export default function SaveEvidence({ search, nowMs, close }: SaveEvidenceProps) {
   const t = useTexts();
   const go = useGo();
-  const [note, setNote] = useState('');
+  const [note, setNote] = useUnfinished('evidence', () => '');
   const title = useRef<HTMLInputElement>(null);
   useEffect(() => title.current?.focus(), []);
   const filter = filterAt(search, nowMs);

@@ -7,6 +7,7 @@ import { useTexts } from '../../i18n/texts.tsx';
 import { CriteriaList } from '../../search/CriteriaList.tsx';
 import { type EventSearch, filterAt } from '../../search/event-search.ts';
 import { listColumns } from '../../search/list-view.ts';
+import { useUnfinished } from '../../session/use-unfinished.ts';
 import { useViewChange, useViews } from './use-views.ts';
 
 interface SaveViewProps {
@@ -18,7 +19,7 @@ interface SaveViewProps {
 export default function SaveView({ search, close }: SaveViewProps) {
   const t = useTexts();
   const views = useViews({ isAsked: true }).data ?? [];
-  const [name, setName] = useState('');
+  const [name, setName] = useUnfinished('view', () => '');
   const [isShared, setShared] = useState(false);
   const former = views.find((view) => view.name === name.trim());
   const shared = former?.shared ?? isShared;

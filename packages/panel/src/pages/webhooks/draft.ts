@@ -66,6 +66,12 @@ export function draftOf(webhook: Webhook): Draft {
   return { ...emptyDraft, name: name ?? '', url, format, types, facets, options, headers };
 }
 
+/** What may be stored: neither the credential nor the values of headers. */
+export function withoutSecrets(draft: Draft): Draft {
+  const headers = draft.headers.map((header) => ({ ...header, value: '' }));
+  return { ...draft, credential: '', headers };
+}
+
 /** Changing the format drops the credential, which was entered for another receiver. */
 export function inFormat(format: WebhookFormat): Partial<Draft> {
   return { format, types: ['audit.events.recorded'], credential: '' };

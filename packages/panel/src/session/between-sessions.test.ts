@@ -1,5 +1,5 @@
 import { beforeEach, expect, test, vi } from 'vitest';
-import { keepReturnPath, signInHref, takeReturnPath } from './return-path.ts';
+import { leave, signInHref, takeLeft } from './between-sessions.ts';
 
 const ana = { actor: { id: 'ana' }, tenant: { id: 'aurora' } };
 const kept = new Map<string, string>();
@@ -13,29 +13,30 @@ beforeEach(() => {
   });
 });
 
-test('who signs in again comes back to where they were, once', () => {
-  keepReturnPath('/settings/audit/events?action=delete', ana, 0);
-  expect(takeReturnPath(ana, 60_000)).toBe('/settings/audit/events?action=delete');
-  expect(takeReturnPath(ana, 60_000)).toBeNull();
+test('who signs in again finds what they left, once', () => {
+  leave('path', '/settings/audit/events?action=delete', ana, 0);
+  expect(takeLeft('form', ana, 60_000)).toBeUndefined();
+  expect(takeLeft('path', ana, 60_000)).toBe('/settings/audit/events?action=delete');
+  expect(takeLeft('path', ana, 60_000)).toBeUndefined();
 });
 
-test('no other person is led there, in no other tenant, and not the day after', () => {
+test('no other person finds it, in no other tenant, and not the day after', () => {
   const others = [
     { ...ana, actor: { id: 'bo' } },
     { ...ana, tenant: { id: 'brisa' } },
   ];
   for (const other of others) {
-    keepReturnPath('/settings/audit/events', ana, 0);
-    expect(takeReturnPath(other, 60_000)).toBeNull();
+    leave('path', '/settings/audit/events', ana, 0);
+    expect(takeLeft('path', other, 60_000)).toBeUndefined();
   }
-  keepReturnPath('/settings/audit/events', ana, 0);
-  expect(takeReturnPath(ana, 86_400_000)).toBeNull();
+  leave('path', '/settings/audit/events', ana, 0);
+  expect(takeLeft('path', ana, 86_400_000)).toBeUndefined();
 });
 
 test('a browser without storage simply does not remember', () => {
   vi.stubGlobal('localStorage', undefined);
-  keepReturnPath('/settings/audit/events', ana, 0);
-  expect(takeReturnPath(ana, 0)).toBeNull();
+  leave('path', '/settings/audit/events', ana, 0);
+  expect(takeLeft('path', ana, 0)).toBeUndefined();
 });
 
 test('the host is told a path of the panel as a whole, and nothing else', () => {
