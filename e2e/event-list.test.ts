@@ -160,7 +160,7 @@ test('that one search found nothing is not said of the next one', async () => {
   const held = Promise.withResolvers<void>();
   await page.route(/audit-logs\?/, (route) => held.promise.then(() => route.continue()));
   await page.getByRole('button', { name: 'Without “Words”' }).click();
-  await see(page.getByText('Loading events')).toBeAttached();
+  await see(page.getByText('Loading', { exact: true })).toBeAttached();
   await see(nothing).toHaveCount(0);
   held.resolve();
   await seeListed(page, [id]);

@@ -112,6 +112,9 @@ test('while the receiver fails the page says so, and when it tries again; told t
   const failed = deliveries().filter({ hasText: 'Failed' }).first();
   await failed.locator('summary').click();
   await see(failed).toContainText('the disk is full');
+  await page.getByRole('combobox', { name: 'Language' }).selectOption('Deutsch');
+  await see(page.getByText('Der Empfänger hat mit 500 geantwortet').first()).toBeVisible();
+  await page.getByRole('combobox', { name: 'Sprache' }).selectOption('English');
   await page.getByRole('link', { name: 'Webhooks', exact: true }).first().click();
   await see(page.getByRole('listitem').filter({ hasText: receiver.url })).toContainText('Failing');
   await page.getByRole('link', { name: 'SIEM' }).click();
@@ -208,4 +211,24 @@ test('an operator sees the webhooks under the reason they declared, and the tena
   const paused = rows(page).filter({ hasText: /pause/i });
   await see(paused).toContainText(reason);
   await see(paused).toContainText(operator.email);
+});
+
+test('a form that is half typed when the session ends is there again after the next sign-in, without its secrets', async () => {
+  panel.allow(/^401 /);
+  await button('Add a webhook').click();
+  const form = () => dialog('New webhook');
+  await form().getByLabel('Format').selectOption('Splunk HTTP Event Collector');
+  await form().getByLabel('URL').fill('https://splunk.example.com');
+  await form().getByLabel('HEC token').fill('a token of theirs');
+  panel.later(31 * 60_000);
+  await form().getByRole('button', { name: 'Create' }).click();
+  await see(page.getByRole('heading', { name: 'Your session has ended' })).toBeVisible();
+  expect(await page.evaluate('JSON.stringify(localStorage)')).not.toContain('a token of theirs');
+  page = await panel.enter({ tenantId, context: page.context() });
+  await see(form().getByLabel('URL')).toHaveValue('https://splunk.example.com');
+  await see(form().getByLabel('Format')).toHaveValue('splunk_hec');
+  await see(form().getByLabel('HEC token')).toHaveValue('');
+  await form().getByRole('button', { name: 'Cancel' }).click();
+  await button('Add a webhook').click();
+  await see(form().getByLabel('URL')).toHaveValue('');
 });

@@ -30,7 +30,7 @@ export const paths = {
   search: (id: string) => `${panelRoot}/searches/${id}`,
   webhooks: `${panelRoot}/webhooks`,
   /** `replay`: the first sequence to send again. */
-  webhook: (id: string, at?: { cursor?: string; replay?: string }) =>
-    withQuery(`${panelRoot}/webhooks/${id}`, at),
+  webhook: (id: string, replay?: string) =>
+    withQuery(`${panelRoot}/webhooks/${id}`, replay === undefined ? '' : { replay }),
   webhooksFor: (replay: number) => withQuery(`${panelRoot}/webhooks`, { replay: String(replay) }),
 };

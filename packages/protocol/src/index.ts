@@ -1,6 +1,7 @@
 export * from './actor-text.ts';
 export * from './alert/alert-rule.ts';
 export * from './alert/built-in-rules.ts';
+export * from './call-failures.ts';
 export * from './catalogue-file.ts';
 export * from './embedding.ts';
 export * from './error-codes.ts';

@@ -95,19 +95,13 @@ export function useLate(isWaiting: boolean, ms: number): boolean {
 const silenceMs = 3_000;
 
 /** Grey lines while a text is loading; after some seconds, a sentence too. */
-function Skeleton({
-  lines = 8,
-  label,
-}: {
-  lines?: number | undefined;
-  label?: string | undefined;
-}) {
+function Skeleton({ lines = 8 }: { lines?: number | undefined }) {
   const t = useTexts();
   const isLate = useLate(true, silenceMs);
   const widths = ['w-11/12', 'w-3/4', 'w-5/6', 'w-2/3'];
   return (
     <div className="space-y-4 p-4" role="status">
-      <span className="sr-only">{label ?? t.events.loading}</span>
+      <span className="sr-only">{t.events.loading}</span>
       {isLate && <p className="text-muted">{t.error.late}</p>}
       {[...Array(lines).keys()].map((line) => (
         <div key={`line ${line}`} className={`skeleton h-4 ${widths[line % widths.length]}`} />
@@ -123,15 +117,9 @@ interface Query {
   refetch: () => unknown;
 }
 
-interface QueryStateProps {
-  query: Query;
-  lines?: number;
-  label?: string;
-}
-
 /** What a query shows besides its data: that it is loading, or why it failed. */
-export function QueryState({ query, ...skeleton }: QueryStateProps) {
-  if (query.isPending) return <Skeleton {...skeleton} />;
+export function QueryState({ query, lines }: { query: Query; lines?: number }) {
+  if (query.isPending) return <Skeleton lines={lines} />;
   return query.isError && <LoadError error={query.error} retry={query.refetch} />;
 }
 

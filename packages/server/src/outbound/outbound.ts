@@ -2,6 +2,7 @@ import { lookup as systemLookup } from 'node:dns/promises';
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import https from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
+import { callFailures } from '@indelible/protocol';
 import { codeOf } from '../postgres/embedded/error-code.ts';
 import { lineOf } from './answers.ts';
 import { http } from './node-http.ts';
@@ -70,23 +71,20 @@ export function createOutbound(deps: OutboundDeps): Outbound {
 
 /** Why this URL is refused before resolving it, or null. */
 export function refusalOf(text: string, allowPrivate: boolean): string | null {
-  if (!URL.canParse(text)) return 'its URL cannot be read';
+  if (!URL.canParse(text)) return callFailures.urlUnreadable;
   const { protocol, hostname, username, password } = new URL(text);
-  if (username !== '' || password !== '') return 'its URL holds a user name or password';
-  if (protocol !== 'https:' && !(allowPrivate && protocol === 'http:')) {
-    return 'its URL does not begin with https';
-  }
+  if (username !== '' || password !== '') return callFailures.urlWithUser;
+  const isSecure = protocol === 'https:' || (allowPrivate && protocol === 'http:');
+  if (!isSecure) return callFailures.urlInsecure;
   // The socket does no look-up for a literal address. The URL parser has normalised its spelling.
   const host = hostname.replace(/^\[|\]$/g, '');
   if (allowPrivate) return null;
-  if (isIP(host) !== 0) return isPublicAddress(host) ? null : notPublic;
-  return privateNames.test(host) ? 'its name is not a public one' : null;
+  if (isIP(host) !== 0) return isPublicAddress(host) ? null : callFailures.addressPrivate;
+  return privateNames.test(host) ? callFailures.namePrivate : null;
 }
 
 // Names that public DNS never has (RFC 6761, RFC 6762, and `internal`, which ICANN reserves).
 const privateNames = /(^|\.)(localhost|local|internal)\.?$/;
-
-const notPublic = 'its address is not a public one';
 
 class AddressRefused extends Error {}
 
@@ -131,7 +129,7 @@ function judgedLookup({
       (found) => {
         const [first] = found;
         const fine = allowPrivate || found.every(({ address }) => isPublicAddress(address));
-        if (!first || !fine) callback(new AddressRefused(notPublic), '');
+        if (!first || !fine) callback(new AddressRefused(callFailures.addressPrivate), '');
         else if (options.all) callback(null, [...found]);
         else callback(null, first.address, first.family);
       },
@@ -154,20 +152,20 @@ async function readText(answer: IncomingMessage): Promise<{ text: string; comple
   return { text: Buffer.concat(parts).toString('utf8'), complete: room >= 0 };
 }
 
-const lateReason = (timeoutMs: number) => `there was no answer within ${timeoutMs / 1_000} s`;
+const lateReason = (timeoutMs: number) => `${callFailures.late} ${timeoutMs / 1_000} s`;
 
 const reasons: Record<string, string> = {
-  ECONNREFUSED: 'the connection was refused',
-  ECONNRESET: 'the connection was broken',
-  UNANSWERED: 'the connection ended without an answer',
-  ENOTFOUND: 'its name cannot be resolved',
-  EAI_AGAIN: 'its name cannot be resolved',
-  ENODATA: 'its name cannot be resolved',
-  EBADNAME: 'its name cannot be resolved',
-  ESERVFAIL: 'its name server does not know',
-  EREFUSED: 'its name server does not know',
-  ETIMEOUT: 'its name server did not answer',
-  HPE_HEADER_OVERFLOW: 'the headers of its answer are too large',
+  ECONNREFUSED: callFailures.refused,
+  ECONNRESET: callFailures.broken,
+  UNANSWERED: callFailures.unanswered,
+  ENOTFOUND: callFailures.unresolved,
+  EAI_AGAIN: callFailures.unresolved,
+  ENODATA: callFailures.unresolved,
+  EBADNAME: callFailures.unresolved,
+  ESERVFAIL: callFailures.nameServerUnsure,
+  EREFUSED: callFailures.nameServerUnsure,
+  ETIMEOUT: callFailures.nameServerLate,
+  HPE_HEADER_OVERFLOW: callFailures.headersLarge,
 };
 
 function failureOf(error: unknown): OutboundResult {
@@ -176,7 +174,7 @@ function failureOf(error: unknown): OutboundResult {
   }
   const code = codeOf(error) ?? 'unknown';
   // By code only: messages contain addresses and certificates of internal networks.
-  const reason = reasons[code] ?? `the connection failed (${code})`;
+  const reason = reasons[code] ?? `${callFailures.failed} (${code})`;
   return { kind: 'failed', reason, mayPass: true };
 }
 

@@ -1,4 +1,4 @@
-import { panelRoot, retryAfterMs, typeId } from '@indelible/protocol';
+import { callFailures, panelRoot, retryAfterMs, typeId } from '@indelible/protocol';
 import { keptText, type OutboundCall, type OutboundResult } from '../outbound/outbound.ts';
 import { signatureHeaders } from '../outbound/standard-webhooks.ts';
 import type { Parts } from '../parts.ts';
@@ -31,10 +31,6 @@ export interface Attempted extends AttemptFacts {
   retryAfterMs: number;
 }
 
-const unreadable =
-  'its secret, credential or headers cannot be decrypted, because SESSION_SECRET was changed, or ' +
-  'its URL in the database: set them again';
-
 /**
  * One call to a webhook. Never throws: an error before the call is the outcome. So a webhook that
  * cannot be called is paused after its last attempt, as one that does not answer.
@@ -50,7 +46,7 @@ export async function attemptCall(
   const began = performance.now();
   const called = await call(parts, webhook, message, atMs, signal).catch((error: unknown) => {
     onError(error);
-    return { kind: 'failed', reason: unreadable } as const;
+    return { kind: 'failed', reason: callFailures.secretsLost } as const;
   });
   const durationMs = Math.round(performance.now() - began);
   const retryAfter = called.kind === 'answered' ? called.retryAfter : null;

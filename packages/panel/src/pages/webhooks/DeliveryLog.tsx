@@ -1,43 +1,30 @@
-import type { Webhook, WebhookDelivery } from '@indelible/client';
+import type { WebhookDelivery } from '@indelible/client';
 import { ChevronRight, CircleCheck, CircleX } from 'lucide-react';
-import { AppLink } from '../../components/AppLink.tsx';
+import { api } from '../../api.ts';
 import { Fact } from '../../components/Fact.tsx';
-import { List } from '../../components/paged-list.tsx';
+import { List, OlderButton, usePages } from '../../components/paged-list.tsx';
 import { QueryState } from '../../components/States.tsx';
 import { useReader, useTexts } from '../../i18n/texts.tsx';
-import { paths } from '../../paths.ts';
-import { useDeliveries } from './use-webhooks.ts';
+import { Failure } from './failure.tsx';
 
 /** Delivery attempts, newest first, page by page; a failed one shows its reason. */
-export function DeliveryLog({ webhook, cursor }: { webhook: Webhook; cursor: string | null }) {
-  const t = useTexts();
-  const w = t.webhooks;
-  const page = useDeliveries(webhook, cursor);
-  const older = page.data?.pagination.nextCursor;
+export function DeliveryLog({ webhookId }: { webhookId: string }) {
+  const w = useTexts().webhooks;
+  const deliveries = usePages(['webhook-deliveries', webhookId], {
+    list: (cursor) => api.webhooks.deliveries(webhookId, cursor),
+  });
   return (
     <section aria-label={w.deliveries.title} className="min-w-0">
       <h2 className="mb-2 font-semibold">{w.deliveries.title}</h2>
-      <QueryState query={page} lines={6} label={w.deliveries.loading} />
-      <List items={page.data?.data} none={<p className="text-muted">{w.deliveries.none}</p>}>
+      <QueryState query={deliveries} lines={6} />
+      <List items={deliveries.items} none={<p className="text-muted">{w.deliveries.none}</p>}>
         {(delivery) => (
           <li key={delivery.id}>
             <Delivery delivery={delivery} />
           </li>
         )}
       </List>
-      <nav aria-label={w.deliveries.title} className="no-print mt-3 flex justify-end gap-1">
-        {cursor !== null && (
-          <AppLink href={paths.webhook(webhook.id)} className="btn">
-            {w.deliveries.newest}
-          </AppLink>
-        )}
-        {older && (
-          <AppLink href={paths.webhook(webhook.id, { cursor: older })} className="btn">
-            {t.buttons.older}
-            <ChevronRight aria-hidden />
-          </AppLink>
-        )}
-      </nav>
+      <OlderButton list={deliveries} />
     </section>
   );
 }
@@ -72,8 +59,8 @@ function Delivery({ delivery }: { delivery: WebhookDelivery }) {
           </time>
         </span>
         {reason !== null && (
-          <span dir="auto" className="basis-full pl-6 text-xs text-del">
-            {reason}
+          <span className="basis-full pl-6 text-xs text-del">
+            <Failure status={responseStatus} reason={reason} />
           </span>
         )}
       </summary>

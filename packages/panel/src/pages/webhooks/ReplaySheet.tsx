@@ -1,9 +1,9 @@
 import type { Webhook } from '@indelible/client';
-import { useState } from 'react';
 import { client } from '../../api.ts';
 import { TextField } from '../../components/fields.tsx';
 import { ConfirmSheet } from '../../components/Sheet.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
+import { useUnfinished } from '../../session/use-unfinished.ts';
 import { useWebhookChange } from './use-webhooks.ts';
 
 interface ReplaySheetProps {
@@ -18,7 +18,9 @@ export function ReplaySheet({ webhook, from, close }: ReplaySheetProps) {
   const w = useTexts().webhooks;
   const { nextSequence, behind } = webhook;
   const last = Math.max(0, nextSequence - 1);
-  const [text, setText] = useState(from === null ? '' : String(Math.min(from, last)));
+  const [text, setText] = useUnfinished(`replay ${webhook.id}`, () =>
+    from === null ? '' : String(Math.min(from, last)),
+  );
   const fromSequence = /^\d{1,15}$/.test(text.trim()) ? Number(text.trim()) : null;
   const isReady = fromSequence !== null && fromSequence <= last && nextSequence > 0;
   const replay = useWebhookChange(() => client.webhooks.replay(webhook.id, fromSequence ?? last));

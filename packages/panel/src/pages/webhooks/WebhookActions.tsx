@@ -12,7 +12,6 @@ import {
   Send,
   Trash2,
 } from 'lucide-react';
-import { useState } from 'react';
 import { client } from '../../api.ts';
 import { Button, IconButton } from '../../components/Button.tsx';
 import { ConfirmSheet } from '../../components/Sheet.tsx';
@@ -20,8 +19,10 @@ import { ActionError } from '../../components/States.tsx';
 import { Verdict } from '../../components/Verdict.tsx';
 import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
+import { useUnfinished } from '../../session/use-unfinished.ts';
 import { useGo } from '../../use-location.ts';
 import { conditionOf } from './condition.ts';
+import { Failure } from './failure.tsx';
 import { formatFields } from './formats.ts';
 import { ReplaySheet } from './ReplaySheet.tsx';
 import { SecretSheet } from './SecretSheet.tsx';
@@ -43,7 +44,9 @@ export function WebhookActions({ webhook, refresh, replayFrom }: WebhookActionsP
   const t = useTexts();
   const w = t.webhooks;
   const { id } = webhook;
-  const [open, setOpen] = useState<Dialog | null>(replayFrom === null ? null : 'replay');
+  const [open, setOpen] = useUnfinished<Dialog | null>(`webhook ${id} open`, () =>
+    replayFrom === null ? null : 'replay',
+  );
   const close = () => setOpen(null);
   const test = useWebhookChange(() => client.webhooks.test(id));
   const pause = useWebhookChange(() => client.webhooks.pause(id));
@@ -171,11 +174,7 @@ function WebhookTestResult({ result, format }: TestResultProps) {
       title={ok ? works : w.test.failed}
       aside={`${status ?? w.test.noAnswer} · ${formats.number(durationMs)} ms`}
     >
-      {reason !== null && (
-        <p dir="auto" className="wrap-anywhere">
-          {reason}
-        </p>
-      )}
+      <Failure status={status} reason={reason} />
       {response !== null && response !== '' && (
         <div className="text-xs">
           <p className="font-medium">{w.test.answer}</p>

@@ -1,11 +1,11 @@
 import type { NewWebhook, Webhook } from '@indelible/client';
 import { webhookFacets } from '@indelible/protocol';
-import { useState } from 'react';
 import { client } from '../../api.ts';
 import { CheckList, SelectField, TextField } from '../../components/fields.tsx';
 import { ConfirmSheet } from '../../components/Sheet.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { FacetsField } from '../../search/FacetsField.tsx';
+import { useUnfinished } from '../../session/use-unfinished.ts';
 import {
   type Draft,
   type DraftProps,
@@ -14,6 +14,7 @@ import {
   inFormat,
   inputOf,
   typesOf,
+  withoutSecrets,
 } from './draft.ts';
 import { formatFields, webhookFormats } from './formats.ts';
 import { useProblems } from './use-problems.ts';
@@ -32,7 +33,9 @@ interface WebhookFormProps {
 export function WebhookForm({ webhook, saved, close }: WebhookFormProps) {
   const t = useTexts();
   const w = t.webhooks;
-  const [draft, setDraft] = useState(() => (webhook === null ? emptyDraft : draftOf(webhook)));
+  const former = () => (webhook === null ? emptyDraft : draftOf(webhook));
+  const name = `webhook ${webhook?.id ?? 'new'}`;
+  const [draft, setDraft] = useUnfinished(name, former, withoutSecrets);
   const edit = (change: Partial<Draft>) => setDraft((current) => ({ ...current, ...change }));
   const save = useWebhookChange((): Promise<NewWebhook> => {
     const input = inputOf(draft);

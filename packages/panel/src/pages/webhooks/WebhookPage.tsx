@@ -10,6 +10,7 @@ import { lineOf, useCriteriaTexts } from '../../search/use-criteria-texts.ts';
 import { useSearchPairs } from '../../use-location.ts';
 import { conditionOf } from './condition.ts';
 import { DeliveryLog } from './DeliveryLog.tsx';
+import { Failure } from './failure.tsx';
 import { formatFields } from './formats.ts';
 import { useWebhook } from './use-webhooks.ts';
 import { WebhookActions } from './WebhookActions.tsx';
@@ -34,7 +35,7 @@ function WebhookDetail({ id }: { id: string }) {
 function Shown({ webhook, refresh }: { webhook: Webhook; refresh: () => void }) {
   const t = useTexts();
   const w = t.webhooks;
-  const pairs = new Map(useSearchPairs());
+  const replay = new Map(useSearchPairs()).get('replay');
   return (
     <>
       <div className="px-4 pt-4 text-xs lg:px-6">
@@ -45,13 +46,9 @@ function Shown({ webhook, refresh }: { webhook: Webhook; refresh: () => void }) 
       <PageHead title={webhookName(webhook)} aside={<ConditionBadge webhook={webhook} />} />
       <div className="space-y-6 px-4 pb-12 lg:px-6">
         <How webhook={webhook} />
-        <WebhookActions
-          webhook={webhook}
-          refresh={refresh}
-          replayFrom={sequenceOf(pairs.get('replay'))}
-        />
+        <WebhookActions webhook={webhook} refresh={refresh} replayFrom={sequenceOf(replay)} />
         <div className="grid gap-x-8 gap-y-6 xl:grid-cols-[minmax(0,1fr)_24rem]">
-          <DeliveryLog webhook={webhook} cursor={pairs.get('cursor') ?? null} />
+          <DeliveryLog webhookId={webhook.id} />
           <section className="card h-fit min-w-0 p-5 max-xl:row-start-1">
             <h2 className="mb-2 font-semibold">{w.facts.title}</h2>
             <WebhookFacts webhook={webhook} />
@@ -76,16 +73,14 @@ function How({ webhook }: { webhook: Webhook }) {
     : condition === 'failing'
       ? 'bg-warn-soft text-warn'
       : '';
-  const reason = webhook.lastDelivery?.reason ?? null;
+  const { responseStatus = null, reason = null } = webhook.lastDelivery ?? {};
   if (tone === '') return <p className="text-muted text-pretty">{explain(webhook)}</p>;
   return (
     <div role="status" className={`rounded-lg px-4 py-3 ${tone}`}>
       <p className="font-medium text-pretty">{explain(webhook)}</p>
-      {reason !== null && (
-        <p dir="auto" className="mt-1 text-xs wrap-anywhere">
-          {reason}
-        </p>
-      )}
+      <p className="mt-1 text-xs">
+        <Failure status={responseStatus} reason={reason} />
+      </p>
     </div>
   );
 }

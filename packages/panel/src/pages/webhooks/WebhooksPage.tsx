@@ -10,6 +10,7 @@ import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { serviceNow } from '../../service-clock.ts';
 import { useSession } from '../../session/session-context.tsx';
+import { useUnfinished } from '../../session/use-unfinished.ts';
 import { useGo, useSearchPairs } from '../../use-location.ts';
 import { SecretSheet } from './SecretSheet.tsx';
 import { useWebhookList } from './use-webhooks.ts';
@@ -25,7 +26,7 @@ export default function WebhooksPage() {
   const w = t.webhooks;
   const webhooks = useWebhookList();
   const isClosed = useSession().tenant.closedAt !== undefined;
-  const [isAdding, setAdding] = useState(false);
+  const [isAdding, setAdding] = useUnfinished('webhooks', () => false);
   const count = webhooks.data?.length ?? 0;
   const replay = new Map(useSearchPairs()).get('replay');
   const add = (
@@ -96,7 +97,7 @@ function Row({ webhook, replay }: { webhook: Webhook; replay: string | undefined
   const w = t.webhooks;
   const explain = useConditionText();
   const { lastDelivery, url, format, behind, id } = webhook;
-  const href = paths.webhook(id, replay === undefined ? {} : { replay });
+  const href = paths.webhook(id, replay);
   return (
     <li className="relative px-4 py-3 text-[0.8125rem] hover:bg-hover">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">

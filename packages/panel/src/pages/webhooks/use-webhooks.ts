@@ -1,10 +1,10 @@
 import type { Webhook } from '@indelible/client';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { api, client } from '../../api.ts';
+import { client } from '../../api.ts';
 import { useChange } from '../../components/use-change.ts';
 import { serviceNow } from '../../service-clock.ts';
-import { conditionOf, nextLookMs } from './condition.ts';
+import { nextLookMs } from './condition.ts';
 
 async function listAll(): Promise<Webhook[]> {
   const all: Webhook[] = [];
@@ -35,24 +35,24 @@ export function useWebhookList() {
   });
 }
 
+/** With new deliveries, their list is read again too. */
 export function useWebhook(id: string) {
   const isWatching = useWatching();
+  const queries = useQueryClient();
+  const queryKey = ['webhooks', id];
   return useQuery({
-    queryKey: ['webhooks', id],
-    queryFn: () => client.webhooks.get(id),
+    queryKey,
+    queryFn: async () => {
+      const webhook = await client.webhooks.get(id);
+      const former = queries.getQueryData<Webhook>(queryKey);
+      if (former && former.lastDelivery?.id !== webhook.lastDelivery?.id) {
+        void queries.invalidateQueries({ queryKey: ['webhook-deliveries', id] });
+      }
+      return webhook;
+    },
     staleTime: 0,
     refetchInterval: ({ state }) =>
       isWatching() && state.data ? (nextLookMs(state.data, serviceNow()) ?? false) : false,
-  });
-}
-
-/** A page of deliveries, reloaded when the webhook has made progress. */
-export function useDeliveries(webhook: Webhook, cursor: string | null) {
-  const { id, lastDelivery } = webhook;
-  return useQuery({
-    queryKey: ['webhook-deliveries', id, cursor, lastDelivery?.id, conditionOf(webhook)],
-    queryFn: () => api.webhooks.deliveries(id, cursor),
-    placeholderData: keepPreviousData,
   });
 }
 
