@@ -100,3 +100,19 @@ export function ConfirmSheet<Answer>(props: ConfirmSheetProps<Answer>) {
     </Sheet>
   );
 }
+
+interface RemoveSheetProps {
+  title: string;
+  text: string;
+  action: ConfirmSheetProps<unknown>['action'];
+  close: () => void;
+}
+
+export function RemoveSheet({ text, ...sheet }: RemoveSheetProps) {
+  const { buttons } = useTexts();
+  return (
+    <ConfirmSheet confirm={buttons.delete} isDanger {...sheet}>
+      <p className="text-muted text-pretty">{text}</p>
+    </ConfirmSheet>
+  );
+}

@@ -110,7 +110,7 @@ function Skeleton({ lines = 8 }: { lines?: number | undefined }) {
   );
 }
 
-interface Query {
+export interface Query {
   isPending: boolean;
   isError: boolean;
   error: unknown;
@@ -118,7 +118,7 @@ interface Query {
 }
 
 /** What a query shows besides its data: that it is loading, or why it failed. */
-export function QueryState({ query, lines }: { query: Query; lines?: number }) {
+export function QueryState({ query, lines }: { query: Query; lines?: number | undefined }) {
   if (query.isPending) return <Skeleton lines={lines} />;
   return query.isError && <LoadError error={query.error} retry={query.refetch} />;
 }

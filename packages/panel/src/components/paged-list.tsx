@@ -4,23 +4,39 @@ import { type ReactNode, useState } from 'react';
 import type { Page } from '../api.ts';
 import { useTexts } from '../i18n/texts.tsx';
 import { Button } from './Button.tsx';
+import { type Query, QueryState } from './States.tsx';
 
 interface ListProps<Item> {
   /** Undefined: not loaded. */
   items: readonly Item[] | undefined;
-  /** In place of an empty list. */
-  none?: ReactNode;
-  className?: string;
   children: (item: Item) => ReactNode;
 }
 
 /** A list with a frame and lines between its items. */
-export function List<Item>({ items, none, className = '', children }: ListProps<Item>) {
-  if (items === undefined || items.length === 0) return items && none;
+export function List<Item>({ items, children }: ListProps<Item>) {
   return (
-    <ul className={`divide-y divide-line rounded-xl border border-line ${className}`}>
-      {items.map(children)}
-    </ul>
+    <ul className="divide-y divide-line rounded-xl border border-line">{items?.map(children)}</ul>
+  );
+}
+
+interface LoadedListProps<Item> extends ListProps<Item> {
+  query: Query & Partial<OlderButtonProps['list']>;
+  /** In place of an empty list. */
+  none: ReactNode;
+  /** Of the skeleton. */
+  lines?: number;
+}
+
+/** The items of a query: while it loads, if it fails, without items, and with the next page. */
+export function LoadedList<Item>({ query, none, lines, ...list }: LoadedListProps<Item>) {
+  const { hasNextPage = false, isFetchingNextPage = false, fetchNextPage } = query;
+  const { items = [] } = list;
+  return (
+    <>
+      <QueryState query={query} lines={lines} />
+      {list.items && (items.length === 0 ? none : <List {...list} />)}
+      {fetchNextPage && <OlderButton list={{ hasNextPage, isFetchingNextPage, fetchNextPage }} />}
+    </>
   );
 }
 

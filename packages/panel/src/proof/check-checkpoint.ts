@@ -43,8 +43,8 @@ export async function checkpointNow(tenantId: string): Promise<CheckedCheckpoint
 }
 
 /**
- * Compares with the checkpoint of this tenant that is stored in this browser; stores the newer one if
- * it extends that.
+ * Compares with the tenant's checkpoint that is stored in this browser; stores the newer one if it
+ * extends that.
  */
 async function compared(shown: Checkpoint, tenantId: string): Promise<SinceLastVisit> {
   const key = `indelible.checkpoint.${tenantId}`;

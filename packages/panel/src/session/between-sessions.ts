@@ -2,9 +2,9 @@ import { isPanelPath } from '@indelible/protocol';
 import { keep, kept } from '../browser-store.ts';
 
 /*
- * What a session leaves to the next one: the address at which it ended, and forms that were not sent.
- * Stored for half an hour and used once, only for the same person and tenant: an address contains a
- * search, and a form what its reader typed.
+ * What a session leaves to the next one: the address at which it ended, and forms that were not
+ * sent. Stored for half an hour and used once, only for the same person and tenant: an address
+ * contains a search, and a form what its reader typed.
  */
 
 const keyOf = (name: string) => `indelible.left.${name}`;

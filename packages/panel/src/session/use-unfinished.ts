@@ -5,8 +5,8 @@ import { leave, takeLeft } from './between-sessions.ts';
 import { useSession } from './session-context.tsx';
 
 /**
- * State of a form or dialog. If the session ends while it is shown, it has its value again after the
- * next sign-in. `stored` leaves out what must not be stored, such as secrets.
+ * State of a form or dialog. If the session ends while it is shown, it has its value again after
+ * the next sign-in. `stored` leaves out what must not be stored, such as secrets.
  */
 export function useUnfinished<Value>(
   name: string,

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { client } from '../../api.ts';
 import { AppLink } from '../../components/AppLink.tsx';
 import { Button } from '../../components/Button.tsx';
-import { List } from '../../components/paged-list.tsx';
+import { LoadedList } from '../../components/paged-list.tsx';
 import { ActionError, QueryState } from '../../components/States.tsx';
 import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
@@ -19,10 +19,13 @@ export function RaisedAlerts() {
   return (
     <section className="mx-4 mb-8 lg:mx-6">
       <h2 className="mb-2 font-semibold">{t.alerts.raised}</h2>
-      <QueryState query={alerts} />
-      <List items={alerts.data} none={<p className="text-muted">{t.alerts.noneRaised}</p>}>
+      <LoadedList
+        query={alerts}
+        items={alerts.data}
+        none={<p className="text-muted">{t.alerts.noneRaised}</p>}
+      >
         {(alert) => <Alert key={alert.event.id} alert={alert} />}
-      </List>
+      </LoadedList>
     </section>
   );
 }

@@ -6,43 +6,32 @@ import { client } from '../../api.ts';
 import { IconButton } from '../../components/Button.tsx';
 import { SelectField } from '../../components/fields.tsx';
 import { List } from '../../components/paged-list.tsx';
-import { ConfirmSheet } from '../../components/Sheet.tsx';
+import { ConfirmSheet, RemoveSheet } from '../../components/Sheet.tsx';
 import { ActionError } from '../../components/States.tsx';
 import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
 import { serviceNow } from '../../service-clock.ts';
+import { useUnfinished } from '../../session/use-unfinished.ts';
 import { Backtest } from './Backtest.tsx';
+import { RuleForm } from './RuleForm.tsx';
 import { isMuted, useAlertChange } from './use-alerts.ts';
 
-interface RuleListProps {
-  title: string;
-  rules: readonly AlertRule[];
-  edit: (rule: AlertRule) => void;
-  remove: (rule: AlertRule) => void;
-}
-
 /** Rules with a switch each. */
-export function RuleList({ title, rules, edit, remove }: RuleListProps) {
+export function RuleList({ title, rules }: { title: string; rules: readonly AlertRule[] }) {
   if (rules.length === 0) return null;
   return (
     <section className="mx-4 mb-8 lg:mx-6">
       <h2 className="mb-2 font-semibold">{title}</h2>
-      <List items={rules}>
-        {(rule) => (
-          <Rule key={rule.id} rule={rule} edit={() => edit(rule)} remove={() => remove(rule)} />
-        )}
-      </List>
+      <List items={rules}>{(rule) => <Rule key={rule.id} rule={rule} />}</List>
     </section>
   );
 }
 
 interface RuleProps {
   rule: AlertRule;
-  edit: () => void;
-  remove: () => void;
 }
 
-function Rule({ rule, edit, remove }: RuleProps) {
+function Rule({ rule }: RuleProps) {
   const t = useTexts();
   const { name, why, act } = useRuleText(rule);
   const [isOpen, setOpen] = useState(false);
@@ -80,14 +69,14 @@ function Rule({ rule, edit, remove }: RuleProps) {
           {isOpen && <Backtest rule={rule.id} isReady />}
           <ActionError error={change.error} />
         </div>
-        <Actions rule={rule} edit={edit} remove={remove} />
+        <Actions rule={rule} />
       </div>
     </li>
   );
 }
 
 /** Kind, limits and filters in words, and whether it is muted. */
-function RuleFacts({ rule }: { rule: AlertRule }) {
+function RuleFacts({ rule }: RuleProps) {
   const { t, formats } = useReader();
   const { stored } = useCriteriaTexts();
   const [nowMs] = useState(serviceNow);
@@ -113,13 +102,17 @@ function RuleFacts({ rule }: { rule: AlertRule }) {
   );
 }
 
-function Actions({ rule, edit, remove }: RuleProps) {
+function Actions({ rule }: RuleProps) {
   const t = useTexts();
+  const { id, builtIn } = rule;
   const { name } = useRuleText(rule);
   const [nowMs] = useState(serviceNow);
-  const [isMuting, setMuting] = useState(false);
+  const [open, setOpen] = useUnfinished<'form' | 'mute' | 'remove' | null>(id, () => null);
+  const close = () => setOpen(null);
   const muted = isMuted(rule, nowMs);
-  const unmute = useAlertChange(() => client.alerts.mute(rule.id, null));
+  const unmute = useAlertChange(() => client.alerts.mute(id, null));
+  const remove = useAlertChange(() => client.alerts.remove(id));
+  const removal = t.alerts.remove({ name });
   return (
     <div className="no-print flex shrink-0">
       {rule.enabled && (
@@ -127,14 +120,18 @@ function Actions({ rule, edit, remove }: RuleProps) {
           Icon={muted ? Bell : BellOff}
           label={muted ? t.alerts.unmute({ name }) : t.alerts.mute({ name })}
           disabled={unmute.isPending}
-          onClick={() => (muted ? unmute.mutate(undefined) : setMuting(true))}
+          onClick={() => (muted ? unmute.mutate(undefined) : setOpen('mute'))}
         />
       )}
-      <IconButton Icon={Pencil} label={t.alerts.change({ name })} onClick={edit} />
-      {rule.builtIn === null && (
-        <IconButton Icon={Trash2} label={t.alerts.remove({ name })} onClick={remove} />
+      <IconButton Icon={Pencil} label={t.alerts.change({ name })} onClick={() => setOpen('form')} />
+      {builtIn === null && (
+        <IconButton Icon={Trash2} label={removal} onClick={() => setOpen('remove')} />
       )}
-      {isMuting && <MuteSheet id={rule.id} name={name} close={() => setMuting(false)} />}
+      {open === 'form' && <RuleForm rule={rule} close={close} />}
+      {open === 'mute' && <MuteSheet id={id} name={name} close={close} />}
+      {open === 'remove' && (
+        <RemoveSheet title={removal} text={t.alerts.removeText} action={remove} close={close} />
+      )}
     </div>
   );
 }

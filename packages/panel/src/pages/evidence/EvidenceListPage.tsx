@@ -4,8 +4,8 @@ import { FileCheck2 } from 'lucide-react';
 import { api } from '../../api.ts';
 import { AppLink } from '../../components/AppLink.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
-import { List, OlderButton, usePages } from '../../components/paged-list.tsx';
-import { Notice, QueryState, ToEvents } from '../../components/States.tsx';
+import { LoadedList, usePages } from '../../components/paged-list.tsx';
+import { Notice, ToEvents } from '../../components/States.tsx';
 import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { lineOf, useCriteriaTexts } from '../../search/use-criteria-texts.ts';
@@ -17,9 +17,9 @@ export default function EvidenceListPage() {
   return (
     <>
       <PageHead title={t.nav.searches} intro={t.evidence.intro} />
-      <QueryState query={searches} />
       <div className="mx-4 mb-10 lg:mx-6">
-        <List
+        <LoadedList
+          query={searches}
           items={searches.items}
           none={
             <Notice title={t.evidence.none} Icon={FileCheck2}>
@@ -28,8 +28,7 @@ export default function EvidenceListPage() {
           }
         >
           {(evidence) => <Kept key={evidence.id} evidence={evidence} />}
-        </List>
-        <OlderButton list={searches} />
+        </LoadedList>
       </div>
     </>
   );

@@ -5,8 +5,8 @@ import { api, client, type ExportJob } from '../../api.ts';
 import { Button } from '../../components/Button.tsx';
 import { CopyButton } from '../../components/CopyButton.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
-import { List, OlderButton, usePages } from '../../components/paged-list.tsx';
-import { ActionError, QueryState } from '../../components/States.tsx';
+import { LoadedList, usePages } from '../../components/paged-list.tsx';
+import { ActionError } from '../../components/States.tsx';
 import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { KnownSearch } from '../../search/KnownSearch.tsx';
 import { lineOf, useCriteriaTexts } from '../../search/use-criteria-texts.ts';
@@ -38,11 +38,14 @@ export default function ExportsPage() {
         )}
         <section>
           <h2 className="mb-2 font-semibold">{t.exports.past}</h2>
-          <QueryState query={exports} lines={4} />
-          <List items={exports.items} none={<p className="text-muted">{t.exports.none}</p>}>
+          <LoadedList
+            query={exports}
+            items={exports.items}
+            lines={4}
+            none={<p className="text-muted">{t.exports.none}</p>}
+          >
             {(job) => <ExportItem key={job.id} job={job} changed={exports.refetch} />}
-          </List>
-          <OlderButton list={exports} />
+          </LoadedList>
         </section>
       </div>
     </>

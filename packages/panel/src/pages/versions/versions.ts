@@ -49,8 +49,8 @@ function isRestoreRecord({ action, recordedBy }: AuditEvent): boolean {
 }
 
 /**
- * When the host applied its latest restore, ISO 8601, if it has recorded no change since the restore
- * was requested; else null. The host may record the change before it answers.
+ * When the host applied its latest restore, ISO 8601, if it has recorded no change since that was
+ * requested; else null. The host may record the change before it answers.
  */
 export function unrecordedRestore(events: readonly AuditEvent[]): string | null {
   const records = events.filter(isRestoreRecord);

@@ -6,9 +6,9 @@ import { client } from '../../api.ts';
 import { AppLink } from '../../components/AppLink.tsx';
 import { IconButton } from '../../components/Button.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
-import { List } from '../../components/paged-list.tsx';
-import { ConfirmSheet } from '../../components/Sheet.tsx';
-import { Notice, QueryState, ToEvents } from '../../components/States.tsx';
+import { LoadedList } from '../../components/paged-list.tsx';
+import { RemoveSheet } from '../../components/Sheet.tsx';
+import { Notice, ToEvents } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { lineOf, useCriteriaTexts } from '../../search/use-criteria-texts.ts';
@@ -18,32 +18,31 @@ import { searchOfView, useViewChange, useViews } from './use-views.ts';
 export default function ViewsPage() {
   const t = useTexts();
   const views = useViews({ isAsked: true });
-  const [leaving, setLeaving] = useState<View | null>(null);
+  const none = (
+    <Notice title={t.views.none} Icon={Bookmark}>
+      <ToEvents />
+    </Notice>
+  );
   return (
     <>
       <PageHead title={t.nav.views} intro={t.views.intro} />
-      <QueryState query={views} />
-      <List
-        className="mx-4 mb-10 lg:mx-6"
-        items={views.data}
-        none={
-          <Notice title={t.views.none} Icon={Bookmark}>
-            <ToEvents />
-          </Notice>
-        }
-      >
-        {(view) => <Row key={view.id} view={view} remove={() => setLeaving(view)} />}
-      </List>
-      {leaving && <RemoveView view={leaving} close={() => setLeaving(null)} />}
+      <div className="mx-4 mb-10 lg:mx-6">
+        <LoadedList query={views} items={views.data} none={none}>
+          {(view) => <Row key={view.id} view={view} />}
+        </LoadedList>
+      </div>
     </>
   );
 }
 
-function Row({ view, remove }: { view: View; remove: () => void }) {
+function Row({ view }: { view: View }) {
   const t = useTexts();
   const { all } = useCriteriaTexts();
+  const [isLeaving, setLeaving] = useState(false);
+  const remove = useViewChange(() => client.views.remove(view.id));
   const { facets, range } = searchOfView(view);
   const name = revealed(view.name);
+  const title = t.views.remove({ name });
   return (
     <li className="flex items-start gap-3 px-4 py-3 text-[0.8125rem]">
       <div className="min-w-0 grow">
@@ -61,25 +60,17 @@ function Row({ view, remove }: { view: View; remove: () => void }) {
       <IconButton
         Icon={Trash2}
         className="no-print"
-        label={t.views.remove({ name })}
-        onClick={remove}
+        label={title}
+        onClick={() => setLeaving(true)}
       />
+      {isLeaving && (
+        <RemoveSheet
+          title={title}
+          text={view.shared ? t.views.removeShared : t.views.removeOwn}
+          action={remove}
+          close={() => setLeaving(false)}
+        />
+      )}
     </li>
-  );
-}
-
-function RemoveView({ view, close }: { view: View; close: () => void }) {
-  const t = useTexts();
-  const remove = useViewChange(() => client.views.remove(view.id));
-  return (
-    <ConfirmSheet
-      title={t.views.remove({ name: view.name })}
-      confirm={t.buttons.delete}
-      isDanger
-      action={remove}
-      close={close}
-    >
-      <p className="text-muted">{view.shared ? t.views.removeShared : t.views.removeOwn}</p>
-    </ConfirmSheet>
   );
 }

@@ -2,8 +2,7 @@ import type { WebhookDelivery } from '@indelible/client';
 import { ChevronRight, CircleCheck, CircleX } from 'lucide-react';
 import { api } from '../../api.ts';
 import { Fact } from '../../components/Fact.tsx';
-import { List, OlderButton, usePages } from '../../components/paged-list.tsx';
-import { QueryState } from '../../components/States.tsx';
+import { LoadedList, usePages } from '../../components/paged-list.tsx';
 import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { Failure } from './failure.tsx';
 
@@ -16,15 +15,18 @@ export function DeliveryLog({ webhookId }: { webhookId: string }) {
   return (
     <section aria-label={w.deliveries.title} className="min-w-0">
       <h2 className="mb-2 font-semibold">{w.deliveries.title}</h2>
-      <QueryState query={deliveries} lines={6} />
-      <List items={deliveries.items} none={<p className="text-muted">{w.deliveries.none}</p>}>
+      <LoadedList
+        query={deliveries}
+        items={deliveries.items}
+        lines={6}
+        none={<p className="text-muted">{w.deliveries.none}</p>}
+      >
         {(delivery) => (
           <li key={delivery.id}>
             <Delivery delivery={delivery} />
           </li>
         )}
-      </List>
-      <OlderButton list={deliveries} />
+      </LoadedList>
     </section>
   );
 }

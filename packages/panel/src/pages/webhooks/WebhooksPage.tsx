@@ -4,8 +4,8 @@ import { useState } from 'react';
 import { AppLink } from '../../components/AppLink.tsx';
 import { Button } from '../../components/Button.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
-import { List } from '../../components/paged-list.tsx';
-import { Notice, QueryState } from '../../components/States.tsx';
+import { LoadedList } from '../../components/paged-list.tsx';
+import { Notice } from '../../components/States.tsx';
 import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { serviceNow } from '../../service-clock.ts';
@@ -46,7 +46,6 @@ export default function WebhooksPage() {
       {count >= webhooksMax && (
         <p className="px-4 pb-3 text-muted lg:px-6">{w.full({ count: webhooksMax })}</p>
       )}
-      <QueryState query={webhooks} />
       {replay !== undefined && count > 0 && (
         <p
           role="note"
@@ -55,9 +54,11 @@ export default function WebhooksPage() {
           {w.replay.choose({ position: Number(replay) })}
         </p>
       )}
-      <List className="mx-4 mb-10 lg:mx-6" items={webhooks.data} none={<Nothing>{add}</Nothing>}>
-        {(webhook) => <Row key={webhook.id} webhook={webhook} replay={replay} />}
-      </List>
+      <div className="mx-4 mb-10 lg:mx-6">
+        <LoadedList query={webhooks} items={webhooks.data} none={<Nothing>{add}</Nothing>}>
+          {(webhook) => <Row key={webhook.id} webhook={webhook} replay={replay} />}
+        </LoadedList>
+      </div>
       {isAdding && <Adding close={() => setAdding(false)} />}
     </>
   );
