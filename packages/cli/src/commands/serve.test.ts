@@ -1,9 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { expect, inject, test, vi } from 'vitest';
-import { databaseUrl } from '../../../server/src/testing/global-setup.ts';
-import { databaseBefore } from '../../../server/src/testing/old-database.ts';
+import { expect, test, vi } from 'vitest';
+import { emptyDatabase } from '../../../server/src/testing/empty-database.ts';
 import { platformKey } from '../../../server/src/testing/service.ts';
 import { RunningCli, runCli } from '../testing/run-cli.ts';
 import { servedFolder } from '../testing/served-folder.ts';
@@ -140,15 +139,9 @@ test('a wrong setting is wrong usage and names its variable', async () => {
 test('migrate brings a database up to date, the embedded one or another, and says so when it is', async () => {
   const { status, stdout } = await runCli(['migrate', '--json'], { env });
   expect([status, JSON.parse(stdout)]).toEqual([0, { applied: [] }]);
-  const empty = await databaseBefore('0001');
-  const { ownerUrl, servingUrl } = inject('postgres');
-  const named = (url: string) => databaseUrl(url, empty.owner.database ?? '');
-  const other = {
-    ...{ ...env, PLATFORM_API_KEY: platformKey },
-    ...{ DATABASE_URL: named(servingUrl), DATABASE_OWNER_URL: named(ownerUrl) },
-  };
+  const empty = await emptyDatabase();
+  const other = { ...env, PLATFORM_API_KEY: platformKey, ...empty.env };
   const fresh = await runCli(['migrate'], { env: other });
-  await empty.close();
   expect([fresh.status, fresh.stdout]).toEqual([0, expect.stringMatching(/^applied 0001-/)]);
 });
 

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeEach, expect, test, vi } from 'vitest';
 import { openDatabase, write } from '../postgres/db.ts';
-import { databaseBefore } from '../testing/old-database.ts';
 import { testService } from '../testing/service.ts';
 import { claimJob, type OpenQueue, renewLease } from './jobs.store.ts';
 import { createJobs, type Jobs, type NewJob, type QueueName, TryAgain } from './jobs.ts';
@@ -153,77 +152,6 @@ test('a job that nothing gives up is dropped, not attempted again, after its pro
   expect(attempt).not.toHaveBeenCalled();
   expect(ended.mock.calls.map(([work, ok]) => [work, ok])).toEqual([['tenant-mail', false]]);
   expect(await stored()).toEqual([]);
-});
-
-/** Tables of the release before, as its queue library made them, as far as they were read. */
-const formerQueue = `
-  RESET ROLE; CREATE SCHEMA indelible_jobs AUTHORIZATION indelible_owner; SET ROLE indelible_owner;
-  CREATE TABLE indelible_jobs.job (name text, id uuid, group_id text, data jsonb, state text,
-    retry_count int, start_after timestamptz);`;
-
-test('what a former release has queued goes on: mail, exports in their order, restores; nothing that ended', async () => {
-  const old = await databaseBefore('0014');
-  onTestFinished(old.close);
-  const { owner } = old;
-  const [tenant, id, due] = [randomUUID(), randomUUID(), '2026-01-02T03:04:05Z'];
-  await owner.query(formerQueue);
-  for (const [name, state] of [
-    ['export-mail', 'created'],
-    ['webhook-mail', 'retry'],
-    ['tenant-mail', 'active'],
-    ['tenant-mail', 'completed'],
-    ['tenant-mail', 'failed'],
-    ['export', 'created'],
-  ]) {
-    const values = [name, tenant, `{"id":"${id}"}`, state, due];
-    await owner.query(
-      `INSERT INTO indelible_jobs.job VALUES ($1, gen_random_uuid(), $2, $3, $4, 3, $5)`,
-      values,
-    );
-  }
-  const exportIds = [randomUUID(), randomUUID(), randomUUID()].sort();
-  for (const [n, [mode, status]] of [
-    ['job', 'running'],
-    ['job', 'queued'],
-    ['stream', 'running'],
-  ].entries()) {
-    await owner.query(
-      `INSERT INTO exports (tenant_id, id, mode, status, format, filters, before_sequence, oldest_id,
-         created_at, requested_by_id, requested_by_role)
-       VALUES ($1, $2, $3, $4, 'csv', '{}', 1, $2, $5, $2, 'admin')`,
-      [tenant, exportIds[n], mode, status, due],
-    );
-  }
-  await owner.query(
-    `INSERT INTO restores (tenant_id, id, event_id, resource_type, resource_id, target, requested_at,
-       requested_by_id, requested_by_role, body, attempts, due_at)
-     VALUES ($1, $2, $2, 'queue', $2, 'before', $3, $2, 'admin', '{}', 2, $3)`,
-    [tenant, id, due],
-  );
-  await old.migrate();
-  const { rows } = await owner.query(
-    `SELECT queue, id, data::text, priority, attempts, due_at AS due FROM jobs
-     WHERE tenant_id = $1 AND lease IS NULL ORDER BY queue, priority DESC`,
-    [tenant],
-  );
-  const dataOf = (jobId?: string) => ({ tenantId: tenant, id: jobId });
-  const found = rows.map(({ queue, data, priority, attempts }) => ({
-    ...{ queue, priority, attempts, data: JSON.parse(data) },
-  }));
-  expect(found).toEqual([
-    { queue: 'export', priority: 0, attempts: 0, data: dataOf(exportIds[0]) },
-    { queue: 'export', priority: -1, attempts: 0, data: dataOf(exportIds[1]) },
-    { queue: 'export-mail', priority: 0, attempts: 3, data: { id } },
-    { queue: 'restore', priority: 0, attempts: 2, data: dataOf(id) },
-    { queue: 'tenant-mail', priority: 0, attempts: 3, data: { id } },
-    { queue: 'webhook-mail', priority: 0, attempts: 3, data: { id } },
-  ]);
-  expect(new Set(rows.map((row) => row.due.toISOString()))).toEqual(
-    new Set([new Date(due).toISOString()]),
-  );
-  expect(rows.filter(({ queue }) => queue === 'restore')[0].id).toBe(id);
-  const gone = await owner.query(`SELECT to_regnamespace('indelible_jobs') AS schema`);
-  expect(gone.rows).toEqual([{ schema: null }]);
 });
 
 test('a process that stops gives its job back at once, and the attempt does not count', async () => {

@@ -177,8 +177,12 @@ test('while a migration waits for one partition to index it, others take events;
   const { name, env, ask } = await newDatabase();
   const lines: string[] = [];
   await migrateDatabase(env, (line) => lines.push(line));
-  const index = 'audit_events_by_actor_address';
-  await ask(`DROP INDEX ${index}; DELETE FROM migrations WHERE name LIKE '0046%'`);
+  const migration = '0006-event-indexes.sql';
+  const indexes = await ask(
+    "SELECT indexrelid::regclass::text AS name FROM pg_index WHERE indrelid = 'audit_events'::regclass AND NOT indisprimary",
+  );
+  await ask(`DROP INDEX ${indexes.map((index) => index.name).join(', ')};
+    DELETE FROM migrations WHERE name = '${migration}'`);
   const partitions = await ask(
     "SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'audit_events'::regclass",
   );
@@ -194,15 +198,48 @@ test('while a migration waits for one partition to index it, others take events;
     "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
   );
   await ask(`SELECT pg_terminate_backend(${pid})`);
-  expect(await migrated).toContain('migration 0046');
+  expect(await migrated).toContain(`migration ${migration}`);
   await recording.query('COMMIT');
   await recording.end();
   const again = await migrateDatabase(env, (line) => lines.push(line));
-  expect(again).toEqual(['0046-addresses-of-actors.sql']);
-  expect(lines, 'not of an empty database').toEqual([`applying migration ${again[0]}`]);
-  const [built] = await ask(`SELECT count(*)::int AS indexes, bool_and(indisvalid) AS valid
-    FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid WHERE relname LIKE '%_by_actor_address'`);
-  expect(built).toEqual({ indexes: partitions.length + 1, valid: true });
+  expect(again).toEqual([migration]);
+  expect(lines, 'not of an empty database').toEqual([`applying migration ${migration}`]);
+  const built = await ask(`SELECT count(*)::int AS count, bool_and(indisvalid) AS valid
+    FROM pg_index WHERE indrelid::regclass::text LIKE 'audit\\_events%' AND NOT indisprimary`);
+  expect(built).toEqual([{ count: indexes.length * (partitions.length + 1), valid: true }]);
+});
+
+test('a database with the last former migration keeps its schema, and the former names by which its processes start', async () => {
+  const { env, ask } = await newDatabase();
+  await migrateDatabase(env);
+  const former = ['0001-log-and-events.sql', '0053-announce-by-clock.sql'];
+  await ask(`DELETE FROM migrations; INSERT INTO migrations VALUES ('${former.join("'), ('")}');
+    CREATE FUNCTION append_log(home uuid) RETURNS void LANGUAGE sql AS 'SELECT'`);
+  const tables = () =>
+    ask("SELECT oid FROM pg_class WHERE relnamespace = 'indelible'::regnamespace ORDER BY 1");
+  const before = await tables();
+  expect(await migrateDatabase(env)).toEqual(allMigrations.filter((name) => name > '0015'));
+  expect(await tables()).toEqual(before);
+  const names = (await ask('SELECT name FROM migrations')).map(({ name }) => name);
+  expect(names.sort()).toEqual([...allMigrations, ...former].sort());
+  expect(await ask("SELECT to_regproc('append_log') AS called")).toEqual([{ called: null }]);
+  expect(await migrateDatabase(env)).toEqual([]);
+});
+
+test('a database of an older build is refused with what to do, and stays as it is', async () => {
+  const { env, ask } = await newDatabase();
+  await ask(`CREATE SCHEMA indelible AUTHORIZATION indelible_owner; SET ROLE indelible_owner;
+    CREATE TABLE migrations (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now());
+    INSERT INTO migrations VALUES ('0001-log-and-events.sql'), ('0052-announced-partitions.sql')`);
+  const stored = () => ask('SELECT * FROM migrations ORDER BY name');
+  const before = await stored();
+  expect(await sentenceOf(migrateDatabase(env))).toBe(
+    'the database has the schema of an older build (0052-announced-partitions.sql): run ' +
+      '`indelible migrate` of commit 8d63926f first, then that of this build',
+  );
+  expect(await stored()).toEqual(before);
+  const tables = await ask("SELECT tablename FROM pg_tables WHERE schemaname = 'indelible'");
+  expect(tables).toEqual([{ tablename: 'migrations' }]);
 });
 
 test('the serving login gets membership in the two serving roles and nothing else', async () => {
@@ -247,14 +284,13 @@ test('a migration that fails leaves nothing of it behind and is named with its r
   const { env, ask } = await newDatabase();
   await ask('CREATE SCHEMA indelible AUTHORIZATION indelible_owner');
   await ask('CREATE TABLE indelible.log_tail (other int)');
-  const [first = ''] = allMigrations;
   expect(await sentenceOf(migrateDatabase(env))).toBe(
-    `migration ${first} failed: relation "log_tail" already exists`,
+    'migration 0003-logs.sql failed: relation "log_tail" already exists',
   );
-  expect(await ask(`SELECT to_regclass('indelible.tenants') AS made`)).toEqual([{ made: null }]);
-  expect(await ask('SELECT name FROM migrations')).toEqual([]);
+  expect(await ask(`SELECT to_regclass('indelible.log_heads') AS made`)).toEqual([{ made: null }]);
+  expect((await ask('SELECT name FROM migrations')).length).toBe(2);
   await ask('DROP TABLE indelible.log_tail');
-  expect(await migrateDatabase(env)).toEqual(allMigrations);
+  expect(await migrateDatabase(env)).toEqual(allMigrations.slice(2));
 });
 
 test('a service refuses a database that was never migrated, or not by its own release', async () => {

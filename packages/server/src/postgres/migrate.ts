@@ -9,6 +9,11 @@ const folder = new URL('../../migrations/', import.meta.url);
 // Any fixed number: only one migrator of a database works at a time.
 const migratorsLock = 7_204_118_552;
 
+/** The last migration of builds up to commit 8d63926f, which made the schema in 53 steps. */
+const lastFormer = '0053-announce-by-clock.sql';
+/** The last one that a database of such a build has, under other names. */
+const lastOfFormer = '0014-archive-and-erasure.sql';
+
 /**
  * Days ahead for which a running service has partitions; `doctor` warns if it has not. To make them
  * is most of the time of a first start.
@@ -153,17 +158,41 @@ async function isMember(client: pg.Client, role: string, login: string): Promise
 async function applyPending(client: pg.Client, log: (message: string) => void): Promise<string[]> {
   await client.query(`CREATE TABLE IF NOT EXISTS migrations
     (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())`);
-  const { rows } = await client.query<{ name: string }>('SELECT name FROM migrations');
-  const done = new Set(rows.map((row) => row.name));
-  const pending = (await migrationNames()).filter((name) => !done.has(name));
+  const names = await migrationNames();
+  await adoptFormer(client, names);
+  const pending = await pendingMigrations(client);
   const texts = await Promise.all(pending.map((name) => readFile(new URL(name, folder), 'utf8')));
   for (const [i, name] of pending.entries()) {
     const sql = texts[i] ?? '';
-    if (done.size > 0) log(`applying migration ${name}`);
+    if (pending.length < names.length) log(`applying migration ${name}`);
     await indexPartitions(client, sql).catch((error: unknown) => throwFailed(name, error));
     await applyOne(client, name, sql);
   }
   return pending;
+}
+
+/**
+ * Where the last former migration is applied, records those as applied that make the same schema.
+ * The former rows stay: by them the processes of that build still start. Throws for a database of
+ * an older build.
+ */
+async function adoptFormer(client: pg.Client, names: readonly string[]): Promise<void> {
+  const done = await appliedMigrations(client);
+  if (done.size === 0 || names.some((name) => done.has(name))) return;
+  if (!done.has(lastFormer)) {
+    const last = [...done].sort().at(-1);
+    throw new Error(
+      `the database has the schema of an older build (${last}): run \`indelible migrate\` of commit ` +
+        '8d63926f first, then that of this build',
+    );
+  }
+  const had = names.filter((name) => name <= lastOfFormer);
+  await client.query('INSERT INTO migrations (name) SELECT unnest($1::text[])', [had]);
+}
+
+async function appliedMigrations(database: Pick<pg.Pool, 'query'>): Promise<Set<string>> {
+  const { rows } = await database.query<{ name: string }>('SELECT name FROM migrations');
+  return new Set(rows.map(({ name }) => name));
 }
 
 /** Names of all migrations of this release, in order. */
@@ -173,8 +202,7 @@ async function migrationNames(): Promise<string[]> {
 
 /** Migrations of this release that the database lacks; the serving login may read this. */
 export async function pendingMigrations(database: Pick<pg.Pool, 'query'>): Promise<string[]> {
-  const { rows } = await database.query<{ name: string }>('SELECT name FROM migrations');
-  const done = new Set(rows.map((row) => row.name));
+  const done = await appliedMigrations(database);
   return (await migrationNames()).filter((name) => !done.has(name));
 }
 
@@ -190,7 +218,7 @@ async function applyOne(client: pg.Client, name: string, sql: string): Promise<v
  * goes on where it was.
  */
 async function indexPartitions(client: pg.Client, sql: string): Promise<void> {
-  const indexes = [...sql.matchAll(/^create index audit_events(\w+) on audit_events (\(.+\));$/gm)];
+  const indexes = [...sql.matchAll(/^create index audit_events(\w+) on audit_events (\([^;]+);/gm)];
   if (indexes.length === 0 || (await isCluster(client))) return;
   const { rows } = await client.query<{ partition: string }>(
     "SELECT inhrelid::regclass AS partition FROM pg_inherits WHERE inhparent = to_regclass('audit_events')",

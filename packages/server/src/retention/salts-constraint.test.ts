@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { databaseBefore } from '../testing/old-database.ts';
 import { partitionFor, recordAt } from '../testing/retention-setup.ts';
 import { eventOf, testService } from '../testing/service.ts';
 
@@ -36,24 +35,4 @@ test('no event has salts of another length than its segments need, in whatever p
   await partitionFor(service, held, Date.UTC(2023, 4, 5));
   await recordAt(service, held, Date.UTC(2023, 4, 5));
   await expectSaltsFixed(held.id);
-});
-
-test('a database of before gets that for its partitions, and for one that retention has detached', async () => {
-  const old = await databaseBefore('0012');
-  try {
-    await old.owner.query('SELECT place_partition(1::smallint, $1)', [new Date('2026-05-05')]);
-    await old.owner.query(
-      'ALTER TABLE audit_events DETACH PARTITION audit_events_pro_202605 CONCURRENTLY',
-    );
-    await old.migrate();
-    const { rows } = await old.owner.query<{ name: string }>(
-      `SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relname LIKE 'audit\\_events\\_%'
-         AND NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = pg_class.oid
-           AND conname = 'salts_of_segments')`,
-    );
-    expect(rows).toEqual([]);
-    await old.owner.query('SELECT place_partition(1::smallint, $1)', [new Date('2026-05-05')]);
-  } finally {
-    await old.close();
-  }
 });

@@ -1,17 +1,16 @@
--- All that a flush writes, in one call. On Citus each call goes to the node of its tenant and costs much more than
--- what it does there; the log is only read before, so it may have grown since.
+-- Recording: all that a flush writes, in one call. The only way a log grows, also for a stolen login of the writer. On Citus
+-- each call goes to the node of its tenant and costs much more than what it does there.
 
--- insert_events and append_log stay for the former release; these were for releases before it.
-drop function lock_heads(uuid[], boolean);
-drop function append_log(uuid[], bigint[], bigint[], bytea[], bigint[], uuid[], bigint[], bytea[], uuid[], smallint[],
-  bigint[], bytea[], bytea[]);
-drop function keep_late(uuid[]);
-revoke execute on function note_sources(uuid[], text[], bigint[], timestamptz) from indelible_writer;
-
--- Inserts events, appends to the logs, and notes late events and sources. Returns the number of the events. Does
--- nothing and returns 0 if one of their ids exists, null if the log of the single tenant has grown or is locked. The
--- number of rows of an INSERT with ON CONFLICT says nothing on Citus. As the owner, because Citus refuses this
--- statement under row-level security. No statement on a table subscripts an array: Citus crashes on that.
+-- Inserts events, appends to the logs, and notes late events and sources. Returns the number of the events. Does nothing and
+-- returns 0 if one of their ids exists, null if the log of the single tenant has grown or is locked.
+--
+-- Refuses to shrink, to fork or to skip: the head must still be where the caller read it, and moves over exactly the entries
+-- and tiles that come with it, so that no log has a hole, a tile before its time, or an entry behind its end. Tiles come in
+-- order, lower levels first.
+--
+-- An archive is loaded with its events first and its log later, without heads to move: Citus refuses an update of heads
+-- without a tenant, and the row count is then that of the log's tail, which has no entries. The number of rows of an INSERT
+-- with ON CONFLICT says nothing on Citus. As the owner, because Citus refuses this statement under row-level security.
 create function record_events(home uuid,
   tenants uuid[], old_sizes bigint[], new_sizes bigint[], frontiers bytea[], received bigint[],
   entry_tenants uuid[], sequences bigint[], entries bytea[],
@@ -95,7 +94,7 @@ begin
     if single is not null then
       update log_heads h set size = new_size, frontier = new_frontier, last_received_us = received_us
         where h.tenant_id = single and h.size = old_size and new_size > old_size and received_us >= h.last_received_us;
-    else
+    elsif cardinality(tenants) > 0 then
       update log_heads h set size = u.new_size, frontier = u.frontier, last_received_us = u.received_us
         from unnest(tenants, old_sizes, new_sizes, frontiers, received)
           as u(tenant_id, old_size, new_size, frontier, received_us)
@@ -129,9 +128,58 @@ begin
   return cardinality($15);
 end $$;
 
-do $$ declare
-  made text := (select oid::regprocedure from pg_proc
-    where pronamespace = 'indelible'::regnamespace and proname = 'record_events');
+-- record_events for heads that are not locked: the caller remembers them from its last flush, so a
+-- flush is one round trip. Locks them, and does nothing and returns null unless all are as the caller says, recording
+-- goes on, and the keys are valid. Compares the frontiers, too: a restored database may have grown to the same size.
+-- Skips locked heads instead of waiting for them. For no cluster, where a call is for one tenant; so it takes none first.
+create function record_at_heads(
+  head_frontiers bytea[], head_received bigint[], head_classes smallint[], keys uuid[], moment timestamptz,
+  -- the parameters of record_events
+  home uuid, tenants uuid[], old_sizes bigint[], new_sizes bigint[], frontiers bytea[], received bigint[],
+  uuid[], bigint[], bytea[],
+  uuid[], smallint[], bigint[], bytea[], bytea[],
+  uuid[], uuid[], uuid[], text[], text[],
+  text[], text[], text[], text[], uuid[],
+  text[], json[], bool[], text[], json[],
+  json[], text[], int8[], timestamptz[], text[],
+  uuid[], text[], int2[], bytea[], json[],
+  json[], json[], text[], text[], text[],
+  text[], text[], int8[]
+) returns int language plpgsql strict security definer set search_path = indelible, pg_temp as $$
+declare
+  held int;
 begin
-  execute format('revoke execute on function %s from public; grant execute on function %1$s to indelible_writer', made);
+  perform 1 from log_heads h
+    join unnest(tenants, old_sizes, head_frontiers, head_received, head_classes)
+      as head (tenant_id, size, frontier, last_received_us, retention_class) on head.tenant_id = h.tenant_id
+    where h.size = head.size and h.frontier = head.frontier and h.last_received_us = head.last_received_us
+      and h.retention_class = head.retention_class and h.other_classes <@ '{1000}' and h.closed_at is null
+    order by h.tenant_id for no key update of h skip locked;
+  get diagnostics held = row_count;
+  -- After the heads: the transaction that revokes a key appends to a log.
+  if held <> cardinality(tenants) or exists (select from log_rounds where halted is not null)
+    or exists (select from invalid_keys(keys, moment))
+  then
+    return null;
+  end if;
+  return record_events(home, tenants, old_sizes, new_sizes, frontiers, received,
+    $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34,
+    $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50, $51, $52);
 end $$;
+
+-- Processes that share a port flush one after the other, so that flushes stay large. Takes the lock of this name for
+-- the transaction. False, not an error, if others have it for so many milliseconds: the flush goes on without it.
+create function take_flush_lock(name text, wait_ms int) returns bool language plpgsql strict as $$
+declare
+  former text := current_setting('lock_timeout');
+begin
+  perform set_config('lock_timeout', wait_ms::text, true);
+  perform pg_advisory_xact_lock(hashtextextended(name, 0));
+  perform set_config('lock_timeout', former, true);
+  return true;
+exception when lock_not_available then
+  return false; -- with the former lock_timeout
+end $$;
+
+revoke execute on all functions in schema indelible from public;
+grant execute on function record_events, record_at_heads, take_flush_lock to indelible_writer;
