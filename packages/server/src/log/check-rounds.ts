@@ -1,22 +1,14 @@
-import type { GetNode } from '@indelible/protocol';
-import { type Signer, seedSigner } from '../crypto/signer.ts';
+import type { Signer } from '../crypto/signer.ts';
 import type { Parts } from '../parts.ts';
-import { type WriterTx, write } from '../postgres/db.ts';
+import { write } from '../postgres/db.ts';
 import { inSnapshot } from './check-log.store.ts';
-import { releasedState, roundsNow, signingKeys } from './checkpoint.store.ts';
+import { releasedState, roundKeys, roundsNow } from './checkpoint.store.ts';
 import { hasRoot } from './guard.store.ts';
 import { newerKey } from './guard.ts';
 import { RoundWalk } from './published-logs.ts';
 import { allLogs } from './reopen.store.ts';
-import {
-  type PublishedRound,
-  type RoundCheckpoint,
-  readRound,
-  roundName,
-  roundOf,
-} from './round.ts';
+import { type FoundRound, fetchRounds, type RoundCheckpoint, roundName, roundOf } from './round.ts';
 import { readIdentity, refusalOf } from './store-identity.ts';
-import { treeReader } from './tree.store.ts';
 
 export interface RoundCheckDeps extends Pick<Parts, 'db' | 'sha' | 'objects'> {
   signer: Signer;
@@ -51,7 +43,7 @@ export interface RoundFinding {
   message: string;
 }
 
-/** Part of the rounds, newest first: how many there are in all, and what is wrong with these. */
+/** One of the rounds, newest first, or none: how many there are in all, and what is wrong. */
 export interface CheckedRounds {
   total: number;
   rounds: number;
@@ -59,14 +51,13 @@ export interface CheckedRounds {
   findings: RoundFinding[];
 }
 
-const roundsAtOnce = 32;
 const checkpointsAtOnce = 10;
 
 /**
  * Holds every round against the trees that the database has now, newest first, so that what a
  * reopening retired is known before the checkpoints that came earlier. Memory grows with the logs,
- * not with entries or rounds. Trees are read as they are stored: whether tiles and entries agree is
- * for others to check.
+ * and by a number with each round. Trees are read as they are stored: whether tiles and entries
+ * agree is for others to check.
  */
 export async function* checkRounds(deps: RoundCheckDeps): AsyncGenerator<CheckedRounds> {
   // Before the logs are looked at: a round that comes later may name a log that is new.
@@ -75,21 +66,14 @@ export async function* checkRounds(deps: RoundCheckDeps): AsyncGenerator<Checked
   const start = await startOf(deps);
   // Not every number up to the highest: another writer of the store may have chosen that one.
   const extra = behind.flatMap((name) => roundOf(name) ?? []).filter((n) => n > start.last);
-  extra.sort((a, b) => b - a);
-  const total = start.last + extra.length;
+  const numbers = [...extra, ...Array.from({ length: start.last }, (_, n) => n + 1)];
+  numbers.sort((a, b) => b - a);
+  const total = numbers.length;
   yield { total, rounds: 0, checkpoints: 0, findings: start.findings };
   const check = new RoundCheck(deps, start);
-  for (let at = 0; at < total; at += roundsAtOnce) {
-    const numbers = Array.from(
-      { length: Math.min(roundsAtOnce, total - at) },
-      (_, n) => extra[at + n] ?? total - at - n,
-    );
-    const bodies = await Promise.all(numbers.map((n) => deps.objects.get(roundName(n))));
-    const { findings } = check;
-    let checkpoints = 0;
-    for (const [at, body] of bodies.entries())
-      checkpoints += await check.take(numbers[at] ?? 0, body);
-    yield { total, rounds: numbers.length, checkpoints, findings: findings.splice(0) };
+  for await (const { number, found } of fetchRounds(deps, numbers, start.keys)) {
+    const checkpoints = await check.take(number, found);
+    yield { total, rounds: 1, checkpoints, findings: check.findings.splice(0) };
   }
   yield { total, rounds: 0, checkpoints: 0, findings: check.end(new Set(extra)) };
 }
@@ -100,8 +84,7 @@ async function startOf({ db, sha, objects, signer }: RoundCheckDeps) {
   const inStore = await readIdentity(objects);
   return inSnapshot(db, async (tx) => {
     const { round, halted, seed } = await roundsNow(tx);
-    const keys = (await signingKeys(tx)).map(({ publicKey }) => publicKey);
-    const refusal = await refusalOf(tx, { sha, objects, publicKeys: [] }, inStore);
+    const refusal = await refusalOf(tx, { sha, objects }, inStore);
     const findings: RoundFinding[] = [];
     if (halted !== null) findings.push({ code: 'halted', message: halted });
     if (refusal !== null) findings.push({ code: 'foreign_store', message: refusal });
@@ -114,8 +97,7 @@ async function startOf({ db, sha, objects, signer }: RoundCheckDeps) {
       /** The last round that the database knows, and the hash of its checkpoints. */
       ...{ last: round, state: await releasedState(tx) },
       ...{ tenants, findings },
-      known: [await signer.publicKey(), ...keys],
-      own: [await seedSigner(seed).publicKey()],
+      keys: await roundKeys(tx, seed, [await signer.publicKey()]),
     };
   });
 }
@@ -139,9 +121,13 @@ class RoundCheck {
   }
 
   /** Returns the number of checkpoints in the round. */
-  async take(number: number, body: Uint8Array | null): Promise<number> {
-    const round = await this.#read(number, body);
-    if (round === null) return 0;
+  async take(number: number, round: FoundRound): Promise<number> {
+    const name = roundName(number);
+    if (round === 'missing') this.#add('missing_round', missing(number));
+    if (round === 'foreign')
+      this.#add('foreign_round', `${name} is not signed by this service, or was changed`);
+    if (typeof round === 'string') return 0;
+    if (!round.isKnown) this.#add('newer_key', `${name} is ${newerKey}`);
     this.#walk.take(round);
     this.#newest = Math.max(this.#newest, number);
     const { tenants } = this.#start;
@@ -151,7 +137,7 @@ class RoundCheck {
     }
     if (number === this.#start.last && Buffer.compare(round.state, this.#start.state) !== 0) {
       const message = `the checkpoints in the database are not those of its last round, ${number}`;
-      this.findings.push({ code: 'changed_checkpoints', message });
+      this.#add('changed_checkpoints', message);
     }
     const { checkpoints } = round;
     for (let at = 0; at < checkpoints.length; at += checkpointsAtOnce) {
@@ -160,20 +146,8 @@ class RoundCheck {
     return checkpoints.length;
   }
 
-  async #read(number: number, body: Uint8Array | null): Promise<PublishedRound | null> {
-    const { sha } = this.#deps;
-    const name = roundName(number);
-    const add = (code: RoundFindingCode, message: string) => this.findings.push({ code, message });
-    if (body === null) {
-      add('missing_round', missing(number));
-      return null;
-    }
-    const round = await readRound(sha, number, body, this.#start.known);
-    if (round) return round;
-    const own = await readRound(sha, number, body, this.#start.own);
-    if (own) add('newer_key', `${name} is ${newerKey}`);
-    else add('foreign_round', `${name} is not signed by this service, or was changed`);
-    return own;
+  #add(code: RoundFindingCode, message: string): void {
+    this.findings.push({ code, message });
   }
 
   async #compare(round: number, checkpoints: readonly RoundCheckpoint[]): Promise<void> {
@@ -184,22 +158,16 @@ class RoundCheck {
       if (!tenant) this.#addMissing(round, logId);
       return tenant ? [{ logId, ...tenant, ...checkpoint }] : [];
     });
-    const held = await write(db, async (tx: WriterTx) => {
-      const holds = (nodes: GetNode, size: number, root: Uint8Array) =>
-        hasRoot(nodes, sha, size, root);
-      return Promise.all(
-        of.map((log) => holds(treeReader(tx, sha, log.tenantId), log.size, log.root)),
-      );
-    });
+    const held = await write(db, (tx) =>
+      Promise.all(of.map((log) => hasRoot(tx, sha, log.tenantId, log))),
+    );
     for (const [at, { logId, tenantId, isCurrent, size }] of of.entries()) {
       const named = `the checkpoint of ${size} entries of the log ${logId} in round ${round}`;
       if (held[at]) this.#held.add(logId);
       else if (isCurrent) {
-        const message = `the log of tenant ${tenantId} does not hold ${named}`;
-        this.findings.push({ code: 'contradicted', message });
+        this.#add('contradicted', `the log of tenant ${tenantId} does not hold ${named}`);
       } else if (this.#held.has(logId)) {
-        const message = `${named} is contradicted by a larger one in a later round`;
-        this.findings.push({ code: 'forked', message });
+        this.#add('forked', `${named} is contradicted by a larger one in a later round`);
       }
     }
   }
@@ -208,8 +176,7 @@ class RoundCheck {
   #addMissing(round: number, logId: string): void {
     if (this.#walk.isRetired(logId, round) || this.#missing.has(logId)) return;
     this.#missing.add(logId);
-    const message = `the log ${logId}, published in round ${round}, does not exist`;
-    this.findings.push({ code: 'missing_log', message });
+    this.#add('missing_log', `the log ${logId}, published in round ${round}, does not exist`);
   }
 
   /** `extra`: the numbers behind the last round that the database knows. */

@@ -1,4 +1,5 @@
 import { tileWidth } from '@indelible/protocol';
+import { seedSigner } from '../crypto/signer.ts';
 import { unavailable } from '../http/problem.ts';
 import {
   type Database,
@@ -9,7 +10,7 @@ import {
 } from '../postgres/db.ts';
 import { byteaArray, int8Array, textArray, uuidArray } from '../postgres/pg-arrays.ts';
 import { execute, firstRow, raw, rowsOf, sql } from '../postgres/sql.ts';
-import { readNote } from './round.ts';
+import { type RoundKeys, readNote } from './round.ts';
 import { unreadable } from './store.ts';
 
 /** A checkpoint that is in the object store, or about to be. */
@@ -122,6 +123,8 @@ export async function headsByLogId(tx: WriterTx, logIds: readonly string[]) {
   return new Map(rows.map((row) => [row.logId, row]));
 }
 
+export type HeadsByLogId = Awaited<ReturnType<typeof headsByLogId>>;
+
 /** The existing heads of these tenants' logs. */
 export async function headsOf(tx: WriterTx, tenantIds: readonly string[]) {
   interface Row {
@@ -223,6 +226,16 @@ export async function signingKeys(tx: Queries): Promise<SigningKeyRow[]> {
   return rowsOf<SigningKeyRow>(tx)`
     SELECT public_key AS "publicKey", not_before AS "notBeforeMs", not_after AS "notAfterMs"
     FROM signing_keys ORDER BY not_before DESC`;
+}
+
+/** The keys of rounds: `more`, those of the database, and the installation key of this seed. */
+export async function roundKeys(
+  tx: Queries,
+  seed: Uint8Array,
+  more: readonly Uint8Array[],
+): Promise<RoundKeys> {
+  const stored = (await signingKeys(tx)).map(({ publicKey }) => publicKey);
+  return { known: [...more, ...stored], installation: await seedSigner(seed).publicKey() };
 }
 
 export interface PublishedCheckpoint {

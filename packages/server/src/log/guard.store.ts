@@ -1,16 +1,14 @@
 import {
   consistencyProof,
   createFrontier,
-  type GetNode,
   rootAtSize,
   type Sha256,
-  tileWidth,
   verifyConsistency,
 } from '@indelible/protocol';
-import type { WriterTx } from '../postgres/db.ts';
-import { type DirtyLog, headsByLogId, headsOf } from './checkpoint.store.ts';
+import type { Queries, WriterTx } from '../postgres/db.ts';
+import { type DirtyLog, type HeadsByLogId, headsOf } from './checkpoint.store.ts';
 import type { RoundCheckpoint } from './round.ts';
-import { readEntriesOf } from './store.ts';
+import { entriesFrom } from './store.ts';
 import { treeReader } from './tree.store.ts';
 
 /* Compares the stored logs with the published rounds. Findings are for the operator. */
@@ -28,14 +26,12 @@ export function contradiction(
   logs: readonly DirtyLog[],
 ): Promise<string | null> {
   return firstFinding(logs, async (log) => {
-    const finding = await contradictionOf(log, treeReader(tx, sha, log.tenantId), sha);
+    const finding = await contradictionOf(tx, sha, log);
     if (finding !== null || (await inOrderUntil(tx, log.tenantId, log.signedSize ?? 0)) >= log.size)
       return finding;
     return `an entry of the log ${log.logId} was received before the entry it follows`;
   });
 }
-
-const entriesAtOnce = 16 * tileWidth;
 
 /**
  * The number of entries up to the first one that was received before its predecessor; the first
@@ -44,19 +40,19 @@ const entriesAtOnce = 16 * tileWidth;
  */
 export async function inOrderUntil(tx: WriterTx, tenantId: string, known: number): Promise<number> {
   let former: Uint8Array = new Uint8Array(8);
-  for (let at = Math.max(0, known - 1); ; ) {
-    const entries = await readEntriesOf(tx, tenantId, at, at + entriesAtOnce);
+  let at = Math.max(0, known - 1);
+  for await (const entries of entriesFrom(tx, tenantId, at)) {
     for (const entry of entries) {
       const received = entry.subarray(4, 12);
       if (Buffer.compare(received, former) < 0) return at;
       [former, at] = [received, at + 1];
     }
-    if (entries.length < entriesAtOnce) return at;
   }
+  return at;
 }
 
-async function contradictionOf(log: DirtyLog, nodes: GetNode, sha: Sha256): Promise<string | null> {
-  const { logId, size, signedSize, signedRoot } = log;
+async function contradictionOf(tx: WriterTx, sha: Sha256, log: DirtyLog): Promise<string | null> {
+  const { tenantId, logId, size, signedSize, signedRoot } = log;
   if (log.hasSurplus)
     return `the log ${logId} of ${size} entries has further entries behind its end`;
   if (signedSize !== null && size < signedSize) {
@@ -64,10 +60,11 @@ async function contradictionOf(log: DirtyLog, nodes: GetNode, sha: Sha256): Prom
   }
   const root = createFrontier(log, sha).root();
   if (signedSize === null || signedRoot === null) {
-    const isWhole = log.isStored && (await hasRoot(nodes, sha, size, root));
+    const isWhole = log.isStored && (await hasRoot(tx, sha, tenantId, { size, root }));
     return isWhole ? null : `the ${size} entries of the log ${logId} are not all stored`;
   }
   if (!log.isStored) return `the last of the ${size} entries of the log ${logId} is not stored`;
+  const nodes = treeReader(tx, sha, tenantId);
   const path = await nullIfNotStored(consistencyProof(sha, nodes, signedSize, size));
   const claim = { first: signedSize, second: size, firstRoot: signedRoot, secondRoot: root };
   if (path !== null && verifyConsistency(sha, { ...claim, path })) return null;
@@ -83,42 +80,40 @@ export async function damageOf(
   if (tenantIds.length === 0) return null;
   const heads = await headsOf(tx, tenantIds);
   if (heads.length < tenantIds.length) return 'the log of a tenant has lost its head';
-  return firstFinding(heads, async ({ tenantId, logId, ...head }) => {
-    const root = createFrontier(head, sha).root();
-    const isWhole = await hasRoot(treeReader(tx, sha, tenantId), sha, head.size, root);
-    return isWhole ? null : `the ${head.size} entries of the log ${logId} are not all stored`;
+  return firstFinding(heads, async ({ tenantId, logId, size, frontier }) => {
+    const root = createFrontier({ size, frontier }, sha).root();
+    const isWhole = await hasRoot(tx, sha, tenantId, { size, root });
+    return isWhole ? null : `the ${size} entries of the log ${logId} are not all stored`;
   });
 }
 
 /** What these published checkpoints contain and the logs lack; null if nothing. */
-export async function disagreement(
+export function disagreement(
   tx: WriterTx,
   sha: Sha256,
   checkpoints: readonly RoundCheckpoint[],
+  heads: HeadsByLogId,
 ): Promise<string | null> {
-  const heads = await headsByLogId(
-    tx,
-    checkpoints.map(({ logId }) => logId),
-  );
-  return firstFinding(checkpoints, async ({ logId, checkpoint: { size, root } }) => {
+  return firstFinding(checkpoints, async ({ logId, checkpoint }) => {
+    const { size } = checkpoint;
     const head = heads.get(logId);
     if (!head) return `the log ${logId} it names does not exist here`;
     if (head.size < size) {
       return `the log ${logId} has ${head.size} of the ${size} entries it promises`;
     }
-    if (await hasRoot(treeReader(tx, sha, head.tenantId), sha, size, root)) return null;
+    if (await hasRoot(tx, sha, head.tenantId, checkpoint)) return null;
     return `the first ${size} entries of the log ${logId} differ from those it was signed over`;
   });
 }
 
 /** Whether the stored entries of a log give this root at this size. */
 export async function hasRoot(
-  nodes: GetNode,
+  tx: Queries,
   sha: Sha256,
-  size: number,
-  root: Uint8Array,
+  tenantId: string,
+  { size, root }: { size: number; root: Uint8Array },
 ): Promise<boolean> {
-  const stored = await nullIfNotStored(rootAtSize(sha, nodes, size));
+  const stored = await nullIfNotStored(rootAtSize(sha, treeReader(tx, sha, tenantId), size));
   return stored !== null && Buffer.compare(stored, root) === 0;
 }
 

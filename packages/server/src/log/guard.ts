@@ -1,24 +1,27 @@
-import { type Signer, seedSigner } from '../crypto/signer.ts';
+import type { Signer } from '../crypto/signer.ts';
 import type { Parts } from '../parts.ts';
 import type { WriterTx } from '../postgres/db.ts';
 import {
   headsByLogId,
   publishRound,
   releasedState,
-  signingKeys,
+  roundKeys,
   type TakenRound,
 } from './checkpoint.store.ts';
 import { disagreement } from './guard.store.ts';
-import { type PublishedRound, readRound, roundName, roundOf, stateOf } from './round.ts';
+import {
+  type FoundRound,
+  fetchRound,
+  type PublishedRound,
+  type RoundKeys,
+  type RoundStore,
+  roundName,
+  roundOf,
+  stateOf,
+} from './round.ts';
 
 export interface RoundGuardDeps extends Pick<Parts, 'sha' | 'now' | 'objects'> {
   signer: Signer;
-}
-
-/** Ed25519 keys: the known signing keys, and the installation key. */
-interface Keys {
-  known: readonly Uint8Array[];
-  own: readonly Uint8Array[];
 }
 
 /** The problem of a round of this installation that no known signing key has signed. */
@@ -30,15 +33,14 @@ export const newerKey =
  * operator if the object store does not have it as the service signed it.
  */
 export async function publishedState(
-  { sha, objects }: Pick<RoundGuardDeps, 'sha' | 'objects'>,
+  store: RoundStore,
   round: number,
-  keys: readonly Uint8Array[],
+  known: readonly Uint8Array[],
 ): Promise<Uint8Array> {
-  if (round === 0) return stateOf(sha, []);
-  const body = await objects.get(roundName(round));
-  const published = body && (await readRound(sha, round, body, keys));
-  if (published) return published.state;
-  const what = body === null ? 'is missing' : 'is not signed by this service';
+  if (round === 0) return stateOf(store.sha, []);
+  const found = await fetchRound(store, round, { known });
+  if (typeof found !== 'string') return found.state;
+  const what = found === 'missing' ? 'is missing' : 'is not signed by this service';
   throw new Error(
     `${roundName(round)}, the last round of checkpoints that the database knows, ${what} ` +
       'in the object store, so nothing is signed. Restore that object, or run `indelible ' +
@@ -88,29 +90,32 @@ export class RoundGuard {
     tx: WriterTx,
     { round: last, seed }: Pick<TakenRound, 'round' | 'seed'>,
   ): Promise<number | string | null> {
-    const keys = { known: await this.#keys(tx), own: [await seedSigner(seed).publicKey()] };
+    // Its own key too: an attacker can remove keys from the database, but not this one.
+    const keys = await roundKeys(tx, seed, [await this.#deps.signer.publicKey()]);
     const state = await this.#stateAt(last, keys.known);
     if (Buffer.compare(await releasedState(tx), state) !== 0) {
       return `the published checkpoints in the database are not those of round ${last}`;
     }
     for (let round = last + 1; ; round++) {
-      if (this.#foreign.has(round)) continue;
-      const body = await this.#deps.objects.get(roundName(round));
-      if (body === null) return (await this.#publishedBehind(round, keys)) ?? round;
-      const finding = await this.#take(tx, round, body, keys);
-      if (finding) return `checkpoint round ${round} is already published, and ${finding}`;
-      if (!this.#foreign.has(round)) return null;
+      const found = await this.#find(round, keys);
+      if (found === 'foreign') continue;
+      if (found === 'missing') return (await this.#publishedBehind(round, keys)) ?? round;
+      const finding = found.isKnown ? await this.#release(tx, found) : newerKey;
+      return finding && `checkpoint round ${round} is already published, and ${finding}`;
     }
   }
 
-  /** What shows that the round contradicts the database, if the service signed it. */
-  async #take(tx: WriterTx, round: number, body: Uint8Array, keys: Keys): Promise<string | null> {
-    const { sha } = this.#deps;
-    const published = await readRound(sha, round, body, keys.known);
-    if (published) return this.#release(tx, published);
-    if (await readRound(sha, round, body, keys.own)) return newerKey;
-    this.#passForeign(round);
-    return null;
+  /** Reads a foreign object once, and raises the alarm of it. */
+  async #find(round: number, keys: RoundKeys): Promise<FoundRound> {
+    if (this.#foreign.has(round)) return 'foreign';
+    const found = await fetchRound(this.#deps, round, keys);
+    if (found !== 'foreign') return found;
+    this.#foreign.add(round);
+    this.#alarms.push(
+      `${roundName(round)} in the object store is not signed by this service and was ` +
+        'skipped: another installation or another writer uses this store',
+    );
+    return found;
   }
 
   /**
@@ -118,29 +123,18 @@ export class RoundGuard {
    * database was restored to an earlier state. Checks only at the start and when the database has
    * gone back, because listing many rounds takes long.
    */
-  async #publishedBehind(free: number, { known, own }: Keys): Promise<string | null> {
-    const { sha, objects } = this.#deps;
+  async #publishedBehind(free: number, keys: RoundKeys): Promise<string | null> {
     if (free >= this.#end) {
       this.#end = free; // also where another process wrote the rounds before it
       return null;
     }
-    for (const name of await objects.list('checkpoints', roundName(free))) {
+    for (const name of await this.#deps.objects.list('checkpoints', roundName(free))) {
       const round = roundOf(name);
-      if (round === null || this.#foreign.has(round)) continue;
-      const body = await objects.get(name);
-      if (body && (await readRound(sha, round, body, [...known, ...own]))) {
-        return `${roundName(free)} is missing in the object store, but ${name} is there`;
-      }
-      this.#passForeign(round);
+      if (round === null || typeof (await this.#find(round, keys)) === 'string') continue;
+      return `${roundName(free)} is missing in the object store, but ${name} is there`;
     }
     this.#end = free;
     return null;
-  }
-
-  // Its own key first: an attacker can remove keys from the database, but not this one.
-  async #keys(tx: WriterTx): Promise<Uint8Array[]> {
-    const known = await signingKeys(tx);
-    return [await this.#deps.signer.publicKey(), ...known.map(({ publicKey }) => publicKey)];
   }
 
   async #stateAt(round: number, keys: readonly Uint8Array[]): Promise<Uint8Array> {
@@ -150,24 +144,16 @@ export class RoundGuard {
     return state;
   }
 
-  #passForeign(round: number): void {
-    this.#foreign.add(round);
-    const sentence =
-      `${roundName(round)} in the object store is not signed by this service and was ` +
-      'skipped: another installation or another writer uses this store';
-    this.#alarms.push(sentence);
-  }
-
   async #release(tx: WriterTx, published: PublishedRound): Promise<string | null> {
     const { sha, now } = this.#deps;
     const { round, state, checkpoints, isReopening } = published;
     if (isReopening) return 'it reopened the logs, and this database has no record of that';
-    const finding = await disagreement(tx, sha, checkpoints);
-    if (finding !== null) return finding;
     const heads = await headsByLogId(
       tx,
       checkpoints.map(({ logId }) => logId),
     );
+    const finding = await disagreement(tx, sha, checkpoints, heads);
+    if (finding !== null) return finding;
     const released = checkpoints.flatMap(({ logId, note, checkpoint: { size, root } }) => {
       const tenantId = heads.get(logId)?.tenantId;
       return tenantId === undefined ? [] : [{ tenantId, logId, size, root, note }];

@@ -1,11 +1,11 @@
 import { formatVerifierKey, openCheckpoint, type Sha256 } from '@indelible/protocol';
-import type { ObjectStore } from '../objects/object-store.ts';
 import {
+  fetchRounds,
   type PublishedRound,
   type ReleasedCheckpoint,
+  type RoundKeys,
+  type RoundStore,
   readNote,
-  readRound,
-  roundName,
   roundOf,
   stateOf,
 } from './round.ts';
@@ -25,15 +25,6 @@ export interface Retirement {
   round: number;
 }
 
-export interface PublishedLogsDeps {
-  sha: Sha256;
-  objects: ObjectStore;
-  /** Trusted Ed25519 keys; of the identity of a store, besides those in the database. */
-  publicKeys: readonly Uint8Array[];
-}
-
-const roundsAtOnce = 32;
-
 /**
  * Everything published since the database's `last` round, from the newest round back. Ends at the
  * `last` round if that one signed exactly what the database knows (`known`), which then covers
@@ -41,29 +32,25 @@ const roundsAtOnce = 32;
  * read. A reopening does not end the walk: the logs that it retired are in earlier rounds.
  */
 export async function publishedLogs(
-  deps: PublishedLogsDeps,
+  store: RoundStore,
+  keys: RoundKeys,
   known: ReadonlyMap<string, PublishedLog>,
   last: number,
 ): Promise<PublishedLogs> {
-  const { sha, objects, publicKeys } = deps;
+  const { sha, objects } = store;
   const numbers = (await objects.list('checkpoints')).flatMap((name) => roundOf(name) ?? []);
   numbers.sort((a, b) => b - a);
   const walk = new RoundWalk(sha);
-  for (let at = 0; at < numbers.length; at += roundsAtOnce) {
-    const reading = numbers.slice(at, at + roundsAtOnce).map(async (number) => {
-      const body = await objects.get(roundName(number));
-      return body && readRound(sha, number, body, publicKeys);
-    });
-    for (const round of await Promise.all(reading)) {
-      if (round?.round === last && walk.isState(round, known)) {
-        walk.end(round, known);
-        return walk.found(numbers);
-      }
-      if (round) walk.take(round);
+  for await (const { found } of fetchRounds(store, numbers, keys)) {
+    if (typeof found === 'string') continue;
+    if (found.round === last && walk.isState(found, known)) {
+      walk.end(found, known);
+      return walk.found(numbers);
     }
+    walk.take(found);
   }
   for (const log of known.values()) {
-    const signed = await signedLog(deps, log);
+    const signed = await signedLog(sha, keys, log);
     if (signed) walk.add(signed);
   }
   return walk.found(numbers);
@@ -71,12 +58,13 @@ export async function publishedLogs(
 
 /** The checkpoint in the database, if its note says the same under a key of the service. */
 async function signedLog(
-  { sha, publicKeys }: PublishedLogsDeps,
+  sha: Sha256,
+  { known }: RoundKeys,
   log: PublishedLog,
 ): Promise<PublishedLog | null> {
   const [origin = ''] = log.note.split('\n', 1);
   if (/[\s+]/.test(origin) || origin === '') return null;
-  const vkeys = publicKeys.map((key) => formatVerifierKey(sha, origin, key));
+  const vkeys = known.map((key) => formatVerifierKey(sha, origin, key));
   const opened = await openCheckpoint(sha, log.note, vkeys);
   if (opened.code !== 'valid') return null;
   const { logId, checkpoint } = readNote(log.note);

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import {
-  createFrontier,
-  type GetNode,
-  type LogState,
-  receivedAtUs,
-  type Sha256,
-} from '@indelible/protocol';
+import { createFrontier, type LogState, receivedAtUs, type Sha256 } from '@indelible/protocol';
 import { type Signer, seedSigner } from '../crypto/signer.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import { type RecordOwn, reopenedEvent } from '../own-event.ts';
 import type { WriterTx } from '../postgres/db.ts';
-import { openStoreId, releasedState, signingKeys, storeLink } from './checkpoint.store.ts';
+import {
+  openStoreId,
+  releasedState,
+  roundKeys,
+  signingKeys,
+  storeLink,
+} from './checkpoint.store.ts';
 import { hasRoot, inOrderUntil } from './guard.store.ts';
 import { type PublishedLog, type PublishedLogs, publishedLogs } from './published-logs.ts';
 import {
@@ -32,7 +32,7 @@ import {
 import { type OpenSigner, requireNewestKey } from './reopening-key.ts';
 import { type RetiredLog, type Round, roundName, stateOf, writeRound } from './round.ts';
 import { headAfter, planEntries } from './sequencer.ts';
-import { appendLogs } from './store.ts';
+import { appendLogs, entriesFrom } from './store.ts';
 import {
   emptyStore,
   foreignStore,
@@ -41,7 +41,6 @@ import {
   StoreRefused,
   usedStore,
 } from './store-identity.ts';
-import { storedEntries, treeReader } from './tree.store.ts';
 
 /** The result for a log that lacked published entries. */
 export interface ReopenedLog {
@@ -90,18 +89,12 @@ export async function reopenLogs(tx: WriterTx, deps: ReopenDeps): Promise<Reopen
   const keys = await signingKeys(tx);
   const inUse = keys.find(({ notAfterMs }) => notAfterMs === null)?.publicKey ?? null;
   const signer = await deps.openSigner(inUse);
-  const publicKeys = [
-    ...(signer === null ? [] : [await signer.publicKey()]),
-    ...keys.map(({ publicKey }) => publicKey),
-    ...(deps.publicKeys ?? []),
-  ];
+  const more = [...(signer === null ? [] : [await signer.publicKey()]), ...(deps.publicKeys ?? [])];
   const known = await releasedNotes(tx);
-  const own = await seedSigner(seed).publicKey();
-  const every = { ...deps, publicKeys: [...publicKeys, own] };
-  const published = await publishedLogs(every, known, last);
+  const published = await publishedLogs(deps, await roundKeys(tx, seed, more), known, last);
   const { newest, isNew, free } = published;
   if (newest === null && !isNew) throw new Error(unknownRounds);
-  await requireNewestKey({ ...deps, publicKeys }, newest, signer, keys);
+  await requireNewestKey(newest, signer, keys);
   const inStore = await requireStore(tx, deps, published);
   // First, because nothing can be recorded before; rolled back if a later step fails.
   await resumeAfter(tx, last);
@@ -245,8 +238,9 @@ async function reopenIfNeeded(
     await dropForeign(tx, tenantId, Math.max(head.size, named?.size ?? 0));
   }
   const stored = await made(tx, deps.sha, tenantId, head, named?.size ?? 0);
-  const nodes = treeReader(tx, deps.sha, tenantId);
-  const published = named ?? (await foundByRoot(deps.sha, nodes, stored.size, left));
+  const holds = async (published: PublishedLog) =>
+    stored.size >= published.size && hasRoot(tx, deps.sha, tenantId, published);
+  const published = named ?? (await foundByRoot(holds, left));
   if (published !== null) await keepLogId(tx, tenantId, published.logId);
   if (published !== null && named === null) {
     lineage = lineageFrom(published.logId, { logs, retired, isWhole, ...store });
@@ -255,7 +249,7 @@ async function reopenIfNeeded(
   }
   const isComplete = stored.size >= head.size; // what was acknowledged counts too, published or not
   const mayGoOn = isWhole && isComplete && !lineage.some((logId) => retired.has(logId));
-  if (mayGoOn && (published === null || (await holds(deps.sha, nodes, stored.size, published)))) {
+  if (mayGoOn && (published === null || (await holds(published)))) {
     await keepCheckpoint(tx, tenantId, published);
     return null;
   }
@@ -270,24 +264,13 @@ async function reopenIfNeeded(
   return { tenantId, previousLogId, logId, size, publishedSize };
 }
 
-async function holds(
-  sha: Sha256,
-  nodes: GetNode,
-  stored: number,
-  { size, root }: PublishedLog,
-): Promise<boolean> {
-  return stored >= size && hasRoot(nodes, sha, size, root);
-}
-
 /** The published log that has these entries, if the database has lost its id. */
 async function foundByRoot(
-  sha: Sha256,
-  nodes: GetNode,
-  stored: number,
+  holds: (published: PublishedLog) => Promise<boolean>,
   left: Map<string, PublishedLog>,
 ): Promise<PublishedLog | null> {
   for (const published of left.values()) {
-    if (published.size === 0 || !(await holds(sha, nodes, stored, published))) continue;
+    if (published.size === 0 || !(await holds(published))) continue;
     left.delete(published.logId);
     return published;
   }
@@ -327,11 +310,11 @@ async function made(
   publishedSize: number,
 ): Promise<{ size: number }> {
   const root = createFrontier(head, sha).root();
-  const isWhole = await hasRoot(treeReader(tx, sha, tenantId), sha, head.size, root);
+  const isWhole = await hasRoot(tx, sha, tenantId, { size: head.size, root });
   const end = await inOrderUntil(tx, tenantId, publishedSize);
   if (isWhole && end >= head.size && !(await hasSurplus(tx, tenantId, head.size))) return head;
-  const parts: Buffer[][] = [];
-  for await (const part of storedEntries(tx, tenantId)) parts.push(part);
+  const parts: Uint8Array[][] = [];
+  for await (const part of entriesFrom(tx, tenantId, 0)) parts.push(part);
   let next = await emptyLog(tx, tenantId);
   for (const part of parts) {
     const entries = part.slice(0, Math.max(0, end - next.size));

@@ -1,10 +1,8 @@
-import { existsSync } from 'node:fs';
 import { equalBytes } from '@indelible/protocol';
 import type { Config } from '../config.ts';
-import { openSigner, type Signer, signingKeyFileOf } from '../crypto/signer.ts';
+import { openPresentSigner, type Signer, signingKeyFileOf } from '../crypto/signer.ts';
 import { newerKey } from './guard.ts';
-import type { PublishedLogsDeps } from './published-logs.ts';
-import { type PublishedRound, readRound, roundName } from './round.ts';
+import { type PublishedRound, roundName } from './round.ts';
 
 /**
  * Opens this installation's key, given the one in use, if any; null if there is none yet. Throws a
@@ -19,10 +17,9 @@ export type OpenSigner = (keyInUse: Uint8Array | null) => Promise<Signer | null>
 export function reopeningSigner(config: Config): OpenSigner {
   return async (keyInUse) => {
     const { path, isNamed } = signingKeyFileOf(config);
-    if (!isNamed && !existsSync(path)) return null; // the first start makes it
-    const signer = openSigner(path, false);
-    const isOther = keyInUse !== null && Buffer.compare(keyInUse, await signer.publicKey()) !== 0;
-    if (isNamed || !isOther) return signer;
+    const signer = openPresentSigner(config);
+    if (signer === null || isNamed || keyInUse === null) return signer;
+    if (equalBytes(keyInUse, await signer.publicKey())) return signer;
     throw new Error(
       `${path} is not the key in use, which must sign the reopening: set SIGNING_KEY_FILE ` +
         'to that key',
@@ -35,16 +32,12 @@ export function reopeningSigner(config: Config): OpenSigner {
  * since. A key that the database never had is accepted, because the newest one may be lost.
  */
 export async function requireNewestKey(
-  { sha, objects, publicKeys }: PublishedLogsDeps,
   newest: PublishedRound | null,
   signer: Signer | null,
   former: readonly { publicKey: Uint8Array }[],
 ): Promise<void> {
   const signing = await signer?.publicKey();
   const isNew = signing && !former.some(({ publicKey }) => equalBytes(publicKey, signing));
-  if (newest === null || isNew) return;
-  const name = roundName(newest.round);
-  const body = await objects.get(name);
-  if (body && (await readRound(sha, newest.round, body, publicKeys))) return;
-  throw new Error(`${name} is ${newerKey}, or to a new one if that is lost`);
+  if (newest === null || newest.isKnown || isNew) return;
+  throw new Error(`${roundName(newest.round)} is ${newerKey}, or to a new one if that is lost`);
 }

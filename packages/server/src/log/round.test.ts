@@ -29,7 +29,7 @@ function newSigner() {
 const own = newSigner();
 const write = (round: Round, signer = own) => writeRound(sha, [signer], round);
 const read = (round: number, bytes: Uint8Array, keys = [own.bytes]) =>
-  readRound(sha, round, bytes, keys);
+  readRound(sha, round, bytes, { known: keys });
 
 const root = hash('sha256', 'root', 'buffer');
 

@@ -12,6 +12,7 @@ import {
   verifyNote,
 } from '@indelible/protocol';
 import type { Signer } from '../crypto/signer.ts';
+import type { Parts } from '../parts.ts';
 
 /**
  * The object of a round: every checkpoint to be released, and a note over all of it, signed by the
@@ -56,10 +57,18 @@ export interface RoundCheckpoint {
   logId: string;
 }
 
-/** A round with a valid signature of a given key. */
+/** Ed25519 keys that sign rounds: signing keys, and the installation key. */
+export interface RoundKeys {
+  known: readonly Uint8Array[];
+  installation?: Uint8Array;
+}
+
+/** A round with a valid signature of one of these keys. */
 export interface PublishedRound extends Pick<Round, 'round' | 'at' | 'state' | 'isReopening'> {
   checkpoints: RoundCheckpoint[];
   retired: RetiredLog[];
+  /** False: of these keys only the installation key signed it. */
+  isKnown: boolean;
 }
 
 /** Rounds are numbered from 1 without gaps, so the object after the last one must not exist. */
@@ -102,14 +111,14 @@ const inHex = ({ logId, nextLogId }: RetiredLog): [string, string | null] => [
 const signedText = new RegExp(`^${keyName}\\n(\\d+)( reopened)?\\n(.{44})\\n(.{44})\\n$`);
 
 /**
- * Reads the object of this round. Null if none of these Ed25519 keys has signed it for this number:
- * such an object proves nothing.
+ * Reads the object of this round. Null if none of these keys has signed it for this number: such an
+ * object proves nothing.
  */
 export async function readRound(
   sha: Sha256,
   round: number,
   bytes: Uint8Array,
-  publicKeys: readonly Uint8Array[],
+  { known, installation }: RoundKeys,
 ): Promise<PublishedRound | null> {
   try {
     const object = parseObject(bytes);
@@ -118,8 +127,12 @@ export async function readRound(
     const [, number, reopened, contents, state = ''] = signedText.exec(note.text) ?? [];
     if (Number(number) !== round) return null;
     if (contents !== formatBase64(contentsOf(sha, object))) return null;
-    const vkeys = publicKeys.map((key) => formatVerifierKey(sha, keyName, key));
-    if ((await verifyNote(sha, note, vkeys)) !== 'valid') return null;
+    const isBy = async (keys: readonly Uint8Array[]) => {
+      const vkeys = keys.map((key) => formatVerifierKey(sha, keyName, key));
+      return (await verifyNote(sha, note, vkeys)) === 'valid';
+    };
+    const isKnown = await isBy(known);
+    if (!isKnown && !(installation && (await isBy([installation])))) return null;
     const isReopening = reopened !== undefined;
     const checkpoints = object.notes.map(readNote);
     const signedState = parseBase64(state) ?? new Uint8Array();
@@ -127,10 +140,41 @@ export async function readRound(
       logId: hexToLogId(log),
       nextLogId: next && hexToLogId(next),
     }));
-    return { round, at: object.at, state: signedState, isReopening, checkpoints, retired };
+    const { at } = object;
+    return { round, at, state: signedState, isReopening, checkpoints, retired, isKnown };
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof FormatError) return null;
     throw error;
+  }
+}
+
+export type RoundStore = Pick<Parts, 'sha' | 'objects'>;
+
+/** What the object store has under the number of a round: `foreign` if none of the keys signed it. */
+export type FoundRound = PublishedRound | 'missing' | 'foreign';
+
+export async function fetchRound(
+  { sha, objects }: RoundStore,
+  round: number,
+  keys: RoundKeys,
+): Promise<FoundRound> {
+  const body = await objects.get(roundName(round));
+  return body === null ? 'missing' : ((await readRound(sha, round, body, keys)) ?? 'foreign');
+}
+
+const roundsAtOnce = 32;
+
+/** These rounds, in this order. */
+export async function* fetchRounds(
+  store: RoundStore,
+  numbers: readonly number[],
+  keys: RoundKeys,
+): AsyncGenerator<{ number: number; found: FoundRound }> {
+  for (let at = 0; at < numbers.length; at += roundsAtOnce) {
+    const fetching = numbers.slice(at, at + roundsAtOnce).map(async (number) => {
+      return { number, found: await fetchRound(store, number, keys) };
+    });
+    yield* await Promise.all(fetching);
   }
 }
 

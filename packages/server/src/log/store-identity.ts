@@ -2,8 +2,7 @@ import { isUuid } from '@indelible/protocol';
 import type { ObjectStore } from '../objects/object-store.ts';
 import type { Queries } from '../postgres/db.ts';
 import { openStoreId, signingKeys, storeLink, takeRound } from './checkpoint.store.ts';
-import type { PublishedLogsDeps } from './published-logs.ts';
-import { readRound, roundName } from './round.ts';
+import { fetchRound, type RoundStore, roundName } from './round.ts';
 
 /*
  * Database and object store share one identity: `installation.json` in the store, a column in the
@@ -12,6 +11,11 @@ import { readRound, roundName } from './round.ts';
  */
 
 const identityName = 'installation.json';
+
+interface StoreDeps extends RoundStore {
+  /** Keys that the database may not have yet. */
+  publicKeys?: readonly Uint8Array[];
+}
 
 /** The object store must not be used; the message is for the operator. */
 export class StoreRefused extends Error {}
@@ -22,7 +26,7 @@ export class StoreRefused extends Error {}
  * StoreRefused for any other. The first identity derives from the installation key, so that the
  * next start recognises the store of a start that was killed before its transaction ended.
  */
-export async function openOwnStore(tx: Queries, deps: PublishedLogsDeps): Promise<void> {
+export async function openOwnStore(tx: Queries, deps: StoreDeps): Promise<void> {
   const { storeId, firstId } = await storeLink(tx);
   // Hosts with a store each would both claim theirs, and one would never sign.
   if (storeId === null) await takeRound(tx, true);
@@ -58,7 +62,7 @@ export async function readIdentity(objects: ObjectStore): Promise<string | null>
 /** Why the database must not be used with this store, or null; changes nothing. */
 export async function refusalOf(
   tx: Queries,
-  deps: PublishedLogsDeps,
+  deps: StoreDeps,
   inStore: string | null,
 ): Promise<string | null> {
   const { storeId, firstId, round } = await storeLink(tx);
@@ -74,11 +78,10 @@ export async function refusalOf(
   return inStore === null || inStore === firstId ? null : usedStore;
 }
 
-async function holdsRound(tx: Queries, deps: PublishedLogsDeps, round: number): Promise<boolean> {
-  const body = await deps.objects.get(roundName(round));
-  if (body === null) return false;
-  const keys = (await signingKeys(tx)).map(({ publicKey }) => publicKey);
-  return (await readRound(deps.sha, round, body, [...deps.publicKeys, ...keys])) !== null;
+async function holdsRound(tx: Queries, deps: StoreDeps, round: number): Promise<boolean> {
+  const stored = (await signingKeys(tx)).map(({ publicKey }) => publicKey);
+  const known = [...(deps.publicKeys ?? []), ...stored];
+  return typeof (await fetchRound(deps, round, { known })) !== 'string';
 }
 
 export function foreignStore(ours: string, theirs: string): string {

@@ -244,7 +244,7 @@ export async function eventsBetween(tx: TenantTx, start: number, end: number): P
 export const readEntries = (tx: TenantTx, start: number, end: number) =>
   readEntriesOf(tx, tx.tenantId, start, end);
 
-/** The same of any tenant. */
+/** The same of any tenant. Ends at the first gap: no entry is taken for its neighbour. */
 export async function readEntriesOf(
   tx: Pick<TenantTx, 'query'>,
   tenantId: string,
@@ -253,19 +253,42 @@ export async function readEntriesOf(
 ): Promise<Uint8Array[]> {
   const width = raw(tileWidth);
   const rows = await rowsOf<{ first: number; data: Buffer }>(tx)`
-    SELECT index * ${width} AS first, data FROM log_tiles
+    SELECT index * ${width} AS first, data, 1 AS part FROM log_tiles
       WHERE tenant_id = ${tenantId} AND level = 0 AND index >= ${start}::bigint / ${width}
         AND index * ${width} < ${end}::bigint
     UNION ALL
-    SELECT sequence, entry FROM log_tail
+    SELECT sequence, entry, 2 FROM log_tail
       WHERE tenant_id = ${tenantId} AND sequence >= ${start}::bigint AND sequence < ${end}::bigint
-    ORDER BY 1`;
-  return rows.flatMap(({ first, data }) => {
-    const entries: Uint8Array[] = [];
+    ORDER BY first, part`;
+  const entries: Uint8Array[] = [];
+  for (const { first, data } of rows) {
     for (let at = 0; at < data.length; at += entryBytes) {
       const sequence = first + at / entryBytes;
-      if (sequence >= start && sequence < end) entries.push(data.subarray(at, at + entryBytes));
+      const isNext = sequence === start + entries.length && sequence < end;
+      if (isNext) entries.push(data.subarray(at, at + entryBytes));
     }
-    return entries;
-  });
+  }
+  return entries;
+}
+
+const entriesAtOnce = 16 * tileWidth;
+
+/** Every stored entry from `start` on up to the first gap, in parts. */
+export async function* entriesFrom(
+  tx: Pick<TenantTx, 'query'>,
+  tenantId: string,
+  start: number,
+): AsyncGenerator<Uint8Array[]> {
+  for (let at = start; ; at += entriesAtOnce) {
+    const entries = await readEntriesOf(tx, tenantId, at, at + entriesAtOnce);
+    yield entries;
+    if (entries.length < entriesAtOnce) return;
+  }
+}
+
+/** The retention classes that the tenant's events may have. */
+export async function classesOf(tx: Pick<TenantTx, 'query'>, tenantId: string): Promise<number[]> {
+  const heads = await rowsOf<{ classes: number[] }>(tx)`
+    SELECT retention_class || other_classes AS classes FROM log_heads WHERE tenant_id = ${tenantId}`;
+  return heads.flatMap((head) => head.classes.map(Number));
 }

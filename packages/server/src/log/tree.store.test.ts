@@ -5,8 +5,8 @@ import { readTenant, type TenantTx } from '../postgres/db.ts';
 import { growLog } from '../testing/grow-log.ts';
 import { expectTreeIntact, naiveRoot } from '../testing/intact.ts';
 import { testService } from '../testing/service.ts';
-import { LogDamaged } from './store.ts';
-import { storedEntries, tileBytes, treeNodes, treeReader } from './tree.store.ts';
+import { entriesFrom, LogDamaged } from './store.ts';
+import { tileBytes, treeNodes, treeReader } from './tree.store.ts';
 
 const service = await testService();
 
@@ -128,9 +128,9 @@ test('a tile that is missing in between leaves a gap in the level above', async 
 test('what is stored is read in order up to the first gap', async () => {
   const id = await logOf(700);
   const all = async () => {
-    const entries: Buffer[] = [];
+    const entries: Uint8Array[] = [];
     await read(id, async (tx) => {
-      for await (const part of storedEntries(tx, id)) entries.push(...part);
+      for await (const part of entriesFrom(tx, id, 0)) entries.push(...part);
     });
     return entries.map((entry) => sha(Buffer.concat([Buffer.of(0), entry])));
   };

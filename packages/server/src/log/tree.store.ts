@@ -114,29 +114,6 @@ export function treeNodes(tx: TenantTx, sha: Sha256): GetNode {
     });
 }
 
-/** Every stored entry up to the first gap, in parts of at most 64 tiles. */
-export async function* storedEntries(tx: Query, tenantId: string): AsyncGenerator<Buffer[]> {
-  for (let first = 0; ; first += 64) {
-    const places = Array.from({ length: 64 }, (_, n) => ({ level: 0, index: first + n }));
-    const tiles = await readTiles(tx, tenantId, places);
-    const full = tiles.findIndex((data) => data.length < tileWidth * entryBytes);
-    const whole = Buffer.concat(full < 0 ? tiles : tiles.slice(0, full));
-    if (whole.length > 0) yield parts(whole, entryBytes);
-    if (full < 0) continue;
-    yield readTail(tx, tenantId, (first + full) * tileWidth);
-    return;
-  }
-}
-
-/** Entries of the tail from this sequence up to the first gap. */
-async function readTail(tx: Query, tenantId: string, first: number): Promise<Buffer[]> {
-  const rows = await rowsOf<{ sequence: number; entry: Buffer }>(tx)`
-    SELECT sequence, entry FROM log_tail WHERE tenant_id = ${tenantId} AND sequence >= ${first}
-    ORDER BY sequence`;
-  const gap = rows.findIndex(({ sequence }, n) => sequence !== first + n);
-  return (gap < 0 ? rows : rows.slice(0, gap)).map(({ entry }) => entry);
-}
-
 /**
  * The bytes of a tile as C2SP tlog-tiles serves them; null if the log of `size` entries is shorter.
  * Throws LogDamaged for a missing tile.

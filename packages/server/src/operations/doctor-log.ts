@@ -41,7 +41,7 @@ function logsFinding(halted: string | null): Finding {
 async function storeProblem(db: Database, objects: ObjectStore): Promise<string | null> {
   try {
     const inStore = await readIdentity(objects);
-    return await refusalOf(db.writer, { sha, objects, publicKeys: [] }, inStore);
+    return await refusalOf(db.writer, { sha, objects }, inStore);
   } catch (error) {
     return `the object store cannot be read: ${messageOf(error)}`;
   }
