@@ -3,7 +3,6 @@ import type { Sha256 } from '@indelible/protocol';
 import { monthFolder, namesOfStem, parseArchiveName } from '../cold/layout.ts';
 import { type PublishedCheckpoint, publishedCheckpoint } from '../log/checkpoint.store.ts';
 import { hasRoot } from '../log/guard.store.ts';
-import { treeReader } from '../log/tree.store.ts';
 import { tenantIn, type WriterTx } from '../postgres/db.ts';
 import { messageOf } from '../postgres/embedded/error-code.ts';
 import type { ArchiveDeps, ArchivedPart } from './archived-part.ts';
@@ -87,10 +86,6 @@ async function archiveTenant(
   }
 }
 
-const logHasRoot = (
-  ...[tx, sha, tenantId, size, root]: [WriterTx, Sha256, string, number, Uint8Array]
-) => hasRoot(treeReader(tx, sha, tenantId), sha, size, root);
-
 /** The last published checkpoint; null before the first, or if the log contradicts it. */
 async function closedPart(
   tx: WriterTx,
@@ -99,9 +94,7 @@ async function closedPart(
 ): Promise<PublishedCheckpoint | null> {
   const log = await publishedCheckpoint(tenantIn(tx, tenantId));
   const checkpoint = log?.checkpoint ?? null;
-  if (checkpoint === null) return null;
-  const { size, root } = checkpoint;
-  if (await logHasRoot(tx, sha, tenantId, size, root)) return checkpoint;
+  if (checkpoint === null || (await hasRoot(tx, sha, tenantId, checkpoint))) return checkpoint;
   throw new ArchiveConflict('the log does not match its last signed checkpoint');
 }
 
@@ -111,7 +104,7 @@ async function requireContinuation(
   tenantId: string,
   { last, root }: { last: number; root: Buffer },
 ): Promise<void> {
-  const holds = await owner((tx) => logHasRoot(tx, sha, tenantId, last + 1, root));
+  const holds = await owner((tx) => hasRoot(tx, sha, tenantId, { size: last + 1, root }));
   if (holds) return;
   throw new ArchiveConflict(
     `the log does not continue its ${last + 1} archived entries: the database was ` +
@@ -187,7 +180,9 @@ async function requireSameLog(
   const holds =
     isNamed &&
     last < end &&
-    (await owner((tx) => logHasRoot(tx, sha, tenantId, last + 1, Buffer.from(root, 'base64'))));
+    (await owner((tx) =>
+      hasRoot(tx, sha, tenantId, { size: last + 1, root: Buffer.from(root, 'base64') }),
+    ));
   if (holds) return;
   throw new ArchiveConflict(
     `the archive part ${stem}, from sequence ${first} on, does not match the log: the ` +

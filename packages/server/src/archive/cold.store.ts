@@ -1,6 +1,6 @@
-import { lateClass, uuidFromBytes } from '@indelible/protocol';
+import { lateClass } from '@indelible/protocol';
+import { classesOf } from '../log/store.ts';
 import type { WriterTx } from '../postgres/db.ts';
-import { uuidArray } from '../postgres/pg-arrays.ts';
 import { execute, firstRow, hasRow, rowsOf, sql } from '../postgres/sql.ts';
 
 /* Statements of the owner role: no serving role may run them. */
@@ -55,22 +55,6 @@ export async function listedObjects(tx: WriterTx, tenantId: string): Promise<str
   return rows.map(({ name }) => name);
 }
 
-/** The first of these entries whose event is stored, or null. */
-export async function storedAmongEntries(
-  tx: WriterTx,
-  tenantId: string,
-  entries: readonly Uint8Array[],
-): Promise<string | null> {
-  const uuids = uuidArray(entries.map((entry) => uuidFromBytes(entry, 12)));
-  const row = await firstRow<{ id: string }>(tx)`
-    SELECT e.id FROM unnest((SELECT retention_class || other_classes FROM log_heads
-        WHERE tenant_id = ${tenantId})) AS class (c)
-      CROSS JOIN unnest(${uuids}::uuid[]) AS wanted (i)
-      CROSS JOIN LATERAL (SELECT id FROM audit_events
-        WHERE tenant_id = ${tenantId} AND retention_class = c AND id = i OFFSET 0) e LIMIT 1`;
-  return row?.id ?? null;
-}
-
 /** From this commit on, events with a lower id are read from the archive. */
 export async function setColdBefore(
   tx: WriterTx,
@@ -88,10 +72,7 @@ export async function deleteCold(
   tenantId: string,
   coldBefore: string,
 ): Promise<boolean> {
-  const row = await firstRow<{ classes: number[] }>(tx)`
-    SELECT retention_class || other_classes AS classes FROM log_heads
-    WHERE tenant_id = ${tenantId}`;
-  for (const each of row?.classes ?? []) {
+  for (const each of await classesOf(tx, tenantId)) {
     if (each === lateClass) continue;
     const ofClass = sql`tenant_id = ${tenantId} AND retention_class = ${each}`;
     const isAny = await hasRow(tx)`DELETE FROM audit_events

@@ -5,7 +5,6 @@ import {
   isObject,
   isUuid,
   openManifest,
-  type Plan,
   parseBase64,
   parseVerifierKey,
   readOrNull,
@@ -13,6 +12,7 @@ import {
   withholdableSegments,
 } from '@indelible/protocol';
 import { sha } from '../crypto/sha256.ts';
+import type { TenantSettings } from '../tenants/tenant-settings.ts';
 
 export const archiveFormat = 'indelible-archive/v1';
 
@@ -34,12 +34,17 @@ export interface StatedErasure {
   size: number;
 }
 
+export type ArchivedSettings = Pick<
+  TenantSettings,
+  'name' | 'plan' | 'locale' | 'timeZone' | 'legalHold'
+>;
+
 /** Describes an archive part. Written last: files without a manifest are not in the archive. */
 export interface ArchiveManifest {
   format: typeof archiveFormat;
   tenantId: string;
   /** As it was then, so that the archive alone can restore a service. */
-  tenant: { name: string; plan: Plan; locale: string; timeZone: string; legalHold: boolean };
+  tenant: ArchivedSettings;
   first: number;
   last: number;
   counts: {

@@ -5,6 +5,7 @@ import {
   formatTimestamp,
   isLate,
   type Sha256,
+  uuidFromBytes,
   uuidTimeMs,
 } from '@indelible/protocol';
 import { type ArchivedRow, entryOf } from '../cold/archived-row.ts';
@@ -14,8 +15,9 @@ import { putColdPart, type VerifiedPart } from '../cold/store.ts';
 import { hasState } from '../events/prepared-event.ts';
 import { readEntries } from '../log/store.ts';
 import { tenantIn, type WriterTx } from '../postgres/db.ts';
+import { storedAmong } from '../words/store.ts';
 import type { ArchiveDeps } from './archived-part.ts';
-import { coldFiles, storedAmongEntries } from './cold.store.ts';
+import { coldFiles } from './cold.store.ts';
 import type { ArchiveManifest } from './manifest.ts';
 import { ArchiveConflict, withPart } from './part-files.ts';
 
@@ -86,8 +88,9 @@ async function requireSame(
     if (!isWhole || !isSame) throw differs(stem, `its row ${next + at} differs from the log`);
   });
   const without = entries.filter((_, at) => rows[at]?.body === null);
-  const stored = await storedAmongEntries(tx, tenantId, without);
-  if (stored === null) return;
+  const uuids = without.map((entry) => uuidFromBytes(entry, 12));
+  const [stored] = await storedAmong(tx, tenantId, uuids);
+  if (stored === undefined) return;
   throw differs(
     stem,
     `it lacks the event ${eventIdFromUuid(stored)}, which the plan hid when the part was made, or ` +

@@ -10,23 +10,19 @@ import {
   verifyConsistency,
 } from '@indelible/protocol';
 import { type ArchivedRow, decodedEntryOf } from '../cold/archived-row.ts';
-import { beginAnew } from '../log/reopen.store.ts';
+import { beginAnew, keepLogId } from '../log/reopen.store.ts';
 import { type LogHead, planEntries } from '../log/sequencer.ts';
 import { appendLogs, openLog } from '../log/store.ts';
 import { reopenedEvent } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import type { WriterTx } from '../postgres/db.ts';
 import { readPlans } from '../tenants/plans.store.ts';
+import { insertTenant } from '../tenants/store.ts';
+import { changedSettings } from '../tenants/tenant-settings.ts';
 import type { ArchiveManifest, StatedErasure } from './manifest.ts';
 import type { Archive, FoundPart } from './open-archive.ts';
 import { ArchiveConflict, manifestIn, unreadable } from './part-files.ts';
-import {
-  holdEmpty,
-  insertRestored,
-  insertRestoredTenant,
-  setLegalHold,
-  setLogId,
-} from './restore.store.ts';
+import { holdEmpty, insertRestored, setLegalHold } from './restore.store.ts';
 import { RestoredRecords, restoredErasure } from './restored-records.ts';
 
 interface RestoreDeps extends Pick<Parts, 'sha' | 'now' | 'recordOwn'> {
@@ -89,7 +85,8 @@ async function restoreTenant(
   const plan = await archivedPlan(tx, last);
   // The tenant's last state decides the class of all its events.
   const retentionClass = last.tenant.legalHold ? heldClass : plan.class;
-  await insertRestoredTenant(tx, last, deps.now());
+  const now = { createdAtMs: deps.now(), updatedAtMs: deps.now() };
+  await insertTenant(tx, { id: tenantId, ...changedSettings(null, last.tenant), ...now });
   await openLog(tx, tenantId, retentionClass);
   let head: LogHead = { ...emptyHead, tenantId, retentionClass };
   let events = 0;
@@ -106,7 +103,8 @@ async function restoreTenant(
     requireRoot(deps.sha, head, part, manifest);
   }
   const checkpoint = await signedOver(deps, last);
-  await setLogId(tx, tenantId, checkpoint.origin.slice(-32));
+  // The published rounds contain its id.
+  await keepLogId(tx, tenantId, checkpoint.origin.slice(-32));
   // Manifests are not signed. If the hold was really lifted later, it must be lifted again.
   if (records.underHold && !last.tenant.legalHold) {
     await setLegalHold(tx, tenantId);

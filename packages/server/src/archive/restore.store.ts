@@ -6,7 +6,6 @@ import { storedOpeners } from '../events/prepared-event.ts';
 import { mayPause, type WriterTx } from '../postgres/db.ts';
 import { attachingLate, makePartitions } from '../postgres/partitions.store.ts';
 import { execute, hasRow } from '../postgres/sql.ts';
-import type { ArchiveManifest } from './manifest.ts';
 
 /* Statements of the owner role: no serving role may run them. */
 
@@ -21,26 +20,9 @@ export async function holdEmpty(tx: WriterTx): Promise<boolean> {
     WHERE NOT EXISTS (SELECT 1 FROM tenants) AND NOT EXISTS (SELECT 1 FROM log_heads)`;
 }
 
-export async function insertRestoredTenant(
-  tx: WriterTx,
-  { tenantId, tenant }: ArchiveManifest,
-  nowMs: number,
-): Promise<void> {
-  const { name, plan, locale, timeZone, legalHold } = tenant;
-  const now = new Date(nowMs);
-  await execute(tx)`
-    INSERT INTO tenants (id, name, plan, locale, time_zone, legal_hold, created_at, updated_at)
-    VALUES (${tenantId}, ${name}, ${plan}, ${locale}, ${timeZone}, ${legalHold}, ${now}, ${now})`;
-}
-
 /** For a hold that is known only after the log's own records were read. */
 export async function setLegalHold(tx: WriterTx, tenantId: string): Promise<void> {
   await execute(tx)`UPDATE tenants SET legal_hold = true WHERE id = ${tenantId}`;
-}
-
-/** Gives the log its published id, which the published rounds contain. */
-export async function setLogId(tx: WriterTx, tenantId: string, logId: string): Promise<void> {
-  await execute(tx)`UPDATE log_heads SET log_id = ${logId} WHERE tenant_id = ${tenantId}`;
 }
 
 /** Inserts events unchanged, and makes their partitions. */

@@ -3,7 +3,6 @@ import {
   decodeEntry,
   eventIdFromUuid,
   type LogEntry,
-  type Plan,
   storedFields,
 } from '@indelible/protocol';
 import type { QueryConfig } from 'pg';
@@ -18,20 +17,15 @@ import { planOnce } from '../postgres/engine.ts';
 import { uuidArray } from '../postgres/pg-arrays.ts';
 import { execute, firstRow, hasRow, rowsOf } from '../postgres/sql.ts';
 import { listPartitions } from '../retention/partitions.store.ts';
-import type { StatedErasure } from './manifest.ts';
+import type { ArchivedSettings, StatedErasure } from './manifest.ts';
 
 /* Statements of the owner role: no serving role may run them. */
 
 /** A tenant whose plan has an archive, or had one when events left PostgreSQL. */
-export interface ArchivedTenant {
+export interface ArchivedTenant extends ArchivedSettings {
   id: string;
   /** Whether its plan has an archive now. */
   archive: boolean;
-  name: string;
-  plan: Plan;
-  locale: string;
-  timeZone: string;
-  legalHold: boolean;
 }
 
 /** Tenants with an archive, or one of them; without offboarded ones. */

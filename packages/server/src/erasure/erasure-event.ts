@@ -1,5 +1,5 @@
-import { eventIdFromUuid, formatTimestamp, nilUuid } from '@indelible/protocol';
-import type { OwnEvent } from '../own-event.ts';
+import { eventIdFromUuid, formatTimestamp } from '@indelible/protocol';
+import { actOf, byItself, type OwnEvent, type Who } from '../own-event.ts';
 import type { Rewritten } from './elsewhere.store.ts';
 import type { Erasure } from './store.ts';
 
@@ -16,13 +16,9 @@ export interface Requester {
  */
 export function erasureEvent(erasure: Erasure, count: number, requester: Requester): OwnEvent {
   const { tenantId, id, segment, actors, events, size } = erasure;
-  return {
-    ...by(requester),
-    action: 'erase',
-    resource: { type: 'audit_log', id: tenantId, name: 'Audit log' },
-    diff: {},
-    after: { erasureId: id, segment, actors, events: events.map(eventIdFromUuid), size, count },
-  };
+  const after = { segment, actors, events: events.map(eventIdFromUuid), size, count };
+  const resource = { type: 'audit_log', id: tenantId, name: 'Audit log' };
+  return actOf(by(requester), 'erase', resource, { after: { erasureId: id, ...after } });
 }
 
 /**
@@ -30,13 +26,8 @@ export function erasureEvent(erasure: Erasure, count: number, requester: Request
  * address, is in the record of the search. Without this record, another result is damage.
  */
 export function rewrittenEvent({ id, filters }: Rewritten, requester: Requester): OwnEvent {
-  return {
-    ...by(requester),
-    action: 'update',
-    resource: { type: 'search', id, name: null },
-    diff: {},
-    after: { filters: JSON.parse(filters) },
-  };
+  const after = { filters: JSON.parse(filters) };
+  return actOf(by(requester), 'update', { type: 'search', id, name: null }, { after });
 }
 
 export interface Offboarded {
@@ -61,22 +52,11 @@ export interface BundleFacts {
 /** The record that remains of an offboarded tenant, and explains why its events are missing. */
 export function offboardingEvent(offboarded: Offboarded, requester: Requester): OwnEvent {
   const { tenantId, size, count, cutoffMs, bundle } = offboarded;
-  return {
-    ...by(requester),
-    action: 'delete',
-    resource: { type: 'tenant', id: tenantId, name: null },
-    diff: {},
-    after: { cutoff: formatTimestamp(cutoffMs), size, count, bundle: { ...bundle } },
-  };
+  const after = { cutoff: formatTimestamp(cutoffMs), size, count, bundle: { ...bundle } };
+  return actOf(by(requester), 'delete', { type: 'tenant', id: tenantId, name: null }, { after });
 }
 
-function by({ operatorEmail, reason }: Requester) {
-  const actor = {
-    id: nilUuid,
-    email: operatorEmail,
-    role: 'superadmin',
-    ip: null,
-    userAgent: null,
-  };
-  return { actor, reason };
-}
+const by = ({ operatorEmail: email, reason }: Requester): Who => ({
+  actor: { ...byItself, email, role: 'superadmin' },
+  reason,
+});

@@ -6,7 +6,8 @@ import type { ListedRow } from '../events/listed-row.ts';
 import { partitionsOf } from '../events/partitions.ts';
 import { type ColdSource, type OwnerSession, type Queries, tenantIn } from '../postgres/db.ts';
 import { announcePartitions, makePartitions } from '../postgres/partitions.store.ts';
-import { classAndMark, storedOf } from './store.ts';
+import { storedAmong } from '../words/store.ts';
+import { classAndMark } from './store.ts';
 
 /*
  * Erasure reads and empties rows. Before it, the rows of the events that it concerns come back from
@@ -95,7 +96,7 @@ async function bringBack(
   await announcePartitions(owner);
   await owner.transaction(async (tx) => {
     const uuids = rows.map(({ uuid }) => uuid);
-    const stored = await storedOf(tx, visible.tx.tenantId, uuids);
+    const stored = await storedAmong(tx, visible.tx.tenantId, uuids);
     const gone = rows.filter(({ uuid }) => !stored.has(uuid));
     await insertEvents(
       tx,

@@ -258,14 +258,3 @@ export async function classAndMark(
     SELECT retention_class AS "retentionClass", cold_before AS "coldBefore" FROM tenants
     JOIN log_heads ON tenant_id = id WHERE id = ${tenantId}`;
 }
-
-/** Those of these ids that have a row. */
-export async function storedOf(
-  owner: Queries,
-  tenantId: string,
-  uuids: readonly string[],
-): Promise<Set<string>> {
-  const rows = await rowsOf<{ id: string }>(owner)`SELECT id FROM audit_events
-    WHERE tenant_id = ${tenantId} AND id = ANY (${uuidArray(uuids)}::uuid[])`;
-  return new Set(rows.map(({ id }) => id));
-}

@@ -1,4 +1,5 @@
-import { isLockTimeout, type OwnerSession } from '../postgres/db.ts';
+import type { OwnerSession } from '../postgres/db.ts';
+import { heldAsNull } from './detach.ts';
 import { listRetired, stepsOfDropping } from './partitions.store.ts';
 
 /**
@@ -14,20 +15,10 @@ export async function discardRetired(
   for (const table of await listRetired(owner)) {
     for (const step of await stepsOfDropping(owner, table)) {
       stopping?.throwIfAborted();
-      if (await isDone(owner, step)) continue;
+      if (await owner.query(step).catch(heldAsNull)) continue;
       held.push(table);
       break;
     }
   }
   return held;
-}
-
-async function isDone(owner: OwnerSession, step: string): Promise<boolean> {
-  try {
-    await owner.query(step);
-    return true;
-  } catch (error) {
-    if (isLockTimeout(error)) return false;
-    throw error;
-  }
 }

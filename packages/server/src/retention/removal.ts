@@ -1,6 +1,6 @@
 import { counted, formatTimestamp } from '@indelible/protocol';
 import { lockHeads } from '../log/store.ts';
-import { byItself, type OwnEvent, type RecordOwn } from '../own-event.ts';
+import { actOf, byItself, type OwnEvent, type RecordOwn } from '../own-event.ts';
 import type { OwnerSession, Queries, WriterTx } from '../postgres/db.ts';
 import { ensurePartition } from '../postgres/partitions.store.ts';
 import { holdPlans } from '../tenants/plans.store.ts';
@@ -204,12 +204,8 @@ async function removePiece(
  */
 export function removalEvent({ tenantId, plan, cutoffMs, size, count }: RemovedEvents): OwnEvent {
   const cutoff = formatTimestamp(cutoffMs);
-  return {
-    actor: byItself,
-    action: 'delete',
-    resource: { type: 'retention', id: tenantId, name: 'Retention' },
-    diff: {},
-    after: { cutoff, size, count, policy: plan, countedFrom: 'receipt' },
-    reason: `${counted(count, 'expired event')} from before ${cutoff} ${count === 1 ? 'is' : 'are'} removed: retention of the plan ${plan}.`,
-  };
+  const reason = `${counted(count, 'expired event')} from before ${cutoff} ${count === 1 ? 'is' : 'are'} removed: retention of the plan ${plan}.`;
+  const resource = { type: 'retention', id: tenantId, name: 'Retention' };
+  const after = { cutoff, size, count, policy: plan, countedFrom: 'receipt' };
+  return actOf({ actor: byItself, reason }, 'delete', resource, { after });
 }

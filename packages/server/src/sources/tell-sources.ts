@@ -1,6 +1,6 @@
 import { externalUuid, formatTimestamp } from '@indelible/protocol';
 import { lockHeads } from '../log/store.ts';
-import { byItself, type OwnEvent } from '../own-event.ts';
+import { actOf, byService, type OwnEvent } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import { writeInBackground } from '../postgres/db.ts';
 import {
@@ -54,24 +54,14 @@ const sourceOf = (tenantId: string, id: string): OwnEvent['resource'] => ({
 });
 
 function gapEvent(tenantId: string, sourceId: string, gaps: readonly Gap[]): OwnEvent {
-  return {
-    actor: byItself,
-    action: 'report_gap',
-    resource: sourceOf(tenantId, sourceId),
-    diff: {},
-    after: { gaps: gaps.map(shownGap) },
-  };
+  const after = { gaps: gaps.map(shownGap) };
+  return actOf(byService, 'report_gap', sourceOf(tenantId, sourceId), { after });
 }
 
 function silenceEvent(tenantId: string, silence: Silence): OwnEvent {
   const { sourceId, lastSequence, lastReceivedMs } = silence;
-  return {
-    actor: byItself,
-    action: 'report_silence',
-    resource: sourceOf(tenantId, sourceId),
-    diff: {},
-    after: { lastSequence, lastReceivedAt: formatTimestamp(lastReceivedMs) },
-  };
+  const after = { lastSequence, lastReceivedAt: formatTimestamp(lastReceivedMs) };
+  return actOf(byService, 'report_silence', sourceOf(tenantId, sourceId), { after });
 }
 
 /** A gap as events and answers show it. */

@@ -6,7 +6,7 @@ import {
   blocksWithGoneEvents,
   blocksWithSequences,
   deleteBlocks,
-  listsInBlock,
+  listsInBlocks,
   lockWords,
   replaceList,
   setOldest,
@@ -113,7 +113,7 @@ async function rewriteLists(
   isGone: (word: string, offset: number) => boolean,
   gained: WordLists = new Map(),
 ): Promise<void> {
-  for (const { list, words } of await listsInBlock(tx, tenantId, first, lists)) {
+  for (const { list, words } of await listsInBlocks(tx, tenantId, lists, first, first + 1)) {
     const own = [...gained].filter(([word]) => listOf(word, listsOf(entries)) === list);
     const left = rewritten(words, entries, isGone, new Map(own));
     if (left === null || !left.equals(words)) await replaceList(tx, tenantId, first, list, left);

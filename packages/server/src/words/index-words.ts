@@ -12,8 +12,8 @@ import {
   deleteBlocks,
   idsOfBlocks,
   insertBlocks,
-  listInBlocks,
   listsBetween,
+  listsInBlocks,
   lockWords,
   setWordsSize,
   tenantsToIndex,
@@ -171,7 +171,7 @@ async function unite(
   );
   const lists: WordBlock['lists'] = [];
   for (const { list } of numbers) {
-    const parts = await listInBlocks(tx, tenantId, list, first, end);
+    const parts = await listsInBlocks(tx, tenantId, [list], first, end);
     const united = parts.map(({ first, words }) => {
       const part = partOf.get(first);
       if (part === undefined) throw new Error('a word list belongs to no block');

@@ -2,6 +2,7 @@ import { firstUuidAt, storedFields, uuidTimeMs } from '@indelible/protocol';
 import { coldEvents } from '../cold/cold-events.store.ts';
 import { partsHolding } from '../cold/store.ts';
 import { givingWay } from '../http/giving-way.ts';
+import { classesOf } from '../log/store.ts';
 import type { Queries, TenantTx, WriterTx } from '../postgres/db.ts';
 import { byteaArray, int2Array, int8Array, uuidArray } from '../postgres/pg-arrays.ts';
 import { execute, firstRow, raw, rowsOf, sql } from '../postgres/sql.ts';
@@ -51,13 +52,6 @@ const blockColumns = storedFields
   .filter(({ key }) => blockKeys.some((each) => each === key))
   .map(({ column, key }) => `, ${column} AS "${key}"`)
   .join('');
-
-/** The classes that the tenant's events may have. */
-async function classesOf(tx: Pick<TenantTx, 'query'>, tenantId: string): Promise<number[]> {
-  const heads = await rowsOf<{ classes: number[] }>(tx)`
-    SELECT retention_class || other_classes AS classes FROM log_heads WHERE tenant_id = ${tenantId}`;
-  return heads.flatMap((head) => head.classes.map(Number));
-}
 
 /**
  * The rows of these ids, in whatever class. Each class is a constant and each id is looked up
@@ -205,17 +199,23 @@ export async function listsBetween(
     WHERE tenant_id = ${tenantId} AND first >= ${start} AND first < ${end} GROUP BY list`;
 }
 
-/** One list of each block in this range of sequences. */
-export async function listInBlocks(
+interface StoredList {
+  first: number;
+  list: number;
+  words: Buffer;
+}
+
+/** These lists of each block in this range of sequences; null: all. */
+export async function listsInBlocks(
   tx: WriterTx,
   tenantId: string,
-  list: number,
+  lists: readonly number[] | null,
   start: number,
   end: number,
-): Promise<{ first: number; words: Buffer }[]> {
-  return rowsOf<{ first: number; words: Buffer }>(tx)`SELECT first, words
-    FROM word_lists
-    WHERE tenant_id = ${tenantId} AND list = ${list} AND first >= ${start} AND first < ${end}`;
+): Promise<StoredList[]> {
+  const wanted = lists && sql`AND list = ANY (${int2Array(lists)}::int2[])`;
+  return rowsOf<StoredList>(tx)`SELECT first, list, words FROM word_lists
+    WHERE tenant_id = ${tenantId} AND first >= ${start} AND first < ${end} ${wanted ?? sql``}`;
 }
 
 export async function deleteBlocks(
@@ -360,18 +360,6 @@ export async function storedAmong(
 ): Promise<Set<string>> {
   const own = { tenantId, classes: await classesOf(tx, tenantId) };
   return new Set((await rowsOfIds(tx, own, uuids, '')).map(({ uuid }) => uuid));
-}
-
-/** These lists of a block; null: all. */
-export async function listsInBlock(
-  tx: WriterTx,
-  tenantId: string,
-  first: number,
-  lists: readonly number[] | null,
-): Promise<WordBlock['lists']> {
-  const wanted = lists && sql`AND list = ANY (${int2Array(lists)}::int2[])`;
-  return rowsOf<{ list: number; words: Buffer }>(tx)`SELECT list, words
-    FROM word_lists WHERE tenant_id = ${tenantId} AND first = ${first} ${wanted ?? sql``}`;
 }
 
 /** Null: the list is empty. */
