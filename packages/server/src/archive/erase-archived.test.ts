@@ -138,7 +138,7 @@ test('a leaked state leaves the file of events, and nothing else of the event do
   const [row] = await duckDb(`SELECT id, before FROM '${path}' WHERE before IS NOT NULL`);
   expect(row?.before).toBe('{"n":1}');
   const events = [uuidFromEventId(String(row?.id)) ?? ''];
-  const named = { ...erasure, segment: 'state', actors: [], events } as const;
+  const named: ArchiveErasure = { ...erasure, segment: 'state', actors: [], events };
   expect(await eraseArchived({ sha, objects, owner, tmpDir }, named)).toBe(1);
   const left = await duckDb(
     `SELECT action, diff, before, after, salt_state, octet_length(hash_state)::INT AS hash FROM '${path}' WHERE id = '${row?.id}'`,

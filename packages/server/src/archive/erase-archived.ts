@@ -1,12 +1,6 @@
 import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
-import {
-  emptiedSegment,
-  eventIdFromUuid,
-  personIds,
-  segmentNames,
-  type WithholdableSegment,
-} from '@indelible/protocol';
+import { emptiedSegment, eventIdFromUuid, personIds, segmentNames } from '@indelible/protocol';
 import type { ArchivedRow } from '../cold/archived-row.ts';
 import { parseArchiveName, tenantFolder } from '../cold/layout.ts';
 import { withoutSegment } from '../events/prepared-event.ts';
@@ -18,14 +12,9 @@ import { ArchiveConflict, putOnce, readManifest, sha256Hex, withPart } from './p
 import { relistPart } from './part-index.ts';
 import { erasuresBehind } from './store.ts';
 
-/** What leaves the archive: the segment of these events, and of each event by these actors. */
-export interface ArchiveErasure {
+/** Like a stated one, with the UUIDs of events: what leaves the archive of a tenant. */
+export interface ArchiveErasure extends StatedErasure {
   tenantId: string;
-  segment: WithholdableSegment;
-  actors: readonly string[];
-  events: readonly string[];
-  /** Entries from here on were recorded after the erasure. */
-  size: number;
 }
 
 export type EraseArchivedDeps = Pick<ArchiveDeps, 'sha' | 'objects' | 'owner' | 'tmpDir'>;
@@ -134,7 +123,7 @@ async function eraseInSegment(
 
 /** Stated in the manifest, because the log's own record comes after the archived entries. */
 function statementOf({ segment, actors, events, size }: ArchiveErasure): StatedErasure {
-  return { segment, actors: [...actors], events: events.map(eventIdFromUuid), size };
+  return { segment, actors, events: events.map(eventIdFromUuid), size };
 }
 
 function erased(

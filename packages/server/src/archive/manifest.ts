@@ -11,18 +11,11 @@ import {
   type WithholdableSegment,
   withholdableSegments,
 } from '@indelible/protocol';
+import type { ColdFile } from '../cold/store.ts';
 import { sha } from '../crypto/sha256.ts';
 import type { TenantSettings } from '../tenants/tenant-settings.ts';
 
 export const archiveFormat = 'indelible-archive/v1';
-
-/** A file of an archive part; `name` is without its folder. */
-export interface ArchivedFile {
-  name: string;
-  bytes: number;
-  /** SHA-256 in hexadecimal. */
-  sha256: string;
-}
 
 /** An erasure that the log records after the archived entries, at `size`. Without names. */
 export interface StatedErasure {
@@ -59,7 +52,8 @@ export interface ArchiveManifest {
   madeAt: string;
   /** The plan hid older events; null under a legal hold. */
   cutoff: string | null;
-  files: { events: ArchivedFile; identity: ArchivedFile };
+  /** Without their folder. */
+  files: { events: ColdFile; identity: ColdFile };
   /**
    * Explains segments of which only the hash remains, until the archive contains the log's record.
    */

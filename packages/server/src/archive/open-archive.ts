@@ -10,9 +10,10 @@ import { FormatError } from '@indelible/protocol';
 import type { ArchivedRow } from '../cold/archived-row.ts';
 import { archiveFolder, monthOf, namesOfStem, parseArchiveName } from '../cold/layout.ts';
 import { readPart } from '../cold/read-part.store.ts';
+import type { ColdFile } from '../cold/store.ts';
 import { filesBelow, InsideFolder } from '../objects/inside-folder.ts';
 import { openObjectStore } from '../objects/open-store.ts';
-import type { ArchivedFile, ArchiveManifest } from './manifest.ts';
+import type { ArchiveManifest } from './manifest.ts';
 import type { PartRow } from './store.ts';
 
 /** A part as its names describe it. */
@@ -44,7 +45,7 @@ export async function openArchive(where: string) {
   const source = /^s3:/.test(where) ? await s3Source(where) : await folderSource(pathOf(where));
   const folder = await mkdtemp(join(tmpdir(), 'indelible-archive-'));
   const paths = { events: join(folder, 'events'), identity: join(folder, 'identity') };
-  const fetched = async (part: FoundPart, file: ArchivedFile, path: string) => {
+  const fetched = async (part: FoundPart, file: ColdFile, path: string) => {
     const found = await source
       .open(partPath(part, file.name), bytesMax.parquet)
       .catch(otherIfUnfit);
@@ -74,7 +75,7 @@ export async function openArchive(where: string) {
      * Compares a copy of a file, which is read later, with its manifest. A file that is not
      * regular, or longer than any that is written, is `other`.
      */
-    check: (part: FoundPart, file: ArchivedFile) =>
+    check: (part: FoundPart, file: ColdFile) =>
       fetched(part, file, file.name.includes('-identity') ? paths.identity : paths.events),
     /**
      * The rows, in order and in pages, of the two files that were checked last. FormatError if they

@@ -5,9 +5,10 @@ import { FormatError } from '@indelible/protocol';
 import type { ArchivedRow } from '../cold/archived-row.ts';
 import type { PartPaths } from '../cold/part.ts';
 import { readPart } from '../cold/read-part.store.ts';
+import type { ColdFile } from '../cold/store.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import type { ArchiveDeps } from './archived-part.ts';
-import { type ArchivedFile, type ArchiveManifest, parseManifest } from './manifest.ts';
+import { type ArchiveManifest, parseManifest } from './manifest.ts';
 
 /** Throws ArchiveConflict if it is not a manifest. */
 export async function readManifest(objects: ObjectStore, name: string): Promise<ArchiveManifest> {
@@ -69,7 +70,7 @@ async function fetchFiles(
 export async function intactFile(
   objects: ObjectStore,
   folder: string,
-  { name, sha256 }: ArchivedFile,
+  { name, sha256 }: ColdFile,
 ): Promise<Uint8Array> {
   const bytes = await objects.get(`${folder}/${name}`);
   if (bytes !== null && sha256Hex(bytes) === sha256) return bytes;

@@ -50,9 +50,6 @@ export const archiveIn = async (owner: OwnerSession, { sha, objects, tmpDir }: E
   return { sha, objects, owner: owner.transaction, tmpDir: await tmpDir() };
 };
 
-/** An erasure that the archive states and the database does not record; events as TypeIDs. */
-export type LostErasure = Pick<Erasure, 'segment' | 'actors' | 'events'>;
-
 export interface Erased {
   tenantId: string;
   /** Of this run, including unfinished erasures of earlier runs. */

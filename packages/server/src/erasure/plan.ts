@@ -4,11 +4,12 @@ import {
   uuidFromEventId,
   type WithholdableSegment,
 } from '@indelible/protocol';
+import type { StatedErasure } from '../archive/manifest.ts';
 import { erasedSegments, hasState, type StoredEvent } from '../events/prepared-event.ts';
 import type { Queries } from '../postgres/db.ts';
 import { readTerms } from '../retention/terms.store.ts';
 import { countFiles, findElsewhere, notifiesAny } from './elsewhere.store.ts';
-import { type ErasurePlan, ErasureRefused, type LostErasure, requireInSight } from './erase.ts';
+import { type ErasurePlan, ErasureRefused, requireInSight } from './erase.ts';
 import {
   addressesOf,
   eventsOfUnknown,
@@ -32,7 +33,7 @@ export async function planActor(
   owner: Queries,
   tenantId: string,
   actor: string,
-  lost: readonly LostErasure[] = [],
+  lost: readonly StatedErasure[],
 ): Promise<ErasurePlan> {
   const { legalHold } = await tenantOf(owner, tenantId);
   const key = personKey(tenantId, actor);
@@ -78,7 +79,7 @@ export async function planEvent(
   tenantId: string,
   eventId: string,
   segment: WithholdableSegment,
-  lost: readonly LostErasure[] = [],
+  lost: readonly StatedErasure[],
 ): Promise<ErasurePlan> {
   const { legalHold } = await tenantOf(owner, tenantId);
   const uuid = uuidFromEventId(eventId);

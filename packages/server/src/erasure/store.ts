@@ -1,4 +1,5 @@
 import { emailKey, nilUuid, storedFields, type WithholdableSegment } from '@indelible/protocol';
+import type { ArchiveErasure } from '../archive/erase-archived.ts';
 import { storedColumns } from '../events/event-columns.store.ts';
 import type { StoredEvent } from '../events/prepared-event.ts';
 import type { Queries, WriterTx } from '../postgres/db.ts';
@@ -12,13 +13,8 @@ import { listPartitions, listRetired } from '../retention/partitions.store.ts';
  * The erased values: this segment of each event below `size` by one of the actors, and of these
  * events.
  */
-export interface Erasure {
-  tenantId: string;
+export interface Erasure extends ArchiveErasure {
   id: string;
-  segment: WithholdableSegment;
-  actors: string[];
-  events: string[];
-  size: number;
 }
 
 export async function insertErasure(tx: WriterTx, erasure: Erasure, atMs: number): Promise<void> {

@@ -7,7 +7,7 @@ import { hasRoot } from './guard.store.ts';
 import { newerKey } from './guard.ts';
 import { RoundWalk } from './published-logs.ts';
 import { allLogs } from './reopen.store.ts';
-import { type FoundRound, fetchRounds, type RoundCheckpoint, roundName, roundOf } from './round.ts';
+import { type FoundRound, fetchRounds, type LogCheckpoint, roundName, roundOf } from './round.ts';
 import { readIdentity, refusalOf } from './store-identity.ts';
 
 export interface RoundCheckDeps extends Pick<Parts, 'db' | 'sha' | 'objects'> {
@@ -150,13 +150,13 @@ class RoundCheck {
     this.findings.push({ code, message });
   }
 
-  async #compare(round: number, checkpoints: readonly RoundCheckpoint[]): Promise<void> {
+  async #compare(round: number, checkpoints: readonly LogCheckpoint[]): Promise<void> {
     const { db, sha } = this.#deps;
     const { tenants } = this.#start;
-    const of = checkpoints.flatMap(({ logId, checkpoint }) => {
-      const tenant = tenants.get(logId);
-      if (!tenant) this.#addMissing(round, logId);
-      return tenant ? [{ logId, ...tenant, ...checkpoint }] : [];
+    const of = checkpoints.flatMap((checkpoint) => {
+      const tenant = tenants.get(checkpoint.logId);
+      if (!tenant) this.#addMissing(round, checkpoint.logId);
+      return tenant ? [{ ...tenant, ...checkpoint }] : [];
     });
     const held = await write(db, (tx) =>
       Promise.all(of.map((log) => hasRoot(tx, sha, log.tenantId, log))),

@@ -10,16 +10,12 @@ import {
 } from '../postgres/db.ts';
 import { byteaArray, int8Array, textArray, uuidArray } from '../postgres/pg-arrays.ts';
 import { execute, firstRow, raw, rowsOf, sql } from '../postgres/sql.ts';
-import { type RoundKeys, readNote } from './round.ts';
+import { type LogCheckpoint, type RoundKeys, readNote } from './round.ts';
 import { unreadable } from './store.ts';
 
 /** A checkpoint that is in the object store, or about to be. */
-export interface SignedCheckpoint {
+export interface SignedCheckpoint extends LogCheckpoint {
   tenantId: string;
-  logId: string;
-  size: number;
-  root: Uint8Array;
-  note: string;
 }
 
 /**
@@ -238,11 +234,8 @@ export async function roundKeys(
   return { known: [...more, ...stored], installation: await seedSigner(seed).publicKey() };
 }
 
-export interface PublishedCheckpoint {
-  logId: string;
-  size: number;
+export interface PublishedCheckpoint extends LogCheckpoint {
   root: Buffer;
-  note: string;
   signedAtMs: number;
 }
 
@@ -292,8 +285,7 @@ export async function coveringCheckpoint(
 function saysItself({ logId, size, root, note }: PublishedCheckpoint): boolean {
   try {
     const read = readNote(note);
-    const isSame = read.logId === logId && read.checkpoint.size === size;
-    return isSame && root.equals(read.checkpoint.root);
+    return read.logId === logId && read.size === size && root.equals(read.root);
   } catch {
     return false;
   }

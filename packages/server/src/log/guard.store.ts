@@ -7,7 +7,7 @@ import {
 } from '@indelible/protocol';
 import type { Queries, WriterTx } from '../postgres/db.ts';
 import { type DirtyLog, type HeadsByLogId, headsOf } from './checkpoint.store.ts';
-import type { RoundCheckpoint } from './round.ts';
+import type { LogCheckpoint } from './round.ts';
 import { entriesFrom } from './store.ts';
 import { treeReader } from './tree.store.ts';
 
@@ -91,11 +91,11 @@ export async function damageOf(
 export function disagreement(
   tx: WriterTx,
   sha: Sha256,
-  checkpoints: readonly RoundCheckpoint[],
+  checkpoints: readonly LogCheckpoint[],
   heads: HeadsByLogId,
 ): Promise<string | null> {
-  return firstFinding(checkpoints, async ({ logId, checkpoint }) => {
-    const { size } = checkpoint;
+  return firstFinding(checkpoints, async (checkpoint) => {
+    const { logId, size } = checkpoint;
     const head = heads.get(logId);
     if (!head) return `the log ${logId} it names does not exist here`;
     if (head.size < size) {

@@ -5,7 +5,7 @@ import type { App } from '../app.ts';
 import { reopenLog } from '../operations/reopen.command.ts';
 import { checkpointOf, publishedRounds } from '../testing/checkpoints.ts';
 import { growLog } from '../testing/grow-log.ts';
-import { expectLogIntact } from '../testing/intact.ts';
+import { expectLogIntact, expectTreeIntact } from '../testing/intact.ts';
 import { rewindable } from '../testing/rewindable.ts';
 import { type CallOptions, callOn, eventOf } from '../testing/service.ts';
 
@@ -203,43 +203,87 @@ const cut = (size: string) =>
   `WITH head AS (UPDATE log_heads SET size = ${size}, frontier = $2 WHERE tenant_id = $1 RETURNING size)
    DELETE FROM log_tail USING head WHERE tenant_id = $1 AND sequence >= head.size`;
 
-/** Each with what the operator reads. The log has 40 entries, all of them published. */
-const damages: Record<string, [sql: string, finding: RegExp]> = {
-  'its end is cut off': [cut('32'), /has 32 entries, but 40 were published/],
-  'it is emptied': [cut('0'), /has 0 entries, but 40 were published/],
-  'its newest entry is deleted': [
-    'DELETE FROM log_tail WHERE tenant_id = $1 AND sequence = 39',
-    /the last of the 40 entries .* is not stored/,
+/**
+ * Each with what the operator reads, and the entries that are left to go on with. The log has 40
+ * entries, or 300, all of them published.
+ */
+const damages: [string, { sql: string; finding: RegExp; left: number; size?: number }][] = [
+  ['its end is cut off', { sql: cut('32'), finding: /has 32 entries, but 40 were/, left: 32 }],
+  ['it is emptied', { sql: cut('0'), finding: /has 0 entries, but 40 were/, left: 0 }],
+  [
+    'its newest entry is deleted',
+    {
+      sql: 'DELETE FROM log_tail WHERE tenant_id = $1 AND sequence = 39',
+      finding: /the last of the 40 entries .* is not stored/,
+      left: 39,
+    },
   ],
-  'its head is deleted': [
-    'DELETE FROM log_heads WHERE tenant_id = $1',
-    /has 0 entries, but 40 were published/,
+  [
+    'its head is deleted',
+    {
+      sql: 'DELETE FROM log_heads WHERE tenant_id = $1',
+      finding: /has 0 entries, but 300 were published/,
+      ...{ left: 300, size: 300 },
+    },
   ],
-  'its head is given another id': [
-    'UPDATE log_heads SET log_id = md5(log_id::text)::uuid WHERE tenant_id = $1',
-    /has 0 entries, but 40 were published/,
+  [
+    'its head is given another id',
+    {
+      sql: 'UPDATE log_heads SET log_id = md5(log_id::text)::uuid WHERE tenant_id = $1',
+      finding: /has 0 entries, but 40 were published/,
+      left: 40,
+    },
   ],
-};
+  [
+    'its head is set back',
+    {
+      sql: `UPDATE log_heads SET size = 256, frontier = (SELECT hash FROM log_tiles WHERE tenant_id = $1)
+        WHERE tenant_id = $1`,
+      finding: /256 entries has further entries behind its end/,
+      ...{ left: 300, size: 300 },
+    },
+  ],
+  ...[1, 0].map((left): (typeof damages)[number] => [
+    `its head and all but ${left} entries are deleted`,
+    {
+      sql: `WITH gone AS (DELETE FROM log_heads WHERE tenant_id = $1)
+        DELETE FROM log_tail WHERE tenant_id = $1 AND sequence >= ${left}`,
+      finding: /has 0 entries, but 40 were published/,
+      left,
+    },
+  ]),
+];
 
-test.each(Object.entries(damages))(
-  'a log is stopped at the next round when %s in place',
-  async (_, [sql, finding]) => {
-    const tenant = await published();
-    const { rows } = await owner.query('SELECT frontier FROM log_heads WHERE tenant_id = $1', [
-      tenant.id,
-    ]);
-    // 40 entries are a subtree of 32 and one of 8: the first hash alone is the frontier of 32.
-    const frontier = sql.includes('size = 32') ? rows[0].frontier.subarray(0, 32) : Buffer.alloc(0);
+test.each(damages)(
+  'a log is stopped at the next round when %s in place, and goes on with what is left',
+  async (_, { sql, finding, left, size = 40 }) => {
+    const { id, key, origin } = await published(size);
     const { rowCount } = await owner.query(
       sql,
-      sql.includes('$2') ? [tenant.id, frontier] : [tenant.id],
+      sql.includes('$2') ? [id, await frontierOf(id, left)] : [id],
     );
     expect(rowCount).toBeGreaterThan(0);
     await whole.tick();
     expect(await whole.halted()).toMatch(finding);
     expect(await isHalted(whole)).toBe(1);
+    const isWhole = left === size;
+    const lost = { tenantId: id, size: left, publishedSize: size };
+    expect(await reopenLog(whole.env)).toMatchObject(isWhole ? [] : [lost]);
+    await whole.record(key, 300); // over the edge of a tile
+    await whole.tick();
+    const next = await checkpointOf(whole.app, key);
+    expect(next.size).toBe(left + (isWhole ? 300 : 301)); // with the record of the reopening
+    expect(next.origin === origin).toBe(isWhole);
+    await expectTreeIntact(whole, id);
   },
 );
+
+/** Of the first 32 of 40 entries, which are a subtree, or of none. */
+async function frontierOf(tenantId: string, size: number): Promise<Buffer> {
+  const head = 'SELECT frontier FROM log_heads WHERE tenant_id = $1';
+  const { rows } = await owner.query(head, [tenantId]);
+  return rows[0].frontier.subarray(0, size);
+}
 
 /** Damage that shows when the log grows: what would be signed does not continue what was. */
 const forks: Record<string, string> = {
@@ -271,10 +315,7 @@ test('an entry that was received before the one it follows is not signed: capsul
 
 test('a log that was cut and grew again beyond what was published is stopped', async () => {
   const tenant = await published();
-  const { rows } = await owner.query('SELECT frontier FROM log_heads WHERE tenant_id = $1', [
-    tenant.id,
-  ]);
-  await owner.query(cut('32'), [tenant.id, rows[0].frontier.subarray(0, 32)]);
+  await owner.query(cut('32'), [tenant.id, await frontierOf(tenant.id, 32)]);
   await whole.record(tenant.key, 30);
   await whole.tick();
   expect(await whole.halted()).toMatch(/does not continue the 40 entries/);
@@ -290,11 +331,12 @@ test('a log of which nothing is published yet is signed only as far as it is sto
   expect(publishedRounds(whole.dataDir)).toHaveLength(rounds);
 });
 
-/** A tenant with a log of 40 published entries. */
-async function published() {
+/** A tenant with a log of so many published entries. */
+async function published(entries = 40) {
   const tenant = await whole.tenant();
-  await growLog(whole, tenant.id, 40);
+  await growLog(whole, tenant.id, entries);
   await whole.tick();
-  expect((await checkpointOf(whole.app, tenant.key)).size).toBe(40);
-  return tenant;
+  const { size, origin } = await checkpointOf(whole.app, tenant.key);
+  expect(size).toBe(entries);
+  return { ...tenant, origin };
 }

@@ -154,9 +154,9 @@ export class RoundGuard {
     );
     const finding = await disagreement(tx, sha, checkpoints, heads);
     if (finding !== null) return finding;
-    const released = checkpoints.flatMap(({ logId, note, checkpoint: { size, root } }) => {
-      const tenantId = heads.get(logId)?.tenantId;
-      return tenantId === undefined ? [] : [{ tenantId, logId, size, root, note }];
+    const released = checkpoints.flatMap((checkpoint) => {
+      const tenantId = heads.get(checkpoint.logId)?.tenantId;
+      return tenantId === undefined ? [] : [{ ...checkpoint, tenantId }];
     });
     await publishRound(tx, round, released, now());
     if (Buffer.compare(await releasedState(tx), state) !== 0) {

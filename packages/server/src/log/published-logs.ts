@@ -1,8 +1,8 @@
 import { formatVerifierKey, openCheckpoint, type Sha256 } from '@indelible/protocol';
 import {
   fetchRounds,
+  type LogCheckpoint,
   type PublishedRound,
-  type ReleasedCheckpoint,
   type RoundKeys,
   type RoundStore,
   readNote,
@@ -11,7 +11,7 @@ import {
 } from './round.ts';
 
 /** A log's checkpoint, with its round and time. */
-export interface PublishedLog extends ReleasedCheckpoint {
+export interface PublishedLog extends LogCheckpoint {
   round: number;
   atMs: number;
 }
@@ -67,8 +67,7 @@ async function signedLog(
   const vkeys = known.map((key) => formatVerifierKey(sha, origin, key));
   const opened = await openCheckpoint(sha, log.note, vkeys);
   if (opened.code !== 'valid') return null;
-  const { logId, checkpoint } = readNote(log.note);
-  return { ...log, logId, size: checkpoint.size, root: checkpoint.root };
+  return { ...log, ...readNote(log.note) };
 }
 
 interface FoundLog {
@@ -97,9 +96,8 @@ export class RoundWalk {
   take(round: PublishedRound): void {
     this.#newest ??= round;
     const atMs = Date.parse(round.at);
-    for (const { logId, note, checkpoint } of round.checkpoints) {
-      const { size, root } = checkpoint;
-      this.add({ logId, size, root, note, round: round.round, atMs });
+    for (const checkpoint of round.checkpoints) {
+      this.add({ ...checkpoint, round: round.round, atMs });
     }
     if (!round.isReopening) return;
     const logIds = new Set(round.checkpoints.map(({ logId }) => logId));

@@ -66,7 +66,7 @@ test('what a round wrote is read again, with the log each checkpoint is of', asy
         expect(back).toMatchObject({ round, at, isReopening });
         expect(Buffer.from(back?.state ?? [])).toEqual(root);
         const checkpoints = back?.checkpoints ?? [];
-        expect(checkpoints.map(({ logId, checkpoint }) => [logId, checkpoint.size])).toEqual(logs);
+        expect(checkpoints.map(({ logId, size }) => [logId, size])).toEqual(logs);
         expect(checkpoints.map(({ note }) => note)).toEqual(notes);
       },
     ),

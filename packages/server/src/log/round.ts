@@ -1,5 +1,4 @@
 import {
-  type Checkpoint,
   FormatError,
   formatBase64,
   formatNote,
@@ -50,11 +49,12 @@ export interface Round {
   retired?: readonly RetiredLog[];
 }
 
-/** A checkpoint of a round, and the id of its log. */
-export interface RoundCheckpoint {
-  note: string;
-  checkpoint: Checkpoint;
+/** A signed checkpoint of a log, and what its note says. */
+export interface LogCheckpoint {
   logId: string;
+  size: number;
+  root: Uint8Array;
+  note: string;
 }
 
 /** Ed25519 keys that sign rounds: signing keys, and the installation key. */
@@ -65,7 +65,7 @@ export interface RoundKeys {
 
 /** A round with a valid signature of one of these keys. */
 export interface PublishedRound extends Pick<Round, 'round' | 'at' | 'state' | 'isReopening'> {
-  checkpoints: RoundCheckpoint[];
+  checkpoints: LogCheckpoint[];
   retired: RetiredLog[];
   /** False: of these keys only the installation key signed it. */
   isKnown: boolean;
@@ -202,27 +202,19 @@ const contentsOf = (
   { at, notes, retired }: Pick<Round, 'at' | 'notes'> & Pick<RoundObject, 'retired'>,
 ) => sha(new TextEncoder().encode(JSON.stringify(retired ? [at, notes, retired] : [at, notes])));
 
-/** Size and root of a log in a signed checkpoint. Throws FormatError. */
-export function readNote(note: string): RoundCheckpoint {
-  const checkpoint = parseCheckpoint(parseNote(note).text);
-  const logId = logIdOf(checkpoint.origin);
+/** Throws FormatError. */
+export function readNote(note: string): LogCheckpoint {
+  const { origin, size, root } = parseCheckpoint(parseNote(note).text);
+  const logId = logIdOf(origin);
   if (logId === null) throw new FormatError('the origin names no log');
-  return { note, checkpoint, logId };
-}
-
-/** A log's newest checkpoint in the database. */
-export interface ReleasedCheckpoint {
-  logId: string;
-  size: number;
-  root: Uint8Array;
-  note: string;
+  return { logId, size, root, note };
 }
 
 /**
  * One hash over the newest checkpoints of all logs: SHA-256 of `log id (16 bytes) ‖ u64 size ‖ root
  * ‖ SHA-256(note)` of each, by log id. `releasedState` computes the same from the database.
  */
-export function stateOf(sha: Sha256, checkpoints: Iterable<ReleasedCheckpoint>): Uint8Array {
+export function stateOf(sha: Sha256, checkpoints: Iterable<LogCheckpoint>): Uint8Array {
   const rows = [...checkpoints].sort((a, b) => (a.logId < b.logId ? -1 : 1));
   const parts = rows.map(({ logId, size, root, note }) => {
     const head = Buffer.alloc(24);

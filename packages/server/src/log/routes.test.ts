@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto';
-import { entryBytes, hashBytes, verifyConsistency } from '@indelible/protocol';
+import { hashBytes, verifyConsistency } from '@indelible/protocol';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { checkpointOf } from '../testing/checkpoints.ts';
 import { growLog } from '../testing/grow-log.ts';
-import { expectTreeIntact, naiveRoot, rootStored } from '../testing/intact.ts';
+import { expectTreeIntact, naiveRoot, rootStored, storedEntries } from '../testing/intact.ts';
+import { leafHashOf } from '../testing/one-history.ts';
 import { eventOf, testService } from '../testing/service.ts';
 import { jwtSecret, token } from '../testing/token.ts';
 
@@ -30,29 +31,11 @@ async function logIdOf(tenantId: string): Promise<string> {
   return rows[0]?.id ?? '';
 }
 
-/** Every entry of the log, read past all code of the service. */
-async function storedEntries(tenantId: string): Promise<Buffer[]> {
-  const { rows } = await owner.query<{ data: Buffer }>(
-    `SELECT data FROM log_tiles WHERE tenant_id = $1 AND level = 0 ORDER BY index`,
-    [tenantId],
-  );
-  const tail = await owner.query<{ data: Buffer }>(
-    'SELECT entry AS data FROM log_tail WHERE tenant_id = $1 ORDER BY sequence',
-    [tenantId],
-  );
-  const bytes = Buffer.concat([...rows, ...tail.rows].map(({ data }) => data));
-  return Array.from({ length: bytes.length / entryBytes }, (_, n) =>
-    bytes.subarray(n * entryBytes, (n + 1) * entryBytes),
-  );
-}
-
-const leafOf = (entry: Buffer) => sha(Buffer.concat([Buffer.of(0), entry]));
-
 /**
  * Level by level what C2SP tlog-tiles puts into tiles: leaf hashes, then roots of 256 of them each.
  */
 function tileLevels(entries: readonly Buffer[]): Buffer[][] {
-  const levels = [entries.map(leafOf)];
+  const levels = [entries.map(leafHashOf)];
   for (let below = levels[0] ?? []; below.length >= 256; ) {
     const count = Math.floor(below.length / 256);
     const row = below;
@@ -79,7 +62,7 @@ test.each([1, 255, 256, 257, 65_536, 70_000])(
   'a log of %i entries is served as exactly the tiles it has',
   async (size) => {
     await growLog(service, grown.id, size);
-    const entries = await storedEntries(grown.id);
+    const entries = await storedEntries(service, grown.id);
     expect(entries).toHaveLength(size);
     const levels = tileLevels(entries);
     allLeaves = levels[0] ?? [];

@@ -3,7 +3,8 @@ import { entryBytes, rootAtSize } from '@indelible/protocol';
 import { expect, test } from 'vitest';
 import { readTenant, type TenantTx } from '../postgres/db.ts';
 import { growLog } from '../testing/grow-log.ts';
-import { expectTreeIntact, naiveRoot } from '../testing/intact.ts';
+import { expectTreeIntact, naiveRoot, storedEntries } from '../testing/intact.ts';
+import { leafHashOf } from '../testing/one-history.ts';
 import { testService } from '../testing/service.ts';
 import { entriesFrom, LogDamaged } from './store.ts';
 import { tileBytes, treeNodes, treeReader } from './tree.store.ts';
@@ -18,21 +19,8 @@ async function logOf(size: number): Promise<string> {
   return id;
 }
 
-/** Leaf hashes of everything stored, read past all code of the service. */
-async function leavesOf(tenantId: string): Promise<Buffer[]> {
-  const { rows } = await service.owner.query<{ data: Buffer }>(
-    `SELECT data FROM log_tiles WHERE tenant_id = $1 AND level = 0 ORDER BY index`,
-    [tenantId],
-  );
-  const tail = await service.owner.query<{ entry: Buffer }>(
-    'SELECT entry FROM log_tail WHERE tenant_id = $1 ORDER BY sequence',
-    [tenantId],
-  );
-  const bytes = Buffer.concat([...rows.map((r) => r.data), ...tail.rows.map((r) => r.entry)]);
-  return Array.from({ length: bytes.length / entryBytes }, (_, n) =>
-    sha(Buffer.concat([Buffer.of(0), bytes.subarray(n * entryBytes, (n + 1) * entryBytes)])),
-  );
-}
+const leavesOf = async (tenantId: string) =>
+  (await storedEntries(service, tenantId)).map(leafHashOf);
 
 const read = <T>(tenantId: string, work: (tx: TenantTx) => Promise<T>) =>
   readTenant(service.db, tenantId, work);
@@ -132,7 +120,7 @@ test('what is stored is read in order up to the first gap', async () => {
     await read(id, async (tx) => {
       for await (const part of entriesFrom(tx, id, 0)) entries.push(...part);
     });
-    return entries.map((entry) => sha(Buffer.concat([Buffer.of(0), entry])));
+    return entries.map(leafHashOf);
   };
   const leaves = await leavesOf(id);
   expect(await all()).toEqual(leaves);

@@ -1,4 +1,4 @@
-import { type Locale, type Plan, type Plans, panelHome } from '@indelible/protocol';
+import { type Locale, type Plans, panelHome } from '@indelible/protocol';
 import {
   composeMail,
   type Mail,
@@ -9,7 +9,7 @@ import {
 import type { Parts } from '../parts.ts';
 import type { WriterTx } from '../postgres/db.ts';
 import { handleTenantMail } from './tenant-mail.ts';
-import { hasOtherEmails, hasShorterPlan, planOf } from './tenant-settings.ts';
+import { hasOtherEmails, hasShorterPlan, planOf, type TenantSettings } from './tenant-settings.ts';
 
 /** A change and its recipients: the addresses before and after it. */
 export interface TermsNotice extends WeakerTerms {
@@ -37,11 +37,7 @@ export function handleTermsMail(parts: Parts): void {
   });
 }
 
-interface Terms {
-  plan: Plan;
-  legalHold: boolean;
-  notifyEmails: string[];
-}
+type Terms = Pick<TenantSettings, 'plan' | 'legalHold' | 'notifyEmails'>;
 
 /** A change that reduces protection: a smaller plan, a lifted hold, other notified addresses. */
 interface WeakerTerms {

@@ -139,15 +139,30 @@ export async function rootStored(
   return root;
 }
 
-/** The leaves of every log in a database, from tiles and tail. */
+/** The leaves of every log in a database. */
 export async function storedHistories(owner: Owner): Promise<History[]> {
+  return (await storedLogs(owner, null)).map((entries) => entries.map(leafHashOf));
+}
+
+/** The entries of a log, unchecked. */
+export async function storedEntries(
+  { owner }: Pick<TestService, 'owner'>,
+  tenantId: string,
+): Promise<Buffer[]> {
+  return (await storedLogs(owner, tenantId)).flat();
+}
+
+/** The entries of every log in a database, or of one, from tiles and tail. */
+async function storedLogs(owner: Owner, tenantId: string | null): Promise<Buffer[][]> {
   const { rows } = await owner.query<{ entries: Buffer }>(
     `SELECT coalesce((SELECT string_agg(data, '' ORDER BY index) FROM log_tiles t
         WHERE t.tenant_id = h.tenant_id AND level = 0), '')
       || coalesce((SELECT string_agg(entry, '' ORDER BY sequence) FROM log_tail t
-        WHERE t.tenant_id = h.tenant_id), '') AS entries FROM log_heads h`,
+        WHERE t.tenant_id = h.tenant_id), '') AS entries
+     FROM log_heads h WHERE $1::uuid IS NULL OR tenant_id = $1`,
+    [tenantId],
   );
-  return rows.map(({ entries }) => entriesOf(entries).map(leafHashOf));
+  return rows.map(({ entries }) => entriesOf(entries));
 }
 
 type Owner = TestService['owner'];

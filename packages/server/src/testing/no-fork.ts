@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseCheckpoint, parseNote } from '@indelible/protocol';
 import { expect } from 'vitest';
-import { readNote } from '../log/round.ts';
 import type { Backups } from './backup.ts';
 import { findForks, type SeenCheckpoint } from './one-history.ts';
 
@@ -25,6 +25,9 @@ function checkpointsIn(store: string): SeenCheckpoint[] {
     .sort()
     .flatMap((name) => {
       const { notes } = JSON.parse(readFileSync(join(folder, name), 'utf8'));
-      return notes.map((note: string) => ({ ...readNote(note).checkpoint, where: name }));
+      return notes.map((note: string) => ({
+        ...parseCheckpoint(parseNote(note).text),
+        where: name,
+      }));
     });
 }
