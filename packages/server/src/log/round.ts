@@ -150,7 +150,7 @@ export async function readRound(
 
 export type RoundStore = Pick<Parts, 'sha' | 'objects'>;
 
-/** What the object store has under the number of a round: `foreign` if none of the keys signed it. */
+/** What the object store has under a number: `foreign` if none of the keys signed it. */
 export type FoundRound = PublishedRound | 'missing' | 'foreign';
 
 export async function fetchRound(
