@@ -172,6 +172,7 @@ test('further sensitive types join those of the catalogue', () => {
 
 const refused: [env: Environment, named: string][] = [
   [{ PORT: 'http' }, 'PORT'],
+  [{ DATA_DIR: '/proc/audit/data' }, 'DATA_DIR'],
   [{ SENSITIVE_TYPES: 'Queue' }, 'SENSITIVE_TYPES'],
   [{ CATALOGUE_FILE: '/nowhere.json' }, 'CATALOGUE_FILE /nowhere.json'],
   [{ PORT: '-1' }, 'PORT'],

@@ -257,6 +257,8 @@ function requireConsistent(config: Config): void {
   const need = (fine: boolean, sentence: string) => {
     if (!fine) throw new Error(sentence);
   };
+  // Node's recursive mkdir never returns there.
+  need(!config.dataDir.startsWith('/proc/'), 'DATA_DIR is below /proc, which takes no files');
   need(
     config.platformApiKeys.length <= 2,
     'PLATFORM_API_KEY holds at most two keys, separated by a comma',

@@ -83,6 +83,10 @@ test('a process that was silent for long finds out that its folder was taken, an
   expect(folders.isStillOurs(folder)).toBe(false);
 });
 
+test('a folder below /proc is refused at once', () => {
+  expect(() => new SpoolFolders('/proc/spool/of/mine').takeOver(0)).toThrow('/proc takes no files');
+});
+
 test('what is no folder of a spool is left alone', () => {
   const root = newFolder();
   const names = ['lost+found', `free.${tag}x`, 'a.b.c.d', '.DS_Store'];

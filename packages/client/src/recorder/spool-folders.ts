@@ -12,7 +12,7 @@ import {
   utimesSync,
 } from 'node:fs';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 
 /*
  * A spool may be shared by any number of processes. Each writes into folders of its own, and the
@@ -109,6 +109,8 @@ export class SpoolFolders {
   }
 
   #makeRoot(): void {
+    // Node's recursive mkdir never returns there.
+    if (resolve(this.#root).startsWith('/proc/')) throw new Error('/proc takes no files');
     // Events hold personal data: other accounts must not read them.
     mkdirSync(this.#root, { recursive: true, mode: 0o700 });
   }
