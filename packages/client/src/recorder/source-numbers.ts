@@ -72,8 +72,8 @@ export class SourceNumbers {
 
   #open(folders: SpoolFolders): void {
     const [first, ...others] = folders.takeOver(performance.now());
-    for (const other of others) folders.release(other);
-    this.#folder = first ?? folders.make();
+    for (const { path } of others) folders.release(path);
+    this.#folder = first?.path ?? folders.make();
     this.#instance = tagOf(this.#folder);
   }
 

@@ -42,9 +42,9 @@ test('folders are taken over in the order in which they were made, whatever touc
     utimesSync(join(root, readdirSync(root)[7] ?? ''), 7, 7);
     const next = new SpoolFolders(root);
     const taken = next.takeOver(0);
-    const numbers = taken.map((folder) => Number(readFileSync(join(folder, 'number'), 'utf8')));
+    const numbers = taken.map(({ path }) => Number(readFileSync(join(path, 'number'), 'utf8')));
     expect(numbers).toEqual([...made.keys()]);
-    for (const folder of taken.toReversed()) next.release(folder);
+    for (const { path } of taken.toReversed()) next.release(path);
   }
 });
 

@@ -34,6 +34,13 @@ const silentMs = 60_000;
 /** After this long without touching its folder, a process checks that it still owns it. */
 const unsureAfterMs = 30_000;
 
+/** A folder that this recorder owns from now on. */
+export interface TakenFolder {
+  path: string;
+  /** Its former owner was closed, not killed. */
+  wasReleased: boolean;
+}
+
 /** The folders of one recorder below the spool's root. */
 export class SpoolFolders {
   readonly #root: string;
@@ -59,7 +66,7 @@ export class SpoolFolders {
    * Takes over abandoned folders, and returns them sorted by age. Throws if nothing can be written:
    * the first event that needs the disk would be too late to tell.
    */
-  takeOver(nowMs: number): string[] {
+  takeOver(nowMs: number): TakenFolder[] {
     this.#makeRoot();
     accessSync(this.#root, constants.W_OK);
     return readdirSync(this.#root)
@@ -131,16 +138,16 @@ export class SpoolFolders {
     return false;
   }
 
-  #take(name: string): string[] {
-    const folder = join(this.#root, ownedName(tagOf(name)));
+  #take(name: string): TakenFolder[] {
+    const path = join(this.#root, ownedName(tagOf(name)));
     try {
-      renameSync(join(this.#root, name), folder);
+      renameSync(join(this.#root, name), path);
     } catch {
       return []; // another process was faster
     }
     this.#seen.delete(name);
-    this.#owned.add(folder);
-    return [folder];
+    this.#owned.add(path);
+    return [{ path, wasReleased: ownerOf(name) === null }];
   }
 }
 

@@ -1,9 +1,12 @@
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { newFolder } from '../../../server/src/testing/folders.ts';
 import { Spool } from './spool.ts';
 import { encodeRecords } from './spool-file.ts';
+import { ownIdentity } from './spool-folders.ts';
+
+const { world } = ownIdentity();
 
 function spoolIn(root: string, bytesMax = 2 ** 30) {
   const warnings: string[] = [];
@@ -93,13 +96,34 @@ test('what is taken over comes after what is there, and before what is appended 
   expect(readdirSync(root)).toEqual([]);
 });
 
-test('an empty file, as an idle process that is killed leaves it, keeps no spool from being empty', () => {
+test('a file that was emptied is told; an idle process that is killed leaves its last one empty', () => {
   const root = newFolder();
   leftBehind(root, 1, { '0000000001.log': '' });
-  const { spool } = spoolIn(root);
+  const killed = join(root, `${world}.2147483646.1.${'0'.repeat(25)}2`);
+  mkdirSync(killed);
+  for (const n of [1, 2]) writeFileSync(join(killed, `000000000${n}.log`), '');
+  const { spool, warnings } = spoolIn(root);
   spool.takeOver(0);
   expect(spool.isEmpty).toBe(true);
   expect(readdirSync(root)).toEqual([]);
+  const emptied = expect.stringMatching(/0000000001.log is damaged: it is empty/);
+  expect(warnings).toEqual([emptied, emptied]);
+});
+
+test.each([
+  ['while it is written', false],
+  ['after it was taken over', true],
+])('a file that is emptied %s costs what it held, and that is told', (_, isTakenOver) => {
+  const root = newFolder();
+  const { spool, warnings } = spoolIn(root);
+  if (isTakenOver) leftBehind(root, 1, { '0000000001.log': encodeRecords([textOf('ann', 1)]) });
+  else spool.append([textOf('ann', 1)]);
+  spool.takeOver(0);
+  const { bytes } = spool;
+  for (const name of filesIn(root)) truncateSync(join(root, name));
+  expect(deliverAll(spool)).toEqual([]);
+  expect([spool.events, spool.bytes]).toEqual([0, 0]);
+  expect(warnings).toEqual([expect.stringContaining(`is damaged: ${bytes} bytes are gone`)]);
 });
 
 test('a folder that cannot be read holds up none of those behind it', () => {

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { tenantOf } from '../delivery/ready-event.ts';
 import { errorOf } from '../error-of.ts';
 import { decodeRecords, OpenSpoolFile, recordOverhead, rewriteSpoolFile } from './spool-file.ts';
-import { SpoolFolders } from './spool-folders.ts';
+import { SpoolFolders, type TakenFolder } from './spool-folders.ts';
 
 export interface SpoolOptions {
   root: string;
@@ -164,13 +164,13 @@ export class Spool {
         this.#add(folder);
       } catch (error) {
         // An unreadable folder must not block the others; a later call tries again.
-        this.#folders.release(folder);
+        this.#folders.release(folder.path);
         this.#warn(error);
       }
     }
   }
 
-  #abandoned(nowMs: number): string[] {
+  #abandoned(nowMs: number): TakenFolder[] {
     try {
       return this.#folders.takeOver(nowMs);
     } catch (cause) {
@@ -178,14 +178,21 @@ export class Spool {
     }
   }
 
-  #add(folder: string): void {
-    const spoolFiles = spoolFilesIn(folder);
+  #add({ path, wasReleased }: TakenFolder): void {
+    const found = spoolFilesIn(path);
+    for (const spoolFile of found.filter(({ size }) => size === 0)) {
+      // A process that is killed while it is idle leaves its last file empty.
+      const isIdle = !wasReleased && spoolFile === found.at(-1);
+      if (!isIdle) this.#damaged(spoolFile, 'it is empty, and its events are lost');
+      rmSync(spoolFile.path, { force: true });
+    }
+    const spoolFiles = found.filter(({ size }) => size > 0);
     // Behind what is there: whoever waits for that must not wait for these.
     const last = this.#files.at(-1);
     if (last && last.size > 0) this.#seal();
     this.#files.splice(last?.size === 0 ? -1 : this.#files.length, 0, ...spoolFiles);
     for (const { events } of spoolFiles) this.#appended += events;
-    if (spoolFiles.length === 0) this.#folders.remove(folder);
+    if (spoolFiles.length === 0) this.#folders.remove(path);
   }
 
   /** Releases undelivered events to the next recorder of the same folder. */
@@ -251,14 +258,14 @@ export class Spool {
   }
 
   #read(spoolFile: SpoolFile): Loaded {
-    const { open, path, readTo } = spoolFile;
+    const { open, path, readTo, size } = spoolFile;
     const bytes = open ? open.read(readTo) : readFileSync(path).subarray(readTo);
     spoolFile.readTo += bytes.length;
     // The actual size, even if the file was truncated: nothing more will come.
     spoolFile.size = spoolFile.readTo;
     const { texts, damagedBytes } = decodeRecords(bytes);
-    if (damagedBytes > 0)
-      this.#damaged(spoolFile, `${damagedBytes} bytes are not a complete record and are skipped`);
+    const lost = damagedBytes + Math.max(0, size - spoolFile.size);
+    if (lost > 0) this.#damaged(spoolFile, `${lost} bytes are gone or not a complete record`);
     const first = spoolFile.records;
     spoolFile.records += texts.length;
     // Corrects the count of lines at the takeover: damaged lines are not events.
@@ -335,12 +342,9 @@ function spoolFilesIn(folder: string): SpoolFile[] {
   const unfinished = all.filter((name) => /^\d{10}\.log\.new$/.test(name));
   for (const name of unfinished) rmSync(join(folder, name), { force: true });
   const paths = all.filter((name) => /^\d{10}\.log$/.test(name)).map((name) => join(folder, name));
-  const spoolFiles = paths.map((path) => {
+  return paths.map((path) => {
     return { path, open: null, size: statSync(path).size, events: linesIn(path), ...unread() };
   });
-  // Empty files are never read, so nothing else would remove them.
-  for (const { path, size } of spoolFiles) if (size === 0) rmSync(path, { force: true });
-  return spoolFiles.filter(({ size }) => size > 0);
 }
 
 /** Whether it may hold unread events of a tenant that does not wait. */
