@@ -47,10 +47,11 @@ test('of tenants it knows what it was told', () => {
   expect(refusal?.errors).toMatchObject([{ path: '/tenantId', code: 'required' }]);
 });
 
-test('without an id or a timestamp the moment is now; dates are texts, as on the wire', () => {
+test('without an id or a timestamp the moment is now; the states are as on the wire', () => {
   const unbound = { nowMs, boundTenantId: undefined };
-  const { event } = judgeEvent(eventOf({ before: { at: new Date(nowMs) } }), unbound);
+  const before = { at: new Date(nowMs), tags: new Set(['a']) };
+  const { event } = judgeEvent(eventOf({ before }), unbound);
   expect(event?.timestamp).toBe(iso(nowMs));
-  expect(event?.before).toEqual({ at: iso(nowMs) });
+  expect(event?.before).toEqual({ at: iso(nowMs), tags: ['a'] });
   expect(judgeEvent(eventOf({ id: idAt(5) }), unbound).event?.timestamp).toBe(iso(5));
 });

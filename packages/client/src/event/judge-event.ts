@@ -13,6 +13,7 @@ import {
   type WarningCode,
 } from '@indelible/protocol';
 import type { AuditEvent, State } from '../api-types.ts';
+import { plainJson } from './plain-json.ts';
 
 /** An event as the service would show it, without what only its log knows. */
 export interface CapturedEvent
@@ -50,11 +51,9 @@ const service = {
  * cannot check what needs the database: unknown tenants, retention, used ids.
  */
 export function judgeEvent(sent: unknown, context: JudgeContext): Judgement {
-  // The JSON that would be sent: dates are texts, undefined members are absent.
-  const input: unknown = JSON.parse(JSON.stringify(sent) ?? 'null');
   const { event, warnings, refusal } = {
     warnings: [],
-    ...takeEvent(input, { ...service, ...context }),
+    ...takeEvent(plainJson(sent), { ...service, ...context }),
   };
   if (refusal) {
     const { code, detail, errors = [] } = refusal;

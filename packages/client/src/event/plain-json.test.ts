@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { plainJson } from './plain-json.ts';
+import { diffOf, plainJson } from './plain-json.ts';
 
 test('what JSON makes of a value is what leaves, whatever the value is made of', () => {
   const odd = fc.constantFrom(
@@ -10,7 +10,7 @@ test('what JSON makes of a value is what leaves, whatever the value is made of',
     Symbol('s'),
     () => 1,
     new Date(0),
-    new Map(),
+    new WeakMap(),
   );
   const value = fc.object({
     values: [fc.string(), fc.double(), fc.boolean(), fc.constant(null), odd],
@@ -31,6 +31,31 @@ test('objects that say themselves what they are in JSON are believed', () => {
   });
   expect(plainJson([undefined, () => 1])).toEqual([null, null]);
   expect(plainJson(undefined)).toBe(null);
+});
+
+test('a set is a list, a map an object or a list of pairs, a pattern its text, an error its name and message', () => {
+  class Refused extends Error {
+    override readonly name = 'Refused';
+    readonly code = 7;
+  }
+  const given = {
+    tags: new Set(['a', new Date(0), undefined]),
+    byName: new Map([['b', new Map([[1, new Set()]])]]),
+    byObject: new Map([[{ id: 1 }, 'x']]),
+    pattern: /^a\/b$/giu,
+    error: new Refused('no', { cause: 1n }),
+  };
+  expect(plainJson(given)).toEqual({
+    tags: ['a', '1970-01-01T00:00:00.000Z', null],
+    byName: { b: { 1: [] } },
+    byObject: [[{ id: 1 }, 'x']],
+    pattern: '/^a\\/b$/giu',
+    error: { name: 'Refused', message: 'no', code: 7 },
+  });
+  const own = Object.assign(new Map([['a', 1]]), { toJSON: () => 'itself' });
+  expect(plainJson(own)).toBe('itself');
+  const secret = { before: new Map([['password', 's3cret']]), after: new Map() };
+  expect(diffOf(secret.before, secret.after)).toEqual({ password: { from: '[masked]', to: null } });
 });
 
 test('a member called __proto__ is a member, and changes no prototype', () => {

@@ -19,8 +19,10 @@ const pathMax = 8;
 
 /**
  * The value as JSON holds it: dates become texts, undefined members and functions are dropped,
- * numbers that JSON lacks become null. Throws TypeError, which names the member, for a BigInt, for
- * one that cannot be read, and for nesting over 200 levels, such as a circular object.
+ * numbers that JSON lacks become null. A Set becomes a list, a Map an object (a list of pairs if a
+ * key is neither text nor number), a RegExp its text, an Error its name, message and own members.
+ * Throws TypeError, which names the member, for a BigInt, for one that cannot be read, and for
+ * nesting over 200 levels, such as a circular object.
  */
 export function plainJson(value: unknown): JsonValue {
   try {
@@ -93,9 +95,22 @@ function converted(key: string, value: unknown): unknown {
   return typeof toJSON === 'function' ? toJSON.call(value, key) : value;
 }
 
+/** The value in an object whose members do not hold it: JSON would make `{}` of most of them. */
 function unboxed(value: unknown): unknown {
-  const isBoxed = value instanceof String || value instanceof Number || value instanceof Boolean;
-  return isBoxed ? value.valueOf() : value;
+  if (typeof value !== 'object' || value === null) return value;
+  if (value instanceof String || value instanceof Number || value instanceof Boolean) {
+    return value.valueOf();
+  }
+  if (value instanceof Set) return [...value];
+  if (value instanceof Map) return pairsOf(value);
+  if (value instanceof RegExp) return String(value);
+  if (value instanceof Error) return { ...value, name: value.name, message: value.message };
+  return value;
+}
+
+function pairsOf(map: Map<unknown, unknown>): unknown {
+  const isNamed = [...map.keys()].every((key) => ['string', 'number'].includes(typeof key));
+  return isNamed ? Object.fromEntries(map) : [...map];
 }
 
 /** Any object that can be JSON; `null` and undefined mean that the resource does not exist. */
