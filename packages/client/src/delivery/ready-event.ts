@@ -1,7 +1,14 @@
-import type { ErrorCode, EventContext, FieldProblem } from '@indelible/protocol';
+import {
+  type ErrorCode,
+  type EventContext,
+  eventBytesMax,
+  type FieldProblem,
+  inKib,
+} from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
 import { errorOf } from '../error-of.ts';
 import { createOutgoing, type OutgoingOptions } from '../event/outgoing-event.ts';
+import { TooLongError } from '../event/plain-json.ts';
 
 /** An event as it will be sent, at every attempt. */
 export interface ReadyEvent {
@@ -15,6 +22,9 @@ export interface ReadyEvent {
 /** A source's number for an event of this tenant. */
 export type SourceStamp = NonNullable<EventContext['source']>;
 
+/** Room for masked secrets: an event larger than this is too large, whatever they take. */
+const charactersMax = 4 * eventBytesMax;
+
 /**
  * Prepares events: adds an id, so that retries record once, and masks secrets before the event is
  * written to a disk or table. Throws InvalidEventError if the value is not an object or cannot be
@@ -24,7 +34,7 @@ export function createReadying(
   options: OutgoingOptions,
   stamp: (tenantId: string) => SourceStamp | undefined = () => undefined,
 ): (event: EventInput) => ReadyEvent {
-  const outgoing = createOutgoing(options);
+  const outgoing = createOutgoing(options, charactersMax);
   return (event) => {
     try {
       const made = outgoing(event);
@@ -33,6 +43,7 @@ export function createReadying(
       const source = made.source ?? stamp(tenantId);
       return { id, tenantId, text: JSON.stringify({ ...made, source }) };
     } catch (cause) {
+      if (cause instanceof TooLongError) throw tooLarge;
       const { message } = errorOf(cause);
       throw new InvalidEventError('validation_failed', `the event cannot be sent: ${message}`);
     }
@@ -75,6 +86,11 @@ export class InvalidEventError extends Error {
     this.errors = errors;
   }
 }
+
+export const tooLarge = new InvalidEventError(
+  'payload_too_large',
+  `the event is larger than ${inKib(eventBytesMax)}`,
+);
 
 /** Throws TypeError for a name that cannot be the first part of a `source.id`, or a folder. */
 export function requireSourceName(name: string | undefined): void {

@@ -17,17 +17,24 @@ const depthMax = 200;
 // Of a path that an error shows.
 const pathMax = 8;
 
+/** How many more characters the JSON may have, at least. */
+interface Room {
+  left: number;
+}
+
 /**
  * The value as JSON holds it: dates become texts, undefined members and functions are dropped,
  * numbers that JSON lacks become null. A Set becomes a list, a Map an object (a list of pairs if a
  * key is neither text nor number), a RegExp its text, an Error its name, message and own members.
  * Throws TypeError, which names the member, for a BigInt, for one that cannot be read, and for
- * nesting over 200 levels, such as a circular object.
+ * nesting over 200 levels, such as a circular object; TooLongError as soon as the JSON certainly
+ * has more than `charactersMax` characters.
  */
-export function plainJson(value: unknown): JsonValue {
+export function plainJson(value: unknown, charactersMax = Number.POSITIVE_INFINITY): JsonValue {
   try {
-    return plain('', value, 0) ?? null;
+    return plain('', value, 0, { left: charactersMax }) ?? null;
   } catch (cause) {
+    if (cause instanceof TooLongError) throw cause;
     const { path, message, cause: thrown } = notJsonOf(cause);
     const shown = path.slice(-pathMax).reverse().join('/');
     throw new TypeError(`/${shown} ${message}`, { cause: thrown });
@@ -40,6 +47,9 @@ class NotJson extends Error {
   readonly path: string[] = [];
 }
 
+/** The JSON has more characters than the caller allows. */
+export class TooLongError extends Error {}
+
 /** A getter or `toJSON` may throw anything. */
 function notJsonOf(cause: unknown): NotJson {
   if (cause instanceof NotJson) return cause;
@@ -47,8 +57,10 @@ function notJsonOf(cause: unknown): NotJson {
 }
 
 /** Undefined: JSON drops it. */
-function plain(key: string, source: unknown, depth: number): JsonValue | undefined {
+function plain(key: string, source: unknown, depth: number, room: Room): JsonValue | undefined {
   const value = unboxed(converted(key, source));
+  room.left -= typeof value === 'string' ? value.length + 2 : 1;
+  if (room.left < 0) throw new TooLongError();
   switch (typeof value) {
     case 'string':
     case 'boolean':
@@ -59,30 +71,31 @@ function plain(key: string, source: unknown, depth: number): JsonValue | undefin
     case 'bigint':
       throw new NotJson('is a BigInt, which JSON does not have: send it as a text');
     case 'object':
-      return value === null ? null : plainContainer(value, depth);
+      return value === null ? null : plainContainer(value, depth, room);
     default:
       return undefined;
   }
 }
 
-function plainContainer(value: object, depth: number): JsonValue {
+function plainContainer(value: object, depth: number, room: Room): JsonValue {
   if (depth >= depthMax) throw new NotJson(`is nested over ${depthMax} levels, or contains itself`);
   if (Array.isArray(value)) {
-    return Array.from(value, (_, index) => plainMember(value, String(index), depth) ?? null);
+    return Array.from(value, (_, index) => plainMember(value, String(index), depth, room) ?? null);
   }
   const members: [string, JsonValue][] = [];
   for (const key of Object.keys(value)) {
-    const made = plainMember(value, key, depth);
+    const made = plainMember(value, key, depth, room);
     if (made !== undefined) members.push([key, made]);
   }
   // fromEntries defines members; assignment would call the `__proto__` setter.
   return Object.fromEntries(members);
 }
 
-function plainMember(owner: object, key: string, depth: number): JsonValue | undefined {
+function plainMember(owner: object, key: string, depth: number, room: Room): JsonValue | undefined {
   try {
-    return plain(key, (owner as Record<string, unknown>)[key], depth + 1);
+    return plain(key, (owner as Record<string, unknown>)[key], depth + 1, room);
   } catch (cause) {
+    if (cause instanceof TooLongError) throw cause;
     const reason = notJsonOf(cause);
     reason.path.push(key);
     throw reason;

@@ -176,6 +176,21 @@ test('record never throws: what is no event is told as refused', async () => {
   expect(recorder.stats()).toMatchObject({ rejected: 4, buffered: 0 });
 });
 
+test('an event that is far too large is refused before its secrets are searched', async () => {
+  const host = await newHost();
+  const { recorder, told } = recorderOf({ client: host.client() });
+  const members = Array.from({ length: 300_000 }, (_, n) => [
+    `key ${n}`,
+    { value: 'x'.repeat(40) },
+  ]);
+  const event = { ...host.event(1), after: Object.fromEntries(members) };
+  const before = process.cpuUsage();
+  recorder.record(event);
+  const { user, system } = process.cpuUsage(before);
+  expect(told.rejected).toEqual([[1, 'payload_too_large']]);
+  expect(user + system).toBeLessThan(1_000_000);
+});
+
 test('record never throws, even for what cannot be looked at', async () => {
   const host = await newHost();
   const { recorder, told } = recorderOf({ client: host.client() });

@@ -15,6 +15,7 @@ import {
   type InvalidEventError,
   type ReadyEvent,
   tenantOf,
+  tooLarge,
 } from '../delivery/ready-event.ts';
 import { newEventId } from '../event/outgoing-event.ts';
 import { FlushWaiters } from './flush-waiters.ts';
@@ -27,7 +28,7 @@ import {
 } from './options.ts';
 import { type PendingEvent, PendingEvents } from './pending-events.ts';
 import { watchProcessEnd } from './process-end.ts';
-import { Alarm, Reports, tooLarge } from './reports.ts';
+import { Alarm, Reports } from './reports.ts';
 import { SourceNumbers } from './source-numbers.ts';
 import { Spool } from './spool.ts';
 

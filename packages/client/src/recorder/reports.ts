@@ -1,8 +1,7 @@
-import { eventBytesMax, inKib } from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
 import type { Outcome } from '../delivery/deliver-batch.ts';
 import { tell } from '../delivery/hold.ts';
-import { eventOf, InvalidEventError } from '../delivery/ready-event.ts';
+import { eventOf, type InvalidEventError } from '../delivery/ready-event.ts';
 import { errorOf } from '../error-of.ts';
 import type { IndelibleError } from '../http/errors.ts';
 import type { LossReason, Settings } from './options.ts';
@@ -94,8 +93,3 @@ export class Alarm {
     this.#timer = null;
   }
 }
-
-export const tooLarge = new InvalidEventError(
-  'payload_too_large',
-  `the event is larger than ${inKib(eventBytesMax)}`,
-);
