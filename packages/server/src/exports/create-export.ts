@@ -51,7 +51,6 @@ export async function createExport(
   const { format, columns } = input;
   const filter = resolvedFilter(input.filter, tenantId);
   const { visible, count } = await countRows(db, tenantId, filter, nowMs, request.gone);
-  const counted = count === null ? null : { visible, count };
   const basis = {
     ...requesterOf(access),
     // Only an address from a token: mail must not go to an address in a header.
@@ -60,7 +59,7 @@ export async function createExport(
     ...{ format, columns, filters: JSON.stringify(filterToJson(filter)) },
   };
   return write(db, async (tx) => {
-    const rowsTotal = counted && (await countToEnd(db, tx, tenantId, filter, counted));
+    const rowsTotal = count === null ? null : await countToEnd(db, tx, filter, visible, count);
     const mode = wantsJob || rowsTotal === null ? 'job' : 'stream';
     const wanted: ExportRequest = { ...basis, mode, rowsTotal };
     await recordOwn(tx, tenantId, requestedEvent(wanted, whenceOf(request)));
@@ -71,31 +70,23 @@ export async function createExport(
     if (row.mode === 'stream') return row;
     // The first export of every tenant comes before the second of any: a tenant with many exports
     // waits behind tenants with one.
-    const { id } = row;
-    await jobs.send(tx, 'export', {
-      id,
-      data: { tenantId, id },
-      tenantId,
-      priority: -usage.unfinished,
-    });
+    const [{ id }, priority] = [row, -usage.unfinished];
+    await jobs.send(tx, 'export', { id, data: { tenantId, id }, tenantId, priority });
     return row;
   });
 }
 
-interface Counted {
-  visible: Visibility;
-  /** Matches; null if they exceed the limit of an answer, or counting takes too long. */
-  count: number | null;
-}
-
-/** Counts in the snapshot whose size `visible` gives. */
+/**
+ * The matches in the snapshot whose size `visible` gives; null if they exceed the limit of an
+ * answer, or counting takes too long.
+ */
 async function countRows(
   db: Database,
   tenantId: string,
   filter: EventFilter,
   nowMs: number,
   gone: AbortSignal | undefined,
-): Promise<Counted> {
+): Promise<{ visible: Visibility; count: number | null }> {
   try {
     const counting = async (visible: Visibility) => {
       const count = await countEvents(filter, visible, streamedRowsMax);
@@ -115,10 +106,11 @@ async function countRows(
 function countToEnd(
   db: Database,
   tx: WriterTx,
-  tenantId: string,
   filter: EventFilter,
-  { visible, count }: { visible: Visibility; count: number },
+  visible: Visibility,
+  count: number,
 ): Promise<number | null> {
+  const { tenantId } = visible.tx;
   // Takes the reader's connection first: waiting for it with a locked head would block recording.
   // Its snapshot begins with its first statement, after the lock.
   return readTenant(db, tenantId, async (reader) => {

@@ -4,24 +4,19 @@ import { write } from '../postgres/db.ts';
 import { objectName } from './file/export-file.ts';
 import { countFileRows } from './file/file-chunks.ts';
 import type { FileInMaking } from './file/file-thread.ts';
-import { outcomeEvent } from './shown-export.ts';
 import {
   beginExport,
   type ExportKey,
   type ExportRow,
   expireExports,
   type Failure,
-  type FinishedFile,
-  finishExport,
   lostStreams,
   objectRemoved,
   progressExport,
   requeueExport,
 } from './store.ts';
-import { type ExportParts, failExport, keptAliveEveryMs, sendMailJob } from './stream-export.ts';
+import { type ExportParts, failExport, finish, keptAliveEveryMs } from './stream-export.ts';
 
-/** How long a file is kept. */
-export const keptMs = 7 * 86_400_000;
 const progressEveryMs = 1_000;
 
 export function handleExports(parts: ExportParts): void {
@@ -48,7 +43,11 @@ async function runExport(parts: ExportParts, job: RunningJob<ExportKey>): Promis
   const made = await file.outcome;
   await endProgress();
   if (unwanted.signal.aborted) return; // the caller has stopped waiting
-  if (typeof made !== 'string') return finish(parts, row, made);
+  if (typeof made !== 'string') {
+    // If it was cancelled, or finished by another worker, the object is the same and must stay.
+    await finish(parts, row, made);
+    return;
+  }
   if (job.signal.aborted) throw new Error('the attempt was interrupted');
   await again(parts, row, made);
 }
@@ -72,20 +71,6 @@ function watchProgress(
     if (!goOn) unwanted.abort(new Error('the export was cancelled, or taken over'));
   };
   return repeating(progressEveryMs, tell, onError);
-}
-
-async function finish(parts: ExportParts, row: ExportRow, file: FinishedFile): Promise<void> {
-  const { db, now, jobs, recordOwn } = parts;
-  const finishedAtMs = now();
-  const expiresAtMs = finishedAtMs + keptMs;
-  await write(db, async (tx) => {
-    const finished = await finishExport(tx, row, file, finishedAtMs, expiresAtMs);
-    // Cancelled, or finished by another worker: then the object is the same and must stay.
-    if (!finished) return;
-    await sendMailJob(jobs, tx, row);
-    await recordOwn(tx, row.tenantId, outcomeEvent(finished));
-  });
-  jobs.wake();
 }
 
 const atOnce = 100;

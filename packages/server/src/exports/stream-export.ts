@@ -1,5 +1,4 @@
 import { repeating } from '../background/every.ts';
-import type { Jobs } from '../background/jobs.ts';
 import type { Whence } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import { type WriterTx, write } from '../postgres/db.ts';
@@ -11,6 +10,7 @@ import {
   type ExportRow,
   endExport,
   type Failure,
+  type FinishedFile,
   finishExport,
   keepStream,
   type PartOfFile,
@@ -53,7 +53,9 @@ export async function* streamExport(
     // The response may buffer several of them.
     for await (const lines of fileChunks(parts.db, row, tally)) yield Buffer.from(lines);
     failure = 'unexpected';
-    await finishStream(parts, row, tally, whence);
+    if (!(await finish(parts, row, tally.end(), whence))) {
+      throw new Error('an export ended while it was sent');
+    }
     failure = null;
   } catch (error) {
     failure = 'unexpected';
@@ -67,37 +69,51 @@ export async function* streamExport(
   }
 }
 
-async function finishStream(
-  { db, now, recordOwn }: ExportParts,
+/** How long the file of a job is kept. */
+const keptMs = 7 * 86_400_000;
+
+/** Ends an export with its file. False if it has ended otherwise, or by another worker. */
+export async function finish(
+  parts: ExportParts,
   row: ExportRow,
-  tally: FileTally,
-  whence: Whence,
-): Promise<void> {
-  await write(db, async (tx) => {
-    const finished = await finishExport(tx, row, tally.end(), now(), null);
-    if (!finished) throw new Error('an export ended while it was sent');
-    await recordOwn(tx, row.tenantId, outcomeEvent(finished, whence));
-  });
+  file: FinishedFile,
+  whence?: Whence,
+): Promise<boolean> {
+  const nowMs = parts.now();
+  const expiresAtMs = row.mode === 'job' ? nowMs + keptMs : null;
+  return ended(parts, (tx) => finishExport(tx, row, file, nowMs, expiresAtMs), whence);
 }
 
-/** Ends an export as failed, records that and tells of a job; no effect if it has ended already. */
+/** Ends an export as failed; no effect if it has ended already. */
 export async function failExport(
-  { db, now, jobs, recordOwn }: ExportParts,
+  parts: ExportParts,
   key: ExportKey,
   failure: Failure,
   sent: PartOfFile | null = null,
   whence?: Whence,
 ): Promise<void> {
-  await write(db, async (tx) => {
-    const failed = await endExport(tx, key, { status: 'failed', failure }, now(), sent);
-    if (failed?.mode === 'job') await sendMailJob(jobs, tx, key);
-    if (failed) await recordOwn(tx, key.tenantId, outcomeEvent(failed, whence));
-  });
-  jobs.wake();
+  const end = { status: 'failed', failure } as const;
+  await ended(parts, (tx) => endExport(tx, key, end, parts.now(), sent), whence);
 }
 
-export function sendMailJob(jobs: Jobs, tx: WriterTx, { tenantId, id }: ExportKey) {
-  return jobs.send(tx, 'export-mail', { data: { tenantId, id }, tenantId });
+/** The end of an export with its record and, of a job, its mail; false if `end` finds none. */
+async function ended(
+  { db, jobs, recordOwn }: ExportParts,
+  end: (tx: WriterTx) => Promise<ExportRow | null>,
+  whence: Whence | undefined,
+): Promise<boolean> {
+  const hasEnded = await write(db, async (tx) => {
+    const row = await end(tx);
+    if (row === null) return false;
+    const { tenantId, id } = row;
+    if (row.mode === 'job') {
+      await jobs.send(tx, 'export-mail', { data: { tenantId, id }, tenantId });
+    }
+    await recordOwn(tx, tenantId, outcomeEvent(row, whence));
+    return true;
+  });
+  jobs.wake();
+  return hasEnded;
 }
 
 /** Reads the first chunk in advance, so that an early error is answered with a problem. */

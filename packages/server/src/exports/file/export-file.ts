@@ -8,6 +8,7 @@ import {
   isContextColumn,
 } from '@indelible/protocol';
 import { eventJson, hasState } from '../../events/prepared-event.ts';
+import type { ExportFile } from '../store.ts';
 import { csvLineWriter } from './csv-lines.ts';
 import type { WriteLine } from './line-buffer.ts';
 import {
@@ -18,8 +19,7 @@ import {
   wholeFields,
 } from './packed-event.ts';
 
-const exportFormats = ['csv', 'ndjson'] as const;
-type ExportFormat = (typeof exportFormats)[number];
+type ExportFormat = ExportFile['format'];
 
 export const mediaTypes: Record<ExportFormat, string> = {
   csv: 'text/csv; charset=utf-8; header=present',
@@ -73,7 +73,7 @@ function ofWholeEvents(line: FileShape['line']): FileShape {
 const ndjson = ofWholeEvents(eventLine);
 
 /** The object name of a job's file. */
-export function objectName(file: { tenantId: string; id: string; format: ExportFormat }): string {
+export function objectName(file: ExportFile): string {
   return `exports/${file.tenantId}/${file.id}.${file.format}`;
 }
 
