@@ -16,7 +16,7 @@ import { webhookIdPrefix, webhooksTakingAlerts } from '../webhooks/store.ts';
 import { acknowledgedEvent, changedEvent, mutedEvent } from './alert-event.ts';
 import { closeCursor, openCursor } from './cursor.store.ts';
 import { dayMs, minuteMs } from './evaluate.ts';
-import { allRules, builtInRule, newRule, settingsOf, watchOf } from './rule.ts';
+import { newRule, ruleWith, settingsOf, watchOf } from './rule.ts';
 import { type RulePatch, readRule } from './rule-input.ts';
 import {
   acknowledgedAt,
@@ -40,7 +40,7 @@ export async function createRule(
   who: Who,
 ): Promise<RuleRow> {
   const settings = readRule(null, patch);
-  const rule = newRule(tenantId, parts.newUuid(parts.now()), settings, enabled, parts.now());
+  const rule = newRule(tenantId, parts.newUuid(parts.now()), settings, enabled);
   return changing(parts, tenantId, async (tx, rules) => {
     if (rules.filter(({ builtIn }) => builtIn === null).length >= rulesMax) {
       throw new AppError('conflict', `a tenant has at most ${rulesMax} alert rules of its own`);
@@ -59,7 +59,7 @@ export function changeRule(
   who: Who,
 ): Promise<RuleRow> {
   return changing(parts, key.tenantId, async (tx, rules) => {
-    const row = present(rules, key, parts.now());
+    const row = present(rules, key);
     refuseFixed(row, patch);
     const settings = JSON.stringify(readRule(settingsOf(row), patch));
     const changed = { ...row, settings, enabled: enabled ?? row.enabled };
@@ -105,7 +105,7 @@ function refuseFixed({ builtIn }: RuleRow, patch: RulePatch): void {
 /** Throws `not_found`. */
 export function removeRule(parts: Parts, key: RuleKey, who: Who): Promise<void> {
   return changing(parts, key.tenantId, async (tx, rules) => {
-    const row = present(rules, key, parts.now());
+    const row = present(rules, key);
     if (row.version === 0) return;
     await deleteRule(tx, key);
     await parts.recordOwn(tx, key.tenantId, changedEvent(who, row, null));
@@ -125,7 +125,7 @@ export function muteRule(
     throw invalid([{ path: '/until', code: 'invalid_value', message }]);
   }
   return changing(parts, key.tenantId, async (tx, rules) => {
-    const row = present(rules, key, nowMs);
+    const row = present(rules, key);
     if (row.mutedUntilMs === untilMs) return row;
     // A built-in rule that was never switched on has no alerts to mute.
     if (row.version === 0) throw new AppError('conflict', 'the rule is not switched on');
@@ -137,8 +137,8 @@ export function muteRule(
   });
 }
 
-function present(rules: readonly RuleRow[], { tenantId, id }: RuleKey, nowMs: number): RuleRow {
-  const found = rules.find((rule) => rule.id === id) ?? builtInRule(tenantId, id, nowMs);
+function present(rules: readonly RuleRow[], key: RuleKey): RuleRow {
+  const found = ruleWith(key, rules);
   if (found) return found;
   throw noRule();
 }
@@ -171,7 +171,9 @@ async function saveVersion(
   former: RuleRow | null,
   changed: RuleRow,
 ): Promise<RuleRow> {
-  const row = { ...changed, version: changed.version + 1, updatedAtMs: nowMs };
+  const { version, createdAtMs } = changed;
+  const times = { createdAtMs: version === 0 ? nowMs : createdAtMs, updatedAtMs: nowMs };
+  const row = { ...changed, ...times, version: version + 1 };
   const isSame = former?.enabled === row.enabled && watchOf(former) === watchOf(row);
   const { kind, windowMinutes = 0 } = settingsOf(row);
   const isWatching = row.enabled && kind === 'silence';
@@ -191,19 +193,19 @@ async function saveVersion(
  */
 export async function acknowledge(
   { db, now, recordOwn }: Parts,
-  { tenantId, id }: RuleKey,
+  key: RuleKey,
   alertId: string,
   note: string | null,
   who: Who,
 ): Promise<number> {
+  const { tenantId, id } = key;
   const uuid = uuidFromEventId(alertId);
   const { rule, isAlert } = await readTenant(db, tenantId, async (tx) => {
     const visible = await visibility(tx, now());
     const event = uuid && visible ? await getEvent(uuid, visible) : null;
     const isAlert =
       event?.recordedByKind === 'service' && event.action === 'raise' && event.resourceId === id;
-    const rules = allRules(tenantId, await listRules(tx));
-    return { isAlert, rule: rules.find((each) => each.id === id) };
+    return { isAlert, rule: ruleWith(key, await listRules(tx)) };
   });
   if (!rule) throw noRule();
   if (!isAlert || uuid === null) throw new AppError('not_found', 'there is no such alert');

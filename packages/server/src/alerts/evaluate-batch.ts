@@ -13,10 +13,10 @@ import { shownOf } from '../events/listed-row.ts';
 import { givingWay } from '../http/giving-way.ts';
 import { AppError } from '../http/problem.ts';
 import { eventsBetween } from '../log/store.ts';
-import { isLockTimeout, type TenantTx, tookTooLong } from '../postgres/db.ts';
+import { isLockTimeout, tookTooLong } from '../postgres/db.ts';
 import type { AlertCursor } from './cursor.store.ts';
 import { type Candidate, type Finding, minuteMs } from './evaluate.ts';
-import { lateMs } from './recall.store.ts';
+import { type Before, lateMs } from './recall.store.ts';
 import { ruleFilter, settingsOf, watchOf } from './rule.ts';
 import type { RuleRow } from './store.ts';
 import { isDue } from './tell.ts';
@@ -80,28 +80,29 @@ export class RuleMemory {
   }
 
   /**
-   * Whether the rule skips events: the earlier ones that it needs were too many, or took too long.
+   * The rule's watch, which knows what it needs for these events. Null while the rule rests: the
+   * earlier events that it needs were too many, or took too long.
    */
-  isResting(rule: RuleRow, nowMs: number): boolean {
-    const known = this.#known.get(rule.id);
-    return known?.key === keyOf(rule) && known.watch === null && nowMs < known.untilMs;
-  }
-
-  rest(rule: RuleRow, nowMs: number): void {
-    this.#known.set(rule.id, { key: keyOf(rule), watch: null, untilMs: nowMs + restMs });
-  }
-
-  async watchOf(rule: RuleRow, visible: Visibility, nowMs: number): Promise<Watch> {
-    const key = keyOf(rule);
-    const known = this.#known.get(rule.id);
-    const forgets = known?.key === key;
-    if (forgets && known.watch && known.watch.evaluator.size() < rememberedMax) return known.watch;
+  async watchFor(
+    rule: RuleRow,
+    before: Before,
+    events: readonly Candidate[],
+    nowMs: number,
+  ): Promise<Watch | null> {
     const { id, fromSequence } = rule;
-    const stated = { id, fromSequence, settings: settingsOf(rule) };
-    const opened = forgets ? { sequence: this.sequence, nowMs } : this.#first;
-    const watch = await openWatch(stated, visible, opened, nowMs);
-    this.#known.set(id, { key, watch, untilMs: 0 });
-    return watch;
+    const key = keyOf(rule);
+    const known = this.#known.get(id);
+    const isSame = known?.key === key;
+    if (isSame && known.watch === null && nowMs < known.untilMs) return null;
+    let watch = isSame ? known.watch : null;
+    if (watch === null || watch.evaluator.size() >= rememberedMax) {
+      const stated = { id, fromSequence, settings: settingsOf(rule) };
+      const opened = isSame ? { sequence: this.sequence, nowMs } : this.#first;
+      watch = await openWatch(stated, before.visible, opened, nowMs);
+    }
+    const current = (await recalls(watch, before, events)) ? watch : null;
+    this.#known.set(id, { key, watch: current, untilMs: nowMs + restMs });
+    return current;
   }
 }
 
@@ -149,23 +150,25 @@ export async function evaluateBatch(
     if (settingsOf(rule).kind === 'silence') {
       const isAtEnd = end === visible.size;
       outcomes.push(await lookForSilence(each, matched, visible, isAtEnd, nowMs));
-    } else if (matched.length > 0 && !memory.isResting(rule, nowMs)) {
+    } else if (matched.length > 0) {
       const before = { filter, visible, sequence: nextSequence };
-      const watch = await memory.watchOf(rule, visible, nowMs);
-      if (!(await recalls(visible.tx, () => watch.recall(before, matched)))) {
-        memory.rest(rule, nowMs);
-        continue;
-      }
-      const found = matched.flatMap((event) => watch.evaluator.take(event) ?? []);
-      const known = await ofKnownActors(visible, settingsOf(rule), found);
-      const outcome: RuleOutcome = { rule, findings: [], dropped: [] };
-      for (const finding of known) {
-        (watch.isAlert(finding) ? outcome.findings : outcome.dropped).push(finding);
-      }
-      outcomes.push(outcome);
+      const watch = await memory.watchFor(rule, before, matched, nowMs);
+      if (watch) outcomes.push(await findingsOf(rule, watch, matched, visible));
     }
   }
   return { end, late: events.filter(isLate).map(({ sequence }) => sequence), outcomes };
+}
+
+async function findingsOf(
+  rule: RuleRow,
+  { evaluator, isAlert }: Watch,
+  events: readonly Candidate[],
+  visible: Visibility,
+): Promise<RuleOutcome> {
+  const found = events.flatMap((event) => evaluator.take(event) ?? []);
+  const known = await ofKnownActors(visible, settingsOf(rule), found);
+  const judged = Map.groupBy(known, isAlert);
+  return { rule, findings: judged.get(true) ?? [], dropped: judged.get(false) ?? [] };
 }
 
 /** How long a statement of a rule may look back. */
@@ -175,22 +178,25 @@ const recallMs = 3_000;
  * False for a rule that needs too many earlier events, or too long for them: the tenant's other
  * rules must go on.
  */
-async function recalls(tx: TenantTx, recall: () => Promise<void>): Promise<boolean> {
+async function recalls(
+  watch: Watch,
+  before: Before,
+  events: readonly Candidate[],
+): Promise<boolean> {
+  const { tx } = before.visible;
   await tx.query({ text: `SAVEPOINT recall; SET LOCAL statement_timeout = ${recallMs}` });
   try {
-    await recall();
+    await watch.recall(before, events);
+    return true;
   } catch (error) {
-    await tx.query({ text: 'ROLLBACK TO SAVEPOINT recall' });
-    if (error instanceof AppError || isCancelled(error)) return false;
+    // The last two: by the time limit of statements, or of locks.
+    if (error instanceof AppError || tookTooLong(error) || isLockTimeout(error)) return false;
     throw error;
+  } finally {
+    // The former time limit holds again.
+    await tx.query({ text: 'ROLLBACK TO SAVEPOINT recall' });
   }
-  // The former time limit holds again.
-  await tx.query({ text: 'ROLLBACK TO SAVEPOINT recall' });
-  return true;
 }
-
-/** By the time limit of statements, or of locks. */
-const isCancelled = (error: unknown) => tookTooLong(error) || isLockTimeout(error);
 
 /** After a clock that was ahead, times of receipt stay ahead until it is that time. */
 const latenessOf = ({ atMs, receivedMs }: BatchEvent, nowMs: number) =>

@@ -221,20 +221,11 @@ export async function candidatesAfter(
 
 function candidatesIn(page: Page): Candidate[] {
   if (page.id === null) return [];
-  const valuesOf = (name: (typeof columns)[number]) => (page[name] ?? '').split('\n');
-  const [sequences, actors, ips] = [
-    valuesOf('sequence'),
-    valuesOf('actor_id'),
-    valuesOf('actor_ip'),
-  ];
-  const [types, resources] = [valuesOf('resource_type'), valuesOf('resource_id')];
-  return valuesOf('id').map((uuid, n) => ({
-    uuid,
-    sequence: Number(sequences[n]),
-    atMs: uuidTimeMs(uuid),
-    actorId: actors[n] ?? '',
-    actorIp: ips[n] || null,
-    resourceType: types[n] ?? '',
-    resourceId: resources[n] ?? '',
+  const values = columns.map((name) => (page[name] ?? '').split('\n'));
+  const [ids = [], sequences = [], actors = [], ips = [], types = [], resources = []] = values;
+  return ids.map((uuid, n) => ({
+    ...{ uuid, sequence: Number(sequences[n]), atMs: uuidTimeMs(uuid) },
+    ...{ actorId: actors[n] ?? '', actorIp: ips[n] || null },
+    ...{ resourceType: types[n] ?? '', resourceId: resources[n] ?? '' },
   }));
 }

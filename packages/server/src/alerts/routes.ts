@@ -15,7 +15,7 @@ import {
   removeRule,
 } from './change-rule.ts';
 import { getCursor } from './cursor.store.ts';
-import { allRules, settingsOf, shownRule } from './rule.ts';
+import { allRules, ruleWith, settingsOf, shownRule } from './rule.ts';
 import { type RulePatch, readRule } from './rule-input.ts';
 import * as schemas from './schemas.ts';
 import { listRules, type RuleKey } from './store.ts';
@@ -100,4 +100,4 @@ function readRange(
 
 /** A stored rule, or a built-in one as it is at first. */
 const ruleIn = ({ tenantId, found }: TenantCall) =>
-  found(async (tx, id) => allRules(tenantId, await listRules(tx)).find((rule) => rule.id === id));
+  found(async (tx, id) => ruleWith({ tenantId, id }, await listRules(tx)));

@@ -12,58 +12,49 @@ import {
 } from '@indelible/protocol';
 import { languages } from '../../../../locales/languages.ts';
 import { textsIn } from '../../../../locales/texts.ts';
-import type { RuleRow } from './store.ts';
+import type { RuleKey, RuleRow } from './store.ts';
 
 /** Rules are about events as they are recorded: no filter by time. */
 export const ruleFilters = filterNames.filter((name) => !boundNames.some((each) => each === name));
 
-/** A rule before it is stored: an own one, or a built-in one that was never changed. */
+/** A rule before it is stored, which gives it times: an own one, or an unchanged built-in one. */
 export function newRule(
   tenantId: string,
   id: string,
   settings: AlertRuleSettings,
   enabled: boolean,
-  nowMs: number,
 ): RuleRow {
   return {
     ...{ tenantId, id, settings: JSON.stringify(settings), enabled },
     ...{ builtIn: null, version: 0, fromSequence: 0, mutedUntilMs: null, silentAtMs: null },
     ...{ untold: [], tellAtMs: null, toldAtMs: null, dropped: 0 },
-    ...{ createdAtMs: nowMs, updatedAtMs: nowMs },
+    ...{ createdAtMs: 0, updatedAtMs: 0 },
   };
 }
 
-/** The built-in rule of this id in the tenant, before any change; null for other ids. */
-export function builtInRule(tenantId: string, id: string, nowMs: number): RuleRow | null {
-  const found = builtInRules.find((rule) => builtInId(tenantId, rule) === id);
-  return found ? unchanged(tenantId, found, nowMs) : null;
-}
-
-function unchanged(tenantId: string, rule: BuiltInRule, nowMs: number): RuleRow {
-  const { id, ringsOften: _, ...settings } = rule;
+function unchanged(tenantId: string, { id, ringsOften: _, ...settings }: BuiltInRule): RuleRow {
   const stored = { name: builtInNames[id]?.name ?? id, ...settings, notify: {} };
-  return {
-    ...newRule(tenantId, builtInId(tenantId, rule), stored, false, nowMs),
-    builtIn: id,
-  };
+  const uuid = externalUuid(tenantId, 'alert_rule', id);
+  return { ...newRule(tenantId, uuid, stored, false), builtIn: id };
 }
 
 /** The API and mail name them in English; the panel in the reader's language. */
 const builtInNames: Record<string, { name: string }> = textsIn('en', await languages.en.load())
   .panel.alerts.builtIn;
 
-const builtInId = (tenantId: string, { id }: BuiltInRule) =>
-  externalUuid(tenantId, 'alert_rule', id);
-
 /** The stored rules, own ones first, with the built-in ones that are not stored. */
 export function allRules(tenantId: string, stored: readonly RuleRow[]): RuleRow[] {
   const own = stored.filter(({ builtIn }) => builtIn === null);
   const known = builtInRules.map((rule) => {
     const changed = stored.find(({ builtIn }) => builtIn === rule.id);
-    return changed ?? unchanged(tenantId, rule, 0);
+    return changed ?? unchanged(tenantId, rule);
   });
   return [...own.sort((a, b) => a.createdAtMs - b.createdAtMs), ...known];
 }
+
+/** The rule of this id, stored or built in. */
+export const ruleWith = ({ tenantId, id }: RuleKey, stored: readonly RuleRow[]) =>
+  allRules(tenantId, stored).find((rule) => rule.id === id);
 
 export const settingsOf = ({ settings }: Pick<RuleRow, 'settings'>): AlertRuleSettings =>
   JSON.parse(settings);
