@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { rulesUrl, watchedService, watchedTenant } from '../testing/alert-setup.ts';
+import { codeOf, pathsOf } from '../testing/answers.ts';
 import { keyOf } from '../testing/restore-setup.ts';
 
 const { service, tenant, alerts } = await watchedService();
@@ -40,8 +41,7 @@ test('a built-in rule is there, off, is switched on, and becomes as it was when 
   expect(on.body).toMatchObject({ id: builtIn.id, enabled: true, version: 1 });
   expect(await list()).toContainEqual(on.body);
   const renamed = await alerts.call('PUT', `/${builtIn.id}`, { name: 'Mine', filters: {} });
-  const paths = renamed.body.errors.map(({ path }: { path: string }) => path);
-  expect([renamed.status, paths]).toEqual([422, ['/name', '/filters']]);
+  expect([renamed.status, pathsOf(renamed)]).toEqual([422, ['/name', '/filters']]);
   await alerts.call('DELETE', `/${builtIn.id}`);
   expect(await list()).toContainEqual(builtIn);
 });
@@ -50,7 +50,7 @@ test('a wrong rule is refused with all its problems at once', async () => {
   const post = async (body: object) => {
     const answer = await alerts.call('POST', '', body);
     expect(answer.status).toBe(422);
-    return answer.body.errors.map(({ path }: { path: string }) => path).sort();
+    return pathsOf(answer).sort();
   };
   const wrong = { count: 1, groupBy: 'actor', filters: { action: 'A b', from: '2026-01-01' } };
   expect(await post({ ...rule, kind: 'threshold', ...wrong })).toEqual([
@@ -90,10 +90,8 @@ test('a rule names only webhooks of its tenant that take alerts; one that goes l
   if (!mine || !other) throw new Error('there are two tenants');
   const named = (...webhookIds: string[]) => ({ ...rule, notify: { webhookIds } });
   const refused = await alerts.call('POST', '', named(mine.alerts, mine.events, other.alerts));
-  const paths = refused.body.errors.map(({ path }: { path: string }) => path);
-  expect([refused.status, paths]).toEqual([
-    ...[422, ['/notify/webhookIds/1', '/notify/webhookIds/2']],
-  ]);
+  const paths = ['/notify/webhookIds/1', '/notify/webhookIds/2'];
+  expect([refused.status, pathsOf(refused)]).toEqual([422, paths]);
   const { id } = await alerts.create(named(mine.alerts));
   await mine.remove(mine.alerts);
   const changes = { name: 'Renamed', notify: { emails: [], webhookIds: [mine.alerts] } };
@@ -175,7 +173,7 @@ test('the platform is told that a tenant whose rules it makes or changes does no
     await to(`${rulesUrl}/${id}`, 'DELETE'),
     await to(`${rulesUrl}/${id}/mute`, 'POST', { until: null }),
   ]) {
-    expect([answer.status, answer.body.code], answer.text).toEqual([404, 'not_found']);
+    expect(codeOf(answer), answer.text).toEqual([404, 'not_found']);
   }
   expect((await alerts.call('GET', `/${id}`)).body.enabled).toBe(true);
 });

@@ -96,6 +96,10 @@ test('an export whose store is gone has failed, says why, and tells it by mail',
     ...{ status: 'failed', retryReason: null, sha256: null },
     error: 'the file could not be written to the object store in several attempts',
   });
+  const records = '/api/audit-logs?action=export&include=state&resource_id=';
+  const resource = uuidFromTypeId('exp_', job.id);
+  const { body: log } = await service.call({ url: `${records}${resource}`, key });
+  expect(log.data[0].after).toMatchObject({ outcome: 'failed', failure: 'storage' });
   const mails = smtp.received.filter(({ to }) => to.includes('audit@example.com'));
   expect(mails.map(({ parsed }) => parsed.subject)).toEqual(['Your audit log export failed']);
   s3.fault(null);

@@ -6,14 +6,7 @@ import { uuidFromTypeId } from '@indelible/protocol';
 import { afterAll, expect, test } from 'vitest';
 import { write } from '../postgres/db.ts';
 import { poolEvents, recordAll, tenantWithPool } from '../testing/event-pool.ts';
-import {
-  askForJob,
-  download,
-  exportsUrl,
-  exportUntil,
-  hasEnded,
-  retryNow,
-} from '../testing/exports.ts';
+import { askForJob, download, exportsUrl, exportUntil, hasEnded } from '../testing/exports.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { at, day, tenantOf } from '../testing/retention-setup.ts';
 import { callOn, eventOf, serviceOn, type TestService, testService } from '../testing/service.ts';
@@ -153,31 +146,6 @@ async function haveAllEnded({ greedy, modest, many, one }: Awaited<ReturnType<ty
   for (const id of many) await exportUntil(waiting, greedy.key, id, hasEnded);
 }
 
-test('a store that cannot be written to is tried again, and then the export fails and says so', async () => {
-  const { id, key } = await service.tenant();
-  await mkdir(join(service.dataDir, 'objects/exports'), { recursive: true });
-  const folder = join(service.dataDir, 'objects/exports', id);
-  writeFileSync(folder, 'a file where a folder should be');
-  const job = await askForJob(service, key);
-  const tried = await exportUntil(service, key, job.id, ({ retryReason }) => retryReason !== null);
-  expect(tried).toMatchObject({
-    ...{ status: 'queued', error: null },
-    retryReason: 'the file could not be written to the object store; the service retries',
-  });
-  await retryNow(service, job.id, { isLast: true });
-  const failed = await exportUntil(service, key, job.id, hasEnded);
-  expect(failed).toMatchObject({
-    ...{ status: 'failed', bytes: null, retryReason: null },
-    error: 'the file could not be written to the object store in several attempts',
-  });
-  const [, ended] = await recordsOf(key, job.id);
-  expect(ended.after).toMatchObject({ outcome: 'failed', failure: 'storage' });
-  rmSync(folder);
-  const again = await askForJob(service, key);
-  expect((await exportUntil(service, key, again.id, hasEnded)).status).toBe('ready');
-  await expectLogIntact(service, id);
-}, 60_000);
-
 test('a request whose transaction fails leaves neither record nor export nor job', async () => {
   const { id, key } = await service.tenant();
   const counted = async () =>
@@ -217,6 +185,38 @@ test('a file is kept for seven days and then gone, at once and for good', async 
     uuid,
   ]);
   expect(rows).toEqual([{ status: 'expired', stored: false }]);
+});
+
+test('an export whose sender was killed has failed within minutes, one still being sent has not', async () => {
+  const { key } = await service.tenant();
+  const sent = async () => {
+    service.clock.now += 1; // so that the newest is the last one made
+    const body = { filters: {}, format: 'csv' };
+    await service.call({ method: 'POST', url: exportsUrl, key, body });
+    const { body: list } = await service.call({ url: `${exportsUrl}?limit=1`, key });
+    return String(list.data[0].id);
+  };
+  const [killed, alive] = [await sent(), await sent()];
+  // As the process leaves it that was killed on its way.
+  const setRow = (id: string, change: string) =>
+    service.owner.query(
+      `UPDATE exports SET status = 'running', finished_at = NULL, bytes = NULL, sha256 = NULL, ${change}
+       WHERE id = $1`,
+      [uuidFromTypeId('exp_', id)],
+    );
+  const minute = 60_000;
+  service.clock.now += 10 * minute;
+  await setRow(killed, 'alive_at = NULL');
+  await setRow(alive, `alive_at = to_timestamp(${(service.clock.now - minute) / 1_000})`);
+  await service.app.background.run('export-expiry');
+  const shown = async (id: string) =>
+    (await service.call({ url: `${exportsUrl}/${id}`, key })).body;
+  expect(await shown(killed)).toMatchObject({
+    ...{ status: 'failed', error: 'every attempt was interrupted' },
+  });
+  expect((await shown(alive)).status).toBe('running');
+  const ended = (await recordsOf(key, killed)).at(-1);
+  expect(ended.after).toMatchObject({ outcome: 'failed', failure: 'interrupted' });
 });
 
 test('a worker that falls silent is replaced, and may come back without doing harm', async () => {

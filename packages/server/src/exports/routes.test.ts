@@ -3,14 +3,15 @@ import { uuidFromTypeId } from '@indelible/protocol';
 import { parse } from 'csv-parse/sync';
 import type { PoolClient } from 'pg';
 import { expect, test } from 'vitest';
+import { codeOf, idsListed } from '../testing/answers.ts';
 import { poolEvents, recordAll, tenantWithPool } from '../testing/event-pool.ts';
+import { exportsUrl as url } from '../testing/exports.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { turnsOf } from '../testing/longest-turn.ts';
 import { type Answer, eventOf, platformKey, testService } from '../testing/service.ts';
 
 const service = await testService();
 
-const url = '/api/audit-logs/exports';
 const csv = { filters: {}, format: 'csv' };
 const post = (key: string, body: unknown, headers: Record<string, string> = {}) =>
   service.call({ method: 'POST', url, key, body, headers });
@@ -166,7 +167,7 @@ test('a filter where filters are not read from is refused, never left out', asyn
   ];
   for (const [method, path, body] of asked) {
     const answer = await service.call({ method, url: path, key, body });
-    expect([answer.status, answer.body.code], path).toEqual([400, 'unknown_parameter']);
+    expect(codeOf(answer), path).toEqual([400, 'unknown_parameter']);
   }
   expect(await records(key)).toHaveLength(1);
 });
@@ -330,13 +331,5 @@ test('exports are listed newest first, page by page', async () => {
     service.clock.now += 1_000;
     made.unshift((await post(key, csv, { prefer: 'respond-async' })).body.id);
   }
-  const first = await service.call({ url: `${url}?limit=3`, key });
-  const rest = await service.call({
-    url: `${url}?limit=3&cursor=${first.body.pagination.nextCursor}`,
-    key,
-  });
-  const seen = [...first.body.data, ...rest.body.data].map(({ id }: { id: string }) => id);
-  expect(seen).toEqual(made);
-  expect(rest.body.pagination.hasMore).toBe(false);
-  expect((await service.call({ url: `${url}?limt=3`, key })).body.code).toBe('unknown_parameter');
+  expect(await idsListed(service, url, key)).toEqual(made);
 });
