@@ -9,13 +9,12 @@ import { formats } from './formats.ts';
 import {
   claimWebhook,
   getLeased,
-  holdMessage,
   type LeasedWebhook,
-  passOver,
+  moveTo,
   releaseWebhook,
 } from './lease.store.ts';
 import { type Content, readNext } from './next-message.ts';
-import { lockWebhook, saveWebhook, type WebhookRow } from './store.ts';
+import { lockWebhook, noMessage, saveWebhook, type WebhookRow } from './store.ts';
 import { pausedEvent, sentEvent } from './webhook-event.ts';
 import { delivered, failedOnce } from './webhook-state.ts';
 
@@ -58,16 +57,13 @@ async function deliverNext(
   const read = await readDue(parts, leased);
   if (read === null || read.next.kind === 'nothing') return false;
   const { webhook, next } = read;
-  if (next.kind === 'passed') {
-    await passOver(db.background, leased, webhook, next.end, now() + leaseMs);
-    return true;
-  }
-  const message = messageOf(webhook, next, newUuid(now()), now());
-  const heldAt = performance.now();
-  const isHeld = await holdMessage(db.background, leased, webhook, message, now() + leaseMs);
+  const message = next.kind === 'passed' ? null : messageOf(webhook, next, newUuid(now()), now());
+  const place = message ?? { ...noMessage, nextSequence: next.end };
+  const began = performance.now();
+  const isStored = await moveTo(db.background, leased, webhook, place, now() + leaseMs);
   // Changed since it was read, or another process may have taken over: read again.
-  if (!isHeld || performance.now() - heldAt > sendWithinMs) return true;
-  return send(parts, webhook, message, stopping);
+  const isLate = !isStored || performance.now() - began > sendWithinMs;
+  return message === null || isLate ? true : send(parts, webhook, message, stopping);
 }
 
 /** The webhook and its next message; null if another process has it, or it is paused. */
@@ -92,7 +88,8 @@ function messageOf(webhook: WebhookRow, content: Content, newId: string, nowMs: 
   const messageType = typesOf[content.kind];
   const isSame = webhook.messageId !== null && webhook.messageType === messageType;
   const { messageId, messageAtMs } = isSame ? webhook : { messageId: newId, messageAtMs: nowMs };
-  return { messageId, messageAtMs, messageType, messageEnd: content.end, content };
+  const { nextSequence } = webhook;
+  return { nextSequence, messageId, messageAtMs, messageType, messageEnd: content.end, content };
 }
 
 async function send(

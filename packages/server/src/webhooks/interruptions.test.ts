@@ -9,7 +9,8 @@ import { anotherProcess, platformKey, sessionSecret } from '../testing/service.t
 import { type ReceiverAnswer, webhookReceiver } from '../testing/webhook-receiver.ts';
 import { hookedService, hookedTenant, idsOf, webhookCalls } from '../testing/webhook-setup.ts';
 import { leaseMs } from './deliver.job.ts';
-import { claimWebhook, getLeased, holdMessage, passOver, releaseWebhook } from './lease.store.ts';
+import { claimWebhook, getLeased, moveTo, releaseWebhook } from './lease.store.ts';
+import { noMessage } from './store.ts';
 
 const env = { WEBHOOK_ALLOW_PRIVATE: 'true' };
 /** The machine may be busy with other things. */
@@ -157,9 +158,13 @@ test('a process that has lost its lease writes down no message, and passes over 
     messageAtMs: now,
     messageType: 'audit.events.recorded',
   } as const;
-  const write = (by: typeof leased) =>
-    holdMessage(background, by, webhook, { ...message, messageEnd: webhook.nextSequence + 1 }, now);
-  const pass = (by: typeof leased) => passOver(background, by, webhook, webhook.nextSequence, now);
+  const { nextSequence } = webhook;
+  const write = (by: typeof leased) => {
+    const place = { ...message, nextSequence, messageEnd: nextSequence + 1 };
+    return moveTo(background, by, webhook, place, now);
+  };
+  const pass = (by: typeof leased) =>
+    moveTo(background, by, webhook, { ...noMessage, nextSequence }, now);
   await releaseWebhook(background, lost);
   expect([await write(lost), await pass(lost)]).toEqual([false, false]);
   expect([await write(leased), await pass(leased)]).toEqual([true, true]);

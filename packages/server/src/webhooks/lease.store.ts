@@ -1,7 +1,8 @@
 import { candidatesMax, firstClaimed } from '../background/claim.store.ts';
 import type { Queries, TenantTx } from '../postgres/db.ts';
-import { execute, firstRow, hasRow, rowsOf } from '../postgres/sql.ts';
-import { type PendingMessage, type WebhookKey, type WebhookRow, webhookColumns } from './store.ts';
+import { dateOrNull, execute, firstRow, hasRow, rowsOf } from '../postgres/sql.ts';
+import type { noMessage, PendingMessage, WebhookKey, WebhookRow } from './store.ts';
+import { webhookColumns } from './store.ts';
 
 /*
  * Which process delivers to a webhook. Statements of the job: they span tenants; each change is
@@ -40,38 +41,28 @@ export async function claimWebhook(
   return firstClaimed(tx, due, claim);
 }
 
+/** Where delivery stands: at the first entry of this message, or with none. */
+export type Place = Pick<WebhookRow, 'nextSequence'> & (PendingMessage | typeof noMessage);
+
 /**
- * Stores the message before it is sent, and extends the lease until `untilMs`. False if the lease
- * is lost, or the webhook has changed: then nothing may be sent.
+ * Stores where delivery goes on, before a message is sent, and extends the lease until `untilMs`.
+ * Another position has all attempts. False if the lease is lost, or the webhook has changed: then
+ * nothing may be sent.
  */
-export async function holdMessage(
+export async function moveTo(
   tx: Queries,
   { tenantId, id, lease }: LeasedWebhook,
   read: WebhookRow,
-  message: PendingMessage,
+  { nextSequence, messageId, messageType, messageEnd, messageAtMs }: Place,
   untilMs: number,
 ): Promise<boolean> {
   return hasRow(tx)`UPDATE webhooks
-    SET message_id = ${message.messageId}, message_type = ${message.messageType},
-      message_end = ${message.messageEnd}, message_at = ${new Date(message.messageAtMs)},
+    SET next_sequence = ${nextSequence}, message_id = ${messageId}, message_type = ${messageType},
+      message_end = ${messageEnd}, message_at = ${dateOrNull(messageAtMs)},
+      attempt = CASE next_sequence WHEN ${nextSequence} THEN attempt ELSE 0 END,
       lease_until = ${new Date(untilMs)}
     WHERE tenant_id = ${tenantId} AND id = ${id} AND lease = ${lease}
       AND revision = ${read.revision} AND next_sequence = ${read.nextSequence} AND status = 'active'`;
-}
-
-/** Skips entries that are not for this webhook. False as above. */
-export async function passOver(
-  tx: Queries,
-  { tenantId, id, lease }: LeasedWebhook,
-  read: WebhookRow,
-  nextSequence: number,
-  untilMs: number,
-): Promise<boolean> {
-  return hasRow(tx)`UPDATE webhooks
-    SET next_sequence = ${nextSequence}, lease_until = ${new Date(untilMs)}, message_id = NULL,
-      message_type = NULL, message_end = NULL, message_at = NULL, attempt = 0
-    WHERE tenant_id = ${tenantId} AND id = ${id} AND lease = ${lease}
-      AND revision = ${read.revision} AND next_sequence = ${read.nextSequence}`;
 }
 
 export async function releaseWebhook(tx: Queries, leased: LeasedWebhook): Promise<void> {
