@@ -23,6 +23,8 @@ export function fileStore(root: string): ObjectStore {
     get: async (name) => readFile(pathOf(name)).catch(nullIfMissing),
     getStream: async (name, range) => getStream(pathOf(name), range),
     remove: async (name) => remove(pathOf(name)),
+    // A link replaces nothing, and another account's file would be in the service's way.
+    probe: async () => {},
     async list(prefix, after = '') {
       const files = (await filesBelow(pathOf(prefix)).catch(nullIfMissing)) ?? [];
       const names = files.map((name) => `${prefix}/${name}`);

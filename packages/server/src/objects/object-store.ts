@@ -23,6 +23,8 @@ export interface ObjectStore {
    */
   getStream(name: string, range?: ByteRange): Promise<{ bytes: number; body: Readable } | null>;
   remove(name: string): Promise<void>;
+  /** Throws if the store takes no objects, or overwrites those there. Writes at most one. */
+  probe(): Promise<void>;
   /** Names of all objects below a prefix, in order; with `after`, only later ones. */
   list(prefix: string, after?: string): Promise<string[]>;
 }

@@ -52,6 +52,7 @@ export function s3Store(url: string): ObjectStore {
     },
     getStream: async (name, range) => getStream(await openFor(name), name, range),
     remove: async (name) => removeObject(await openFor(name), name),
+    probe: async () => probe(await openFor(probeName)),
     list: async (prefix, after) => listNames(await openFor(prefix), prefix, after),
   };
 }

@@ -4,6 +4,7 @@ import { afterAll, expect, test } from 'vitest';
 import type { Environment } from '../config.ts';
 import { newSigningKey } from '../crypto/signer.ts';
 import { Backups } from '../testing/backup.ts';
+import { startS3Server } from '../testing/s3-server.ts';
 import { eventOf, platformKey, testService } from '../testing/service.ts';
 import { diagnose } from './doctor.ts';
 
@@ -51,6 +52,24 @@ test('a key that may not sign, or will take over, is told before the next start'
   expect((await look({ DATA_DIR: other }))['signing key']).toMatchObject({
     level: 'fail',
     detail: expect.stringContaining('cannot sign'),
+  });
+});
+
+test('a bucket that takes no objects, or overwrites them, is a failure before anything is lost', async () => {
+  const { servingUrl: DATABASE_URL } = await testService();
+  const bare = await startS3Server({ conditional: false });
+  const overwriting = { DATABASE_URL, OBJECT_STORE_URL: await bare.newUrl() };
+  expect((await look(overwriting))['object store']).toMatchObject({
+    level: 'fail',
+    detail: expect.stringContaining('ignores If-None-Match'),
+  });
+  const s3 = await startS3Server();
+  const sound = { DATABASE_URL, OBJECT_STORE_URL: await s3.newUrl() };
+  expect((await look(sound))['object store']?.level).toBe('ok');
+  s3.fault((request) => (request.startsWith('PUT') ? 403 : undefined));
+  expect((await look(sound))['object store']).toMatchObject({
+    level: 'fail',
+    detail: expect.stringContaining('no checkpoint can be published: '),
   });
 });
 

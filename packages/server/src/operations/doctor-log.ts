@@ -41,10 +41,14 @@ function logsFinding(halted: string | null): Finding {
 async function storeProblem(db: Database, objects: ObjectStore): Promise<string | null> {
   try {
     const inStore = await readIdentity(objects);
-    return await refusalOf(db.writer, { sha, objects }, inStore);
+    const refusal = await refusalOf(db.writer, { sha, objects }, inStore);
+    if (refusal !== null) return refusal;
   } catch (error) {
     return `the object store cannot be read: ${messageOf(error)}`;
   }
+  // Only now: nothing is written to the store of another installation.
+  const unusable = await objects.probe().then(() => null, messageOf);
+  return unusable && `no checkpoint can be published: ${unusable}`;
 }
 
 function storeFinding(alarm: string | null): Finding {
