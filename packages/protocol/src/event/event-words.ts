@@ -15,11 +15,16 @@ const valueCharactersMax = 1_000;
 
 /**
  * The words of an event: of names, addresses, own ids, IP, reason, correlation id, metadata, and of
- * paths and values of its diff; never of its states. Erased texts are not there.
+ * paths and values of its diff; never of its states. Erased texts are not there. Or only those of
+ * the texts that are `wanted`.
  */
-export function eventWords(event: SearchedFields): Set<string> {
+export function eventWords(
+  event: SearchedFields,
+  wanted: (text: string) => boolean = () => true,
+): Set<string> {
   const words = new Set<string>();
-  for (const text of searchedTexts(event)) for (const word of wordsOf(text)) words.add(word);
+  for (const text of searchedTexts(event))
+    if (wanted(text)) for (const word of wordsOf(text)) words.add(word);
   return words;
 }
 

@@ -7,6 +7,7 @@ import {
   eventWords,
   type FacetName,
   facetNames,
+  folded,
   isUuid,
   outcomeOf,
   wordsOf,
@@ -65,6 +66,17 @@ export function blockWords(event: BlockFields): Set<string> {
     for (const value of marked[facet]?.(event) ?? []) if (value) words.add(markOf(facet, value));
   }
   return words;
+}
+
+/**
+ * All texts of an event that have words, folded. JSON writes letters and digits as they are, so
+ * each word is a part of this. It takes a hundredth of the time of the words.
+ */
+export function foldedTexts(event: BlockFields): string {
+  const { actorEmail, actorIp, resourceName, reason, diff, context, contextIdentity } = event;
+  return folded(
+    [actorEmail, actorIp, resourceName, reason, diff, context, contextIdentity].join('\n'),
+  );
 }
 
 /**

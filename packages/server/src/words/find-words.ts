@@ -1,21 +1,29 @@
-import { decodeEntry, type EventFilter, matchesWords, type ValueFilter } from '@indelible/protocol';
+import {
+  decodeEntry,
+  type EventFilter,
+  eventWords,
+  folded,
+  matchesWords,
+  type ValueFilter,
+  wordsOf,
+} from '@indelible/protocol';
 import { unavailable } from '../http/problem.ts';
 import { firstThat } from '../log/received-since.ts';
 import { readEntries } from '../log/store.ts';
 import type { TenantTx } from '../postgres/db.ts';
 import { type Bits, firstBits, intersect, isEmpty, offsetsOf, subtract, unite } from './bits.ts';
-import { type WantedWords, wantedWords } from './block-words.ts';
+import { type BlockFields, foldedTexts, type WantedWords, wantedWords } from './block-words.ts';
 import { idsAt } from './offsets.store.ts';
 import {
   type BlockRange,
   blocksBetween,
   blocksOfEntries,
   readLists,
+  searchedEvents,
   type WordsProgress,
-  wordedEvents,
   wordsProgress,
 } from './store.ts';
-import { listsOf, type WordedEvent } from './word-block.ts';
+import { listsOf } from './word-block.ts';
 import { eventsWith, listOf } from './word-lists.ts';
 
 /** More entries than this are not searched without blocks: that takes seconds. */
@@ -140,8 +148,8 @@ export async function* idsInNoBlock(
 }
 
 /** With more text in no block, a few large events get a block of their own. */
-const charactersSoon = 2 ** 18;
-/** With more, searches wait for that block: to read one character takes up to a microsecond. */
+const charactersSoon = 2 ** 20;
+/** With more, searches wait for that block. */
 const charactersMax = 2 ** 24;
 
 /** Those of these events that have the words, however long they are. */
@@ -149,26 +157,32 @@ export const amongWithWords = (tx: TenantTx, uuids: readonly string[], words: Va
   readingEvents(tx, words, Number.POSITIVE_INFINITY)(uuids);
 
 /**
- * The returned function gives those of some events that have the words, by reading them. Six large
- * events may take a second: a block of their own spares the next search that. Throws `unavailable`
- * if all calls together read too much.
+ * The returned function gives those of some events that have the words, by reading them. Only of
+ * texts that may have them the words are made. A large event may take 20 ms: a block of their own
+ * spares the next search that. Throws `unavailable` if all calls together read too much.
  */
 function readingEvents(
   tx: TenantTx,
   { any, none }: ValueFilter,
   most = charactersMax,
 ): (uuids: readonly string[]) => Promise<string[]> {
-  const isFound = (event: WordedEvent) => {
-    const words = [...event.words].sort();
-    const has = (query: string) => matchesWords(words, query);
+  const wordsOfQuery = new Map([...any, ...none].map((query) => [query, wordsOf(query)]));
+  const isFound = (event: BlockFields) => {
+    const texts = foldedTexts(event);
+    const has = (query: string) => {
+      const wanted = wordsOfQuery.get(query) ?? [];
+      if (!wanted.every((word) => texts.includes(word))) return false;
+      const isWanted = (text: string) => wanted.some((word) => folded(text).includes(word));
+      return matchesWords([...eventWords(event, isWanted)].sort(), query);
+    };
     return (any.length === 0 || any.some(has)) && !none.some(has);
   };
   let read = 0;
   return async (uuids) => {
     const found: string[] = [];
-    for await (const event of wordedEvents(tx, uuids)) {
+    for await (const event of searchedEvents(tx, uuids)) {
       if (isFound(event)) found.push(event.uuid);
-      read += event.characters;
+      read += event.diff.length + (event.context?.length ?? 0);
       if (read > charactersSoon) tx.indexSoon?.();
       if (read > most)
         throw unavailable('the words of large new events are not indexed yet; retry in a minute');

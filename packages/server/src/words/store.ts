@@ -84,28 +84,31 @@ const isShort = `AND octet_length(diff::text) + coalesce(octet_length(context::t
 /** Events with more text that are read at once: 10 MiB of the largest. */
 const longAtOnce = 16;
 
-interface ReadEvent extends WordedEvent {
-  /** Of the texts whose length has no small limit. */
-  characters: number;
-}
+type Row = BlockFields & { uuid: string };
 
 /** The events of these ids that are stored or archived, each with its words. */
 export async function* wordedEvents(
   tx: TenantTx,
   uuids: readonly string[],
-): AsyncGenerator<ReadEvent> {
-  type Row = BlockFields & { uuid: string };
+): AsyncGenerator<WordedEvent> {
+  // The words of one event may take 150 ms and 20 MiB, so there are those of one at a time.
+  for await (const row of searchedEvents(tx, uuids))
+    yield { uuid: row.uuid, words: blockWords(row) };
+}
+
+/** The same without words. */
+export async function* searchedEvents(tx: TenantTx, uuids: readonly string[]): AsyncGenerator<Row> {
   const { tenantId } = tx;
   const own = { tenantId, classes: await classesOf(tx, tenantId) };
   const short = await rowsOfIds<Row>(tx, own, uuids, blockColumns, isShort);
-  yield* worded(tx, short);
+  yield* oneByOne(tx, short);
   const others = without(uuids, short);
   const left: string[] = [];
   for (let at = 0; at < others.length; at += longAtOnce) {
     const some = others.slice(at, at + longAtOnce);
     const long = await rowsOfIds<Row>(tx, own, some, blockColumns);
     left.push(...without(some, long));
-    yield* worded(tx, long);
+    yield* oneByOne(tx, long);
   }
   // Rows come first: an erasure empties them before the archive.
   yield* archivedAmong(tx, left);
@@ -116,22 +119,17 @@ function without(uuids: readonly string[], rows: readonly { uuid: string }[]): s
   return uuids.filter((uuid) => !found.has(uuid));
 }
 
-/** The words of one event may take 150 ms and 20 MiB, so there are those of one at a time. */
-async function* worded(
-  { gone }: TenantTx,
-  rows: readonly (BlockFields & { uuid: string })[],
-): AsyncGenerator<ReadEvent> {
+async function* oneByOne({ gone }: TenantTx, rows: readonly Row[]): AsyncGenerator<Row> {
   const giveWay = givingWay();
   for (const row of rows) {
     await giveWay();
     gone?.throwIfAborted();
-    const characters = row.diff.length + (row.context?.length ?? 0);
-    yield { uuid: row.uuid, words: blockWords(row), characters };
+    yield row;
   }
 }
 
 /** Those of these events that have left PostgreSQL: a migration may let blocks be made again. */
-async function* archivedAmong(tx: TenantTx, uuids: readonly string[]): AsyncGenerator<ReadEvent> {
+async function* archivedAmong(tx: TenantTx, uuids: readonly string[]): AsyncGenerator<Row> {
   const sorted = uuids.toSorted();
   const [lowest, highest] = [sorted[0], sorted.at(-1)];
   if (lowest === undefined || highest === undefined) return;
@@ -140,7 +138,7 @@ async function* archivedAmong(tx: TenantTx, uuids: readonly string[]): AsyncGene
     const inside = sorted.filter((uuid) => uuid >= part.lowest && uuid <= part.highest);
     if (inside.length === 0) continue;
     for await (const rows of coldEvents(tx, part, { uuids: inside }))
-      yield* worded(
+      yield* oneByOne(
         tx,
         rows.flatMap(({ body }) => body?.event ?? []),
       );

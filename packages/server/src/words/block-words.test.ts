@@ -1,0 +1,47 @@
+import { canonicalize, eventWords } from '@indelible/protocol';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type BlockFields, blockWords, foldedTexts } from './block-words.ts';
+
+function eventOf(texts: readonly string[], changes: [string, string][] = []): BlockFields {
+  const [resourceName = null, reason = null, metadata = ''] = texts;
+  const diff = Object.fromEntries(changes.map(([key, to]) => [key, { from: null, to }]));
+  return {
+    ...{ actorId: '', action: '', resourceType: '', resourceId: '', category: '' },
+    ...{ actorEmail: null, actorIp: null, resourceName, reason, diff: canonicalize(diff) },
+    ...{ context: canonicalize({ metadata: { metadata } }), contextIdentity: null },
+  };
+}
+
+const texts = fc.oneof(
+  fc.string({ unit: 'grapheme' }),
+  fc.stringMatching(/^[ -~\t\n\\"]*$/),
+  fc.string({ unit: 'binary', maxLength: 1_100 }),
+);
+
+test('each word of an event is a part of its folded texts', () => {
+  const changes = fc.array(fc.tuple(texts, texts), { maxLength: 3 });
+  fc.assert(
+    fc.property(fc.array(texts, { minLength: 3, maxLength: 3 }), changes, (some, diff) => {
+      const event = eventOf(some, diff);
+      const folded = foldedTexts(event);
+      for (const word of eventWords(event)) expect(folded).toContain(word);
+    }),
+  );
+});
+
+test('to fold the texts of a large event takes a small part of the time of its words', () => {
+  const text = (n: number) => Array.from({ length: 100 }, (_, word) => `${n}x${word}`).join(' ');
+  const event = eventOf(
+    [],
+    Array.from({ length: 400 }, (_, n) => [`f${n}`, text(n)]),
+  );
+  const processorTime = (work: () => unknown) => {
+    for (let n = 0; n < 3; n++) work();
+    const before = process.cpuUsage();
+    for (let n = 0; n < 5; n++) work();
+    return process.cpuUsage(before).user;
+  };
+  const words = processorTime(() => blockWords(event));
+  expect(processorTime(() => foldedTexts(event))).toBeLessThan(words / 3);
+});
