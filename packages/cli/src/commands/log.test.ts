@@ -21,16 +21,22 @@ test('logs are not reopened without --yes, nor while they hold what was publishe
 });
 
 test('a log that has lost what was published goes on under another name, and both are told', async () => {
-  const tenant = await service.tenant();
-  await service.app.checkpoints.tick();
-  const row = `tenant_id = '${tenant.id}'`;
-  await service.owner.query(`DELETE FROM log_tail WHERE ${row} AND sequence = 1`);
+  const lose = async () => {
+    const { id } = await service.tenant();
+    await service.app.checkpoints.tick();
+    await service.owner.query(`DELETE FROM log_tail WHERE tenant_id = '${id}' AND sequence = 1`);
+    return id;
+  };
+  const tenantId = await lose();
   const { status, stdout } = await reopen('--yes', '--json');
   expect(status).toBe(0);
-  const { reopened } = JSON.parse(stdout);
-  expect(reopened).toMatchObject([{ tenantId: tenant.id, size: 1, publishedSize: 2 }]);
+  expect(JSON.parse(stdout).reopened).toMatchObject([{ tenantId, size: 1, publishedSize: 2 }]);
   const again = await reopen('--yes');
   expect(again.stdout).toMatch(/none is reopened/);
+  const other = await lose();
+  expect((await reopen('--yes')).stdout).toContain(
+    `tenant ${other}: 1 entry left, 2 published; log `,
+  );
 });
 
 test('a log of which nothing is left is told by the name it had, as text and as JSON', async () => {

@@ -1,4 +1,4 @@
-import { withCommas } from '@indelible/protocol';
+import { counted, withCommas } from '@indelible/protocol';
 import type { ReopenedLog } from '@indelible/server';
 import type { Command } from 'commander';
 import { answer, type Io, UsageError } from '../io.ts';
@@ -58,12 +58,16 @@ function reopenedLine({
   size,
   publishedSize,
 }: ReopenedLog): string {
-  const published = `of ${withCommas(publishedSize)} published entries`;
+  const published = withCommas(publishedSize);
   if (tenantId === null || logId === null) {
-    return `log ${hexId(previousLogId)}: nothing is left ${published}, and its tenant is lost\n`;
+    return (
+      `log ${hexId(previousLogId)}: nothing is left of ${published} published entries, ` +
+      'and its tenant is lost\n'
+    );
   }
+  // In a new store more may be left than was published.
   return (
-    `tenant ${tenantId}: ${withCommas(size)} ${published} are left; ` +
+    `tenant ${tenantId}: ${counted(size, 'entry', 'entries')} left, ${published} published; ` +
     `log ${hexId(previousLogId)} continues as ${hexId(logId)}\n`
   );
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync } from 'node:fs';
+import { existsSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -73,10 +73,16 @@ test('while the disk is low exports wait or are refused, and recording goes on',
   }
 });
 
-test('doctor warns of a low disk', async () => {
+test('doctor warns of a low disk, and fails on a full one', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'indelible-disk-'));
   const objectStoreUrl = pathToFileURL(join(dataDir, 'objects')).href;
   const look = (diskBytesMin: number) => diagnoseDisk({ dataDir, objectStoreUrl, diskBytesMin });
   expect(await look(0)).toMatchObject({ check: 'disk', level: 'ok' });
   expect(await look(2 ** 60)).toMatchObject({ level: 'warn', detail: /\d MiB are free/ });
+  // File systems of the kernel have no free bytes.
+  const full = existsSync('/proc') ? '/proc' : '/dev';
+  expect(await diagnoseDisk({ dataDir: full, objectStoreUrl, diskBytesMin: 1 })).toMatchObject({
+    level: 'fail',
+    detail: expect.stringMatching(/0 MiB are free.*recording/),
+  });
 });

@@ -56,16 +56,20 @@ export function diagnoseFolder(dataDir: string): Finding[] {
   return [folderFinding(check, dataDir), ...found.map(secretFinding)];
 }
 
+/** With less, PostgreSQL soon finds no room for a segment of its write-ahead log. */
+const fullDiskBytes = 16 * 2 ** 20;
+
 /** Whether there is room for exports, and in the end for recording. */
 export async function diagnoseDisk(
   config: Pick<Config, 'dataDir' | 'objectStoreUrl' | 'diskBytesMin'>,
 ): Promise<Finding> {
   const free = await freeBytes(config);
-  const isLow = free < config.diskBytesMin;
+  const level = free >= config.diskBytesMin ? 'ok' : free >= fullDiskBytes ? 'warn' : 'fail';
   const detail = Number.isFinite(free)
-    ? `${Math.round(free / 2 ** 20)} MiB are free; exports need DISK_FREE_MIB_MIN of them`
+    ? `${Math.round(free / 2 ** 20)} MiB are free; exports need DISK_FREE_MIB_MIN of them, ` +
+      'and recording on the embedded database ends with the last'
     : 'DATA_DIR does not exist yet';
-  return { check: 'disk', level: isLow ? 'warn' : 'ok', detail };
+  return { check: 'disk', level, detail };
 }
 
 function folderFinding(check: string, dataDir: string): Finding {

@@ -161,6 +161,7 @@ test('a database that is away, busy, read-only or restarting may be asked again;
     expect(unavailability(withCode(code)), code).toBe('the database is not available');
   }
   expect(unavailability(withCode('25006'))).toBe('the database is read-only');
+  expect(unavailability(withCode('53100'))).toBe('the disk of the database is full');
   expect(unavailability(withCode('55P03'))).toBe('the log is busy');
   for (const code of ['22P02', '23505', '23514', '42P01', '42501', 'P0001', 'ERR_ASSERTION']) {
     expect(unavailability(withCode(code)), code).toBeNull();

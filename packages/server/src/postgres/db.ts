@@ -283,6 +283,7 @@ const systemFaults = [
 
 /** A standby, or a managed database with a full disk: until it is promoted or enlarged. */
 const readOnly = '25006';
+const diskFull = '53100';
 /** Usually a write that waited for the head of a log. */
 const lockTimeout = '55P03';
 // Serialization failures; deadlocks; sessions that were ended for idling; a statement that was sent
@@ -320,6 +321,7 @@ export function unavailability(error: unknown): string | null {
   if (!(error instanceof Error)) return null;
   const code = codeOf(error) ?? '';
   if (code === readOnly) return 'the database is read-only';
+  if (code === diskFull) return 'the disk of the database is full';
   if (code === lockTimeout) return 'the log is busy';
   if (tookTooLong(error)) return 'it takes longer than 10 seconds';
   const isPassing =

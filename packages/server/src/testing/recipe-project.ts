@@ -76,6 +76,13 @@ const nextFiles = {
   'node_modules/next/headers.js': 'export const headers = async () => globalThis.nextHeaders;',
 };
 
+/** Next.js resolves imports without an ending and none that ends in .js; Node the reverse. */
+function asNode(recipe: string, file: string, code: string): string {
+  if (recipe !== 'nextjs' || Object.hasOwn(ownModules, file)) return code;
+  if (/from '\.[^']*\.js'/.test(code)) throw new Error(`${file}: Next.js does not find .js`);
+  return code.replace(/(from '\.[^']*)'/g, "$1.js'");
+}
+
 /** Where a compiled file of a recipe is. */
 export const compiled = (recipe: string, name: string) => join(project, 'out', recipe, name);
 
@@ -88,7 +95,7 @@ export function compileRecipes(): string {
   buildClient({ protocol: installed('protocol'), client: installed('client') });
   for (const recipe of compiledRecipes) {
     const all = [...Object.entries(ownModules), ...filesOf(recipe)];
-    for (const [name, code] of all) write(join(project, recipe, name), code);
+    for (const [name, code] of all) write(join(project, recipe, name), asNode(recipe, name, code));
   }
   for (const [name, code] of Object.entries(nextFiles)) write(join(project, name), code);
   write(join(project, 'package.json'), '{"type":"module"}');
