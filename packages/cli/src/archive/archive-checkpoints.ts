@@ -9,7 +9,6 @@ import {
   withCommas,
 } from '@indelible/protocol';
 import type { ArchiveManifest, NamedPart } from '@indelible/server';
-import { addDamage } from '../verify/damage.ts';
 import { sha } from '../verify/hashing.ts';
 import {
   keyWindowsOf,
@@ -45,7 +44,7 @@ export async function lastCheckpoint(
   const message =
     `The checkpoint of ${size} entries is not proven to continue the ${end.size} entries ` +
     'of the archive.';
-  addDamage(findings, 'inconsistent', message);
+  findings.add('inconsistent', message);
   return null;
 }
 
@@ -67,7 +66,7 @@ export async function earlierCheckpoints(
     if (opened.code === 'valid') {
       if (opened.checkpoint.size <= end.size) earlier.set(note, opened.checkpoint);
     } else if (opened.code !== 'unknown_key' || pinned.length === 0) {
-      addDamage(findings, opened.code, opened.message, { sequence: first });
+      findings.add(opened.code, opened.message, { sequence: first });
     }
   }
   return [...earlier.values()];

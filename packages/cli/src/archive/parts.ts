@@ -2,7 +2,6 @@ import { lstatSync, readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type Findings, FormatError } from '@indelible/protocol';
 import type { Archive, ArchiveManifest, FoundPart, NamedPart } from '@indelible/server';
-import { addDamage } from '../verify/damage.ts';
 
 /**
  * The parts in order, from the log's first entry to the first gap: entries after a gap cannot be
@@ -18,7 +17,7 @@ export async function readManifests(
   let next = 0;
   for (const part of found) {
     if (part.first !== next) {
-      addDamage(findings, 'missing_file', gapSentence(next, part), { sequence: next });
+      findings.add('missing_file', gapSentence(next, part), { sequence: next });
       return parts;
     }
     const manifest = await manifestOf(archive, tenantId, part, findings);
@@ -53,7 +52,7 @@ async function manifestOf(
     const message =
       `The manifest of the archive part from ${first} to ${last} is invalid: ` +
       `${error.message}.`;
-    addDamage(findings, 'malformed_file', message, { sequence: first });
+    findings.add('malformed_file', message, { sequence: first });
     return null;
   }
 }

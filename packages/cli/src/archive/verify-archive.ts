@@ -16,7 +16,6 @@ import {
 import type { Archive, FoundPart, NamedPart } from '@indelible/server';
 import { sentenceOf, UsageError } from '../io.ts';
 import type { BodyChunk } from '../verify/body-threads.ts';
-import { addDamage } from '../verify/damage.ts';
 import type { EntryFile, Reading } from '../verify/entry-file.ts';
 import { sha } from '../verify/hashing.ts';
 import { addChunks, LogBodies } from '../verify/log-bodies.ts';
@@ -211,10 +210,10 @@ async function checkFiles(
     const state = await archive.check(part, file);
     const position = { sequence: part.first };
     if (state === 'missing') {
-      addDamage(findings, 'missing_file', `The file ${file.name} is missing.`, position);
+      findings.add('missing_file', `The file ${file.name} is missing.`, position);
     } else if (state === 'other') {
       // The entries may show which of its rows it is.
-      addDamage(findings, 'file_mismatch', `The file ${file.name} differs from its manifest.`);
+      findings.add('file_mismatch', `The file ${file.name} differs from its manifest.`);
     }
   }
   return 2;
@@ -262,7 +261,7 @@ async function* partChunks(
   } catch (error) {
     if (!(error instanceof FormatError)) throw error;
     const message = `The archive part from sequence ${part.first} on cannot be read: ${error.message}.`;
-    addDamage(findings, 'malformed_file', message, { sequence: file.size });
+    findings.add('malformed_file', message, { sequence: file.size });
     return false;
   }
 }

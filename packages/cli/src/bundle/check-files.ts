@@ -1,6 +1,5 @@
 import { type Findings, readOrNull } from '@indelible/protocol';
 import { filesBelow } from '@indelible/server/inside-folder';
-import { addDamage } from '../verify/damage.ts';
 import type { Reading } from '../verify/entry-file.ts';
 import type { BundleFiles } from './bundle-files.ts';
 import { parseSumLine } from './checksums.ts';
@@ -39,14 +38,14 @@ export async function checkFiles(
   for (const name of needed) {
     const digest = manifest.sha256[name];
     if (digest !== undefined) check(name, digest);
-    else addDamage(findings, 'malformed_file', `The manifest has no checksum of ${name}.`);
+    else findings.add('malformed_file', `The manifest has no checksum of ${name}.`);
   }
   for (const line of bundle.sums()) {
     const sum = parseSumLine(line);
     const isNeeded = sum !== null && (needed as readonly string[]).includes(sum.path);
     if (isNeeded) continue;
     if (sum === null || listed.has(sum.path) || missing > missingMax) {
-      addDamage(findings, 'malformed_file', 'SHA256SUMS is not a list of files.');
+      findings.add('malformed_file', 'SHA256SUMS is not a list of files.');
       break;
     }
     check(sum.path, sum.digest);
@@ -64,7 +63,7 @@ function compareFile(
   const read = orFinding(findings, () => ({ digest: bundle.digest(path) }));
   if (read === null) return true;
   const { digest } = read;
-  if (digest === null) addDamage(findings, 'missing_file', `The file ${path} is missing.`);
+  if (digest === null) findings.add('missing_file', `The file ${path} is missing.`);
   else if (digest !== '') compareDigest(path, digest, written, findings);
   return digest !== null;
 }
@@ -72,7 +71,7 @@ function compareFile(
 /** What `read` returns; null, with a finding, for a file of the bundle that is malformed. */
 export function orFinding<T>(findings: Findings, read: () => T): T | null {
   return readOrNull(read, ({ message }) =>
-    addDamage(findings, 'malformed_file', `A file of the bundle cannot be read: ${message}.`),
+    findings.add('malformed_file', `A file of the bundle cannot be read: ${message}.`),
   );
 }
 
@@ -84,7 +83,7 @@ export function compareDigest(
   findings: Findings,
 ): void {
   if (digest === written || written === undefined) return;
-  addDamage(findings, 'file_mismatch', `The file ${path} differs from its checksum.`);
+  findings.add('file_mismatch', `The file ${path} differs from its checksum.`);
 }
 
 async function unlistedFiles(folder: string, listed: ReadonlySet<string>): Promise<string[]> {

@@ -10,7 +10,6 @@ import {
   readOrNull,
   type ServiceRecords,
 } from '@indelible/protocol';
-import { addDamage } from '../verify/damage.ts';
 import type { Reading } from '../verify/entry-file.ts';
 import { readBodies } from '../verify/log-bodies.ts';
 import { readEntries } from '../verify/log-entries.ts';
@@ -157,7 +156,7 @@ function madeAtOf({ madeAt }: Manifest, now: () => number, findings: Findings): 
   const [madeAtMs, nowMs] = [parseTimestamp(madeAt) ?? Number.NaN, now()];
   if (madeAtMs <= nowMs + clockSlackMs) return madeAtMs;
   const message = 'The manifest says that the bundle was made at a time in the future.';
-  addDamage(findings, 'malformed_file', message);
+  findings.add('malformed_file', message);
   return nowMs;
 }
 
@@ -171,7 +170,7 @@ function compareIndex(bundle: BundleFiles, { removals }: ServiceRecords, finding
     const message =
       `${bundleFiles.retention} states a removal at sequence ${sequence} that the log does ` +
       'not record.';
-    addDamage(findings, 'malformed_file', message);
+    findings.add('malformed_file', message);
   }
 }
 
@@ -181,7 +180,7 @@ function compareCounts(manifest: Manifest, counts: BodyCounts, findings: Finding
     const message =
       `The manifest states ${events} events and ${entries} entries; there are ` +
       `${counts.bodies} events and ${manifest.size} entries.`;
-    addDamage(findings, 'malformed_file', message);
+    findings.add('malformed_file', message);
   }
 }
 
@@ -216,5 +215,5 @@ function compareWithManifest(signed: SignedCheckpoint, manifest: Manifest, findi
   const message =
     `The manifest states ${manifest.size} entries of ${manifest.origin}, the checkpoint ` +
     `${size} of ${origin}.`;
-  addDamage(findings, 'malformed_file', message);
+  findings.add('malformed_file', message);
 }

@@ -8,6 +8,7 @@ import {
   type EventFilter,
   eventFields,
   eventMatches,
+  type FindingCode,
   formerCsvRows,
   isCsvColumn,
   parseBodyLine,
@@ -19,7 +20,6 @@ import {
 } from '@indelible/protocol';
 import type { BundleCheck, VerifiedBundle } from '../bundle/verify-bundle.ts';
 import { UsageError } from '../io.ts';
-import { addDamage, type DamageCode } from '../verify/damage.ts';
 import type { Reading } from '../verify/entry-file.ts';
 import { type CsvRecord, cellsOf, csvRecords } from './csv-reader.ts';
 import { EventIndex, type IndexedEvent } from './event-index.ts';
@@ -57,7 +57,7 @@ export function csvCheck(options: CsvOptions): BundleCheck {
       requireProvableFilter(filter, verified);
       if (!isOrdered) {
         const message = 'The events of the bundle are not in order of id.';
-        addDamage(bundle.findings, 'malformed_file', message);
+        bundle.findings.add('malformed_file', message);
       }
       const comparison = new Comparison(options, index, bundle);
       await comparison.run();
@@ -180,7 +180,7 @@ class Comparison {
 
   #judge(record: CsvRecord, eventId: string, event: IndexedEvent, step: number): void {
     const { index, sequence } = event;
-    const add = (code: DamageCode, text: string) =>
+    const add = (code: FindingCode, text: string) =>
       this.#add(code, `Row ${record.number}, event ${eventId}, sequence ${sequence}, ${text}.`, {
         sequence,
         eventId,
@@ -232,10 +232,10 @@ class Comparison {
   }
 
   #add(
-    code: DamageCode,
+    code: FindingCode,
     message: string,
     position: { sequence?: number; eventId?: string } = {},
   ): void {
-    addDamage(this.#bundle.findings, code, message, position);
+    this.#bundle.findings.add(code, message, position);
   }
 }

@@ -3,6 +3,7 @@ import {
   BodyPass,
   type BodyPassOptions,
   type CoverClaims,
+  changing,
   counted,
   createBodyCover,
   type ErasureRecord,
@@ -17,7 +18,6 @@ import {
 } from '@indelible/protocol';
 import { LineSplitter } from '../import/line-splitter.ts';
 import { type BodyChunk, type ComparedWanted, comparedChunks } from './body-threads.ts';
-import { addDamage, changing } from './damage.ts';
 import type { Reading } from './entry-file.ts';
 import { sha } from './hashing.ts';
 
@@ -102,7 +102,7 @@ export class LogBodies {
       const message =
         `${count} ${which} lack their ${name}, and neither the bundle nor a record of the ` +
         'log explains it.';
-      addDamage(this.#findings, 'undeclared_withholding', message);
+      this.#findings.add('undeclared_withholding', message);
     }
   }
 

@@ -3,7 +3,6 @@ import {
   createTileMaker,
   EntryPass,
   equalBytes,
-  type Finding,
   type Findings,
   hashBytes,
   type OnTile,
@@ -12,7 +11,6 @@ import {
   tilePath,
   tileWidth,
 } from '@indelible/protocol';
-import { addDamage } from './damage.ts';
 import type { Reading } from './entry-file.ts';
 import { sha } from './hashing.ts';
 import { inOrder, type TileSource } from './log-source.ts';
@@ -83,7 +81,7 @@ export interface Span {
 
 /** Adds findings of the entries, and where their roots start to differ from the signed ones. */
 class EntryFindings {
-  readonly #add: Findings['add'];
+  readonly #all: Findings;
   readonly #earlier: readonly Checkpoint[];
   readonly #checkpoint: Checkpoint;
   readonly findings: Findings;
@@ -93,7 +91,7 @@ class EntryFindings {
   between: Span | null = null;
   isGap = false;
   #backAt = -1;
-  #firstBack: Finding | null = null;
+  #firstBack: { message: string; sequence: number | null; eventId: string | null } | null = null;
 
   constructor(
     findings: Findings,
@@ -102,22 +100,25 @@ class EntryFindings {
   ) {
     this.#earlier = earlier;
     this.#checkpoint = checkpoint;
-    this.#add = (finding) => findings.add(finding);
-    this.findings = {
-      ...findings,
-      add: (finding) => {
-        const { code, sequence } = finding;
-        if (code === 'earlier_root_mismatch') this.#parts(size());
-        if (code === 'root_mismatch') this.#parts(this.#checkpoint.size);
+    this.#all = findings;
+    const add: Findings['add'] = (code, message, { sequence = null, eventId = null } = {}) => {
+      if (code === 'earlier_root_mismatch') this.#parts(size());
+      if (code === 'root_mismatch') this.#parts(checkpoint.size);
+      if (code === 'receipt_goes_back') {
         // One entry with a receipt time too late makes all later ones look too early.
-        const isEcho = code === 'receipt_goes_back' && sequence === this.#backAt + 1;
-        if (code === 'receipt_goes_back') this.#backAt = sequence ?? -1;
-        if (isEcho) return;
-        if (code === 'receipt_goes_back' && this.#firstBack === null) this.#firstBack = finding;
-        else if (code === 'missing_entries' && source.isTailWhole) this.#addEnd(finding, size());
-        else findings.add(finding);
-      },
+        const isEcho = sequence === this.#backAt + 1;
+        this.#backAt = sequence ?? -1;
+        const isFirst = this.#firstBack === null;
+        this.#firstBack ??= { message, sequence, eventId };
+        if (isEcho || isFirst) return;
+      }
+      const isEnd = code === 'missing_entries' && source.isTailWhole === true;
+      findings.add(code, message, {
+        sequence: isEnd ? this.#end(sequence, size()) : sequence,
+        eventId,
+      });
     };
+    this.findings = { ...findings, add };
   }
 
   /** Of two entries in the wrong order either may be the changed one, unless signed so. */
@@ -126,14 +127,17 @@ class EntryFindings {
     if (back === null) return;
     const at = back.sequence ?? 0;
     if (this.differs) this.between = { from: Math.max(0, at - 1), to: at };
-    this.#add(this.differs ? { ...back, sequence: null } : back);
+    const place = this.differs ? { ...back, sequence: null } : back;
+    this.#all.add('receipt_goes_back', back.message, place);
   }
 
-  #addEnd(finding: Finding, size: number): void {
+  /** The sequence of the first missing entry; null if it may be another one of the last tile. */
+  #end(sequence: number | null, size: number): number | null {
     const { size: signed } = this.#checkpoint;
     this.isGap = size % tileWidth === 0 && signed - size > 1 && signed - size < tileWidth;
-    if (this.isGap) this.differs ??= { from: size, to: signed - 1 };
-    this.#add(this.isGap ? { ...finding, sequence: null } : finding);
+    if (!this.isGap) return sequence;
+    this.differs ??= { from: size, to: signed - 1 };
+    return null;
   }
 
   /** At the first size with another root: the roots of all smaller checkpoints were correct. */
@@ -166,7 +170,7 @@ function entriesOf(bytes: Uint8Array, width: number, index: number, findings: Fi
     () => parseEntryTile(bytes, width),
     (error) => {
       const message = `The entry tile ${index} cannot be read: ${error.message}.`;
-      addDamage(findings, 'malformed_tile', message, { sequence: index * tileWidth });
+      findings.add('malformed_tile', message, { sequence: index * tileWidth });
     },
   );
 }
@@ -194,7 +198,7 @@ async function compareTile(
   const served = await source.tile(tilePath(level, index, width));
   const name = `Tile ${index} of level ${level}, ${width} hashes wide,`;
   if (served === null) {
-    addDamage(findings, 'missing_tile', `${name} is missing.`);
+    findings.add('missing_tile', `${name} is missing.`);
     const first = index * tileWidth ** (level + 1);
     return { from: first, to: first + width * tileWidth ** level - 1 };
   }
@@ -205,6 +209,6 @@ async function compareTile(
   const to = from + tileWidth ** level - 1;
   const message = `${name} does not match the entries ${from} to ${to}.`;
   // A hash does not show which entry it is: other findings name the sequence.
-  findings.add({ code: 'tile_mismatch', sequence: null, eventId: null, message });
+  findings.add('tile_mismatch', message);
   return { from, to };
 }

@@ -71,7 +71,7 @@ test('absences that are merely stated keep a log from being called intact', () =
 
 test('of a damaged log nothing follows', () => {
   const findings = createFindings();
-  findings.add({ code: 'root_mismatch', sequence: null, eventId: null, message: 'x' });
+  findings.add('root_mismatch', 'x');
   const { follows } = logVerdict({
     ...{ checkpoint, findings, counts: allIntact, latestCutoffMs: null, earlierSizes: [] },
   });
@@ -81,7 +81,7 @@ test('of a damaged log nothing follows', () => {
 test('the first damage is the smallest sequence, with the event that any finding names', () => {
   const findings = createFindings();
   const add = (sequence: number | null, eventId: string | null) =>
-    findings.add({ code: 'missing_body', sequence, eventId, message: 'x' });
+    findings.add('missing_body', 'x', { sequence, eventId });
   add(null, null);
   expect(findings.first()).toBeNull();
   add(9, 'evt_audit_x');

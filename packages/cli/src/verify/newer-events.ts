@@ -2,6 +2,7 @@ import { closeSync, writeSync } from 'node:fs';
 import type { IndelibleClient } from '@indelible/client';
 import {
   type Checkpoint,
+  changing,
   entryBytes,
   isCount,
   sizedCheckpoint,
@@ -9,7 +10,6 @@ import {
 } from '@indelible/protocol';
 import { linesOf } from '../import/line-splitter.ts';
 import { chunksOf } from '../kept-file.ts';
-import { changing } from './damage.ts';
 import type { Reading } from './entry-file.ts';
 import { bodyLineBytesMax, LogBodies } from './log-bodies.ts';
 import { entryTiles } from './log-entries.ts';
@@ -83,7 +83,7 @@ export async function judgeNewer(reading: Reading, wanted: NewerWanted): Promise
   await addEntries(reading, wanted.source, size);
   if (file.size < size) {
     const message = `The service says that its log has ${size} entries, and serves ${file.size}.`;
-    findings.add({ code: 'missing_entries', sequence: file.size, eventId: null, message });
+    findings.add('missing_entries', message, { sequence: file.size });
   }
   const reached = { ...checkpoint, size: file.size };
   const prefix = `Against ${sizedCheckpoint(reached)}: `;

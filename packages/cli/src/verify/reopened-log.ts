@@ -6,7 +6,6 @@ import {
   type ReopenRecord,
   type ServiceRecords,
 } from '@indelible/protocol';
-import { addDamage } from './damage.ts';
 import type { SeenCheckpoint } from './seen-checkpoints.ts';
 import { checkpointOf } from './service-log.ts';
 import { claimedCheckpoint } from './trusted-checkpoint.ts';
@@ -46,7 +45,7 @@ export async function readReopened(wanted: ReopenedWanted): Promise<Reopened> {
       `The log has no record that it continues ${last.origin}, of which this machine ` +
       `verified ${last.size} entries. If that record has expired, start with another ` +
       '--state.';
-    addDamage(findings, 'other_log', message);
+    findings.add('other_log', message);
     return { kept: [], lost: [], record: null };
   }
   const { published, record } = found;
@@ -85,7 +84,7 @@ export function requireProven(
   const { sequence, note } = record;
   if (reopenings.some((each) => each.sequence === sequence && each.note === note)) return;
   const message = 'The list shows a record of the reopening that the log does not contain.';
-  addDamage(findings, 'other_log', message, { sequence });
+  findings.add('other_log', message, { sequence });
 }
 
 interface FoundRecord {
@@ -129,9 +128,9 @@ async function compareWithRecord(
     const message =
       `The log says that ${published.size} entries of ${last.origin} were published last, but this ` +
       `machine has seen ${last.size}.`;
-    addDamage(findings, 'rolled_back', message);
+    findings.add('rolled_back', message);
   } else if (published.size === last.size && Buffer.compare(published.root, last.root) !== 0) {
     const message = `The log names another checkpoint of ${last.size} entries than this machine has seen.`;
-    addDamage(findings, 'forked', message);
+    findings.add('forked', message);
   }
 }

@@ -2,6 +2,7 @@ import {
   type BodyCounts,
   type Checkpoint,
   counted,
+  type Finding,
   type Findings,
   formatAnyTimestamp,
   formatBase64,
@@ -9,7 +10,6 @@ import {
   uuidFromEventId,
   uuidTimeMs,
 } from '@indelible/protocol';
-import type { ReportFinding } from './damage.ts';
 import { type EntryFile, Reading } from './entry-file.ts';
 import type { Span } from './log-entries.ts';
 import type { Progress } from './log-source.ts';
@@ -56,7 +56,7 @@ export interface Report {
   follows: string[];
   doesNotFollow: string[];
   firstDamage: FirstDamage | null;
-  findings: { count: number; byCode: Record<string, number>; kept: readonly ReportFinding[] };
+  findings: { count: number; byCode: Record<string, number>; kept: readonly Finding[] };
   seconds: number;
 }
 
@@ -166,7 +166,7 @@ export function isOnlyAnother({ count, byCode }: Pick<Report['findings'], 'count
 }
 
 /** Findings of the whole log come first. */
-function bySequence(a: ReportFinding, b: ReportFinding): number {
+function bySequence(a: Finding, b: Finding): number {
   return (a.sequence ?? -1) - (b.sequence ?? -1);
 }
 

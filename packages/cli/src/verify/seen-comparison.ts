@@ -6,7 +6,6 @@ import {
   type Findings,
   parseHex,
 } from '@indelible/protocol';
-import { addDamage } from './damage.ts';
 import { sha } from './hashing.ts';
 import { headBelow } from './newer-events.ts';
 import { type Reopened, type ReopenedWanted, readReopened } from './reopened-log.ts';
@@ -79,7 +78,7 @@ async function compareWithLast({ client, shown, findings }: SeenWanted, last: Ch
   const path = isLonger ? await consistencyPath(client, last.size, shown.size) : [];
   const { code, message } = compareCheckpoints(sha, last, shown, path);
   if (code === 'same' || code === 'extends') return;
-  addDamage(findings, code, message);
+  findings.add(code, message);
 }
 
 /** Without a path, nothing proves consistency. */
@@ -94,7 +93,7 @@ async function compareWithHead(client: IndelibleClient, shown: Checkpoint, findi
   if ((await client.log.consistency(shown.size, shown.size)) !== null) return;
   const size = await headBelow(client, shown.size);
   const message = `The service says that its log has ${size} entries, but it has signed ${shown.size}.`;
-  addDamage(findings, 'head_behind', message, { sequence: size });
+  findings.add('head_behind', message, { sequence: size });
 }
 
 function addOtherLog({ shown, seenPath, findings }: SeenWanted, last: SeenCheckpoint): void {
@@ -107,5 +106,5 @@ function addOtherLog({ shown, seenPath, findings }: SeenWanted, last: SeenCheckp
     `operator. If the service was newly installed, move ${seenPath} away and verify again. If ` +
     'the operator announced that the log was reopened, add --reopened. If this is another ' +
     'service, use another --state.';
-  addDamage(findings, 'other_log', message);
+  findings.add('other_log', message);
 }

@@ -12,7 +12,6 @@ import {
   readOrNull,
   receivedAtUs,
 } from '@indelible/protocol';
-import { addDamage } from './damage.ts';
 import type { Reading } from './entry-file.ts';
 import { sha } from './hashing.ts';
 
@@ -58,7 +57,7 @@ export async function trustedCheckpoint(
     return { code: 'unknown_key', message: `A key cannot be read: ${error.message}.` } as const;
   });
   if (opened.code !== 'valid') {
-    addDamage(findings, opened.code, opened.message);
+    findings.add(opened.code, opened.message);
     return null;
   }
   const text = new TextDecoder().decode(note);
@@ -102,5 +101,5 @@ export function compareWithWindows({ file, findings }: Reading, signed: SignedCh
   const message =
     `The checkpoint covers entries up to ${formatAnyTimestamp(Math.floor(lastMs))}, but the key that ` +
     `signed it was in use until ${formatAnyTimestamp(endMs)}.`;
-  addDamage(findings, 'retired_key', message);
+  findings.add('retired_key', message);
 }

@@ -5,7 +5,6 @@ import {
   verifyCapsule,
 } from '@indelible/protocol';
 import { sentenceOf, UsageError } from '../io.ts';
-import { addDamage } from './damage.ts';
 import { sha } from './hashing.ts';
 import { readAtMost } from './read-at-most.ts';
 import { type Report, Verification } from './report.ts';
@@ -18,7 +17,7 @@ export async function verifyCapsuleFile(path: string, vkeys: readonly string[]):
   const verification = new Verification('capsule', path);
   const pinned = vkeys.length > 0 ? vkeys : undefined;
   const { content, problems } = await verifyCapsule(sha, parts, pinned);
-  for (const problem of problems) addDamage(verification.findings, 'malformed_file', problem);
+  for (const problem of problems) verification.findings.add('malformed_file', problem);
   const rest = content === null ? { signed: null } : await concluded(content, pinned);
   return verification.report({ checked: {}, ...rest });
 }

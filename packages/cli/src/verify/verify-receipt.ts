@@ -21,7 +21,6 @@ import {
 } from '@indelible/protocol';
 import type { BundleCheck } from '../bundle/verify-bundle.ts';
 import { UsageError } from '../io.ts';
-import { addDamage } from './damage.ts';
 import { sha } from './hashing.ts';
 import { entryTiles } from './log-entries.ts';
 import { type TileSource, tileNodes } from './log-source.ts';
@@ -79,7 +78,7 @@ async function judgeByProof(run: Run, proof: Uint8Array): Promise<Judged> {
   const parsed = readOrNull(
     () => parseEventProof(proof),
     ({ message }) =>
-      addDamage(findings, 'receipt_unproven', `The proof cannot be read: ${message}.`, position),
+      findings.add('receipt_unproven', `The proof cannot be read: ${message}.`, position),
   );
   if (parsed === null) return { signed: null, follows: [] };
   const note = new TextEncoder().encode(parsed.checkpoint);
@@ -87,7 +86,7 @@ async function judgeByProof(run: Run, proof: Uint8Array): Promise<Judged> {
   const signed = await trustedCheckpoint(note, keys, findings);
   if (signed === null) return { signed, follows: [] };
   const verdict = await verifyEventProof(sha, proof, keys.vkeys);
-  if (verdict.code !== 'valid') addDamage(findings, 'receipt_unproven', verdict.message, position);
+  if (verdict.code !== 'valid') findings.add('receipt_unproven', verdict.message, position);
   compare(findings, receipt, parsed.sequence, formatHex(parsed.leafHash));
   return { signed, follows: [kept(receipt), verdict.message] };
 }
@@ -98,7 +97,7 @@ function compare(findings: Findings, receipt: Receipt, sequence: number, leaf: s
   const message =
     `The receipt promises event ${eventId} at sequence ${receipt.sequence} with leaf hash ` +
     `${receipt.leafHash}; the log has sequence ${sequence} with ${leaf}.`;
-  addDamage(findings, 'receipt_mismatch', message, { sequence: receipt.sequence, eventId });
+  findings.add('receipt_mismatch', message, { sequence: receipt.sequence, eventId });
 }
 
 /**
@@ -113,7 +112,7 @@ async function judgeByEntry({ client, receipt, vkeys, findings }: Run): Promise<
   const position = { sequence, eventId };
   if (sequence >= size) {
     const message = `The service has no event ${eventId}, and its log ends at ${size} entries.`;
-    addDamage(findings, 'receipt_unproven', message, position);
+    findings.add('receipt_unproven', message, position);
     return { signed, follows: [] };
   }
   const source = serviceTiles(client, signed);
@@ -121,7 +120,7 @@ async function judgeByEntry({ client, receipt, vkeys, findings }: Run): Promise<
   const path = await pathOf(source, sequence, size);
   if (!path || !verifyInclusion(sha, { leafHash: leaf, index: sequence, size, path, root })) {
     const message = `The log does not lead from the promised leaf ${receipt.leafHash} at sequence ${sequence} to its root.`;
-    addDamage(findings, 'receipt_unproven', message, position);
+    findings.add('receipt_unproven', message, position);
     return { signed, follows: [] };
   }
   const cutoffMs = await cutoffOf(client, logIdOf(signed.checkpoint), eventId);
@@ -132,7 +131,7 @@ async function judgeByEntry({ client, receipt, vkeys, findings }: Run): Promise<
   const receivedMs = isProven ? receivedAtUs(entry) / 1_000 : Number.POSITIVE_INFINITY;
   if (cutoffMs === null || Math.max(timeMs, receivedMs) >= cutoffMs) {
     const message = `The log holds entry ${sequence}, but the service shows no event ${eventId} that can be proven.`;
-    findings.add({ code: 'missing_body', message, ...position });
+    findings.add('missing_body', message, position);
     return { signed, follows: [] };
   }
   const hidden =
@@ -181,7 +180,7 @@ export function receiptCheck(path: string): BundleCheck {
         compare(findings, receipt, sequence, formatHex(leafHash(sha, file.at(sequence))));
       } else {
         const message = `The bundle ends at ${file.size} entries: it does not reach ${sequence}.`;
-        addDamage(findings, 'receipt_unproven', message, { sequence, eventId });
+        findings.add('receipt_unproven', message, { sequence, eventId });
       }
       return { checked: {}, follows: [kept(receipt)], doesNotFollow: [] };
     },

@@ -11,7 +11,6 @@ import {
   readOrNull,
   tileWidth,
 } from '@indelible/protocol';
-import { addDamage } from './damage.ts';
 import type { EntryFile, Reading } from './entry-file.ts';
 import { sha } from './hashing.ts';
 import { readBodies } from './log-bodies.ts';
@@ -90,7 +89,7 @@ async function checkpointToVerify(
     return await checkpointOf(note, client, vkeys, findings);
   } catch (error) {
     if (error instanceof IndelibleError && error.code === 'log_damaged') {
-      addDamage(findings, 'service_halted', `The service says: ${error.message}.`);
+      findings.add('service_halted', `The service says: ${error.message}.`);
       return null;
     }
     const last = seen.load().findLast((each) => seen.isOfService(each, null));
@@ -100,7 +99,7 @@ async function checkpointToVerify(
     const message =
       `The service says that ${error.message}, but this machine has seen ${origin} with ` +
       `${counted(size, 'entry', 'entries')}, at ${last.seenAt}: ${seen.path} remembers it.`;
-    addDamage(findings, 'missing_log', message, { sequence: 0 });
+    findings.add('missing_log', message, { sequence: 0 });
     return null;
   }
 }
@@ -118,7 +117,7 @@ async function verifyAgainst(reading: Reading, run: Run): Promise<Outcome> {
   const { checkpoint } = signed;
   const { tenantId, reopened, vkeys, refusal = null, now = Date.now } = options;
   if (refusal !== null) {
-    addDamage(findings, 'service_halted', `The service says: ${refusal}.`);
+    findings.add('service_halted', `The service says: ${refusal}.`);
   }
   const all = options.seen.load();
   const seen = all.filter((each) => options.seen.isOfService(each, checkpoint.origin));

@@ -109,7 +109,7 @@ export class BodyPass {
   #addMalformed(finding: Finding): void {
     // Marks the sequence as used: its body is damaged, not missing.
     if (finding.sequence !== null) this.#sequences.claim(finding.sequence);
-    this.#options.findings.add(finding);
+    this.#options.findings.add(finding.code, finding.message, finding);
   }
 
   #judge(body: EventBody): void {
@@ -126,7 +126,7 @@ export class BodyPass {
     }
     const [code, why] = problem;
     const message = `${this.#against}: event ${id}, sequence ${sequence}, does not match the log: ${why}.`;
-    findings.add({ code, sequence, eventId: id, message });
+    findings.add(code, message, { sequence, eventId: id });
   }
 
   #problemOf(body: EventBody): BodyProblem | null {
@@ -196,7 +196,7 @@ export class BodyPass {
       const message =
         `${this.#against}: event ${eventId}, entry ${sequence}, is missing, and no recorded ` +
         'retention explains it.';
-      findings.add({ code: 'missing_body', sequence, eventId, message });
+      findings.add('missing_body', message, { sequence, eventId });
     }
     return this.#counts;
   }

@@ -17,7 +17,7 @@ import {
 } from './capsule-data.ts';
 import { EntryPass } from './entry-pass.ts';
 import { parseEventProof, verifyEventProof } from './event-proof.ts';
-import { createFindings, type Finding, type Findings } from './findings.ts';
+import { createFindings, type Findings } from './findings.ts';
 import { clockSlackMs } from './proven-cover.ts';
 import { recordsQuery } from './service-records.ts';
 
@@ -70,7 +70,7 @@ export async function verifyCapsule(
     const isSaved = isSavedAnswer(sha, data, found.matches);
     const isRewritten = data.rewriting !== undefined;
     if (!isSaved && !isRewritten && found.unseen === 0)
-      findings.add(otherAnswer(data, found.matches.length));
+      findings.add('content_mismatch', otherAnswer(data, found.matches.length));
     if (findings.count() > 0) return damaged(messagesOf(findings));
     const content = { data, checkpoint, ...found, isSaved, isRewritten };
     return { code: 'intact', problems: [], content };
@@ -203,11 +203,11 @@ function readBodies(
 }
 
 /** Only absent content or a rewritten query may make the answer another one than the saved one. */
-function otherAnswer({ search }: CapsuleData, matched: number): Finding {
-  const message =
+function otherAnswer({ search }: CapsuleData, matched: number): string {
+  return (
     `The service counted ${search.matched} matching events when the search was saved; the log ` +
-    `has ${matched}, or others.`;
-  return { code: 'content_mismatch', sequence: null, eventId: null, message };
+    `has ${matched}, or others.`
+  );
 }
 
 function isSavedAnswer(sha: Sha256, { search }: CapsuleData, matches: ShownEvent[]): boolean {

@@ -115,7 +115,7 @@ export class EntryPass {
 
   #add(code: FindingCode, sequence: number | null, message: string, eventId: string | null = null) {
     const against = `Against ${sizedCheckpoint(this.#options.checkpoint)}`;
-    this.#options.findings.add({ code, sequence, eventId, message: `${against}: ${message}` });
+    this.#options.findings.add(code, `${against}: ${message}`, { sequence, eventId });
   }
 }
 

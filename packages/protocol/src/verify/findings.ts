@@ -1,40 +1,74 @@
-/**
- * The possible problems of a log. Codes are stable:
- * - `malformed_entry`: an entry is of no known version, or its id is not an event id
- * - `receipt_goes_back`: an entry was received before its predecessor
- * - `missing_entries`, `surplus_entries`: the number of entries differs from the checkpoint's size
- * - `root_mismatch`: the entries are not those that the checkpoint covers
- * - `earlier_root_mismatch`: the entries are not those that an earlier checkpoint covers
- * - `tile_mismatch`: a hash tile differs from the one that the entries give
- * - `malformed_body`: a body line cannot be read, or contains a member that is not proven
- * - `beyond_checkpoint`: a body has a sequence beyond the checkpoint
- * - `other_event`: the log entry at the body's sequence is of another event
- * - `content_mismatch`: a body does not match the commitment of its entry, or its version
- * - `derived_field_mismatch`: a field of a body does not follow from the others
- * - `other_tenant`: a body names another tenant
- * - `repeated_body`: a second body of one entry
- * - `missing_body`: an entry has no body, and retention does not explain it
- * - `retention_exceeded`: bodies were removed, or are stated as removed, that the plan still keeps
- * - `plan_mismatch`: the stated plan differs from the plan in the log's own records
- */
+/** The possible problems of a log, and of what shows it. Codes are stable. */
 export type FindingCode =
+  // An entry is of no known version, or its id is not an event id.
   | 'malformed_entry'
+  // An entry was received before its predecessor.
   | 'receipt_goes_back'
+  // The number of entries differs from the checkpoint's size.
   | 'missing_entries'
   | 'surplus_entries'
+  // The entries are not those that the checkpoint, or an earlier one, covers.
   | 'root_mismatch'
   | 'earlier_root_mismatch'
+  // A hash tile differs from the one that the entries give, or is not available.
   | 'tile_mismatch'
+  | 'missing_tile'
+  | 'malformed_tile'
+  // A body line cannot be read, or contains a member that is not proven.
   | 'malformed_body'
+  // A body has a sequence beyond the checkpoint.
   | 'beyond_checkpoint'
+  // The log entry at the body's sequence is of another event.
   | 'other_event'
+  // A body does not match the commitment of its entry, or its version.
   | 'content_mismatch'
+  // A field of a body does not follow from the others.
   | 'derived_field_mismatch'
+  // A body names another tenant.
   | 'other_tenant'
+  // A second body of one entry.
   | 'repeated_body'
+  // An entry has no body, and retention does not explain it.
   | 'missing_body'
+  // Bodies were removed, or are stated as removed, that the plan still keeps.
   | 'retention_exceeded'
-  | 'plan_mismatch';
+  // The stated plan differs from the plan in the log's own records.
+  | 'plan_mismatch'
+  // There is no trusted checkpoint.
+  | 'malformed_checkpoint'
+  | 'unknown_key'
+  | 'bad_signature'
+  // The checkpoint covers events recorded after its key was retired.
+  | 'retired_key'
+  // The service has no log, but this machine has seen one.
+  | 'missing_log'
+  // The checkpoint contradicts an earlier one.
+  | 'other_log'
+  | 'rolled_back'
+  | 'forked'
+  | 'inconsistent'
+  // The service says that its log is shorter than its checkpoint.
+  | 'head_behind'
+  // The service reports that its database contradicts what it published.
+  | 'service_halted'
+  // A bundle's file differs from what was written.
+  | 'file_mismatch'
+  | 'missing_file'
+  | 'malformed_file'
+  // Segments are withheld, and the bundle does not say so.
+  | 'undeclared_withholding'
+  // The log does not contain what a receipt states.
+  | 'receipt_mismatch'
+  | 'receipt_unproven'
+  // A CSV differs from the log.
+  | 'csv_header'
+  | 'csv_row_altered'
+  | 'csv_row_unknown'
+  | 'csv_row_repeated'
+  | 'csv_row_unwanted'
+  | 'csv_row_order'
+  | 'csv_row_missing'
+  | 'csv_row_malformed';
 
 export interface Finding {
   code: FindingCode;
@@ -44,6 +78,9 @@ export interface Finding {
   eventId: string | null;
   message: string;
 }
+
+/** Where damage is, as far as it is known. */
+type Place = Partial<Pick<Finding, 'sequence' | 'eventId'>>;
 
 /** The most findings that are stored; all are counted. */
 const findingsKeptMax = 100;
@@ -57,11 +94,10 @@ export function createFindings() {
   let first: { sequence: number; eventId: string | null } | null = null;
   let count = 0;
   return {
-    add(finding: Finding): void {
+    add(code: FindingCode, message: string, { sequence = null, eventId = null }: Place = {}) {
       count += 1;
-      counts[finding.code] = (counts[finding.code] ?? 0) + 1;
-      if (kept.length < findingsKeptMax) kept.push(finding);
-      const { sequence, eventId } = finding;
+      counts[code] = (counts[code] ?? 0) + 1;
+      if (kept.length < findingsKeptMax) kept.push({ code, sequence, eventId, message });
       if (sequence === null) return;
       if (first === null || sequence < first.sequence) first = { sequence, eventId };
       // Of several findings for one sequence, any may name the event.
@@ -74,4 +110,13 @@ export function createFindings() {
     /** The smallest sequence of all findings, and the event named for it; null without one. */
     first: () => first,
   };
+}
+
+/** The same findings; `change` is applied to each added one. */
+export function changing(findings: Findings, change: (finding: Finding) => Finding): Findings {
+  const add: Findings['add'] = (code, message, { sequence = null, eventId = null } = {}) => {
+    const changed = change({ code, message, sequence, eventId });
+    findings.add(changed.code, changed.message, changed);
+  };
+  return { ...findings, add };
 }

@@ -76,7 +76,7 @@ type Add = (code: FindingCode, message: string, sequence?: number) => void;
 
 function adder(findings: Findings): Add {
   return (code, message, sequence) =>
-    findings.add({ code, message, sequence: sequence ?? null, eventId: null });
+    findings.add(code, message, { ...(sequence !== undefined && { sequence }) });
 }
 
 /** From the last record of the tenant, unless a missing event may have been a later record. */
