@@ -21,9 +21,9 @@ import { sha } from '../verify/hashing.ts';
 import { addChunks, LogBodies } from '../verify/log-bodies.ts';
 import type { Span } from '../verify/log-entries.ts';
 import type { Progress } from '../verify/log-source.ts';
-import { type Outcome, type Report, Verification } from '../verify/report.ts';
+import { type Outcome, type Report, verified } from '../verify/report.ts';
 import type { SeenOf } from '../verify/seen-checkpoints.ts';
-import { earlierOf, otherLogSentence } from '../verify/seen-comparison.ts';
+import { seenOfFiles } from '../verify/seen-comparison.ts';
 import { compareWithWindows, type SignedCheckpoint } from '../verify/trusted-checkpoint.ts';
 import {
   continuedBy,
@@ -71,29 +71,21 @@ async function verifyTenantArchive(
   options: ArchiveOptions,
 ): Promise<Report> {
   const [tenantId, found] = tenantOf(subject, archive, options.tenantId);
-  const verification = new Verification('archive', subject, options.progress);
-  const { findings } = verification;
-  try {
+  return verified('archive', subject, options.progress, async (reading) => {
+    const { findings } = reading;
     const parts = await readManifests(archive, tenantId, found, findings);
     const manifests = parts.map(({ manifest }) => manifest);
     const signed = await lastCheckpoint(manifests, options.vkeys, findings);
-    if (signed === null) return verification.report({ signed, checked: {} });
+    if (signed === null) return { signed };
     const own = await earlierCheckpoints(manifests, options.vkeys, signed.end, findings);
     const { plans, seenOf } = options;
-    const all = seenOf?.(tenantId) ?? [];
-    const seen = earlierOf(signed.end, all).map(({ checkpoint }) => checkpoint);
-    const earlier = [...own, ...seen];
-    const run = { archive, tenantId, parts, signed, earlier, plans };
-    const outcome = await verifyParts(verification, run);
-    const doesNotFollow = [
-      ...[unreadSentence, ...othersSentence(archive.others(tenantId, parts))],
-      ...otherLogSentence(signed.end, all),
-    ];
-    const earlierSizes = seen.map(({ size }) => size);
-    return verification.report({ ...outcome, earlierSizes, doesNotFollow, signed: atEnd(signed) });
-  } finally {
-    verification.close();
-  }
+    const { earlier, ...seen } = seenOfFiles(signed.end, seenOf?.(tenantId));
+    const run = { archive, tenantId, parts, signed, earlier: [...own, ...earlier], plans };
+    const outcome = await verifyParts(reading, run);
+    const others = othersSentence(archive.others(tenantId, parts));
+    const doesNotFollow = [unreadSentence, ...others, ...seen.doesNotFollow];
+    return { ...outcome, ...seen, doesNotFollow, signed: atEnd(signed) };
+  });
 }
 
 const unreadSentence =

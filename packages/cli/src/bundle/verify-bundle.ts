@@ -14,9 +14,9 @@ import type { Reading } from '../verify/entry-file.ts';
 import { readBodies } from '../verify/log-bodies.ts';
 import { readEntries } from '../verify/log-entries.ts';
 import type { Progress } from '../verify/log-source.ts';
-import { type Outcome, type Report, Verification } from '../verify/report.ts';
+import { type Outcome, type Report, verified } from '../verify/report.ts';
 import type { SeenOf } from '../verify/seen-checkpoints.ts';
-import { earlierOf, otherLogSentence } from '../verify/seen-comparison.ts';
+import { seenOfFiles } from '../verify/seen-comparison.ts';
 import {
   compareWithWindows,
   type SignedCheckpoint,
@@ -37,7 +37,7 @@ export interface BundleCheck {
   finish(
     bundle: Reading,
     verified: VerifiedBundle,
-  ): Promise<Pick<Outcome, 'checked' | 'unproven' | 'follows' | 'doesNotFollow'>>;
+  ): Promise<Pick<Outcome, 'checked' | 'unproven' | 'follows'>>;
   close(): void;
 }
 
@@ -71,13 +71,8 @@ export interface BundleOptions {
  */
 export async function verifyBundle(folder: string, options: BundleOptions): Promise<Report> {
   const { what = 'bundle', subject = folder } = options.check ?? {};
-  const verification = new Verification(what, subject, options.progress);
-  try {
-    return verification.report(await verifyFolder(folder, options, verification));
-  } finally {
-    verification.close();
-    options.check?.close();
-  }
+  const run = (reading: Reading) => verifyFolder(folder, options, reading);
+  return verified(what, subject, options.progress, run).finally(() => options.check?.close());
 }
 
 async function verifyFolder(
@@ -88,7 +83,7 @@ async function verifyFolder(
   const { findings } = reading;
   const bundle = new BundleFiles(folder);
   const manifest = orFinding(findings, () => parseManifest(bundle.manifest()));
-  if (manifest === null) return { signed: null, checked: {} };
+  if (manifest === null) return { signed: null };
   options.check?.begin?.(manifest);
   const { count: files, unlisted } = await checkFiles(bundle, manifest, reading);
   const signed = await checkpointOf(bundle, options.vkeys, findings);
@@ -112,8 +107,8 @@ async function verifyFiles(reading: Reading, run: Run): Promise<Outcome> {
   const { bundle, manifest, signed, options } = run;
   const { checkpoint } = signed;
   const { check } = options;
-  const seen = options.seenOf?.(manifest.tenantId.toLowerCase()) ?? [];
-  const earlier = earlierOf(checkpoint, seen).map((each) => each.checkpoint);
+  const all = options.seenOf?.(manifest.tenantId.toLowerCase());
+  const { earlier, ...seen } = seenOfFiles(checkpoint, all);
   const { tiles, differs } = await readEntries(reading, { checkpoint, source: bundle, earlier });
   if (file.size === checkpoint.size) compareWithWindows(reading, signed);
   const digest = createHash('sha256');
@@ -141,13 +136,8 @@ async function verifyFiles(reading: Reading, run: Run): Promise<Outcome> {
   compareCounts(manifest, counts, findings);
   const more = await check?.finish(reading, { manifest, counts });
   return {
-    signed,
-    ...bodies,
-    ...more,
+    ...{ signed, differs, ...bodies, ...seen, ...more },
     checked: { entries: file.size, tiles, bodies: counts, ...more?.checked },
-    differs,
-    earlierSizes: earlier.map(({ size }) => size),
-    doesNotFollow: [...(more?.doesNotFollow ?? []), ...otherLogSentence(checkpoint, seen)],
   };
 }
 

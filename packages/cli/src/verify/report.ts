@@ -75,7 +75,7 @@ export interface Outcome
   extends Partial<Pick<LogVerdictInput, 'latestCutoffMs' | 'plan' | 'earlierSizes'>> {
   signed: SignedCheckpoint | null;
   seen?: { checkpoint: Checkpoint; seenAt: string } | null;
-  checked: Checked;
+  checked?: Checked;
   /** Where entries start to differ from the signed ones, if nothing more precise is known. */
   differs?: Span | null;
   /** Additional conclusions, besides those of the passes. */
@@ -84,59 +84,65 @@ export interface Outcome
   doesNotFollow?: readonly string[];
 }
 
-/** One verification, with its report. */
-export class Verification extends Reading {
-  readonly #what: Report['what'];
-  readonly #subject: string;
-  readonly #startedAt = performance.now();
-
-  constructor(what: Report['what'], subject: string, progress?: Progress) {
-    super(progress);
-    this.#what = what;
-    this.#subject = subject;
-  }
-
-  report(outcome: Outcome): Report {
-    const { findings } = this;
-    const { signed, checked, latestCutoffMs = null, seen } = outcome;
-    const isDamaged = findings.count() > 0;
-    const { summary, ...verdict } = verdictOf(outcome, findings);
-    const unproven = [...verdict.unproven, ...(outcome.unproven ?? [])];
-    return {
-      what: this.#what,
-      subject: this.#subject,
-      result: isDamaged ? 'damaged' : unproven.length > 0 ? 'unproven' : 'intact',
-      summary,
-      unproven,
-      checkpoint: signed && checkpointOf(signed),
-      seenBefore: seen ? { size: seen.checkpoint.size, seenAt: seen.seenAt } : null,
-      checked,
-      cutoff: latestCutoffMs === null ? null : formatAnyTimestamp(latestCutoffMs),
-      follows: isDamaged ? [] : [...verdict.follows, ...(outcome.follows ?? [])],
-      doesNotFollow: [...verdict.doesNotFollow, ...(outcome.doesNotFollow ?? [])],
-      firstDamage: this.#firstDamage(outcome.differs),
-      findings: {
-        count: findings.count(),
-        byCode: findings.countByCode(),
-        kept: [...findings.kept()].sort(bySequence),
-      },
-      seconds: (performance.now() - this.#startedAt) / 1_000,
-    };
-  }
-
-  #firstDamage(differs: Span | null | undefined): FirstDamage | null {
-    const first = this.findings.first();
-    // A range that ends before the first exact sequence contains earlier damage.
-    if (differs && (first === null || first.sequence > differs.to)) {
-      return positionOf(differs, null, this.file);
-    }
-    const { sequence = 0, eventId = null } = first ?? {};
-    return first && positionOf({ from: sequence, to: sequence }, eventId, this.file);
+/** Runs one verification, and reports what came of it. */
+export async function verified(
+  what: Report['what'],
+  subject: string,
+  progress: Progress | undefined,
+  run: (reading: Reading) => Promise<Outcome>,
+): Promise<Report> {
+  const startedAt = performance.now();
+  const reading = new Reading(progress);
+  try {
+    const report = reportOf(reading, await run(reading));
+    return { what, subject, ...report, seconds: (performance.now() - startedAt) / 1_000 };
+  } finally {
+    reading.close();
   }
 }
 
+function reportOf({ findings, file }: Reading, outcome: Outcome) {
+  const { signed, checked = {}, latestCutoffMs = null, seen } = outcome;
+  const isDamaged = findings.count() > 0;
+  const { summary, ...verdict } = verdictOf(outcome, findings);
+  const unproven = [...verdict.unproven, ...(outcome.unproven ?? [])];
+  const result: Report['result'] = isDamaged
+    ? 'damaged'
+    : unproven.length > 0
+      ? 'unproven'
+      : 'intact';
+  return {
+    ...{ result, summary, unproven, checked },
+    checkpoint: signed && checkpointOf(signed),
+    seenBefore: seen ? { size: seen.checkpoint.size, seenAt: seen.seenAt } : null,
+    cutoff: latestCutoffMs === null ? null : formatAnyTimestamp(latestCutoffMs),
+    follows: isDamaged ? [] : [...verdict.follows, ...(outcome.follows ?? [])],
+    doesNotFollow: [...verdict.doesNotFollow, ...(outcome.doesNotFollow ?? [])],
+    firstDamage: firstDamageOf(findings, outcome.differs, file),
+    findings: {
+      count: findings.count(),
+      byCode: findings.countByCode(),
+      kept: [...findings.kept()].sort(bySequence),
+    },
+  };
+}
+
+function firstDamageOf(
+  findings: Findings,
+  differs: Span | null | undefined,
+  file: EntryFile,
+): FirstDamage | null {
+  const first = findings.first();
+  // A range that ends before the first exact sequence contains earlier damage.
+  if (differs && (first === null || first.sequence > differs.to)) {
+    return positionOf(differs, null, file);
+  }
+  const { sequence = 0, eventId = null } = first ?? {};
+  return first && positionOf({ from: sequence, to: sequence }, eventId, file);
+}
+
 /** The conclusions of the passes; none if they were not run. */
-function verdictOf({ signed, checked, ...outcome }: Outcome, findings: Findings) {
+function verdictOf({ signed, checked = {}, ...outcome }: Outcome, findings: Findings) {
   const none = { unproven: [], follows: [], doesNotFollow: [] };
   if (signed === null) {
     const summary = 'There is no valid checkpoint, so nothing can be verified.';

@@ -52,22 +52,28 @@ export async function compareWithSeen(wanted: SeenWanted): Promise<SeenCompariso
 }
 
 /** Those of the same log that its entries up to `shown` must agree with. */
-export function earlierOf(shown: Checkpoint, seen: readonly SeenCheckpoint[]): SeenCheckpoint[] {
+function earlierOf(shown: Checkpoint, seen: readonly SeenCheckpoint[]): SeenCheckpoint[] {
   return notBeyond(
     shown,
     seen.filter(({ checkpoint }) => checkpoint.origin === shown.origin),
   );
 }
 
-/** Of files, which may be older than a reopening: so another log is no damage. */
-export function otherLogSentence(shown: Checkpoint, seen: readonly SeenCheckpoint[]): string[] {
+/**
+ * The checkpoints that files must agree with. Files may be older than a reopening, so the name of
+ * another log is no damage.
+ */
+export function seenOfFiles(shown: Checkpoint, seen: readonly SeenCheckpoint[] = []) {
+  const earlier = earlierOf(shown, seen).map(({ checkpoint }) => checkpoint);
+  const earlierSizes = earlier.map(({ size }) => size);
   const last = seen.at(-1);
-  if (last === undefined || last.checkpoint.origin === shown.origin) return [];
+  if (last === undefined || last.checkpoint.origin === shown.origin)
+    return { earlier, earlierSizes, doesNotFollow: [] };
   const { origin, size } = last.checkpoint;
-  return [
+  const otherLog =
     `That this is the log ${origin}, of which this machine verified ${size} entries at ` +
-      `${last.seenAt}: it has another name.`,
-  ];
+    `${last.seenAt}: it has another name.`;
+  return { earlier, earlierSizes, doesNotFollow: [otherLog] };
 }
 
 const notBeyond = ({ size }: Checkpoint, seen: readonly SeenCheckpoint[]) =>

@@ -7,19 +7,19 @@ import {
 import { sentenceOf, UsageError } from '../io.ts';
 import { sha } from './hashing.ts';
 import { readAtMost } from './read-at-most.ts';
-import { type Report, Verification } from './report.ts';
+import { type Report, verified } from './report.ts';
 import { type KeySource, trustedCheckpoint } from './trusted-checkpoint.ts';
 
 /** Verifies an evidence capsule as its own page does, but with a program from elsewhere. */
 export async function verifyCapsuleFile(path: string, vkeys: readonly string[]): Promise<Report> {
   const parts = capsuleParts(textOf(path));
   if (parts === null) throw new UsageError(`${path} is not an evidence capsule`);
-  const verification = new Verification('capsule', path);
   const pinned = vkeys.length > 0 ? vkeys : undefined;
-  const { content, problems } = await verifyCapsule(sha, parts, pinned);
-  for (const problem of problems) verification.findings.add('malformed_file', problem);
-  const rest = content === null ? { signed: null } : await concluded(content, pinned);
-  return verification.report({ checked: {}, ...rest });
+  return verified('capsule', path, undefined, async ({ findings }) => {
+    const { content, problems } = await verifyCapsule(sha, parts, pinned);
+    for (const problem of problems) findings.add('malformed_file', problem);
+    return content === null ? { signed: null } : concluded(content, pinned);
+  });
 }
 
 /**

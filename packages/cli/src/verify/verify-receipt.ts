@@ -25,7 +25,7 @@ import { sha } from './hashing.ts';
 import { entryTiles } from './log-entries.ts';
 import { type TileSource, tileNodes } from './log-source.ts';
 import { readAtMost } from './read-at-most.ts';
-import { type Report, Verification } from './report.ts';
+import { type Report, verified } from './report.ts';
 import { checkpointOf, keysFor, logIdOf, nullWhenFailed, serviceTiles } from './service-log.ts';
 import { type SignedCheckpoint, trustedCheckpoint } from './trusted-checkpoint.ts';
 
@@ -50,13 +50,13 @@ export async function verifyReceipt(
   { path, vkeys }: ReceiptOptions,
 ): Promise<Report> {
   const receipt = readReceipt(path);
-  const verification = new Verification('receipt', path);
-  const { findings } = verification;
-  if (receipt.tenantId !== null) requireSameTenant(receipt, await tenantOf(client));
-  const proof = await client.log.proof(receipt.id).catch(nullWhenFailed);
-  const run = { client, receipt, vkeys, findings };
-  const judged = proof === null ? await judgeByEntry(run) : await judgeByProof(run, proof);
-  return verification.report({ checked: {}, doesNotFollow: [proofLimits], ...judged });
+  return verified('receipt', path, undefined, async ({ findings }) => {
+    if (receipt.tenantId !== null) requireSameTenant(receipt, await tenantOf(client));
+    const proof = await client.log.proof(receipt.id).catch(nullWhenFailed);
+    const run = { client, receipt, vkeys, findings };
+    const judged = await (proof === null ? judgeByEntry(run) : judgeByProof(run, proof));
+    return { doesNotFollow: [proofLimits], ...judged };
+  });
 }
 
 /** The tenant of the key, from any of its events; null if there are none. */
@@ -182,7 +182,7 @@ export function receiptCheck(path: string): BundleCheck {
         const message = `The bundle ends at ${file.size} entries: it does not reach ${sequence}.`;
         findings.add('receipt_unproven', message, { sequence, eventId });
       }
-      return { checked: {}, follows: [kept(receipt)], doesNotFollow: [] };
+      return { follows: [kept(receipt)] };
     },
     close: () => {},
   };

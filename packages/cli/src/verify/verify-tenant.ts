@@ -18,7 +18,7 @@ import { readEntries, type Span } from './log-entries.ts';
 import { inOrder, type Progress } from './log-source.ts';
 import { judgeNewer, NewerLines } from './newer-events.ts';
 import { requireProven } from './reopened-log.ts';
-import { type Outcome, type Report, Verification } from './report.ts';
+import { type Outcome, type Report, verified } from './report.ts';
 import type { SeenCheckpoint, SeenCheckpoints } from './seen-checkpoints.ts';
 import { compareWithSeen, type SeenComparison } from './seen-comparison.ts';
 import {
@@ -61,20 +61,18 @@ export async function verifyTenant(
   client: IndelibleClient,
   options: TenantOptions,
 ): Promise<Report> {
-  const verification = new Verification('log', options.tenantId, options.progress);
-  const signed = await checkpointToVerify(client, options, verification.findings);
-  if (signed === null) return verification.report({ signed, checked: {} });
-  const newer = new NewerLines(signed.checkpoint.size);
-  try {
+  const { tenantId, progress, seen } = options;
+  const report = await verified('log', tenantId, progress, async (reading) => {
+    const signed = await checkpointToVerify(client, options, reading.findings);
+    if (signed === null) return { signed };
+    const newer = new NewerLines(signed.checkpoint.size);
     const run = { client, options, signed, newer };
-    const report = verification.report(await verifyAgainst(verification, run));
-    // Unproven absences do not affect the entries: the log must continue from them.
-    if (report.result !== 'damaged') options.seen.add(signed.note, new Date());
-    return report;
-  } finally {
-    verification.close();
-    newer.close();
-  }
+    return verifyAgainst(reading, run).finally(() => newer.close());
+  });
+  const { result, checkpoint } = report;
+  // Unproven absences do not affect the entries: the log must continue from them.
+  if (result !== 'damaged' && checkpoint !== null) seen.add(checkpoint.note, new Date());
+  return report;
 }
 
 /** The latest checkpoint, of everything recorded so far if the service can sign one. */
