@@ -3,65 +3,7 @@ import { expect, test } from 'vitest';
 import { createCatalogue, defaultCatalogue, isCategory } from './catalogue.ts';
 import { categories } from './catalogue-data.ts';
 
-const { categoryOf, notRecordable, stateWarning } = defaultCatalogue;
-
-test.each([
-  ['configuration', 'create update delete publish restore'],
-  ['data_access', 'access read view list search play download export'],
-  ['security', 'login logout login_failed mfa_configured password_changed session_forced'],
-  ['integration', 'connect disconnect push send'],
-])('the category %s holds %s', (category, actions) => {
-  for (const action of actions.split(' ')) expect(categoryOf(action, false)).toBe(category);
-});
-
-test('unknown words are configuration, members of every object included', () => {
-  for (const action of ['assign', 'constructor', '__proto__', 'has_own_property']) {
-    expect(categoryOf(action, false)).toBe('configuration');
-  }
-});
-
-test('acting across tenants wins over what was done', () => {
-  for (const action of ['create', 'read', 'login', 'push', 'assign']) {
-    expect(categoryOf(action, true)).toBe('cross_tenant');
-  }
-});
-
-test.each(['dashboard', 'wallboard', 'softphone', 'page'])(
-  'looking at, refreshing and beating on a %s is not recordable, changing it is',
-  (type) => {
-    for (const action of ['access', 'view', 'read', 'refresh', 'heartbeat', 'page_view']) {
-      expect(notRecordable(action, type)).toMatch(/^[A-Z].+\.$/);
-    }
-    for (const action of ['create', 'update', 'delete', 'publish', 'export']) {
-      expect(notRecordable(action, type)).toBeNull();
-    }
-  },
-);
-
-test('page views, heartbeats and calls are not recordable on or with anything', () => {
-  expect(notRecordable('page_view', 'recording')).toContain('Page views');
-  expect(notRecordable('heartbeat', 'agent')).toContain('Heartbeats');
-  expect(notRecordable('update', 'call')).toContain('call-detail record');
-  expect(notRecordable('access', 'recording')).toBeNull();
-  expect(notRecordable('refresh', 'oauth')).toBeNull();
-});
-
-test('a change of a sensitive type lacks a state exactly when it should carry it', () => {
-  const lacks = (action: string) =>
-    [false, true].flatMap((before) =>
-      [false, true].map((after) => stateWarning('ivr', action, before, after)),
-    );
-  // In the order: neither state, only after, only before, both.
-  expect(lacks('create')).toEqual([true, false, true, false]);
-  expect(lacks('delete')).toEqual([true, true, false, false]);
-  expect(lacks('update')).toEqual([true, true, true, false]);
-  expect(lacks('reroute')).toEqual([true, true, true, false]);
-  expect(lacks('read')).toEqual([false, false, false, false]);
-});
-
-test('a type that is not sensitive needs no states', () => {
-  expect(stateWarning('queue', 'delete', false, false)).toBe(false);
-});
+/* take-event.test.ts has what the default catalogue makes of events. */
 
 test('another catalogue replaces the default one, beside the standard actions', () => {
   const crm = createCatalogue({
@@ -106,7 +48,7 @@ test.each([
 test('every event has exactly one known category', () => {
   fc.assert(
     fc.property(fc.string(), fc.boolean(), (action, crossTenant) => {
-      expect(isCategory(categoryOf(action, crossTenant))).toBe(true);
+      expect(isCategory(defaultCatalogue.categoryOf(action, crossTenant))).toBe(true);
     }),
   );
   expect(categories).toHaveLength(5);

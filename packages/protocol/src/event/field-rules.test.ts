@@ -5,37 +5,10 @@ import {
   isEmail,
   isPrintable,
   isRecordedEmail,
-  isSnakeCase,
   isVisible,
   revealed,
   revealedLine,
 } from './field-rules.ts';
-
-test('words are snake_case, begin with a letter and have at most 64 characters', () => {
-  for (const word of [
-    'a',
-    'create',
-    'login_failed',
-    'resource_explorer_2_account',
-    'a'.repeat(64),
-  ]) {
-    expect(isSnakeCase(word)).toBe(true);
-  }
-  const wrong = [
-    '',
-    'Create',
-    'log-in',
-    '2fa',
-    '_a',
-    'a_',
-    'a__b',
-    'é',
-    'a b',
-    'a\n',
-    'a'.repeat(65),
-  ];
-  for (const word of wrong) expect(isSnakeCase(word)).toBe(false);
-});
 
 test('whatever generators of addresses produce is an e-mail address', () => {
   fc.assert(

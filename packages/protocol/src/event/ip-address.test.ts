@@ -23,6 +23,12 @@ test('an address has one form, however it was written', () => {
       expect(canonicalIp(text.toUpperCase())).toBe(canonical);
     }),
   );
-  expect(canonicalIp('2001:DB8:0:0:1:0:0:1')).toBe('2001:db8::1:0:0:1');
-  expect(canonicalIp('::ffff:cb00:7107')).toBe('::ffff:203.0.113.7');
+  for (const [text, canonical] of [
+    ['2001:DB8:0:0:1:0:0:1', '2001:db8::1:0:0:1'],
+    ['2001:0db8:0:1:1:1:1:1', '2001:db8:0:1:1:1:1:1'],
+    ['2001:0:0:1:0:0:0:1', '2001:0:0:1::1'],
+    ['::ffff:cb00:7107', '::ffff:203.0.113.7'],
+  ] as const) {
+    expect(canonicalIp(text)).toBe(canonical);
+  }
 });

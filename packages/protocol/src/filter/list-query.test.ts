@@ -101,6 +101,7 @@ test.each([
   'action=a%00',
   `action=${'a'.repeat(65)}`,
   "resource=queue'--",
+  `resource=${'a'.repeat(65)}`,
   'resource_id=123',
   `resource_id={${uuid}}`,
   'cross_tenant=1',

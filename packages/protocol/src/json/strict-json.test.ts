@@ -15,14 +15,8 @@ interface Written {
 
 const space = fc.constantFrom('', ' ', '\n', '\t\r ');
 const scalar = fc.constantFrom(
-  '1',
-  'null',
-  '""',
-  '"a"',
-  '"\\\\"',
-  '"\\":"',
-  '" , : {"',
-  '"\\u0022"',
+  ...['1', 'null', '-0', '1.50', '1E+2', '-2e-3', '1e400', 'true', 'false'],
+  ...['""', '"a"', '"\\\\"', '"\\":"', '" , : {"', '"\\u0022"', '"\\"}"', '"\\ud83d\\ude00"'],
 );
 const name = fc.constantFrom('a', 'b', '', '__proto__', 'a/b', '~', '\\', '"', '\\":', 'é', '😀');
 const spelled = name.chain((text) => {
@@ -116,6 +110,9 @@ test('__proto__ is an ordinary member, once and twice', () => {
   expect(once.duplicateKeys).toEqual([]);
   expect(Object.keys(once.value as object)).toEqual(['__proto__', 'constructor']);
   expect(duplicatesIn('[{"__proto__":1,"\\u005f_proto__":2}]')).toEqual(['/0/__proto__']);
+  const twice = parseStrictJson('{"__proto__":{"polluted":1},"a":1,"a":[3]}').value as object;
+  expect(Object.getPrototypeOf(twice)).toBe(Object.prototype);
+  expect(JSON.stringify(twice)).toBe('{"__proto__":{"polluted":1},"a":[3]}');
 });
 
 test('a name written many times is one duplicate, and at most 50 are listed', () => {

@@ -80,16 +80,24 @@ async function consistencyClaim(first: number, second: number): Promise<Consiste
 const flipped = (bytes: Uint8Array) =>
   Uint8Array.from(bytes, (byte, i) => (i === 7 ? byte ^ 1 : byte));
 
-/** Every path with one element changed, left out or doubled, and with one more at either end. */
-function tamperedPaths(path: readonly Uint8Array[]): Uint8Array[][] {
+/**
+ * Every path with one element changed, left out or doubled, and with one more at either end, such
+ * as a root: what the probes of github.com/transparency-dev/merkle (testdata/inclusion and
+ * testdata/consistency) do to a path.
+ */
+function tamperedPaths(path: readonly Uint8Array[], roots: readonly Uint8Array[] = []) {
   const each = path.flatMap((element, i) => [
     path.with(i, flipped(element)),
     path.with(i, element.subarray(1)),
     path.toSpliced(i, 1),
     path.toSpliced(i, 0, element),
+    path.toSpliced(i, 0, new Uint8Array()),
   ]);
-  const extra = new Uint8Array(32);
-  return [...each, [...path, extra], [extra, ...path]];
+  const more = [new Uint8Array(32), ...roots].flatMap((extra) => [
+    [...path, extra],
+    [extra, ...path],
+  ]);
+  return [...each, ...more];
 }
 
 test('the published inclusion proofs of Certificate Transparency are made', async () => {
@@ -160,15 +168,16 @@ test('no inclusion proof survives a change of any part of it', async () => {
     [7, 8],
     [4, 5],
     [2, 3],
+    [1, 5],
+    [5, 8],
     [64, 100],
     [99, 100],
   ]) {
     const claim = await inclusionClaim(index as number, size as number);
     const forged: Partial<InclusionClaim>[] = [
-      ...tamperedPaths(claim.path).map((path) => ({ path })),
-      { leafHash: flipped(claim.leafHash) },
-      { leafHash: claim.leafHash.subarray(1) },
-      { root: flipped(claim.root) },
+      ...tamperedPaths(claim.path, [claim.root]).map((path) => ({ path })),
+      ...[flipped(claim.leafHash), claim.leafHash.subarray(1)].map((leafHash) => ({ leafHash })),
+      ...[flipped(claim.root), new Uint8Array()].map((root) => ({ root })),
       ...Array.from({ length: claim.size }, (_, other) => ({ index: other })),
       ...[-1, 0.5, claim.size, Number.NaN].map((other) => ({ index: other })),
       ...[0, -1, 0.5, 2 ** 53, Number.POSITIVE_INFINITY].map((other) => ({ size: other })),
@@ -184,18 +193,21 @@ test('no consistency proof survives a change of any part of it', async () => {
     [1, 8],
     [4, 8],
     [6, 8],
+    [6, 7],
     [7, 7],
+    [2, 5],
     [3, 100],
     [64, 100],
     [99, 100],
   ]) {
     const claim = await consistencyClaim(first as number, second as number);
     const forged: Partial<ConsistencyClaim>[] = [
-      ...tamperedPaths(claim.path).map((path) => ({ path })),
+      ...tamperedPaths(claim.path, [claim.firstRoot, claim.secondRoot]).map((path) => ({ path })),
+      ...(claim.path.length > 0 ? [{ path: [] }] : []),
       { firstRoot: flipped(claim.firstRoot) },
       { secondRoot: flipped(claim.secondRoot) },
       { firstRoot: claim.secondRoot, secondRoot: flipped(claim.firstRoot) },
-      ...[0, -1, 0.5, claim.first + 1, claim.second + 1].map((other) => ({ first: other })),
+      ...[0, -1, 0.5, claim.first + 1, claim.first ^ 2].map((other) => ({ first: other })),
       ...[0, claim.first - 1, 0.5, 2 ** 53].map((other) => ({ second: other })),
     ];
     const accepted = forged.filter((change) => verifyConsistency(sha, { ...claim, ...change }));
@@ -282,4 +294,23 @@ test('proofs of what is not in the log are refused', async () => {
     const proof = consistencyProof(sha, getNode, first as number, second as number);
     await expect(proof).rejects.toThrow(RangeError);
   }
+});
+
+test('proofs of empty and one-leaf logs are judged as by github.com/transparency-dev/merkle', () => {
+  const none = emptyRoot(sha);
+  const [one, two] = [mth(published.slice(0, 1)), mth(published.slice(0, 2))];
+  const judged = (first: number, second: number, roots: Uint8Array[], path: Uint8Array[] = []) => {
+    const [firstRoot = none, secondRoot = none] = roots;
+    return verifyConsistency(sha, { first, second, firstRoot, secondRoot, path });
+  };
+  expect(judged(0, 0, [none, none])).toBe(true);
+  expect(judged(0, 0, [none, one])).toBe(false);
+  expect(judged(0, 0, [none, none], [published[0] as Uint8Array])).toBe(false);
+  expect(judged(1, 1, [one, one])).toBe(true);
+  expect(judged(1, 1, [one, two])).toBe(false);
+  expect(judged(1, 1, [one, one], [published[0] as Uint8Array])).toBe(false);
+  expect(judged(2, 1, [two, one])).toBe(false);
+  expect(judged(1, 0, [one, none])).toBe(false);
+  expect(judged(0, 1, [one, one])).toBe(false);
+  expect(judged(1, 2, [one, two])).toBe(false);
 });

@@ -1,10 +1,9 @@
 import { createPublicKey, generateKeyPairSync, hash, type KeyObject, sign } from 'node:crypto';
 import { commitmentOf, saltBytes, saltsLength } from '../event/commitment.ts';
-import { contextOf } from '../event/context.ts';
 import { type CommittedEvent, segmentNames } from '../event/event-fields.ts';
-import { eventIdFromUuid, eventUuid, uuidTimeMs } from '../event/event-id.ts';
+import { eventUuid } from '../event/event-id.ts';
 import { eventText, segmentTexts } from '../event/event-texts.ts';
-import { formatReceivedAt, formatTimestamp } from '../event/timestamp.ts';
+import { formatReceivedAt } from '../event/timestamp.ts';
 import type { JsonObject } from '../json/canonical.ts';
 import { formatHex } from '../log/bytes.ts';
 import { formatCheckpoint } from '../log/checkpoint.ts';
@@ -161,34 +160,16 @@ export function checkpointNote(log: readonly RecordedEvent[]): string {
   return signedNote(formatCheckpoint(checkpointOf(log)));
 }
 
-/** The JSON text of the single read. */
-export function eventJson({ event: e, sequence, receivedAtUs }: RecordedEvent): string {
-  const { uuid, before, after } = e;
-  const { actor, resource, ...others } = contextOf(e);
-  const rest = JSON.stringify({
-    id: eventIdFromUuid(uuid),
-    timestamp: formatTimestamp(uuidTimeMs(uuid)),
-    tenantId: e.tenantId,
-    actor: {
-      id: e.actorId,
-      email: e.actorEmail,
-      role: e.actorRole,
-      ip: e.actorIp,
-      userAgent: e.actorUserAgent,
-      ...actor,
-    },
-    action: e.action,
-    resource: { type: e.resourceType, id: e.resourceId, name: e.resourceName, ...resource },
-    ...others,
-    crossTenant: e.crossTenant,
-    reason: e.reason,
-    category: e.category,
-    hasState: before !== null || after !== null,
-    sequence,
-    receivedAt: formatTimestamp(Math.floor(receivedAtUs / 1000)),
-    recordedBy: { kind: e.recordedByKind, id: e.recordedById },
-  });
-  return `{"diff":${e.diff},"before":${before},"after":${after},${rest.slice(1)}`;
+/** The JSON text of the single read, with its members in another order than the service's. */
+export function eventJson(recorded: RecordedEvent): string {
+  const members = Object.entries(JSON.parse(shownText(recorded)));
+  return JSON.stringify(Object.fromEntries(members.reverse()));
+}
+
+/** The event as the service writes it. */
+function shownText({ event, sequence, receivedAtUs }: RecordedEvent): string {
+  const stored = { ...event, sequence, receivedAtMs: Math.floor(receivedAtUs / 1_000) };
+  return eventText(stored, true, event.before !== null || event.after !== null);
 }
 
 function saltsJson({ event, salts }: RecordedEvent): string {
@@ -205,10 +186,7 @@ export function bodyLine(recorded: RecordedEvent): string {
 
 /** The line as the service writes it. */
 export function serviceLine(recorded: RecordedEvent): string {
-  const { event, sequence, receivedAtUs } = recorded;
-  const stored = { ...event, sequence, receivedAtMs: Math.floor(receivedAtUs / 1_000) };
-  const text = eventText(stored, true, event.before !== null || event.after !== null);
-  return `{"event":${text},"salts":${saltsJson(recorded)}}`;
+  return `{"event":${shownText(recorded)},"salts":${saltsJson(recorded)}}`;
 }
 
 /** The answer of the proof call, for an event of the log. */
