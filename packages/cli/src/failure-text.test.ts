@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { envOf } from '../../server/src/testing/archived.ts';
+import { newFolder } from '../../server/src/testing/folders.ts';
 import { platformKey, testService } from '../../server/src/testing/service.ts';
 import { runCli } from './testing/run-cli.ts';
 
@@ -11,11 +12,7 @@ import { runCli } from './testing/run-cli.ts';
 const service = await testService();
 const url = await service.app.http.listen({ host: '127.0.0.1', port: 0 });
 const env = { INDELIBLE_URL: url, INDELIBLE_API_KEY: platformKey };
-const folder = mkdtempSync(join(tmpdir(), 'indelible-failures-'));
-afterAll(async () => {
-  rmSync(folder, { recursive: true });
-  await service.close();
-});
+const folder = newFolder();
 
 async function refused(...args: string[]): Promise<string> {
   const { status, stderr } = await runCli(args, { env });
@@ -142,4 +139,22 @@ test('a command finds no database in a folder that has none, and makes none', as
     expect(stderr).toContain(`${DATA_DIR} has no database: set DATA_DIR to the folder of the`);
   }
   expect(existsSync(join(DATA_DIR, 'postgresql'))).toBe(false);
+});
+
+test('a wrong setting is wrong usage and named, and a database that is away is a finding', async () => {
+  const url = 'postgres://nobody@127.0.0.1:1/x';
+  const own = { ...envOf(service), DATABASE_URL: url, DATABASE_OWNER_URL: url };
+  for (const [args, sentence] of [
+    [['log', 'reopen', '--yes'], 'cannot be reopened'],
+    [['retention', 'plan'], 'retention cannot run'],
+    [['serve'], null],
+    [['migrate'], null],
+  ] as const) {
+    const wrong = await runCli(args, { env: { ...own, PORT: 'eighty' } });
+    expect([wrong.status, wrong.stdout]).toEqual([2, '']);
+    expect(wrong.stderr).toMatch(/^indelible: PORT must be [^\n]+\n$/);
+    if (sentence === null) continue;
+    const { status, stderr } = await runCli(args, { env: own });
+    expect([status, stderr]).toEqual([1, expect.stringContaining(sentence)]);
+  }
 });

@@ -1,5 +1,4 @@
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import {
   formatBase64,
@@ -8,38 +7,29 @@ import {
   formatVerifierKey,
   noteKeyId,
 } from '@indelible/protocol';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ArchiveManifest } from '../../../server/src/archive/manifest.ts';
 import { seedSigner } from '../../../server/src/crypto/signer.ts';
 import { archiveOf } from '../../../server/src/testing/archived.ts';
 import { poolEvents, recordAll } from '../../../server/src/testing/event-pool.ts';
+import { newFolder } from '../../../server/src/testing/folders.ts';
 import { testService } from '../../../server/src/testing/service.ts';
+import { archiveIn, copiedArchive, verifiedArchive } from '../testing/archive-copy.ts';
 import { sha } from '../verify/hashing.ts';
-import { noProgress } from '../verify/log-source.ts';
-import { verifyArchive } from './verify-archive.ts';
 
 /* Archives that an attacker has written whole, with a key of their own. */
 
 const service = await testService();
-const folder = mkdtempSync(join(tmpdir(), 'indelible-hostile-archive-'));
-afterAll(async () => {
-  rmSync(folder, { recursive: true });
-  await service.close();
-});
+const folder = newFolder();
 
 const tenant = await service.tenant();
 await recordAll(service, tenant.key, poolEvents(40, service.clock.now, 10));
 await archiveOf(service, tenant.id, { limits: { entries: 25, characters: 1e6 } });
-const whole = join(service.dataDir, 'objects/archive', `tenant=${tenant.id}`);
-
-const verify = (root: string) =>
-  verifyArchive(root, { tenantId: tenant.id, vkeys: [], progress: noProgress });
+const whole = archiveIn(service, tenant.id);
 
 /** A copy, and the paths of its manifests in the order of the log. */
 function copy(): { root: string; manifests: string[] } {
-  const root = mkdtempSync(join(folder, 'copy-'));
-  cpSync(whole, join(root, `tenant=${tenant.id}`), { recursive: true });
-  const names = readdirSync(root, { recursive: true, encoding: 'utf8' }).sort();
+  const { root, names } = copiedArchive(whole, folder);
   const manifests = names.filter((name) => name.endsWith('.json'));
   return { root, manifests: manifests.map((name) => join(root, name)) };
 }
@@ -52,7 +42,7 @@ test('a key that is none, in whichever manifest, is a finding', async () => {
     const manifest = manifestAt(manifests[at]);
     for (const key of manifest.keys) key.vkey = 'none';
     writeFileSync(manifests[at] ?? '', JSON.stringify(manifest));
-    const { result, findings } = await verify(root);
+    const { result, findings } = await verifiedArchive(root);
     expect(result).toBe('damaged');
     expect(findings.kept.map(({ message }) => message).join()).toContain('no valid keys');
   }
@@ -84,7 +74,7 @@ test('a part that states to have as many entries as a log can have is read to it
     ],
   };
   writeFileSync(join(dirname(first), `_000000000000-${last}.json`), JSON.stringify(forged));
-  const { result, findings, checked } = await verify(root);
+  const { result, findings, checked } = await verifiedArchive(root);
   expect(result).toBe('damaged');
   expect(findings.byCode).toEqual({ malformed_file: 1, missing_entries: 2 });
   expect(checked).toMatchObject({ entries: 25, bodies: { bodies: 25, intact: 25 } });

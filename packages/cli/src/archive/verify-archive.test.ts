@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process';
 import {
   cpSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -37,11 +36,10 @@ import { poolEvents, recordAll } from '../../../server/src/testing/event-pool.ts
 import { newFolder } from '../../../server/src/testing/folders.ts';
 import { startS3Server } from '../../../server/src/testing/s3-server.ts';
 import { eventOf, testService } from '../../../server/src/testing/service.ts';
+import { archiveIn, copiedArchive, namesIn, verifiedArchive } from '../testing/archive-copy.ts';
 import { RunningCli, runCli } from '../testing/run-cli.ts';
 import { sha } from '../verify/hashing.ts';
-import { noProgress } from '../verify/log-source.ts';
 import type { Report } from '../verify/report.ts';
-import { verifyArchive } from './verify-archive.ts';
 
 const service = await testService();
 const s3 = await startS3Server();
@@ -59,17 +57,12 @@ await recordAll(service, tenant.key, [
   }),
 ]);
 await archiveOf(service, tenant.id);
-const whole = join(service.dataDir, 'objects/archive', `tenant=${tenant.id}`);
+const whole = archiveIn(service, tenant.id);
 
 const verify = (where: string, vkeys: string[] = []) =>
-  verifyArchive(where, { tenantId: tenant.id, vkeys, progress: noProgress });
+  verifiedArchive(where, { tenantId: tenant.id, vkeys });
 
-/** A copy of the archive, with the names in it. */
-function copy(): { root: string; names: string[] } {
-  const root = mkdtempSync(join(folder, 'copy-'));
-  cpSync(whole, join(root, `tenant=${tenant.id}`), { recursive: true });
-  return { root, names: readdirSync(root, { recursive: true, encoding: 'utf8' }).sort() };
-}
+const copy = () => copiedArchive(whole, folder);
 
 const pathOf = ({ root, names }: ReturnType<typeof copy>, part: string) =>
   join(root, names.find((name) => name.includes(part)) ?? 'none');
@@ -114,7 +107,7 @@ test('an archive on S3 verifies the same way', async () => {
   const own = await service.tenant();
   await archiveOf(service, own.id, {}, url);
   const where = url.replace('?', '/archive?');
-  const report = await verifyArchive(where, { tenantId: null, vkeys: [], progress: noProgress });
+  const report = await verifiedArchive(where);
   expect(report).toMatchObject({ result: 'intact', checked: { entries: 2 } });
 });
 
@@ -194,7 +187,7 @@ test('an event that is left out, though its entry is kept, is missing', async ()
   const own = await service.tenant();
   await recordAll(service, own.key, [eventOf(), eventOf()]);
   await archiveOf(service, own.id);
-  const root = join(service.dataDir, 'objects/archive', `tenant=${own.id}`);
+  const root = archiveIn(service, own.id);
   const { rows } = await service.owner.query<{ entry: Buffer }>(
     'SELECT entry FROM log_tail WHERE tenant_id = $1 AND sequence = 2',
     [own.id],
@@ -207,17 +200,15 @@ test('an event that is left out, though its entry is kept, is missing', async ()
       const value = name === 'commitment' ? `unhex('${commitment}')` : 'NULL';
       return `CASE WHEN sequence = 2 THEN ${value} ELSE "${name}" END AS "${name}"`;
     });
-  const names = readdirSync(root, { recursive: true, encoding: 'utf8' });
+  const names = namesIn(root);
   const path = (end: string) => join(root, names.find((each) => each.endsWith(end)) ?? '');
   await rewrite(path('000000000003.parquet'), emptied(eventColumns).join());
-  const unlike = await verifyArchive(root, { tenantId: null, vkeys: [], progress: noProgress });
+  const unlike = await verifiedArchive(root);
   expect(unlike.findings.kept.map(({ message }) => message).join()).toContain(
     'the row of sequence 2 has parts of an event that is absent',
   );
   await rewrite(path('000000000003-identity.parquet'), emptied(identityColumns).join());
-  const report = await verifyArchive(root, {
-    ...{ tenantId: null, vkeys: [], progress: noProgress },
-  });
+  const report = await verifiedArchive(root);
   expectDamage(report, ['file_mismatch', 'missing_body'], 2);
 });
 
@@ -227,7 +218,7 @@ test('an archive agrees with the checkpoints of its log that this machine verifi
     const [size, seenAt] = [200, '2026-11-01T00:00:00.000Z'];
     const seen = { checkpoint: { origin: checkpoint?.origin ?? '', size, root }, note: '', seenAt };
     const seenOf = () => [{ ...seen, service: null }];
-    return verifyArchive(whole, { tenantId: null, vkeys: [], progress: noProgress, seenOf });
+    return verifiedArchive(whole, { seenOf });
   };
   expectDamage(await withSeen(Buffer.alloc(32)), ['earlier_root_mismatch'], null);
   const entries = createFrontier(emptyLogState, sha);
@@ -274,8 +265,8 @@ test('what was changed in the database is archived as it was found, and verifica
   ]);
   const { parts } = await archiveOf(service, own.id);
   expect(parts).toMatchObject([{ events: 4, contradicted: 1 }]);
-  const where = join(service.dataDir, 'objects/archive', `tenant=${own.id}`);
-  const report = await verifyArchive(where, { tenantId: null, vkeys: [], progress: noProgress });
+  const where = archiveIn(service, own.id);
+  const report = await verifiedArchive(where);
   expectDamage(report, ['content_mismatch', 'missing_body'], 3);
   expect(report.firstDamage?.eventId).toBe(eventIdFromUuid(rows[0]?.id ?? ''));
 });
@@ -285,8 +276,8 @@ async function archivedPerson() {
   const own = await service.tenant();
   await recordAll(service, own.key, [eventOf({ before: { a: 1 }, after: { a: 2 }, diff: {} })]);
   await archiveOf(service, own.id);
-  const root = join(service.dataDir, 'objects/archive', `tenant=${own.id}`);
-  const verifyOwn = () => verifyArchive(root, { tenantId: null, vkeys: [], progress: noProgress });
+  const root = archiveIn(service, own.id);
+  const verifyOwn = () => verifiedArchive(root);
   return { ...own, root, verifyOwn };
 }
 
@@ -309,11 +300,11 @@ test('what was erased before it is archived is covered by its record, or by what
   await recordAll(service, own.key, [eventOf()]);
   await service.app.checkpoints.tick();
   await eraseNow(service, { tenantId: own.id, actor: ana });
-  const root = join(service.dataDir, 'objects/archive', `tenant=${own.id}`);
+  const root = archiveIn(service, own.id);
   // Up to the last checkpoint, which does not reach the record.
   const now = () => service.clock.now;
   await runArchive(configOf(service), service.ownerUrl, own.id, { now });
-  const verifyOwn = () => verifyArchive(root, { tenantId: null, vkeys: [], progress: noProgress });
+  const verifyOwn = () => verifiedArchive(root);
   expect(await verifyOwn()).toMatchObject({ result: 'unproven', findings: { count: 0 } });
   await archiveOf(service, own.id);
   expect(await verifyOwn()).toMatchObject({ result: 'intact', findings: { count: 0 } });
@@ -334,10 +325,7 @@ test.each(['identity', 'change', 'state'] as const)(
     const { id, verifyOwn, root } = await archivedPerson();
     expect(await verifyOwn()).toMatchObject({ result: 'intact' });
     const { hash, eventSalt } = await leftOf(id, segment);
-    const copied = {
-      root,
-      names: readdirSync(root, { recursive: true, encoding: 'utf8' }),
-    };
+    const copied = { root, names: namesIn(root) };
     const kind = segment === 'identity' ? 'identity' : 'events';
     const path = pathOf(copied, segment === 'identity' ? '-identity.parquet' : '02.parquet');
     const values = {

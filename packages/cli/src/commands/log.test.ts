@@ -66,12 +66,3 @@ test('a log of which nothing is left is told by the name it had, as text and as 
     }
   }
 });
-
-test('a wrong environment is wrong usage, and a database that is away a finding', async () => {
-  const wrong = await runCli(['log', 'reopen', '--yes'], { env: { ...env, PORT: 'x' } });
-  expect([wrong.status, wrong.stderr]).toEqual([2, expect.stringContaining('PORT')]);
-  const url = 'postgres://nobody@127.0.0.1:1/x';
-  const away = { ...env, DATABASE_URL: url, DATABASE_OWNER_URL: url };
-  const { status, stderr } = await runCli(['log', 'reopen', '--yes'], { env: away });
-  expect([status, stderr]).toEqual([1, expect.stringContaining('cannot be reopened')]);
-});

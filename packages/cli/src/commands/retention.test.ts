@@ -63,13 +63,7 @@ test('while another process is at it, a run does nothing and says so', async () 
   expect([busy.status, JSON.parse(busy.stdout)]).toEqual([0, { busy: true }]);
 });
 
-test('a wrong environment is wrong usage, and a database that is away a finding', async () => {
-  const wrong = await runCli(['retention', 'run'], { env: { ...env, PORT: 'x' } });
-  expect([wrong.status, wrong.stderr]).toEqual([2, expect.stringContaining('PORT')]);
-  const url = 'postgres://nobody@127.0.0.1:1/x';
-  const away = { ...env, DATABASE_URL: url, DATABASE_OWNER_URL: url };
-  const { status, stderr } = await runCli(['retention', 'plan'], { env: away });
-  expect([status, stderr]).toEqual([1, expect.stringContaining('retention cannot run')]);
+test('a login that serves may not remove anything', async () => {
   const serving = { ...env, DATABASE_OWNER_URL: service.servingUrl };
   const refused = await runCli(['retention', 'run'], { env: serving });
   expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining('permission')]);

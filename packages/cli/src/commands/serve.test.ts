@@ -127,15 +127,6 @@ async function openedBy(link: string): Promise<[number, string]> {
   return [answer.status, tenant?.name ?? ''];
 }
 
-test('a wrong setting is wrong usage and names its variable', async () => {
-  for (const command of ['serve', 'migrate']) {
-    const wrong = { ...env, PORT: 'eighty' };
-    const { status, stdout, stderr } = await runCli([command], { env: wrong });
-    expect([status, stdout]).toEqual([2, '']);
-    expect(stderr).toMatch(/^indelible: PORT must be [^\n]+\n$/);
-  }
-});
-
 test('migrate brings a database up to date, the embedded one or another, and says so when it is', async () => {
   const { status, stdout } = await runCli(['migrate', '--json'], { env });
   expect([status, JSON.parse(stdout)]).toEqual([0, { applied: [] }]);

@@ -1,0 +1,23 @@
+import { cpSync, mkdtempSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestService } from '../../../server/src/testing/service.ts';
+import { type ArchiveOptions, verifyArchive } from '../archive/verify-archive.ts';
+import { noProgress } from '../verify/log-source.ts';
+
+/** The folder of a tenant's archive in the service's own object store. */
+export const archiveIn = ({ dataDir }: TestService, tenantId: string) =>
+  join(dataDir, 'objects/archive', `tenant=${tenantId}`);
+
+/** As `indelible archive verify <folder>`. */
+export const verifiedArchive = (root: string, options: Partial<ArchiveOptions> = {}) =>
+  verifyArchive(root, { tenantId: null, vkeys: [], progress: noProgress, ...options });
+
+export const namesIn = (root: string) =>
+  readdirSync(root, { recursive: true, encoding: 'utf8' }).sort();
+
+/** A copy of a tenant's archive below `folder`, with the names in it. */
+export function copiedArchive(whole: string, folder: string) {
+  const root = mkdtempSync(join(folder, 'copy-'));
+  cpSync(whole, join(root, whole.slice(whole.lastIndexOf('/'))), { recursive: true });
+  return { root, names: namesIn(root) };
+}
