@@ -1,6 +1,9 @@
 import { getEventListeners } from 'node:events';
-import { expect, onTestFinished, test } from 'vitest';
+import fc from 'fast-check';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import type { BatchResult } from '../api-types.ts';
 import { newEventId } from '../event/outgoing-event.ts';
+import { notTheService } from '../http/errors.ts';
 import { createClient } from '../index.ts';
 import { type Answer, scriptedService } from '../testing/scripted-service.ts';
 import { type BatchClient, deliverBatch, endedBy } from './deliver-batch.ts';
@@ -119,6 +122,98 @@ test('an event that is too large for a proxy holds up its own tenant alone', asy
   expect(trouble).toMatchObject({ kind: 'refused', scope: 'tenants' });
 });
 
+/** A service behind a firewall that refuses some texts; what it stored, and its calls. */
+function firewalled(isRefused: (text: string) => boolean, status = 403) {
+  const stored: string[] = [];
+  let calls = 0;
+  const recordBatchTexts = async (texts: readonly string[]): Promise<BatchResult[]> => {
+    calls += 1;
+    if (texts.some(isRefused)) throw notTheService(status);
+    stored.push(...texts);
+    return texts.map((_, index) => ({ index, status: 'created' }));
+  };
+  return { client: { recordBatchTexts }, stored, calls: () => calls };
+}
+
+const textOf = (tenantId: string, n: number, isBad = false) =>
+  JSON.stringify({ tenantId, n, ...(isBad && { reason: '<script>' }) });
+const isBad = (text: string) => text.includes('<script>');
+
+test.each([200, 400, 403, 406, 422])(
+  'an event that a firewall refuses with %i is rejected alone, once another one passes',
+  async (status) => {
+    const { client, stored } = firewalled(isBad, status);
+    const texts = Array.from({ length: 20 }, (_, n) => textOf('a', n, n % 7 === 3));
+    const { outcomes, trouble } = await deliverBatch(client, texts);
+    expect(stored).toEqual(texts.filter((text) => !isBad(text)));
+    const refused = { status: 'rejected', refusedBy: 'other', error: { status } };
+    for (const [n, text] of texts.entries()) {
+      expect(outcomes[n]).toMatchObject(isBad(text) ? refused : { status: 'stored' });
+    }
+    expect(trouble).toBeNull();
+  },
+);
+
+test('whatever a firewall refuses, in the end all others are stored, once and in order, and none is lost', async () => {
+  const event = fc.tuple(fc.constantFrom('a', 'b', ''), fc.boolean());
+  await fc.assert(
+    fc.asyncProperty(fc.array(event, { minLength: 1, maxLength: 40 }), async (events) => {
+      const { client, stored } = firewalled(isBad);
+      const all = events.map(([tenant, bad], n) => textOf(tenant, n, bad));
+      const rejected: string[] = [];
+      for (let left = all; left.length > 0; ) {
+        const { outcomes } = await deliverBatch(client, left);
+        const now = left.filter((_, at) => outcomes[at]?.status === 'rejected');
+        rejected.push(...now);
+        left = left.filter((_, at) => outcomes[at]?.status === 'again');
+        if (left.length > 0 && now.length === 0) left.push(textOf('c', 0));
+      }
+      expect(new Set(rejected)).toEqual(new Set(all.filter(isBad)));
+      for (const tenant of ['a', 'b', '']) {
+        const of = (texts: readonly string[]) =>
+          texts.filter((text) => text.includes(`"tenantId":"${tenant}"`));
+        expect(of(stored)).toEqual(of(all).filter((text) => !isBad(text)));
+      }
+    }),
+  );
+});
+
+test('no event is rejected while everything is refused, and no attempt costs many calls', async () => {
+  const { client, calls } = firewalled(() => true);
+  const texts = Array.from({ length: 500 }, (_, n) => textOf(`${n % 3}`, n));
+  const { outcomes, trouble } = await deliverBatch(client, texts);
+  expect(outcomes.every(({ status }) => status === 'again')).toBe(true);
+  expect(trouble).toMatchObject({ kind: 'refused', scope: 'all' });
+  expect(calls()).toBeLessThan(45);
+});
+
+test('refusals that begin between two calls reject nothing', async () => {
+  const { client } = firewalled(() => true);
+  let isFirst = true;
+  const turning: BatchClient = {
+    recordBatchTexts: (texts) => {
+      if (texts.length > 1 || !isFirst) return client.recordBatchTexts(texts);
+      isFirst = false;
+      return firewalled(() => false).client.recordBatchTexts(texts);
+    },
+  };
+  const { outcomes, trouble } = await deliverBatch(
+    turning,
+    [0, 1, 2].map((n) => textOf('a', n)),
+  );
+  expect(outcomes.map(({ status }) => status)).toEqual(['stored', 'again', 'again']);
+  expect(trouble).toMatchObject({ kind: 'refused', scope: 'tenants' });
+});
+
+test('what one tenant sends by the hundred holds up no other', async () => {
+  const { client, stored } = firewalled(isBad);
+  const attack = Array.from({ length: 100 }, (_, n) => textOf('a', n, true));
+  expect((await deliverBatch(client, attack)).trouble?.scope).toBe('tenants');
+  const { outcomes } = await deliverBatch(client, [...attack, textOf('b', 1)]);
+  expect(stored).toEqual([textOf('b', 1)]);
+  expect(outcomes.filter(({ status }) => status === 'rejected').length).toBeGreaterThan(0);
+});
+
 test('the end of a sender ends its calls, and each call leaves nothing at the signal', async () => {
   const sender = new AbortController();
   const seen: AbortSignal[] = [];
@@ -140,4 +235,20 @@ test('the end of a sender ends its calls, and each call leaves nothing at the si
   expect(seen).toHaveLength(3);
   expect(seen).not.toContain(sender.signal);
   expect(getEventListeners(sender.signal, 'abort')).toEqual([]);
+});
+
+test('a call that has no answer in time ends, and its events are sent again', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const silent: BatchClient = {
+    recordBatchTexts: (_, { signal } = {}) =>
+      new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason))),
+  };
+  const client = endedBy(new AbortController().signal, silent, 30_000);
+  const delivered = deliverBatch(client, ['1']);
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(await delivered).toMatchObject({
+    outcomes: [{ status: 'again' }],
+    trouble: { kind: 'away', scope: 'all' },
+  });
 });

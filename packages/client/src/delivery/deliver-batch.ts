@@ -8,18 +8,25 @@ import { eventOf, tenantOf } from './ready-event.ts';
 /** Sends batches: a client, or any object with its `recordBatchTexts`. */
 export type BatchClient = Pick<IndelibleClient, 'recordBatchTexts'>;
 
-/** The same, whose calls the signal ends: otherwise one without an answer outlives its sender. */
-export function endedBy(signal: AbortSignal, client: BatchClient): BatchClient {
+/**
+ * The same, whose calls the signal ends, and the time, with all attempts: otherwise a call without
+ * an answer outlives its sender, and keeps the process running.
+ */
+export function endedBy(signal: AbortSignal, client: BatchClient, timeoutMs?: number): BatchClient {
   return {
     async recordBatchTexts(texts) {
       // Of this call alone: Node 20 keeps memory for each AbortSignal.any of a lasting signal.
       const call = new AbortController();
       const end = () => call.abort(signal.reason);
+      const late = () =>
+        call.abort(new UnreachableError(`the service has not answered within ${timeoutMs} ms`));
       signal.addEventListener('abort', end);
       if (signal.aborted) end();
+      const timer = timeoutMs === undefined ? undefined : setTimeout(late, timeoutMs).unref();
       try {
         return await client.recordBatchTexts(texts, { signal: call.signal });
       } finally {
+        clearTimeout(timer);
         signal.removeEventListener('abort', end);
       }
     },
@@ -29,18 +36,19 @@ export function endedBy(signal: AbortSignal, client: BatchClient): BatchClient {
 /** The outcome of one event; `again` must be sent again, in the order of its tenant. */
 export type Outcome =
   | { status: 'stored' }
-  | { status: 'rejected'; error: IndelibleError }
+  /** `other`: a server before the service refuses this event, and lets others pass. */
+  | { status: 'rejected'; error: IndelibleError; refusedBy: 'service' | 'other' }
   | { status: 'again' };
 
 /**
  * Why events must be sent again. `away`: no answer, or a failing or busy service; it recovers by
- * itself. `refused`: an operator must correct the key or the address.
+ * itself. `refused`: an operator must correct the key, the address or a proxy.
  */
 export interface Trouble {
   kind: 'away' | 'refused';
   /**
-   * `tenants`: the logs of some tenants take none at the moment, or a proxy finds one of their
-   * events too large. `all`: the trouble concerns every event alike.
+   * `tenants`: the logs of some tenants take none at the moment, or a proxy refuses one of their
+   * events. `all`: the trouble concerns every event alike.
    */
   scope: 'tenants' | 'all';
   error: Error;
@@ -56,83 +64,171 @@ export interface Delivery {
 const passing: readonly ErrorCode[] = ['unavailable', 'rate_limited', 'internal_error'];
 /** How wrong a clock may be: an event further in the future is at fault itself. */
 const clockErrorMsMax = 24 * 3_600_000;
-// Codes of a whole batch whose content, perhaps one event, cannot be processed.
+// By these the service refuses a whole batch whose content, perhaps one event, cannot be processed.
 const unreadable: readonly number[] = [400, 413, 422];
+// By these a proxy or firewall does. Others speak of the credential, the address or the service.
+const unwelcome: readonly number[] = [...unreadable, 200, 403, 406];
+/** Then everything is refused: each attempt costs as many calls. */
+const suspectsMax = 32;
+
+const isOfService = ({ code }: IndelibleError) => Object.hasOwn(errorCodes, code);
+
+/** Whether an answer to several events may be the fault of one of them. */
+function isAboutContent(error: Error): error is IndelibleError {
+  if (!(error instanceof IndelibleError)) return false;
+  return (isOfService(error) ? unreadable : unwelcome).includes(error.status);
+}
 
 /**
- * Sends a batch of JSON texts (the client may retry) and returns the outcome of each. If the
- * service refuses the whole batch for its content, the batch is halved until the bad event is
- * alone, so it never blocks the others. Never throws.
+ * Sends a batch of JSON texts (the client may retry) and returns the outcome of each. Never throws.
+ *
+ * If the whole batch is refused for its content, it is halved until the event at fault is alone, so
+ * it never blocks the others. Only the service may refuse an event for good at once. One that
+ * another server refuses is rejected when a later event passes that server. If none does, the
+ * credential or that server is at fault, and all are sent again.
  */
 export async function deliverBatch(
   client: BatchClient,
   texts: readonly string[],
 ): Promise<Delivery> {
-  try {
-    return deliveryOf(await client.recordBatchTexts(texts), texts);
-  } catch (error) {
-    const isInside = error instanceof IndelibleError && unreadable.includes(error.status);
-    if (isInside && texts.length > 1) return inHalves(client, texts);
-    // Only the service may refuse an event for good: another server says nothing about it.
-    if (isInside && Object.hasOwn(errorCodes, error.code)) {
-      return { outcomes: [{ status: 'rejected', error }], trouble: null };
+  const sorting = new Sorting(texts);
+  // In the order of the events: none overtakes an earlier one of its tenant.
+  let parts = [[...texts.keys()]];
+  for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
+    const free = part.filter((at) => !sorting.isHeld(at));
+    if (free.length === 0) continue;
+    if (free.length > 1 && sorting.hasSuspects) {
+      const rest = [free, ...parts].flat().filter((at) => !sorting.isHeld(at));
+      const next = sorting.telling(rest);
+      parts = [[next], rest.filter((at) => at !== next)];
+      continue;
     }
-    const trouble = troubleOf(error);
-    // A proxy lets smaller events pass: those of other tenants.
-    if (isInside && error.status === 413) trouble.scope = 'tenants';
-    return allAgain(texts.length, trouble);
+    try {
+      const sent = free.map((at) => texts[at] ?? '');
+      sorting.answered(free, await client.recordBatchTexts(sent));
+    } catch (cause) {
+      const error = errorOf(cause);
+      const middle = free.length >> 1;
+      if (middle > 0 && isAboutContent(error)) {
+        parts.unshift(free.slice(0, middle), free.slice(middle));
+      } else sorting.failed(free, error);
+    }
+    if (sorting.isOver) break;
   }
+  return sorting.delivery();
 }
 
-async function inHalves(client: BatchClient, texts: readonly string[]): Promise<Delivery> {
-  const middle = texts.length >> 1;
-  const [head, tail] = [texts.slice(0, middle), texts.slice(middle)];
-  const first = await deliverBatch(client, head);
-  // Later events must not overtake those to be sent again, of one tenant or of all.
-  if (first.trouble?.scope === 'all') return joined(first, allAgain(tail.length, first.trouble));
-  const held = new Set(
-    head.filter((_, at) => first.outcomes[at]?.status === 'again').map(tenantOf),
-  );
-  const isFree = tail.map((text) => held.size === 0 || !held.has(tenantOf(text)));
-  const free = tail.filter((_, at) => isFree[at]);
-  const { outcomes, trouble } =
-    free.length > 0 ? await deliverBatch(client, free) : { outcomes: [], trouble: null };
-  const judged = outcomes.values();
-  const second = isFree.map((each): Outcome => (each && judged.next().value) || again);
-  return joined(first, { outcomes: second, trouble });
-}
+/** What is known of a batch while its parts are sent. */
+class Sorting {
+  readonly #texts: readonly string[];
+  readonly #outcomes: Outcome[];
+  readonly #tenants: string[] = [];
+  /** Tenants with an event to be sent again: later ones must not overtake it. */
+  readonly #held = new Set<string>();
+  /** Refused by another server, each alone, since the service has answered. */
+  readonly #suspects = new Map<number, IndelibleError>();
+  #hasAnswered = false;
+  #trouble: Trouble | null = null;
 
-const again: Outcome = { status: 'again' };
-
-function joined(first: Delivery, second: Delivery): Delivery {
-  const troubles = [first.trouble, second.trouble].filter((trouble) => trouble !== null);
-  return {
-    outcomes: [...first.outcomes, ...second.outcomes],
-    trouble: troubles.find(({ scope }) => scope === 'all') ?? troubles[0] ?? null,
-  };
-}
-
-function allAgain(count: number, trouble: Trouble): Delivery {
-  return { outcomes: Array<Outcome>(count).fill(again), trouble };
-}
-
-function deliveryOf(results: readonly BatchResult[], texts: readonly string[]): Delivery {
-  const sent = texts.length;
-  if (results.length !== sent) {
-    const error = unexpected(200, `${results.length} results came for ${sent} events`);
-    return allAgain(sent, { kind: 'refused', scope: 'all', error });
+  constructor(texts: readonly string[]) {
+    this.#texts = texts;
+    this.#outcomes = texts.map(() => ({ status: 'again' }));
   }
-  let trouble: Trouble | null = null;
-  const outcomes = results.map((result, at): Outcome => {
-    if (result.status !== 'rejected') return { status: 'stored' };
+
+  get hasSuspects(): boolean {
+    return this.#suspects.size > 0;
+  }
+
+  get isOver(): boolean {
+    return this.#trouble?.scope === 'all' || this.#suspects.size === suspectsMax;
+  }
+
+  isHeld(at: number): boolean {
+    return this.#held.size > 0 && this.#held.has(this.#tenantOf(at));
+  }
+
+  /** The first event of a tenant without suspects, which may pass where theirs do not. */
+  telling(indexes: readonly number[]): number {
+    const suspected = this.#suspectedTenants();
+    return indexes.find((at) => !suspected.has(this.#tenantOf(at))) ?? indexes[0] ?? 0;
+  }
+
+  /** The service has answered for these events. */
+  answered(indexes: readonly number[], results: readonly BatchResult[]): void {
+    if (results.length !== indexes.length) {
+      const detail = `${results.length} results came for ${indexes.length} events`;
+      this.#trouble = { kind: 'refused', scope: 'all', error: unexpected(200, detail) };
+      return;
+    }
+    this.#passed();
+    for (const [nth, at] of indexes.entries()) this.#settle(at, results[nth]);
+  }
+
+  /** The call for these events failed; one alone if it may be the fault of an event. */
+  failed(indexes: readonly number[], error: Error): void {
+    const [at = 0] = indexes;
+    if (!isAboutContent(error)) this.#trouble = troubleOf(error);
+    else if (isOfService(error)) {
+      this.#passed();
+      this.#reject(at, error, 'service');
+    } else if (error.status === 413) {
+      // A proxy with a limit lets smaller events pass: those of other tenants.
+      this.#hold(at, { ...troubleOf(error), scope: 'tenants' });
+    } else this.#suspects.set(at, error);
+  }
+
+  delivery(): Delivery {
+    const [error] = this.#suspects.values();
+    if (error !== undefined && this.#trouble?.scope !== 'all') {
+      const tenants = this.#suspectedTenants();
+      // One tenant's content must not hold up the others.
+      const isOfOne = this.isOver && tenants.size === 1 && !tenants.has('');
+      const scope = this.#hasAnswered || isOfOne ? 'tenants' : 'all';
+      this.#trouble = { kind: 'refused', scope, error };
+    }
+    return { outcomes: this.#outcomes, trouble: this.#trouble };
+  }
+
+  /** No server before the service refuses everything. */
+  #passed(): void {
+    this.#hasAnswered = true;
+    for (const [at, error] of this.#suspects) this.#reject(at, error, 'other');
+    this.#suspects.clear();
+  }
+
+  #settle(at: number, result: BatchResult | undefined): void {
+    if (result?.status !== 'rejected') {
+      this.#outcomes[at] = { status: 'stored' };
+      return;
+    }
     const error = refusalOf(result);
-    const isPassing = isPassingCode(error.code, texts[at] ?? '');
-    if (!isPassing && error.code !== 'unauthenticated') return { status: 'rejected', error };
-    trouble ??= { kind: isPassing ? 'away' : 'refused', scope: 'tenants', error };
-    if (!isPassing) trouble.scope = 'all';
-    return { status: 'again' };
-  });
-  return { outcomes, trouble };
+    const isPassing = isPassingCode(error.code, this.#texts[at] ?? '');
+    if (!isPassing && error.code !== 'unauthenticated') {
+      this.#reject(at, error, 'service');
+      return;
+    }
+    const kind = isPassing ? 'away' : 'refused';
+    this.#hold(at, { kind, scope: isPassing ? 'tenants' : 'all', error });
+  }
+
+  #reject(at: number, error: IndelibleError, refusedBy: 'service' | 'other'): void {
+    this.#outcomes[at] = { status: 'rejected', error, refusedBy };
+  }
+
+  #hold(at: number, trouble: Trouble): void {
+    this.#held.add(this.#tenantOf(at));
+    this.#trouble ??= trouble;
+    if (trouble.scope === 'all') this.#trouble.scope = 'all';
+  }
+
+  #tenantOf(at: number): string {
+    this.#tenants[at] ??= tenantOf(this.#texts[at] ?? '');
+    return this.#tenants[at];
+  }
+
+  #suspectedTenants(): Set<string> {
+    return new Set([...this.#suspects.keys()].map((at) => this.#tenantOf(at)));
+  }
 }
 
 /**

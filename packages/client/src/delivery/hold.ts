@@ -2,14 +2,6 @@ import { errorOf } from '../error-of.ts';
 import { backoffMs } from '../http/errors.ts';
 import type { Trouble } from './deliver-batch.ts';
 
-// A key is hardly replaced sooner, and each attempt is another refused call.
-const refusedMs = 30_000;
-
-/** Milliseconds until everything is sent again; `failures` one after the other, this one too. */
-export function waitMs(kind: Trouble['kind'], failures: number): number {
-  return kind === 'refused' ? refusedMs : backoffMs(failures + 1, Math.random(), 0);
-}
-
 /** Calls back the host: a callback that throws must not stop the delivery, nor reach a caller. */
 export function tell(callBack: () => unknown): void {
   try {
@@ -25,17 +17,44 @@ function callBackFailed(error: unknown): void {
   process.emitWarning(`audit delivery: a callback failed: ${errorOf(error).message}`);
 }
 
+// A key is hardly replaced sooner, and each attempt is another refused call.
+const refusedMs = 30_000;
 /** A log is hardly repaired or unblocked sooner. */
 const holdMsMin = 500;
 
-/** Tenants whose logs refused events: their events wait, other tenants continue. */
+/** When to send again after a failure: everything, or the events of some tenants. */
 export class Hold {
+  /** Tenants whose events wait, while other tenants continue. */
   readonly tenants = new Set<string>();
   #untilMs = 0;
   #times = 0;
+  #pausedUntilMs = 0;
+  #failures = 0;
 
-  /** Returns the milliseconds until all of them are retried; longer each time. */
-  add(tenants: Iterable<string>, nowMs: number): number {
+  /** Failures for everything, one after the other. */
+  get failures(): number {
+    return this.#failures;
+  }
+
+  /**
+   * Takes the outcome of a delivery, and the tenants of events that must be sent again. Returns the
+   * milliseconds until these are, or all; longer each time.
+   */
+  after(trouble: Trouble | null, tenants: () => Iterable<string>, nowMs: number): number {
+    if (trouble?.scope === 'all') return this.failed(trouble.kind, nowMs);
+    this.#failures = 0;
+    return trouble === null ? 0 : this.#add(tenants(), nowMs);
+  }
+
+  /** Everything waits. */
+  failed(kind: Trouble['kind'], nowMs: number): number {
+    this.#failures += 1;
+    const ms = kind === 'refused' ? refusedMs : backoffMs(this.#failures + 1, Math.random(), 0);
+    this.#pausedUntilMs = nowMs + ms;
+    return ms;
+  }
+
+  #add(tenants: Iterable<string>, nowMs: number): number {
     if (this.tenants.size === 0) {
       this.#times += 1;
       this.#untilMs = nowMs + backoffMs(this.#times + 1, Math.random(), holdMsMin);
@@ -44,12 +63,17 @@ export class Hold {
     return Math.max(0, this.#untilMs - nowMs);
   }
 
-  /** The next `endIfOver` ends it. */
+  isPaused(nowMs: number): boolean {
+    return nowMs < this.#pausedUntilMs;
+  }
+
+  /** Nothing waits any longer; held tenants from the next `endIfOver` on. */
   cut(): void {
+    this.#pausedUntilMs = 0;
     this.#untilMs = 0;
   }
 
-  /** Releases all of them when their time is over; returns whether it did. */
+  /** Releases all tenants when their time is over; returns whether it did. */
   endIfOver(nowMs: number): boolean {
     if (this.tenants.size === 0 || nowMs < this.#untilMs) return false;
     this.tenants.clear();

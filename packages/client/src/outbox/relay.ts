@@ -2,7 +2,7 @@ import { batchEventsMax } from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
 import { type BatchClient, endedBy } from '../delivery/deliver-batch.ts';
 import { given } from '../delivery/given.ts';
-import { deferred, Hold, tell, waitMs } from '../delivery/hold.ts';
+import { deferred, Hold, tell } from '../delivery/hold.ts';
 import { errorOf } from '../error-of.ts';
 import type { IndelibleError } from '../http/errors.ts';
 import { type PoolLike, RelaySession } from './relay-session.ts';
@@ -20,8 +20,8 @@ export interface RelayOptions {
   /** Interval at which a waiting relay tries to take the lock; default 1,000 ms. */
   standbyMs?: number;
   /**
-   * An event that the service will never accept. It stays in the table, marked with the reason. May
-   * be reported again after a crash.
+   * An event that the service will never accept, or that a firewall refuses for its content. It
+   * stays in the table, marked with the reason. May be reported again after a crash.
    */
   onRejected?: (event: EventInput, error: IndelibleError) => void;
   /** The relay has to wait: no service, a refused key, no database. */
@@ -69,7 +69,6 @@ export class OutboxRelay implements Relay {
   readonly #drains = new Set<Drain>();
   readonly #hold = new Hold();
   #round = 0;
-  #failures = 0;
   #run: Run | null = null;
   /** Whether the host started it; `drain` can also run it. */
   #isStarted = false;
@@ -163,9 +162,8 @@ export class OutboxRelay implements Relay {
     const { trouble, heldTenants, reachedEnd, lookMs } = await this.#sweep(run);
     if (trouble !== null && !run.call.signal.aborted)
       tell(() => this.#options.onError(trouble.error));
-    this.#failures = trouble?.scope === 'all' ? this.#failures + 1 : 0;
-    if (trouble?.scope === 'all') return waitMs(trouble.kind, this.#failures);
-    if (heldTenants.size > 0) this.#hold.add(heldTenants, performance.now());
+    const waitMs = this.#hold.after(trouble, () => heldTenants, performance.now());
+    if (trouble?.scope === 'all') return waitMs;
     if (!reachedEnd) return 0;
     this.#hold.forget();
     if (this.#hold.tenants.size === 0) this.#drained(round);
@@ -198,8 +196,7 @@ export class OutboxRelay implements Relay {
     const error = errorOf(cause);
     this.#session.abandon(error);
     tell(() => this.#options.onError(error));
-    this.#failures += 1;
-    return waitMs('away', this.#failures);
+    return this.#hold.failed('away', performance.now());
   }
 
   #drained(round: number): void {

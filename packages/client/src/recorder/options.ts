@@ -41,8 +41,9 @@ export interface RecorderOptions {
   /** Flushes and closes when the process ends by itself, by SIGTERM or by SIGINT. */
   closeOnExit?: boolean;
   /**
-   * An event that the service will never accept, or an invalid event. May be reported again after a
-   * crash.
+   * An event that the service will never accept, an invalid event, or one that a firewall refuses
+   * for its content: that is kept in the folder `set-aside` of the spool. May be reported again
+   * after a crash.
    */
   onRejected?: (event: EventInput, error: IndelibleError | InvalidEventError) => void;
   /** An event with room neither in memory nor on disk: it exists nowhere else. */

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { platformKey, testService } from '../../../server/src/testing/service.ts';
 import { createClient, type EventInput } from '../index.ts';
@@ -174,6 +175,66 @@ test('record never throws: what is no event is told as refused', async () => {
     [undefined, 'validation_failed'],
   ]);
   expect(recorder.stats()).toMatchObject({ rejected: 4, buffered: 0 });
+});
+
+/** A firewall before the service, which refuses bodies that look like an attack to it. */
+async function firewallTo(target: string) {
+  const firewall = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    if (body.includes('<script>')) {
+      response.writeHead(403, { 'content-type': 'text/html' }).end('<h1>Forbidden</h1>');
+      return;
+    }
+    const headers = { authorization: `${request.headers.authorization}`, ...json };
+    const answer = await fetch(`${target}${request.url}`, { method: 'POST', headers, body });
+    response.writeHead(answer.status, json).end(await answer.text());
+  });
+  firewall.listen(0, '127.0.0.1');
+  await once(firewall, 'listening');
+  onTestFinished(() => void firewall.close().closeAllConnections());
+  return `http://127.0.0.1:${(firewall.address() as AddressInfo).port}`;
+}
+const json = { 'content-type': 'application/json' };
+
+test('an event that a firewall refuses is told, kept in a file, and blocks no other', async () => {
+  const host = await newHost();
+  const { spoolFolder } = host;
+  const client = host.client(await firewallTo(url));
+  const { recorder, told } = recorderOf({ client, spoolFolder });
+  for (const change of countingTo(6)) {
+    recorder.record({ ...host.event(change), ...(change === 3 && { reason: '<script>' }) });
+  }
+  expect(await recorder.flush()).toMatchObject({ sent: 5, rejected: 1, buffered: 0, spooled: 0 });
+  expect(told.rejected).toEqual([[3, 'unexpected_answer']]);
+  const [name = ''] = readdirSync(join(spoolFolder, 'set-aside'));
+  const path = join(spoolFolder, 'set-aside', name);
+  expect(told.warnings).toEqual([expect.stringContaining(`set aside in ${path}: 1 event`)]);
+  expect(await host.recorded()).toEqual([1, 2, 4, 5, 6]);
+  const { answer, event } = JSON.parse(readFileSync(path, 'utf8'));
+  expect(answer).toMatchObject({ status: 403, message: expect.stringContaining('status 403') });
+  await host.client().recordBatchTexts([JSON.stringify(event)]);
+  expect(await host.recorded()).toEqual([1, 2, 4, 5, 6, 3]);
+});
+
+test('an event that a firewall refuses waits as long as no disk keeps it, and without a spool only the callback has it', async () => {
+  const host = await newHost();
+  const { spoolFolder } = host;
+  writeFileSync(join(spoolFolder, 'set-aside'), '');
+  const client = host.client(await firewallTo(url));
+  const kept = recorderOf({ client, spoolFolder });
+  const none = recorderOf({ client });
+  for (const { recorder } of [kept, none]) {
+    recorder.record({ ...host.event(1), reason: '<script>' });
+    recorder.record(host.event(2));
+    await recorder.flush();
+  }
+  expect(kept.recorder.stats()).toMatchObject({ sent: 1, rejected: 0, spooled: 1 });
+  expect(kept.told.warnings).toEqual([
+    expect.stringMatching(/set-aside.* takes no events: EEXIST/),
+  ]);
+  expect(none.recorder.stats()).toMatchObject({ sent: 1, rejected: 1, buffered: 0 });
+  expect(none.told.rejected).toEqual([[1, 'unexpected_answer']]);
 });
 
 test('an event that is far too large is refused before its secrets are searched', async () => {

@@ -9,7 +9,7 @@ import {
   type Outcome,
   type Trouble,
 } from '../delivery/deliver-batch.ts';
-import { deferred, Hold, waitMs } from '../delivery/hold.ts';
+import { deferred, Hold } from '../delivery/hold.ts';
 import {
   createReadying,
   type InvalidEventError,
@@ -29,6 +29,7 @@ import {
 import { type PendingEvent, PendingEvents } from './pending-events.ts';
 import { watchProcessEnd } from './process-end.ts';
 import { Alarm, Reports } from './reports.ts';
+import { SetAside } from './set-aside.ts';
 import { SourceNumbers } from './source-numbers.ts';
 import { Spool } from './spool.ts';
 
@@ -42,6 +43,8 @@ const batchBytesMax = 2 * 2 ** 20;
 const spillBytes = 256 * 1024;
 const diskRetryMs = 1_000;
 const takeOverMs = 15_000;
+/** Of a call with all its attempts: a process that ends by itself waits for it. */
+const answerMsMax = 30_000;
 
 /** Events to send, from memory or from the spool. */
 interface Batch {
@@ -65,6 +68,7 @@ class BufferedRecorder implements Recorder {
   readonly #numbers: SourceNumbers | null;
   readonly #openSpool: () => Spool | null;
   readonly #spool: Spool | null;
+  readonly #setAside: SetAside | null;
   readonly #reports: Reports;
   readonly #pending = new PendingEvents();
   readonly #hold = new Hold();
@@ -85,15 +89,13 @@ class BufferedRecorder implements Recorder {
   #sending = 0;
   /** After a failed write, so that not every caller waits for a disk that fails; 0: it works. */
   #diskRetryAtMs = 0;
-  #pausedUntilMs = 0;
-  #failures = 0;
   #troubles = 0;
   #closing: Promise<RecorderStats> | null = null;
   #isEnded = false;
 
   constructor(options: RecorderOptions) {
     this.#settings = settingsOf(options);
-    this.#client = endedBy(this.#calls.signal, this.#settings.client);
+    this.#client = endedBy(this.#calls.signal, this.#settings.client, answerMsMax);
     this.#reports = new Reports(this.#settings);
     const { spoolFolder: root, source } = options;
     const bytesMax = this.#settings.spoolBytesMax;
@@ -102,6 +104,7 @@ class BufferedRecorder implements Recorder {
     this.#ready = createReadying(options, this.#numbers?.stamp);
     this.#openSpool = () => (root === undefined ? null : new Spool({ root, bytesMax, onDamaged }));
     this.#spool = this.#openSpool();
+    this.#setAside = root === undefined ? null : new SetAside(root, bytesMax, onDamaged);
     const endings = { close: () => this.close(), end: () => this.#end() };
     this.#unwatch = watchProcessEnd(this.#settings.closeOnExit, endings);
     this.#takeOver();
@@ -127,7 +130,6 @@ class BufferedRecorder implements Recorder {
 
   async flush(): Promise<RecorderStats> {
     if (this.#isEnded) return this.stats();
-    this.#pausedUntilMs = 0;
     this.#diskRetryAtMs = Math.min(this.#diskRetryAtMs, 1); // at once; 0 would mean that it works
     this.#hold.cut();
     const flushed = this.#waiters.wait(this.#number, this.#troubles);
@@ -231,7 +233,7 @@ class BufferedRecorder implements Recorder {
   }
 
   #isPaused(): boolean {
-    return performance.now() < this.#pausedUntilMs;
+    return this.#hold.isPaused(performance.now());
   }
 
   #sendNext(): void {
@@ -259,8 +261,10 @@ class BufferedRecorder implements Recorder {
   }
 
   async #deliver(texts: readonly string[], settle: Batch['settle']): Promise<void> {
-    const { outcomes, trouble } = await deliverBatch(this.#client, texts);
-    if (this.#isEnded || !settle(outcomes)) return;
+    const delivery = await deliverBatch(this.#client, texts);
+    if (this.#isEnded) return;
+    const { outcomes, trouble } = this.#setAside?.keep(texts, delivery) ?? delivery;
+    if (!settle(outcomes)) return;
     this.#reports.settled(texts, outcomes);
     this.#judge(trouble, texts, outcomes);
   }
@@ -290,28 +294,17 @@ class BufferedRecorder implements Recorder {
 
   /** Delays events to be sent again, longer each time and on disk: of some tenants, or all. */
   #judge(trouble: Trouble | null, texts: readonly string[], outcomes: readonly Outcome[]): void {
-    if (trouble?.scope !== 'all') this.#failures = 0;
+    const again = () => texts.filter((_, at) => outcomes[at]?.status === 'again').map(tenantOf);
+    const ms = this.#hold.after(trouble, again, performance.now());
     if (trouble === null) return;
     this.#isDue = true;
-    const again = texts.filter((_, at) => outcomes[at]?.status === 'again');
-    if (trouble.scope === 'all') this.#waitForAll(trouble);
-    else this.#waitFor(trouble, again);
+    const isForAll = trouble.scope === 'all';
+    if (isForAll) this.#spool?.rewind();
+    if (isForAll) this.#troubles += 1;
+    const isKnown = isForAll && trouble.kind === 'away' && this.#hold.failures > 1;
+    if (!isKnown) this.#reports.warn(trouble.error);
+    (isForAll ? this.#pauseEnds : this.#holdEnds).set(ms);
     this.#startSpooling();
-  }
-
-  #waitForAll({ kind, error }: Trouble): void {
-    this.#spool?.rewind();
-    this.#failures += 1;
-    this.#troubles += 1;
-    if (kind === 'refused' || this.#failures === 1) this.#reports.warn(error);
-    const ms = waitMs(kind, this.#failures);
-    this.#pausedUntilMs = performance.now() + ms;
-    this.#pauseEnds.set(ms);
-  }
-
-  #waitFor({ error }: Trouble, texts: readonly string[]): void {
-    this.#reports.warn(error);
-    this.#holdEnds.set(this.#hold.add(texts.map(tenantOf), performance.now()));
   }
 
   /** Starts moving memory to disk, in steps. */

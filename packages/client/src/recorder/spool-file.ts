@@ -2,6 +2,7 @@ import {
   closeSync,
   fdatasync,
   fdatasyncSync,
+  fstatSync,
   ftruncateSync,
   openSync,
   readSync,
@@ -123,7 +124,7 @@ const unfinishedPath = (path: string): string => `${path}.new`;
 export function rewriteSpoolFile(path: string, texts: readonly string[]): number {
   const lines = encodeRecords(texts);
   try {
-    writeDurably(unfinishedPath(path), lines);
+    writeDurably(unfinishedPath(path), 'w', lines);
     renameSync(unfinishedPath(path), path);
   } catch (error) {
     rmSync(unfinishedPath(path), { force: true }); // a disk that is full must not be filled by it
@@ -132,11 +133,16 @@ export function rewriteSpoolFile(path: string, texts: readonly string[]): number
   return lines.length;
 }
 
-function writeDurably(path: string, bytes: Buffer): void {
-  const fd = openSync(path, 'w', 0o600);
+/** Replaces the file, or appends to it (`a`), all bytes or none, and syncs it to the disk. */
+export function writeDurably(path: string, flag: 'w' | 'a', bytes: Buffer): void {
+  const fd = openSync(path, flag, 0o600);
+  const { size } = fstatSync(fd);
   try {
     writeFileSync(fd, bytes);
     fdatasyncSync(fd);
+  } catch (error) {
+    ftruncateSync(fd, size);
+    throw error;
   } finally {
     closeSync(fd);
   }

@@ -1,0 +1,63 @@
+import { randomUUID } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { counted } from '@indelible/protocol';
+import type { Delivery } from '../delivery/deliver-batch.ts';
+import { errorOf } from '../error-of.ts';
+import type { IndelibleError } from '../http/errors.ts';
+import { writeDurably } from './spool-file.ts';
+
+/** Events that a server before the service refuses, in a file of this recorder: no copy is sent. */
+export class SetAside {
+  readonly #path: string;
+  readonly #bytesMax: number;
+  readonly #warn: (error: Error) => void;
+  #bytes = 0;
+
+  /** `root`: the spool folder. `bytesMax`: of the file. */
+  constructor(root: string, bytesMax: number, warn: (error: Error) => void) {
+    this.#path = join(root, 'set-aside', `${randomUUID()}.ndjson`);
+    this.#bytesMax = bytesMax;
+    this.#warn = warn;
+  }
+
+  /** Keeps such events of a delivery on disk. If the disk fails, they must be sent again. */
+  keep(texts: readonly string[], delivery: Delivery): Delivery {
+    const refused = delivery.outcomes.flatMap((outcome, at) => {
+      const isRefused = outcome.status === 'rejected' && outcome.refusedBy === 'other';
+      return isRefused ? [{ at, text: texts[at] ?? '', error: outcome.error }] : [];
+    });
+    const [first] = refused;
+    if (first === undefined) return delivery;
+    try {
+      this.#append(refused.map(lineOf).join(''));
+      const what = counted(refused.length, 'event');
+      const why = `${first.error.message}. Others pass, so the content of these is at fault`;
+      this.#warn(new Error(`set aside in ${this.#path}: ${what}: ${why}`));
+      return delivery;
+    } catch (cause) {
+      const error = new Error(`${this.#path} takes no events: ${errorOf(cause).message}`, {
+        cause,
+      });
+      const outcomes = [...delivery.outcomes];
+      for (const { at } of refused) outcomes[at] = { status: 'again' };
+      const trouble = delivery.trouble ?? { kind: 'refused', scope: 'tenants', error };
+      return { outcomes, trouble };
+    }
+  }
+
+  #append(lines: string): void {
+    const bytes = Buffer.byteLength(lines);
+    if (this.#bytes + bytes > this.#bytesMax) throw new Error(`it has ${this.#bytes} bytes`);
+    mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
+    writeDurably(this.#path, 'a', Buffer.from(lines));
+    this.#bytes += bytes;
+  }
+}
+
+/** The event stands as it was sent, also if it is no JSON. */
+function lineOf({ text, error }: { text: string; error: IndelibleError }): string {
+  const { status, message, requestId } = error;
+  const answer = JSON.stringify({ at: new Date(), status, message, requestId });
+  return `{"answer":${answer},"event":${text}}\n`;
+}
