@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { platformKey, testService } from '../../../server/src/testing/service.ts';
-import { createClient, type EventInput } from '../index.ts';
+import { createClient, type EventInput, UnreachableError } from '../index.ts';
 import { gateTo } from '../testing/gate.ts';
 import { scriptedService } from '../testing/scripted-service.ts';
 import { createRecorder, type RecorderOptions } from './index.ts';
@@ -342,6 +342,28 @@ test('a service that does not answer is not waited for: what was sent is on disk
   await spooled.promise;
   expect(recorder.stats()).toMatchObject({ buffered: 0, spooled: 1 });
   expect(host.spooledText()).toContain(id);
+});
+
+test('a call that fails after its events went to disk is a failure too: they are not sent again at once', async () => {
+  const host = await newHost();
+  const [spooled, failed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let calls = 0;
+  const recordBatchTexts = async () => {
+    calls += 1;
+    await spooled.promise;
+    throw new UnreachableError('no answer');
+  };
+  const { recorder } = recorderOf({
+    client: { recordBatchTexts },
+    spoolFolder: host.spoolFolder,
+    flushMs: 1,
+    spoolAfterMs: 1,
+    onSpooled: spooled.resolve,
+    onWarning: () => failed.resolve(),
+  });
+  recorder.record(host.event(1));
+  await failed.promise;
+  expect(calls).toBe(1);
 });
 
 test('a durable recorder has an event on disk, without its secrets, before record returns', async () => {

@@ -264,8 +264,8 @@ class BufferedRecorder implements Recorder {
     const delivery = await deliverBatch(this.#client, texts);
     if (this.#isEnded) return;
     const { outcomes, trouble } = this.#setAside?.keep(texts, delivery) ?? delivery;
-    if (!settle(outcomes)) return;
-    this.#reports.settled(texts, outcomes);
+    if (settle(outcomes)) this.#reports.settled(texts, outcomes);
+    else if (trouble?.scope !== 'all') return;
     this.#judge(trouble, texts, outcomes);
   }
 
