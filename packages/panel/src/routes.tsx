@@ -12,6 +12,7 @@ import { Crash, Missing } from './components/States.tsx';
 import { EnterPage } from './pages/enter/EnterPage.tsx';
 import { isVisible, type PanelPage, pages } from './pages/registry.ts';
 import { paths } from './paths.ts';
+import { KnownSearch } from './search/KnownSearch.tsx';
 import { SignInGate } from './session/SignInGate.tsx';
 import { useSession } from './session/session-context.tsx';
 import { Shell } from './shell/Shell.tsx';
@@ -45,9 +46,13 @@ const start = createRoute({
 
 function routeOf(page: PanelPage, parent: AnyRoute, parentPath: string): AnyRoute {
   const Page = lazyRouteComponent(page.load);
-  const component = Object.assign(() => (isVisible(page, useSession()) ? <Page /> : <Missing />), {
-    preload: async () => void (await Page.preload?.()),
-  });
+  const Shown = () => {
+    if (!isVisible(page, useSession())) return <Missing />;
+    const shown = <Page />;
+    return page.hasSearch ? <KnownSearch>{shown}</KnownSearch> : shown;
+  };
+  const preload = async () => void (await Page.preload?.());
+  const component = Object.assign(Shown, { preload });
   const path = page.path.slice(parentPath.length + 1);
   return createRoute({ getParentRoute: () => parent, path, component });
 }

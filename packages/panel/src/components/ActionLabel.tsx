@@ -16,13 +16,8 @@ const tones: Readonly<Record<string, string>> = {
   session_forced: 'bg-del',
 };
 
-interface ActionProps {
-  event: AuditEvent;
-  tabbable?: boolean | undefined;
-}
-
 /** An action in words, with a dot in the colour of its kind: create, change, remove, read, fail. */
-export function ActionLabel({ event }: ActionProps) {
+export function ActionLabel({ event }: { event: AuditEvent }) {
   const t = useTexts();
   const { action } = event;
   const outcome = outcomeIn(event);
@@ -37,11 +32,11 @@ export function ActionLabel({ event }: ActionProps) {
 }
 
 /** The action as a value that can be filtered by. */
-export function ActionValue({ event, tabbable }: ActionProps) {
+export function ActionValue({ event }: { event: AuditEvent }) {
   const t = useTexts();
   const { action } = event;
   return (
-    <Value facet="action" value={action} label={wordOf(t.actions, action)} tabbable={tabbable}>
+    <Value facet="action" value={action} label={wordOf(t.actions, action)}>
       <ActionLabel event={event} />
     </Value>
   );
@@ -54,14 +49,14 @@ const looks = {
 };
 
 /** How the action ended, as a word and a sign; nothing if the event does not say it. */
-export function OutcomeBadge({ event, tabbable }: ActionProps) {
+export function OutcomeBadge({ event }: { event: AuditEvent }) {
   const t = useTexts();
   const outcome = outcomeIn(event);
   if (outcome === null) return null;
   const { Icon, look } = looks[outcome];
   const text = t.outcomes[outcome];
   return (
-    <Value facet="outcome" value={outcome} label={text} tabbable={tabbable}>
+    <Value facet="outcome" value={outcome} label={text}>
       <span className={`badge ${look}`}>
         <Icon aria-hidden />
         {text}

@@ -17,7 +17,6 @@ interface PartyNameProps {
   event: AuditEvent;
   party: Party;
   facet: 'user' | 'onBehalfOf';
-  tabbable?: boolean | undefined;
 }
 
 /** The value that finds the party: its address, the product's own id, or its UUID. */
@@ -29,12 +28,12 @@ function filterOf({ tenantId }: AuditEvent, { email, externalId, id }: Party): s
 }
 
 /** The name of an actor, or of a person for whom it acts. */
-export function PartyName({ event, party, facet, tabbable = true }: PartyNameProps) {
+export function PartyName({ event, party, facet }: PartyNameProps) {
   const t = useTexts();
   const name = nameOf(party, event, t);
   const isGone = partyName(party) === null && isErased(event, 'identity');
   return (
-    <Value facet={facet} value={filterOf(event, party)} label={name} tabbable={tabbable}>
+    <Value facet={facet} value={filterOf(event, party)} label={name}>
       {party.type === 'agent' && (
         <Bot aria-hidden className="mr-1 inline size-3.5 align-[-0.15em] text-accent" />
       )}
@@ -44,13 +43,13 @@ export function PartyName({ event, party, facet, tabbable = true }: PartyNamePro
 }
 
 /** For whom the actor acted, nearest first. */
-export function OnBehalfOf({ event, tabbable }: Pick<PartyNameProps, 'event' | 'tabbable'>) {
+export function OnBehalfOf({ event }: { event: AuditEvent }) {
   const t = useTexts();
   return event.onBehalfOf?.map((party) => (
     <span key={party.id ?? nameOf(party, event, t)} className="flex gap-1.5 leading-6">
       <span className="shrink-0 text-faint">{t.actors.actsFor} </span>
       <span className="min-w-0 truncate">
-        <PartyName event={event} party={party} facet="onBehalfOf" tabbable={tabbable} />
+        <PartyName event={event} party={party} facet="onBehalfOf" />
       </span>
     </span>
   ));

@@ -15,19 +15,21 @@ interface ValueProps extends FacetValue {
   /** Default: its label. */
   children?: ReactNode;
   className?: string;
-  /** Whether Tab stops here; in a list only the current row's values do. */
-  tabbable?: boolean | undefined;
 }
 
+/** Whether Tab stops at the values below; in a list only at those of the current row. */
+export const TabStops = createContext(true);
+
 /** A value that can be filtered by, as a button that opens its menu. */
-export function Value({ children, className = '', tabbable = true, ...value }: ValueProps) {
+export function Value({ children, className = '', ...value }: ValueProps) {
+  const isStop = useContext(TabStops);
   const { openMenu } = useMenus();
   return (
     <button
       type="button"
       className={`value above ${className}`}
       aria-haspopup="menu"
-      tabIndex={tabbable ? 0 : -1}
+      tabIndex={isStop ? 0 : -1}
       onClick={(event) => openMenu(event.currentTarget, value)}
     >
       {children ?? value.label}

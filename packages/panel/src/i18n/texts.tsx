@@ -45,12 +45,15 @@ export function useLanguage(): Locale {
   return useContext(TextsContext).language;
 }
 
+/** The text of a name, which may come from a request and be `constructor` or the like. */
+export function textOf(texts: object, name: string): string | undefined {
+  return Object.hasOwn(texts, name) ? String(Reflect.get(texts, name)) : undefined;
+}
+
 /** The name of a catalogue word; an unknown word is shown as a word of a text. */
 export function wordOf(words: Readonly<Record<string, string>>, word: string): string {
   const spoken = revealed(word.replaceAll('_', ' '));
-  return Object.hasOwn(words, word)
-    ? (words[word] ?? word)
-    : spoken.charAt(0).toUpperCase() + spoken.slice(1);
+  return textOf(words, word) ?? spoken.charAt(0).toUpperCase() + spoken.slice(1);
 }
 
 /** The time zone: the address decides, else the reader's preference. */

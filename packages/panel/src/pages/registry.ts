@@ -30,6 +30,8 @@ export interface PanelPage {
     /** After `g`, this key opens the page. */
     key: string;
   };
+  /** Whether its address holds a search, which must be valid. */
+  hasSearch?: true;
   /** Whether this session has the page; absent: every session. */
   isVisible?: (session: Session) => boolean;
   /** The name of the page beside which it is shown. */
@@ -45,6 +47,7 @@ export const pages = {
     load: () => import('./events/EventsPage.tsx'),
     title: ({ nav }) => nav.events,
     nav: { Icon: ListTree, key: 'e' },
+    hasSearch: true,
   },
   event: {
     path: paths.event('$eventId'),
@@ -68,6 +71,7 @@ export const pages = {
     load: () => import('./operator-access/OperatorAccessPage.tsx'),
     title: ({ nav }) => nav.operatorAccess,
     nav: { Icon: UserRoundSearch, key: 'o' },
+    hasSearch: true,
   },
   'sensitive-access': {
     path: paths.sensitiveAccess(),
@@ -75,6 +79,7 @@ export const pages = {
     load: () => import('./sensitive-access/SensitiveAccessPage.tsx'),
     title: ({ nav }) => nav.sensitiveAccess,
     nav: { Icon: Eye, key: 'a' },
+    hasSearch: true,
     isVisible: ({ sensitiveAccess }) => sensitiveAccess !== null,
   },
   versions: {

@@ -1,7 +1,4 @@
-/** Text without accents and case, so that "acao" finds "Ação". */
-export function folded(text: string): string {
-  return text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
-}
+import { folded } from '@indelible/protocol';
 
 /** Whether every word of `query` occurs in `text`, ignoring accents and case. */
 export function finds(query: string, text: string): boolean {

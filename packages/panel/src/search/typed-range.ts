@@ -1,5 +1,5 @@
+import { folded } from '@indelible/protocol';
 import { CalendarDate, Time } from '@internationalized/date';
-import { folded } from './folding.ts';
 import type { DayRange } from './periods.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { eventIdPrefix, type FacetName, facetOf, isUuid } from '@indelible/protocol';
+import { eventIdPrefix, type FacetName, facetOf, folded, isUuid } from '@indelible/protocol';
 import { Search } from 'lucide-react';
 import { useMemo, useRef, useState } from 'react';
 import {
@@ -20,7 +20,7 @@ import { navigationFor } from '../pages/registry.ts';
 import { paths } from '../paths.ts';
 import { prefer } from '../preferences.ts';
 import { changed, type EventSearch, onlyValue } from '../search/event-search.ts';
-import { finds, folded } from '../search/folding.ts';
+import { finds } from '../search/folding.ts';
 import {
   type DayRange,
   dayAt,

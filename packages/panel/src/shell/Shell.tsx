@@ -3,6 +3,7 @@ import { DoorClosed, LogOut, Menu, Search, ShieldAlert, X } from 'lucide-react';
 import { lazy, type ReactNode, Suspense, useEffect, useMemo, useRef, useState } from 'react';
 import { api } from '../api.ts';
 import { Button, IconButton } from '../components/Button.tsx';
+import { ValueMenuProvider } from '../components/Value.tsx';
 import { useReader, useTexts, wordOf } from '../i18n/texts.tsx';
 import { navigationFor } from '../pages/registry.ts';
 import { usePreferences } from '../preferences.ts';
@@ -57,7 +58,7 @@ export function Shell({ children }: { children: ReactNode }) {
         <TenantClosed />
         <PrintHeader />
         <main id="content" tabIndex={-1} className="min-w-0 flex-1 bg-surface outline-none">
-          {children}
+          <ValueMenuProvider>{children}</ValueMenuProvider>
         </main>
       </div>
       <Suspense>

@@ -127,7 +127,7 @@ function Limits({ draft: { kind, limits }, edit }: DraftProps) {
 }
 
 /** The events that count, what they have in common, and what must follow. */
-function Events({ draft: { kind, groupBy, facets, following }, edit }: DraftProps) {
+function Events({ draft: { kind, groupBy, filters, followedBy }, edit }: DraftProps) {
   const t = useTexts();
   const grouping = alertGrouping[kind];
   return (
@@ -146,13 +146,13 @@ function Events({ draft: { kind, groupBy, facets, following }, edit }: DraftProp
           ]}
         />
       )}
-      <FacetsField facets={facets} change={(chosen) => edit({ facets: chosen })} />
+      <FacetsField filters={filters} change={(chosen) => edit({ filters: chosen })} />
       {kind === 'threshold' && (
         <section aria-label={t.alerts.followedBy}>
           <FacetsField
             label={t.alerts.followedBy}
-            facets={following}
-            change={(chosen) => edit({ following: chosen })}
+            filters={followedBy}
+            change={(chosen) => edit({ followedBy: chosen })}
           />
           <p className="mt-1 text-xs text-faint">{t.alerts.followedByHint}</p>
         </section>

@@ -1,24 +1,21 @@
-import type { AlertRule, AlertRuleInput } from '@indelible/client';
+import type { AlertRule, AlertRuleInput, EventCriteria } from '@indelible/client';
 import {
   type AlertGroup,
   type AlertKind,
   type AlertNotify,
   alertGrouping,
   alertLimits,
-  filterToJson,
   type LimitName,
   limitNames,
 } from '@indelible/protocol';
-import { searchOfCriteria } from '../../search/criteria.ts';
-import type { Facets } from '../../search/event-search.ts';
 
 /** A rule as the form holds it; numbers as typed. */
 export interface RuleDraft {
   name: string;
   kind: AlertKind;
-  facets: Facets;
+  filters: EventCriteria;
   /** Of a threshold: what must follow. */
-  following: Facets;
+  followedBy: EventCriteria;
   limits: Record<LimitName, string>;
   groupBy: AlertGroup | '';
   /** Addresses as typed; without one the tenant's, or none if the rule said so. */
@@ -29,7 +26,7 @@ export interface RuleDraft {
 }
 
 export const newRule: RuleDraft = {
-  ...{ name: '', kind: 'match', facets: {}, following: {}, groupBy: '' },
+  ...{ name: '', kind: 'match', filters: {}, followedBy: {}, groupBy: '' },
   limits: { count: '', windowMinutes: '', lookbackDays: '' },
   ...{ emails: '', mailsNobody: false, webhookIds: null },
 };
@@ -47,20 +44,18 @@ export function draftOf(rule: AlertRule): RuleDraft {
     mailsNobody: notify.emails?.length === 0,
     webhookIds: notify.webhookIds ?? null,
   };
-  const { facets } = searchOfCriteria(filters);
-  const following = searchOfCriteria(followedBy).facets;
-  return { name, kind, groupBy, limits, facets, following, ...told };
+  return { name, kind, groupBy, limits, filters, followedBy, ...told };
 }
 
 /** What is sent: only members that the kind has; the service checks their values. */
 export function inputOf(draft: RuleDraft): AlertRuleInput {
-  const { name, kind, facets, following, limits, groupBy } = draft;
+  const { name, kind, filters, followedBy, limits, groupBy } = draft;
   const known = limitNames.filter((limit) => alertLimits[kind][limit] && limits[limit].trim());
   return {
-    ...{ name: name.trim(), kind, filters: filterToJson(facets) },
+    ...{ name: name.trim(), kind, filters },
     ...Object.fromEntries(known.map((limit) => [limit, Number(limits[limit])])),
     ...(alertGrouping[kind] === 'none' ? {} : { groupBy: groupBy || null }),
-    ...(kind === 'threshold' ? { followedBy: filterToJson(following) } : {}),
+    ...(kind === 'threshold' ? { followedBy } : {}),
     notify: notifyOf(draft),
   };
 }

@@ -38,9 +38,7 @@ export function EnterPage() {
   }, [open]);
   return (
     <Localized session={null}>
-      {state === 'opening' && <Opening />}
-      {state === 'bad' && <BadLink />}
-      {(state === 'busy' || state === 'away') && <NotJudged state={state} again={open} />}
+      {state === 'opening' ? <Opening /> : <NotOpened state={state} again={open} />}
     </Localized>
   );
 }
@@ -64,31 +62,24 @@ function startOf(session: Session): string {
   return typeof left === 'string' && isPanelPath(left) ? left : paths.events();
 }
 
-function BadLink() {
-  const t = useTexts();
-  return (
-    <main className="grid min-h-dvh place-items-center">
-      <Notice alone title={t.signIn.linkTitle} Icon={Link2Off}>
-        {t.signIn.linkText}
-      </Notice>
-    </main>
-  );
-}
+const looks = {
+  bad: { title: 'linkTitle', text: 'linkText', Icon: Link2Off, tone: 'text-faint' },
+  busy: { title: 'busyTitle', text: 'notJudged', Icon: Hourglass, tone: 'text-accent' },
+  away: { title: 'awayTitle', text: 'notJudged', Icon: Hourglass, tone: 'text-accent' },
+} as const;
 
-function NotJudged({ state, again }: { state: 'busy' | 'away'; again: () => void }) {
+function NotOpened({ state, again }: { state: keyof typeof looks; again: () => void }) {
   const t = useTexts();
+  const { title, text, ...look } = looks[state];
   return (
     <main className="grid min-h-dvh place-items-center">
-      <Notice
-        alone
-        title={state === 'busy' ? t.signIn.busyTitle : t.signIn.awayTitle}
-        Icon={Hourglass}
-        tone="text-accent"
-      >
-        <p>{t.signIn.notJudged}</p>
-        <Button Icon={RotateCw} className="mt-5" onClick={again}>
-          {t.signIn.again}
-        </Button>
+      <Notice alone title={t.signIn[title]} {...look}>
+        <p>{t.signIn[text]}</p>
+        {state !== 'bad' && (
+          <Button Icon={RotateCw} className="mt-5" onClick={again}>
+            {t.signIn.again}
+          </Button>
+        )}
       </Notice>
     </main>
   );

@@ -116,31 +116,19 @@ function ContextFacts({ event }: { event: AuditEvent }) {
           <bdi>{revealed(name ?? externalId ?? id)}</bdi>
         </Fact>
       ))}
-      {source !== undefined && (
-        <Text
-          name={t.detail.source}
-          text={`${source.id} · ${formats.number(source.sequence)}`}
-          copy={source.id}
-        />
+      {source && (
+        <Fact name={t.detail.source} code={source.id}>
+          {` · ${formats.number(source.sequence)}`}
+        </Fact>
       )}
       <Metadata event={event} />
     </>
   );
 }
 
-interface TextProps {
-  name: string;
-  text: string | undefined;
-  copy?: string;
-}
-
-function Text({ name, text, copy = text }: TextProps) {
-  if (text === undefined) return null;
-  return (
-    <Fact name={name} copy={copy}>
-      <bdi className="font-mono text-xs">{revealed(text)}</bdi>
-    </Fact>
-  );
+/** A text of the product, if the event has it. */
+function Text({ name, text }: { name: string; text: string | undefined }) {
+  return text !== undefined && <Fact name={name} code={text} />;
 }
 
 function Person({ event, party }: { event: AuditEvent; party: Party }) {

@@ -8,7 +8,7 @@ import { ErasedBadge, isErased } from '../../components/Erased.tsx';
 import { isNoText, NoText } from '../../components/NoText.tsx';
 import { outcomeIn } from '../../components/outcome-in.ts';
 import { noteOn, OnBehalfOf, PartyName, useActorText } from '../../components/Parties.tsx';
-import { useMenus, Value } from '../../components/Value.tsx';
+import { TabStops, useMenus, Value } from '../../components/Value.tsx';
 import { useReader, useTexts, wordOf } from '../../i18n/texts.tsx';
 import type { ListColumn } from '../../search/list-view.ts';
 import { diffPreview, scalarText } from './diff-preview.ts';
@@ -31,21 +31,22 @@ export function EventRow(props: EventRowProps) {
       <td className="corner tabular-nums">
         <Time event={event} href={href} withDate={withDate} />
       </td>
-      {columns.map((column) => {
-        const { className, Content } = cells[column];
-        return (
-          <td key={column} className={className}>
-            <Content event={event} tabbable={isActive} />
-          </td>
-        );
-      })}
+      <TabStops value={isActive}>
+        {columns.map((column) => {
+          const { className, Content } = cells[column];
+          return (
+            <td key={column} className={className}>
+              <Content event={event} />
+            </td>
+          );
+        })}
+      </TabStops>
     </tr>
   );
 }
 
 interface CellProps {
   event: AuditEvent;
-  tabbable: boolean;
 }
 
 const cells: Readonly<Record<ListColumn, { className: string; Content: FC<CellProps> }>> = {
@@ -82,7 +83,7 @@ function Origin({ event }: CellProps) {
 }
 
 /** The resource: its name and type, or without a name its type and id. */
-function ResourceName({ event, tabbable }: CellProps) {
+function ResourceName({ event }: CellProps) {
   const t = useTexts();
   const { id, name, type } = event.resource;
   const typeName = wordOf(t.resources, type);
@@ -92,7 +93,6 @@ function ResourceName({ event, tabbable }: CellProps) {
       value={id}
       label={revealed(name ?? id)}
       resourceId={id}
-      tabbable={tabbable}
       className={name === null ? 'font-mono text-2xs text-faint' : ''}
     >
       <span dir="auto" title={revealed(name ?? id)}>
@@ -105,7 +105,6 @@ function ResourceName({ event, tabbable }: CellProps) {
       facet="resource"
       value={type}
       label={typeName}
-      tabbable={tabbable}
       className={name === null ? '' : 'text-xs text-faint'}
     />
   );
@@ -170,14 +169,14 @@ function Time({ event, href, withDate }: { event: AuditEvent; href: string; with
 }
 
 /** The actor, what kind it is, and for whom it acted. */
-function Who({ event, tabbable }: CellProps) {
+function Who({ event }: CellProps) {
   const t = useTexts();
   const { actor, crossTenant } = event;
   const note = noteOn(event, t);
   return (
     <div className="min-w-0">
-      <PartyName event={event} party={actor} facet="user" tabbable={tabbable} />
-      <OnBehalfOf event={event} tabbable={tabbable} />
+      <PartyName event={event} party={actor} facet="user" />
+      <OnBehalfOf event={event} />
       {(crossTenant || note !== '') && (
         <div className="flex h-6 items-center text-xs text-faint">
           {crossTenant && <span className="badge badge-warn mr-1.5">{t.operator.badge}</span>}

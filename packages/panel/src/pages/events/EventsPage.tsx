@@ -8,7 +8,6 @@ import { CopyButton } from '../../components/CopyButton.tsx';
 import { useListKeys } from '../../components/list-keys.ts';
 import { QuietSelect } from '../../components/QuietSelect.tsx';
 import { Notice, QueryState } from '../../components/States.tsx';
-import { ValueMenuProvider } from '../../components/Value.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { prefer, usePreferences } from '../../preferences.ts';
@@ -16,7 +15,6 @@ import { PrintCriteria } from '../../search/CriteriaList.tsx';
 import { EmptyResult } from '../../search/EmptyResult.tsx';
 import { changed, type EventSearch, frozen, type Searching } from '../../search/event-search.ts';
 import { FilterBar } from '../../search/FilterBar.tsx';
-import { KnownSearch } from '../../search/KnownSearch.tsx';
 import { Pager } from '../../search/Pager.tsx';
 import { useEventPage, useMoment } from '../../search/use-events.ts';
 import { useListView } from '../../search/use-list-view.ts';
@@ -36,16 +34,6 @@ const FirstSteps = lazy(() => import('./FirstSteps.tsx'));
 
 /** The events of the tenant, by the search in the address; one may be open beside the list. */
 export default function EventsPage() {
-  return (
-    <KnownSearch>
-      <ValueMenuProvider>
-        <EventList />
-      </ValueMenuProvider>
-    </KnownSearch>
-  );
-}
-
-function EventList() {
   const [search] = useEventSearch();
   const go = useGo();
   const { eventId } = useParams({ strict: false });

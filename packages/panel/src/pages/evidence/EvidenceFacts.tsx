@@ -25,21 +25,15 @@ export function EvidenceIdentity({ evidence }: { evidence: OpenedSearch }) {
       <h2 className="mb-2 font-semibold">{t.evidence.identity}</h2>
       <div className="flex gap-6">
         <dl className="min-w-0 flex-1">
-          <Fact name={t.evidence.id} copy={id}>
-            <code className="text-xs break-all">{id}</code>
-          </Fact>
-          <Fact name={t.evidence.address} copy={url}>
-            <span className="text-xs break-all">{url}</span>
-          </Fact>
+          <Fact name={t.evidence.id} code={id} />
+          <Fact name={t.evidence.address} code={url} />
           {note !== null && (
             <Fact name={t.evidence.signedNote} copy={note}>
               <pre className="text-2xs break-all whitespace-pre-wrap">{note.trimEnd()}</pre>
             </Fact>
           )}
           {vkeys.map((vkey) => (
-            <Fact key={vkey} name={t.evidence.key} copy={vkey}>
-              <code className="text-2xs break-all">{vkey}</code>
-            </Fact>
+            <Fact key={vkey} name={t.evidence.key} code={vkey} />
           ))}
         </dl>
         <QrCode text={url} className="print-only size-32 shrink-0" />

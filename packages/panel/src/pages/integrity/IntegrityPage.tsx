@@ -78,15 +78,9 @@ function SignedHead({ checked }: { checked: CheckedCheckpoint }) {
             {isValid ? t.integrity.signatureValid : t.integrity.signatureInvalid}
           </span>
         </Fact>
-        <Fact name={t.integrity.root} copy={rootHex}>
-          <span className="font-mono text-xs">{rootHex}</span>
-        </Fact>
-        <Fact name={t.integrity.origin}>
-          <span className="font-mono text-xs">{checkpoint?.origin}</span>
-        </Fact>
-        <Fact name={t.integrity.key} copy={vkey}>
-          <span className="font-mono text-xs">{vkey}</span>
-        </Fact>
+        <Fact name={t.integrity.root} code={rootHex} />
+        <Fact name={t.integrity.origin} code={checkpoint?.origin} />
+        <Fact name={t.integrity.key} code={vkey} />
       </dl>
     </Card>
   );

@@ -8,13 +8,11 @@ import { DownloadButton } from '../../components/FileButton.tsx';
 import { useListKeys } from '../../components/list-keys.ts';
 import { PageHead } from '../../components/PageHead.tsx';
 import { ActionError, QueryState } from '../../components/States.tsx';
-import { ValueMenuProvider } from '../../components/Value.tsx';
 import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { PrintCriteria } from '../../search/CriteriaList.tsx';
 import { EmptyResult } from '../../search/EmptyResult.tsx';
 import { type EventSearch, filterAt, onlyValue } from '../../search/event-search.ts';
 import { FilterBar } from '../../search/FilterBar.tsx';
-import { KnownSearch } from '../../search/KnownSearch.tsx';
 import { Pager } from '../../search/Pager.tsx';
 import { useEventPage, useMoment } from '../../search/use-events.ts';
 import { useMay } from '../../session/session-context.tsx';
@@ -24,14 +22,6 @@ import { visitsOf } from './visits.ts';
 
 /** Every access by the operator to this tenant: when, who, why, and who attests it. */
 export default function OperatorAccessPage() {
-  return (
-    <KnownSearch>
-      <OperatorVisits />
-    </KnownSearch>
-  );
-}
-
-function OperatorVisits() {
   const t = useTexts();
   const [asked, change] = useEventSearch();
   const search = useMemo(() => operatorSearch(asked), [asked]);
@@ -40,7 +30,7 @@ function OperatorVisits() {
   const mayExport = useMay('exports:write');
   useListKeys(null);
   return (
-    <ValueMenuProvider>
+    <>
       <PageHead
         title={t.nav.operatorAccess}
         intro={t.access.intro}
@@ -81,7 +71,7 @@ function OperatorVisits() {
           </div>
         </>
       )}
-    </ValueMenuProvider>
+    </>
   );
 }
 

@@ -3,7 +3,7 @@ import { type FocusEvent, type KeyboardEvent, useState } from 'react';
 import { AppLink } from '../../components/AppLink.tsx';
 import { MoreButton, useShown } from '../../components/paged-list.tsx';
 import { ScrollRegion } from '../../components/ScrollRegion.tsx';
-import { Value } from '../../components/Value.tsx';
+import { TabStops, Value } from '../../components/Value.tsx';
 import { useFormats, useReader, useTexts } from '../../i18n/texts.tsx';
 import { countIn, type HeatColumn, heatStep, type PersonDays } from './access-days.ts';
 
@@ -86,7 +86,9 @@ function PersonRow({ person, row, columns, highest, keys, hrefOf }: RowProps) {
     <tr>
       <th scope="row" className={`${personColumn} font-normal`}>
         <span className="flex items-center gap-1">
-          <Value facet="user" value={user} label={label} tabbable={keys.isStop(row, 0)} />
+          <TabStops value={keys.isStop(row, 0)}>
+            <Value facet="user" value={user} label={label} />
+          </TabStops>
           {unusual.length > 0 && (
             <TriangleAlert
               role="img"

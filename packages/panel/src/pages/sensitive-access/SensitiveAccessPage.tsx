@@ -7,15 +7,13 @@ import { client, type Session } from '../../api.ts';
 import { AppLink } from '../../components/AppLink.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
 import { MoreButton, useShown } from '../../components/paged-list.tsx';
-import { Missing, QueryState } from '../../components/States.tsx';
-import { ValueMenuProvider } from '../../components/Value.tsx';
+import { QueryState } from '../../components/States.tsx';
 import { useFormats, useReader, useTexts, wordOf } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { PrintCriteria } from '../../search/CriteriaList.tsx';
 import { EmptyResult } from '../../search/EmptyResult.tsx';
 import { changed, type EventSearch, filterAt, onlyValue } from '../../search/event-search.ts';
 import { FilterBar } from '../../search/FilterBar.tsx';
-import { KnownSearch } from '../../search/KnownSearch.tsx';
 import { useMoment } from '../../search/use-events.ts';
 import { useSession } from '../../session/session-context.tsx';
 import { useEventSearch } from '../../use-location.ts';
@@ -32,12 +30,7 @@ type Shown = NonNullable<Session['sensitiveAccess']>;
 /** Who accessed resources of the catalogue's `accessTypes`; each cell leads to its events. */
 export default function SensitiveAccessPage() {
   const { sensitiveAccess } = useSession();
-  if (sensitiveAccess === null) return <Missing />;
-  return (
-    <KnownSearch>
-      <SensitiveAccess shown={sensitiveAccess} />
-    </KnownSearch>
-  );
+  return sensitiveAccess && <SensitiveAccess shown={sensitiveAccess} />;
 }
 
 function SensitiveAccess({ shown }: { shown: Shown }) {
@@ -49,7 +42,7 @@ function SensitiveAccess({ shown }: { shown: Shown }) {
   const access = useAccess(search, nowMs);
   const asList = paths.events(changed(search, { sort: 'user', order: 'asc' }));
   return (
-    <ValueMenuProvider>
+    <>
       <PageHead
         title={t.nav.sensitiveAccess}
         intro={t.sensitiveAccess.intro({ types: types.join(', ') })}
@@ -74,7 +67,7 @@ function SensitiveAccess({ shown }: { shown: Shown }) {
       {access.data && access.data.people.length > 0 && (
         <AccessMap key={access.data.to} {...access.data} search={search} />
       )}
-    </ValueMenuProvider>
+    </>
   );
 }
 

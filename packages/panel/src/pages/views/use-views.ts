@@ -13,8 +13,7 @@ export function useViews({ isAsked }: { isAsked: boolean }) {
   return useQuery({
     queryKey: ['views'],
     queryFn: async () => {
-      const views: View[] = [];
-      for await (const view of client.views.list()) views.push(view);
+      const views = await Array.fromAsync(client.views.list());
       return views.sort((one, other) => one.name.localeCompare(other.name));
     },
     enabled: isAsked,

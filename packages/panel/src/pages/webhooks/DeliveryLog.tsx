@@ -3,7 +3,7 @@ import { ChevronRight, CircleCheck, CircleX } from 'lucide-react';
 import { api } from '../../api.ts';
 import { Fact } from '../../components/Fact.tsx';
 import { LoadedList, usePages } from '../../components/paged-list.tsx';
-import { useReader, useTexts } from '../../i18n/texts.tsx';
+import { textOf, useReader, useTexts } from '../../i18n/texts.tsx';
 import { Failure } from './failure.tsx';
 
 /** Delivery attempts, newest first, page by page; a failed one shows its reason. */
@@ -76,7 +76,7 @@ function What({ delivery }: { delivery: WebhookDelivery }) {
   const w = t.webhooks;
   const { type, events } = delivery;
   if (type === 'audit.events.recorded') return t.events.count({ count: events });
-  return Object.hasOwn(w.types, type) ? w.types[type as keyof typeof w.types] : type;
+  return textOf(w.types, type) ?? type;
 }
 
 function DeliveryDetail({ delivery }: { delivery: WebhookDelivery }) {

@@ -120,8 +120,8 @@ function Filters({ draft, edit, problem }: PartProps) {
   return (
     <div>
       <FacetsField
-        facets={draft.facets}
-        change={(facets) => edit({ facets })}
+        filters={draft.filters}
+        change={(filters) => edit({ filters })}
         offered={webhookFacets}
       />
       <p className={`mt-1 text-xs ${problem === undefined ? 'text-faint' : 'text-del'}`}>

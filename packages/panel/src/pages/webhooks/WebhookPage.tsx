@@ -4,7 +4,7 @@ import { AppLink } from '../../components/AppLink.tsx';
 import { Fact } from '../../components/Fact.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
 import { FailedPage, LoadingPage } from '../../components/States.tsx';
-import { useReader, useTexts } from '../../i18n/texts.tsx';
+import { textOf, useReader, useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { lineOf, useCriteriaTexts } from '../../search/use-criteria-texts.ts';
 import { useSearchPairs } from '../../use-location.ts';
@@ -94,13 +94,11 @@ function WebhookFacts({ webhook }: { webhook: Webhook }) {
   const { isSigned } = formatFields[format];
   return (
     <dl className="text-[0.8125rem]">
-      <Fact name={w.form.url}>
-        <span className="font-mono text-xs break-all">{url}</span>
-      </Fact>
+      <Fact name={w.form.url} code={url} />
       <Fact name={w.form.format}>{w.formats[format]}</Fact>
       {Object.entries(options).map(([name, value]) => (
-        <Fact key={name} name={textOf(w.options, name)}>
-          {textOf(w.choices, value)}
+        <Fact key={name} name={textOf(w.options, name) ?? name}>
+          {textOf(w.choices, value) ?? value}
         </Fact>
       ))}
       <Fact name={w.form.types}>{types.map((type) => w.types[type]).join(', ')}</Fact>
@@ -109,11 +107,7 @@ function WebhookFacts({ webhook }: { webhook: Webhook }) {
           <Criteria webhook={webhook} />
         </Fact>
       )}
-      {headerNames.length > 0 && (
-        <Fact name={w.form.headers}>
-          <span className="font-mono text-xs break-all">{headerNames.join(', ')}</span>
-        </Fact>
-      )}
+      {headerNames.length > 0 && <Fact name={w.form.headers} code={headerNames.join(', ')} />}
       {hasCredential && <Fact name={w.facts.credential}>{w.facts.stored}</Fact>}
       {isSigned && (
         <Fact name={w.facts.secret}>
@@ -131,8 +125,4 @@ function Criteria({ webhook }: { webhook: Webhook }) {
   const { stored } = useCriteriaTexts();
   const criteria = stored(webhook.filters).filter(({ facet }) => facet !== undefined);
   return criteria.length === 0 ? w.facts.all : lineOf(criteria);
-}
-
-function textOf(texts: Readonly<Record<string, string>>, name: string): string {
-  return Object.hasOwn(texts, name) ? (texts[name] ?? name) : name;
 }

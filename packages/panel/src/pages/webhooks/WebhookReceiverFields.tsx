@@ -2,7 +2,7 @@ import type { Webhook } from '@indelible/client';
 import { Plus, Trash2 } from 'lucide-react';
 import { Button, IconButton } from '../../components/Button.tsx';
 import { Checkbox, SelectField, TextField } from '../../components/fields.tsx';
-import { useTexts } from '../../i18n/texts.tsx';
+import { textOf, useTexts } from '../../i18n/texts.tsx';
 import { type DraftProps, type HeaderDraft, keepsCredential, newHeader } from './draft.ts';
 import { formatFields, type OptionField } from './formats.ts';
 import type { Problems } from './use-problems.ts';
@@ -85,7 +85,7 @@ interface OptionProps {
 function Option({ field, value, problem, choose }: OptionProps) {
   const w = useTexts().webhooks;
   const { name, placeholder, choices } = field;
-  const shared = { label: textOf(w.options, name), problem };
+  const shared = { label: textOf(w.options, name) ?? name, problem };
   if (choices === undefined) {
     return <TextField {...{ ...shared, placeholder, value }} change={choose} />;
   }
@@ -93,14 +93,13 @@ function Option({ field, value, problem, choose }: OptionProps) {
     <SelectField
       {...shared}
       value={value === '' ? placeholder : value}
-      options={choices.map((choice) => ({ value: choice, text: textOf(w.choices, choice) }))}
+      options={choices.map((choice) => ({
+        value: choice,
+        text: textOf(w.choices, choice) ?? choice,
+      }))}
       choose={choose}
     />
   );
-}
-
-function textOf(texts: Readonly<Record<string, string>>, name: string): string {
-  return texts[name] ?? name;
 }
 
 interface WebhookHeadersProps extends DraftProps {

@@ -29,7 +29,7 @@ test('own headers are kept, replaced, removed and added, and a row left empty is
 });
 
 test('what was emptied is emptied, and what another format asks for is not sent along', () => {
-  const emptied = { ...draftOf(stored), name: ' ', facets: {}, options: { index: '' } };
+  const emptied = { ...draftOf(stored), name: ' ', filters: {}, options: { index: '' } };
   expect(inputOf(emptied)).toMatchObject({ name: null, filters: {}, options: {} });
   const webhook = { ...draftOf(stored), format: 'webhook', credential: 'left over' } as const;
   expect(inputOf(webhook)).not.toHaveProperty('credential');

@@ -1,7 +1,10 @@
-import type { Webhook, WebhookFormat, WebhookInput, WebhookType } from '@indelible/client';
-import { filterToJson } from '@indelible/protocol';
-import { searchOfCriteria } from '../../search/criteria.ts';
-import type { Facets } from '../../search/event-search.ts';
+import type {
+  EventCriteria,
+  Webhook,
+  WebhookFormat,
+  WebhookInput,
+  WebhookType,
+} from '@indelible/client';
 import { formatFields } from './formats.ts';
 
 /** The messages a webhook can get, in the order of the form. */
@@ -38,7 +41,7 @@ export interface Draft {
   url: string;
   format: WebhookFormat;
   types: readonly string[];
-  facets: Facets;
+  filters: EventCriteria;
   options: Readonly<Record<string, string>>;
   /** A new credential; empty keeps the stored one, unless `forgetCredential`. */
   credential: string;
@@ -53,17 +56,16 @@ export interface DraftProps {
 }
 
 export const emptyDraft: Draft = {
-  ...{ name: '', url: '', format: 'webhook', types: ['audit.events.recorded'], facets: {} },
+  ...{ name: '', url: '', format: 'webhook', types: ['audit.events.recorded'], filters: {} },
   ...{ options: {}, credential: '', forgetCredential: false, headers: [] },
 };
 
 export function draftOf(webhook: Webhook): Draft {
   const { name, url, format, types, filters, options, headerNames } = webhook;
-  const { facets } = searchOfCriteria(filters);
   const headers = headerNames.map((each, key) => ({
     ...{ key, name: each, value: '', isStored: true, isRemoved: false },
   }));
-  return { ...emptyDraft, name: name ?? '', url, format, types, facets, options, headers };
+  return { ...emptyDraft, name: name ?? '', url, format, types, filters, options, headers };
 }
 
 /** What may be stored: neither the credential nor the values of headers. */
@@ -79,7 +81,7 @@ export function inFormat(format: WebhookFormat): Partial<Draft> {
 
 /** The complete input with emptied fields, so that an update also empties them. */
 export function inputOf(draft: Draft): WebhookInput {
-  const { url, format, facets, types } = draft;
+  const { url, format, filters, types } = draft;
   const options = formatFields[format].options.flatMap(({ name }) => {
     const value = draft.options[name]?.trim() ?? '';
     return value === '' ? [] : [[name, value]];
@@ -89,7 +91,7 @@ export function inputOf(draft: Draft): WebhookInput {
     url: url.trim(),
     format,
     types: typesOf(format).filter((type) => types.includes(type)),
-    filters: filterToJson(facets),
+    filters,
     options: Object.fromEntries(options),
     ...credentialOf(draft),
     ...headersOf(draft),

@@ -1,5 +1,5 @@
 import type { WebhookFormat } from '@indelible/client';
-import type { Texts } from '../../i18n/texts.tsx';
+import { type Texts, textOf } from '../../i18n/texts.tsx';
 
 /** A problem found by the service: a JSON Pointer and a code. */
 interface Problem {
@@ -26,7 +26,7 @@ export function problemText(w: Texts['webhooks'], format: WebhookFormat, problem
     case undefined:
       return '';
     case 'url':
-      return `${problems.url} ${textOf(problems.urlOf, format)}`.trim();
+      return `${problems.url} ${textOf(problems.urlOf, format) ?? ''}`.trim();
     case 'name':
     case 'types':
     case 'filters':
@@ -42,12 +42,7 @@ export function problemText(w: Texts['webhooks'], format: WebhookFormat, problem
       return `${name}: ${isMissing ? problems.headerAgain : problems.header}`;
     default: {
       const ofFormat: Readonly<Record<string, object>> = problems.optionOf;
-      return textOf(ofFormat[format] ?? {}, name) || problems.option;
+      return textOf(ofFormat[format] ?? {}, name) ?? problems.option;
     }
   }
-}
-
-/** Own properties only: names come from requests and may be `constructor` or the like. */
-function textOf(texts: object, name: string): string {
-  return Object.hasOwn(texts, name) ? String(Reflect.get(texts, name)) : '';
 }

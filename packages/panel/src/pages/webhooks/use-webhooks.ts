@@ -6,12 +6,6 @@ import { useChange } from '../../components/use-change.ts';
 import { serviceNow } from '../../service-clock.ts';
 import { nextLookMs } from './condition.ts';
 
-async function listAll(): Promise<Webhook[]> {
-  const all: Webhook[] = [];
-  for await (const webhook of client.webhooks.list()) all.push(webhook);
-  return all;
-}
-
 /** A page reloads by itself for this long only, because an unused session must end. */
 const watchedMs = 5 * 60_000;
 
@@ -25,7 +19,7 @@ export function useWebhookList() {
   const isWatching = useWatching();
   return useQuery({
     queryKey: ['webhooks'],
-    queryFn: listAll,
+    queryFn: () => Array.fromAsync(client.webhooks.list()),
     staleTime: 0,
     refetchInterval: ({ state }) => {
       const looks = (state.data ?? []).map((webhook) => nextLookMs(webhook, serviceNow()));
