@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { languages } from '../locales/languages.ts';
 import { textsIn } from '../locales/texts.ts';
 import { restoringHost } from '../packages/server/src/testing/restoring-host.ts';
@@ -10,12 +10,8 @@ import { choose, command, detail, filters, listedIds, rows, see, seeListed } fro
 /* A tenant's admin at work, in half a year of a contact centre's history. */
 
 const { tenantId, settings } = demoTenant;
-// A browser shares its machine with whatever else is tested.
-vi.setConfig({ testTimeout: 60_000 });
-
 const panel = await openPanel({ WEBHOOK_ALLOW_PRIVATE: 'true' });
 const demo = await demoIn(panel);
-afterEach(async () => expect(await panel.leave()).toEqual([]));
 
 const enter = (path?: string): Promise<Page> =>
   panel.enter({ tenantId, ...(path === undefined ? {} : { path }) });

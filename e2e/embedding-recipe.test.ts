@@ -1,16 +1,15 @@
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { EventInput } from '@indelible/client';
 import type { Page } from 'playwright-core';
 import { build, type Rolldown } from 'vite';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { blocksOf } from '../packages/server/src/testing/recipe-project.ts';
 import { eventOf } from '../packages/server/src/testing/service.ts';
 import { jwtSecret, token } from '../packages/server/src/testing/token.ts';
 import { admin, openPanel } from './open-panel.ts';
 import { see } from './panel-page.ts';
+import { openSite } from './site.ts';
 
 /*
  * The programs of docs/recipes/embedding.md, as they stand there, on a page of another origin with
@@ -18,13 +17,8 @@ import { see } from './panel-page.ts';
  */
 
 const root = join(import.meta.dirname, '..');
-const host = createServer();
 const scripts = new Map<string, string>();
-vi.setConfig({ testTimeout: 60_000 });
-
-await new Promise<void>((listening) => host.listen(0, '127.0.0.1', listening));
-afterAll(() => host.close().closeAllConnections());
-const hostUrl = `http://127.0.0.1:${(host.address() as AddressInfo).port}`;
+const { site: host, url: hostUrl } = await openSite();
 const panel = await openPanel({ FRAME_ANCESTORS: hostUrl, AUTH_JWT_SECRET: jwtSecret });
 const { id: tenantId } = await panel.service.tenant();
 await panel.client.record({ tenantId, ...eventOf() } as EventInput);
@@ -45,7 +39,6 @@ beforeAll(async () => {
     response.end(script ?? (url === '/audit-token' ? await adminToken() : pageOf(url)));
   });
 });
-afterEach(async () => expect(await panel.leave()).toEqual([]));
 
 const startReact = `
   import { createElement } from 'react';

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { createServer, request } from 'node:http';
+import { request } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo, Server } from 'node:net';
 import { join } from 'node:path';
 import type { Frame, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -11,6 +10,7 @@ import { hostCertificate } from '../packages/server/src/testing/host-certificate
 import { serviceOn, testService } from '../packages/server/src/testing/service.ts';
 import { jwtSecret, token } from '../packages/server/src/testing/token.ts';
 import { sharedChromium } from './chromium.ts';
+import { listening, openSite } from './site.ts';
 
 /*
  * What a real browser makes of cookie, Origin and policies. The service is behind TLS, as off
@@ -33,25 +33,21 @@ const panelScript = `
 const service = await testService();
 const { id: tenantId } = await service.tenant();
 const folder = newFolder();
-const [tls, host, stranger] = [createTlsServer(hostCertificate), createServer(), createServer()];
+const tls = createTlsServer(hostCertificate);
+const tlsUrl = `https://${await listening(tls)}`;
+const [host, stranger] = [await openSite(), await openSite()];
 let behind: Awaited<ReturnType<typeof serviceOn>>;
 const browser = await sharedChromium();
-
-async function listening(server: Server): Promise<string> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
 
 beforeAll(async () => {
   await mkdir(join(folder, 'assets'));
   await writeFile(join(folder, 'index.html'), panelPage);
   await writeFile(join(folder, 'assets/panel.js'), panelScript);
   const env = {
-    PUBLIC_URL: `https://${await listening(tls)}`,
-    FRAME_ANCESTORS: `http://${await listening(host)}`,
+    PUBLIC_URL: tlsUrl,
+    FRAME_ANCESTORS: host.url,
     AUTH_JWT_SECRET: jwtSecret,
   };
-  await listening(stranger);
   behind = await serviceOn(service.servingUrl, service.clock, env, 3, {}, { panelFolder: folder });
   await behind.app.http.listen({ host: '127.0.0.1', port: 0 });
   const { port } = new URL(behind.app.http.listeningOrigin);
@@ -64,7 +60,7 @@ beforeAll(async () => {
     incoming.pipe(onward);
   });
   const around = `<!doctype html><title>Host</title><iframe src="${env.PUBLIC_URL}/enter"></iframe>`;
-  for (const site of [host, stranger]) {
+  for (const { site } of [host, stranger]) {
     site.on('request', (_, response) =>
       response.setHeader('content-type', 'text/html').end(around),
     );
@@ -72,15 +68,9 @@ beforeAll(async () => {
 }, 120_000);
 
 afterAll(async () => {
-  for (const server of [tls, host, stranger]) server.close().closeAllConnections();
   await behind.app.http.close();
   await behind.db.close();
 });
-
-const urlOf = (server: Server) => {
-  const { port } = server.address() as AddressInfo;
-  return `${server === tls ? 'https' : 'http'}://127.0.0.1:${port}`;
-};
 
 async function newPage(): Promise<Page> {
   const context = await browser.newContext({ ignoreHTTPSErrors: true });
@@ -95,7 +85,7 @@ const panelIn = (page: Page) => says(page.frames()[1] ?? page);
 
 /** What a page of its own does with a token it was handed. */
 async function signInAlone(page: Page): Promise<void> {
-  await page.goto(`${urlOf(tls)}/settings/audit/events`);
+  await page.goto(`${tlsUrl}/settings/audit/events`);
   await says(page).toBe('401 ');
   await page.evaluate(`postMessage(${JSON.stringify({ jwt: await adminToken() })})`);
   await says(page).toBe(`200 ${person.email}`);
@@ -103,15 +93,15 @@ async function signInAlone(page: Page): Promise<void> {
 
 test('in a frame of a named site a person signs in and stays so, for that site alone', async () => {
   const page = await newPage();
-  await page.goto(urlOf(host));
+  await page.goto(host.url);
   await panelIn(page).toBe('401 ');
   const message = JSON.stringify({ jwt: await adminToken() });
-  await page.evaluate(`frames[0].postMessage(${message}, '${urlOf(tls)}')`);
+  await page.evaluate(`frames[0].postMessage(${message}, '${tlsUrl}')`);
   await panelIn(page).toBe(`200 ${person.email}`);
   await page.reload();
   await panelIn(page).toBe(`200 ${person.email}`);
   // The browser keeps this session for the embedding site: as a page of its own there is none.
-  await page.goto(`${urlOf(tls)}/settings/audit/events`);
+  await page.goto(`${tlsUrl}/settings/audit/events`);
   await says(page).toBe('401 ');
   await page.context().close();
 });
@@ -122,25 +112,22 @@ test('a site that is not named can neither show the panel, nor read with its coo
   const [cookie] = await page.context().cookies();
   expect(cookie).toMatchObject({ name: '__Host-indelible_session', httpOnly: true, secure: true });
   const foreign = await page.context().newPage();
-  await foreign.goto(urlOf(stranger));
+  await foreign.goto(stranger.url);
   await expect.poll(() => foreign.frames()[1]?.url()).toBe('chrome-error://chromewebdata/');
-  const tries = await foreign.evaluate(
-    async (url) => {
-      const attempt = (init: RequestInit) =>
-        fetch(url, { credentials: 'include', ...init }).then(
-          ({ type, status }) => `${type} ${status}`,
-          () => 'refused',
-        );
-      const json = { 'content-type': 'application/json' };
-      return [
-        await attempt({}),
-        await attempt({ method: 'DELETE' }),
-        await attempt({ method: 'POST', headers: json, body: '{}' }),
-        await attempt({ method: 'POST', mode: 'no-cors', body: '{}' }),
-      ];
-    },
-    `${urlOf(tls)}/api/session`,
-  );
+  const tries = await foreign.evaluate(async (url) => {
+    const attempt = (init: RequestInit) =>
+      fetch(url, { credentials: 'include', ...init }).then(
+        ({ type, status }) => `${type} ${status}`,
+        () => 'refused',
+      );
+    const json = { 'content-type': 'application/json' };
+    return [
+      await attempt({}),
+      await attempt({ method: 'DELETE' }),
+      await attempt({ method: 'POST', headers: json, body: '{}' }),
+      await attempt({ method: 'POST', mode: 'no-cors', body: '{}' }),
+    ];
+  }, `${tlsUrl}/api/session`);
   // The last one is sent without asking first; what it could have done is seen below.
   expect(tries).toEqual(['refused', 'refused', 'refused', 'refused']);
   await page.reload();

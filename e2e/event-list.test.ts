@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { EventInput } from '@indelible/client';
 import { nilUuid } from '@indelible/protocol';
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { actorWith, eventOf } from '../packages/server/src/testing/service.ts';
 import { openPanel } from './open-panel.ts';
 import { detail, filters, rows, see, seeListed } from './panel-page.ts';
@@ -10,11 +10,8 @@ import { detail, filters, rows, see, seeListed } from './panel-page.ts';
 /* How the list of events follows the log, and looks as its reader wants it. */
 
 const list = '/settings/audit/events';
-vi.setConfig({ testTimeout: 60_000 });
-
 const panel = await openPanel();
 const { id: tenantId } = await panel.service.tenant();
-afterEach(async () => expect(await panel.leave()).toEqual([]));
 
 const record = async (changes = {}) =>
   (await panel.client.record({ tenantId, ...eventOf(changes) } as EventInput)).id;

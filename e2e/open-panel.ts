@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createClient, type EventInput, type IndelibleClient } from '@indelible/client';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterEach, expect, vi } from 'vitest';
 import {
   eventOf,
   platformKey,
@@ -60,14 +61,18 @@ export interface OpenPanel {
   goAway(): Promise<() => Promise<void>>;
   /** Until the end of the test these answers and console messages are right. */
   allow(expected: RegExp): void;
-  /** Errors that pages met since the last time, and were not allowed. */
-  troubles(): string[];
-  /** Ends every visit, and returns the troubles. */
-  leave(): Promise<string[]>;
 }
 
-/** `env` as in production; the panel is built first if it has to be. */
-export async function openPanel(env: Record<string, string> = {}): Promise<OpenPanel> {
+/**
+ * `env` as in production; the panel is built first if it has to be. Every test must end without
+ * troubles, and ends every visit unless `visitsStay`.
+ */
+export async function openPanel(
+  env: Record<string, string> = {},
+  { visitsStay = false } = {},
+): Promise<OpenPanel> {
+  // A browser shares its machine with whatever else is tested.
+  vi.setConfig({ testTimeout: 60_000 });
   await builtPanel();
   const [service, browser] = await Promise.all([testService(env), sharedChromium()]);
   let aheadMs = 0;
@@ -77,6 +82,10 @@ export async function openPanel(env: Record<string, string> = {}): Promise<OpenP
   const client = createClient({ url, key: platformKey });
   const watch = watcher();
   const people = visitors(browser, url, watch.page);
+  afterEach(async () => {
+    if (!visitsStay) await people.leave();
+    expect(watch.troubles()).toEqual([]);
+  });
   const link: OpenPanel['link'] = async ({ tenantId, person = admin, reason, path }) => {
     const asked = { ...(reason && { reason }), ...(path && { path }) };
     return (await client.viewerLinks.create({ tenantId, actor: person, ...asked })).url;
@@ -112,11 +121,6 @@ export async function openPanel(env: Record<string, string> = {}): Promise<OpenP
     },
     goAway: () => goAway(http.server, Number(new URL(url).port)),
     allow: watch.allow,
-    troubles: watch.troubles,
-    leave: async () => {
-      await people.leave();
-      return watch.troubles();
-    },
   };
 }
 

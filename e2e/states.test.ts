@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { readFile, rename } from 'node:fs/promises';
 import { uuidFromEventId } from '@indelible/protocol';
 import type { Page } from 'playwright-core';
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { moveToArchive, rowsOf } from '../packages/server/src/testing/cold.ts';
 import { recordAll } from '../packages/server/src/testing/event-pool.ts';
 import { eventAt } from '../packages/server/src/testing/retention-setup.ts';
@@ -14,12 +14,8 @@ import { slowDatabase } from './slow-database.ts';
 
 /* What the panel says while something is made, is late, or fails. */
 
-// A browser shares its machine with whatever else is tested.
-vi.setConfig({ testTimeout: 60_000 });
-
 const panel = await openPanel();
 const tenantId = await panel.newTenant('Aurora Travel');
-afterEach(async () => expect(await panel.leave()).toEqual([]));
 
 const enter = (visit: Partial<Visit> = {}): Promise<Page> => panel.enter({ tenantId, ...visit });
 

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { EventInput } from '@indelible/client';
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { eventOf } from '../packages/server/src/testing/service.ts';
 import { misfits, violations } from './judge-page.ts';
 import { openPanel, operator } from './open-panel.ts';
 import { detail, rows, see } from './panel-page.ts';
+import { openSite } from './site.ts';
 import { textsOf } from './spoken.ts';
 
 /*
@@ -15,17 +14,10 @@ import { textsOf } from './spoken.ts';
  * those who found a link; and what events may hold.
  */
 
-const stranger = createServer();
-
-// A browser shares its machine with whatever else is tested.
-vi.setConfig({ testTimeout: 60_000 });
-
-await new Promise<void>((resolve) => stranger.listen(0, '127.0.0.1', resolve));
-afterAll(() => stranger.close().closeAllConnections());
+const stranger = await openSite();
 const panel = await openPanel();
 const ours = await panel.newTenant('Aurora Travel');
 const theirs = await panel.newTenant('Secret Clinic');
-afterEach(async () => expect(await panel.leave()).toEqual([]));
 
 const record = async (tenantId: string, changes: Record<string, unknown>) =>
   (await panel.record(tenantId, [changes]))[0] ?? '';
@@ -146,13 +138,13 @@ test('a page of another origin can neither post with the session, nor show the p
   const around = `<!doctype html><title>Stranger</title><link rel="icon" href="data:,">
     <iframe src="${panel.url}/settings/audit/events"></iframe>
     <form method="post" action="${panel.url}/api/session" enctype="text/plain"><input name="a"></form>`;
-  stranger.on('request', (_, response) =>
+  stranger.site.on('request', (_, response) =>
     response.setHeader('content-type', 'text/html').end(around),
   );
   // What the browser itself says of each refusal.
   panel.allow(/^console: |^415 /);
   const foreign = await page.context().newPage();
-  await foreign.goto(`http://127.0.0.1:${(stranger.address() as AddressInfo).port}/`);
+  await foreign.goto(stranger.url);
   await expect.poll(() => foreign.frames()[1]?.url()).toBe('chrome-error://chromewebdata/');
   const api = `${panel.url}/api`;
   const tries = await foreign.evaluate<string[]>(`(async () => {

@@ -1,10 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { formatVerifierKey, portableSha256, uuidFromEventId } from '@indelible/protocol';
 import type { FrameLocator, Locator, Page } from 'playwright-core';
 import decodeQR from 'qr/decode.js';
-import { afterAll, afterEach, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   bundleOf,
   eraseNow,
@@ -17,26 +16,19 @@ import { settled } from './every-page.ts';
 import { violations } from './judge-page.ts';
 import { openPanel, operator, type Visit } from './open-panel.ts';
 import { detail, filters, listedIds, rows, see, seeListed } from './panel-page.ts';
+import { openSite } from './site.ts';
 
 /*
  * What a tenant's admin is to believe: visits of operators, kept searches, proofs, and the session.
  */
 
-const host = createServer();
-
-// A browser shares its machine with whatever else is tested.
-vi.setConfig({ testTimeout: 60_000 });
-
-await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
-afterAll(() => host.close().closeAllConnections());
-const hostUrl = `http://127.0.0.1:${(host.address() as AddressInfo).port}`;
+const { site: host, url: hostUrl } = await openSite();
 const panel = await openPanel({
   AUTH_JWT_SECRET: jwtSecret,
   FRAME_ANCESTORS: hostUrl,
   HOST_SIGN_IN_URL: `${hostUrl}/sign-in?from=audit`,
 });
 const tenantId = await panel.newTenant('Aurora Travel');
-afterEach(async () => expect(await panel.leave()).toEqual([]));
 
 const enter = (visit: Partial<Visit> = {}): Promise<Page> => panel.enter({ tenantId, ...visit });
 
@@ -129,7 +121,7 @@ async function embed(page: Page, jwt: string): Promise<FrameLocator> {
     if (request.url !== '/') return response.writeHead(204).end();
     return response.setHeader('content-type', 'text/html').end(html);
   });
-  await page.goto(`http://127.0.0.1:${(host.address() as AddressInfo).port}/`);
+  await page.goto(hostUrl);
   return page.frameLocator('iframe');
 }
 

@@ -1,10 +1,9 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { build, type Rolldown } from 'vite';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { eventOf, testService } from '../packages/server/src/testing/service.ts';
 import { sharedChromium } from './chromium.ts';
+import { openSite } from './site.ts';
 
 /*
  * The verifier of the command line, in a browser: the same source, bundled, with no Node in sight.
@@ -12,16 +11,14 @@ import { sharedChromium } from './chromium.ts';
 
 const service = await testService();
 const script = await bundle();
-const site = createServer((request, response) => {
+const { url } = await openSite((request, response) => {
   const isScript = request.url === '/verifier.js';
   response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html');
   response.end(isScript ? script : '<!doctype html><title>Verifier</title>');
 });
-await new Promise<void>((listening) => site.listen(0, '127.0.0.1', listening));
-afterAll(() => site.close());
 const page = await (await sharedChromium()).newPage();
 // A loopback page is a secure context: WebCrypto, and so Ed25519, is there.
-await page.goto(`http://127.0.0.1:${(site.address() as AddressInfo).port}/`);
+await page.goto(url);
 
 /** The protocol package as one browser module. */
 async function bundle(): Promise<string> {

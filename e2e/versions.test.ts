@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Page } from 'playwright-core';
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { openPanel } from './open-panel.ts';
 import { detail, see } from './panel-page.ts';
 
 /* The former states of a resource, whatever its history and whatever shows it. */
 
-vi.setConfig({ testTimeout: 60_000 });
-
 const panel = await openPanel();
 const tenantId = await panel.newTenant('Aurora Travel');
 await panel.client.tenants.put(tenantId, { restoreUrl: 'https://app.example.com/restore' });
-afterEach(async () => expect(await panel.leave()).toEqual([]));
 
 /** Records a change of one resource for each pair of neighbouring states, oldest first. */
 async function changes(states: readonly object[], more = {}) {

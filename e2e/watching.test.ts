@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Page } from 'playwright-core';
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { eventOf } from '../packages/server/src/testing/service.ts';
 import { dayMs, demoIn, demoTenant, idsOf } from './demo-history.ts';
 import { openPanel } from './open-panel.ts';
@@ -9,12 +9,8 @@ import { choose, detail, see, seeListed } from './panel-page.ts';
 /* What an admin keeps an eye on: views, alert rules and their alerts. */
 
 const { tenantId } = demoTenant;
-// A browser shares its machine with whatever else is tested.
-vi.setConfig({ testTimeout: 60_000 });
-
 const panel = await openPanel();
 const demo = await demoIn(panel);
-afterEach(async () => expect(await panel.leave()).toEqual([]));
 
 const enter = (path?: string): Promise<Page> =>
   panel.enter({ tenantId, ...(path === undefined ? {} : { path }) });
