@@ -80,42 +80,38 @@ function verification(
   return t.signed({ covered: checkpoint.size, entries, at });
 }
 
-/** Sums over all tenants. Only visits are told by tenant: what operators did themselves. */
-export interface OperatorFacts {
-  tenants: number;
+/** What the operator's digest counts of a tenant. */
+export interface TenantCounts {
+  tenantName: string;
+  visits: number;
+  unexplained: number;
   alerts: number;
   exports: number;
-  /** Logs that grew without a checkpoint for more than an hour. */
+  /** 1 for a log that grew without a checkpoint for more than an hour. */
   unsigned: number;
-  visits: { tenantName: string; visits: number; unexplained: number }[];
 }
 
 const hourMs = 3_600_000;
 
-export function withTenant(
-  sums: OperatorFacts,
+export function countsOf(
   tenantName: string,
   { visits, alerts, exports, entries, checkpoint }: LogFacts,
   nowMs: number,
-): OperatorFacts {
+): TenantCounts {
   const { size = 0, signedAtMs = 0 } = checkpoint ?? {};
-  const isUnsigned = entries > size && signedAtMs < nowMs - hourMs;
+  const unsigned = Number(entries > size && signedAtMs < nowMs - hourMs);
   const unexplained = visitsOf(visits.filter(({ reason }) => reason === null));
-  const visited = { tenantName, visits: visitsOf(visits), unexplained };
-  return {
-    tenants: sums.tenants + 1,
-    alerts: sums.alerts + alerts,
-    exports: sums.exports + exports,
-    unsigned: sums.unsigned + (isUnsigned ? 1 : 0),
-    visits: visits.length > 0 ? [...sums.visits, visited] : sums.visits,
-  };
+  return { tenantName, visits: visitsOf(visits), unexplained, alerts, exports, unsigned };
 }
 
 const tenantsMax = 30;
 
-/** In English and UTC: an operator has no settings of their own. */
+/**
+ * Sums over all tenants; only visits are told by tenant: what operators did themselves. In English
+ * and UTC: an operator has no settings of their own.
+ */
 export function operatorDigest(
-  { tenants, alerts, exports, unsigned, visits }: OperatorFacts,
+  tenants: readonly TenantCounts[],
   period: Period,
   isHalted: boolean,
   root: string,
@@ -123,25 +119,26 @@ export function operatorDigest(
   const t = mailTexts.en.digest;
   const days = daysOf(period, 'en', 'UTC');
   const number = new Intl.NumberFormat('en');
-  const total = (key: 'visits' | 'unexplained') =>
-    number.format(visits.reduce((sum, each) => sum + each[key], 0));
-  const most = visits.toSorted((a, b) => b.visits - a.visits).slice(0, tenantsMax);
+  const sum = (key: Exclude<keyof TenantCounts, 'tenantName'>) =>
+    tenants.reduce((all, each) => all + each[key], 0);
+  const visited = tenants.filter(({ visits }) => visits > 0);
+  const most = visited.toSorted((a, b) => b.visits - a.visits).slice(0, tenantsMax);
   return composeMail({
     locale: 'en',
     subject: t.everyTenant.subject(days),
     tenantName: '',
     leads: () => [t.everyTenant.lead(days)],
     facts: [
-      [t.everyTenant.tenants, number.format(tenants)],
-      [t.visits, total('visits')],
-      [t.unexplained, total('unexplained')],
+      [t.everyTenant.tenants, number.format(tenants.length)],
+      [t.visits, number.format(sum('visits'))],
+      [t.unexplained, number.format(sum('unexplained'))],
       ...most.map((each): [string, string] => [
         t.everyTenant.tenant,
         t.everyTenant.visited({ ...each, tenant: each.tenantName }),
       ]),
-      [t.alerts, number.format(alerts)],
-      [t.exports, number.format(exports)],
-      [t.verification, isHalted ? t.halted : t.everyTenant.unsigned({ count: unsigned })],
+      [t.alerts, number.format(sum('alerts'))],
+      [t.exports, number.format(sum('exports'))],
+      [t.verification, isHalted ? t.halted : t.everyTenant.unsigned({ count: sum('unsigned') })],
     ],
     next: [t.everyTenant.next],
     open: t.everyTenant.open,

@@ -3,7 +3,7 @@ import { haltReason } from '../log/checkpoint.store.ts';
 import type { Parts } from '../parts.ts';
 import { readTenant, writeInBackground } from '../postgres/db.ts';
 import { getTenant, listTenants } from '../tenants/store.ts';
-import { type OperatorFacts, operatorDigest, tenantDigest, withTenant } from './digest-mail.ts';
+import { countsOf, operatorDigest, type TenantCounts, tenantDigest } from './digest-mail.ts';
 import { logFacts } from './facts.store.ts';
 import { nextPeriod, type Period, runningSince } from './period.ts';
 import {
@@ -86,7 +86,7 @@ async function mailOperator(
   signal: AbortSignal,
 ): Promise<void> {
   const { db, now, mailer, publicUrl, operatorEmails } = parts;
-  let sums: OperatorFacts = { tenants: 0, alerts: 0, exports: 0, unsigned: 0, visits: [] };
+  const counts: TenantCounts[] = [];
   for (let from: string | null = nilUuid; from !== null; ) {
     const start: string = from;
     const page = await writeInBackground(db, (tx) => listTenants(tx, start, tenantsAtOnce + 1));
@@ -94,11 +94,11 @@ async function mailOperator(
       signal.throwIfAborted();
       if (closedAtMs) continue;
       const facts = await readTenant(db, tenantId, (tx) => logFacts(tx, period, now()));
-      if (facts) sums = withTenant(sums, name, facts, now());
+      if (facts) counts.push(countsOf(name, facts, now()));
     }
     from = page[tenantsAtOnce]?.id ?? null;
   }
   const isHalted = (await haltReason(db, 10_000)) !== null;
-  const mail = operatorDigest(sums, period, isHalted, `${publicUrl()}${panelRoot}`);
+  const mail = operatorDigest(counts, period, isHalted, `${publicUrl()}${panelRoot}`);
   await mailer.send({ id, to: operatorEmails, ...mail });
 }
