@@ -235,6 +235,22 @@ test.each(callsById)("%s on another tenant's row is answered as on a missing one
   expect(told(answer)).toEqual(told(await ask(malformed())));
 });
 
+const ofTenants = callsById.filter((call) =>
+  /views|searches|exports|restore|webhooks|alert-rules/.test(call),
+);
+
+test.each(ofTenants)(
+  '%s by an operator needs tenant and reason, and finds no unknown tenant',
+  async (call) => {
+    const ask = async (headers: Record<string, string>) =>
+      codeOf(await service.call({ ...callOn(call, theirs), headers }));
+    expect(await ask({})).toEqual([400, 'invalid_parameter']);
+    expect(await ask({ 'x-tenant-id': theirs.id })).toEqual([403, 'reason_required']);
+    const unknown = { 'x-tenant-id': randomUUID(), 'x-access-reason': 'support' };
+    expect(await ask(unknown)).toEqual([404, 'not_found']);
+  },
+);
+
 test('no list shows a row of another tenant', async () => {
   const { id, key, ...rows } = theirs;
   const shown = new Set<string>();
