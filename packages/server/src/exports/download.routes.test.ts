@@ -9,14 +9,12 @@ import { askForJob, download, exportsUrl, exportUntil, hasEnded } from '../testi
 import { expectLogIntact } from '../testing/intact.ts';
 import { testService } from '../testing/service.ts';
 
-let tenant: { id: string; key: string };
-let job: { id: string; sha256: string | null; bytes: number | null };
 const service = await testService();
 service.app.jobs.start();
-tenant = await service.tenant();
+const tenant = await service.tenant();
 await recordAll(service, tenant.key, poolEvents(200, service.clock.now, 20));
 const asked = await askForJob(service, tenant.key);
-job = await exportUntil(service, tenant.key, asked.id, hasEnded);
+const job = await exportUntil(service, tenant.key, asked.id, hasEnded);
 const file = (await download(service, tenant.key, job.id)).text;
 
 const link = async () => {
@@ -26,6 +24,12 @@ const link = async () => {
 };
 const open = ({ pathname, search }: URL, headers: Record<string, string> = {}) =>
   service.call({ url: `${pathname}${search}`, key: null, headers });
+
+function withParameter(url: URL, name: string, value: string): URL {
+  const other = new URL(url);
+  other.searchParams.set(name, value);
+  return other;
+}
 
 test('a download is recorded before there is a link, which opens the file without a credential', async () => {
   const list = '/api/audit-logs?action=download&sort=sequence';
@@ -62,8 +66,7 @@ test('a link has one spelling: whatever is written otherwise in it opens nothing
     ['signature', `${fine.searchParams.get('signature')}=`],
   ];
   for (const [name, value] of spelled) {
-    const other = new URL(fine);
-    other.searchParams.set(name, value);
+    const other = withParameter(fine, name, value);
     expect((await open(other)).status, `${name}=${value}`).toBe(404);
   }
   for (const more of ['&a=b', '&', `&until=${until}`]) {
@@ -84,11 +87,7 @@ test('a download that cannot be recorded does not happen', async () => {
 
 test('a link lives five minutes, for its file alone', async () => {
   const url = await link();
-  const changed = (name: string, value: string) => {
-    const other = new URL(url);
-    other.searchParams.set(name, value);
-    return open(other);
-  };
+  const changed = (name: string, value: string) => open(withParameter(url, name, value));
   const stranger = await service.tenant();
   const signature = url.searchParams.get('signature') ?? '';
   expect((await changed('tenant', stranger.id)).status).toBe(404);

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import https from 'node:https';
-import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { promisify } from 'node:util';
@@ -10,6 +10,7 @@ import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { anyCharacter } from '../../../protocol/src/testing/any-character.ts';
 import { hostCertificate } from '../testing/host-certificate.ts';
+import { countConnections } from '../testing/http-receiver.ts';
 import { createOutbound, keptText, type OutboundDeps, type OutboundResult } from './outbound.ts';
 
 interface Received {
@@ -112,26 +113,13 @@ test.each(spellings)('https://%s is refused without a connection', async (litera
   });
 });
 
-/** Counts the connections that reach a port of loopback, and answers none. */
-async function listener() {
-  const sockets: Socket[] = [];
-  const server = createTcpServer((socket) => sockets.push(socket));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  return { sockets, port: (server.address() as AddressInfo).port };
-}
-
 test.each([
   ['one private address', ['127.0.0.1']],
   ['a private address among public ones', ['8.8.8.8', '127.0.0.1']],
   ['a private address behind IPv6', ['::ffff:127.0.0.1']],
   ['no address', []],
 ])('a name with %s is not connected to', async (_, addresses) => {
-  const { sockets, port } = await listener();
+  const { sockets, port } = await countConnections();
   const family = (address: string) => (address.includes(':') ? 6 : 4);
   const resolve = async () => addresses.map((address) => ({ address, family: family(address) }));
   const result = await call(`https://host.example:${port}/`, { allowPrivate: false, resolve });
@@ -140,7 +128,7 @@ test.each([
 });
 
 test('a name that changes its address between two calls is judged at each connection', async () => {
-  const { sockets, port } = await listener();
+  const { sockets, port } = await countConnections();
   const stop = new AbortController();
   let looks = 0;
   // First a public address, at which the call ends before it sends anything; then ours.

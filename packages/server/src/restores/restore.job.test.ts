@@ -11,18 +11,28 @@ import {
   restoringTenant,
 } from '../testing/restore-setup.ts';
 import type { HostAnswer } from '../testing/restoring-host.ts';
-import { anotherProcess, callOn, loggedProcess, serviceOn } from '../testing/service.ts';
+import {
+  anotherProcess,
+  callOn,
+  loggedProcess,
+  serviceOn,
+  type TestService,
+} from '../testing/service.ts';
 
 const env = { WEBHOOK_ALLOW_PRIVATE: 'true' };
 const { service, tenant } = await restoringService();
+
+/** Asks another process than `service` for it. */
+const restoreOn = (app: TestService['app'], eventId: string, to = 'before') => {
+  const url = `/api/audit-logs/${eventId}/restore`;
+  return callOn(app, { method: 'POST', url, key: tenant.key, body: { to } });
+};
 
 /** A restore that a process took and never called for: it ended right after its commit. */
 async function abandonedRestore(eventId: string): Promise<string> {
   const { app } = await anotherProcess(service, env);
   await app.jobs.stop();
-  const url = `/api/audit-logs/${eventId}/restore`;
-  const call = { method: 'POST', url, key: tenant.key, body: { to: 'before' } } as const;
-  const { status, body } = await callOn(app, call);
+  const { status, body } = await restoreOn(app, eventId);
   expect([status, body.status]).toEqual([202, 'requested']);
   return body.id;
 }
@@ -169,9 +179,7 @@ test('a service that stops cuts its calls off, and the next one takes them up', 
   const slow = held();
   tenant.host.answers = [slow.answer, { status: 'applied' }];
   const { app, close } = await anotherProcess(service, env);
-  const url = `/api/audit-logs/${await recordChange(service, tenant)}/restore`;
-  const call = { method: 'POST', url, key: tenant.key, body: { to: 'before' } } as const;
-  const asked = callOn(app, call);
+  const asked = restoreOn(app, await recordChange(service, tenant));
   await expect.poll(() => tenant.host.calls.length, { timeout: 10_000 }).toBe(1);
   const { body } = await asked;
   await close();
@@ -221,9 +229,7 @@ test('a secret that cannot be opened is a failure that says so, not an endless r
 
 test('private addresses are not called unless that is allowed', async () => {
   const { app, close } = await serviceOn(service.servingUrl, service.clock, {});
-  const url = `/api/audit-logs/${await recordChange(service, tenant)}/restore`;
-  const call = { method: 'POST', url, key: tenant.key, body: { to: 'before' } } as const;
-  const { body } = await callOn(app, call);
+  const { body } = await restoreOn(app, await recordChange(service, tenant));
   expect(body).toMatchObject({ status: 'failed' });
   expect(body.reason).toContain('https');
   expect(tenant.host.calls).toEqual([]);
@@ -234,10 +240,8 @@ test('neither secret nor states nor addresses get into the log lines, and no sec
   const { app, lines } = await loggedProcess(service, env);
   tenant.host.answers = [{ status: 'refused', reason: 'a word of the host' }, { hangUp: true }];
   const states = { before: { greeting: 'a word of the state' }, after: { greeting: 'x' } };
-  const url = `/api/audit-logs/${await recordChange(service, tenant, states)}/restore`;
-  for (const to of ['before', 'after']) {
-    await callOn(app, { method: 'POST', url, key: tenant.key, body: { to } });
-  }
+  const eventId = await recordChange(service, tenant, states);
+  for (const to of ['before', 'after']) await restoreOn(app, eventId, to);
   expect(tenant.host.calls).toHaveLength(2);
   expect(lines.length).toBeGreaterThan(1);
   const secret = tenant.host.secret.slice('whsec_'.length);

@@ -1,4 +1,6 @@
 import { uuidFromTypeId } from '@indelible/protocol';
+import { getExport } from '../exports/store.ts';
+import { readTenant } from '../postgres/db.ts';
 import type { Answer, TestService } from './service.ts';
 
 /* Shared by tests of exports. */
@@ -34,6 +36,14 @@ export async function askForJob(
   });
   if (answer.status !== 202) throw new Error(`no job: ${answer.text}`);
   return answer.body;
+}
+
+/** The row of an export. */
+export async function exportRow({ db }: TestService, tenantId: string, { id }: { id: string }) {
+  const uuid = uuidFromTypeId('exp_', id) ?? '';
+  const row = await readTenant(db, tenantId, (tx) => getExport(tx, uuid));
+  if (row) return row;
+  throw new Error('there is no such export');
 }
 
 /** Polls until the export has the wanted state; throws after a time limit. */

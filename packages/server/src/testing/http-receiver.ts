@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import type { OutboundCall } from '../outbound/outbound.ts';
+import { atEnd } from './at-end.ts';
 
 /** A received request. */
 export interface Received {
@@ -43,19 +44,29 @@ export async function listen(take: Take) {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text);
   });
-  const open = async (port: number) => {
-    server.listen(port, '127.0.0.1');
-    await once(server, 'listening');
-  };
   const close = async () => {
     if (!server.listening) return;
     server.close();
     server.closeAllConnections();
     await once(server, 'close');
   };
-  await open(0);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, requests, close, reopen: () => open(port) };
+  return { url: `http://127.0.0.1:${port}`, requests, close };
+}
+
+/** Counts the connections that reach a port of loopback, and answers none. */
+export async function countConnections() {
+  const sockets: Socket[] = [];
+  const server = createTcpServer((socket) => sockets.push(socket));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  atEnd(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return { sockets, port: (server.address() as AddressInfo).port };
 }
 
 /** Sends a format's request as any HTTP client would. */

@@ -44,6 +44,16 @@ export async function hookedService(env: Environment = {}, plan = 'Pro') {
 export const idsOf = (events: { id: string; recordedBy: { kind: string } }[]) =>
   events.flatMap(({ id, recordedBy }) => (recordedBy.kind === 'service' ? [] : [id]));
 
+interface ShownDelivery {
+  messageId: string;
+  type: string;
+  status: string;
+  attempt: number;
+  firstSequence: number;
+  events: number;
+  responseStatus: number;
+}
+
 type Member = 'pause' | 'resume' | 'secret' | 'test' | 'replay';
 
 /** Calls of one tenant's key. */
@@ -72,7 +82,7 @@ export function webhookCalls(service: TestService, tenant: HookedTenant) {
     remove: (id: string) => call('DELETE', `/${id}`),
     act: (id: string, member: Member, body?: object) => call('POST', `/${id}/${member}`, body),
     /** Newest first. */
-    deliveries: async (id: string, query = '') =>
+    deliveries: async (id: string, query = ''): Promise<ShownDelivery[]> =>
       (await call('GET', `/${id}/deliveries${query}`)).body.data,
     /** Records an event and returns it. */
     async record(changes: Record<string, unknown> = {}) {

@@ -50,10 +50,22 @@ test('a process killed between call and record: another one takes over when its 
   expect(others.length).toBeGreaterThan(0);
   expect(idsOf(tenant.receiver.events().slice(first?.body.data.events.length))).toEqual(ids);
   expect(await hooks.get(id)).toMatchObject({ behind: 0, attempt: 0 });
-  expect((await hooks.deliveries(id)).map((each: { attempt: number }) => each.attempt)).toEqual(
-    others.map(() => 1).concat(1),
-  );
+  const attempts = (await hooks.deliveries(id)).map(({ attempt }) => attempt);
+  expect(attempts).toEqual([1, ...others.map(() => 1)]);
 });
+
+/** A webhook whose first message is under way: its call has arrived, `ticking` waits for its end. */
+async function callUnderWay(
+  tick = deliver,
+  { calls, url }: Pick<typeof tenant.receiver, 'calls' | 'url'> = tenant.receiver,
+) {
+  calls.length = 0;
+  const { id } = await hooks.create({ url });
+  const event = await hooks.record();
+  const ticking = tick();
+  await expect.poll(() => calls.length, patiently).toBe(1);
+  return { id, event, ticking };
+}
 
 test.each([
   ['written down', 'UPDATE (message_id) ON webhooks', 0],
@@ -83,10 +95,7 @@ test.each([
 test('a process that is stopped cuts its calls off, and another one sends the message at once', async () => {
   holdAnswers();
   const other = await anotherProcess(service, env);
-  await hooks.create();
-  await hooks.record();
-  const ticking = other.app.webhooks.tick();
-  await expect.poll(() => tenant.receiver.calls.length, patiently).toBe(1);
+  const { ticking } = await callUnderWay(() => other.app.webhooks.tick());
   await other.close();
   await ticking;
   await deliver();
@@ -119,10 +128,7 @@ test('two processes never call one receiver at the same time, and repeat nothing
 test('of two processes of which one was taken for dead, the first outcome moves the place, once', async () => {
   const held = holdAnswers();
   const { app } = await anotherProcess(service, env);
-  const { id } = await hooks.create();
-  await hooks.record();
-  const late = app.webhooks.tick();
-  await expect.poll(() => tenant.receiver.calls.length, patiently).toBe(1);
+  const { id, ticking: late } = await callUnderWay(() => app.webhooks.tick());
   service.clock.now += leaseMs;
   await deliver();
   const settled = await hooks.get(id);
@@ -130,9 +136,7 @@ test('of two processes of which one was taken for dead, the first outcome moves 
   held.resolve({ code: 500 });
   await late;
   // Told all the same, in its place: it was an attempt, and began first.
-  expect((await hooks.deliveries(id)).map((each: { status: string }) => each.status)).toEqual([
-    ...['delivered', 'failed'],
-  ]);
+  expect(await hooks.deliveries(id)).toMatchObject([{ status: 'delivered' }, { status: 'failed' }]);
   expect(await hooks.get(id)).toMatchObject({ status: 'active', attempt: 0 });
   await deliver();
   expect(tenant.receiver.calls).toHaveLength(2);
@@ -173,15 +177,11 @@ test('a process that has lost its lease writes down no message, and passes over 
 test('what is done to a webhook while a call is under way holds: paused, replayed, removed', async () => {
   const during = async (act: (id: string) => Promise<unknown>) => {
     const held = holdAnswers();
-    tenant.receiver.calls.length = 0;
-    const { id } = await hooks.create();
-    const { sequence } = await hooks.record();
-    const ticking = deliver();
-    await expect.poll(() => tenant.receiver.calls.length, patiently).toBe(1);
+    const { id, event, ticking } = await callUnderWay();
     await act(id);
     held.resolve({ code: 204 });
     await ticking;
-    return { id, sequence };
+    return { id, sequence: event.sequence };
   };
   const paused = await during((id) => hooks.act(id, 'pause'));
   const { status, nextSequence } = await hooks.get(paused.id);
@@ -207,10 +207,7 @@ test.each([204, 410])(
     const former = await webhookReceiver();
     const held = Promise.withResolvers<ReceiverAnswer>();
     former.answers = [{ held: held.promise }];
-    const { id } = await hooks.create({ url: former.url });
-    const event = await hooks.record();
-    const ticking = deliver();
-    await expect.poll(() => former.calls.length, patiently).toBe(1);
+    const { id, event, ticking } = await callUnderWay(deliver, former);
     await hooks.patch(id, { url: tenant.receiver.url });
     held.resolve({ code });
     await ticking;
@@ -218,21 +215,16 @@ test.each([204, 410])(
     const [call] = tenant.receiver.calls;
     expect([call?.id, call?.body.data.events[0].id]).toEqual([former.calls[0]?.id, event.id]);
     expect(await hooks.get(id)).toMatchObject({ status: 'active', attempt: 0, behind: 0 });
-    expect(
-      (await hooks.deliveries(id)).map((each: { responseStatus: number }) => each.responseStatus),
-    )
-      // Newest first: what became of the other call is told all the same.
-      .toContain(code);
+    // What became of the other call is told all the same.
+    const statuses = (await hooks.deliveries(id)).map(({ responseStatus }) => responseStatus);
+    expect(statuses).toContain(code);
     await former.close();
   },
 );
 
 test('a webhook that is renamed while a call is under way gets nothing twice for it', async () => {
   const held = holdAnswers();
-  const { id } = await hooks.create();
-  const event = await hooks.record();
-  const ticking = deliver();
-  await expect.poll(() => tenant.receiver.calls.length, patiently).toBe(1);
+  const { id, event, ticking } = await callUnderWay();
   await hooks.patch(id, { name: 'Renamed' });
   held.resolve({ code: 204 });
   await ticking;

@@ -1,6 +1,5 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { countConnections } from '../testing/http-receiver.ts';
 import { callOn, serviceOn, testService } from '../testing/service.ts';
 import { hookedTenant, webhooksUrl } from '../testing/webhook-setup.ts';
 
@@ -38,23 +37,10 @@ test.each(['http://hooks.example/', 'http://127.0.0.1/', 'http://localhost/'])(
   },
 );
 
-/** Counts the connections that reach a port of loopback, and answers none. */
-async function listener() {
-  const sockets: Socket[] = [];
-  const server = createServer((socket) => sockets.push(socket));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  return { sockets, port: (server.address() as AddressInfo).port };
-}
-
 const notPublic = 'its address is not a public one';
 
 test('a name is judged whenever it is connected to, in tests and deliveries, whatever it was before', async () => {
-  const { sockets, port } = await listener();
+  const { sockets, port } = await countConnections();
   const gone = Object.assign(new Error('no such name'), { code: 'ENOTFOUND' });
   // It has no address while the webhook is made, and
   // a private one, alone or among others, afterwards.

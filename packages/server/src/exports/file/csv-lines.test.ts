@@ -4,13 +4,14 @@ import {
   csvColumns,
   csvFurtherColumns,
   csvRow,
-  formatTimestamp,
   isContextColumn,
 } from '@indelible/protocol';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { StoredEvent } from '../../events/prepared-event.ts';
 import { csvLineWriter } from './csv-lines.ts';
 import { LineBuffer } from './line-buffer.ts';
+import { csvFieldsOf, packedEvent } from './packed-event.ts';
 
 const uuid = '018f3a6e-5d1b-7c42-9a10-3f6e2b8d4c01';
 const event: CsvEvent = {
@@ -23,38 +24,8 @@ const event: CsvEvent = {
   ...{ context: null, contextIdentity: null },
 };
 
-const recordedBy = (e: CsvEvent) =>
-  `{"id":"${e.recordedById}","kind":${JSON.stringify(e.recordedByKind)}}`;
-
-/** The fields as the database gives them, see packed-event.ts. */
-const fieldOf: { [Column in CsvColumn]?: (e: CsvEvent) => string | null } = {
-  tenantId: (e) => e.tenantId,
-  'actor.id': (e) => e.actorId,
-  'actor.email': (e) => e.actorEmail,
-  'actor.role': (e) => e.actorRole,
-  'actor.ip': (e) => e.actorIp,
-  'actor.userAgent': (e) => e.actorUserAgent,
-  action: (e) => e.action,
-  'resource.type': (e) => e.resourceType,
-  'resource.id': (e) => e.resourceId,
-  'resource.name': (e) => e.resourceName,
-  diff: (e) => e.diff,
-  crossTenant: (e) => String(e.crossTenant),
-  reason: (e) => e.reason,
-  category: (e) => e.category,
-  sequence: (e) => String(e.sequence),
-  receivedAt: (e) => formatTimestamp(e.receivedAtMs),
-  recordedBy,
-  before: (e) => e.before,
-  after: (e) => e.after,
-};
-
-function packed(e: CsvEvent, columns: readonly CsvColumn[]): string {
-  const fields = columns.flatMap((column) =>
-    column === 'id' || column === 'timestamp' ? [] : (fieldOf[column]?.(e) ?? ''),
-  );
-  return [e.uuid, ...fields].join('\u001f');
-}
+const packed = (e: CsvEvent, columns: readonly CsvColumn[]) =>
+  packedEvent(e as StoredEvent, csvFieldsOf(columns));
 
 /** What is written of these rows; ids of those to be read alone in angle brackets. */
 function written(rows: readonly string[], columns: readonly CsvColumn[]): string {

@@ -1,17 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
-import { uuidFromTypeId } from '@indelible/protocol';
 import { parse } from 'csv-parse/sync';
 import { expect, test } from 'vitest';
-import { readTenant } from '../../postgres/db.ts';
 import { recordAll } from '../../testing/event-pool.ts';
-import { askForJob, exportsUrl } from '../../testing/exports.ts';
+import { askForJob, exportRow, exportsUrl, type ShownExport } from '../../testing/exports.ts';
 import { eventOf, testService } from '../../testing/service.ts';
-import { getExport } from '../store.ts';
 import { FileTally, fileChunks } from './file-chunks.ts';
 
-let tenant: { id: string; key: string };
 const service = await testService();
-tenant = await service.tenant();
+const tenant = await service.tenant();
 
 const dayMs = 86_400_000;
 /** In every statement a look at an event takes a millisecond, and a statement may take 150. */
@@ -28,10 +24,8 @@ async function slowDown(): Promise<void> {
 }
 
 /** The rows of the file of an export, made here and now. */
-async function rowsOf(exportId: string): Promise<Record<string, string>[]> {
-  const id = uuidFromTypeId('exp_', exportId) ?? '';
-  const row = await readTenant(service.db, tenant.id, (tx) => getExport(tx, id));
-  if (!row) throw new Error('there is no such export');
+async function rowsOf(made: ShownExport): Promise<Record<string, string>[]> {
+  const row = await exportRow(service, tenant.id, made);
   let text = '';
   for await (const lines of fileChunks(service.db, row, new FileTally())) text += lines;
   return parse(text, { columns: true });
@@ -39,16 +33,9 @@ async function rowsOf(exportId: string): Promise<Record<string, string>[]> {
 
 test('a receiver that stops reading holds one page in memory, and no connection', async () => {
   const { id, key } = await service.tenant();
-  await recordAll(
-    service,
-    key,
-    Array.from({ length: 600 }, () => eventOf()),
-  );
-  const job = await askForJob(service, key);
-  const row = await readTenant(service.db, id, (tx) =>
-    getExport(tx, uuidFromTypeId('exp_', job.id) ?? ''),
-  );
-  if (!row) throw new Error('there is no such export');
+  const events = Array.from({ length: 600 }, () => eventOf());
+  await recordAll(service, key, events);
+  const row = await exportRow(service, id, await askForJob(service, key));
   let reads = 0;
   const count = () => {
     reads += 1;
@@ -79,7 +66,7 @@ test('a filter that matches next to nothing comes to its end, however slow a loo
   await slowDown();
   const list = '/api/audit-logs?action=!update&resource=!tenant';
   expect((await service.call({ url: list, key: tenant.key })).status).toBe(503);
-  const rows = await rowsOf(job.id);
+  const rows = await rowsOf(job);
   expect(rows.map(({ action }) => action)).toEqual(['create', 'publish', 'publish', 'publish']);
   // What cannot be counted in time is made by a worker:
   // nobody waits at the other end of a connection.

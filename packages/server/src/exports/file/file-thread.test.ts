@@ -1,11 +1,8 @@
-import { uuidFromTypeId } from '@indelible/protocol';
 import { afterAll, expect, test } from 'vitest';
 import { openObjectStore } from '../../objects/open-store.ts';
-import { readTenant } from '../../postgres/db.ts';
 import { poolEvents, recordAll } from '../../testing/event-pool.ts';
-import { askForJob } from '../../testing/exports.ts';
+import { askForJob, exportRow } from '../../testing/exports.ts';
 import { testService } from '../../testing/service.ts';
-import { type ExportRow, getExport } from '../store.ts';
 import { objectName } from './export-file.ts';
 import { FileThread } from './file-thread.ts';
 
@@ -13,8 +10,7 @@ const errors: unknown[] = [];
 const service = await testService();
 const { id, key } = await service.tenant();
 await recordAll(service, key, poolEvents(400, service.clock.now, 20));
-const job = uuidFromTypeId('exp_', (await askForJob(service, key)).id) ?? '';
-const row = (await readTenant(service.db, id, (tx) => getExport(tx, job))) as ExportRow;
+const row = await exportRow(service, id, await askForJob(service, key));
 const database = { databaseUrl: service.servingUrl, poolerUrl: null };
 const cold = { folder: `${service.dataDir}/cold`, bytesMax: 2 ** 28 };
 const objectStoreUrl = `file://${service.dataDir}/objects`;

@@ -11,7 +11,7 @@ import { teamsReceiver } from './teams-receiver.ts';
 /** What a webhook to a product is made of. */
 export interface Product {
   format: Exclude<WebhookFormat, 'webhook'>;
-  receiver: { url: string; close(): Promise<void>; reopen(): Promise<void> };
+  receiver: { url: string };
   credential: string;
   options: Record<string, string>;
 }
