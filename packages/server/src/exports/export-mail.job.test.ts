@@ -68,11 +68,7 @@ test('a mail server that is down fails no export, and is tried again', async () 
   expect(ready).toMatchObject({ status: 'ready', notified: [], notice: null });
   await attemptsAtMail(id);
   await smtp.reopen();
-  await service.owner.query(
-    `UPDATE jobs SET due_at = 'epoch' WHERE queue = 'export-mail' AND tenant_id = $1`,
-    [id],
-  );
-  service.app.jobs.wake();
+  await retryMail(id);
   await exportUntil(service, key, job.id, ({ notified }) => notified.length > 0);
   expect(mailsTo('eva@example.com')).toHaveLength(1);
 }, 60_000);
@@ -86,8 +82,7 @@ test('a mail that is sent again, because its process died before it noted that, 
   const job = await askForJob(service, key);
   await attemptsAtMail(id);
   await service.owner.query('ALTER TABLE exports DROP CONSTRAINT unnoted');
-  await service.owner.query(`UPDATE jobs SET due_at = 'epoch' WHERE tenant_id = $1`, [id]);
-  service.app.jobs.wake();
+  await retryMail(id);
   await exportUntil(service, key, job.id, ({ notified }) => notified.length > 0);
   const ids = mailsTo('bo@example.com').map(({ parsed }) => parsed.messageId);
   expect(ids).toHaveLength(2);
@@ -101,13 +96,17 @@ test('a mail whose process died in every attempt is given up, and the export say
   const job = await askForJob(service, key);
   await attemptsAtMail(id);
   await smtp.reopen();
-  const spent = `UPDATE jobs SET attempts = 13, due_at = 'epoch' WHERE tenant_id = $1`;
-  await service.owner.query(spent, [id]);
-  service.app.jobs.wake();
+  await retryMail(id, 'attempts = 13');
   const told = await exportUntil(service, key, job.id, ({ notice }) => notice !== null);
   expect(told).toMatchObject({ notified: [], notice: /could not be sent/ });
   expect(mailsTo('cy@example.com')).toEqual([]);
 });
+
+async function retryMail(tenantId: string, change = 'attempts = attempts'): Promise<void> {
+  const due = `UPDATE jobs SET due_at = 'epoch', ${change} WHERE tenant_id = $1`;
+  await service.owner.query(due, [tenantId]);
+  service.app.jobs.wake();
+}
 
 /** Waits until a mail of this tenant was tried in vain. */
 async function attemptsAtMail(tenantId: string): Promise<void> {

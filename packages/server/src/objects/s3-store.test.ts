@@ -11,6 +11,12 @@ async function* chunks(...lengths: number[]) {
   for (const length of lengths) yield Buffer.alloc(length, 'x');
 }
 const newStore = async (server = s3) => openObjectStore(await server.newUrl());
+/** A store that has found out whether it keeps what came first. */
+async function triedStore(url?: string) {
+  const store = url === undefined ? await newStore() : openObjectStore(url);
+  await store.putIfAbsent('a/0', bytes('first'));
+  return store;
+}
 const mebibyte = 2 ** 20;
 
 /** Does what is asked with the first requests that match, and lets the others through. */
@@ -44,8 +50,7 @@ test('a store is tried once a process, with one object for ever', async () => {
 });
 
 test('a write whose answer was lost is known as our own, and still no other process can repeat it', async () => {
-  const store = await newStore();
-  await store.putIfAbsent('a/0', bytes('so that the store has been tried'));
+  const store = await triedStore();
   faultOnce(/^PUT .*\/a\/1/, 'lost');
   expect(await store.putIfAbsent('a/1', bytes('same'))).toBe(true);
   expect(s3.requests.filter((line) => /^PUT .*\/a\/1/.test(line)).length).toBeGreaterThan(1);
@@ -54,16 +59,14 @@ test('a write whose answer was lost is known as our own, and still no other proc
 
 test("another's write is told from our own, also when our first try came to nothing", async () => {
   const url = await s3.newUrl();
-  const [store, other] = [openObjectStore(url), openObjectStore(url)];
-  await store.putIfAbsent('a/0', bytes('so that the store has been tried'));
+  const [store, other] = [await triedStore(url), openObjectStore(url)];
   await other.putIfAbsent('a/2', bytes('same'));
   faultOnce(/^PUT .*\/a\/2/, 503);
   expect(await store.putIfAbsent('a/2', bytes('same'))).toBe(false);
 });
 
 test('whether a write of which nothing is known succeeded is not guessed', async () => {
-  const store = await newStore();
-  await store.putIfAbsent('a/0', bytes('so that the store has been tried'));
+  const store = await triedStore();
   faultOnce(/^PUT .*\/a\/3/, 'lost', 100);
   await expect(store.putIfAbsent('a/3', bytes('x'))).rejects.toThrow();
   // Written, and refused: whose it is could not be seen.
@@ -72,8 +75,7 @@ test('whether a write of which nothing is known succeeded is not guessed', async
 });
 
 test('a conflict with another request is decided by trying again', async () => {
-  const store = await newStore();
-  await store.putIfAbsent('a/0', bytes('so that the store has been tried'));
+  const store = await triedStore();
   faultOnce(/^PUT .*\/a\/4/, 409, 3);
   expect(await store.putIfAbsent('a/4', bytes('x'))).toBe(true);
   faultOnce(/^PUT .*\/a\/5/, 409, 100);

@@ -45,6 +45,7 @@ function call(url: string, deps: Partial<OutboundDeps> = {}): Promise<OutboundRe
   return outbound({ method: 'POST', url, headers, body: '{"text":"ñ"}' });
 }
 
+const failed = (reason: string, mayPass: boolean) => ({ kind: 'failed', reason, mayPass });
 const reasonOf = (result: OutboundResult) => (result.kind === 'failed' ? result.reason : result);
 const ok: RequestListener = (_, response) => void response.end('{"status":"applied"}');
 
@@ -106,11 +107,7 @@ const spellings = [
 test.each(spellings)('https://%s is refused without a connection', async (literal) => {
   const resolve = () => Promise.reject(new Error('a literal address was looked up'));
   const result = await call(`https://${literal}:1/`, { allowPrivate: false, resolve });
-  expect(result).toEqual({
-    kind: 'failed',
-    reason: 'its address is not a public one',
-    mayPass: false,
-  });
+  expect(result).toEqual(failed('its address is not a public one', false));
 });
 
 test.each([
@@ -204,11 +201,7 @@ test.each<[string, RequestListener]>([
 ])('a host that %s is given up in time', async (_, answer) => {
   const { url } = await host(answer);
   const result = await call(url, { timeoutMs: 200 });
-  expect(result).toEqual({
-    kind: 'failed',
-    reason: 'there was no answer within 0.2 s',
-    mayPass: true,
-  });
+  expect(result).toEqual(failed('there was no answer within 0.2 s', true));
 });
 
 test('a host that wants to speak another protocol is left at once', async () => {
@@ -218,11 +211,8 @@ test('a host that wants to speak another protocol is left at once', async () => 
   await once(server, 'listening');
   onTestFinished(() => void server.close());
   const { port } = server.address() as AddressInfo;
-  expect(await call(`http://127.0.0.1:${port}/`)).toEqual({
-    kind: 'failed',
-    reason: 'the connection ended without an answer',
-    mayPass: true,
-  });
+  const reason = 'the connection ended without an answer';
+  expect(await call(`http://127.0.0.1:${port}/`)).toEqual(failed(reason, true));
 });
 
 test('a name server that does not answer is given up in time', async () => {

@@ -54,7 +54,7 @@ test('a process killed between call and record: another one takes over when its 
   expect(attempts).toEqual([1, ...others.map(() => 1)]);
 });
 
-/** A webhook whose first message is under way: its call has arrived, `ticking` waits for its end. */
+/** A webhook whose first call has arrived; `ticking` waits for its end. */
 async function callUnderWay(
   tick = deliver,
   { calls, url }: Pick<typeof tenant.receiver, 'calls' | 'url'> = tenant.receiver,

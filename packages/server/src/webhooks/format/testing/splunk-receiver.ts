@@ -10,7 +10,7 @@ interface SplunkEvent {
   event: unknown;
 }
 
-/** A small HTTP Event Collector, by Splunk's documentation: codes, and all of a message or nothing. */
+/** A small HTTP Event Collector, by Splunk's documentation: all of a message or nothing. */
 export async function splunkReceiver() {
   const state = {
     token: '11111111-2222-4333-8444-555555555555',
