@@ -38,3 +38,11 @@ test.each(['indelible.service', 'indelible-owner@retention.service'])(
     );
   },
 );
+
+test('a job of the owner has a folder of its own, because the service’s is closed to its account', () => {
+  const unit = readFileSync(join(folder, 'indelible-owner@retention.service'), 'utf8');
+  const [, account] = /^User=(.+)$/m.exec(unit) ?? [];
+  expect(account).toBe('indelible-owner');
+  expect(unit).toContain(`\nStateDirectory=${account}\n`);
+  expect(unit).toMatch(new RegExp(`^ExecStart=/usr/bin/env DATA_DIR=%S/${account} `, 'm'));
+});

@@ -108,7 +108,7 @@ test('the ten commands for a server end in a service that the doctor finds sound
   const sound = await bash(program + check.replace('http://127.0.0.1:3000', url));
   expect(sound.stdout).not.toMatch(/^(fail|warn)/m);
   expect(sound.stdout).toMatch(/^ok +service: /m);
-  const job = execOf('indelible-owner@.service').replace('%i', 'retention');
+  const job = execOf('indelible-owner@.service').replace('%i', 'retention').replace('%S', folder);
   const retention = await bash(`${load} . ${etc}/owner; ${job}`);
   expect(retention.stdout).not.toBe('');
 });
