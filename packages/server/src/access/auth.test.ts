@@ -69,6 +69,15 @@ test('a stored key acts with its own id, tenant and scopes', async () => {
   });
 });
 
+test('many first calls that record with a key read it once', async () => {
+  const { stored, header } = makeKey();
+  const { authenticate, state } = authenticatorOf(stored);
+  await Promise.all(Array.from({ length: 600 }, () => authenticate(header, { cached: true })));
+  expect(state.lookups).toBe(1);
+  await Promise.all([authenticate(header), authenticate(header)]);
+  expect(state.lookups).toBe(3);
+});
+
 test.each(['bearer', 'BEARER', 'Bearer '])('the scheme %j is understood', async (scheme) => {
   const { stored, text } = makeKey();
   const principal = await authenticatorOf(stored).authenticate(`${scheme} ${text}`);

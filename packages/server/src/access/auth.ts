@@ -65,13 +65,11 @@ export function createAuthenticator(deps: AuthenticatorDeps) {
   const platformKeys = deps.platformApiKeys.map(knownPlatformKey);
   const verifyJwt = createJwtVerifier(deps.auth, deps.now);
   const cache = new Map<string, KnownKey>();
+  const readOnce = readingOnce((id) => readKey(deps, id));
   const usedAt = new Map<string, number>();
 
   async function find(id: string, cached: boolean): Promise<KnownKey | null> {
-    const remembered = cached ? cache.get(id) : undefined;
-    if (remembered) return remembered;
-    const stored = await deps.findApiKey(id);
-    return stored === null || stored.revokedAtMs !== null ? null : knownKey(stored);
+    return cached ? (cache.get(id) ?? readOnce(id)) : readKey(deps, id);
   }
 
   async function noteUse(id: string, nowMs: number): Promise<void> {
@@ -129,6 +127,21 @@ export function createAuthenticator(deps: AuthenticatorDeps) {
       cache.delete(keyId);
     },
   };
+}
+
+/** Many first calls with a key read it once: else they wait seconds for connections. */
+function readingOnce(read: (id: string) => Promise<KnownKey | null>) {
+  const reading = new Map<string, Promise<KnownKey | null>>();
+  return (id: string) => {
+    const found = reading.get(id) ?? read(id).finally(() => reading.delete(id));
+    reading.set(id, found);
+    return found;
+  };
+}
+
+async function readKey({ findApiKey }: AuthenticatorDeps, id: string): Promise<KnownKey | null> {
+  const stored = await findApiKey(id);
+  return stored === null || stored.revokedAtMs !== null ? null : knownKey(stored);
 }
 
 function knownPlatformKey(key: string): KnownKey {
