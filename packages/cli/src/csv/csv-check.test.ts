@@ -7,7 +7,6 @@ import {
   csvHeader,
   csvRow,
   type EventFilter,
-  formerCsvRows,
   parseBodyLine,
 } from '@indelible/protocol';
 import { expect, test } from 'vitest';
@@ -60,36 +59,6 @@ test('a table of everything is what was logged', async () => {
   expect(report).toMatchObject({ what: 'csv', subject: path, result: 'intact' });
   expect(report.checked).toMatchObject({ rows: 567, entries: 567 });
   expect(report.follows.join()).toContain('The 567 rows match the log exactly');
-});
-
-test('a table that an earlier build wrote is still what was logged', async () => {
-  const columns: CsvColumn[] = [
-    'id',
-    'actor.userAgent',
-    'resource.name',
-    'reason',
-    'diff',
-    'after',
-  ];
-  const header = csvHeader(columns);
-  const rows = await rowsOf({}, columns);
-  const formerIn = (way: number) =>
-    rows.map((row) => {
-      const event = events.get(row.split(',')[0] ?? '');
-      return event ? (formerCsvRows(event, columns)[way] ?? '') : row;
-    });
-  for (const way of [0, 1]) {
-    const former = formerIn(way);
-    expect(former, `way ${way}`).not.toEqual(rows);
-    expect(await verifiedText([header, ...former].join(''))).toMatchObject({ result: 'intact' });
-  }
-  // A row is written in one of the ways, never in a mixture.
-  const oldest = formerIn(1);
-  const mixed = rows.map((row) => row.replaceAll('\\u003b', ';'));
-  const at = mixed.findIndex((row, nth) => row !== rows[nth] && row !== oldest[nth]);
-  expect(at).toBeGreaterThanOrEqual(0);
-  const { findings } = await verifiedText([header, ...rows.with(at, mixed[at] ?? '')].join(''));
-  expect(findings.byCode).toEqual({ csv_row_altered: 1 });
 });
 
 test('a table has the rows of the list under the same filter, whichever it is', async () => {

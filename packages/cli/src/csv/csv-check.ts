@@ -9,7 +9,6 @@ import {
   eventFields,
   eventMatches,
   type FindingCode,
-  formerCsvRows,
   isCsvColumn,
   parseBodyLine,
   readOrNull,
@@ -198,13 +197,12 @@ class Comparison {
   /** The columns whose cells differ from the event; skips withheld ones. */
   #alteredColumns({ bytes, cells }: CsvRecord, { line }: IndexedEvent): string[] {
     const body = parseBodyLine(line);
-    const event = csvEventOf(body.event);
-    const forms = [csvRow(event, this.#columns), ...formerCsvRows(event, this.#columns)];
-    if (forms.some((form) => bytes.equals(Buffer.from(form)))) return [];
+    const row = csvRow(csvEventOf(body.event), this.#columns);
+    if (bytes.equals(Buffer.from(row))) return [];
     const hidden = withheldSegments(body).flatMap((name) => segmentColumns[name] ?? []);
-    const wanted = forms.map((form) => cellsOf(form.replace(/\r\n$/, '')));
+    const wanted = cellsOf(row.replace(/\r\n$/, ''));
     const others = this.#columns.filter((column, at) => {
-      if (wanted.some((form) => cells?.[at] === form?.[at])) return false;
+      if (cells?.[at] === wanted?.[at]) return false;
       if (!hidden.includes(column)) return true;
       this.#unproven += 1;
       return false;

@@ -18,7 +18,6 @@ import {
   csvFurtherColumns,
   csvHeader,
   csvRow,
-  formerCsvRows,
   isCsvColumn,
 } from './csv-row.ts';
 
@@ -120,20 +119,6 @@ test('a text with a tab or a semicolon is quoted: a spreadsheet that splits ther
     expect(nameCell(text)).toBe(`"${text}"`);
   }
   expect(nameCell(';=1')).toBe(`"';=1"`);
-});
-
-test('the former ways to write a row differ in semicolons alone: of JSON, and those of texts', () => {
-  const diff = '{"a":{"from":null,"to":";=1"}}';
-  const other = { ...event, reason: 'a; b', diff, resourceName: ';=1+"1"' };
-  const columns: CsvColumn[] = ['reason', 'diff', 'resource.name'];
-  const json = '"{""a"":{""from"":null,""to"":""';
-  expect(csvRow(other, columns)).toBe(`"a; b",${json}\\u003b=1""}}","';=1+""1"""\r\n`);
-  expect(formerCsvRows(other, columns)).toEqual([
-    `a; b,${json}\\u003b=1""}}","';=1+""1"""\r\n`,
-    `a; b,${json};=1""}}",";=1+""1"""\r\n`,
-  ]);
-  const plain = { ...event, actorUserAgent: 'curl' };
-  expect(formerCsvRows(plain)).toEqual([csvRow(plain), csvRow(plain)]);
 });
 
 test('every free text of an event is guarded, and no other cell', () => {

@@ -68,19 +68,7 @@ export function csvHeader(columns: readonly CsvColumn[] = csvColumns): string {
  * reader removes one leading `'`.
  */
 export function csvRow(event: CsvEvent, columns: readonly CsvColumn[] = csvColumns): string {
-  return rowIn(cells, event, columns);
-}
-
-function rowIn(way: Cells, event: CsvEvent, columns: readonly CsvColumn[]): string {
-  return `${columns.map((column) => way[column](event)).join(',')}\r\n`;
-}
-
-/** As builds wrote a row before this one, each in its way: older files have them. */
-export function formerCsvRows(
-  event: CsvEvent,
-  columns: readonly CsvColumn[] = csvColumns,
-): string[] {
-  return formerWays.map((way) => rowIn(way, event, columns));
+  return `${columns.map((column) => cells[column](event)).join(',')}\r\n`;
 }
 
 type Cell = (event: CsvEvent) => string;
@@ -88,36 +76,23 @@ type Cell = (event: CsvEvent) => string;
 /** Kinds whose texts need neither a formula guard nor quotes. */
 export const bareKinds: ReadonlySet<EventField['kind']> = new Set(['uuid', 'boolean', 'sequence']);
 
-type Cells = Readonly<Record<CsvColumn, Cell>>;
+const cells = Object.fromEntries(
+  eventFields.flatMap((field) => (field.csv === undefined ? [] : [[field.path, cellOf(field)]])),
+) as Record<CsvColumn, Cell>;
+cells.recordedBy = ({ recordedById: id, recordedByKind: kind }) =>
+  jsonCell(JSON.stringify({ id, kind }));
 
-/** How texts are written: the cell of a text, and of JSON. */
-interface Writing {
-  text(text: string): string;
-  json(json: string): string;
-}
-
-function cellsIn(writing: Writing): Cells {
-  const cells = Object.fromEntries(
-    eventFields.flatMap((field) =>
-      field.csv === undefined ? [] : [[field.path, cellOf(field, writing)]],
-    ),
-  ) as Record<CsvColumn, Cell>;
-  cells.recordedBy = ({ recordedById: id, recordedByKind: kind }) =>
-    writing.json(JSON.stringify({ id, kind }));
-  return cells;
-}
-
-function cellOf(field: EventField, writing: Writing): Cell {
+function cellOf(field: EventField): Cell {
   const { kind, key, since } = field;
-  if (since === 2) return (e) => contextCell(valueAt(contextOf(e), field), writing);
+  if (since === 2) return (e) => contextCell(valueAt(contextOf(e), field));
   if (kind === 'eventId') return ({ uuid }) => eventIdFromUuid(uuid);
   if (kind === 'time') {
     return (e) => formatTimestamp(key === 'receivedAtMs' ? e.receivedAtMs : uuidTimeMs(e.uuid));
   }
   if (key === undefined) throw new RangeError('a cell without a value');
-  if (kind === 'diff' || kind === 'state') return (e) => writing.json((e[key] ?? '') as string);
+  if (kind === 'diff' || kind === 'state') return (e) => jsonCell((e[key] ?? '') as string);
   if (bareKinds.has(kind)) return (e) => String(e[key]);
-  return (e) => writing.text((e[key] ?? '') as string);
+  return (e) => csvTextCell((e[key] ?? '') as string);
 }
 
 // Spreadsheets skip invisible characters, and some treat full-width forms like plain ones. The
@@ -125,11 +100,9 @@ function cellOf(field: EventField, writing: Writing): Cell {
 // included because some programs take it for the separator, and a formula may follow.
 const formulaStart =
   /^(?:[\t\r\n]|[\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]*[=+\-@';＝＋－＠＇])/u;
-const formerFormulaStart = new RegExp(formulaStart.source.replace(';', ''), 'u');
 
 // LibreOffice takes tabs and semicolons for separators too, unless a person tells it not to.
 const separators = /[,;\t\r\n]/;
-const formerSeparators = /[,\r\n]/;
 
 /** The usual cell: no formula, no quotes needed. One test instead of two. */
 const plain = /^[0-9A-Za-z][^",;\t\r\n]*$/;
@@ -137,35 +110,22 @@ const plain = /^[0-9A-Za-z][^",;\t\r\n]*$/;
 /** The cell of a text, guarded and quoted if needed. */
 export function csvTextCell(text: string): string {
   if (plain.test(text)) return text;
-  return quoted(formulaStart.test(text) ? `'${text}` : text, separators);
+  return quoted(formulaStart.test(text) ? `'${text}` : text);
 }
 
 // In JSON, semicolons occur only inside strings, where the escape has the same meaning.
-const jsonCell = (json: string) => quoted(json.replaceAll(';', '\\u003b'), separators);
+function jsonCell(json: string): string {
+  return quoted(json.replaceAll(';', '\\u003b'));
+}
 
-function contextCell(value: unknown, { text, json }: Writing): string {
+function contextCell(value: unknown): string {
   if (value === undefined) return '';
-  return typeof value === 'string' ? text(value) : json(canonicalize(value as JsonValue));
+  return typeof value === 'string'
+    ? csvTextCell(value)
+    : jsonCell(canonicalize(value as JsonValue));
 }
 
-function quoted(text: string, needQuotes: RegExp): string {
+function quoted(text: string): string {
   if (text.includes('"')) return `"${text.replaceAll('"', '""')}"`;
-  return needQuotes.test(text) ? `"${text}"` : text;
+  return separators.test(text) ? `"${text}"` : text;
 }
-
-const cells = cellsIn({ text: csvTextCell, json: jsonCell });
-
-const formerWays: readonly Cells[] = [
-  {
-    text: (text: string) =>
-      formulaStart.test(text)
-        ? quoted(`'${text}`, /[,\r\n]|^'\s*;/)
-        : quoted(text, formerSeparators),
-    json: jsonCell,
-  },
-  {
-    text: (text: string) =>
-      quoted(formerFormulaStart.test(text) ? `'${text}` : text, formerSeparators),
-    json: (json: string) => quoted(json, formerSeparators),
-  },
-].map(cellsIn);
