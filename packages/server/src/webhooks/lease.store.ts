@@ -59,7 +59,7 @@ export async function moveTo(
   return hasRow(tx)`UPDATE webhooks
     SET next_sequence = ${nextSequence}, message_id = ${messageId}, message_type = ${messageType},
       message_end = ${messageEnd}, message_at = ${dateOrNull(messageAtMs)},
-      attempt = CASE next_sequence WHEN ${nextSequence} THEN attempt ELSE 0 END,
+      attempt = CASE WHEN ${nextSequence === read.nextSequence} THEN attempt ELSE 0 END,
       lease_until = ${new Date(untilMs)}
     WHERE tenant_id = ${tenantId} AND id = ${id} AND lease = ${lease}
       AND revision = ${read.revision} AND next_sequence = ${read.nextSequence} AND status = 'active'`;
