@@ -1,7 +1,9 @@
 import { registerHooks } from 'node:module';
 import { Readable } from 'node:stream';
+import { defaultCatalogue } from '@indelible/protocol';
 import { expect, test } from 'vitest';
 import { parseArchiveName } from '../cold/layout.ts';
+import { recordOwnIn } from '../events/own-events.store.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import { openObjectStore } from '../objects/open-store.ts';
 import { reopenLog } from '../operations/reopen.command.ts';
@@ -39,8 +41,14 @@ function overwrite(name: string) {
   return objects.putStream(name, body);
 }
 
+/** As a run's own session, in whose open transaction it records. */
+let recording: ArchiveDeps['recordOwn'];
+const recordOwn: ArchiveDeps['recordOwn'] = (...event) => recording(...event);
 const asOwner: ArchiveDeps['owner'] = (work) =>
-  withOwnerSession(service.ownerUrl, (owner) => owner.transaction(work));
+  withOwnerSession(service.ownerUrl, async (owner) => {
+    recording = await recordOwnIn(owner, defaultCatalogue, () => service.clock.now);
+    return owner.transaction(work);
+  });
 
 const broken = new Error('the store is away');
 
@@ -93,7 +101,7 @@ function failingBookmark(persisted: boolean): Partial<ArchiveDeps> {
     if (records > before) throw broken;
     return result;
   };
-  return { owner };
+  return { owner, recordOwn };
 }
 
 test.each([false, true])(
@@ -180,7 +188,7 @@ test('a connection that is lost while the tree is read ends the run, and not the
       );
     });
   const limits = { entries: 3, characters: 1e6 };
-  const { problem } = await archiveOf(service, id, { owner, limits });
+  const { problem } = await archiveOf(service, id, { owner, recordOwn, limits });
   await new Promise((resolve) => setImmediate(resolve));
   process.off('unhandledRejection', listen);
   expect([problem, unhandled]).toEqual(['the connection is lost', []]);
