@@ -1,9 +1,8 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { parseTimestamp, uuidFromEventId, uuidTimeMs } from '@indelible/protocol';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { type ClientOptions, createClient, IndelibleError, UnreachableError } from './index.ts';
+import { listening } from './testing/listening.ts';
 import { type Answer, scriptedService } from './testing/scripted-service.ts';
 
 /** A client of a service that gives these answers. */
@@ -102,14 +101,10 @@ test('a redirect is not followed, so that key and events go to no other host', a
 });
 
 test('no listener and no answer are both told in one sentence', async () => {
-  const silent = createServer(() => {});
-  silent.listen(0, '127.0.0.1');
-  await once(silent, 'listening');
-  const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  const { url, close } = await listening(createServer(() => {}));
   const client = createClient({ url, key: null, attempts: 1, timeoutMs: 50 });
   await expect(client.ready()).rejects.toThrow('no answer within 0.05 s');
-  silent.close().closeAllConnections();
-  await once(silent, 'close');
+  await close();
   await expect(client.ready()).rejects.toThrow(/^http.* cannot be reached: .*ECONNREFUSED/);
 });
 
@@ -242,10 +237,9 @@ test('a download without an answer ends in time, and one that arrives slowly doe
     }
     response.write('first,');
     setTimeout(() => response.end('last'), 700);
-  }).listen(0, '127.0.0.1');
-  onTestFinished(() => void slow.close());
-  await once(slow, 'listening');
-  const url = `http://127.0.0.1:${(slow.address() as AddressInfo).port}`;
+  });
+  const { url, close } = await listening(slow);
+  onTestFinished(close);
   let text = '';
   const slowly = createClient({ url, key: null, timeoutMs: 600 });
   for await (const chunk of slowly.exports.download('exp_1')) {

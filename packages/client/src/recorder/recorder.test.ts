@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { platformKey, testService } from '../../../server/src/testing/service.ts';
-import { createClient, type EventInput, UnreachableError } from '../index.ts';
+import { createClient, type EventInput, newEventId, UnreachableError } from '../index.ts';
 import { gateTo } from '../testing/gate.ts';
+import { listening } from '../testing/listening.ts';
 import { scriptedService } from '../testing/scripted-service.ts';
 import { createRecorder, type RecorderOptions } from './index.ts';
 import { RecordingHost } from './testing/recording-host.ts';
@@ -168,13 +168,16 @@ test('record never throws: what is no event is told as refused', async () => {
   recorder.record({ ...host.event(2), before: { count: 1n } });
   recorder.record({ ...host.event(3), reason: 'x'.repeat(700_000) });
   expect(recorder.record(null as unknown as EventInput)).toMatch(/^evt_audit_/);
+  const id = newEventId();
+  expect(recorder.record({ ...host.event(4), id, before: { count: 1n } })).toBe(id);
   expect(told.rejected).toEqual([
     [1, 'validation_failed'],
     [2, 'validation_failed'],
     [3, 'payload_too_large'],
     [undefined, 'validation_failed'],
+    [4, 'validation_failed'],
   ]);
-  expect(recorder.stats()).toMatchObject({ rejected: 4, buffered: 0 });
+  expect(recorder.stats()).toMatchObject({ rejected: 5, buffered: 0 });
 });
 
 /** A firewall before the service, which refuses bodies that look like an attack to it. */
@@ -190,10 +193,9 @@ async function firewallTo(target: string) {
     const answer = await fetch(`${target}${request.url}`, { method: 'POST', headers, body });
     response.writeHead(answer.status, json).end(await answer.text());
   });
-  firewall.listen(0, '127.0.0.1');
-  await once(firewall, 'listening');
-  onTestFinished(() => void firewall.close().closeAllConnections());
-  return `http://127.0.0.1:${(firewall.address() as AddressInfo).port}`;
+  const running = await listening(firewall);
+  onTestFinished(running.close);
+  return running.url;
 }
 const json = { 'content-type': 'application/json' };
 
@@ -475,11 +477,9 @@ test('closing ends a call without an answer, so that the process can end', async
     asked.resolve();
     response.on('close', hungUp.resolve);
   });
-  silent.listen(0, '127.0.0.1');
-  await once(silent, 'listening');
-  onTestFinished(() => void silent.close().closeAllConnections());
-  const { port } = silent.address() as AddressInfo;
-  const { recorder } = recorderOf({ client: host.client(`http://127.0.0.1:${port}`), flushMs: 1 });
+  const running = await listening(silent);
+  onTestFinished(running.close);
+  const { recorder } = recorderOf({ client: host.client(running.url), flushMs: 1 });
   recorder.record(host.event(1));
   await asked.promise;
   expect(await recorder.close({ timeoutMs: 1 })).toMatchObject({ lost: 1 });

@@ -17,7 +17,6 @@ import {
   tenantOf,
   tooLarge,
 } from '../delivery/ready-event.ts';
-import { newEventId } from '../event/outgoing-event.ts';
 import { FlushWaiters } from './flush-waiters.ts';
 import {
   type Recorder,
@@ -115,11 +114,11 @@ class BufferedRecorder implements Recorder {
     try {
       ready = this.#ready(event);
     } catch (error) {
-      return this.#reports.refused(event, newEventId(), error as InvalidEventError);
+      return this.#reports.refused(event, error as InvalidEventError);
     }
     const { id, tenantId, text } = ready;
     const bytes = Buffer.byteLength(text);
-    if (bytes > eventBytesMax) return this.#reports.refused(event, id, tooLarge);
+    if (bytes > eventBytesMax) return this.#reports.refused(event, tooLarge);
     this.#number += 1;
     const pending = { tenantId, text, bytes, number: this.#number };
     if (this.#isEnded) this.#recordLate(text);

@@ -3,6 +3,7 @@ import type { Outcome } from '../delivery/deliver-batch.ts';
 import { tell } from '../delivery/hold.ts';
 import { eventOf, type InvalidEventError } from '../delivery/ready-event.ts';
 import { errorOf } from '../error-of.ts';
+import { newEventId, type OutgoingEvent } from '../event/outgoing-event.ts';
 import type { IndelibleError } from '../http/errors.ts';
 import type { LossReason, Settings } from './options.ts';
 
@@ -26,9 +27,10 @@ export class Reports {
   }
 
   /** Reports an invalid or too large event, and returns its id. */
-  refused(given: EventInput, id: string, error: InvalidEventError): string {
-    this.rejected(readable(given, id), error);
-    return id;
+  refused(given: EventInput, error: InvalidEventError): string {
+    const event = readable(given);
+    this.rejected(event, error);
+    return event.id;
   }
 
   rejected(event: Partial<EventInput>, error: IndelibleError | InvalidEventError): void {
@@ -53,11 +55,11 @@ export class Reports {
 /**
  * The readable part of the value: plain JavaScript may pass anything, even an unreadable object.
  */
-function readable(given: EventInput, id: string): EventInput {
+function readable(given: EventInput): OutgoingEvent {
   try {
-    return { ...given, id: given?.id ?? id };
+    return { ...given, id: typeof given.id === 'string' ? given.id : newEventId() };
   } catch {
-    return { id } as EventInput;
+    return { id: newEventId() } as OutgoingEvent;
   }
 }
 

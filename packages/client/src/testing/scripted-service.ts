@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { atEnd } from '../../../server/src/testing/at-end.ts';
+import { listening } from './listening.ts';
 
 /** One answer of a scripted service; default: 200 and `{}`. */
 export interface Answer {
@@ -39,9 +38,7 @@ export async function scriptedService(answers: readonly Answer[]) {
     response.writeHead(answer.status ?? 200, answer.headers);
     response.end(typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body ?? {}));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const close = () => void server.close().closeAllConnections();
+  const { url, close } = await listening(server);
   atEnd(close);
-  return { received, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
+  return { received, url, close };
 }

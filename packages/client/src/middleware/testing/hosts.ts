@@ -20,12 +20,12 @@ import express from 'express';
 import fastify, { type FastifyRequest } from 'fastify';
 import { type Context, Hono } from 'hono';
 import type { AuditSink } from '../../audit-sink.ts';
+import { listening, type Running } from '../../testing/listening.ts';
 import { expressAudit } from '../express.ts';
 import { fastifyAudit } from '../fastify.ts';
 import { type AuditVariables, honoAudit } from '../hono.ts';
 import { AuditModule, RequestAudit, requestAudit } from '../nestjs.ts';
 import { type Act, act, claimsOf, type Gate, type User, userOf } from './host-rules.ts';
-import { listening, type Running } from './loopback.ts';
 
 /* The host product on each framework. Authentication runs after the middleware, as is usual. */
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { createServer, request, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, request } from 'node:http';
+import { listening, type Running } from '../../testing/listening.ts';
 
 /* Clients and a proxy with different loopback addresses, like machines in a network. */
 
@@ -53,21 +53,4 @@ export async function startProxy(target: string, address: string): Promise<Runni
     incoming.pipe(passed);
   });
   return listening(server, address);
-}
-
-export interface Running {
-  url: string;
-  close(): Promise<void>;
-}
-
-export async function listening(server: Server, host = '127.0.0.1'): Promise<Running> {
-  if (!server.listening) await once(server.listen(0, host), 'listening');
-  const { address, port } = server.address() as AddressInfo;
-  return {
-    url: `http://${address}:${port}`,
-    close: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
 }
