@@ -174,28 +174,31 @@ test('draining leaves a relay running that was started meanwhile', async () => {
   await vi.waitFor(() => expect(stored).toEqual([1, 2]), { timeout: 3_000, interval: 5 });
 });
 
-test('a row that was written by hand and is no JSON is set aside, and costs the others nothing', async () => {
-  const { stored, client, change, relay } = await newOutbox();
-  await change(1);
-  await host.pool.query(
-    `INSERT INTO relayed_${tables} (event_id, event) VALUES ('by hand', '{"tenantId":')`,
-  );
-  await change(2);
-  const unreadable = { status: 400, code: 'malformed_json', detail: 'no JSON', requestId: null };
-  const strict = {
-    recordBatchTexts: async (texts: readonly string[]) => {
-      if (texts.some((text) => text.endsWith(':'))) {
-        throw new IndelibleError(unreadable as ConstructorParameters<typeof IndelibleError>[0]);
-      }
-      return client.recordBatchTexts(texts);
-    },
-  };
-  const told: unknown[] = [];
-  const onRejected = ({ id }: EventInput, { code }: { code: string }) => told.push([id, code]);
-  await relay({ client: strict, onRejected, onError: (error) => told.push(error) }).drain();
-  expect(stored).toEqual([1, 2]);
-  expect(told).toEqual([['by hand', 'malformed_json']]);
-});
+test.each([
+  ['the service', 400, 'malformed_json'],
+  ['a firewall', 403, 'unexpected_answer'],
+] as const)(
+  'a row that is no JSON is set aside when %s refuses it, and costs the others nothing',
+  async (_, status, code) => {
+    const { stored, client, change, relay } = await newOutbox();
+    await change(1);
+    await host.pool.query(
+      `INSERT INTO relayed_${tables} (event_id, event) VALUES ('by hand', '{"tenantId":')`,
+    );
+    await change(2);
+    const strict = {
+      recordBatchTexts: async (texts: readonly string[]) => {
+        if (!texts.some((text) => text.endsWith(':'))) return client.recordBatchTexts(texts);
+        throw new IndelibleError({ status, code, detail: 'no JSON', requestId: null });
+      },
+    };
+    const told: unknown[] = [];
+    const onRejected = ({ id }: EventInput, error: { code: string }) => told.push([id, error.code]);
+    await relay({ client: strict, onRejected, onError: (error) => told.push(error) }).drain();
+    expect(stored).toEqual([1, 2]);
+    expect(told).toEqual([['by hand', code]]);
+  },
+);
 
 test('options that are undefined are as if they were not there; no pause at all is refused', async () => {
   const { stored, change, relay } = await newOutbox();
