@@ -80,7 +80,7 @@ test('an edge runtime records, lists, proves and receives too', async () => {
 test.each([
   ['createClient', '@indelible/client', 10],
   ['verifyWebhook', '@indelible/client/webhooks', 3],
-  ['diffOf', '@indelible/client', 3.5],
+  ['diffOf', '@indelible/client', 3.6],
 ])(
   '%s alone costs a browser no tree, no hash and nothing of Node, and a few KiB',
   async (name, from, kibMax) => {

@@ -25,7 +25,7 @@ interface Room {
 /**
  * The value as JSON holds it: dates become texts, undefined members and functions are dropped,
  * numbers that JSON lacks become null. A Set becomes a list, a Map an object (a list of pairs if a
- * key is neither text nor number), a RegExp its text, an Error its name, message and own members.
+ * key is an object), a RegExp its text, an Error its name, message and own members.
  * Throws TypeError, which names the member, for a BigInt, for one that cannot be read, and for
  * nesting over 200 levels, such as a circular object; TooLongError as soon as the JSON certainly
  * has more than `charactersMax` characters.
@@ -34,8 +34,9 @@ export function plainJson(value: unknown, charactersMax = Number.POSITIVE_INFINI
   try {
     return plain('', value, 0, { left: charactersMax }) ?? null;
   } catch (cause) {
-    if (cause instanceof TooLongError) throw cause;
-    const { path, message, cause: thrown } = notJsonOf(cause);
+    const reason = notJsonOf(cause);
+    if (reason instanceof TooLongError) throw reason;
+    const { path, message, cause: thrown } = reason;
     const shown = path.slice(-pathMax).reverse().join('/');
     throw new TypeError(`/${shown} ${message}`, { cause: thrown });
   }
@@ -48,7 +49,7 @@ class NotJson extends Error {
 }
 
 /** The JSON has more characters than the caller allows. */
-export class TooLongError extends Error {}
+export class TooLongError extends NotJson {}
 
 /** A getter or `toJSON` may throw anything. */
 function notJsonOf(cause: unknown): NotJson {
@@ -95,7 +96,6 @@ function plainMember(owner: object, key: string, depth: number, room: Room): Jso
   try {
     return plain(key, (owner as Record<string, unknown>)[key], depth + 1, room);
   } catch (cause) {
-    if (cause instanceof TooLongError) throw cause;
     const reason = notJsonOf(cause);
     reason.path.push(key);
     throw reason;
@@ -115,15 +115,13 @@ function unboxed(value: unknown): unknown {
     return value.valueOf();
   }
   if (value instanceof Set) return [...value];
-  if (value instanceof Map) return pairsOf(value);
+  if (value instanceof Map) {
+    const isNamed = [...value.keys()].every((key) => Object(key) !== key);
+    return isNamed ? Object.fromEntries(value) : [...value];
+  }
   if (value instanceof RegExp) return String(value);
   if (value instanceof Error) return { ...value, name: value.name, message: value.message };
   return value;
-}
-
-function pairsOf(map: Map<unknown, unknown>): unknown {
-  const isNamed = [...map.keys()].every((key) => ['string', 'number'].includes(typeof key));
-  return isNamed ? Object.fromEntries(map) : [...map];
 }
 
 /** Any object that can be JSON; `null` and undefined mean that the resource does not exist. */
