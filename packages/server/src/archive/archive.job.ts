@@ -145,7 +145,9 @@ async function adoptPart(
   end: number,
 ): Promise<ArchivedPart | null> {
   const { objects } = deps;
-  const folder = monthFolder(tenantId, await receivedAtUs(deps, tenantId, first));
+  const entry = await deps.owner((tx) => entryAt(tx, tenantId, first));
+  if (!entry) throw new Error(`the log has no entry ${first}`);
+  const folder = monthFolder(tenantId, entry.receivedAtUs);
   const found = (await objects.list(folder))
     .map(parseArchiveName)
     .filter((name) => name !== null)
@@ -161,12 +163,6 @@ async function adoptPart(
   await requireSameLog(deps, tenantId, stem, manifest, end);
   for (const file of Object.values(manifest.files)) await intactFile(objects, folder, file);
   return bookmarkPart(deps, stem, manifest, bytes);
-}
-
-async function receivedAtUs({ owner }: ArchiveDeps, tenantId: string, sequence: number) {
-  const entry = await owner((tx) => entryAt(tx, tenantId, sequence));
-  if (!entry) throw new Error(`the log has no entry ${sequence}`);
-  return entry.receivedAtUs;
 }
 
 async function requireSameLog(

@@ -15,7 +15,7 @@ import { monthFolder, parseArchiveName, partNames } from '../cold/layout.ts';
 import { type PublishedCheckpoint, signingKeys } from '../log/checkpoint.store.ts';
 import { treeReader } from '../log/tree.store.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
-import { actOf, byService, type OwnEvent } from '../own-event.ts';
+import { actOf, byService } from '../own-event.ts';
 import type { ArchiveDeps, ArchivedPart } from './archived-part.ts';
 import { type DraftedPart, draftPart } from './draft-part.ts';
 import { type ArchiveManifest, archiveFormat, formatManifest } from './manifest.ts';
@@ -93,8 +93,12 @@ export async function bookmarkPart(
   const root = Buffer.from(manifest.root, 'base64');
   await owner(async (tx) => {
     await insertPart(tx, { ...part, tenantId, root, archivedAtMs: now() });
-    const record = { ...part, manifestSha256: sha256Hex(manifestBytes) };
-    await recordOwn(tx, tenantId, archiveEvent(tenantId, record));
+    const after = {
+      ...{ firstSequence: first, lastSequence: last, events: part.events, bytes: part.bytes },
+      manifestSha256: sha256Hex(manifestBytes),
+    };
+    const resource = { type: 'archive', id: tenantId, name: 'Archive' };
+    await recordOwn(tx, tenantId, actOf(byService, 'export', resource, { after }));
   });
   return part;
 }
@@ -165,23 +169,6 @@ async function manifestOf(
       notAfter: timestampOrNull(notAfterMs),
     })),
   };
-}
-
-/** The log's record of an archived part. */
-function archiveEvent(
-  tenantId: string,
-  segment: {
-    first: number;
-    last: number;
-    events: number;
-    bytes: number;
-    manifestSha256: string;
-  },
-): OwnEvent {
-  const { first, last, events, bytes, manifestSha256 } = segment;
-  const after = { firstSequence: first, lastSequence: last, events, bytes, manifestSha256 };
-  const resource = { type: 'archive', id: tenantId, name: 'Archive' };
-  return actOf(byService, 'export', resource, { after });
 }
 
 export function isArchiveRecord(event: CommittedEvent): boolean {

@@ -1,10 +1,9 @@
 import { firstUuidAt, lateAfterMs } from '@indelible/protocol';
 import { namesOfStem, tenantFolder } from '../cold/layout.ts';
-import { putColdPart } from '../cold/store.ts';
 import type { ArchiveDeps } from './archived-part.ts';
 import { coldState, deleteCold, listedObjects, partAt, setColdBefore } from './cold.store.ts';
 import { ArchiveConflict, readManifest } from './part-files.ts';
-import { verifiedPart } from './part-index.ts';
+import { listPart } from './part-index.ts';
 import { entryAt, isHeldBack } from './store.ts';
 
 /**
@@ -66,7 +65,10 @@ export async function moveCold(
     if (endMs === null || endMs >= wantedMs + lateAfterMs) break;
     const part = await owner((tx) => partAt(tx, tenantId, verified));
     if (part === null) break;
-    verified = await verifyPart(deps, part.stem);
+    const { manifest: name } = namesOfStem(part.stem);
+    const manifest = await readManifest(deps.objects, name);
+    await listPart(deps, name, manifest);
+    verified = manifest.last + 1;
   }
   const complete = Math.min(verified, state.indexed);
   const endMs = (await receivedMs(deps, tenantId, complete)) ?? now();
@@ -89,13 +91,4 @@ function monthOfMs(ms: number): number {
 async function receivedMs({ owner }: ArchiveDeps, tenantId: string, sequence: number) {
   const entry = await owner((tx) => entryAt(tx, tenantId, sequence));
   return entry && entry.receivedAtUs / 1_000;
-}
-
-/** Reads a part back, compares each row with the log, and lists it; returns the next sequence. */
-async function verifyPart(deps: ArchiveDeps, stem: string): Promise<number> {
-  const { manifest: name } = namesOfStem(stem);
-  const manifest = await readManifest(deps.objects, name);
-  const part = await verifiedPart(deps, name, manifest);
-  await deps.owner((tx) => putColdPart(tx, part));
-  return manifest.last + 1;
 }

@@ -11,7 +11,7 @@ import {
 import { type ArchivedRow, entryOf } from '../cold/archived-row.ts';
 import { KeyFilter } from '../cold/key-filter.ts';
 import { parseArchiveName } from '../cold/layout.ts';
-import { putColdPart, type VerifiedPart } from '../cold/store.ts';
+import { putColdPart } from '../cold/store.ts';
 import { hasState } from '../events/prepared-event.ts';
 import { readEntries } from '../log/store.ts';
 import { tenantIn, type WriterTx } from '../postgres/db.ts';
@@ -45,14 +45,14 @@ function partIndex() {
 type PartDeps = Pick<ArchiveDeps, 'owner' | 'objects' | 'tmpDir' | 'sha'>;
 
 /**
- * Reads a part back and compares each row with the log, because who can write to the object store
- * must not change what searches show. Throws ArchiveConflict if it differs.
+ * Lets readers use a part, after each of its rows was compared with the log: who can write to the
+ * object store must not change what searches show. Throws ArchiveConflict if it differs.
  */
-export async function verifiedPart(
+export async function listPart(
   deps: PartDeps,
   manifestName: string,
   manifest: ArchiveManifest,
-): Promise<VerifiedPart> {
+): Promise<void> {
   const { tenantId, first, last } = manifest;
   const name = parseArchiveName(manifestName);
   const isNamed = name?.tenantId === tenantId && name.first === first && name.last === last;
@@ -70,7 +70,10 @@ export async function verifiedPart(
   });
   if (next !== last + 1) throw differs(name.stem, 'it lacks rows');
   const folder = dirname(name.stem);
-  return { tenantId, first, last, folder, files: manifest.files, ...index.end() };
+  const { files } = manifest;
+  await deps.owner((tx) =>
+    putColdPart(tx, { tenantId, first, last, folder, files, ...index.end() }),
+  );
 }
 
 /** The rows are the entries of the log from `next` on, each with its event if that is stored. */
@@ -114,7 +117,6 @@ export async function relistPart(
 ): Promise<void> {
   const { tenantId, first, files } = manifest;
   const listed = await deps.owner((tx) => coldFiles(tx, tenantId, first));
-  if (listed === null || listed === JSON.stringify(files)) return;
-  const part = await verifiedPart(deps, manifestName, manifest);
-  await deps.owner((tx) => putColdPart(tx, part));
+  if (listed !== null && listed !== JSON.stringify(files))
+    await listPart(deps, manifestName, manifest);
 }

@@ -6,16 +6,16 @@ import type { BundleFacts } from './erasure-event.ts';
 
 /* Statements of the owner role: no serving role may run them. */
 
-export interface RemovedCounts {
-  events: number;
-  apiKeys: number;
-  sessions: number;
-  viewerLinks: number;
-  searches: number;
-  restores: number;
-  webhooks: number;
-  exports: number;
-}
+const tablesOfTenant = {
+  apiKeys: 'api_keys',
+  sessions: 'sessions',
+  viewerLinks: 'viewer_links',
+  searches: 'searches',
+  restores: 'restores',
+  webhooks: 'webhooks',
+} as const;
+
+type RemovedCounts = Record<'events' | 'exports' | keyof typeof tablesOfTenant, number>;
 
 export interface Offboarding {
   tenantId: string;
@@ -82,15 +82,6 @@ export async function eventFacts(
     FROM audit_events WHERE tenant_id = ${tenantId}`;
   return row ?? { count: 0, newest: null, since: 0 };
 }
-
-const tablesOfTenant = {
-  apiKeys: 'api_keys',
-  sessions: 'sessions',
-  viewerLinks: 'viewer_links',
-  searches: 'searches',
-  restores: 'restores',
-  webhooks: 'webhooks',
-} as const;
 
 /** Removes a tenant's data besides events and files, and its contact settings. */
 export async function removeBelongings(

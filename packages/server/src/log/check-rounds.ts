@@ -14,29 +14,18 @@ export interface RoundCheckDeps extends Pick<Parts, 'db' | 'sha' | 'objects'> {
   signer: Signer;
 }
 
-/**
- * What is wrong with the published rounds. Stable:
- * - `halted`: the service has stopped recording, and why
- * - `foreign_store`: the object store is not the installation's
- * - `missing_round`, `foreign_round`: an object is not there, or no key of the service signed it
- * - `newer_key`: a signing key signed it that the database does not know
- * - `contradicted`: a log does not hold the entries of a checkpoint that was published of it
- * - `missing_log`: a log that was published and never retired does not exist
- * - `forked`: an origin has two checkpoints that contradict each other
- * - `incomplete`: the checkpoints found are not those that the newest round signed
- * - `changed_checkpoints`: those in the database are not those of its last round
- */
-export type RoundFindingCode =
-  | 'halted'
-  | 'foreign_store'
+/** What is wrong with the published rounds. Stable. */
+type RoundFindingCode =
+  | 'halted' // the service has stopped recording, and why
+  | 'foreign_store' // the object store is not the installation's
   | 'missing_round'
-  | 'foreign_round'
-  | 'newer_key'
-  | 'contradicted'
-  | 'missing_log'
-  | 'forked'
-  | 'incomplete'
-  | 'changed_checkpoints';
+  | 'foreign_round' // no key of the service signed the object
+  | 'newer_key' // a signing key signed it that the database does not know
+  | 'contradicted' // a log does not hold the entries of a checkpoint that was published of it
+  | 'missing_log' // a log that was published and never retired does not exist
+  | 'forked' // an origin has two checkpoints that contradict each other
+  | 'incomplete' // the checkpoints found are not those that the newest round signed
+  | 'changed_checkpoints'; // those in the database are not those of its last round
 
 export interface RoundFinding {
   code: RoundFindingCode;

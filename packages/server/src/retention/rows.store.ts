@@ -110,9 +110,7 @@ export async function moveBatch(tx: WriterTx, move: Move, rowsMax: number): Prom
 /** The number of the tenant's events in the class at or after `from`. */
 export async function countFrom(
   owner: Queries,
-  tenantId: string,
-  retentionClass: number,
-  from: string,
+  { tenantId, retentionClass, from }: Pick<Move, 'tenantId' | 'retentionClass' | 'from'>,
 ): Promise<number> {
   return countOf(owner)`SELECT count(*) AS count FROM audit_events
     WHERE tenant_id = ${tenantId} AND retention_class = ${retentionClass} AND id >= ${from}`;

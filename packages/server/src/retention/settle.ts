@@ -1,19 +1,13 @@
 import { firstUuidAt, lateClass, retentionCutoff, uuidTimeMs } from '@indelible/protocol';
 import { isLockTimeout, type OwnerSession, type Queries } from '../postgres/db.ts';
 import { announcePartitions, ensurePartition } from '../postgres/partitions.store.ts';
-import type { StoredPlan } from '../tenants/plan-changes.ts';
+import type { PartitionUnit } from '../tenants/plan-changes.ts';
 import { readPlans } from '../tenants/plans.store.ts';
 import { type DetachOptions, haveEnded } from './detach.ts';
 import { listPartitions, openEvents } from './partitions.store.ts';
 import { countFrom, type Move, moveBatch, oldestFrom } from './rows.store.ts';
 import { endOfPartition, unitOf } from './schedule.ts';
-import {
-  leaveClasses,
-  lockHead,
-  lockTerms,
-  type UnsettledTenant,
-  unsettledTenants,
-} from './terms.store.ts';
+import { leaveClasses, lockHead, lockTerms, unsettledTenants } from './terms.store.ts';
 
 const anyUuid = firstUuidAt(0);
 
@@ -34,11 +28,8 @@ export async function settleTenants(
   nowMs: number,
 ): Promise<number | null> {
   const moves: Move[] = [];
-  const plans = await readPlans(owner);
-  for (const tenant of await unsettledTenants(owner)) {
-    for (const retentionClass of formerClasses(tenant)) {
-      moves.push(...(await openMonths(owner, deps, tenant, { retentionClass, plans, nowMs })));
-    }
+  for (const former of await formerClasses(owner, nowMs)) {
+    moves.push(...(await openMonths(owner, deps, former)));
   }
   // Once for all: a backup that reads the events would delay each tenant's move.
   if (moves.length === 0) return 0;
@@ -48,15 +39,25 @@ export async function settleTenants(
   return moved;
 }
 
-/** Late events stay in their class under every plan. */
-function formerClasses({ otherClasses }: UnsettledTenant): number[] {
-  return otherClasses.filter((each) => each !== lateClass);
+/** A class from which a tenant's events move to its current one, and the first id that does. */
+interface FormerClass extends Omit<Move, 'to'> {
+  /** Of the partitions that they move to. */
+  unit: PartitionUnit;
 }
 
-interface FormerClass {
-  retentionClass: number;
-  plans: StoredPlan[];
-  nowMs: number;
+async function formerClasses(owner: Queries, nowMs: number): Promise<FormerClass[]> {
+  const plans = await readPlans(owner);
+  return (await unsettledTenants(owner)).flatMap(
+    ({ tenantId, retentionClass: target, ...more }) => {
+      const plan = plans.find((each) => each.class === target);
+      // The plan hides older ones; a hold hides nothing.
+      const from = plan ? firstUuidAt(retentionCutoff(plan.keeps, nowMs)) : anyUuid;
+      // Late events stay in their class under every plan.
+      const classes = more.otherClasses.filter((each) => each !== lateClass);
+      const unit = unitOf(plans, target);
+      return classes.map((retentionClass) => ({ tenantId, retentionClass, target, from, unit }));
+    },
+  );
 }
 
 async function moveMonth(owner: OwnerSession, deps: SettleDeps, move: Move): Promise<number> {
@@ -78,17 +79,15 @@ async function moveMonth(owner: OwnerSession, deps: SettleDeps, move: Move): Pro
 async function openMonths(
   owner: OwnerSession,
   { stopping }: SettleDeps,
-  tenant: UnsettledTenant,
-  { retentionClass, plans, nowMs }: FormerClass,
+  { tenantId, retentionClass, target, unit, from: first }: FormerClass,
 ): Promise<Move[]> {
-  const { tenantId, retentionClass: target } = tenant;
   const months: Move[] = [];
-  for (let at = firstToMove(tenant, plans, nowMs); ; ) {
+  for (let at = first; ; ) {
     stopping?.throwIfAborted();
     const from = await oldestFrom(owner, tenantId, retentionClass, at);
     if (from === null) return months;
     const timeMs = uuidTimeMs(from);
-    const to = firstUuidAt(endOfPartition(unitOf(plans, target), timeMs));
+    const to = firstUuidAt(endOfPartition(unit, timeMs));
     // Otherwise they wait where they are, for the next run.
     if (await openPartition(owner, target, timeMs))
       months.push({ tenantId, retentionClass, from, to, target });
@@ -131,16 +130,6 @@ async function openPartition(
   );
 }
 
-/** The plan hides older ones; a hold hides nothing. */
-function firstToMove(
-  { retentionClass }: UnsettledTenant,
-  plans: readonly StoredPlan[],
-  nowMs: number,
-): string {
-  const plan = plans.find((each) => each.class === retentionClass);
-  return plan ? firstUuidAt(retentionCutoff(plan.keeps, nowMs)) : anyUuid;
-}
-
 /** Removes classes without events from a tenant's row, so that its lists read one class only. */
 export async function closeClasses(owner: OwnerSession): Promise<void> {
   const partitions = await listPartitions(owner);
@@ -171,16 +160,6 @@ async function withoutEvents(owner: Queries, tenantId: string, classes: readonly
 /** How many events must still be moved. */
 export async function countUnsettled(owner: Queries, nowMs: number): Promise<number> {
   let count = 0;
-  const plans = await readPlans(owner);
-  for (const tenant of await unsettledTenants(owner)) {
-    for (const retentionClass of formerClasses(tenant)) {
-      count += await countFrom(
-        owner,
-        tenant.tenantId,
-        retentionClass,
-        firstToMove(tenant, plans, nowMs),
-      );
-    }
-  }
+  for (const former of await formerClasses(owner, nowMs)) count += await countFrom(owner, former);
   return count;
 }

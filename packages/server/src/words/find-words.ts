@@ -56,15 +56,16 @@ export async function* findWords(
   const blocks = await blocksBetween(tx, range.from, range.before);
   const edge = range.descending ? ('newest' as const) : ('oldest' as const);
   blocks.sort((a, b) => (ahead(a[edge], b[edge]) ? -1 : 1));
-  const queues = queuesOf(tx, wantedWords(filter), range, blocks);
-  let next = await queues.next();
+  const matching = withMatches(tx, wantedWords(filter), blocks);
+  let next = await matching.next();
   let portion: string[] = [];
   for (let portionMax = 64; ; ) {
     const first = await firstOf(open, ahead);
     // A block that begins before the next id may have an id that comes first.
-    if (!next.done && (first === null || !ahead(first.head, next.value.edge))) {
-      open.push(next.value.queue);
-      next = await queues.next();
+    if (!next.done && (first === null || !ahead(first.head, next.value.block[edge]))) {
+      const { block, events } = next.value;
+      open.push(queueOf(tx, block, offsetsOf(events), range));
+      next = await matching.next();
       continue;
     }
     if (first === null) break;
@@ -247,19 +248,6 @@ async function* withMatches(
   }
 }
 
-/** The queues of the blocks that have matches, each with its first possible id. */
-async function* queuesOf(
-  tx: TenantTx,
-  wanted: WantedWords,
-  range: FindRange,
-  blocks: readonly BlockRange[],
-): AsyncGenerator<{ queue: IdQueue; edge: string }> {
-  for await (const { block, events } of withMatches(tx, wanted, blocks)) {
-    const edge = range.descending ? block.newest : block.oldest;
-    yield { queue: queueOf(tx, block, offsetsOf(events), range), edge };
-  }
-}
-
 /** Those of these blocks that may have matches of a filter without words, as their marks tell. */
 export async function blocksWithMatches(
   tx: TenantTx,
@@ -290,35 +278,29 @@ async function readWords(
 ): Promise<((block: BlockRange, word: string) => Bits | null) | null> {
   const words = [...groups.flat(), ...none].flat();
   const listIn = ({ entries }: BlockRange, word: string) => listOf(word, listsOf(entries));
-  const listsIn = ({ first, ...block }: BlockRange) =>
-    [...new Set(words.map((word) => listIn({ first, ...block }, word)))].map((list) => ({
-      first,
-      list,
-    }));
-  const lists = new Map<string, Buffer | null>();
-  const sizes = new Map<string, number>();
+  const listsIn = (block: BlockRange) => {
+    const own = new Set(words.map((word) => listIn(block, word)));
+    return [...own].map((list) => ({ first: block.first, list }));
+  };
+  const lists = new Map<string, { words: Buffer | null; bytes: number }>();
   const read = async (wanted: ReturnType<typeof listsIn>, bytesMax: number) => {
-    for (const { first, list, words, bytes } of await readLists(tx, wanted, bytesMax)) {
-      lists.set(`${first}/${list}`, words);
-      sizes.set(`${first}/${list}`, bytes);
-    }
+    for (const row of await readLists(tx, wanted, bytesMax))
+      lists.set(`${row.first}/${row.list}`, row);
   };
   const eventsOf = (block: BlockRange, word: string) => {
     const list = lists.get(`${block.first}/${listIn(block, word)}`);
-    if (list === null) return firstBits(block.entries, block.events);
-    return list === undefined ? null : eventsWith(list, block.entries, word);
+    if (list === undefined) return null;
+    if (list.words === null) return firstBits(block.entries, block.events);
+    return eventsWith(list.words, block.entries, word);
   };
   await read(blocks.flatMap(listsIn), shortListBytes);
   const open = blocks.filter(
     (block) => matchesIn(block, { groups, none: [] }, (word) => eventsOf(block, word)) !== null,
   );
-  const long = open
-    .flatMap(listsIn)
-    .filter(({ first, list }) => lists.get(`${first}/${list}`) === null);
-  const bytes = long.reduce(
-    (sum, { first, list }) => sum + (sizes.get(`${first}/${list}`) ?? 0),
-    0,
-  );
+  const listAt = ({ first, list }: { first: number; list: number }) =>
+    lists.get(`${first}/${list}`);
+  const long = open.flatMap(listsIn).filter((each) => listAt(each)?.words === null);
+  const bytes = long.reduce((sum, each) => sum + (listAt(each)?.bytes ?? 0), 0);
   if (blocks.length > 1 && bytes > longListsBytes) return null;
   if (long.length > 0) await read(long, Number.MAX_SAFE_INTEGER);
   return eventsOf;
