@@ -88,11 +88,7 @@ test(
 
 test('what has begun to go goes on without the bundle', patient, async () => {
   const { id } = await leavingTenant();
-  const { rows } = await service.owner.query(
-    'SELECT log_id, size FROM log_heads WHERE tenant_id = $1',
-    [id],
-  );
-  const bundle = bundleOf(rows[0].log_id, Number(rows[0].size), 5);
+  const bundle = await bundleOf(service, id);
   const betweenBatches = () => {
     throw new Error('cut off');
   };

@@ -1,20 +1,23 @@
 import { registerHooks } from 'node:module';
 import { Readable } from 'node:stream';
-import { defaultCatalogue } from '@indelible/protocol';
 import { expect, test } from 'vitest';
 import { parseArchiveName } from '../cold/layout.ts';
-import { recordOwnIn } from '../events/own-events.store.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import { openObjectStore } from '../objects/open-store.ts';
 import { reopenLog } from '../operations/reopen.command.ts';
-import { withOwnerSession } from '../postgres/db.ts';
-import { archiveNow, archiveOf, configOf, envOf, expectWhole } from '../testing/archived.ts';
+import {
+  type ArchiveChanges,
+  archiveNow,
+  archiveOf,
+  configOf,
+  envOf,
+  expectWhole,
+} from '../testing/archived.ts';
 import { Backups } from '../testing/backup.ts';
 import { checkpointOf } from '../testing/checkpoints.ts';
-import { recordAll } from '../testing/event-pool.ts';
+import { recordMany } from '../testing/event-pool.ts';
 import { startS3Server } from '../testing/s3-server.ts';
-import { eventOf, testService } from '../testing/service.ts';
-import type { ArchiveDeps } from './archived-part.ts';
+import { testService } from '../testing/service.ts';
 import { openArchive } from './open-archive.ts';
 
 const service = await testService();
@@ -24,31 +27,14 @@ const objects = openObjectStore(configOf(service).objectStoreUrl);
 
 async function tenantWith(count: number) {
   const tenant = await service.tenant();
-  await recordMore(tenant.key, count);
+  await recordMany(service, tenant.key, count);
   return tenant;
-}
-
-function recordMore(key: string, count: number) {
-  return recordAll(
-    service,
-    key,
-    Array.from({ length: count }, () => eventOf()),
-  );
 }
 
 function overwrite(name: string) {
   const body = Readable.from([Buffer.from('something else')]);
   return objects.putStream(name, body);
 }
-
-/** As a run's own session, in whose open transaction it records. */
-let recording: ArchiveDeps['recordOwn'];
-const recordOwn: ArchiveDeps['recordOwn'] = (...event) => recording(...event);
-const asOwner: ArchiveDeps['owner'] = (work) =>
-  withOwnerSession(service.ownerUrl, async (owner) => {
-    recording = await recordOwnIn(owner, defaultCatalogue, () => service.clock.now);
-    return owner.transaction(work);
-  });
 
 const broken = new Error('the store is away');
 
@@ -73,7 +59,7 @@ test.each([1, 2, 3])(
   async (n) => {
     const { id, key } = await tenantWith(5);
     await archiveOf(service, id, { objects: failingAt(n, true) });
-    await recordMore(key, 4);
+    await recordMany(service, key, 4);
     const next = await archiveOf(service, id);
     expect(next.problem).toBe(null);
     await expectWhole(service, { id, key }, n === 3 ? 2 : 1);
@@ -81,11 +67,11 @@ test.each([1, 2, 3])(
 );
 
 /** Fails the transaction of the bookmark, before or after it is committed. */
-function failingBookmark(persisted: boolean): Partial<ArchiveDeps> {
+function failingBookmark(persisted: boolean): ArchiveChanges {
   let records = 0;
-  const owner: ArchiveDeps['owner'] = async (work) => {
+  const owner: ArchiveChanges['owner'] = (transaction) => async (work) => {
     const before = records;
-    const result = await asOwner(async (tx) => {
+    const result = await transaction(async (tx) => {
       const done = await work({
         ...tx,
         query: (...args: unknown[]) => {
@@ -101,7 +87,7 @@ function failingBookmark(persisted: boolean): Partial<ArchiveDeps> {
     if (records > before) throw broken;
     return result;
   };
-  return { owner, recordOwn };
+  return { owner };
 }
 
 test.each([false, true])(
@@ -176,8 +162,8 @@ test('a connection that is lost while the tree is read ends the run, and not the
     if (isQuery && String(query.text).includes('FROM log_tiles t')) reads += 1;
     return reads > 1; // the first one looks whether the log is what was signed
   };
-  const owner: ArchiveDeps['owner'] = (work) =>
-    asOwner((tx) => {
+  const owner: ArchiveChanges['owner'] = (transaction) => (work) =>
+    transaction((tx) => {
       const send = tx.query.bind(tx) as (...query: unknown[]) => Promise<unknown>;
       const query = async (...query: unknown[]) => {
         if (isLost(query[0])) throw new Error('the connection is lost');
@@ -188,7 +174,7 @@ test('a connection that is lost while the tree is read ends the run, and not the
       );
     });
   const limits = { entries: 3, characters: 1e6 };
-  const { problem } = await archiveOf(service, id, { owner, recordOwn, limits });
+  const { problem } = await archiveOf(service, id, { owner, limits });
   await new Promise((resolve) => setImmediate(resolve));
   process.off('unhandledRejection', listen);
   expect([problem, unhandled]).toEqual(['the connection is lost', []]);
@@ -236,7 +222,7 @@ test('a run on a database from before the archive takes up what is archived, if 
   const backups = new Backups(own);
   try {
     const { id, key } = await own.tenant();
-    await recordAll(own, key, [eventOf(), eventOf()]);
+    await recordMany(own, key, 2);
     await own.app.checkpoints.tick();
     const before = await backups.take();
     await archiveOf(own, id);
@@ -245,7 +231,7 @@ test('a run on a database from before the archive takes up what is archived, if 
     const again = await archiveOf(own, id);
     expect(again).toMatchObject({ problem: null, size: 4, parts: [{ first: 0, last: 3 }] });
     const after = await backups.take();
-    await recordAll(own, key, [eventOf(), eventOf(), eventOf()]);
+    await recordMany(own, key, 3);
     await archiveOf(own, id);
     await backups.restore(after);
     await reopenLog({ ...envOf(own) });

@@ -11,10 +11,10 @@ import { openObjectStore } from '../objects/open-store.ts';
 import { withOwnerSession } from '../postgres/db.ts';
 import { removalEvent } from '../retention/removal.ts';
 import { archiveNow, archiveOf, configOf, duckDb } from '../testing/archived.ts';
-import { recordAll } from '../testing/event-pool.ts';
+import { recordAll, recordMany } from '../testing/event-pool.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { change, day, recordAt, run, tenantOf } from '../testing/retention-setup.ts';
-import { eventOf, platformKey, testService } from '../testing/service.ts';
+import { platformKey, testService } from '../testing/service.ts';
 import { archiveWhenDue } from './command.ts';
 import { parseManifest } from './manifest.ts';
 import { takeArchiveLock } from './store.ts';
@@ -22,14 +22,6 @@ import { takeArchiveLock } from './store.ts';
 const service = await testService();
 
 const folder = join(service.dataDir, 'objects');
-
-const recordMany = async (key: string, count: number, changes: Record<string, unknown> = {}) => {
-  await recordAll(
-    service,
-    key,
-    Array.from({ length: count }, () => eventOf(changes)),
-  );
-};
 
 const manifestsOf = (tenantId: string) =>
   readdirSync(join(folder, 'archive', `tenant=${tenantId}`), { recursive: true, encoding: 'utf8' })
@@ -41,7 +33,7 @@ const manifestsOf = (tenantId: string) =>
 
 test('a run puts every event of an Enterprise tenant into Parquet that DuckDB reads', async () => {
   const { id, key } = await service.tenant();
-  await recordMany(key, 20, { before: { n: 1 }, after: { n: 2 }, diff: undefined });
+  await recordMany(service, key, 20, { before: { n: 1 }, after: { n: 2 }, diff: undefined });
   const { problem, parts } = await archiveOf(service, id);
   expect(problem).toBe(null);
   expect(parts.map(({ first, last, events }) => [first, last, events])).toEqual([[0, 21, 22]]);
@@ -123,7 +115,7 @@ test('a run is recorded in the log, and what is recorded of it alone makes no fu
   for (let run = 0; run < 2; run += 1) {
     expect(await archiveOf(service, id)).toMatchObject({ parts: [], problem: null });
   }
-  await recordMany(key, 1);
+  await recordMany(service, key, 1);
   const next = await archiveOf(service, id);
   expect(next.parts).toMatchObject([{ first: (part?.last ?? 0) + 1, events: 2 }]);
   await expectLogIntact(service, id);
@@ -133,9 +125,9 @@ test('parts end at their limit and with the month of receipt, without a gap', as
   const { now } = service.clock;
   service.clock.now = Date.UTC(2027, 0, 31, 23, 0);
   const { id, key } = await service.tenant();
-  await recordMany(key, 28);
+  await recordMany(service, key, 28);
   service.clock.now = Date.UTC(2027, 1, 1, 1, 0);
-  await recordMany(key, 3);
+  await recordMany(service, key, 3);
   const { parts, problem } = await archiveOf(service, id, {
     limits: { entries: 20, characters: 1e6 },
   });
@@ -153,7 +145,7 @@ test('parts end at their limit and with the month of receipt, without a gap', as
 
 test('a part ends when its texts are as long as memory allows, and still holds one event at least', async () => {
   const { id, key } = await service.tenant();
-  await recordMany(key, 4, { diff: { note: { from: null, to: 'x'.repeat(1_000) } } });
+  await recordMany(service, key, 4, { diff: { note: { from: null, to: 'x'.repeat(1_000) } } });
   const { parts } = await archiveOf(service, id, { limits: { entries: 100, characters: 900 } });
   expect(parts.map(({ first, last }) => [first, last])).toEqual([
     [0, 2],
@@ -168,9 +160,9 @@ test('what the plan no longer shows is not archived, though it is not removed ye
   service.clock.now = Date.UTC(new Date(now).getUTCFullYear() - 7, 11, 31);
   const { id, key } = await service.tenant();
   const timestamp = new Date(service.clock.now).toISOString();
-  await recordMany(key, 2, { timestamp });
+  await recordMany(service, key, 2, { timestamp });
   service.clock.now = now;
-  await recordMany(key, 1, { timestamp }); // late: the plan shows it from now on
+  await recordMany(service, key, 1, { timestamp }); // late: the plan shows it from now on
   service.clock.now = Date.UTC(new Date(now).getUTCFullYear() + 1, 0, 2);
   const { parts } = await archiveOf(service, id);
   expect(parts).toMatchObject([
@@ -183,7 +175,7 @@ test('what the plan no longer shows is not archived, though it is not removed ye
 
 test('events whose removal no checkpoint covers yet wait for the next run', async () => {
   const { id, key } = await service.tenant();
-  await recordMany(key, 3);
+  await recordMany(service, key, 3);
   await service.app.checkpoints.tick();
   const remove = (objects: ObjectStore): ObjectStore => ({
     ...objects,
@@ -231,7 +223,7 @@ test('the demonstration takes at most 100 bytes an event, both files counted', a
 
 test('while one process archives, another one does not', async () => {
   const { key } = await service.tenant();
-  await recordMany(key, 1);
+  await recordMany(service, key, 1);
   await withOwnerSession(service.ownerUrl, async (owner) => {
     expect(await takeArchiveLock(owner)).toBe(true);
     await expect(archiveNow(service)).rejects.toThrow('another process is archiving');
@@ -246,7 +238,7 @@ test('the service archives when its interval is over, and a restart does not put
   const due = (atMs: number) => archiveWhenDue(config, service.ownerUrl, hour, { now: () => atMs });
   const { now } = service.clock;
   await due(now);
-  await recordMany(key, 1);
+  await recordMany(service, key, 1);
   expect(await due(now + hour - 1)).toBe(null);
   expect(await due(now + hour)).not.toBe(null);
   expect(await due(now + hour + 1)).toBe(null);
@@ -268,7 +260,7 @@ test('a run that could not do its work is due again an hour later, not an interv
       ...(stopping && { stopping }),
     });
   await due(now);
-  await recordMany(key, 1);
+  await recordMany(service, key, 1);
   const next = now + 24 * hour;
   await withOwnerSession(service.ownerUrl, async (owner) => {
     expect(await takeArchiveLock(owner)).toBe(true);

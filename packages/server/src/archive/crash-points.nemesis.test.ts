@@ -1,25 +1,20 @@
 import { expect, test } from 'vitest';
 import { openObjectStore } from '../objects/open-store.ts';
-import { withOwnerSession } from '../postgres/db.ts';
-import { archiveOf, configOf, expectWhole } from '../testing/archived.ts';
-import { recordAll } from '../testing/event-pool.ts';
-import { eventOf, testService } from '../testing/service.ts';
+import { type ArchiveChanges, archiveOf, configOf, expectWhole } from '../testing/archived.ts';
+import { recordMany } from '../testing/event-pool.ts';
+import { testService } from '../testing/service.ts';
 import { killedEverywhere } from '../testing/steps.ts';
-import type { ArchiveDeps } from './archived-part.ts';
 
 const service = await testService();
 
 test('a run that is killed at any of its steps is completed by those after it', async () => {
   const tenant = await service.tenant();
-  const events = Array.from({ length: 5 }, () => eventOf());
-  await recordAll(service, tenant.key, events);
+  await recordMany(service, tenant.key, 5);
   const objects = openObjectStore(configOf(service).objectStoreUrl);
   const limits = { entries: 3, characters: 1e6 };
   const steps = await killedEverywhere(async (each) => {
-    const owner: ArchiveDeps['owner'] = (work) =>
-      withOwnerSession(service.ownerUrl, (session) =>
-        session.transaction((tx) => work(each.connection(tx))),
-      );
+    const owner: ArchiveChanges['owner'] = (transaction) => (work) =>
+      transaction((tx) => work(each.connection(tx)));
     return archiveOf(service, tenant.id, { owner, limits, objects: each.objects(objects) });
   });
   expect(steps).toBeGreaterThan(3);

@@ -4,8 +4,7 @@ import { readShown } from '../events/store.ts';
 import { unpackEvent, uuidBytes, wholeFields } from '../exports/file/packed-event.ts';
 import { nextRows } from '../exports/file/rows.store.ts';
 import { openObjectStore } from '../objects/open-store.ts';
-import { withOwnerSession } from '../postgres/db.ts';
-import { archiveOf, configOf, envOf } from '../testing/archived.ts';
+import { type ArchiveChanges, archiveOf, configOf, envOf } from '../testing/archived.ts';
 import { moveToArchive, rowsOf, tenantOfMonths } from '../testing/cold.ts';
 import { askForJob, download, exportsUrl, exportUntil, hasEnded } from '../testing/exports.ts';
 import { keyOf } from '../testing/restore-setup.ts';
@@ -38,18 +37,16 @@ const filters = { action: ['update', 'create', 'login', 'publish'] };
 
 /** A run whose connection is lost at the nth transaction, before or after its commit. */
 async function lostAt(step: number, isCommitted: boolean): Promise<string | null> {
-  return withOwnerSession(service.ownerUrl, async (session) => {
-    let left = step;
-    const owner: typeof session.transaction = async (work) => {
-      left -= 1;
-      if (left === 0 && !isCommitted) throw new Error('the connection was lost');
-      const result = await session.transaction(work);
-      if (left === 0) throw new Error('the connection was lost');
-      return result;
-    };
-    const changes = { owner, hotMonths: 4 };
-    return (await archiveOf(service, tenant.id, changes, objectStoreUrl)).problem;
-  });
+  let left = step;
+  const owner: ArchiveChanges['owner'] = (transaction) => async (work) => {
+    left -= 1;
+    if (left === 0 && !isCommitted) throw new Error('the connection was lost');
+    const result = await transaction(work);
+    if (left === 0) throw new Error('the connection was lost');
+    return result;
+  };
+  const changes = { owner, hotMonths: 4 };
+  return (await archiveOf(service, tenant.id, changes, objectStoreUrl)).problem;
 }
 
 test('a crash at any step loses no event and shows none twice', async () => {

@@ -7,28 +7,15 @@ import { change, run } from '../testing/retention-setup.ts';
 import { eventOf, platformKey, testService } from '../testing/service.ts';
 
 let tenant: { id: string; key: string };
-let bundle: ReturnType<typeof bundleOf>;
+let bundle: Awaited<ReturnType<typeof bundleOf>>;
 const service = await testService();
 beforeEach(async () => {
   tenant = await service.tenant();
   await recordEach(service, tenant.key, [{}, {}]);
-  bundle = bundleOf(await logIdOf(), await sizeOf(), 4);
+  bundle = await bundleOf(service, tenant.id);
 });
 
-async function logIdOf(): Promise<string> {
-  const { rows } = await service.owner.query('SELECT log_id FROM log_heads WHERE tenant_id = $1', [
-    tenant.id,
-  ]);
-  return rows[0].log_id;
-}
-
-async function sizeOf(): Promise<number> {
-  const { rows } = await service.owner.query(
-    'SELECT size::int FROM log_heads WHERE tenant_id = $1',
-    [tenant.id],
-  );
-  return rows[0].size;
-}
+const sizeOf = async () => (await bundleOf(service, tenant.id)).size;
 
 async function events() {
   const { rows } = await service.owner.query(

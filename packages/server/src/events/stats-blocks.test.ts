@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, expect, test } from 'vitest';
-import { actorOf, bundleOf, eraseNow, offboardNow } from '../testing/erasure-setup.ts';
+import { actorOf, eraseNow, offboardNow } from '../testing/erasure-setup.ts';
 import { generator, poolEvents, recordAll } from '../testing/event-pool.ts';
 import { growLog } from '../testing/grow-log.ts';
 import { change, day, eventAt, runTwice } from '../testing/retention-setup.ts';
@@ -160,14 +160,9 @@ test('from the beginning of an offboarding on, blocks do not count', async () =>
   await recordAll(service, tenant.key, poolEvents(300, service.clock.now, 20));
   await toBlocks();
   await service.app.checkpoints.tick();
-  const { rows } = await service.owner.query(
-    'SELECT log_id, size::int FROM log_heads WHERE tenant_id = $1',
-    [tenant.id],
-  );
-  const [{ log_id, size }] = rows;
   const bound = 'SELECT whole_from_ms AS ms FROM word_heads WHERE tenant_id = $1';
   expect((await service.owner.query(bound, [tenant.id])).rows).toEqual([{ ms: '0' }]);
-  await offboardNow(service, tenant.id, bundleOf(log_id, size, size));
+  await offboardNow(service, tenant.id);
   const [{ ms }] = (await service.owner.query(bound, [tenant.id])).rows;
   expect(Number(ms)).toBeGreaterThan(service.clock.now);
 });

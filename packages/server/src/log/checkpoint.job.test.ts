@@ -244,6 +244,21 @@ function jobOn(
   });
 }
 
+/** A store that has taken a round, and says nothing before `answer`. */
+function heldStore() {
+  const store = folderStore();
+  const [asked, answering] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const objects: ObjectStore = {
+    ...store,
+    async putIfAbsent(name, body) {
+      asked.resolve();
+      await answering.promise;
+      return store.putIfAbsent(name, body);
+    },
+  };
+  return { objects, asked: asked.promise, answer: answering.resolve };
+}
+
 test('who asks for a checkpoint gets one that covers what was recorded before, one a second', async () => {
   const { id, key } = await service.tenant();
   const failures: unknown[] = [];
@@ -270,27 +285,17 @@ test('who asks for a checkpoint gets one that covers what was recorded before, o
 test('a round that runs already may have looked too early: who asks meanwhile gets the next one', async () => {
   const [early, late] = [await service.tenant(), await service.tenant()];
   await tick();
-  const store = folderStore();
-  const entered = Promise.withResolvers<void>();
-  const asked = Promise.withResolvers<void>();
   // The round has read the logs; its object is written after another caller has asked and waits.
-  const slow: ObjectStore = {
-    ...store,
-    async putIfAbsent(name, body) {
-      entered.resolve();
-      await asked.promise;
-      return store.putIfAbsent(name, body);
-    },
-  };
+  const slow = heldStore();
   const pause = async (ms: number) => {
     if (ms > 1_000) return new Promise<void>(() => {}); // no caller is late
-    asked.resolve();
+    slow.answer();
   };
   const failures: unknown[] = [];
-  const job = jobOn({ objects: slow, pause }, failures);
+  const job = jobOn({ objects: slow.objects, pause }, failures);
   await record(early.key);
   const running = job.tick();
-  await entered.promise;
+  await slow.asked;
   await record(late.key);
   await job.onDemand();
   await running;
@@ -306,32 +311,21 @@ test('who asks for a checkpoint waits eight seconds at most, and the round goes 
   await tick();
   const { size } = await checkpointOf(app, key);
   await record(key);
-  const store = folderStore();
-  const answering = Promise.withResolvers<void>();
-  const asked = Promise.withResolvers<void>();
-  // A store that has taken the request and says nothing.
-  const silent: ObjectStore = {
-    ...store,
-    async putIfAbsent(name, body) {
-      asked.resolve();
-      await answering.promise;
-      return store.putIfAbsent(name, body);
-    },
-  };
+  const silent = heldStore();
   const waits: number[] = [];
   const pause = async (ms: number) => {
     waits.push(ms);
-    if (ms > 1_000) await asked.promise; // these eight seconds are over when the store has been asked
+    if (ms > 1_000) await silent.asked; // these eight seconds are over when the store has been asked
   };
   const failures: unknown[] = [];
-  const job = jobOn({ objects: silent, pause }, failures);
+  const job = jobOn({ objects: silent.objects, pause }, failures);
   await expect(job.onDemand()).rejects.toMatchObject({
     code: 'unavailable',
     message: expect.stringContaining('not ready yet'),
   });
   expect(waits).toContain(8_000);
   expect((await checkpointOf(app, key)).size).toBe(size);
-  answering.resolve();
+  silent.answer();
   await job.tick();
   expect(failures).toEqual([]);
   expect((await checkpointOf(app, key)).size).toBe(size + 1);

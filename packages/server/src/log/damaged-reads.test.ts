@@ -73,35 +73,6 @@ test.each([
   expect((await checkpointOf(app, key)).note).toBe(note);
 });
 
-test('calls of the log take no parameters that they do not know', async () => {
-  const { key, eventId, path } = await published(10);
-  const calls = [
-    `/api/audit-logs/${eventId}/proof`,
-    '/api/audit-logs/checkpoint',
-    `${path}/checkpoint`,
-    `${path}/tile/0/000.p/10`,
-  ];
-  for (const url of calls) {
-    expect((await call({ url, key })).status, url).toBe(200);
-    const { status, body } = await call({ url: `${url}?size=3`, key });
-    expect({ status, code: body.code }, url).toEqual({ status: 400, code: 'unknown_parameter' });
-  }
-});
-
-test('a proof is sent in the form that the caller weighs highest', async () => {
-  const { key, eventId } = await published(10);
-  const typeFor = async (accept: string) => {
-    const answer = await call({
-      url: `/api/audit-logs/${eventId}/proof`,
-      key,
-      headers: { accept },
-    });
-    return String(answer.headers['content-type']).split(';')[0];
-  };
-  expect(await typeFor('text/plain;q=0, */*')).toBe('application/json');
-  expect(await typeFor('TEXT/PLAIN')).toBe('text/plain');
-});
-
 test('in a log of over 65,536 entries, a changed tile of hashes is found when the log grows', async () => {
   const { id, key } = await published(65_536 + 300);
   const { size, origin } = await checkpointOf(app, key);

@@ -82,15 +82,6 @@ test.each(Object.entries(coverUps))(
   },
 );
 
-test('a process that starts afterwards finds out before it records anything', async () => {
-  const service = await installation();
-  const { tenant } = await cutBack(service);
-  await service.owner.query('DELETE FROM log_checkpoints WHERE tenant_id = $1', [tenant.id]);
-  const app = await service.process();
-  await app.checkpoints.tick();
-  expect(await service.halted()).toContain('not those of round 2');
-});
-
 test('reopened, the log begins anew with what was published of it, though the database forgot', async () => {
   const service = await installation();
   const quiet = await service.tenant();

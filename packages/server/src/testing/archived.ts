@@ -1,10 +1,13 @@
 import { DuckDBInstance } from '@duckdb/node-api';
+import { defaultCatalogue } from '@indelible/protocol';
 import { expect } from 'vitest';
 import type { TenantArchive } from '../archive/archive.job.ts';
 import type { ArchiveDeps } from '../archive/archived-part.ts';
 import { runArchive } from '../archive/command.ts';
 import { type Config, readConfig } from '../config.ts';
+import { recordOwnIn } from '../events/own-events.store.ts';
 import { openObjectStore } from '../objects/open-store.ts';
+import { withOwnerSession } from '../postgres/db.ts';
 import { expectLogIntact } from './intact.ts';
 import { platformKey, type TestService } from './service.ts';
 
@@ -27,16 +30,30 @@ export function configOf(service: TestService, objectStoreUrl?: string): Config 
   return readConfig({ ...envOf(service), ...store });
 }
 
+type Owner = ArchiveDeps['owner'];
+
+export interface ArchiveChanges extends Partial<Omit<ArchiveDeps, 'owner'>> {
+  /** Makes the transactions of the run out of those of its session. */
+  owner?: (transaction: Owner) => Owner;
+}
+
 /** Publishes and archives what is recorded, as the service's own job does. */
 export async function archiveNow(
   service: TestService,
-  changes: Partial<ArchiveDeps> = {},
+  { owner, ...changes }: ArchiveChanges = {},
   { tenantId = null, objectStoreUrl }: { tenantId?: string | null; objectStoreUrl?: string } = {},
 ): Promise<TenantArchive[]> {
   await service.app.checkpoints.tick();
   const config = configOf(service, objectStoreUrl);
   const now = () => service.clock.now;
-  const outcomes = await runArchive(config, service.ownerUrl, tenantId, { now, ...changes });
+  const archive = (more: Partial<ArchiveDeps> = {}) =>
+    runArchive(config, service.ownerUrl, tenantId, { now, ...changes, ...more });
+  const outcomes = await (owner === undefined
+    ? archive()
+    : withOwnerSession(service.ownerUrl, async (session) => {
+        const recordOwn = await recordOwnIn(session, defaultCatalogue, now);
+        return archive({ owner: owner(session.transaction), recordOwn });
+      }));
   if (outcomes === null) throw new Error('another process is archiving');
   return outcomes;
 }
@@ -58,7 +75,7 @@ export async function duckDb(sql: string): Promise<Record<string, unknown>[]> {
 export async function archiveOf(
   service: TestService,
   tenantId: string,
-  changes: Partial<ArchiveDeps> = {},
+  changes: ArchiveChanges = {},
   objectStoreUrl?: string,
 ): Promise<TenantArchive> {
   const at = { tenantId, ...(objectStoreUrl === undefined ? {} : { objectStoreUrl }) };

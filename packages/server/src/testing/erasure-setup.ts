@@ -44,21 +44,26 @@ export function eraseNow(
   return erase(envOf(service), target, requester, { now, ...changes });
 }
 
-/** The facts of a bundle, as if it had been made and verified. */
-export const bundleOf = (logId: string, size: number, events: number) => ({
-  origin: `localhost/l/${logId.replaceAll('-', '')}`,
-  ...{ size, events },
-  sha256: 'ab'.repeat(32),
-});
+/** The facts of a bundle of the whole log, as if it had been made and verified. */
+export async function bundleOf({ owner }: TestService, tenantId: string) {
+  const head = 'SELECT log_id::text AS id, size::int FROM log_heads WHERE tenant_id = $1';
+  const { id, size } = (await owner.query(head, [tenantId])).rows[0];
+  const origin = `localhost/l/${id.replaceAll('-', '')}`;
+  return { origin, size: Number(size), events: Number(size), sha256: 'ab'.repeat(32) };
+}
 
-/** As `indelible erase --tenant … --bundle … --yes`, after the bundle was verified. */
-export function offboardNow(
+/**
+ * As `indelible erase --tenant … --bundle … --yes`, after the bundle was verified; default: one of
+ * now.
+ */
+export async function offboardNow(
   service: TestService,
   tenantId: string,
-  bundle: ReturnType<typeof bundleOf>,
+  made?: Awaited<ReturnType<typeof bundleOf>>,
   changes: Parameters<typeof offboardTenant>[2] = {},
 ) {
   const now = () => service.clock.now;
+  const bundle = made ?? (await bundleOf(service, tenantId));
   const offboarding = { tenantId, bundle, ...requester };
   return offboardTenant(envOf(service), offboarding, {
     ...{ now, checkpointWaitMs: 0 },

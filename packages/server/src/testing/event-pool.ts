@@ -6,7 +6,7 @@ import {
   wordMatches,
   wordsOf,
 } from '@indelible/protocol';
-import type { TestService } from './service.ts';
+import { eventOf, type TestService } from './service.ts';
 
 /* A data set for queries, and the slow and obvious way to answer them. */
 
@@ -117,6 +117,15 @@ export async function recordAll(
     const odd = results.find(({ status }) => status !== 'created');
     if (odd) throw new Error(`not recorded: ${JSON.stringify(odd)}`);
   }
+}
+
+/** Records so many events that differ in their ids alone. */
+export function recordMany(service: TestService, key: string, count: number, changes: object = {}) {
+  return recordAll(
+    service,
+    key,
+    Array.from({ length: count }, () => eventOf({ ...changes })),
+  );
 }
 
 /** A tenant with events in the classes pro, enterprise and held, over five months. */

@@ -2,8 +2,8 @@ import { rename } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { moveToArchive, rowsOf, tenantOfMonths } from '../testing/cold.ts';
 import { eraseNow } from '../testing/erasure-setup.ts';
-import { recordAll } from '../testing/event-pool.ts';
-import { eventOf, serviceOn, testService } from '../testing/service.ts';
+import { recordMany } from '../testing/event-pool.ts';
+import { serviceOn, testService } from '../testing/service.ts';
 
 /* Words of events that have left PostgreSQL. */
 
@@ -49,8 +49,7 @@ test('they have none of the words that are erased there', async () => {
 test('a tenant whose archive is not there keeps none of the others waiting', async () => {
   const before = await answers();
   const others = await Promise.all([1, 2, 3].map(() => service.tenant()));
-  const events = Array.from({ length: 256 }, () => eventOf());
-  for (const { key } of others) await recordAll(service, key, events);
+  for (const { key } of others) await recordMany(service, key, 256);
   const archive = `${service.dataDir}/objects/archive`;
   await rename(archive, `${archive}-gone`);
   const withoutCopies = await serviceOn(service.servingUrl, service.clock);
@@ -72,11 +71,7 @@ test('more tenants whose blocks cannot be made than a round has keep none waitin
   const damage = 'UPDATE log_tail SET entry = $2 WHERE tenant_id = ANY ($1)';
   await service.owner.query(damage, [ids, Buffer.alloc(60, 0xff)]);
   const other = await service.tenant();
-  await recordAll(
-    service,
-    other.key,
-    Array.from({ length: 256 }, () => eventOf()),
-  );
+  await recordMany(service, other.key, 256);
   await service.app.background.run('words');
   const ofBlocks = 'SELECT entries::int FROM word_blocks WHERE tenant_id = $1';
   expect((await service.owner.query(ofBlocks, [other.id])).rows).toEqual([{ entries: 256 }]);
