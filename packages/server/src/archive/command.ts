@@ -25,8 +25,8 @@ import {
 } from './restore-archive.ts';
 import {
   beginDueRun,
+  classAndMark,
   forgetParts,
-  hasColdEvents,
   keepWholeRun,
   listParts,
   type PartRow,
@@ -72,7 +72,7 @@ export function forgetArchive(env: Environment, tenantId: string): Promise<void>
     await withMigratedSession(ownerUrl, async (owner) => {
       if (!(await takeArchiveLock(owner)))
         throw new Error('another process is archiving; retry when it has finished');
-      if (await owner.transaction((tx) => hasColdEvents(tx, tenantId)))
+      if ((await classAndMark(owner, tenantId))?.coldBefore)
         throw new Error(
           'events of this tenant have left PostgreSQL: they are in its archive alone',
         );

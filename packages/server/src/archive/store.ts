@@ -78,9 +78,14 @@ export async function insertPart(
     ${Buffer.from(root)}, ${events}, ${bytes}, ${new Date(archivedAtMs)})`;
 }
 
-/** Whether events of the tenant are in the archive alone. */
-export async function hasColdEvents(tx: Queries, tenantId: string): Promise<boolean> {
-  return hasRow(tx)`SELECT FROM tenants WHERE id = ${tenantId} AND cold_before IS NOT NULL`;
+/** The class of the tenant's new rows, and where those in the archive end; null without a log. */
+export async function classAndMark(
+  owner: Queries,
+  tenantId: string,
+): Promise<{ retentionClass: number; coldBefore: string | null } | null> {
+  return firstRow<{ retentionClass: number; coldBefore: string | null }>(owner)`
+    SELECT retention_class AS "retentionClass", cold_before AS "coldBefore" FROM tenants
+    JOIN log_heads ON tenant_id = id WHERE id = ${tenantId}`;
 }
 
 /** The next run begins with the first entry again. Returns the number of parts. */

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { uuidFromEventId, type WithholdableSegment } from '@indelible/protocol';
 import { archiveTmpDir } from '../archive/command.ts';
 import { lostErasures } from '../archive/erase-archived.ts';
-import { hasColdEvents, takeArchiveLock } from '../archive/store.ts';
+import { classAndMark, takeArchiveLock } from '../archive/store.ts';
 import { coldSettings, openColdSource } from '../cold/duckdb-reader.ts';
 import { type Config, type Environment, readConfig } from '../config.ts';
 import { createRandom } from '../crypto/random.ts';
@@ -62,8 +62,9 @@ async function planOf(
   target: ErasureTarget,
 ): Promise<ErasurePlan> {
   const { tenantId } = target;
-  const isCold = await owner.transaction((tx) => hasColdEvents(tx, tenantId));
-  const lost = isCold ? await lostErasures(await archiveIn(owner, deps), tenantId) : [];
+  const mark = await classAndMark(owner, tenantId);
+  // The archive alone has events of theirs.
+  const lost = mark?.coldBefore ? await lostErasures(await archiveIn(owner, deps), tenantId) : [];
   if ('actor' in target) {
     await recallPerson(owner, deps.cold, tenantId, personKey(tenantId, target.actor));
     return planActor(owner, tenantId, target.actor, lost);

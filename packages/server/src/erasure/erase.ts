@@ -151,31 +151,30 @@ async function beginErasure(
   const searches = segment === 'identity' ? await eraseElsewhere(tx, person, instead) : [];
   await expireFiles(tx, tenantId, deps.now());
   // The log's head is locked last, as everywhere: its holder never waits for another lock.
-  for (const [actors, events, count] of partsOf(ids, plan.events)) {
+  for (const part of partsOf(plan)) {
     const [head] = await lockHeads(tx, [tenantId], true);
     if (!head) throw new ErasureRefused('the tenant has no log');
     const nowMs = deps.now();
     const id = deps.newUuid(nowMs);
-    const erasure = { tenantId, id, segment, actors, events, size: head.size };
+    const erasure = { tenantId, id, segment, ...part, size: head.size };
     await insertErasure(tx, erasure, nowMs);
-    const known = plan.actors.reduce((sum, actor) => sum + actor.count, 0);
-    await deps.recordOwn(tx, tenantId, erasureEvent(erasure, count ?? known, requester));
+    const ofActors = plan.actors.reduce((sum, actor) => sum + actor.count, 0);
+    const count = part.events.length || ofActors;
+    await deps.recordOwn(tx, tenantId, erasureEvent(erasure, count, requester));
   }
   const rewritten = searches.map((search) => rewrittenEvent(search, requester));
   if (rewritten.length > 0) await deps.recordOwn(tx, tenantId, ...rewritten);
 }
 
-/**
- * Actors, then named events in groups for one record, each with the number of events if known here.
- */
-function partsOf(actors: string[], events: string[]): [string[], string[], number | null][] {
-  const parts: [string[], string[], number | null][] =
-    actors.length > 0 ? [[actors, [], null]] : [];
-  for (let at = 0; at < events.length; at += eventsPerRecord) {
-    const part = events.slice(at, at + eventsPerRecord);
-    parts.push([[], part, part.length]);
-  }
-  return parts;
+/** Actors, then named events in groups for one record each. */
+function partsOf({ actors, events }: ErasurePlan): Pick<Erasure, 'actors' | 'events'>[] {
+  const groups = Array.from({ length: Math.ceil(events.length / eventsPerRecord) }, (_, nth) =>
+    events.slice(nth * eventsPerRecord, (nth + 1) * eventsPerRecord),
+  );
+  const named = groups.map((group) => ({ actors: [], events: group }));
+  return actors.length === 0
+    ? named
+    : [{ actors: actors.map(({ id }) => id), events: [] }, ...named];
 }
 
 async function finishErasures(

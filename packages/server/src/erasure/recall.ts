@@ -1,4 +1,5 @@
 import { actorAddress, nilUuid, personIds } from '@indelible/protocol';
+import { classAndMark } from '../archive/store.ts';
 import { coldCount, coldEventsById, coldPages, coldRange } from '../events/cold.store.ts';
 import { insertEvents } from '../events/event-columns.store.ts';
 import type { Visibility } from '../events/filter-sql.store.ts';
@@ -7,7 +8,6 @@ import { partitionsOf } from '../events/partitions.ts';
 import { type ColdSource, type OwnerSession, type Queries, tenantIn } from '../postgres/db.ts';
 import { announcePartitions, makePartitions } from '../postgres/partitions.store.ts';
 import { storedAmong } from '../words/store.ts';
-import { classAndMark } from './store.ts';
 
 /*
  * Erasure reads and empties rows. Before it, the rows of the events that it concerns come back from

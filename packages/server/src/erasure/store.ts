@@ -244,13 +244,3 @@ export async function hasDetachedPartitions(owner: Queries): Promise<boolean> {
   const isOut = (await listPartitions(owner)).some(({ state }) => state !== 'attached');
   return isOut || (await listRetired(owner)).length > 0;
 }
-
-/** The class of the tenant's new rows, and where those in the archive end; null without a log. */
-export async function classAndMark(
-  owner: Queries,
-  tenantId: string,
-): Promise<{ retentionClass: number; coldBefore: string | null } | null> {
-  return firstRow<{ retentionClass: number; coldBefore: string | null }>(owner)`
-    SELECT retention_class AS "retentionClass", cold_before AS "coldBefore" FROM tenants
-    JOIN log_heads ON tenant_id = id WHERE id = ${tenantId}`;
-}

@@ -246,22 +246,17 @@ export interface PublishedCheckpoint extends LogCheckpoint {
 export async function publishedCheckpoint(
   tx: TenantTx,
 ): Promise<{ logId: string; size: number; checkpoint: PublishedCheckpoint | null } | null> {
-  const row = await firstRow<
-    { logId: string; headSize: number } & {
-      [K in keyof PublishedCheckpoint]: PublishedCheckpoint[K] | null;
-    }
-  >(tx)`
+  type Row = { headSize: number } & (PublishedCheckpoint | { logId: string; note: null });
+  const row = await firstRow<Row>(tx)`
     SELECT h.log_id AS "logId", h.size AS "headSize", c.size, c.root, c.note, c.signed_at AS "signedAtMs"
     FROM log_heads h LEFT JOIN log_checkpoints c ON c.tenant_id = h.tenant_id AND c.log_id = h.log_id
     WHERE h.tenant_id = ${tx.tenantId}`;
   if (!row) return null;
-  const { logId, headSize, size, root, note, signedAtMs } = row;
-  if (logId === null) return null;
-  if (size === null || root === null || note === null || signedAtMs === null)
-    return { logId, size: headSize, checkpoint: null };
-  const checkpoint = { logId, size, root, note, signedAtMs };
+  const { headSize: size, ...checkpoint } = row;
+  const { logId } = checkpoint;
+  if (checkpoint.note === null) return { logId, size, checkpoint: null };
   if (!saysItself(checkpoint)) throw unreadable('the checkpoint of a log was changed', tx.tenantId);
-  return { logId, size: headSize, checkpoint };
+  return { logId, size, checkpoint };
 }
 
 /**

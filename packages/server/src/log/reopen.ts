@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { createFrontier, type LogState, receivedAtUs, type Sha256 } from '@indelible/protocol';
 import { type Signer, seedSigner } from '../crypto/signer.ts';
-import type { ObjectStore } from '../objects/object-store.ts';
-import { type RecordOwn, reopenedEvent } from '../own-event.ts';
+import { reopenedEvent } from '../own-event.ts';
+import type { Parts } from '../parts.ts';
 import type { WriterTx } from '../postgres/db.ts';
 import {
   openStoreId,
@@ -54,11 +54,7 @@ export interface ReopenedLog {
   publishedSize: number;
 }
 
-export interface ReopenDeps {
-  sha: Sha256;
-  now: () => number;
-  objects: ObjectStore;
-  recordOwn: RecordOwn;
+export interface ReopenDeps extends Pick<Parts, 'sha' | 'now' | 'objects' | 'recordOwn'> {
   openSigner: OpenSigner;
   /** Changes to the logs before signing; gets the logs that begin anew. */
   beforeSigning?: (reopened: readonly ReopenedLog[]) => Promise<void>;
@@ -178,7 +174,10 @@ async function reopenEach(
 }
 
 /** This log and those that continued it, in order. */
-function lineageFrom(first: string | undefined, { retired }: PublishedLogs): string[] {
+function lineageFrom(
+  first: string | undefined,
+  { retired }: Pick<PublishedLogs, 'retired'>,
+): string[] {
   const logIds: string[] = [];
   for (let next = first ?? null; next !== null && !logIds.includes(next); ) {
     logIds.push(next);
@@ -221,7 +220,7 @@ async function reopenIfNeeded(
   tx: WriterTx,
   deps: ReopenDeps,
   log: LogRecord,
-  { published: { logs, retired, isWhole, ...store }, lineages, left }: Reopening,
+  { published: { logs, retired, isWhole }, lineages, left }: Reopening,
 ): Promise<ReopenedLog | null> {
   const { tenantId } = log;
   let lineage = lineages.get(tenantId) ?? [];
@@ -243,7 +242,7 @@ async function reopenIfNeeded(
   const published = named ?? (await foundByRoot(holds, left));
   if (published !== null) await keepLogId(tx, tenantId, published.logId);
   if (published !== null && named === null) {
-    lineage = lineageFrom(published.logId, { logs, retired, isWhole, ...store });
+    lineage = lineageFrom(published.logId, { retired });
     for (const logId of lineage) left.delete(logId);
     lineages.set(tenantId, lineage);
   }

@@ -6,8 +6,10 @@ import {
   eventReaders,
   finishDetachment,
   listPartitions,
+  listRetired,
   type PartitionState,
   type StoredPartition,
+  stepsOfDropping,
 } from './partitions.store.ts';
 
 const attemptsMax = 3;
@@ -96,4 +98,25 @@ export async function haveEnded(
 export function heldAsNull(error: unknown): null {
   if (isLockTimeout(error) || codeOf(error) === '42P07') return null;
   throw error;
+}
+
+/**
+ * Frees the space of removed partitions, also of earlier runs. No request waits for it. Index by
+ * index, because freeing many gigabytes at once slows the disk for others. Tables that are still
+ * open (a backup) stay for the next run; returns their names.
+ */
+export async function discardRetired(
+  owner: OwnerSession,
+  stopping?: AbortSignal,
+): Promise<string[]> {
+  const held: string[] = [];
+  for (const table of await listRetired(owner)) {
+    for (const step of await stepsOfDropping(owner, table)) {
+      stopping?.throwIfAborted();
+      if (await owner.query(step).catch(heldAsNull)) continue;
+      held.push(table);
+      break;
+    }
+  }
+  return held;
 }

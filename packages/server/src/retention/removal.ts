@@ -5,8 +5,7 @@ import type { OwnerSession, Queries, WriterTx } from '../postgres/db.ts';
 import { ensurePartition } from '../postgres/partitions.store.ts';
 import { holdPlans } from '../tenants/plans.store.ts';
 import { wordsAreWholeFrom } from '../words/forget-words.ts';
-import { type DetachOptions, detachAll, heldAsNull } from './detach.ts';
-import { discardRetired } from './discard.ts';
+import { type DetachOptions, detachAll, discardRetired, heldAsNull } from './detach.ts';
 import { type Due, findDue, isOwed, type KeptPartition } from './find-due.ts';
 import {
   countByTenant,
