@@ -253,13 +253,13 @@ export async function readEntriesOf(
 ): Promise<Uint8Array[]> {
   const width = raw(tileWidth);
   const rows = await rowsOf<{ first: number; data: Buffer }>(tx)`
-    SELECT index * ${width} AS first, data, 1 AS part FROM log_tiles
-      WHERE tenant_id = ${tenantId} AND level = 0 AND index >= ${start}::bigint / ${width}
-        AND index * ${width} < ${end}::bigint
-    UNION ALL
-    SELECT sequence, entry, 2 FROM log_tail
-      WHERE tenant_id = ${tenantId} AND sequence >= ${start}::bigint AND sequence < ${end}::bigint
-    ORDER BY first, part`;
+    SELECT first, data FROM (
+      SELECT index * ${width} AS first, data, 1 AS part FROM log_tiles
+        WHERE tenant_id = ${tenantId} AND level = 0 AND index >= ${start}::bigint / ${width}
+          AND index * ${width} < ${end}::bigint
+      UNION ALL SELECT sequence, entry, 2 FROM log_tail
+        WHERE tenant_id = ${tenantId} AND sequence >= ${start}::bigint AND sequence < ${end}::bigint
+    ) parts ORDER BY first, part`;
   const entries: Uint8Array[] = [];
   for (const { first, data } of rows) {
     for (let at = 0; at < data.length; at += entryBytes) {
