@@ -9,7 +9,7 @@ import type { ArchiveDeps, ArchivedPart } from './archived-part.ts';
 import { bookmarkPart, isArchiveRecord, makePart } from './make-part.ts';
 import type { ArchiveManifest } from './manifest.ts';
 import { deleteBelowMark, moveCold } from './move-cold.ts';
-import { ArchiveConflict, intactFile, manifestIn } from './part-files.ts';
+import { ArchiveConflict, manifestIn, withPart } from './part-files.ts';
 import {
   type ArchivedTenant,
   archivedTenants,
@@ -161,7 +161,7 @@ async function adoptPart(
   }
   const manifest = manifestIn(namesOfStem(stem).manifest, bytes);
   await requireSameLog(deps, tenantId, stem, manifest, end);
-  for (const file of Object.values(manifest.files)) await intactFile(objects, folder, file);
+  await withPart(deps, namesOfStem(stem).manifest, manifest, async () => {});
   return bookmarkPart(deps, stem, manifest, bytes);
 }
 

@@ -13,7 +13,16 @@ import { removalEvent } from '../retention/removal.ts';
 import { archiveNow, archiveOf, configOf, duckDb } from '../testing/archived.ts';
 import { recordAll, recordMany } from '../testing/event-pool.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import { change, day, recordAt, run, tenantOf } from '../testing/retention-setup.ts';
+import {
+  beginDetaching,
+  change,
+  day,
+  longReader,
+  partitionName,
+  recordAt,
+  run,
+  tenantOf,
+} from '../testing/retention-setup.ts';
 import { platformKey, testService } from '../testing/service.ts';
 import { archiveWhenDue } from './command.ts';
 import { parseManifest } from './manifest.ts';
@@ -283,16 +292,9 @@ test('what retention holds back for a moment is archived when it is in sight aga
   const old = now - 20 * day;
   await recordAt(service, tenant, old);
   service.clock.now = now + 15 * day;
-  const name = `audit_events_0_${new Date(old).toISOString().slice(0, 10).replaceAll('-', '')}`;
-  const reader = await service.db.reader.connect();
-  await reader.query(
-    `BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT set_config('app.tenant_id', '', true);
-     SELECT count(*) FROM audit_events`,
-  );
+  const { end } = await longReader(service);
   try {
-    await service.owner.query('SET lock_timeout = 100');
-    const detach = `ALTER TABLE audit_events DETACH PARTITION ${name} CONCURRENTLY`;
-    await expect(service.owner.query(detach)).rejects.toThrow('lock timeout');
+    await beginDetaching(service, partitionName(0, old));
     await change(service, tenant, { plan: 'Enterprise' });
     const waiting = { parts: [], problem: null, waits: true };
     expect(await archiveOf(service, tenant.id)).toMatchObject(waiting);
@@ -302,8 +304,7 @@ test('what retention holds back for a moment is archived when it is in sight aga
     expect(await due(later)).not.toBe(null);
     expect(await due(later + day / 24), 'an hour later').not.toBe(null);
   } finally {
-    await reader.query('COMMIT');
-    reader.release();
+    await end();
   }
   await run(service);
   const { parts } = await archiveOf(service, tenant.id);

@@ -1,19 +1,16 @@
-import { createHash } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { FormatError } from '@indelible/protocol';
 import type { ArchivedRow } from '../cold/archived-row.ts';
 import { archiveFolder, monthOf, namesOfStem, parseArchiveName } from '../cold/layout.ts';
-import { readPart } from '../cold/read-part.store.ts';
 import type { ColdFile } from '../cold/store.ts';
 import { filesBelow, InsideFolder } from '../objects/inside-folder.ts';
 import { openObjectStore } from '../objects/open-store.ts';
 import type { ArchiveManifest } from './manifest.ts';
+import { openCopies } from './part-files.ts';
 import type { PartRow } from './store.ts';
 
 /** A part as its names describe it. */
@@ -43,20 +40,7 @@ const bytesMax = { manifest: 16 * 2 ** 20, parquet: 256 * 2 ** 20 };
  */
 export async function openArchive(where: string) {
   const source = /^s3:/.test(where) ? await s3Source(where) : await folderSource(pathOf(where));
-  const folder = await mkdtemp(join(tmpdir(), 'indelible-archive-'));
-  const paths = { events: join(folder, 'events'), identity: join(folder, 'identity') };
-  const fetched = async (part: FoundPart, file: ColdFile, path: string) => {
-    const found = await source
-      .open(partPath(part, file.name), bytesMax.parquet)
-      .catch(otherIfUnfit);
-    await rm(path, { force: true }); // else the one of the part before would be read
-    if (found === null) return 'missing';
-    if (found === 'other') return 'other';
-    const digest = createHash('sha256');
-    found.on('data', (chunk) => digest.update(chunk));
-    await pipeline(found, createWriteStream(path, { mode: 0o600 }));
-    return digest.digest('hex') === file.sha256 ? 'intact' : 'other';
-  };
+  const copies = await openCopies(join(tmpdir(), 'indelible-archive-'));
   return {
     /** Parts with a manifest, by tenant, in the order of the log. */
     tenants: partsIn(source.names),
@@ -75,16 +59,18 @@ export async function openArchive(where: string) {
      * Compares a copy of a file, which is read later, with its manifest. A file that is not
      * regular, or longer than any that is written, is `other`.
      */
-    check: (part: FoundPart, file: ColdFile) =>
-      fetched(part, file, file.name.includes('-identity') ? paths.identity : paths.events),
+    check(part: FoundPart, file: ColdFile) {
+      const kind = file.name.includes('-identity') ? 'identity' : 'events';
+      const open = () => source.open(partPath(part, file.name), bytesMax.parquet);
+      return copies.copy(kind, file, open);
+    },
     /**
      * The rows, in order and in pages, of the two files that were checked last. FormatError if they
      * are not files of a part, or in the folder of another month.
      */
-    read: ({ part, manifest }: NamedPart) =>
-      ofMonth(part, readPart(folder, paths, manifest.tenantId)),
+    read: ({ part, manifest }: NamedPart) => ofMonth(part, copies.rows(manifest.tenantId)),
     /** Removes temporary copies. */
-    close: () => rm(folder, { recursive: true, force: true }),
+    close: copies.remove,
   };
 }
 
@@ -141,11 +127,6 @@ async function s3Source(where: string): Promise<Source> {
     throw new FormatError(`${name} is too long`);
   };
   return { names: await objects.list(listed), open };
-}
-
-function otherIfUnfit(error: unknown): 'other' {
-  if (error instanceof FormatError) return 'other';
-  throw error;
 }
 
 function partsIn(names: readonly string[]): Map<string, FoundPart[]> {

@@ -1,6 +1,9 @@
-import { hash } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createHash, hash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { FormatError } from '@indelible/protocol';
 import type { ArchivedRow } from '../cold/archived-row.ts';
 import type { PartPaths } from '../cold/part.ts';
@@ -30,6 +33,40 @@ export function unreadable(name: string, error: unknown): never {
   throw new ArchiveConflict(`${name} cannot be read: ${error.message}`);
 }
 
+/** Copies of the two files of a part, in a folder of their own, whose path begins so. */
+export async function openCopies(prefix: string) {
+  const folder = await mkdtemp(prefix);
+  const paths: PartPaths = { events: join(folder, 'events'), identity: join(folder, 'identity') };
+  return {
+    /**
+     * Compares the copy, which is read later, with its manifest. `other`: also what `open` throws a
+     * FormatError of.
+     */
+    async copy(
+      kind: keyof PartPaths,
+      { sha256 }: ColdFile,
+      open: () => Promise<Readable | null>,
+    ): Promise<'intact' | 'missing' | 'other'> {
+      await rm(paths[kind], { force: true }); // else the one of the part before would be read
+      const found = await open().catch(otherIfUnfit);
+      if (found === null) return 'missing';
+      if (found === 'other') return 'other';
+      const digest = createHash('sha256');
+      found.on('data', (chunk) => digest.update(chunk));
+      await pipeline(found, createWriteStream(paths[kind], { mode: 0o600 }));
+      return digest.digest('hex') === sha256 ? 'intact' : 'other';
+    },
+    /** The rows in order and in pages. FormatError if they are not files of a part. */
+    rows: (tenantId: string) => readPart(folder, paths, tenantId),
+    remove: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+function otherIfUnfit(error: unknown): 'other' {
+  if (error instanceof FormatError) return 'other';
+  throw error;
+}
+
 /**
  * Runs `work` with the rows of a part, which it may read more than once: from copies of the files.
  * Throws ArchiveConflict if they differ from the manifest.
@@ -37,45 +74,23 @@ export function unreadable(name: string, error: unknown): never {
 export async function withPart<T>(
   { objects, tmpDir }: Pick<ArchiveDeps, 'objects' | 'tmpDir'>,
   manifestName: string,
-  manifest: ArchiveManifest,
+  { files, tenantId }: ArchiveManifest,
   work: (rows: () => AsyncIterable<ArchivedRow[]>) => Promise<T>,
 ): Promise<T> {
-  const folder = await mkdtemp(join(tmpDir, 'archive-'));
+  const copies = await openCopies(join(tmpDir, 'archive-'));
   try {
-    const paths = await fetchFiles(objects, folder, manifestName, manifest);
-    return await work(() => readPart(folder, paths, manifest.tenantId));
+    for (const kind of ['events', 'identity'] as const) {
+      const name = `${dirname(manifestName)}/${files[kind].name}`;
+      const open = async () => (await objects.getStream(name))?.body ?? null;
+      const state = await copies.copy(kind, files[kind], open);
+      if (state === 'intact') continue;
+      const what = state === 'missing' ? 'is not there' : 'is not the one that its manifest names';
+      throw new ArchiveConflict(`${name} ${what}: the archive is damaged`);
+    }
+    return await work(() => copies.rows(tenantId));
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await copies.remove();
   }
-}
-
-async function fetchFiles(
-  objects: ObjectStore,
-  folder: string,
-  manifestName: string,
-  { files }: ArchiveManifest,
-): Promise<PartPaths> {
-  const paths = {
-    events: join(folder, 'former-events'),
-    identity: join(folder, 'former-identity'),
-  };
-  for (const kind of ['events', 'identity'] as const) {
-    const bytes = await intactFile(objects, dirname(manifestName), files[kind]);
-    await writeFile(paths[kind], bytes, { mode: 0o600 });
-  }
-  return paths;
-}
-
-/** A file of a part. Throws ArchiveConflict if it is not the one that its manifest names. */
-export async function intactFile(
-  objects: ObjectStore,
-  folder: string,
-  { name, sha256 }: ColdFile,
-): Promise<Uint8Array> {
-  const bytes = await objects.get(`${folder}/${name}`);
-  if (bytes !== null && sha256Hex(bytes) === sha256) return bytes;
-  const what = bytes === null ? 'is not there' : 'is not the one that its manifest names';
-  throw new ArchiveConflict(`${folder}/${name} ${what}: the archive is damaged`);
 }
 
 /** The archive cannot continue by itself; the message is for the operator. */

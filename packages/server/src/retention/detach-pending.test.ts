@@ -4,11 +4,13 @@ import { expect, test } from 'vitest';
 import { type OwnerSession, withOwnerSession } from '../postgres/db.ts';
 import { expectRetainedIntact } from '../testing/intact.ts';
 import {
+  beginDetaching,
   change,
   classesOf,
   day,
   eventAt,
   listed,
+  longReader,
   partitionName,
   partitions,
   recordAt,
@@ -28,30 +30,6 @@ import { takeRetentionLock } from './terms.store.ts';
 /* Partitions that are detached while a backup or a long report still reads them. */
 
 const service = await testService();
-
-/** Reads every partition until it is told to end. */
-async function longReader(): Promise<() => Promise<void>> {
-  const reader = await service.db.reader.connect();
-  await reader.query(
-    `BEGIN ISOLATION LEVEL REPEATABLE READ; SET LOCAL idle_in_transaction_session_timeout = 0;
-     SELECT set_config('app.tenant_id', '', true); SELECT count(*) FROM audit_events`,
-  );
-  let ended = false;
-  return async () => {
-    if (ended) return;
-    ended = true;
-    await reader.query('COMMIT');
-    reader.release();
-  };
-}
-
-/** Begins to detach a partition that a session reads, as an interrupted run leaves it. */
-async function beginDetaching(name: string): Promise<void> {
-  await service.owner.query('SET lock_timeout = 100');
-  const detach = `ALTER TABLE audit_events DETACH PARTITION ${name} CONCURRENTLY`;
-  await expect(service.owner.query(detach)).rejects.toThrow('lock timeout');
-  await service.owner.query('RESET lock_timeout');
-}
 
 /**
  * A run whose session waits a moment for locks, not seconds; `before` sees each of its statements.
@@ -80,7 +58,7 @@ async function expiring(): Promise<{ tenant: Tenant; id: string; name: string }>
 
 test('a partition with a reader stays in sight, and is tried again until it has none', async () => {
   const { tenant, id, name } = await expiring();
-  const end = await longReader();
+  const { end } = await longReader(service);
   try {
     expect((await impatientRun())?.waiting).toContain(name);
     expect(await stored(service, [id])).toEqual([id]);
@@ -101,9 +79,9 @@ test('a partition with a reader stays in sight, and is tried again until it has 
 
 test('one that was on its way out already is tried again by the same run as well', async () => {
   const { tenant, id, name } = await expiring();
-  const end = await longReader();
+  const { end } = await longReader(service);
   try {
-    await beginDetaching(name);
+    await beginDetaching(service, name);
     let attempts = 0;
     const done = await impatientRun({ retryMs: [1, 1] }, async (statement) => {
       if (!statement.endsWith('FINALIZE')) return;
@@ -121,7 +99,7 @@ test('one that was on its way out already is tried again by the same run as well
 
 test('while a run pauses for a reader others have their turn, and a service that stops does not wait', async () => {
   await expiring();
-  const end = await longReader();
+  const { end } = await longReader(service);
   const ending = new AbortController();
   const pausing = Promise.withResolvers<void>();
   const changes = { retryMs: [3_600_000], stopping: ending.signal };
@@ -146,7 +124,7 @@ test('an event for a partition that is on its way out is to be sent again, and n
   const tenant = await service.tenant('Pro');
   const then = service.clock.now - 100 * day;
   const early = await recordLate(service, tenant, then);
-  const end = await longReader();
+  const { end } = await longReader(service);
   const [late, other] = [eventAt(then), eventAt(service.clock.now)];
   const send = (events: unknown[]) =>
     service.call({
@@ -156,7 +134,7 @@ test('an event for a partition that is on its way out is to be sent again, and n
       body: { events },
     });
   try {
-    await beginDetaching(partitionName(lateClass, then, 4));
+    await beginDetaching(service, partitionName(lateClass, then, 4));
     const { body } = await send([late, other]);
     expect(body.results).toMatchObject([
       { status: 'rejected', error: { code: 'unavailable' } },
@@ -186,10 +164,10 @@ test('under a hold no event moves into a partition that is on its way out', asyn
   await service.owner.query('SET ROLE indelible_owner');
   await service.owner.query('SELECT place_partition(3::smallint, $1)', [new Date(now - 200 * day)]);
   await service.owner.query('RESET ROLE');
-  const end = await longReader();
+  const { end } = await longReader(service);
   try {
     const name = partitionName(3, now - 200 * day, 6);
-    await beginDetaching(name);
+    await beginDetaching(service, name);
     await change(service, tenant, { legalHold: true });
     expect((await impatientRun())?.waiting).toContain(name);
     expect(await listed(service, tenant)).toEqual([old, recent]);

@@ -8,6 +8,7 @@ import {
   day,
   detachedPartitions,
   listed,
+  longReader,
   partitionName,
   recordAt,
   run,
@@ -60,11 +61,7 @@ test('a reader of a partition keeps it, delays no other, and the next run goes o
   service.clock.now = now + 40 * day;
   await run(service);
   service.clock.now += day;
-  const reader = await service.db.reader.connect();
-  await reader.query(
-    "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT set_config('app.tenant_id', '', true)",
-  );
-  const seen = async () => (await reader.query('SELECT count(*) AS n FROM audit_events')).rows[0].n;
+  const { seen, end } = await longReader(service);
   const before = await seen();
   try {
     const running = run(service, { retryMs: [], readersMs: 500 });
@@ -89,8 +86,7 @@ test('a reader of a partition keeps it, delays no other, and the next run goes o
     expect(await seen()).toBe(before);
     expect(await stored(service, recent)).toEqual(recent);
   } finally {
-    await reader.query('COMMIT');
-    reader.release();
+    await end();
   }
   const done = await run(service);
   expect(done?.waiting).toEqual([]);

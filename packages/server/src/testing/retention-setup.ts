@@ -138,6 +138,33 @@ export function watched(
   return { ...owner, query: query as pg.PoolClient['query'] };
 }
 
+/** A transaction that reads every partition, with what it sees, until it is told to end. */
+export async function longReader({ db }: TestService) {
+  const reader = await db.reader.connect();
+  await reader.query(
+    `BEGIN ISOLATION LEVEL REPEATABLE READ; SET LOCAL idle_in_transaction_session_timeout = 0;
+     SELECT set_config('app.tenant_id', '', true)`,
+  );
+  const seen = async () => (await reader.query('SELECT count(*) AS n FROM audit_events')).rows[0].n;
+  await seen();
+  let ended = false;
+  const end = async () => {
+    if (ended) return;
+    ended = true;
+    await reader.query('COMMIT');
+    reader.release();
+  };
+  return { seen, end };
+}
+
+/** Begins to detach a partition that a session reads, as an interrupted run leaves it. */
+export async function beginDetaching({ owner }: TestService, name: string): Promise<void> {
+  await owner.query('SET lock_timeout = 100');
+  const detach = `ALTER TABLE audit_events DETACH PARTITION ${name} CONCURRENTLY`;
+  await expect(owner.query(detach)).rejects.toThrow('lock timeout');
+  await owner.query('RESET lock_timeout');
+}
+
 /** Two runs, a day apart: the second one uses the time of the first. */
 export async function runTwice(service: TestService) {
   await run(service);
