@@ -132,6 +132,7 @@ test.each(hostileNames)(
     expect(visible).not.toMatch(/[\p{Cc}\p{Cf}]/u);
     expect(text).toContain(visible);
     expect(shown(html)).toContain(visible);
+    expect(text + html).not.toContain('evil.example');
     expect(html.match(/<[^>]*>/g)).toEqual(plain.html.match(/<[^>]*>/g));
     expect(text.trim().split('\n')).toHaveLength(plain.text.trim().split('\n').length);
   },

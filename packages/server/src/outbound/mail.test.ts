@@ -74,16 +74,8 @@ test('nothing that is sent can add a header, a recipient or a file', async () =>
   expect(to).toEqual(['ana@example.org']);
   expect(parsed.subject).toBe('Ready Bcc: eve@example.net new body . MAIL FROM:<eve@example.net>');
   expect(parsed.bcc).toBeUndefined();
-  expect(parsed.headers.map(({ key }) => key).sort()).toEqual([
-    'auto-submitted',
-    'content-type',
-    'date',
-    'from',
-    'message-id',
-    'mime-version',
-    'subject',
-    'to',
-  ]);
+  const ours = 'auto-submitted content-type date from message-id mime-version subject to';
+  expect(parsed.headers.map(({ key }) => key).sort()).toEqual(ours.split(' '));
   expect(parsed.attachments).toEqual([]);
   for (const address of [
     ...['', 'ana', 'ana@', '@example.org', 'a@b@c', 'Ana <ana@example.org>', 'ana@example.org\r\n'],

