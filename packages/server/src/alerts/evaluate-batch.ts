@@ -16,7 +16,7 @@ import { eventsBetween } from '../log/store.ts';
 import { isLockTimeout, tookTooLong } from '../postgres/db.ts';
 import type { AlertCursor } from './cursor.store.ts';
 import { type Candidate, type Finding, minuteMs } from './evaluate.ts';
-import { type Before, lateMs } from './recall.store.ts';
+import { type Before, isAboutAlerts, lateMs } from './recall.store.ts';
 import { ruleFilter, settingsOf, watchOf } from './rule.ts';
 import type { RuleRow } from './store.ts';
 import { isDue } from './tell.ts';
@@ -139,7 +139,7 @@ export async function evaluateBatch(
   const compared = rules.map((rule) => comparedOf(rule, visible.tx.tenantId));
   const { events, end } = await readBatch(nextSequence, compared, visible);
   const isLate = (event: BatchEvent) => latenessOf(event, nowMs) > lateMs;
-  const inTime = events.filter((event) => !isLate(event) && !isAboutAlerts(event));
+  const inTime = events.filter((event) => !isLate(event) && !isAboutAlerts(event.shown));
   const matches = await matchesOf(inTime, compared);
   const outcomes: RuleOutcome[] = [];
   for (const each of compared) {
@@ -201,13 +201,6 @@ async function recalls(
 /** After a clock that was ahead, times of receipt stay ahead until it is that time. */
 const latenessOf = ({ atMs, receivedMs }: BatchEvent, nowMs: number) =>
   Math.min(receivedMs, nowMs) - atMs;
-
-/** Alerts, and messages that tell of them: rules that these set off would never end. */
-function isAboutAlerts({ shown }: BatchEvent): boolean {
-  const { recordedByKind, action, resourceType } = shown;
-  if (recordedByKind !== 'service') return false;
-  return resourceType === 'alert' || (action === 'send' && resourceType === 'webhook');
-}
 
 interface BatchEvent extends Candidate {
   receivedMs: number;

@@ -6,6 +6,7 @@ import {
   Params,
   type Visibility,
 } from '../events/filter-sql.store.ts';
+import type { ListedRow } from '../events/listed-row.ts';
 import { inOneStatement, portions } from '../events/portions.ts';
 import { rowsWith } from '../events/prepared-statement.ts';
 import { textArray, uuidArray } from '../postgres/pg-arrays.ts';
@@ -185,7 +186,19 @@ export async function alertsSince(
   return rows.map(({ after }) => after);
 }
 
-/** As `isAboutAlerts`. */
+/**
+ * Alerts, and messages that tell of them: rules that these set off would never end. The same as a
+ * condition, below.
+ */
+export function isAboutAlerts({
+  recordedByKind,
+  action,
+  resourceType,
+}: Pick<ListedRow, 'recordedByKind' | 'action' | 'resourceType'>): boolean {
+  if (recordedByKind !== 'service') return false;
+  return resourceType === 'alert' || (action === 'send' && resourceType === 'webhook');
+}
+
 const notAboutAlerts = `NOT (recorded_by_kind = 'service' AND (resource_type = 'alert'
   OR (action = 'send' AND resource_type = 'webhook')))`;
 

@@ -15,6 +15,7 @@ import {
   removeRule,
 } from './change-rule.ts';
 import { getCursor } from './cursor.store.ts';
+import type { Evaluator } from './evaluate.ts';
 import { allRules, ruleWith, settingsOf, shownRule } from './rule.ts';
 import { type RulePatch, readRule } from './rule-input.ts';
 import * as schemas from './schemas.ts';
@@ -59,10 +60,11 @@ export function alertRoutes(app: FastifyInstance, parts: Parts): void {
 }
 
 function testCalls(calls: TenantCalls, parts: Parts): void {
+  const running = new Set<Evaluator>();
   const test = (call: TenantCall, settings: AlertRuleSettings, given: GivenRange) => {
     const range = readRange(call.request, given, parts);
     call.showsEvents(testedEvents(settings, call.tenantId, range));
-    return testRule(parts, call.tenantId, settings, range, call.request.gone);
+    return testRule({ ...parts, running }, call.tenantId, settings, range, call.request.gone);
   };
   calls.on('post /test', schemas.testNewSchema, async (call) => {
     const { rule, ...range } = call.request.body as { rule: RulePatch } & GivenRange;

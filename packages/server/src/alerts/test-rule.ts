@@ -9,7 +9,7 @@ import {
 import type { Visibility } from '../events/filter-sql.store.ts';
 import { readShown } from '../events/store.ts';
 import { readAhead } from '../exports/file/read-ahead.ts';
-import { AppError, invalid } from '../http/problem.ts';
+import { AppError, invalid, unavailable } from '../http/problem.ts';
 import type { Parts } from '../parts.ts';
 import { groupShown } from './alert-event.ts';
 import {
@@ -39,17 +39,18 @@ const spanMsMax = 64 * dayMs;
 /** The newest of the alerts, and the events of each, that an answer shows. */
 const alertsShownMax = 500;
 const eventsShownMax = 10;
-/** About half a gigabyte of memory. */
+/** About half a gigabyte of memory, of all tests that run. */
 const rememberedMax = 3_000_000;
 
 /**
  * The alerts that a rule would have raised in the range, as if each event had been received at its
  * time. The same evaluators as for new events run over the events in the order of their times. Days
- * are of UTC. Throws `conflict` if the rule has to remember too much, and `validation_failed` if
- * the first event that the rule remembers may be in the archive.
+ * are of UTC. Throws `conflict` if the rule has to remember too much, `unavailable` if it is too
+ * much beside others in `running`, and `validation_failed` if the first event that the rule
+ * remembers may be in the archive.
  */
 export async function testRule(
-  { db, now }: Pick<Parts, 'db' | 'now'>,
+  { db, now, running }: Pick<Parts, 'db' | 'now'> & { running: Set<Evaluator> },
   tenantId: string,
   settings: AlertRuleSettings,
   { sinceMs, untilMs }: TestRange,
@@ -58,11 +59,13 @@ export async function testRule(
   const filter = ruleFilter(settings.filters, tenantId);
   const following = settings.followedBy && ruleFilter(settings.followedBy, tenantId);
   const isSilence = settings.kind === 'silence';
+  const ended = new AbortController();
+  const reading = AbortSignal.any([ended.signal, ...(gone ? [gone] : [])]);
   const evaluator = isSilence ? new SilenceEvaluator(settings, sinceMs) : newEvaluator(settings);
   const tally = tallyOf(settings, { sinceMs, untilMs });
   let matched = 0;
   const inTenant = <T>(work: (visible: Visibility) => T | Promise<T>) =>
-    readShown(db, tenantId, now(), work, gone);
+    readShown(db, tenantId, now(), work, reading);
   await inTenant((visible) => requireInPostgres(visible, sinceMs, firstMs(settings, sinceMs)));
   const read: ReadPage = (range, after) =>
     inTenant(async (visible) => {
@@ -71,20 +74,26 @@ export async function testRule(
       const counting = await pageOf(filter);
       return following ? together(counting, await pageOf(following)) : counting;
     });
-  const pages = pagesOf(read, firstMs(settings, sinceMs), untilMs);
-  for await (const events of readAhead(pages, 1)) {
-    gone?.throwIfAborted();
-    const found = takeAll(evaluator, events);
-    matched += events.filter(({ atMs, follows }) => atMs >= sinceMs && !follows).length;
-    const isFirstSeen = found.some(({ ofActor }) => ofActor !== undefined);
-    const known = () => inTenant((visible) => ofKnownActors(visible, settings, found));
-    tally.add(isFirstSeen ? await known() : found);
+  running.add(evaluator);
+  try {
+    const pages = pagesOf(read, firstMs(settings, sinceMs), untilMs);
+    for await (const events of readAhead(pages, 1)) {
+      gone?.throwIfAborted();
+      const found = takeAll(evaluator, events, running);
+      matched += events.filter(({ atMs, follows }) => atMs >= sinceMs && !follows).length;
+      const isFirstSeen = found.some(({ ofActor }) => ofActor !== undefined);
+      const known = () => inTenant((visible) => ofKnownActors(visible, settings, found));
+      tally.add(isFirstSeen ? await known() : found);
+    }
+    if (evaluator instanceof SilenceEvaluator) {
+      const last = evaluator.until(Math.min(untilMs, now()));
+      tally.add(last ? [last] : []);
+    }
+    return { ...tally.answer(), matched };
+  } finally {
+    running.delete(evaluator);
+    ended.abort(); // the page that is read in advance
   }
-  if (evaluator instanceof SilenceEvaluator) {
-    const last = evaluator.until(Math.min(untilMs, now()));
-    tally.add(last ? [last] : []);
-  }
-  return { ...tally.answer(), matched };
 }
 
 /** Otherwise a test would report that nothing had happened while events are in the archive. */
@@ -141,9 +150,16 @@ async function* pagesOf(read: ReadPage, fromMs: number, untilMs: number) {
   }
 }
 
-function takeAll(evaluator: Evaluator, events: readonly Candidate[]): Finding[] {
+function takeAll(
+  evaluator: Evaluator,
+  events: readonly Candidate[],
+  running: ReadonlySet<Evaluator>,
+): Finding[] {
   const found = events.flatMap((event) => evaluator.take(event) ?? []);
-  if (evaluator.size() <= rememberedMax) return found;
+  const all = [...running].reduce((sum, each) => sum + each.size(), 0);
+  if (all <= rememberedMax) return found;
+  if (evaluator.size() <= rememberedMax)
+    throw unavailable('other tests of rules remember too much at the moment; try again');
   const detail = 'the rule has to remember too much in this range: narrow its filters or the range';
   throw new AppError('conflict', detail);
 }

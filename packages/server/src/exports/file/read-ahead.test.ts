@@ -39,6 +39,13 @@ test('the next two are read while a page is worked on, and no more', async () =>
   await ahead.return();
 });
 
+test('once the consumer has left, the page that is being read is the last one', async () => {
+  const { begun, pages } = source();
+  for await (const page of readAhead(pages, 2)) if (page === 1) break;
+  await turns(10);
+  expect(begun).toEqual([1, 2]);
+});
+
 test('a page that cannot be read is met when it is its turn, and nothing is read behind it', async () => {
   const { begun, pages } = source(3);
   const met: number[] = [];

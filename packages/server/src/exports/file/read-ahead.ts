@@ -1,17 +1,26 @@
-/** The pages in order, up to `count` of them read in advance, while the consumer works. */
+/**
+ * The pages in order, up to `count` of them read in advance, while the consumer works. Once it has
+ * left, the page that is being read is the last one.
+ */
 export async function* readAhead<Page>(
   pages: AsyncGenerator<Page, void>,
   count: number,
 ): AsyncGenerator<Page, void> {
   const reading: Promise<IteratorResult<Page, void>>[] = [];
-  for (;;) {
-    while (reading.length <= count) {
-      const next = pages.next();
-      next.catch(() => {}); // thrown at its turn; if the consumer has left, it is ignored
-      reading.push(next);
+  let hasLeft = false;
+  const read = () => (hasLeft ? pages.return() : pages.next());
+  try {
+    for (;;) {
+      while (reading.length <= count) {
+        const next = reading.at(-1)?.then(read) ?? read();
+        next.catch(() => {}); // thrown at its turn; if the consumer has left, it is ignored
+        reading.push(next);
+      }
+      const page = await reading.shift();
+      if (!page || page.done) return;
+      yield page.value;
     }
-    const page = await reading.shift();
-    if (!page || page.done) return;
-    yield page.value;
+  } finally {
+    hasLeft = true;
   }
 }
