@@ -65,13 +65,16 @@ test('a browser whose clock is ten minutes slow shows the newest events too', as
   await see(page.getByRole('status').getByText('1 event', { exact: true })).toBeVisible();
 });
 
-test('a long old value leaves room for the new one', async () => {
+test('invisible characters of a value are written out; a row says how many more changes there are, and a long old value leaves room for the new one', async () => {
   const from = 'Welcome to the reception '.repeat(40);
-  const diff = { greeting: { from, to: 'Hello' }, farewell: { from: 'Bye', to: from } };
+  const spoken = { greeting: { from, to: 'Hel\u200blo' }, farewell: { from: 'Bye', to: from } };
+  const diff = { ...spoken, seats: { from: 1, to: 2 }, wait: { from: 3, to: 4 } };
   await record({ action: 'update', diff });
   const page = await panel.enter({ tenantId, path: list });
   const values = rows(page).filter({ hasText: 'greeting' }).locator('li [dir=auto]');
   await see(values).toHaveCount(4);
+  await see(rows(page)).toContainText(['Hel⟨U+200B⟩lo']);
+  await see(rows(page).getByText('+2 more')).toBeVisible();
   const boxes = await Promise.all((await values.all()).map((each) => each.boundingBox()));
   for (const box of boxes) expect(box?.width).toBeGreaterThan(20);
 });

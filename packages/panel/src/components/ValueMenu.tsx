@@ -4,7 +4,7 @@ import type { RefObject } from 'react';
 import { Menu, MenuItem, Popover } from 'react-aria-components';
 import { useTexts } from '../i18n/texts.tsx';
 import { paths } from '../paths.ts';
-import { changed, type EventSearch, onlyValue, withValue } from '../search/event-search.ts';
+import { changed, type EventSearch, excluding, onlyValue } from '../search/event-search.ts';
 import { useEventSearch, useGo, usePath } from '../use-location.ts';
 
 /** A value that can be filtered by: its menu offers "only this" and "not this". */
@@ -41,8 +41,7 @@ export default function ValueMenu({ anchor, value: chosen, close }: ValueMenuPro
     if (key === 'copy') void navigator.clipboard?.writeText(value);
     if (key === 'versions' && resourceId !== undefined) go(paths.versions(resourceId));
     if (key !== 'only' && key !== 'not') return;
-    const next =
-      key === 'only' ? onlyValue(facets, facet, value) : withValue(facets, facet, value, 'none');
+    const next = key === 'only' ? onlyValue(facets, facet, value) : excluding(facets, facet, value);
     const target = changed(search, { facets: next });
     go(pageOf(path, target));
   };

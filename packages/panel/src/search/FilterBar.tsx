@@ -11,7 +11,6 @@ import {
   type EventSearch,
   onlyValue,
   type Searching,
-  stateOf,
   withoutFacet,
 } from './event-search.ts';
 import { useCriteriaTexts } from './use-criteria-texts.ts';
@@ -155,9 +154,10 @@ function FacetToggle(props: Leaving & { facets: readonly FacetName[] } & (typeof
   const { facet, value, text, search, change, facets, leave } = props;
   const t = useTexts();
   const { facetText } = useCriteriaTexts();
-  const isSet = search.facets[facet] !== undefined;
+  const chosen = search.facets[facet];
+  const isSet = chosen !== undefined;
   if (!isSet && !facets.includes(facet)) return null;
-  const isUsual = !isSet || stateOf(search.facets, facet, value) === 'any';
+  const isUsual = !isSet || chosen.any.includes(value);
   const rest = withoutFacet(search.facets, facet);
   return (
     <Button

@@ -6,14 +6,13 @@ import {
   type EventSearch,
   emptySearch,
   eventSearchParams,
+  excluding,
   filterAt,
   frozen,
   onlyValue,
   type Pairs,
   parseEventSearch,
-  stateOf,
   withoutFacet,
-  withValue,
 } from './event-search.ts';
 import { listColumns } from './list-view.ts';
 import { presets } from './time-range.ts';
@@ -158,13 +157,10 @@ test('other criteria begin at the first page, with a range that moves again', ()
   });
 });
 
-test('a value is wanted, excluded or neither, and an empty filter is no filter', () => {
+test('a value is wanted or excluded, not both, and a filter without values is no filter', () => {
   for (const facet of facetNames) {
-    const wanted = withValue({}, facet, 'x', 'any');
-    expect(stateOf(wanted, facet, 'x')).toBe('any');
-    const excluded = withValue(wanted, facet, 'x', 'none');
-    expect(excluded).toEqual({ [facet]: { any: [], none: ['x'] } });
-    expect(withValue(excluded, facet, 'x', 'off')).toEqual({});
+    const wanted = onlyValue({}, facet, 'x');
+    expect(excluding(wanted, facet, 'x')).toEqual({ [facet]: { any: [], none: ['x'] } });
     expect(withoutFacet(wanted, facet)).toEqual({});
   }
 });

@@ -141,28 +141,11 @@ export function changed(search: EventSearch, change: Partial<EventSearch>): Even
   return { ...rest, range: loose, page: 1, ...change };
 }
 
-export type ValueState = 'any' | 'none' | 'off';
-
-export function stateOf(facets: Facets, facet: FacetName, value: string): ValueState {
-  if (facets[facet]?.any.includes(value)) return 'any';
-  return facets[facet]?.none.includes(value) ? 'none' : 'off';
-}
-
-/** `facets` with one value wanted (`any`), excluded (`none`) or neither. */
-export function withValue(
-  facets: Facets,
-  facet: FacetName,
-  value: string,
-  state: ValueState,
-): Facets {
+/** `facets` with one value excluded. */
+export function excluding(facets: Facets, facet: FacetName, value: string): Facets {
   const { any, none } = facets[facet] ?? { any: [], none: [] };
-  const other = (values: readonly string[]) => values.filter((each) => each !== value);
-  const next = {
-    any: state === 'any' ? [...other(any), value] : other(any),
-    none: state === 'none' ? [...other(none), value] : other(none),
-  };
-  const { [facet]: _left, ...rest } = facets;
-  return next.any.length + next.none.length === 0 ? rest : { ...rest, [facet]: next };
+  const others = (values: readonly string[]) => values.filter((each) => each !== value);
+  return { ...facets, [facet]: { any: others(any), none: [...others(none), value] } };
 }
 
 /** `facets` with only `value` wanted. */

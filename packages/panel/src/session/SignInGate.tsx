@@ -5,6 +5,7 @@ import { KeyRound, ShieldAlert } from 'lucide-react';
 import { type FormEvent, type ReactNode, useEffect, useMemo, useState } from 'react';
 import { api, isSignedOut, type Session } from '../api.ts';
 import { Button } from '../components/Button.tsx';
+import { FormField } from '../components/fields.tsx';
 import { ActionError, errorText, LoadError, Notice } from '../components/States.tsx';
 import { languageFor } from '../i18n/languages.ts';
 import { TextsProvider, useTexts } from '../i18n/texts.tsx';
@@ -171,21 +172,20 @@ function ReasonForm({ submit }: { submit: (reason: string) => Promise<unknown> }
       <ShieldAlert className="mb-3 size-6 text-warn" aria-hidden />
       <h1 className="text-lg font-semibold text-balance">{t.operator.formTitle}</h1>
       <p className="mt-2 text-muted text-pretty">{t.operator.formText}</p>
-      <label className="label mt-5 mb-1.5 block" htmlFor="reason">
-        {t.operator.formLabel}
-      </label>
-      <textarea
-        id="reason"
-        className="field h-24 py-2"
-        required
-        maxLength={reasonLengthMax}
-        value={reason}
-        aria-describedby="reason-hint"
-        onChange={(event) => setReason(event.target.value)}
-      />
-      <p id="reason-hint" className="mt-1 text-xs text-faint">
-        {t.operator.formHint}
-      </p>
+      <div className="mt-5">
+        <FormField label={t.operator.formLabel} hint={t.operator.formHint}>
+          {(ties) => (
+            <textarea
+              {...ties}
+              className="field h-24 py-2"
+              required
+              maxLength={reasonLengthMax}
+              value={reason}
+              onChange={({ target }) => setReason(target.value)}
+            />
+          )}
+        </FormField>
+      </div>
       <ActionError error={enter.error} />
       <Button
         look="primary"

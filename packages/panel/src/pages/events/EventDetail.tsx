@@ -21,7 +21,6 @@ import { serviceNow } from '../../service-clock.ts';
 import { useMayRestore } from '../../session/session-context.tsx';
 import { useEventSearch } from '../../use-location.ts';
 import { isVersion } from '../versions/versions.ts';
-import { changedFields } from './diff-preview.ts';
 import { EventFacts } from './EventFacts.tsx';
 import { Reason } from './EventRow.tsx';
 import { ProofBadge } from './ProofBadge.tsx';
@@ -173,13 +172,13 @@ const fieldsShown = 12;
 /** Each field that changed, with its value before and after. */
 function ChangedFields({ diff }: { diff: Diff }) {
   const t = useTexts();
-  const fields = changedFields(diff);
+  const fields = Object.entries(diff);
   const { shown, more } = useShown(fields, fieldsShown);
   if (fields.length === 0) return <p className="text-muted">{t.events.noChanges}</p>;
   return (
     <>
       <dl className="divide-y divide-line rounded-lg border border-line">
-        {shown.map(({ field, from, to }) => (
+        {shown.map(([field, { from, to }]) => (
           <div key={field} className="keep px-3 py-2">
             <dt className="font-mono text-xs break-all text-faint">{revealed(field)}</dt>
             <dd className="mt-1 grid grid-cols-[minmax(0,1fr)_auto_minmax(0,1fr)] items-start gap-2 text-[0.8125rem]">

@@ -11,7 +11,6 @@ import { noteOn, OnBehalfOf, PartyName, useActorText } from '../../components/Pa
 import { TabStops, useMenus, Value } from '../../components/Value.tsx';
 import { useReader, useTexts, wordOf } from '../../i18n/texts.tsx';
 import type { ListColumn } from '../../search/list-view.ts';
-import { diffPreview, scalarText } from './diff-preview.ts';
 
 interface EventRowProps {
   event: AuditEvent;
@@ -194,11 +193,12 @@ const fromTo =
 /** The first two changes of an event, one line each, and the number of others. */
 function DiffPreview({ diff }: { diff: Diff }) {
   const t = useTexts();
-  const { shown, more } = diffPreview(diff);
-  if (shown.length === 0) return null;
+  const fields = Object.entries(diff);
+  const shown = fields.slice(0, 2);
+  const more = fields.length - shown.length;
   return (
     <ul>
-      {shown.map(({ field, from, to }, index) => (
+      {shown.map(([field, { from, to }], index) => (
         <li key={field} className="flex min-w-0 items-baseline gap-1.5">
           <span className="max-w-[45%] shrink-0 truncate font-mono text-xs/6 text-faint">
             {revealed(field)}
@@ -227,7 +227,7 @@ function ShortValue({ value, kind }: { value: Scalar; kind: 'add' | 'del' }) {
       className={`max-w-40 min-w-0 truncate text-xs/6 ${kind === 'del' ? 'text-muted line-through decoration-del/60' : 'text-add'}`}
     >
       <span className="sr-only">{kind === 'del' ? t.events.from : t.events.to} </span>
-      {isNoText(value) ? <NoText value={value} /> : scalarText(value)}
+      {isNoText(value) ? <NoText value={value} /> : revealed(String(value))}
     </span>
   );
 }
