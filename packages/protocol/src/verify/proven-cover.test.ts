@@ -19,6 +19,13 @@ const terms = (sequence: number, plan: Plan | null, more: Partial<TermsRecord> =
 
 const hold = (plan: Plan) => ({ plan, legalHold: true });
 
+/** A removal of a day ago, of what happened 35 days ago or earlier, in the first 60 entries. */
+const removal = {
+  ...{ sequence: 70, timeMs: nowMs - day, cutoffMs: nowMs - 35 * day, size: 60 },
+  ...{ isOffboarding: false, plan: null as Plan | null },
+};
+const leaving = { ...removal, cutoffMs: nowMs, isOffboarding: true };
+
 /**
  * The cover out of these claims: what it says of an event of 40, and of 400 days ago, and findings.
  */
@@ -114,25 +121,17 @@ test('under a legal hold nothing becomes absent', () => {
 });
 
 test('a recorded removal explains what it covers, if its plan allowed it', () => {
-  const removal = {
-    sequence: 70,
-    timeMs: nowMs - day,
-    cutoffMs: nowMs - 35 * day,
-    size: 60,
-    isOffboarding: false,
-  };
   const enterprise = [terms(80, 'Enterprise')];
-  const starter = { removals: [{ ...removal, plan: 'Starter' as const }], terms: enterprise };
+  const starter = { removals: [{ ...removal, plan: 'Starter' }], terms: enterprise };
   expect(judged({}, starter)).toMatchObject({ month: 'expired', recent: 'missing', codes: {} });
-  const pro = { removals: [{ ...removal, plan: 'Pro' as const }], terms: enterprise };
+  const pro = { removals: [{ ...removal, plan: 'Pro' }], terms: enterprise };
   expect(judged({}, pro)).toMatchObject({ month: 'missing', codes: { retention_exceeded: 1 } });
-  const small = { removals: [{ ...removal, size: 50, plan: null }], terms: enterprise };
+  const small = { removals: [{ ...removal, size: 50 }], terms: enterprise };
   expect(judged({}, small).month).toBe('missing');
 });
 
 test('a removal under a smaller plan than the log had, or under its hold, explains nothing', () => {
-  const removal = { sequence: 70, timeMs: nowMs - day, cutoffMs: nowMs - 35 * day, size: 60 };
-  const removals = [{ ...removal, isOffboarding: false, plan: 'Starter' as const }];
+  const removals = [{ ...removal, plan: 'Starter' }];
   const codes = { retention_exceeded: 1 };
   for (const before of [terms(20, 'Pro'), terms(20, null, { after: hold('Starter') })]) {
     expect(judged({}, { removals, terms: [before] })).toMatchObject({ month: 'missing', codes });
@@ -142,18 +141,12 @@ test('a removal under a smaller plan than the log had, or under its hold, explai
 });
 
 test('of a tenant that has left everything may be gone', () => {
-  const leaving = { sequence: 70, timeMs: nowMs - day, cutoffMs: nowMs, size: 60, plan: null };
-  const terms80 = [terms(80, 'Enterprise')];
-  const gone = { removals: [{ ...leaving, isOffboarding: true }], terms: terms80 };
+  const gone = { removals: [leaving], terms: [terms(80, 'Enterprise')] };
   expect(judged({ lastProduced: 69 }, gone)).toMatchObject({ recent: 'expired', codes: {} });
 });
 
 test('a tenant has not left if its producers recorded after that, and nothing is explained', () => {
-  const leaving = { sequence: 70, timeMs: nowMs - day, cutoffMs: nowMs, size: 60, plan: null };
-  const gone = {
-    removals: [{ ...leaving, isOffboarding: true }],
-    terms: [terms(80, 'Enterprise')],
-  };
+  const gone = { removals: [leaving], terms: [terms(80, 'Enterprise')] };
   expect(judged({ lastProduced: 71 }, gone)).toMatchObject({
     recent: 'missing',
     codes: { retention_exceeded: 1 },
@@ -161,14 +154,7 @@ test('a tenant has not left if its producers recorded after that, and nothing is
 });
 
 test('removals go on telling the plan when the records of the tenant have expired', () => {
-  const removal = {
-    sequence: 70,
-    timeMs: nowMs - day,
-    cutoffMs: nowMs - 45 * day,
-    size: 60,
-    isOffboarding: false,
-  };
-  const records = { removals: [{ ...removal, plan: 'Starter' as const }] };
+  const records = { removals: [{ ...removal, cutoffMs: nowMs - 45 * day, plan: 'Starter' }] };
   const stated = { statedCutoffMs: starterMs - clockSlackMs, lastAbsentOwn: 60 };
   expect(judged(stated, records)).toMatchObject({
     month: 'expired',
