@@ -36,8 +36,7 @@ export function withConnection(command: Command): Command {
       'API key or token (INDELIBLE_API_KEY, which other users of the machine cannot see; without ' +
         'both, on this machine: the platform key kept in DATA_DIR)',
     )
-    .option('--insecure', 'send the key over plain http to another machine')
-    .option('--json', 'print JSON');
+    .option('--insecure', 'send the key over plain http to another machine');
 }
 
 /** Adds what an operator or a platform key declares to read or change what is a tenant's. */

@@ -48,19 +48,8 @@ test('help that was asked for is fine; no command, an unknown one and wrong opti
   expect([help.status, help.stderr]).toEqual([0, '']);
 });
 
-test('every command takes --json', async () => {
-  const commands = [
-    'serve',
-    'migrate',
-    'distribute',
-    'doctor',
-    'import',
-    'tail',
-    'tenant create',
-    'tenant list',
-  ];
-  commands.push('tenant set-plan', 'key create', 'key list', 'key revoke');
-  for (const command of commands) {
+test('every command takes --json, also one with further commands', async () => {
+  for (const command of ['serve', 'distribute', 'tenant create', 'rules remove']) {
     const { stdout } = await runCli([...command.split(' '), '--help']);
     expect(stdout, command).toContain('--json');
   }

@@ -71,7 +71,14 @@ function buildProgram(io: Io): Command {
     })
     .exitOverride();
   for (const addCommand of commands) addCommand(program, io);
+  addJson(program);
   return program;
+}
+
+/** Every command takes it. */
+function addJson(command: Command): void {
+  if (command.commands.length === 0) command.option('--json', 'print JSON');
+  for (const each of command.commands) addJson(each);
 }
 
 /** Requested help and version exit with 0; other errors of the parser are wrong usage. */

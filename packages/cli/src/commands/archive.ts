@@ -33,8 +33,7 @@ export function archiveCommand(program: Command, io: Io): void {
     archive
       .command(name)
       .description(description)
-      .option('--tenant <id>', 'this tenant alone', tenantIdArgument)
-      .option('--json', 'print JSON');
+      .option('--tenant <id>', 'this tenant alone', tenantIdArgument);
   add('run', 'archive the closed months of the logs that are not archived yet').action(
     (options: ArchiveOptions) => run(io, options),
   );
@@ -47,7 +46,6 @@ export function archiveCommand(program: Command, io: Io): void {
     .command('forget')
     .description('archive a log from its first entry again, after you moved its archive away')
     .requiredOption('--tenant <id>', 'this tenant', tenantIdArgument)
-    .option('--json', 'print JSON')
     .action(async ({ tenant = '', json = false }: ArchiveOptions) => {
       await onServer(io, ({ forgetArchive }) => forgetArchive(io.env, tenant));
       const text = 'the next run archives this log from its first entry on\n';

@@ -8,7 +8,6 @@ export function backupCommand(program: Command, io: Io): void {
     .command('backup')
     .description('copy the embedded database, its secrets and objects into a new folder')
     .argument('<folder>', 'of the backup; must not exist')
-    .option('--json', 'print JSON')
     .action(async (folder: string, { json = false }: { json?: boolean }) => {
       const { madeAt } = await onServer(io, ({ backUp }) => backUp(io.env, folder));
       await answer(io, json, { folder, madeAt }, `the backup is in ${folder}\n`);
@@ -17,7 +16,6 @@ export function backupCommand(program: Command, io: Io): void {
     .command('restore-backup')
     .description('put a backup into a DATA_DIR that has no database')
     .argument('<folder>', 'of the backup')
-    .option('--json', 'print JSON')
     .action(async (folder: string, { json = false }: { json?: boolean }) => {
       const { madeAt, dataDir, objects } = await onServer(io, ({ restoreBackup }) =>
         restoreBackup(io.env, folder),

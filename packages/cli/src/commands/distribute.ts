@@ -20,7 +20,6 @@ export function distributeCommand(program: Command, io: Io): void {
       wholeArgument(1, 1_024),
       32,
     )
-    .option('--json', 'print JSON')
     .action(async ({ shards, json }: { shards: number; json?: boolean }) => {
       // Not to standard output, whose reader may go away and so end the work.
       const say = (line: string) => void io.stderr.write(`${line}\n`);

@@ -9,7 +9,6 @@ export function doctorCommand(program: Command, io: Io): void {
     .command('doctor')
     .description('check environment, database, data folder and, with --url, a running service')
     .option('--url <address>', 'a running service that should be ready')
-    .option('--json', 'print JSON')
     .action(async ({ url, json }: { url?: string; json?: boolean }) => {
       const { diagnose } = await import('@indelible/server');
       const findings = await diagnose(io.env);

@@ -65,7 +65,6 @@ export function eraseCommand(program: Command, io: Io): void {
     .option('--reason <text>', 'why; recorded in the log')
     .option('--operator-email <address>', 'who orders the erasure; recorded in the log')
     .option('--yes', 'do it')
-    .option('--json', 'print JSON')
     .addHelpText('after', help)
     .action(async (options: Options) => {
       const target = targetOf(options);

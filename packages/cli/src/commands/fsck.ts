@@ -23,7 +23,6 @@ export function fsckCommand(program: Command, io: Io): void {
     .command('fsck')
     .description('check all logs against all published rounds, tiles, heads and events')
     .option('--resume <file>', 'keep the progress in this file, and continue from it')
-    .option('--json', 'print JSON')
     .addHelpText('after', help)
     .action(async ({ resume, json = false }: { resume?: string; json?: boolean }) => {
       const run = new RunFile(resume ?? null);

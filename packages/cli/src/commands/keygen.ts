@@ -9,7 +9,6 @@ export function keygenCommand(program: Command, io: Io): void {
     .command('keygen')
     .description('make an Ed25519 key that signs checkpoints (SIGNING_KEY_FILE)')
     .argument('<file>', 'the file to make; it must not exist')
-    .option('--json', 'print JSON')
     .action(async (path: string, options: { json?: boolean }) => {
       const { newSigningKey, openSigner } = await import('@indelible/server');
       writeSecret(path, `${newSigningKey()}\n`);

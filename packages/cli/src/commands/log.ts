@@ -26,7 +26,6 @@ export function logCommand(program: Command, io: Io): void {
     )
     .option('--yes', 'do it')
     .option('--new-store', 'the object store is lost: begin every log anew in an empty one')
-    .option('--json', 'print JSON')
     .addHelpText('after', help)
     .action(async ({ yes = false, newStore = false, json = false }: ReopenOptions) => {
       if (!yes) {

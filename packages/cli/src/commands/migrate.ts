@@ -6,7 +6,6 @@ export function migrateCommand(program: Command, io: Io): void {
   program
     .command('migrate')
     .description('bring roles and schema of the database up to date (DATABASE_OWNER_URL)')
-    .option('--json', 'print JSON')
     .action(async (options: { json?: boolean }) => {
       const { migrateDatabase } = await loadServer(io.env);
       const log = (message: string) => void io.stderr.write(`${message}\n`);

@@ -24,13 +24,11 @@ export function retentionCommand(program: Command, io: Io): void {
   retention
     .command('plan')
     .description('show, tenant by tenant, what a run would remove now')
-    .option('--json', 'print JSON')
     .action(({ json = false }: Options) => showPlan(io, json));
   retention
     .command('run')
     .description('make partitions ahead, move events after plan changes, remove expired events')
     .option('--dry-run', 'only show what would be removed, like plan')
-    .option('--json', 'print JSON')
     .action(({ dryRun = false, json = false }: Options) =>
       dryRun ? showPlan(io, json) : showRun(io, json),
     );

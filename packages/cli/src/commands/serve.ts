@@ -37,7 +37,6 @@ export function serveCommand(program: Command, io: Io): void {
       1,
     )
     .option('--demo', 'load two demo tenants with half a year of history, once')
-    .option('--json', 'print the addresses as JSON')
     .action((options: ServeOptions) =>
       cluster.isWorker ? serveBeside(options, io) : serve(options, io),
     );
