@@ -61,18 +61,12 @@ export class Lanes<T extends Queued> {
 
   /** Waits until there is room for another event. Throws errors of `send`. */
   async room(): Promise<void> {
-    while (this.full) {
-      this.#throwFailure();
-      await this.#changed.promise;
-    }
+    await this.#until(() => !this.full);
   }
 
   /** Waits until every event is settled. Throws errors of `send`. */
   async drained(): Promise<void> {
-    while (this.#events > 0) {
-      this.#throwFailure();
-      await this.#changed.promise;
-    }
+    await this.#until(() => this.#events === 0);
     this.#throwFailure();
   }
 
@@ -126,6 +120,13 @@ export class Lanes<T extends Queued> {
   #announce(): void {
     this.#changed.resolve();
     this.#changed = Promise.withResolvers();
+  }
+
+  async #until(isDone: () => boolean): Promise<void> {
+    while (!isDone()) {
+      this.#throwFailure();
+      await this.#changed.promise;
+    }
   }
 
   #throwFailure(): void {

@@ -38,7 +38,8 @@ export interface TenantOptions {
   plan: Plan | null;
   /** The service's plans; default: the default plans. */
   plans?: Plans | undefined;
-  seen: Pick<SeenCheckpoints, 'load' | 'add' | 'isOfService' | 'path'>;
+  /** The checkpoints of this machine; null: it compares with none, and keeps none. */
+  seen: SeenCheckpoints | null;
   /** No newer checkpoint is signed for this: the log stays as it is. */
   isPassive?: boolean;
   /** The log may have another origin than before, if it records that. */
@@ -71,7 +72,7 @@ export async function verifyTenant(
   });
   const { result, checkpoint } = report;
   // Unproven absences do not affect the entries: the log must continue from them.
-  if (result !== 'damaged' && checkpoint !== null) seen.add(checkpoint.note, new Date());
+  if (result !== 'damaged' && checkpoint !== null) seen?.add(checkpoint.note, new Date());
   return report;
 }
 
@@ -90,9 +91,9 @@ async function checkpointToVerify(
       findings.add('service_halted', `The service says: ${error.message}.`);
       return null;
     }
-    const last = seen.load().findLast((each) => seen.isOfService(each, null));
+    const last = seen?.load().findLast((each) => seen.isOfService(each, null));
     const isMissing = error instanceof IndelibleError && error.code === 'not_found';
-    if (!isMissing || last === undefined) throw error;
+    if (!isMissing || !seen || last === undefined) throw error;
     const { origin, size } = last.checkpoint;
     const message =
       `The service says that ${error.message}, but this machine has seen ${origin} with ` +
@@ -117,9 +118,9 @@ async function verifyAgainst(reading: Reading, run: Run): Promise<Outcome> {
   if (refusal !== null) {
     findings.add('service_halted', `The service says: ${refusal}.`);
   }
-  const all = options.seen.load();
-  const seen = all.filter((each) => options.seen.isOfService(each, checkpoint.origin));
-  const former = { seen, seenPath: options.seen.path, reopened };
+  const all = options.seen?.load() ?? [];
+  const seen = all.filter((each) => options.seen?.isOfService(each, checkpoint.origin));
+  const former = { seen, seenPath: options.seen?.path ?? '', reopened };
   const wanted = { client, tenantId, shown: checkpoint, ...former, vkeys, findings };
   const known = await compareWithSeen(wanted);
   const earlier = known.earlier.map((each) => each.checkpoint);
