@@ -34,9 +34,6 @@ export function readFilterParams(reader: ParamReader): EventFilter {
     const moment = reader.one(paramOf(bound), expected, parseTimestamp);
     if (moment !== undefined) filter[bound] = moment;
   }
-  for (const { end, start } of emptyRanges(filter)) {
-    reader.refuse(paramOf(end), `must be later than ${paramOf(start)}`);
-  }
   for (const facet of facetNames) {
     const name = paramOf(facet);
     const texts = reader.all(name);
@@ -46,8 +43,9 @@ export function readFilterParams(reader: ParamReader): EventFilter {
       reader.refuse(name, which + message);
     });
   }
-  const problem = ownResourceProblem(filter);
-  if (problem !== null) reader.refuse(paramOf('resourceId'), problem);
+  for (const [name, message] of contradictionsOf(filter, paramOf)) {
+    reader.refuse(paramOf(name), message);
+  }
   return filter;
 }
 
@@ -106,9 +104,7 @@ function readMembers(json: unknown, known: readonly FilterName[], refuse: Refuse
     if (isBound(name)) readTime(filter, name, value, refuse);
     else readValues(filter, name, value, refuse);
   }
-  for (const { end, start } of emptyRanges(filter)) refuse([end], `must be later than ${start}`);
-  const problem = ownResourceProblem(filter);
-  if (problem !== null) refuse(['resourceId'], problem);
+  for (const [name, message] of contradictionsOf(filter, String)) refuse([name], message);
   return filter;
 }
 
@@ -167,16 +163,19 @@ export function readFacet(
   return canonicalValues({ any, none });
 }
 
-/** The ranges that hold nothing, because they end where they start or before. */
-function emptyRanges(filter: EventFilter): { start: BoundName; end: BoundName }[] {
-  return boundNames.flatMap((end) => {
-    const bound: { about: string; after?: BoundName } = bounds[end];
-    if (bound.after === undefined) return [];
-    const [from, to] = [filter[bound.after], filter[end]];
-    return from !== undefined && to !== undefined && to <= from
-      ? [{ start: bound.after, end }]
-      : [];
+/** What contradicts itself: empty ranges, an own id without its type. `nameOf` is for sentences. */
+function contradictionsOf(
+  filter: EventFilter,
+  nameOf: (name: BoundName) => string,
+): [FilterName, string][] {
+  const problems = boundNames.flatMap((end): [FilterName, string][] => {
+    const { after }: { about: string; after?: BoundName } = bounds[end];
+    const [from, to] = [after && filter[after], filter[end]];
+    const isEmpty = from !== undefined && to !== undefined && to <= from;
+    return after && isEmpty ? [[end, `must be later than ${nameOf(after)}`]] : [];
   });
+  const ofResource = ownResourceProblem(filter);
+  return ofResource === null ? problems : [...problems, ['resourceId', ofResource]];
 }
 
 function isBound(name: FilterName): name is BoundName {
