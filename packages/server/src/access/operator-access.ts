@@ -1,9 +1,9 @@
 import {
   emailLengthMax,
   isEmail,
-  isVisible,
   reasonLength,
   reasonLengthMax,
+  reasonProblem,
 } from '@indelible/protocol';
 import { AppError, invalidParameter } from '../http/problem.ts';
 import { Type } from '../http/type.ts';
@@ -38,13 +38,9 @@ export function parseReasonField(reason: string | null | undefined): string {
 }
 
 function judged(text: string, problem: (what: string) => AppError): string {
-  // Control characters could forge lines where a reason is shown as plain text.
-  if (/\p{Cc}/u.test(text)) throw problem('must not hold control characters');
-  if (!text.isWellFormed()) throw problem('must be well-formed Unicode');
-  if (!isVisible(text)) throw problem('must not be blank');
-  const reason = text.trim();
-  if ([...reason].length > reasonLengthMax) throw problem(`must have ${reasonLength}`);
-  return reason;
+  const wrong = reasonProblem(text);
+  if (wrong !== null) throw problem(wrong);
+  return text.trim();
 }
 
 function onlyValue(header: string | readonly string[] | undefined): string {
