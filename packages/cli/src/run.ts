@@ -58,7 +58,7 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
   }
 }
 
-function buildProgram(io: Io): Command {
+export function buildProgram(io: Io): Command {
   const program = new Command('indelible')
     .description('The audit log service that a SaaS embeds, and that its tenants can verify.')
     .version(pkg.version)
