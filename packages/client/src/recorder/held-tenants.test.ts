@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { appendFileSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { newFolder } from '../../../server/src/testing/folders.ts';
 import { type BatchResult, type EventInput, IndelibleError, UnreachableError } from '../index.ts';
 import { changeEvent } from '../outbox/testing/change-event.ts';
-import { createRecorder, type RecorderOptions } from './index.ts';
 import { encodeRecords } from './spool-file.ts';
+import { countingTo, recorderOf } from './testing/recorder-of.ts';
 
 /*
  * Tenants whose log takes nothing for a while, as a damaged one does, beside others that are well.
@@ -46,14 +46,6 @@ function serviceWith(stuck: Set<string>, eventsMax = 1_000) {
   };
 }
 
-function recorderOf(options: RecorderOptions) {
-  const recorder = createRecorder({ onWarning: () => {}, ...options });
-  onTestFinished(async () => void (await recorder.close({ timeoutMs: 1 })));
-  return recorder;
-}
-
-const numbersTo = (last: number) => Array.from({ length: last }, (_, index) => index + 1);
-
 /** Bytes and names of what the folder holds. */
 function filesIn(folder: string): string[] {
   const all = readdirSync(folder, { recursive: true, encoding: 'utf8' });
@@ -72,14 +64,14 @@ test.each([
         const stuck = new Set([ann, ben]);
         const client = serviceWith(stuck);
         const spoolFolder = newFolder();
-        const recorder = recorderOf({
+        const { recorder } = recorderOf({
           client,
           batchMax,
           flushMs: 1,
           ...(onDisk ? { spoolFolder, durable: true } : {}),
         });
         const counts = new Map<string, number>();
-        const expected = () => new Map([...counts].map(([tenant, n]) => [tenant, numbersTo(n)]));
+        const expected = () => new Map([...counts].map(([tenant, n]) => [tenant, countingTo(n)]));
         const record = (tenant: string) => {
           counts.set(tenant, (counts.get(tenant) ?? 0) + 1);
           recorder.record(changeEvent(tenant, queueId, counts.get(tenant) ?? 0));
@@ -112,7 +104,7 @@ test.each([
 test('what waits is tried again by itself, and goes on as soon as it is taken', async () => {
   const stuck = new Set([ann]);
   const client = serviceWith(stuck);
-  const recorder = recorderOf({ client, spoolFolder: newFolder(), durable: true, flushMs: 1 });
+  const { recorder } = recorderOf({ client, spoolFolder: newFolder(), durable: true, flushMs: 1 });
   const last = Promise.withResolvers<void>();
   const { recordBatchTexts } = client;
   client.recordBatchTexts = async function (texts) {
@@ -142,7 +134,8 @@ test('a tenant that waits, or all of them, go on by themselves, each of a hundre
           : { index, status: 'created' },
       );
     };
-    recorderOf({ client: { recordBatchTexts }, flushMs: 1 }).record(changeEvent(cy, queueId, 1));
+    const { recorder } = recorderOf({ client: { recordBatchTexts }, flushMs: 1 });
+    recorder.record(changeEvent(cy, queueId, 1));
     await stored.promise;
   });
   await Promise.all(delivered);
@@ -153,9 +146,9 @@ test('what others have sent leaves the disk, and what waits survives the process
   const client = serviceWith(stuck);
   const spoolFolder = newFolder();
   const options = { client, spoolFolder, durable: true, batchMax: 3, flushMs: 60_000 };
-  const first = recorderOf(options);
+  const { recorder: first } = recorderOf(options);
   const large = { before: { script: 'x'.repeat(200_000) }, after: { script: 'y'.repeat(200_000) } };
-  for (const change of numbersTo(30)) {
+  for (const change of countingTo(30)) {
     first.record({ ...changeEvent(cy, queueId, change), ...large });
     first.record(changeEvent(ann, queueId, change));
   }
@@ -167,12 +160,12 @@ test('what others have sent leaves the disk, and what waits survives the process
   expect(filesIn(spoolFolder).filter((name) => !name.endsWith('.log'))).toEqual([]);
   await first.close({ timeoutMs: 1 });
   stuck.clear();
-  const next = recorderOf(options);
+  const { recorder: next } = recorderOf(options);
   await next.flush();
   expect(client.stored).toEqual(
     new Map([
-      [cy, numbersTo(30)],
-      [ann, numbersTo(30)],
+      [cy, countingTo(30)],
+      [ann, countingTo(30)],
     ]),
   );
   await next.close();
@@ -181,12 +174,12 @@ test('what others have sent leaves the disk, and what waits survives the process
 
 test('where a batch has to be halved, too, a tenant that waits holds up no other', async () => {
   const client = serviceWith(new Set([ann]), 3);
-  const recorder = recorderOf({ client, spoolFolder: newFolder(), durable: true, batchMax: 8 });
-  for (const change of numbersTo(4)) {
+  const { recorder } = recorderOf({ client, spoolFolder: newFolder(), durable: true, batchMax: 8 });
+  for (const change of countingTo(4)) {
     for (const tenant of [ann, cy]) recorder.record(changeEvent(tenant, queueId, change));
   }
   expect(await recorder.flush()).toMatchObject({ sent: 4, spooled: 4 });
-  expect(client.stored.get(cy)).toEqual(numbersTo(4));
+  expect(client.stored.get(cy)).toEqual(countingTo(4));
 });
 
 test('a file that was cut, or taken away, costs what is gone and holds up nothing', async () => {
@@ -194,24 +187,22 @@ test('a file that was cut, or taken away, costs what is gone and holds up nothin
   const spoolFolder = newFolder();
   const away = { recordBatchTexts: () => Promise.reject(new UnreachableError('away')) };
   for (const change of [1, 2, 3]) {
-    const recorder = recorderOf({ client: away, spoolFolder });
+    const { recorder } = recorderOf({ client: away, spoolFolder });
     recorder.record(changeEvent(cy, queueId, change));
     await recorder.close({ timeoutMs: 1 });
   }
-  const warnings: string[] = [];
-  const onWarning = ({ message }: Error) => warnings.push(message);
-  const next = recorderOf({ client, spoolFolder, onWarning });
+  const { recorder: next, told } = recorderOf({ client, spoolFolder });
   const [first = '', second = ''] = filesIn(spoolFolder).map((name) => join(spoolFolder, name));
   truncateSync(first, 5);
   rmSync(second);
   expect(await next.flush()).toMatchObject({ spooled: 0, spooledBytes: 0, sent: 1 });
-  expect(warnings).toHaveLength(2);
+  expect(told.warnings).toHaveLength(2);
 });
 
 test('a record that is whole but no JSON is refused like any other, and costs the others nothing', async () => {
   const spoolFolder = newFolder();
   const away = { recordBatchTexts: () => Promise.reject(new UnreachableError('away')) };
-  const first = recorderOf({ client: away, spoolFolder });
+  const { recorder: first } = recorderOf({ client: away, spoolFolder });
   first.record(changeEvent(cy, queueId, 1));
   await first.close({ timeoutMs: 1 });
   const [path = ''] = filesIn(spoolFolder).map((name) => join(spoolFolder, name));
@@ -227,7 +218,7 @@ test('a record that is whole but no JSON is refused like any other, and costs th
   };
   const told: unknown[] = [];
   const onRejected = (event: EventInput, { code }: { code: string }) => told.push([event, code]);
-  const next = recorderOf({ client, spoolFolder, onRejected });
+  const { recorder: next } = recorderOf({ client, spoolFolder, onRejected });
   expect(await next.flush()).toMatchObject({ spooled: 0, sent: 1, rejected: 1 });
   expect(told).toEqual([[{}, 'validation_failed']]);
 });

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { testService } from '../../../server/src/testing/service.ts';
 import { gateTo } from '../testing/gate.ts';
 import { createRecorder } from './index.ts';
+import { countingTo } from './testing/recorder-of.ts';
 import { RecordingHost } from './testing/recording-host.ts';
 
 /* What outlives the process that recorded it. */
@@ -11,7 +12,6 @@ const service = await testService();
 const url = await service.app.http.listen({ host: '127.0.0.1', port: 0 });
 
 const newHost = () => RecordingHost.of(service, url);
-const countingTo = (last: number) => Array.from({ length: last }, (_, index) => index + 1);
 
 /** Delivers what the spool holds, as the next process does; what it warned of. */
 async function deliverRest(host: RecordingHost): Promise<string[]> {

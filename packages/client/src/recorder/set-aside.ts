@@ -49,9 +49,18 @@ export class SetAside {
   #append(lines: string): void {
     const bytes = Buffer.byteLength(lines);
     if (this.#bytes + bytes > this.#bytesMax) throw new Error(`it has ${this.#bytes} bytes`);
-    mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(this.#path));
     writeDurably(this.#path, 'a', Buffer.from(lines));
     this.#bytes += bytes;
+  }
+}
+
+/** In the spool folder, which the recorder has made. */
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }
 
