@@ -30,6 +30,18 @@ test('what the plan hides by now is not sent, nor reached by a replay; under a h
   expect(idsOf(receiver.events())).toEqual([old.id, fresh.id]);
 });
 
+test('a failed message whose events the plan hides by now is over, and the next has all attempts', async () => {
+  tenant.receiver.answers = [{ code: 500 }];
+  const { id } = await hooks.create();
+  await hooks.record();
+  await deliver();
+  expect((await hooks.get(id)).attempt).toBe(1);
+  service.clock.now += 31 * day;
+  await deliver();
+  expect(await hooks.get(id)).toMatchObject({ status: 'active', attempt: 0, behind: 0 });
+  expect(tenant.receiver.calls).toHaveLength(1);
+});
+
 test('what was erased before an attempt is not in it any more', async () => {
   const { receiver } = tenant;
   receiver.answers = [{ code: 500 }, { code: 200 }];
