@@ -2,7 +2,6 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, type Environment, readConfig } from '../config.ts';
 import { signingKeyFileOf } from '../crypto/signer.ts';
-import type { ObjectStore } from '../objects/object-store.ts';
 import { openObjectStore } from '../objects/open-store.ts';
 import { messageOf } from '../postgres/embedded/error-code.ts';
 import { clusterOwner } from '../postgres/embedded/folders.ts';
@@ -109,17 +108,7 @@ async function diagnoseServing(servingUrl: string, config: Config): Promise<Find
   if (!isUsable) return findings;
   const objects = openObjectStore(config.objectStoreUrl);
   const log = await diagnoseLog(servingUrl, signingKeyFileOf(config), objects);
-  const store = await diagnoseObjects(objects);
-  return [...findings, store, ...log, ...(await diagnoseProcesses(servingUrl))];
-}
-
-/** Of a store that overwrites rounds, or takes none, the service's own log tells much later. */
-async function diagnoseObjects(objects: ObjectStore): Promise<Finding> {
-  const check = 'object store';
-  return objects.probe().then(
-    () => ok(check, 'takes objects, and never overwrites one'),
-    (error: unknown) => fail(check, messageOf(error)),
-  );
+  return [...findings, ...log, ...(await diagnoseProcesses(servingUrl))];
 }
 
 async function diagnoseEmbedded(config: Config): Promise<Finding[]> {
