@@ -224,7 +224,7 @@ test('evidence says what it could find, warns of an empty time, and prints whole
     }).then(async (answer) => (await answer.json()).id)`);
   const nobody = await saved({ user: 'nobody@example.com', resourceId: recording.id });
   await page.goto(`${panel.url}/settings/audit/searches/${nobody}`);
-  const coverage = page.locator('section').filter({ hasText: 'What could be found at all' });
+  const coverage = page.locator('section').filter({ hasText: 'What the search could find' });
   await see(coverage).toContainText('nobody@example.com: 0 events at any time');
   await see(coverage).toContainText(`${recording.id}: 1 event at any time`);
   await see(coverage.getByRole('status')).toHaveCount(0);
