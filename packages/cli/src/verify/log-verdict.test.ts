@@ -40,7 +40,9 @@ test('of an undamaged log no more is claimed than was checked', () => {
 test('what was not checked is said', () => {
   const unseen = (counts: Partial<BodyCounts> | null) =>
     verdictOf(counts, [1]).doesNotFollow.slice(2).join(' ');
-  expect(verdictOf({}).doesNotFollow.join(' ')).toContain('this machine verified none earlier');
+  expect(verdictOf({}).doesNotFollow.join(' ')).toContain(
+    'verified no earlier checkpoint of this log',
+  );
   expect(unseen(null)).toContain('only the entries were checked');
   expect(unseen({ withheld: { change: 0, context: 0, identity: 7, state: 2 } })).toBe(
     'What identity said in 7 events: it is withheld. What state said in 2 events: it is withheld.',

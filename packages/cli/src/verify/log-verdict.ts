@@ -75,8 +75,8 @@ function limitsOf({ counts, earlierSizes }: LogVerdictInput): string[] {
   ];
   if (earlierSizes.length === 0) {
     limits.push(
-      'That the log was not rewritten before this checkpoint: this machine verified none ' +
-        'earlier.',
+      'That the log was not rewritten before this checkpoint: this machine has verified no ' +
+        'earlier checkpoint of this log.',
     );
   }
   if (counts === null) return [...limits, 'What the events say: only the entries were checked.'];

@@ -64,7 +64,10 @@ test('of a damage whose position is not known, as much is said as is known', () 
   expect(reportText(reportWith({ firstDamage: between }))).toContain(
     'The first damage: an entry from sequence 256 to 511; which one is unknown\n',
   );
-  expect(reportText(reportWith({}))).toContain('The first damaged entry is unknown.');
+  const checkpoint = { origin: 'o', size: 1, root: 'r', signedBy: [], note: 'n' };
+  const unknown = reportText(reportWith({ checkpoint: { ...checkpoint, keysFrom: 'bundle' } }));
+  expect(unknown).toContain('The first damaged entry is unknown.');
+  expect(reportText(reportWith({}))).not.toContain('entry is unknown');
 });
 
 test('one of each is said as one', () => {

@@ -89,7 +89,8 @@ function bodyLines({ bodies, newer }: Checked, cutoff: string | null): string[] 
 }
 
 function findingsText({ checkpoint, firstDamage, findings }: Report): string {
-  const unknown = isOnlyAnother(findings) ? '' : 'The first damaged entry is unknown.\n\n';
+  const isNone = checkpoint === null || isOnlyAnother(findings);
+  const unknown = isNone ? '' : 'The first damaged entry is unknown.\n\n';
   const first = firstDamage === null ? unknown : `${positionText(firstDamage)}\n\n`;
   const shown = findings.kept.slice(0, shownMax);
   // The checkpoint was named at the top.

@@ -145,8 +145,7 @@ function firstDamageOf(
 function verdictOf({ signed, checked = {}, ...outcome }: Outcome, findings: Findings) {
   const none = { unproven: [], follows: [], doesNotFollow: [] };
   if (signed === null) {
-    const summary = 'There is no valid checkpoint, so nothing can be verified.';
-    return { summary, ...none };
+    return { summary: 'Nothing can be verified, for the reason below.', ...none };
   }
   const { checkpoint } = signed;
   const summary = `Against ${sizedCheckpoint(checkpoint)}: ${resultOf(findings)}.`;
