@@ -50,8 +50,8 @@ export const errorCodes = {
     status: 401,
     title: 'No valid credential was sent',
     help:
-      'Send `Authorization: Bearer` with a complete, valid API key or token that has not ' +
-      'expired.',
+      'Send `Authorization: Bearer` with a complete API key or token that is neither revoked ' +
+      'nor expired.',
   },
   forbidden: {
     status: 403,

@@ -93,7 +93,7 @@ interface TextKind {
 const textKinds: Partial<Record<FieldKind, TextKind>> = {
   eventId: {
     fits: (text) => uuidFromEventId(text) !== null,
-    is: 'a TypeID of a UUIDv7 with the prefix evt_audit',
+    is: 'a UUIDv7 as a TypeID, such as evt_audit_01k47h5550fb39eqm1pvbfw85g',
   },
   uuid: { fits: isUuid, is: 'a UUID' },
   word: { fits: (text) => snakeCaseExpression.test(text), is: 'a snake_case word' },

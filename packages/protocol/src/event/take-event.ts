@@ -156,7 +156,7 @@ function ruleProblems(
     add(path, 'invalid_format', rule);
   }
   if (boundTenantId === null && event.tenantId === undefined && wrong.size === 0) {
-    add('/tenantId', 'required', 'is required with a platform-bound credential');
+    add('/tenantId', 'required', 'is required: this credential belongs to no tenant');
   }
   const action = word(event, 'action', '/action') ?? '';
   const type = word(event.resource, 'type', '/resource/type') ?? '';

@@ -126,7 +126,7 @@ test('whatever is wrong with a key, the refusal is the same and holds no part of
     [[stored], undefined],
   ];
   const { message: told } = await refusalOf(authenticatorOf().authenticate(undefined));
-  expect(told).toContain('send the header `Authorization: Bearer` with a complete API key');
+  expect(told).toContain('Send `Authorization: Bearer` with a complete API key');
   for (const [keys, authorization] of attempts) {
     const refusal = await refusalOf(authenticatorOf(...keys).authenticate(authorization));
     const { code, message, headers } = refusal;

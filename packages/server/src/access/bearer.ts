@@ -12,12 +12,8 @@ export function bearerToken(authorization: string | undefined): string {
   return token;
 }
 
-const howTo =
-  'no valid credential was sent: send the header `Authorization: Bearer` with a complete API key ' +
-  'or token that is neither revoked nor expired';
-
 /** One answer for every invalid credential, so that an attacker does not learn the reason. */
-export function unauthenticated(detail = howTo): AppError {
+export function unauthenticated(detail?: string): AppError {
   return new AppError('unauthenticated', detail, { headers: { 'www-authenticate': 'Bearer' } });
 }
 

@@ -143,12 +143,15 @@ test("an unknown id, a malformed one and another tenant's existing key get the s
   const existing = await make(keysOf(other.id), ['events:read']);
   const ofPlatform = await make(platform, ['tenants:write']);
   const caller = await make(keysOf(own.id), ['tenants:write']);
+  const details = new Set();
   for (const id of [existing.id, ofPlatform.id, randomUUID(), 'key_x', "'%20OR%201=1"]) {
     for (const key of [undefined, caller.key]) {
       const { status, body } = await remove(keysOf(own.id), id, key);
-      expect([status, body.code, body.detail]).toEqual([404, 'not_found', 'Not found']);
+      expect([status, body.code]).toEqual([404, 'not_found']);
+      details.add(body.detail);
     }
   }
+  expect(details.size).toBe(1);
   expect((await remove(platform, existing.id)).status).toBe(404);
   expect(await canRead(existing.key)).toBe(200);
 });

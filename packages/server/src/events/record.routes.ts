@@ -11,6 +11,7 @@ import {
   leafHash,
   type Masker,
   pointerOf,
+  problemsText,
   type Sha256,
   takeEvent,
   type WarningCode,
@@ -296,7 +297,7 @@ function batchEvents(body: unknown, duplicateKeys: readonly string[]): unknown[]
     const message = `must be an array of 1 to ${batchEventsMax} events`;
     errors.unshift({ path: '/events', code: 'out_of_range', message });
   } else if (errors.length === 0) return events;
-  throw invalid(errors, 'the batch itself is not valid; nothing was recorded');
+  throw invalid(errors, `${problemsText(errors)}; nothing was recorded`);
 }
 
 function duplicateKeyProblem(paths: readonly string[]): EventRefusal | null {

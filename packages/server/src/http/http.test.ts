@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
+import { errorCodes } from '@indelible/protocol';
 import { expect, test } from 'vitest';
 import { expectLogIntact } from '../testing/intact.ts';
 import { eventOf, testService } from '../testing/service.ts';
@@ -249,7 +250,7 @@ test('a problem names its type, title, status, detail, code and request', async 
     type: 'urn:indelible:error:malformed_json',
     title: 'The body is not valid JSON',
     status: 400,
-    detail: 'the body is not valid JSON, or nested deeper than 200 levels',
+    detail: `The body is not valid JSON. ${errorCodes.malformed_json.help}`,
     code: 'malformed_json',
     requestId: headers['x-request-id'],
   });

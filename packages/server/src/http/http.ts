@@ -4,7 +4,6 @@ import type { Duplex } from 'node:stream';
 import {
   type ErrorCode,
   fieldProblemsMax,
-  jsonTextDepthMax,
   parseStrictJson,
   problemsText,
 } from '@indelible/protocol';
@@ -90,7 +89,7 @@ function readJson(contentType: string, body: Buffer) {
     if (!(error instanceof SyntaxError)) throw error;
     const detail = body.subarray(0, 3).equals(byteOrderMark)
       ? 'the body begins with a byte order mark: send it without those 3 bytes'
-      : `the body is not valid JSON, or nested deeper than ${jsonTextDepthMax} levels`;
+      : undefined;
     throw new AppError('malformed_json', detail);
   }
 }
@@ -140,16 +139,16 @@ export function enforceSchemas(app: FastifyInstance): void {
   });
 }
 
-type Refusals = Record<string, [code: ErrorCode, detail: string]>;
+type Refusals = Record<string, [code: ErrorCode, detail?: string]>;
 
 const fastifyCodes: Refusals = {
-  FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large', 'the body is larger than this call accepts'],
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', 'send application/json'],
+  FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type'],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
     'malformed_json',
     'the body is shorter or longer than its Content-Length',
   ],
-  FST_ERR_CTP_EMPTY_TYPE: ['unsupported_media_type', 'send application/json'],
+  FST_ERR_CTP_EMPTY_TYPE: ['unsupported_media_type'],
   FST_ERR_BAD_URL: ['invalid_parameter', 'the path is not valid percent-encoded UTF-8'],
   FST_ERR_MAX_PARAM_LENGTH: ['invalid_parameter', 'the path is too long'],
 };

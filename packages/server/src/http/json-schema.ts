@@ -34,6 +34,20 @@ export const formats: Record<string, (text: string) => boolean> = {
   ip: (text) => isIP(text) !== 0 && !text.includes('%'),
 };
 
+/** What a message calls a format, if not by its name. */
+const formatNames: Record<string, string> = {
+  uuid: 'UUID',
+  'date-time': 'ISO 8601 time',
+  email: 'e-mail address',
+  'mail-address': 'e-mail address',
+  visible: 'text with a visible character',
+  'external-id': 'id of visible characters without a leading !',
+  'time-zone': 'IANA time zone, such as Europe/Berlin',
+  'outbound-url': 'address (http or https)',
+  'ip-range': 'IP address or range, such as 192.0.2.0/24',
+  ip: 'IP address',
+};
+
 const codes: Record<string, string> = {
   required: 'required',
   additionalProperties: 'unknown_field',
@@ -65,7 +79,8 @@ const unescapeToken = (token: string) => token.replaceAll('~1', '/').replaceAll(
 function messageOf({ keyword, message, params, parentSchema }: ErrorObject): string {
   if (keyword === 'required') return 'is required';
   if (keyword === 'additionalProperties') return 'is not a field of this object';
-  if (keyword === 'format') return `is not a valid ${String(params.format)}`;
+  if (keyword === 'format')
+    return `is not a valid ${formatNames[params.format] ?? String(params.format)}`;
   if (keyword === 'enum') return `must be one of ${(params.allowedValues as unknown[]).join(', ')}`;
   // A description says the rule in words; the pattern itself is for programs.
   if (keyword === 'pattern' && parentSchema?.description)

@@ -15,12 +15,13 @@ export class AppError extends Error {
   /** The operator's log line, if the operator must act. */
   readonly finding: string | undefined;
 
+  /** Without `detail` it is title and next step of the code. */
   constructor(
     code: ErrorCode,
-    detail?: string,
+    detail = `${errorCodes[code].title}. ${errorCodes[code].help}`,
     more: { errors?: FieldProblem[]; headers?: Record<string, string>; finding?: string } = {},
   ) {
-    super(detail ?? errorCodes[code].title);
+    super(detail);
     this.code = code;
     this.errors = more.errors;
     this.headers = more.headers ?? {};

@@ -23,9 +23,7 @@ export interface DetachOptions {
 
 // Longer than any statement of the service, so that only other programs delay a detachment.
 const readersMsUsually = 12_000;
-/** The first pause between two looks at the locks; each is twice as long as the one before. */
-const pauseMsMin = 20;
-const pauseMsMax = 160;
+const lookEveryMs = 20;
 
 /**
  * Detaches these partitions; returns the detached ones, and the names of those that are still being
@@ -84,11 +82,9 @@ export async function haveEnded(
   { stopping, readersMs = readersMsUsually }: DetachOptions,
 ): Promise<boolean> {
   const untilMs = performance.now() + readersMs;
-  let pauseMs = pauseMsMin;
   for (let open = await transactions(); open.length > 0; ) {
     if (performance.now() > untilMs) return false;
-    await pause(pauseMs, undefined, stopping ? { signal: stopping } : {});
-    pauseMs = Math.min(2 * pauseMs, pauseMsMax);
+    await pause(lookEveryMs, undefined, stopping ? { signal: stopping } : {});
     const still = new Set(await transactions());
     open = open.filter((each) => still.has(each));
   }
