@@ -23,7 +23,9 @@ export interface DetachOptions {
 
 // Longer than any statement of the service, so that only other programs delay a detachment.
 const readersMsUsually = 12_000;
-const lookEveryMs = 20;
+/** The first pause between two looks at the locks; each is twice as long as the one before. */
+const pauseMsMin = 20;
+const pauseMsMax = 160;
 
 /**
  * Detaches these partitions; returns the detached ones, and the names of those that are still being
@@ -82,9 +84,11 @@ export async function haveEnded(
   { stopping, readersMs = readersMsUsually }: DetachOptions,
 ): Promise<boolean> {
   const untilMs = performance.now() + readersMs;
+  let pauseMs = pauseMsMin;
   for (let open = await transactions(); open.length > 0; ) {
     if (performance.now() > untilMs) return false;
-    await pause(lookEveryMs, undefined, stopping ? { signal: stopping } : {});
+    await pause(pauseMs, undefined, stopping ? { signal: stopping } : {});
+    pauseMs = Math.min(2 * pauseMs, pauseMsMax);
     const still = new Set(await transactions());
     open = open.filter((each) => still.has(each));
   }
