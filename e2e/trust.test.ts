@@ -325,6 +325,18 @@ test('the log since the last visit: grown, older than it was, or another one', a
   await page.evaluate(`localStorage.setItem('indelible.checkpoint.${id}', localStorage
     .getItem('indelible.checkpoint.${id}').replace(/"origin":"[^"]*/, '"origin":"former.example/l/0'))`);
   await look('This is another log than the one that this browser saw before, former.example/l/0.');
+  const compare = page.getByRole('button', { name: 'Compare with this log from now on' });
+  await compare.click();
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await page.reload();
+  await compare.click();
+  await page.getByRole('button', { name: 'Compare with this log', exact: true }).click();
+  await see(page.getByText('This browser has stored this checkpoint.')).toBeVisible();
+  await look('The log has not changed since your last visit.');
+  await page.evaluate(`localStorage.setItem('indelible.checkpoint.${id}', localStorage
+    .getItem('indelible.checkpoint.${id}').replace(/"rootHex":"[^"]*/, '"rootHex":"${'0'.repeat(64)}'))`);
+  await look(/^Earlier entries have changed/);
+  await see(compare).toHaveCount(0);
 });
 
 test('of several keys the panel names the one in use', async () => {

@@ -56,6 +56,8 @@ export interface Parameters {
   'panel.integrity.extended': { before: number; now: number };
   'panel.integrity.older': { before: number; now: number };
   'panel.integrity.otherLog': { origin: string };
+  'panel.integrity.continued': { origin: string; published: number; size: number };
+  'panel.integrity.lost': { left: number; origin: string; published: number; size: number };
   'panel.evidence.grownText': { count: number };
   'panel.evidence.entries': { count: number };
   'panel.evidence.provesNone': { range: string };

@@ -10,7 +10,7 @@ import { useSession } from '../session/session-context.tsx';
 export function PrintHeader() {
   const { t, formats } = useReader();
   const { tenant, actor } = useSession();
-  useCheckpointBeforePrint();
+  useCheckpointBeforePrint(tenant.id);
   return (
     <div className="print-only mb-4 border-b px-4 pb-2">
       <p>
@@ -20,15 +20,15 @@ export function PrintHeader() {
         {t.print.printed} {formats.dateTime(serviceNow())} · {actor.email} · {t.zone.label}{' '}
         {formats.timeZone}
       </p>
-      <PrintCheckpoint />
+      <PrintCheckpoint tenantId={tenant.id} />
     </div>
   );
 }
 
 /** The checkpoint of the log, if it was requested. */
-function PrintCheckpoint() {
+function PrintCheckpoint({ tenantId }: { tenantId: string }) {
   const t = useTexts();
-  const { data } = useQuery({ ...checkpointQuery, enabled: false });
+  const { data } = useQuery({ ...checkpointQuery(tenantId), enabled: false });
   const head = data?.checkpoint;
   return (
     <p className={`mt-1 ${head ? 'font-mono break-all' : ''}`}>
@@ -41,11 +41,11 @@ function PrintCheckpoint() {
  * The browser's print menu does not wait: the page prints a checkpoint loaded before, or says that
  * it is missing.
  */
-function useCheckpointBeforePrint(): void {
+function useCheckpointBeforePrint(tenantId: string): void {
   const queries = useQueryClient();
   useEffect(() => {
-    const fetch = () => void queries.prefetchQuery(checkpointQuery);
+    const fetch = () => void queries.prefetchQuery(checkpointQuery(tenantId));
     window.addEventListener('beforeprint', fetch);
     return () => window.removeEventListener('beforeprint', fetch);
-  }, [queries]);
+  }, [queries, tenantId]);
 }

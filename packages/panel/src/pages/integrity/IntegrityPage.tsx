@@ -1,14 +1,7 @@
 import type { AuditEvent, EventVerdict } from '@indelible/client';
 import { useQuery } from '@tanstack/react-query';
-import {
-  BadgeCheck,
-  CircleCheck,
-  CircleX,
-  GitCommitVertical,
-  ShieldAlert,
-  ShieldCheck,
-} from 'lucide-react';
-import { type ReactNode, useState } from 'react';
+import { BadgeCheck, CircleCheck, CircleX, ShieldCheck } from 'lucide-react';
+import { useState } from 'react';
 import { client } from '../../api.ts';
 import { AppLink } from '../../components/AppLink.tsx';
 import { Button } from '../../components/Button.tsx';
@@ -23,11 +16,14 @@ import { checkEvent } from '../../proof/check-event.ts';
 import { checkpointQuery } from '../../proof/checkpoint-query.ts';
 import { pageSize } from '../../search/use-events.ts';
 import { useSession } from '../../session/session-context.tsx';
+import { Card } from './Card.tsx';
+import { SinceLastVisit } from './SinceLastVisit.tsx';
 
 /** The signed head of the log, checked by this browser, and proofs of its latest events. */
 export default function IntegrityPage() {
   const t = useTexts();
-  const checkpoint = useQuery(checkpointQuery);
+  const { tenant } = useSession();
+  const checkpoint = useQuery(checkpointQuery(tenant.id));
   return (
     <>
       <PageHead title={t.nav.integrity} intro={t.integrity.intro} />
@@ -49,15 +45,6 @@ export default function IntegrityPage() {
   );
 }
 
-function Card({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <section className="card keep min-w-0 p-5">
-      <h2 className="mb-3 font-semibold">{title}</h2>
-      {children}
-    </section>
-  );
-}
-
 function SignedHead({ checked }: { checked: CheckedCheckpoint }) {
   const { t, formats } = useReader();
   const { checkpoint, isValid, rootHex, vkey } = checked;
@@ -74,7 +61,7 @@ function SignedHead({ checked }: { checked: CheckedCheckpoint }) {
           <span
             className={`inline-flex items-center gap-1.5 font-medium ${isValid ? 'text-add' : 'text-del'}`}
           >
-            <Icon aria-hidden className="size-4" />
+            <Icon aria-hidden className="size-4 shrink-0" />
             {isValid ? t.integrity.signatureValid : t.integrity.signatureInvalid}
           </span>
         </Fact>
@@ -82,37 +69,6 @@ function SignedHead({ checked }: { checked: CheckedCheckpoint }) {
         <Fact name={t.integrity.origin} code={checkpoint?.origin} />
         <Fact name={t.integrity.key} code={vkey} />
       </dl>
-    </Card>
-  );
-}
-
-function SinceLastVisit({ checked }: { checked: CheckedCheckpoint }) {
-  const t = useTexts();
-  const { since, checkpoint } = checked;
-  if (checkpoint === null) return null;
-  const sizes = { before: 'size' in since ? since.size : 0, now: checkpoint.size };
-  const text = {
-    first: t.integrity.firstVisit,
-    same: t.integrity.unchanged,
-    extended: t.integrity.extended(sizes),
-    older: t.integrity.older(sizes),
-    rewritten: t.integrity.rewritten,
-    otherLog: t.integrity.otherLog({ origin: 'origin' in since ? since.origin : '' }),
-  }[since.kind];
-  const alarming = since.kind === 'rewritten' || since.kind === 'otherLog';
-  return (
-    <Card title={t.integrity.history}>
-      <p
-        role={alarming ? 'alert' : undefined}
-        className={`flex gap-2.5 text-pretty ${alarming ? 'font-medium text-del' : 'text-muted'}`}
-      >
-        {alarming ? (
-          <ShieldAlert aria-hidden className="mt-0.5 size-4 shrink-0" />
-        ) : (
-          <GitCommitVertical aria-hidden className="mt-0.5 size-4 shrink-0 text-add" />
-        )}
-        {text}
-      </p>
     </Card>
   );
 }
@@ -234,7 +190,7 @@ function Outcome(props: { count: number; verdicts: Verdicts; running: boolean })
       role="status"
       className={`mt-1 flex items-center gap-1.5 font-medium ${broken === 0 ? 'text-add' : 'text-del'}`}
     >
-      <Icon aria-hidden className="size-4" />
+      <Icon aria-hidden className="size-4 shrink-0" />
       {broken === 0 ? t.integrity.verified({ count }) : t.integrity.broken({ count: broken })}
     </p>
   );
