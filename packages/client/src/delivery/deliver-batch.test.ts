@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { BatchResult } from '../api-types.ts';
 import { newEventId } from '../event/outgoing-event.ts';
-import { notTheService } from '../http/errors.ts';
+import { notTheService, UnreachableError } from '../http/errors.ts';
 import { createClient } from '../index.ts';
 import { type Answer, scriptedService } from '../testing/scripted-service.ts';
 import { type BatchClient, deliverBatch, endedBy } from './deliver-batch.ts';
@@ -129,8 +129,11 @@ function firewalled(isRefused: (text: string) => boolean, status = 403) {
   const recordBatchTexts = async (texts: readonly string[]): Promise<BatchResult[]> => {
     calls += 1;
     if (texts.some(isRefused)) throw notTheService(status);
-    stored.push(...texts);
-    return texts.map((_, index) => ({ index, status: 'created' }));
+    return texts.map((text, index) => {
+      if (stored.includes(text)) return { index, status: 'duplicate' };
+      stored.push(text);
+      return { index, status: 'created' };
+    });
   };
   return { client: { recordBatchTexts }, stored, calls: () => calls };
 }
@@ -180,7 +183,7 @@ test('whatever a firewall refuses, in the end all others are stored, once and in
 
 test('no event is rejected while everything is refused, and no attempt costs many calls', async () => {
   const { client, calls } = firewalled(() => true);
-  const texts = Array.from({ length: 500 }, (_, n) => textOf(`${n % 3}`, n));
+  const texts = Array.from({ length: 500 }, (_, n) => textOf(`${n % 40}`, n));
   const { outcomes, trouble } = await deliverBatch(client, texts);
   expect(outcomes.every(({ status }) => status === 'again')).toBe(true);
   expect(trouble).toMatchObject({ kind: 'refused', scope: 'all' });
@@ -203,6 +206,63 @@ test('refusals that begin between two calls reject nothing', async () => {
   );
   expect(outcomes.map(({ status }) => status)).toEqual(['stored', 'again', 'again']);
   expect(trouble).toMatchObject({ kind: 'refused', scope: 'tenants' });
+});
+
+test('an outage of a proxy that ends between any two calls rejects nothing', async () => {
+  const texts = Array.from({ length: 60 }, (_, n) => textOf(`${n % 3}`, n));
+  for (let refusals = 0; refusals < 50; refusals += 1) {
+    const proxy = firewalled(() => proxy.calls() <= refusals, 200);
+    const { outcomes } = await deliverBatch(proxy.client, texts);
+    expect(outcomes.filter(({ status }) => status === 'rejected')).toEqual([]);
+  }
+});
+
+test('while suspects are sent again, an outage rejects nothing and ends the attempt', async () => {
+  for (let passes = 1; passes < 12; passes += 1) {
+    const texts = Array.from({ length: 4 }, (_, n) => textOf('a', n, n < 2));
+    let passed = 0;
+    const { client } = firewalled(isBad);
+    const failing: BatchClient = {
+      recordBatchTexts: (sent) => {
+        passed += 1;
+        if (passed > passes) throw new UnreachableError('away');
+        return client.recordBatchTexts(sent);
+      },
+    };
+    const { outcomes, trouble } = await deliverBatch(failing, texts);
+    expect(outcomes.filter(({ status }) => status === 'rejected')).toEqual([]);
+    expect(passed).toBe(passes + 1);
+    expect(trouble).toMatchObject({ kind: 'away', scope: 'all' });
+  }
+});
+
+test('proxies of which some refuse everything, called in turn, reject nothing', async () => {
+  const texts = Array.from({ length: 60 }, (_, n) => textOf(`${n % 3}`, n));
+  for (const [proxies, working] of [
+    [2, 0],
+    [2, 1],
+    [3, 0],
+    [3, 1],
+    [3, 2],
+  ] as const) {
+    const proxy = firewalled(() => proxy.calls() % proxies !== working);
+    let left = texts;
+    for (let attempt = 0; left.length > 0 && attempt < 1_000; attempt += 1) {
+      const { outcomes } = await deliverBatch(proxy.client, left);
+      expect(outcomes.filter(({ status }) => status === 'rejected')).toEqual([]);
+      left = left.filter((_, at) => outcomes[at]?.status === 'again');
+    }
+    expect(new Set(proxy.stored)).toEqual(new Set(texts));
+  }
+});
+
+test('what a few tenants send by the hundred holds up no other', async () => {
+  const { client, stored } = firewalled(isBad);
+  const attack = Array.from({ length: 500 }, (_, n) => textOf(`${n % 3}`, n, true));
+  const { trouble, outcomes } = await deliverBatch(client, attack);
+  expect(outcomes.every(({ status }) => status === 'again')).toBe(true);
+  expect(trouble?.scope).toBe('tenants');
+  expect(stored).toEqual([]);
 });
 
 test('what one tenant sends by the hundred holds up no other', async () => {

@@ -70,6 +70,8 @@ const unreadable: readonly number[] = [400, 413, 422];
 const unwelcome: readonly number[] = [...unreadable, 200, 403, 406];
 /** Then everything is refused: each attempt costs as many calls. */
 const suspectsMax = 32;
+/** How often an event is refused again, in calls one after the other, before it is rejected. */
+const confirmations = 3;
 
 const isOfService = ({ code }: IndelibleError) => Object.hasOwn(errorCodes, code);
 
@@ -84,17 +86,17 @@ function isAboutContent(error: Error): error is IndelibleError {
  *
  * If the whole batch is refused for its content, it is halved until the event at fault is alone, so
  * it never blocks the others. Only the service may refuse an event for good at once. One that
- * another server refuses is rejected when a later event passes that server. If none does, the
- * credential or that server is at fault, and all are sent again.
+ * another server refuses is rejected if it is refused again after a later event has passed that
+ * server. If none passes, the credential or that server is at fault, and all are sent again.
  */
 export async function deliverBatch(
   client: BatchClient,
   texts: readonly string[],
 ): Promise<Delivery> {
-  const sorting = new Sorting(texts);
+  const sorting = new Sorting(client, texts);
   // In the order of the events: none overtakes an earlier one of its tenant.
   let parts = [[...texts.keys()]];
-  for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
+  for (let part = parts.shift(); part && !sorting.isOver; part = parts.shift()) {
     const free = part.filter((at) => !sorting.isHeld(at));
     if (free.length === 0) continue;
     if (free.length > 1 && sorting.hasSuspects) {
@@ -103,23 +105,18 @@ export async function deliverBatch(
       parts = [[next], rest.filter((at) => at !== next)];
       continue;
     }
-    try {
-      const sent = free.map((at) => texts[at] ?? '');
-      sorting.answered(free, await client.recordBatchTexts(sent));
-    } catch (cause) {
-      const error = errorOf(cause);
-      const middle = free.length >> 1;
-      if (middle > 0 && isAboutContent(error)) {
-        parts.unshift(free.slice(0, middle), free.slice(middle));
-      } else sorting.failed(free, error);
-    }
-    if (sorting.isOver) break;
+    const refusal = await sorting.send(free);
+    const middle = free.length >> 1;
+    if (refusal === null) await sorting.confirm(free[0] ?? 0);
+    else if (middle === 0) sorting.suspect(free[0] ?? 0, refusal);
+    else parts.unshift(free.slice(0, middle), free.slice(middle));
   }
   return sorting.delivery();
 }
 
 /** What is known of a batch while its parts are sent. */
 class Sorting {
+  readonly #client: BatchClient;
   readonly #texts: readonly string[];
   readonly #outcomes: Outcome[];
   readonly #tenants: string[] = [];
@@ -130,7 +127,8 @@ class Sorting {
   #hasAnswered = false;
   #trouble: Trouble | null = null;
 
-  constructor(texts: readonly string[]) {
+  constructor(client: BatchClient, texts: readonly string[]) {
+    this.#client = client;
     this.#texts = texts;
     this.#outcomes = texts.map(() => ({ status: 'again' }));
   }
@@ -153,50 +151,75 @@ class Sorting {
     return indexes.find((at) => !suspected.has(this.#tenantOf(at))) ?? indexes[0] ?? 0;
   }
 
-  /** The service has answered for these events. */
-  answered(indexes: readonly number[], results: readonly BatchResult[]): void {
-    if (results.length !== indexes.length) {
-      const detail = `${results.length} results came for ${indexes.length} events`;
-      this.#trouble = { kind: 'refused', scope: 'all', error: unexpected(200, detail) };
-      return;
+  /** Sends these events; the refusal if their content may be at fault, and they are undecided. */
+  async send(indexes: readonly number[]): Promise<IndelibleError | null> {
+    try {
+      const texts = indexes.map((at) => this.#texts[at] ?? '');
+      this.#answered(indexes, await this.#client.recordBatchTexts(texts));
+      return null;
+    } catch (cause) {
+      const error = errorOf(cause);
+      if (isAboutContent(error)) {
+        if (indexes.length > 1 || !isOfService(error)) return error;
+        this.#hasAnswered = true;
+        this.#reject(indexes[0] ?? 0, error, 'service');
+      } else this.#trouble = troubleOf(error);
+      return null;
     }
-    this.#passed();
-    for (const [nth, at] of indexes.entries()) this.#settle(at, results[nth]);
   }
 
-  /** The call for these events failed; one alone if it may be the fault of an event. */
-  failed(indexes: readonly number[], error: Error): void {
-    const [at = 0] = indexes;
-    if (!isAboutContent(error)) this.#trouble = troubleOf(error);
-    else if (isOfService(error)) {
-      this.#passed();
-      this.#reject(at, error, 'service');
-    } else if (error.status === 413) {
-      // A proxy with a limit lets smaller events pass: those of other tenants.
-      this.#hold(at, { ...troubleOf(error), scope: 'tenants' });
-    } else this.#suspects.set(at, error);
+  /** Another server refuses this event alone. */
+  suspect(at: number, error: IndelibleError): void {
+    if (error.status !== 413) this.#suspects.set(at, error);
+    // A proxy with a limit lets smaller events pass: those of other tenants.
+    else this.#hold(at, { ...troubleOf(error), scope: 'tenants' });
+  }
+
+  /**
+   * Sends the suspects again after this event has passed, and then this event, which the service
+   * records once. What refused the suspects may have ended, or begin again, or come from one of
+   * several servers that get the calls in turn.
+   */
+  async confirm(passed: number): Promise<void> {
+    for (const at of this.#suspects.keys()) {
+      let left = this.isOver ? 0 : confirmations;
+      for (; left > 0 && this.#suspects.has(at); left -= 1) {
+        if ((await this.send([at])) === null) this.#suspects.delete(at);
+      }
+    }
+    if (this.isOver || !this.hasSuspects) return;
+    const refusal = await this.send([passed]);
+    if (refusal !== null) this.#trouble = troubleOf(refusal);
+    if (this.isOver) return;
+    for (const [at, error] of this.#suspects) this.#reject(at, error, 'other');
+    this.#suspects.clear();
   }
 
   delivery(): Delivery {
     const [error] = this.#suspects.values();
     if (error !== undefined && this.#trouble?.scope !== 'all') {
       const tenants = this.#suspectedTenants();
-      // One tenant's content must not hold up the others.
-      const isOfOne = this.isOver && tenants.size === 1 && !tenants.has('');
-      const scope = this.#hasAnswered || isOfOne ? 'tenants' : 'all';
+      // The content of a few tenants must not hold up the others.
+      const isOfFew = this.isOver && tenants.size < suspectsMax && !tenants.has('');
+      const scope = this.#hasAnswered || isOfFew ? 'tenants' : 'all';
       this.#trouble = { kind: 'refused', scope, error };
     }
     return { outcomes: this.#outcomes, trouble: this.#trouble };
   }
 
-  /** No server before the service refuses everything. */
-  #passed(): void {
+  /** The service has answered for these events. */
+  #answered(indexes: readonly number[], results: readonly BatchResult[]): void {
+    if (results.length !== indexes.length) {
+      const detail = `${results.length} results came for ${indexes.length} events`;
+      this.#trouble = { kind: 'refused', scope: 'all', error: unexpected(200, detail) };
+      return;
+    }
     this.#hasAnswered = true;
-    for (const [at, error] of this.#suspects) this.#reject(at, error, 'other');
-    this.#suspects.clear();
+    for (const [nth, at] of indexes.entries()) this.#settle(at, results[nth]);
   }
 
   #settle(at: number, result: BatchResult | undefined): void {
+    if (this.#outcomes[at]?.status !== 'again') return;
     if (result?.status !== 'rejected') {
       this.#outcomes[at] = { status: 'stored' };
       return;
