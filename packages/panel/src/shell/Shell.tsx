@@ -41,7 +41,7 @@ export function Shell({ children }: { children: ReactNode }) {
   useShortcuts(shortcuts);
   return (
     <div
-      className={`flex flex-col ${chrome === 'none' ? '' : 'min-h-dvh lg:grid lg:grid-cols-[15rem_minmax(0,1fr)]'}`}
+      className={`flex flex-col print:block print:min-h-0 ${chrome === 'none' ? '' : 'min-h-dvh lg:grid lg:grid-cols-[15rem_minmax(0,1fr)]'}`}
     >
       <a
         href="#content"
