@@ -44,7 +44,7 @@ const sentences: Partial<
   },
 };
 
-/** What the command asked for, by ids, and where. */
+/** The ids that the command asked for, and the service that it asked. */
 function looked(command: Command, env: Environment): string {
   const options = command.opts<ConnectionOptions>();
   const ids = command.args.filter((_, at) => command.registeredArguments[at]?.name() === 'id');

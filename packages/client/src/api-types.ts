@@ -156,14 +156,14 @@ export interface ApiKey {
   /** Null for a platform-bound key. */
   tenantId: string | null;
   revokedAt: string | null;
-  /** Which key made it; null for one made before that was kept. */
+  /** The key that made it; null if the service did not store that yet. */
   madeBy: Maker | null;
   allowedIps: string[] | null;
-  /** Within ten minutes; null: never. */
+  /** Exact to ten minutes; null: never used. */
   lastUsedAt: string | null;
 }
 
-/** A key behind another key or a session: the platform's, which operators hold, or the tenant's. */
+/** The key that made another key or a session: the platform's or the tenant's. */
 export interface Maker {
   kind: 'platform' | 'tenant';
   /** UUID, as events name the key. */

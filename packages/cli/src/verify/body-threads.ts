@@ -13,7 +13,7 @@ export interface BodyChunk {
 }
 
 export interface ComparedChunk extends BodyChunk {
-  /** For each line that ends in the chunk, its sequence if it is intact, else -1. Or empty. */
+  /** For each line that ends in the chunk, its sequence if it is intact, else -1; or no lines. */
   intact: readonly number[];
 }
 
@@ -26,9 +26,9 @@ export interface ComparedWanted {
   threads?: number | undefined;
 }
 
-/** Starting threads takes as long as comparing so many events. */
+/** Comparing fewer events is faster than starting threads. */
 const eventsMin = 20_000;
-/** The main thread can feed so many. */
+/** The main thread cannot keep more of them busy. */
 const threadsMax = 8;
 /** Chunks in work for each thread: one, and the next one. */
 const chunksEach = 2;
@@ -74,7 +74,7 @@ function threadsOfMachine(): number {
 
 class CompareThread {
   readonly #worker: Worker;
-  /** Whom to answer; the thread works in order. */
+  /** Callers that wait for an answer; the thread answers in order. */
   readonly #waiting: ((lines: BodyLines | Error) => void)[] = [];
   #failure: Error | null = null;
 

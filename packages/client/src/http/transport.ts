@@ -74,7 +74,7 @@ interface Failure {
 const never = Number.POSITIVE_INFINITY;
 
 const retryableStatus = [429, 503];
-/** What waiting does not mend. */
+/** Codes of a 503 that a retry does not resolve. */
 const lasting = ['log_damaged', 'too_slow'];
 
 /**

@@ -41,9 +41,9 @@ export interface RecorderOptions {
   /** Flushes and closes when the process ends by itself, by SIGTERM or by SIGINT. */
   closeOnExit?: boolean;
   /**
-   * An event that the service will never accept, an invalid event, or one that a firewall refuses
-   * for its content: that is kept in the folder `set-aside` of the spool. May be reported again
-   * after a crash.
+   * The service will never accept the event, it is invalid, or a firewall refuses its content. The
+   * spool's folder `set-aside` keeps events that a firewall refuses. After a crash an event may be
+   * reported again.
    */
   onRejected?: (event: EventInput, error: IndelibleError | InvalidEventError) => void;
   /** An event with room neither in memory nor on disk: it exists nowhere else. */

@@ -1,8 +1,8 @@
 /** What must happen before this process ends. */
 export interface Ending {
-  /** If there is time. */
+  /** Called if the process can wait. */
   close(): Promise<unknown>;
-  /** If there is none. */
+  /** Called if the process ends at once. */
   end(): void;
 }
 

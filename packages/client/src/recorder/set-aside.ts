@@ -7,7 +7,7 @@ import { errorOf } from '../error-of.ts';
 import type { IndelibleError } from '../http/errors.ts';
 import { writeDurably } from './spool-file.ts';
 
-/** Events that a server before the service refuses, in a file of this recorder: no copy is sent. */
+/** A file with events that a firewall or proxy refuses; the recorder does not send them again. */
 export class SetAside {
   readonly #path: string;
   readonly #bytesMax: number;
@@ -21,7 +21,7 @@ export class SetAside {
     this.#warn = warn;
   }
 
-  /** Keeps such events of a delivery on disk. If the disk fails, they must be sent again. */
+  /** Writes a delivery's refused events to the file. If that fails, they must be sent again. */
   keep(texts: readonly string[], delivery: Delivery): Delivery {
     const refused = delivery.outcomes.flatMap((outcome, at) => {
       const isRefused = outcome.status === 'rejected' && outcome.refusedBy === 'other';

@@ -187,7 +187,7 @@ export class Spool {
       rmSync(spoolFile.path, { force: true });
     }
     const spoolFiles = found.filter(({ size }) => size > 0);
-    // Behind what is there: whoever waits for that must not wait for these.
+    // Behind the files that are there: a flush that waits for those must not wait for these.
     const last = this.#files.at(-1);
     if (last && last.size > 0) this.#seal();
     this.#files.splice(last?.size === 0 ? -1 : this.#files.length, 0, ...spoolFiles);

@@ -23,7 +23,7 @@ interface LoadedListProps<Item> extends ListProps<Item> {
   query: Query & Partial<OlderButtonProps['list']>;
   /** In place of an empty list. */
   none: ReactNode;
-  /** Of the skeleton. */
+  /** Lines of the skeleton while the list loads. */
   lines?: number;
 }
 

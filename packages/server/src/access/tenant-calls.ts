@@ -11,7 +11,7 @@ import { operatorHeaders } from './operator-access.ts';
 import type { RecordAccess } from './record-looks.ts';
 import { readAsTenant, type TenantAccess } from './tenant-access.ts';
 
-/** A kind of things that tenants have. */
+/** One kind of a tenant's things, such as webhooks or exports. */
 interface Kind {
   lookedAt: OtherThing;
   path: string;
@@ -19,9 +19,9 @@ interface Kind {
   tag: string;
   /** With `authenticated` the `input` of each call decides. */
   scope: Scope | 'authenticated';
-  /** Of the ids in paths; null: they are UUIDs. */
+  /** The prefix of the ids in paths; null: they are UUIDs. */
   idPrefix: string | null;
-  /** Of an id that names none of them. */
+  /** The error for an id that names none of them. */
   none: () => AppError;
   /** The `input` of a call reports the problems of its body's schema with those of its own. */
   judgesBodies?: boolean;

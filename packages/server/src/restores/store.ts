@@ -49,7 +49,7 @@ export async function restoreAddress(
     WHERE id = ${tx.tenantId} AND restore_url IS NOT NULL AND restore_secret IS NOT NULL`;
 }
 
-/** False while another one of the same event to the same state is in progress. */
+/** False while another restore of the same event to the same state is in progress. */
 export async function insertRestore(
   tx: WriterTx,
   request: RestoreRequest,
@@ -66,7 +66,7 @@ export async function insertRestore(
       ${body}, ${request.fields}) ON CONFLICT DO NOTHING`;
 }
 
-/** The one of the same event and state that is in progress, or null. */
+/** The restore of the same event and state that is in progress, or null. */
 export async function pendingRestore(
   tx: WriterTx,
   { tenantId, eventUuid, target }: RestoreRequest,

@@ -9,12 +9,12 @@ import { partitionOf } from './schedule.ts';
 /** Events of a tenant in one class that happened and were received before a given time. */
 export interface Piece {
   tenantId: string;
-  /** Null: those of archive parts of which every event is older. */
+  /** Null: the events of archive parts that hold only older events. */
   retentionClass: number | null;
   beforeMs: number;
 }
 
-/** Their number, without those in these partitions. */
+/** The number of events of a piece, without those in these partitions. */
 export async function countPiece(
   owner: Queries,
   { tenantId, retentionClass, beforeMs }: Piece,

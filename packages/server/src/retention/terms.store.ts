@@ -58,7 +58,7 @@ export interface UnsettledTenant {
   otherClasses: number[];
 }
 
-/** All of them, or this one. */
+/** All such tenants, or only this one, if it is one. */
 export async function unsettledTenants(
   owner: Queries,
   tenantId: string | null = null,

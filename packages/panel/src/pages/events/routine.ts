@@ -17,7 +17,7 @@ export function isRoutine(event: AuditEvent): boolean {
   return isOwn && actions[resource.type] === action;
 }
 
-/** Who filters wants to see all that matches. */
+/** With a filter every match is shown. */
 export function mayFold({ facets }: EventSearch): boolean {
   return Object.keys(facets).length === 0;
 }

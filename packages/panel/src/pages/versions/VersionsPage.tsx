@@ -79,7 +79,7 @@ export default function VersionsPage() {
 interface VersionsProps {
   resourceId: string;
   versions: Version[];
-  /** The events in which they are. */
+  /** The loaded events that hold the versions. */
   pages: ReturnType<typeof usePages>;
 }
 
