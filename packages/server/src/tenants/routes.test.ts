@@ -193,6 +193,16 @@ test('with WEBHOOK_ALLOW_PRIVATE private hosts may be called, and over http', as
   await close();
 });
 
+test('a change that is committed is answered with its secret, although partitions cannot be announced', async () => {
+  const id = await newTenant({ restoreUrl: 'https://one.example.com/' });
+  const rename = (from: string, to: string) =>
+    service.owner.query(`ALTER FUNCTION ${from}() RENAME TO ${to}`);
+  await rename('announce_partitions', 'away');
+  const { status, body } = await put(id, { restoreUrl: 'https://two.example.com/' });
+  await rename('away', 'announce_partitions');
+  expect([status, body.restoreSecret]).toEqual([200, expect.stringMatching(/^whsec_/)]);
+});
+
 test('a restore secret is shown once, kept sealed, new only for another URL, never in the log', async () => {
   const id = randomUUID();
   const first = await put(id, {

@@ -28,7 +28,8 @@ export function tenantRoutes(app: FastifyInstance, parts: PutTenantParts): void 
     };
     const written = await write(parts.db, (tx) => putTenant(tx, parts, put));
     const { created, tenant, restoreSecret } = written;
-    if (!created) await write(parts.db, announcePartitions);
+    // The change is committed, and only this answer has its secret. Retention announces later, too.
+    if (!created) await write(parts.db, announcePartitions).catch(() => false);
     reply.code(created ? 201 : 200);
     return { ...shown(tenant), ...(restoreSecret === null ? {} : { restoreSecret }) };
   });
