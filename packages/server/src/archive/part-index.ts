@@ -13,8 +13,8 @@ import { KeyFilter } from '../cold/key-filter.ts';
 import { parseArchiveName } from '../cold/layout.ts';
 import { putColdPart } from '../cold/store.ts';
 import { hasState } from '../events/prepared-event.ts';
-import { readEntries } from '../log/store.ts';
-import { tenantIn, type WriterTx } from '../postgres/db.ts';
+import { readEntriesOf } from '../log/store.ts';
+import type { WriterTx } from '../postgres/db.ts';
 import { storedAmong } from '../words/store.ts';
 import type { ArchiveDeps } from './archived-part.ts';
 import { coldFiles } from './cold.store.ts';
@@ -83,7 +83,7 @@ async function requireSame(
   { tenantId, stem, next }: { tenantId: string; stem: string; next: number },
   rows: readonly ArchivedRow[],
 ): Promise<void> {
-  const entries = await readEntries(tenantIn(tx, tenantId), next, next + rows.length);
+  const entries = await readEntriesOf(tx, tenantId, next, next + rows.length);
   rows.forEach((row, at) => {
     const entry = entries[at];
     const isWhole = row.body === null || row.commitment === null;

@@ -10,7 +10,7 @@ import type { ArchivedBody } from '../cold/archived-row.ts';
 import { shownSince, type Visibility } from '../events/filter-sql.store.ts';
 import { openersOf } from '../events/prepared-event.ts';
 import { visibility } from '../events/store.ts';
-import { readEntries } from '../log/store.ts';
+import { readEntries, readEntriesOf } from '../log/store.ts';
 import { type Queries, tenantIn, type WriterTx } from '../postgres/db.ts';
 import { eachRow, type RowTexts } from '../postgres/each-row.ts';
 import { planOnce } from '../postgres/engine.ts';
@@ -161,7 +161,7 @@ export async function entryAt(
   tenantId: string,
   sequence: number,
 ): Promise<LogEntry | null> {
-  const [entry] = await readEntries(tenantIn(tx, tenantId), sequence, sequence + 1);
+  const [entry] = await readEntriesOf(tx, tenantId, sequence, sequence + 1);
   return entry ? decodeEntry(entry) : null;
 }
 
@@ -175,9 +175,7 @@ export async function eachEntry(
   { start, end, oldest }: { start: number; end: number; oldest: string },
   take: TakeEntry,
 ): Promise<void> {
-  const read = await readEntries(tenantIn(tx, tenantId), start, end);
-  if (read.length < end - start) throw new Error(`the log has no entry ${start + read.length}`);
-  const entries = read.map(decodeEntry);
+  const entries = (await readEntries(tenantIn(tx, tenantId), start, end)).map(decodeEntry);
   let next = 0;
   const uuids = entries.map(({ eventUuid }) => eventUuid);
   const takeUntil = (end: number) => {

@@ -25,7 +25,8 @@ export async function listBySequence(
   const among = q && (await wordsInLog(visible.tx, { ...filter, q }));
   const rows: ListedRow[] = [];
   let bytes = 0;
-  let at = from ?? (ascending ? first : visible.size - 1);
+  // A log that was reopened may be shorter than where a cursor stands.
+  let at = ascending ? (from ?? first) : Math.min(from ?? visible.size, visible.size - 1);
   for (let chunk = 0; chunk < chunksMax && rows.length < query.limit; chunk++) {
     const [start, end] = ascending
       ? [at, Math.min(at + chunkEntries, visible.size)]

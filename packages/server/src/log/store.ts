@@ -240,11 +240,17 @@ export async function eventsBetween(tx: TenantTx, start: number, end: number): P
   return (await readEntries(tx, start, end)).map((entry) => decodeEntry(entry).eventUuid);
 }
 
-/** Entries `[start, end)` in order, from tiles and tail; at most a few tiles at a time. */
-export const readEntries = (tx: TenantTx, start: number, end: number) =>
-  readEntriesOf(tx, tx.tenantId, start, end);
+/**
+ * Entries `[start, end)` in order, from tiles and tail; at most a few tiles at a time. Throws
+ * LogDamaged if one is missing: a reader that goes on would not come back to those behind it.
+ */
+export async function readEntries(tx: TenantTx, start: number, end: number): Promise<Uint8Array[]> {
+  const entries = await readEntriesOf(tx, tx.tenantId, start, end);
+  if (entries.length >= end - start) return entries;
+  throw unreadable(`a log lacks its entry ${start + entries.length}`, tx.tenantId);
+}
 
-/** The same of any tenant. Ends at the first gap: no entry is taken for its neighbour. */
+/** The same of any tenant, up to the first gap: no entry is taken for its neighbour. */
 export async function readEntriesOf(
   tx: Pick<TenantTx, 'query'>,
   tenantId: string,
