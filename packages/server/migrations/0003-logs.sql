@@ -96,20 +96,6 @@ begin
   return former;
 end $$;
 
--- For `log reopen`, after which a log may be shorter than what webhooks and alerts have read of it.
-create function rewind_readers(tenant uuid) returns void
-language plpgsql strict set search_path = indelible, pg_temp as $$
-declare
-  log_size bigint := (select size from log_heads where tenant_id = tenant);
-begin
-  update webhooks set next_sequence = log_size, revision = revision + 1, message_id = null,
-      message_type = null, message_end = null, message_at = null
-    where tenant_id = tenant and next_sequence > log_size;
-  update webhooks set announced_sequence = -1 where tenant_id = tenant and announced_sequence >= log_size;
-  update alert_cursors set next_sequence = log_size where tenant_id = tenant and next_sequence > log_size;
-  update alert_rules set from_sequence = log_size where tenant_id = tenant and from_sequence > log_size;
-end $$;
-
 alter table log_heads enable row level security;
 alter table log_tail enable row level security;
 alter table log_tiles enable row level security;

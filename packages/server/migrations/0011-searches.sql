@@ -15,7 +15,6 @@ create table searches (
   checkpoint_note text not null,
   matched bigint not null check (matched >= 0),
   digest bytea not null check (octet_length(digest) = 32),
-  first_event_id uuid, -- the oldest event in the range, whether it matches or not
   counted_from timestamptz, -- when the first event of the range expires follows from this time
   primary key (tenant_id, id)
 );

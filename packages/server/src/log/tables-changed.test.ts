@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { reopenLog } from '../operations/reopen.command.ts';
 import { checkpointOf, publishedRounds } from '../testing/checkpoints.ts';
 import { growLog } from '../testing/grow-log.ts';
 import { expectLogIntact, expectTreeIntact } from '../testing/intact.ts';
 import { rewindable } from '../testing/rewindable.ts';
+import { eventOf } from '../testing/service.ts';
 
 /*
  * An attacker changes the tables of the log and covers it up; the object store stays.
@@ -107,6 +109,31 @@ test('reopened, the log begins anew with what was published of it, though the da
   await service.tick();
   expect(await service.halted()).toBeNull();
   expect((await checkpointOf(service.app, quiet.key)).origin).toBe(kept.origin);
+  await expectLogIntact(service, tenant.id);
+});
+
+test('reopened shorter than its blocks of words, all that is recorded from then on is found', async () => {
+  const service = await installation();
+  const tenant = await service.tenant();
+  await service.record(tenant.key, 200);
+  const { rows } = await service.owner.query('SELECT size, frontier FROM log_heads');
+  await service.record(tenant.key, 100);
+  await service.tick();
+  await service.app.background.run('words');
+  // The tile goes back into the tail, as far as the log is left.
+  await service.owner.query(`INSERT INTO log_tail SELECT tenant_id, n, substr(data, n * 60 + 1, 60)
+    FROM log_tiles, generate_series(0, 255) n; DELETE FROM log_tiles`);
+  await service.cut(tenant.id, rows[0].size, rows[0].frontier);
+  await service.tick();
+  expect(await reopenLog(service.env)).toMatchObject([{ size: Number(rows[0].size) }]);
+  const resource = { type: 'ivr', id: randomUUID(), name: 'Reopened' };
+  const search = { url: '/api/audit-logs?q=reopened&resource=ivr', key: tenant.key };
+  const body = eventOf({ resource });
+  await service.call({ method: 'POST', url: '/api/audit-logs', key: tenant.key, body });
+  expect((await service.call(search)).body.data).toHaveLength(1);
+  await service.record(tenant.key, 100);
+  await service.app.background.run('words');
+  expect((await service.call(search)).body.data).toHaveLength(1);
   await expectLogIntact(service, tenant.id);
 });
 
