@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { typeId } from '@indelible/protocol';
 import { expect, onTestFinished, test } from 'vitest';
 import { beginAnew } from '../log/reopen.store.ts';
 import { readTenant, withOwnerSession } from '../postgres/db.ts';
@@ -10,7 +11,7 @@ import { type ReceiverAnswer, webhookReceiver } from '../testing/webhook-receive
 import { hookedService, hookedTenant, idsOf, webhookCalls } from '../testing/webhook-setup.ts';
 import { leaseMs } from './deliver.job.ts';
 import { claimWebhook, getLeased, moveTo, releaseWebhook } from './lease.store.ts';
-import { noMessage } from './store.ts';
+import { messageIdPrefix, noMessage } from './store.ts';
 
 const env = { WEBHOOK_ALLOW_PRIVATE: 'true' };
 /** The machine may be busy with other things. */
@@ -261,6 +262,22 @@ test('a log that goes on shorter after a reopening is delivered from its new end
   const event = await hooks.record();
   await deliver();
   expect(tenant.receiver.calls.at(-1)?.body.data.events[0].id).toBe(event.id);
+});
+
+test('a message that reaches over the end of a reopened log begins again: other events come there', async () => {
+  await hooks.create();
+  const event = await hooks.record();
+  const stored = `UPDATE webhooks SET message_id = id, message_type = 'audit.events.recorded',
+      message_at = now(), message_end = next_sequence + 9
+    WHERE tenant_id = $1 RETURNING message_id`;
+  const { rows } = await service.owner.query(stored, [tenant.id]);
+  await withOwnerSession(service.ownerUrl, (owner) =>
+    owner.transaction((tx) => beginAnew(tx, tenant.id)),
+  );
+  await deliver();
+  const [call] = tenant.receiver.calls;
+  expect(call?.id).not.toBe(typeId(messageIdPrefix, rows[0].message_id));
+  expect(call?.body.data.events[0].id).toBe(event.id);
 });
 
 test('a receiver that does not answer takes at most four slots, all of its own tenant', async () => {
