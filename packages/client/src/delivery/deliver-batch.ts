@@ -2,7 +2,7 @@ import { type ErrorCode, errorCodes, uuidFromEventId, uuidTimeMs } from '@indeli
 import type { BatchResult } from '../api-types.ts';
 import type { IndelibleClient } from '../client.ts';
 import { errorOf } from '../error-of.ts';
-import { IndelibleError, UnreachableError, unexpected } from '../http/errors.ts';
+import { IndelibleError, notTheService, UnreachableError } from '../http/errors.ts';
 import { eventOf, tenantOf } from './ready-event.ts';
 
 /** Sends batches: a client, or any object with its `recordBatchTexts`. */
@@ -155,7 +155,10 @@ class Sorting {
   async send(indexes: readonly number[]): Promise<IndelibleError | null> {
     try {
       const texts = indexes.map((at) => this.#texts[at] ?? '');
-      this.#answered(indexes, await this.#client.recordBatchTexts(texts));
+      const results = await this.#client.recordBatchTexts(texts);
+      if (results.length !== texts.length) throw notTheService(200);
+      this.#hasAnswered = true;
+      for (const [nth, at] of indexes.entries()) this.#settle(at, results[nth]);
       return null;
     } catch (cause) {
       const error = errorOf(cause);
@@ -205,17 +208,6 @@ class Sorting {
       this.#trouble = { kind: 'refused', scope, error };
     }
     return { outcomes: this.#outcomes, trouble: this.#trouble };
-  }
-
-  /** The service has answered for these events. */
-  #answered(indexes: readonly number[], results: readonly BatchResult[]): void {
-    if (results.length !== indexes.length) {
-      const detail = `${results.length} results came for ${indexes.length} events`;
-      this.#trouble = { kind: 'refused', scope: 'all', error: unexpected(200, detail) };
-      return;
-    }
-    this.#hasAnswered = true;
-    for (const [nth, at] of indexes.entries()) this.#settle(at, results[nth]);
   }
 
   #settle(at: number, result: BatchResult | undefined): void {
