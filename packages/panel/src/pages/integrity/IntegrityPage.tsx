@@ -97,7 +97,7 @@ function Retained() {
 function WholeLog({ checked }: { checked: CheckedCheckpoint }) {
   const t = useTexts();
   const { tenant } = useSession();
-  const command = `npx indelible verify ${tenant.id} --url ${location.origin}`;
+  const command = `indelible verify ${tenant.id} --url ${location.origin}`;
   return (
     <details className="card lg:col-span-2">
       <summary className="px-5 py-3.5 font-semibold">{t.integrity.whole}</summary>
