@@ -117,19 +117,20 @@ function asUsage<T>(make: () => T): T {
  */
 function keptKey(url: string, { env, stderr }: Io): string {
   const path = join(resolve(env.DATA_DIR?.trim() || './data'), 'platform-api-key');
-  if (!isLoopbackUrl(new URL(url))) {
-    throw new UsageError(
-      'no key: give --key, or set INDELIBLE_API_KEY; the one kept in DATA_DIR is for this machine',
-    );
-  }
+  if (!isLoopbackUrl(new URL(url))) throw noKey();
   try {
     const key = readFileSync(path, 'utf8').trim();
     stderr.write(`using the platform key kept in ${path}\n`);
     return key;
   } catch {
-    throw new UsageError('no key: give --key, or set INDELIBLE_API_KEY');
+    throw noKey();
   }
 }
+
+const noKey = () =>
+  new UsageError(
+    'no key: give --key, or set INDELIBLE_API_KEY; the operator of the service can make one',
+  );
 
 function wellFormed(reason: string): string {
   if (reason.isWellFormed()) return reason;

@@ -81,7 +81,10 @@ test('the key kept in the data folder is sent to no other machine', async () => 
   writeFileSync(join(folder, 'platform-api-key'), 'idl_kept-secret\n', { mode: 0o600 });
   const env = { INDELIBLE_URL: 'https://audit.invalid', DATA_DIR: folder };
   const { status, stderr } = await runCli(['tenant', 'list'], { env });
-  expect([status, stderr]).toEqual([2, expect.stringContaining('is for this machine')]);
+  expect([status, stderr]).toEqual([
+    2,
+    expect.stringContaining('the operator of the service can make one'),
+  ]);
   expect(stderr).not.toContain('using the platform key');
 });
 

@@ -129,7 +129,8 @@ async function verify(
     if (subject !== undefined) throw new UsageError('name either a receipt or another subject');
     return verifyReceipt(connect(options, io, { attempts: 10 }), { path: receipt, vkeys });
   }
-  if (subject === undefined) throw new UsageError('name what to verify: a tenant or a bundle');
+  if (subject === undefined)
+    throw new UsageError('name what to verify: a tenant, bundle, archive, capsule or table');
   if (isArchive(subject)) {
     const tenantId = options.tenant ?? null;
     return verifyArchive(subject, { tenantId, vkeys, plans, progress, seenOf });
