@@ -35,7 +35,10 @@ test.each([
   [[], 'there must be a plan'],
   [[gold, { ...gold, class: 5 }], 'two plans are called Gold'],
   [[gold, { ...gold, name: 'Silver' }], 'the plans Gold and Silver both have the class 4'],
-  [[{ ...gold, class: 3 }], 'the plan Gold cannot have the class 3: it is of legal holds'],
+  [
+    [{ ...gold, class: 3 }],
+    'the plan Gold cannot have the class 3, which is for legal holds: choose another',
+  ],
 ])('the plans %j are refused with a sentence', (plans, sentence) => {
   expect(() => createPlans(plans)).toThrow(sentence);
 });

@@ -44,7 +44,7 @@ export function createPlans(all: readonly PlanDefinition[]) {
     }
     if (number === heldClass) {
       throw new RangeError(
-        `the plan ${name} cannot have the class ${number}: it is of legal holds`,
+        `the plan ${name} cannot have the class ${number}, which is for legal holds: choose another`,
       );
     }
   }

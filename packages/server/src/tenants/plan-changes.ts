@@ -52,7 +52,8 @@ export function planProblem(stored: readonly PlanInUse[], given: Plans): string 
     const problem = plan ? changeProblem(former, plan) : classProblem(former, given);
     if (problem !== null) return problem;
     if (!plan && tenants > 0) {
-      return `${counted(tenants, 'tenant has', 'tenants have')} the plan ${name}, which is no longer named: give them another one first`;
+      const having = counted(tenants, 'tenant has', 'tenants have');
+      return `${having} the plan ${name}, which CATALOGUE_FILE does not name: name it there, or give them another plan first`;
     }
   }
   return null;
