@@ -33,7 +33,7 @@ test('objects that say themselves what they are in JSON are believed', () => {
   expect(plainJson(undefined)).toBe(null);
 });
 
-test('a set is a list, a map an object or a list of pairs, a pattern its text, an error its name and message', () => {
+test('a set is a list, a map an object or a list, a pattern its text, an error its name and message', () => {
   class Refused extends Error {
     override readonly name = 'Refused';
     readonly code = 7;
@@ -56,6 +56,11 @@ test('a set is a list, a map an object or a list of pairs, a pattern its text, a
   expect(plainJson(own)).toBe('itself');
   const secret = { before: new Map([['password', 's3cret']]), after: new Map() };
   expect(diffOf(secret.before, secret.after)).toEqual({ password: { from: '[masked]', to: null } });
+  const mixed = new Map<unknown, string>([
+    [{ id: 1 }, 'x'],
+    ['password', 's3cret'],
+  ]);
+  expect(JSON.stringify(diffOf(null, { mixed }))).not.toContain('s3cret');
 });
 
 test('a member called __proto__ is a member, and changes no prototype', () => {

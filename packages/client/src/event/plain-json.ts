@@ -24,8 +24,8 @@ interface Room {
 
 /**
  * The value as JSON holds it: dates become texts, undefined members and functions are dropped,
- * numbers that JSON lacks become null. A Set becomes a list, a Map an object (a list of pairs if a
- * key is an object), a RegExp its text, an Error its name, message and own members.
+ * numbers that JSON lacks become null. A Set becomes a list, a Map an object (a list of its entries
+ * if a key is an object), a RegExp its text, an Error its name, message and own members.
  * Throws TypeError, which names the member, for a BigInt, for one that cannot be read, and for
  * nesting over 200 levels, such as a circular object; TooLongError as soon as the JSON certainly
  * has more than `charactersMax` characters.
@@ -116,13 +116,16 @@ function unboxed(value: unknown): unknown {
   }
   if (value instanceof Set) return [...value];
   if (value instanceof Map) {
-    const isNamed = [...value.keys()].every((key) => Object(key) !== key);
-    return isNamed ? Object.fromEntries(value) : [...value];
+    if ([...value.keys()].every(isName)) return Object.fromEntries(value);
+    // Secrets are found by the names of members, which a pair does not have.
+    return Array.from(value, (pair) => (isName(pair[0]) ? Object.fromEntries([pair]) : pair));
   }
   if (value instanceof RegExp) return String(value);
   if (value instanceof Error) return { ...value, name: value.name, message: value.message };
   return value;
 }
+
+const isName = (key: unknown) => Object(key) !== key;
 
 /** Any object that can be JSON; `null` and undefined mean that the resource does not exist. */
 type StateValue = object | null | undefined;
