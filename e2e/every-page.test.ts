@@ -137,6 +137,23 @@ test.each(pageNames.filter((name) => name !== 'view'))(
   },
 );
 
+test('upright paper leaves out no column of a page', async () => {
+  const cut: string[] = [];
+  await page.setViewportSize({ width: 688, height: 900 });
+  for (const name of pageNames) {
+    await open(addressOf(name, shown));
+    await page.emulateMedia({ media: 'print' });
+    const hidden = await page.evaluate<string[]>(`[...document.querySelectorAll('main *')]
+      .filter((box) => getComputedStyle(box).overflowX === 'auto' && box.checkVisibility())
+      .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth + 1)
+      .map(({ ariaLabel, className }) => ariaLabel ?? className)`);
+    cut.push(...hidden.map((label) => `${name}: ${label}`));
+    await page.emulateMedia({ media: null });
+  }
+  expect(cut).toEqual([]);
+  await page.setViewportSize({ width: 1440, height: 900 });
+});
+
 test('nor does a page that has nothing to show, or whose reader may not see it', async () => {
   const broken: string[] = [];
   const look = async (name: string, path: string) => {

@@ -66,7 +66,7 @@ function DayHead({ start, index, count }: { start: number; index: number; count:
   // The first name would reach under the columns that stay in sight.
   const look = `absolute ${index === 0 ? 'left-0' : 'right-0'} bottom-1 whitespace-nowrap`;
   return (
-    <th scope="col" className="relative h-9 w-6 align-bottom font-normal">
+    <th scope="col" className="relative h-9 w-6 align-bottom font-normal print:w-auto">
       <span className={isShown ? look : 'sr-only'}>{formats.shortDay(start)}</span>
     </th>
   );
