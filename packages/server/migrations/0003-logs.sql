@@ -41,7 +41,7 @@ alter table log_tiles alter column data set storage external; -- hashes do not c
 
 -- Locks the heads of these tenants. Without wait, skips heads that another flush holds, so that one busy tenant never stalls
 -- the others. Always in the order of tenants, so no two flushes deadlock. Callers look first whether recording is stopped.
--- Distributing log_heads drops the functions that return its rows as such.
+-- It names the columns: when log_heads is distributed, functions that return its row type are dropped.
 create function lock_heads(home uuid, tenants uuid[], wait boolean) returns table (
   tenant_id uuid, size bigint, frontier bytea, last_received_us bigint, retention_class smallint,
   other_classes smallint[], closed_at timestamptz
@@ -72,8 +72,8 @@ begin
 end $$;
 
 -- Begins a tenant's log, or moves its new events to another class. Returns the former class, null for a new log. A log that
--- has lost its head is not begun once more beside its own entries. Between hold_plans and attach_owed, because locks and
--- partitions are the coordinator's.
+-- has lost its head is not begun once more beside its own entries. The caller calls hold_plans before and attach_owed after
+-- it: this runs on the tenant's node, and locks and partitions are the coordinator's.
 create function open_log(tenant uuid, class smallint, new_log_id uuid) returns smallint
 language plpgsql strict security definer set search_path = indelible, pg_temp as $$
 declare

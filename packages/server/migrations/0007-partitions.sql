@@ -120,8 +120,10 @@ $$;
 -- not exist. So this waits until the transactions have ended that may be collecting, a quarter of a second at most: to
 -- collect takes a millisecond. By the clock, because to look at the locks of many sessions takes longer than the pause
 -- between two looks. Another caller waits for as long as this one may take. To be called after the commit of an attachment
--- and before the first row. Each grant tells all sessions; a partition that was attached after the last one is not told
--- yet. False if a transaction that attaches partitions goes on for so long: it may be waiting for the caller.
+-- and before the first row. The grant writes the row of audit_events in pg_class anew, which PostgreSQL tells all sessions:
+-- a partition whose row in pg_inherits is younger than that one is not told yet. So a transaction that has written before
+-- attaches in a subtransaction, which has a younger number. False if a transaction that attaches partitions goes on for so
+-- long: it may be waiting for the caller.
 create function announce_partitions() returns bool
 language plpgsql security definer set search_path = indelible, pg_temp as $$
 declare

@@ -8,9 +8,11 @@
 -- and tiles that come with it, so that no log has a hole, a tile before its time, or an entry behind its end. Tiles come in
 -- order, lower levels first.
 --
--- An archive is loaded with its events first and its log later, without heads to move: Citus refuses an update of heads
--- without a tenant, and the row count is then that of the log's tail, which has no entries. The number of rows of an INSERT
--- with ON CONFLICT says nothing on Citus. As the owner, because Citus refuses this statement under row-level security.
+-- An archive is loaded with its events first and its log later: such a call names no tenant, and no head is updated, which
+-- Citus refuses without a tenant. `grown` is then the row count of the INSERT into log_tail: none.
+--
+-- An id that exists is found by the exception: on Citus the row count of an INSERT with ON CONFLICT does not tell. As the
+-- owner, because Citus refuses this statement under row-level security.
 create function record_events(home uuid,
   tenants uuid[], old_sizes bigint[], new_sizes bigint[], frontiers bytea[], received bigint[],
   entry_tenants uuid[], sequences bigint[], entries bytea[],

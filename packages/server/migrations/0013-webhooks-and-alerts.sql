@@ -1,5 +1,5 @@
 -- Webhooks and alert rules. The log is the queue: each webhook, and each tenant for its rules, has one position in it, and
--- what is behind it is still to be delivered or evaluated. `log reopen` calls rewind_readers for them.
+-- what is behind it is still to be delivered or evaluated. `log reopen` sets positions back by rewind_readers (0016).
 
 create table webhooks (
   tenant_id uuid not null,
