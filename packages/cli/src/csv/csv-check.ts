@@ -216,7 +216,9 @@ class Comparison {
       if (this.#isSeen(index) || !this.#index.isWanted(index)) continue;
       const { sequence, line } = this.#index.read(index);
       const { id } = parseBodyLine(line).event;
-      const message = `Event ${id}, sequence ${sequence}, matches the filter and has no row.`;
+      const message =
+        `Event ${id}, sequence ${sequence}, matches the filter and has no row: it was removed, ` +
+        'or recorded after the table was made (then pass --recorded-before).';
       this.#add('csv_row_missing', message, { sequence, eventId: id });
     }
   }
