@@ -179,23 +179,24 @@ class Sorting {
   }
 
   /**
-   * Sends the suspects again after this event has passed, and then this event, which the service
-   * records once. What refused the suspects may have ended, or begin again, or come from one of
+   * Sends each suspect again after this event has passed, and then this event, which the service
+   * records once. What refused the suspect may have ended, or begin again, or come from one of
    * several servers that get the calls in turn.
    */
   async confirm(passed: number): Promise<void> {
-    for (const at of this.#suspects.keys()) {
-      let left = this.isOver ? 0 : confirmations;
-      for (; left > 0 && this.#suspects.has(at); left -= 1) {
+    if (this.isOver) return;
+    for (const [at, error] of this.#suspects) {
+      for (let left = confirmations; left > 0 && this.#suspects.has(at); left -= 1) {
         if ((await this.send([at])) === null) this.#suspects.delete(at);
       }
+      if (this.isOver) return;
+      if (!this.#suspects.has(at)) continue;
+      const refusal = await this.send([passed]);
+      if (refusal !== null) this.#trouble = troubleOf(refusal);
+      if (this.isOver) return;
+      this.#reject(at, error, 'other');
+      this.#suspects.delete(at);
     }
-    if (this.isOver || !this.hasSuspects) return;
-    const refusal = await this.send([passed]);
-    if (refusal !== null) this.#trouble = troubleOf(refusal);
-    if (this.isOver) return;
-    for (const [at, error] of this.#suspects) this.#reject(at, error, 'other');
-    this.#suspects.clear();
   }
 
   delivery(): Delivery {
