@@ -41,14 +41,20 @@ export class SetAside {
       });
       const outcomes = [...delivery.outcomes];
       for (const { at } of refused) outcomes[at] = { status: 'again' };
-      const trouble = delivery.trouble ?? { kind: 'refused', scope: 'tenants', error };
+      const { trouble } = delivery;
+      if (trouble === null) {
+        return { outcomes, trouble: { kind: 'refused', scope: 'tenants', error } };
+      }
+      this.#warn(error); // only the trouble of the delivery is told later
       return { outcomes, trouble };
     }
   }
 
   #append(lines: string): void {
     const bytes = Buffer.byteLength(lines);
-    if (this.#bytes + bytes > this.#bytesMax) throw new Error(`it has ${this.#bytes} bytes`);
+    if (this.#bytes + bytes > this.#bytesMax) {
+      throw new Error(`it is full (spoolBytesMax: ${this.#bytesMax})`);
+    }
     makeFolder(dirname(this.#path));
     writeDurably(this.#path, 'a', Buffer.from(lines));
     this.#bytes += bytes;
