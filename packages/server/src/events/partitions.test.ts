@@ -3,7 +3,7 @@ import { createPartitionKeeper } from './partitions.ts';
 
 const head = {
   ...{ tenantId: '', retentionClass: 1, size: 0, otherClasses: [], lastReceivedUs: 0 },
-  ...{ frontier: new Uint8Array(), isClosed: false, logId: '' },
+  frontier: new Uint8Array(),
 };
 const batch = { head, events: [{ uuid: '01890000-0000-7000-8000-000000000000' }] };
 
@@ -13,7 +13,7 @@ test('partitions that could not be told before the commit are told after it, bef
     async () => {},
     async () => answers.shift() ?? true,
   );
-  await keeper.ensure([batch as never], 0);
+  await keeper.ensure([batch], 0);
   expect(answers).toEqual([false, true]);
   await keeper.told();
   expect(answers).toEqual([]);

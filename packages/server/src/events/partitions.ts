@@ -1,6 +1,7 @@
 import { uuidTimeMs } from '@indelible/protocol';
+import type { LogHead } from '../log/sequencer.ts';
 import { codeOf } from '../postgres/embedded/error-code.ts';
-import { classOf, type TenantBatch } from './append.store.ts';
+import { classOf } from './append.store.ts';
 
 /** A partition, by a time in it. */
 export interface PartitionWanted {
@@ -8,7 +9,13 @@ export interface PartitionWanted {
   timeMs: number;
 }
 
-/** Each waits half a second for those who attach, and their statements end in ten. */
+/** New events of a tenant. */
+interface Inserted {
+  head: LogHead;
+  events: readonly { uuid: string }[];
+}
+
+/** Each waits up to half a second; a statement of another process that attaches ends in ten. */
 const attemptsMax = 20;
 
 /** Makes the partitions of an insert, so that a missing one never rejects an event. */
@@ -38,7 +45,7 @@ export function createPartitionKeeper(
   }
 
   return {
-    async ensure(batches: readonly TenantBatch[], nowMs: number): Promise<void> {
+    async ensure(batches: readonly Inserted[], nowMs: number): Promise<void> {
       const missing = missingOf(batches, nowMs, known);
       if (missing.size === 0) return;
       const made = last.then(() => makeMissing(missing));
@@ -47,7 +54,8 @@ export function createPartitionKeeper(
     },
     /**
      * To be called after the commit, and before the answers: those who attach may have waited for
-     * the transaction to end.
+     * the transaction to end. An error must not refuse events that are stored; the next call tries
+     * again.
      */
     async told(): Promise<void> {
       for (let attempt = 0; isUntold && attempt < attemptsMax; attempt++)
@@ -72,7 +80,7 @@ export function isMissingPartition(error: unknown): boolean {
 }
 
 function missingOf(
-  batches: readonly TenantBatch[],
+  batches: readonly Inserted[],
   nowMs: number,
   known: ReadonlySet<string>,
 ): Map<string, PartitionWanted> {

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { clusterNodes } from '../testing/cluster.ts';
 import { newFolder } from '../testing/folders.ts';
-import { startS3Server } from '../testing/s3-server.ts';
 import { testService } from '../testing/service.ts';
 import { diagnose, diagnoseFolder, diagnoseNode } from './doctor.ts';
 import { diagnoseDatabase, diagnoseOwner, locksFinding } from './doctor-database.ts';
@@ -139,20 +138,6 @@ test('with DATABASE_URL both logins are looked at', async () => {
     { check: 'durability', detail: expect.stringContaining('fsync is off in PostgreSQL') },
   ]);
   expect(findings.at(-1)).toMatchObject({ check: 'owner login' });
-});
-
-test('an object store that overwrites objects is a failure', async () => {
-  const s3 = await startS3Server({ conditional: false });
-  const findings = await diagnose({
-    DATA_DIR: join(folder, 'not-yet'),
-    DATABASE_URL: service.servingUrl,
-    OBJECT_STORE_URL: await s3.newUrl(),
-    PLATFORM_API_KEY: 'a key of at least 32 characters for certain',
-  });
-  expect(findings.find(({ check }) => check === 'object store')).toMatchObject({
-    level: 'fail',
-    detail: expect.stringContaining('ignores If-None-Match'),
-  });
 });
 
 test('an installation that was never started is sound', async () => {

@@ -174,13 +174,13 @@ test.each(lists)(
 );
 
 test.each([
-  [datadog, dog, /^Datadog .*\(?\d{3}\)?: Try later$/],
-  [generic, collector, /^the receiver .*: not now$/],
-  [channels[1], teams, /^Teams .*: Trouble was the reason$/],
-  [channels[2], duty, /^PagerDuty .*: try later$/],
-] as const)(
-  '$0.format: any trouble is a failure with its words, and passes',
-  async (product, state, words) => {
+  { product: datadog, state: dog, words: /^Datadog .*\(?\d{3}\)?: Try later$/ },
+  { product: generic, state: collector, words: /^the receiver .*: not now$/ },
+  { product: channels[1], state: teams, words: /^Teams .*: Trouble was the reason$/ },
+  { product: channels[2], state: duty, words: /^PagerDuty .*: try later$/ },
+])(
+  '$product.format: any trouble is a failure with its words, and passes',
+  async ({ product, state, words }) => {
     const { deliver } = exchangeWith(product);
     for (const status of [400, 404, 408, 413, 429, 500, 502, 503]) {
       state.trouble = status;

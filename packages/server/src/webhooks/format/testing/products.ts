@@ -37,9 +37,8 @@ const unknown = (receiver: string) => `${receiver} does not accept the credentia
 export async function startProducts(now: () => number) {
   const [splunk, dog] = [await splunkReceiver(), await datadogReceiver(now)];
   const [cluster, collector] = [await elasticReceiver(), await genericReceiver()];
-  const [slack, teams, duty] = [
-    ...[await slackReceiver(), await teamsReceiver(), await pagerdutyReceiver()],
-  ] as const;
+  const [slack, teams] = [await slackReceiver(), await teamsReceiver()];
+  const duty = await pagerdutyReceiver();
   const all = [splunk, dog, cluster, collector, slack, teams, duty];
   atEnd(() => Promise.all(all.map(({ close }) => close())));
   const teamsUrl = `${teams.url}${teams.path}?api-version=1`;
