@@ -63,7 +63,7 @@ function ofFields(errors: IndelibleError['errors'], command: Command): string | 
 }
 
 /** Headers and fields that a command has under another name. */
-const options: Readonly<Record<string, string>> = {
+const otherNames: Readonly<Record<string, string>> = {
   'X-Tenant-Id': 'tenant',
   'X-Operator-Email': 'operatorEmail',
   scopes: 'scope',
@@ -74,7 +74,7 @@ const options: Readonly<Record<string, string>> = {
 /** The option or argument of a field of the API, by its pointer or name; null if there is none. */
 function nameIn(command: Command, path: string): string | null {
   const [field = ''] = path.replace(/^\/(filters\/)?/, '').split('/');
-  const name = options[field] ?? field;
+  const name = otherNames[field] ?? field;
   const option = command.options.find((each) => each.attributeName() === name);
   const argument = command.registeredArguments.find((each) => each.name() === name);
   return option?.long ?? (argument ? `<${name}>` : null);

@@ -3,7 +3,7 @@ import { keep, kept } from '../browser-store.ts';
 
 /*
  * What a session leaves to the next one: the address at which it ended, and forms that were not
- * sent. Stored for half an hour and used once, only for the same person and tenant: an address
+ * sent. Each is used once, within half an hour, and only for the same person and tenant: an address
  * contains a search, and a form what its reader typed.
  */
 

@@ -3,7 +3,7 @@ import { readJson, type StrictJson } from './json-reader.ts';
 export type { StrictJson } from './json-reader.ts';
 
 /** The deepest nesting of a text: far more than any event has, and fast to read. */
-export const jsonTextDepthMax = 200;
+const jsonTextDepthMax = 200;
 
 const utf8Encoder = new TextEncoder();
 const utf8Decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

@@ -75,8 +75,7 @@ export function provenCover(claims: CoverClaims, findings: Findings): ProvenCove
 type Add = (code: FindingCode, message: string, sequence?: number) => void;
 
 function adder(findings: Findings): Add {
-  return (code, message, sequence) =>
-    findings.add(code, message, { ...(sequence !== undefined && { sequence }) });
+  return (code, message, sequence) => findings.add(code, message, { sequence: sequence ?? null });
 }
 
 /** From the last record of the tenant, unless a missing event may have been a later record. */

@@ -12,7 +12,7 @@ import { ArchiveConflict, putOnce, readManifest, sha256Hex, withPart } from './p
 import { relistPart } from './part-index.ts';
 import { erasuresBehind } from './store.ts';
 
-/** Like a stated one, with the UUIDs of events: what leaves the archive of a tenant. */
+/** What leaves the archive of a tenant; `events` are UUIDs here, in a manifest TypeIDs. */
 export interface ArchiveErasure extends StatedErasure {
   tenantId: string;
 }

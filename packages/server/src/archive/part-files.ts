@@ -39,8 +39,8 @@ export async function openCopies(prefix: string) {
   const paths: PartPaths = { events: join(folder, 'events'), identity: join(folder, 'identity') };
   return {
     /**
-     * Compares the copy, which is read later, with its manifest. `other`: also what `open` throws a
-     * FormatError of.
+     * Copies a file for `rows`, and compares it with its manifest. `other`: it differs, or `open`
+     * throws a FormatError.
      */
     async copy(
       kind: keyof PartPaths,

@@ -67,7 +67,7 @@ function partOf(tenantId: string, { folder, files, ...range }: PartRow): ColdPar
 }
 
 /** A part as the owner stores it after its verification. */
-export interface VerifiedPart {
+interface VerifiedPart {
   tenantId: string;
   first: number;
   last: number;

@@ -23,7 +23,7 @@ export function fileStore(root: string): ObjectStore {
     get: async (name) => readFile(pathOf(name)).catch(nullIfMissing),
     getStream: async (name, range) => getStream(pathOf(name), range),
     remove: async (name) => remove(pathOf(name)),
-    // A link replaces nothing, and another account's file would be in the service's way.
+    // A hard link never replaces a file, and files of another account (root) would bar the service.
     probe: async () => {},
     async list(prefix, after = '') {
       const files = (await filesBelow(pathOf(prefix)).catch(nullIfMissing)) ?? [];

@@ -1,8 +1,13 @@
 import { candidatesMax, firstClaimed } from '../background/claim.store.ts';
 import type { Queries, TenantTx } from '../postgres/db.ts';
 import { dateOrNull, execute, firstRow, hasRow, rowsOf } from '../postgres/sql.ts';
-import type { noMessage, PendingMessage, WebhookKey, WebhookRow } from './store.ts';
-import { webhookColumns } from './store.ts';
+import {
+  type noMessage,
+  type PendingMessage,
+  type WebhookKey,
+  type WebhookRow,
+  webhookColumns,
+} from './store.ts';
 
 /*
  * Which process delivers to a webhook. Statements of the job: they span tenants; each change is
@@ -42,7 +47,7 @@ export async function claimWebhook(
 }
 
 /** Where delivery stands: at the first entry of this message, or with none. */
-export type Place = Pick<WebhookRow, 'nextSequence'> & (PendingMessage | typeof noMessage);
+type Place = Pick<WebhookRow, 'nextSequence'> & (PendingMessage | typeof noMessage);
 
 /**
  * Stores where delivery goes on, before a message is sent, and extends the lease until `untilMs`.

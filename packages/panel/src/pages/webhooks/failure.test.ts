@@ -1,4 +1,4 @@
-import { callFailures } from '@indelible/protocol';
+import { type CallFailure, callFailures } from '@indelible/protocol';
 import { expect, test } from 'vitest';
 import { textsIn } from '../../../../../locales/texts.ts';
 import { languages } from '../../i18n/languages.ts';
@@ -9,7 +9,7 @@ const said = (status: number | null, reason: string) => failureText(webhooks, st
 
 test('every failure without an answer is said in the reader’s language', () => {
   for (const [name, clause] of Object.entries(callFailures)) {
-    const text = webhooks.failures[name as keyof typeof callFailures];
+    const text = webhooks.failures[name as CallFailure];
     expect(said(null, clause)).toEqual({ text, words: null });
   }
   expect(said(null, 'there was no answer within 10 s').text).toBe(

@@ -1,4 +1,4 @@
-import { callFailures } from '@indelible/protocol';
+import { type CallFailure, callFailures } from '@indelible/protocol';
 import { type Texts, useTexts } from '../../i18n/texts.tsx';
 
 interface FailureProps {
@@ -34,7 +34,7 @@ export function failureText(
   if (status === null) {
     const known = Object.entries(callFailures).find(([, clause]) => reason.startsWith(clause));
     const [name, clause] = known ?? ['failed', ''];
-    const text = failures[name as keyof typeof callFailures];
+    const text = failures[name as CallFailure];
     // The time or the code after the clause is the same in every language.
     return known
       ? { text: text + reason.slice(clause.length), words: null }
@@ -43,8 +43,8 @@ export function failureText(
   const { answered } = failures;
   const names = [String(status), `${Math.floor(status / 100)}xx`];
   const found = Object.entries(answered).find(([name]) => names.includes(name));
-  const [, textOf] = found ?? ['other', answered.other];
-  return { text: textOf({ status: String(status) }), words: saysNoMore(reason) ? null : reason };
+  const [, sentence] = found ?? ['other', answered.other];
+  return { text: sentence({ status: String(status) }), words: saysNoMore(reason) ? null : reason };
 }
 
 /** Texts of the service about a status alone end with it, or are those of a plain webhook. */
