@@ -107,6 +107,7 @@ test('an export that broke on its way says so, and is made anew by its own butto
   await page.reload();
   await see(jobs).toHaveCount(1);
   await see(jobs.first()).toContainText('Failed');
+  await see(jobs.first()).toContainText('An unexpected error stopped the export');
   await receivedAt(new Date().toISOString());
   await jobs.first().getByRole('button', { name: 'Try again' }).click();
   await see(jobs).toHaveCount(2);

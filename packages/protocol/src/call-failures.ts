@@ -24,3 +24,6 @@ export const callFailures = {
 } as const;
 
 export type CallFailure = keyof typeof callFailures;
+
+/** Before the clause in the reason of a failed restore. */
+export const hostNotCalled = 'the host product could not be called: ';

@@ -30,6 +30,7 @@ export * from './event/state-diff.ts';
 export * from './event/take-event.ts';
 export * from './event/timestamp.ts';
 export * from './event/withheld-body.ts';
+export * from './export-failures.ts';
 export * from './filter/event-filter.ts';
 export * from './filter/facets.ts';
 export { folded } from './filter/folded.ts';

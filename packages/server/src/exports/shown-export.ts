@@ -1,4 +1,4 @@
-import { formatTimestamp, timestampOrNull, typeId } from '@indelible/protocol';
+import { exportFailures, formatTimestamp, timestampOrNull, typeId } from '@indelible/protocol';
 import { whoRequested } from '../access/tenant-access.ts';
 import { actOf, type OwnEvent, type Whence, type Who } from '../own-event.ts';
 import type { ExportRequest, ExportRow, ExportStatus, Failure } from './store.ts';
@@ -6,14 +6,11 @@ import type { ExportRequest, ExportRow, ExportStatus, Failure } from './store.ts
 export const exportIdPrefix = 'exp_';
 
 const retries = '; the service retries';
-const errors: Record<Failure, [final: string, setback: string]> = {
-  storage: [
-    'the file could not be written to the object store in several attempts',
-    `the file could not be written to the object store${retries}`,
-  ],
-  interrupted: ['every attempt was interrupted', `it was interrupted${retries}`],
-  unexpected: ['an unexpected error stopped it', `an unexpected error stopped it${retries}`],
-  aborted: ['the connection was closed before the file was complete', ''],
+const setbacks: Record<Failure, string> = {
+  storage: `the file could not be written to the object store${retries}`,
+  interrupted: `it was interrupted${retries}`,
+  unexpected: exportFailures.unexpected + retries,
+  aborted: '',
 };
 
 /** What answers, records and mail tell of an export's file. */
@@ -43,8 +40,8 @@ export function shownExport(row: ExportRow, nowMs: number) {
     finishedAt: timestampOrNull(finishedAtMs),
     expiresAt: timestampOrNull(expiresAtMs),
     requestedBy: { id: requestedById, email: requestedByEmail },
-    error: status === 'failed' && row.failure ? errors[row.failure][0] : null,
-    retryReason: status === 'queued' && row.failure ? errors[row.failure][1] : null,
+    error: status === 'failed' && row.failure ? exportFailures[row.failure] : null,
+    retryReason: status === 'queued' && row.failure ? setbacks[row.failure] : null,
     notified: row.notified ?? [],
     notice: row.notice,
   };

@@ -1,3 +1,4 @@
+import type { ExportFailure } from '@indelible/protocol';
 import type { Requester } from '../access/tenant-access.ts';
 import type { TenantTx, WriterTx } from '../postgres/db.ts';
 import { dateOrNull, execute, firstRow, hasRow, rowsOf, sql } from '../postgres/sql.ts';
@@ -5,7 +6,7 @@ import { dateOrNull, execute, firstRow, hasRow, rowsOf, sql } from '../postgres/
 export type ExportStatus = 'queued' | 'running' | 'ready' | 'failed' | 'expired' | 'cancelled';
 
 /** Why an export failed; `aborted`: the receiver closed the connection. */
-export type Failure = 'storage' | 'interrupted' | 'unexpected' | 'aborted';
+export type Failure = ExportFailure;
 
 /** What is exported, for whom, and how; never changes. */
 export interface ExportRequest extends Requester {

@@ -2,6 +2,7 @@ import {
   canonicalize,
   eventIdFromUuid,
   formatTimestamp,
+  hostNotCalled,
   type JsonObject,
   maskText,
   type Outcome,
@@ -100,7 +101,7 @@ export function judge(
   result: OutboundResult,
 ): RestoreOutcome | { status: 'retry'; reason: string } {
   if (result.kind === 'failed') {
-    const reason = `the host product could not be called: ${result.reason}`;
+    const reason = hostNotCalled + result.reason;
     return { status: result.mayPass ? 'retry' : 'failed', reason };
   }
   const { status, text, complete } = result;

@@ -1,3 +1,4 @@
+import { type ExportFailure, exportFailures } from '@indelible/protocol';
 import { useMutation } from '@tanstack/react-query';
 import { useLocation } from '@tanstack/react-router';
 import { Download } from 'lucide-react';
@@ -7,7 +8,7 @@ import { CopyButton } from '../../components/CopyButton.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
 import { LoadedList, usePages } from '../../components/paged-list.tsx';
 import { ActionError } from '../../components/States.tsx';
-import { useReader, useTexts } from '../../i18n/texts.tsx';
+import { type Texts, useReader, useTexts } from '../../i18n/texts.tsx';
 import { KnownSearch } from '../../search/KnownSearch.tsx';
 import { lineOf, useCriteriaTexts } from '../../search/use-criteria-texts.ts';
 import { serviceNow } from '../../service-clock.ts';
@@ -163,7 +164,7 @@ function ExportState({ job }: { job: ExportJob }) {
       )}
       <p className="text-xs text-muted tabular-nums">{facts.join(' · ')}</p>
       {shown === 'sent' && <p className="text-2xs text-faint">{t.exports.notStored}</p>}
-      {job.error !== null && <p className="text-xs text-del">{job.error}</p>}
+      {job.error && <p className="text-xs text-del">{failureText(t, job.error)}</p>}
       {status === 'ready' && expiresAt !== null && (
         <p className="text-2xs text-faint">
           {t.exports.expires} {formats.relative(expiresAt, serviceNow())}
@@ -171,4 +172,10 @@ function ExportState({ job }: { job: ExportJob }) {
       )}
     </>
   );
+}
+
+/** In the reader's language; a reason that this build does not know stays as it is. */
+function failureText({ exports }: Texts, error: string): string {
+  const [name] = Object.entries(exportFailures).find(([, text]) => text === error) ?? [];
+  return name === undefined ? error : exports.failures[name as ExportFailure];
 }

@@ -10,6 +10,7 @@ import { Sheet } from '../../components/Sheet.tsx';
 import { ActionError } from '../../components/States.tsx';
 import { Verdict } from '../../components/Verdict.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
+import { restoreFailure } from '../webhooks/failure.tsx';
 import { StateTable } from './StateTable.tsx';
 import { holdsMasked, type StateNode, stateTree } from './state-tree.ts';
 import { useVersionText } from './use-version-text.ts';
@@ -141,12 +142,15 @@ function Changes({ choice }: { choice: ReturnType<typeof useFieldChoice> }) {
 
 function Outcome({ restore }: { restore: Restore }) {
   const t = useTexts();
-  const applied = restore.status === 'applied';
-  const refused = restore.status === 'refused';
+  const { status, reason } = restore;
+  const applied = status === 'applied';
+  const refused = status === 'refused';
   const title = applied ? t.restore.applied : refused ? t.restore.refused : t.restore.failed;
   return (
     <Verdict look={applied ? 'good' : 'bad'} title={title} className="mt-2">
-      {restore.reason !== null && <p dir="auto">“{revealed(restore.reason)}”</p>}
+      {reason !== null && (
+        <p dir="auto">{refused ? `“${revealed(reason)}”` : restoreFailure(t.webhooks, reason)}</p>
+      )}
       {!refused && <p>{applied ? t.restore.appliedText : t.restore.failedText}</p>}
     </Verdict>
   );

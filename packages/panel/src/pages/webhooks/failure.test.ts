@@ -1,8 +1,8 @@
-import { type CallFailure, callFailures } from '@indelible/protocol';
+import { type CallFailure, callFailures, hostNotCalled } from '@indelible/protocol';
 import { expect, test } from 'vitest';
 import { textsIn } from '../../../../../locales/texts.ts';
 import { languages } from '../../i18n/languages.ts';
-import { failureText } from './failure.tsx';
+import { failureText, restoreFailure } from './failure.tsx';
 
 const { webhooks } = textsIn('de', await languages.de.load()).panel;
 const said = (status: number | null, reason: string) => failureText(webhooks, status, reason);
@@ -36,4 +36,13 @@ test.each([
 test('what only the receiver can say stays beside it', () => {
   const reason = 'Splunk does not know the index (code 7): invalid-event-number 0';
   expect(said(400, reason)).toMatchObject({ words: reason });
+});
+
+test.each([
+  [`${hostNotCalled}the connection was refused`, 'Der Empfänger hat die Verbindung abgelehnt'],
+  [`${hostNotCalled}there was no answer within 10 s`, 'Keine Antwort innerhalb von 10 s'],
+  ['the host product answered 500', 'Der Empfänger hat mit 500 geantwortet'],
+  ['the tenant has no restore URL any more', 'the tenant has no restore URL any more'],
+])('the reason of a failed restore, %s, is said in the reader’s language', (reason, text) => {
+  expect(restoreFailure(webhooks, reason)).toBe(text);
 });

@@ -1,4 +1,4 @@
-import { type CallFailure, callFailures } from '@indelible/protocol';
+import { type CallFailure, callFailures, hostNotCalled } from '@indelible/protocol';
 import { type Texts, useTexts } from '../../i18n/texts.tsx';
 
 interface FailureProps {
@@ -45,6 +45,14 @@ export function failureText(
   const found = Object.entries(answered).find(([name]) => names.includes(name));
   const [, sentence] = found ?? ['other', answered.other];
   return { text: sentence({ status: String(status) }), words: saysNoMore(reason) ? null : reason };
+}
+
+/** Why a restore failed, in the reader's language if the panel knows the reason. */
+export function restoreFailure(w: Texts['webhooks'], reason: string): string {
+  const [, status] = / answered (\d{3})/.exec(reason) ?? [];
+  const clause = reason.replace(hostNotCalled, '');
+  const { text, words } = failureText(w, status === undefined ? null : Number(status), clause);
+  return status === undefined && words !== null ? reason : text;
 }
 
 /** Texts of the service about a status alone end with it, or are those of a plain webhook. */
