@@ -81,7 +81,7 @@ test('what JSON cannot hold is told with its place, and does not end the process
   whole.revoke();
   for (const [value, message] of [
     [circle, '/0/0/0/0/0/0/0/0 is nested over 200 levels, or contains itself'],
-    [{ lines: [{ amount: 1n }] }, '/lines/0/amount is a BigInt, which JSON does not have: send it'],
+    [{ lines: [{ amount: 1n }] }, '/lines/0/amount is a BigInt: send it as a text'],
     [1n, '/ is a BigInt'],
     [{ after: thrower(new Error('no rate')) }, '/after/price cannot be read: no rate'],
     [{ after: thrower(null) }, '/after/price cannot be read: null'],

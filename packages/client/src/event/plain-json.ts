@@ -70,7 +70,7 @@ function plain(key: string, source: unknown, depth: number, room: Room): JsonVal
       // Makes -0 a 0: JSON has one zero.
       return Number.isFinite(value) ? value + 0 : null;
     case 'bigint':
-      throw new NotJson('is a BigInt, which JSON does not have: send it as a text');
+      throw new NotJson('is a BigInt: send it as a text');
     case 'object':
       return value === null ? null : plainContainer(value, depth, room);
     default:

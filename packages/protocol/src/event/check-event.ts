@@ -93,7 +93,7 @@ interface TextKind {
 const textKinds: Partial<Record<FieldKind, TextKind>> = {
   eventId: {
     fits: (text) => uuidFromEventId(text) !== null,
-    is: 'a UUIDv7 as a TypeID, such as evt_audit_01k47h5550fb39eqm1pvbfw85g',
+    is: 'a TypeID: evt_audit_ and a UUIDv7 in base32',
   },
   uuid: { fits: isUuid, is: 'a UUID' },
   word: { fits: (text) => snakeCaseExpression.test(text), is: 'a snake_case word' },
