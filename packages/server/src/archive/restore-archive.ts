@@ -71,6 +71,17 @@ export async function restoreTenants(
   return restored;
 }
 
+/** Only settings that are archived: no forged manifest says where the service calls and mails. */
+function insertArchivedTenant(
+  tx: WriterTx,
+  { tenantId: id, tenant }: ArchiveManifest,
+  nowMs: number,
+) {
+  const { name, plan, locale, timeZone, legalHold } = tenant;
+  const settings = changedSettings(null, { name, plan, locale, timeZone, legalHold });
+  return insertTenant(tx, { id, ...settings, createdAtMs: nowMs, updatedAtMs: nowMs });
+}
+
 async function restoreTenant(
   tx: WriterTx,
   deps: RestoreDeps,
@@ -85,8 +96,7 @@ async function restoreTenant(
   const plan = await archivedPlan(tx, last);
   // The tenant's last state decides the class of all its events.
   const retentionClass = last.tenant.legalHold ? heldClass : plan.class;
-  const now = { createdAtMs: deps.now(), updatedAtMs: deps.now() };
-  await insertTenant(tx, { id: tenantId, ...changedSettings(null, last.tenant), ...now });
+  await insertArchivedTenant(tx, last, deps.now());
   await openLog(tx, tenantId, retentionClass);
   let head: LogHead = { ...emptyHead, tenantId, retentionClass };
   let events = 0;

@@ -167,7 +167,7 @@ function edit(path: string, changed: (manifest: ArchiveManifest) => ArchiveManif
 
 const find = (names: string[], end: string) => names.find((name) => name.endsWith(end)) ?? '';
 
-test('a hold that the log records stands after a restore, whatever a manifest says', async () => {
+test('a manifest, which is not signed, neither lifts a hold of the log nor gives the tenant other settings', async () => {
   const held = await service.tenant();
   const url = `/api/tenants/${held.id}`;
   await service.call({ method: 'PUT', url, body: { legalHold: true } });
@@ -177,13 +177,18 @@ test('a hold that the log records stands after a restore, whatever a manifest sa
     recursive: true,
   });
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  const forged = {
+    ...{ legalHold: false, restoreUrl: 'https://evil.example/restore', digest: 'weekly' },
+    notifyEmails: ['eve@evil.example'],
+  };
   edit(join(folder, find(names, '.json')), (known) => ({
     ...known,
-    tenant: { ...known.tenant, legalHold: false },
+    tenant: { ...known.tenant, ...forged },
   }));
   const fresh = await testService();
   await restoreArchive(envOf(fresh), folder, {});
-  expect((await fresh.call({ url })).body.legalHold).toBe(true);
+  const set = { legalHold: true, restoreUrl: null, digest: 'none', notifyEmails: [] };
+  expect((await fresh.call({ url })).body).toMatchObject(set);
   await expectLogIntact(fresh, held.id);
 });
 
