@@ -16,37 +16,37 @@ import type { ErrorObject } from 'ajv/dist/2020.js';
 import { isMailAddress, isOutboundUrl } from '../outbound/outbound-url.ts';
 import { isIpRange } from './ip-range.ts';
 
-/** The formats of our schemas. */
-export const formats: Record<string, (text: string) => boolean> = {
-  uuid: isUuid,
-  'date-time': (text) => parseTimestamp(text) !== null,
+interface Format {
+  is: (text: string) => boolean;
+  /** What a message calls it, if not by the format's own name. */
+  name?: string;
+}
+
+const named: Record<string, Format> = {
+  uuid: { is: isUuid, name: 'UUID' },
+  'date-time': { is: (text) => parseTimestamp(text) !== null, name: 'ISO 8601 time' },
   // `maxLength` checks the length, so that one fault is reported once. A leading `!` is allowed: it
   // only prevents filtering, and a sign-in attempt under such a name must be recorded.
-  email: (text: string) => text.length > emailLengthMax || isEmail(text.replace(/^!+/, '')),
-  'mail-address': (text: string) => text.length > emailLengthMax || isMailAddress(text),
-  role: isRole,
-  visible: isVisible,
-  'external-id': isExternalId,
-  'time-zone': isTimeZone,
-  'outbound-url': isOutboundUrl,
-  'ip-range': isIpRange,
-  'panel-path': isPanelPath,
-  ip: (text) => isIP(text) !== 0 && !text.includes('%'),
+  email: {
+    is: (text) => text.length > emailLengthMax || isEmail(text.replace(/^!+/, '')),
+    name: 'e-mail address',
+  },
+  'mail-address': {
+    is: (text) => text.length > emailLengthMax || isMailAddress(text),
+    name: 'e-mail address',
+  },
+  role: { is: isRole },
+  visible: { is: isVisible, name: 'text with a visible character' },
+  'external-id': { is: isExternalId, name: 'id of visible characters without a leading !' },
+  'time-zone': { is: isTimeZone, name: 'IANA time zone, such as Europe/Berlin' },
+  'outbound-url': { is: isOutboundUrl, name: 'address (http or https)' },
+  'ip-range': { is: isIpRange, name: 'IP address or range, such as 192.0.2.0/24' },
+  'panel-path': { is: isPanelPath },
+  ip: { is: (text) => isIP(text) !== 0 && !text.includes('%'), name: 'IP address' },
 };
 
-/** What a message calls a format, if not by its name. */
-const formatNames: Record<string, string> = {
-  uuid: 'UUID',
-  'date-time': 'ISO 8601 time',
-  email: 'e-mail address',
-  'mail-address': 'e-mail address',
-  visible: 'text with a visible character',
-  'external-id': 'id of visible characters without a leading !',
-  'time-zone': 'IANA time zone, such as Europe/Berlin',
-  'outbound-url': 'address (http or https)',
-  'ip-range': 'IP address or range, such as 192.0.2.0/24',
-  ip: 'IP address',
-};
+/** The formats of our schemas. */
+export const formats = Object.fromEntries(Object.entries(named).map(([key, { is }]) => [key, is]));
 
 const codes: Record<string, string> = {
   required: 'required',
@@ -80,7 +80,7 @@ function messageOf({ keyword, message, params, parentSchema }: ErrorObject): str
   if (keyword === 'required') return 'is required';
   if (keyword === 'additionalProperties') return 'is not a field of this object';
   if (keyword === 'format')
-    return `is not a valid ${formatNames[params.format] ?? String(params.format)}`;
+    return `is not a valid ${named[params.format]?.name ?? String(params.format)}`;
   if (keyword === 'enum') return `must be one of ${(params.allowedValues as unknown[]).join(', ')}`;
   // A description says the rule in words; the pattern itself is for programs.
   if (keyword === 'pattern' && parentSchema?.description)
