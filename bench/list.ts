@@ -57,7 +57,7 @@ const timesInTurn = 10;
  * Sorted milliseconds of each. All take turns, ten times each in a turn, so that a busy moment of
  * the machine is in a few requests of each, and not in many of one. The first turn is not counted.
  */
-export async function inTurns(
+async function inTurns(
   runs: readonly (() => Promise<unknown>)[],
   turns: number,
 ): Promise<Float64Array[]> {
@@ -85,7 +85,7 @@ interface Question extends Limits {
 }
 
 /** Of every list the first page, and the one behind so many events; statistics. */
-export async function questionsOf(get: Get, depth: number): Promise<Question[]> {
+async function questionsOf(get: Get, depth: number): Promise<Question[]> {
   const quick = { p50Max: 3, p99Max: 15 };
   const numbered = { p50Max: 15, p99Max: 25 };
   const sample = (await get(`/api/audit-logs?limit=1&page=${depth}`)).data[0];

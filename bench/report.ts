@@ -15,7 +15,7 @@ export interface Size {
 export type Bound = { least: number } | { most: number };
 
 /** What is measured, once a round, and the limit beside it: what the machine does without us. */
-export interface Pair {
+interface Pair {
   what: string;
   unit: string;
   measure: () => Promise<number>;
@@ -28,7 +28,7 @@ export interface Pair {
 }
 
 /** The same of latencies, sorted. */
-export interface LatencyPair {
+interface LatencyPair {
   what: string;
   /** Milliseconds, unless another unit is given. */
   unit?: string;

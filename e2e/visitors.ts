@@ -5,7 +5,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 const viewport = { width: 1440, height: 900 };
 const locale = { locale: 'en-US', timezoneId: 'America/New_York' };
 
-export interface Visitors {
+interface Visitors {
   /** A browser profile of its own. */
   context(): Promise<BrowserContext>;
   /** A page of a profile in which nothing of former visitors is left: in English, in New York. */

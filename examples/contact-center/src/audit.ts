@@ -31,7 +31,7 @@ export function sinkOf(pool: pg.Pool) {
 
 export type AuditConnection = Awaited<ReturnType<typeof connectAudit>>;
 
-export interface AuditService {
+interface AuditService {
   url: string;
   /** All scopes: used when the product is set up, never while it serves. */
   platformKey: string;

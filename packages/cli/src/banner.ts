@@ -7,7 +7,7 @@ import type { Environment } from './io.ts';
 import { visible } from './text.ts';
 
 /** Where a service runs and stores its data. */
-export interface ServiceFacts {
+interface ServiceFacts {
   url: string;
   dataDir: string;
   /** Null if the key comes from the environment. */

@@ -39,7 +39,7 @@ const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-export interface BackgroundDeps {
+interface BackgroundDeps {
   config: Config;
   db: Database;
   logger: Logger;
@@ -112,7 +112,7 @@ const ofWorkers = (deps: BackgroundDeps): Recurring[] => [
   },
 ];
 
-export interface StartOptions {
+interface StartOptions {
   isWorker: boolean;
   /** Null without the owner's login: another process runs retention and archive. */
   ownerUrl: string | null;

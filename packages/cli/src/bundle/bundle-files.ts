@@ -21,7 +21,7 @@ const bytesMax = {
 };
 
 /** A removal in the bundle's index; the log's own record must say the same. */
-export type StatedRemoval = Pick<RemovalRecord, 'sequence' | 'cutoffMs' | 'size'>;
+type StatedRemoval = Pick<RemovalRecord, 'sequence' | 'cutoffMs' | 'size'>;
 
 /** Reads the files of a bundle. Never reads outside the folder. */
 export class BundleFiles implements TileSource {

@@ -18,7 +18,7 @@ import { bundleFiles, bundleFormat, type Manifest } from './manifest.ts';
 import { PartFolder } from './part-folder.ts';
 import { readmeText } from './readme.ts';
 
-export interface ExportOptions {
+interface ExportOptions {
   tenantId: string;
   /** The folder to create; it must not exist. */
   folder: string;

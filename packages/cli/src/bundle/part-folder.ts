@@ -17,7 +17,7 @@ import { chunksOf, interruptedExport, requireNew, writeWhole } from '../kept-fil
 import { bundleFiles } from './manifest.ts';
 
 /** The terms of an export: an interrupted one continues only with the same terms. */
-export interface ExportTerms {
+interface ExportTerms {
   tenantId: string;
   withheld: readonly string[];
 }

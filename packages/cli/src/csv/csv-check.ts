@@ -23,7 +23,7 @@ import type { Reading } from '../verify/entry-file.ts';
 import { type CsvRecord, cellsOf, csvRecords } from './csv-reader.ts';
 import { EventIndex, type IndexedEvent } from './event-index.ts';
 
-export interface CsvOptions {
+interface CsvOptions {
   path: string;
   /** The filter of the exported table. */
   filter: EventFilter;

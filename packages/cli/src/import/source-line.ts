@@ -29,7 +29,7 @@ export interface SourceEvent {
   source: SourceFacts | null;
 }
 
-export interface SourceFacts {
+interface SourceFacts {
   id: string;
   /** Hash of tenant and source id; 64 bits that are not in the event's id. */
   key: Uint8Array;
@@ -44,7 +44,7 @@ export interface LineRefusal {
   errors?: FieldProblem[];
 }
 
-export type TakenLine = { event: SourceEvent } | { refusal: LineRefusal };
+type TakenLine = { event: SourceEvent } | { refusal: LineRefusal };
 
 type Members = Record<string, JsonValue>;
 

@@ -21,7 +21,7 @@ export async function restoreTables(owner: VerifiedService['service']['owner']):
   await owner.query(statements.join('; '));
 }
 
-export interface ExpectedDamage {
+interface ExpectedDamage {
   /** The first damaged sequence. */
   first: number;
   /** The reported event id; default: the id of the event logged there. */

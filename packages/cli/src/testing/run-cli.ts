@@ -14,7 +14,7 @@ export interface CliOptions {
   input?: string | Buffer;
 }
 
-export interface CliResult {
+interface CliResult {
   /** As a shell tells it: 128 and the signal's number if that ended the process. */
   status: number | null;
   stdout: string;

@@ -12,7 +12,7 @@ export interface BodyChunk {
   entries?: EntryRange;
 }
 
-export interface ComparedChunk extends BodyChunk {
+interface ComparedChunk extends BodyChunk {
   /** For each line that ends in the chunk, its sequence if it is intact, else -1; or no lines. */
   intact: readonly number[];
 }

@@ -17,7 +17,7 @@ export interface EntryRange {
 }
 
 /** Bytes of body lines. Their first line is compared only if it begins there. */
-export interface BodyBytes {
+interface BodyBytes {
   bytes: Uint8Array<ArrayBuffer>;
   isLineStart: boolean;
   /** Default: those of the file. */

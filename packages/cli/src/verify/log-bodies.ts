@@ -25,7 +25,7 @@ type BodiesOptions = Pick<BodyPassOptions, 'checkpoint' | 'beyondCheckpoint'> & 
   tenantId: string | null;
 };
 
-export interface BodiesWanted extends BodiesOptions {
+interface BodiesWanted extends BodiesOptions {
   chunks: AsyncIterable<BodyChunk>;
   /** From `readEntries`: then events without an entry do not show the first damage. */
   isGap?: boolean;
@@ -36,7 +36,7 @@ export interface BodiesWanted extends BodiesOptions {
 }
 
 /** What is stated and known about retention when the bodies were read. */
-export interface RetentionClaims extends Pick<CoverClaims, 'plans'> {
+interface RetentionClaims extends Pick<CoverClaims, 'plans'> {
   nowMs: number;
   statedPlan: Plan | null;
   /** The tenant's plan according to the user. */

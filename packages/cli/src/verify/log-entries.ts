@@ -15,7 +15,7 @@ import type { Reading } from './entry-file.ts';
 import { sha } from './hashing.ts';
 import { inOrder, type TileSource } from './log-source.ts';
 
-export interface EntriesWanted {
+interface EntriesWanted {
   source: TileSource;
   checkpoint: Checkpoint;
   /** Earlier checkpoints of the same leaves, no larger than `checkpoint`. */

@@ -63,7 +63,7 @@ export class NewerLines {
   }
 }
 
-export interface NewerWanted {
+interface NewerWanted {
   client: IndelibleClient;
   source: TileSource;
   checkpoint: Checkpoint;

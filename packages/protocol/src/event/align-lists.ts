@@ -2,7 +2,7 @@
  * An element of a list before and after a change; undefined: there was none. `index` is that of the
  * new list, of a removed element that of the old one.
  */
-export interface ElementPair {
+interface ElementPair {
   index: number;
   from: unknown;
   to: unknown;

@@ -4,7 +4,7 @@ import type pg from 'pg';
 
 const serviceRoles = ['indelible_owner', 'indelible_writer', 'indelible_reader'];
 
-export interface LoginFacts {
+interface LoginFacts {
   /** As `server_version_num`: 180000 is 18.0. */
   versionNumber: number;
   login: string;
@@ -41,7 +41,7 @@ export async function readMemberships(client: pg.Client): Promise<Map<string, bo
   return new Map(rows.map(({ role, member }) => [role, member]));
 }
 
-export interface TooMuch {
+interface TooMuch {
   role: string;
   privilege: string;
   table: string;

@@ -12,7 +12,7 @@ import {
   servingProcesses,
 } from './processes.store.ts';
 
-export interface PresenceDeps {
+interface PresenceDeps {
   db: Database;
   clock: Clock;
   sessionSecret: string;

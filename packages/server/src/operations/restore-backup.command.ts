@@ -12,7 +12,7 @@ import { syncFolder } from '../postgres/embedded/secret-file.ts';
 import { requireEmbedded } from './backup.command.ts';
 import { backupParts, readBackupFacts } from './backup-folder.ts';
 
-export interface RestoredBackup {
+interface RestoredBackup {
   madeAt: string;
   dataDir: string;
   /** Whether the objects are those of the backup; false: those that were there, or of S3. */

@@ -8,7 +8,7 @@ import { listSchema } from './schemas.ts';
 import { countSources, listSources, type Source, type SourceCounts } from './store.ts';
 import { shownGap, type TellDeps, tellSources } from './tell-sources.ts';
 
-export interface SourceDeps extends Omit<TellDeps, 'silentMs'> {
+interface SourceDeps extends Omit<TellDeps, 'silentMs'> {
   recordAccess: RecordAccess;
   config: { sourceSilentMs: number };
   metrics: { watchSources(read: () => Promise<SourceCounts>): void };

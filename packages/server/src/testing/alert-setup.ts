@@ -5,7 +5,7 @@ import { eventOf, type TestService, testService } from './service.ts';
 
 export const rulesUrl = '/api/alert-rules';
 
-export interface WatchedTenant {
+interface WatchedTenant {
   id: string;
   /** Records, reads, and manages rules. */
   key: string;

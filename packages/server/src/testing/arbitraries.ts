@@ -60,7 +60,7 @@ const number = fc.oneof(
     .double({ noNaN: true, noDefaultInfinity: true })
     .filter((value) => !Number.isInteger(value) || Number.isSafeInteger(value)),
 );
-export const scalarArbitrary = fc.oneof(textArbitrary(40), number, fc.boolean(), fc.constant(null));
+const scalarArbitrary = fc.oneof(textArbitrary(40), number, fc.boolean(), fc.constant(null));
 
 // The final `~` prevents random names that would be masked as secrets.
 const memberName = fc.oneof(
@@ -72,19 +72,17 @@ const memberName = fc.oneof(
 );
 
 /** A JSON object of up to a few levels, as states are. */
-export const stateArbitrary = fc.letrec<{ value: unknown; object: Record<string, unknown> }>(
-  (tie) => ({
-    value: fc.oneof(
-      { maxDepth: 4, withCrossShrink: true },
-      scalarArbitrary,
-      fc.array(tie('value'), { maxLength: 4 }),
-      tie('object'),
-    ),
-    object: fc.dictionary(memberName, tie('value'), { maxKeys: 5 }),
-  }),
-).object;
+const stateArbitrary = fc.letrec<{ value: unknown; object: Record<string, unknown> }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 4, withCrossShrink: true },
+    scalarArbitrary,
+    fc.array(tie('value'), { maxLength: 4 }),
+    tie('object'),
+  ),
+  object: fc.dictionary(memberName, tie('value'), { maxKeys: 5 }),
+})).object;
 
-export const diffArbitrary = fc.dictionary(
+const diffArbitrary = fc.dictionary(
   memberName,
   fc.record({ from: scalarArbitrary, to: scalarArbitrary }),
   { maxKeys: 6 },

@@ -12,7 +12,7 @@ const settings = { fsync: 'off', shared_buffers: '16MB' };
 export const systemFolder = '/var/lib/indelible';
 
 /** What is there during one test; afterwards it ends, and its folders go. */
-export class PostgresFolders {
+class PostgresFolders {
   readonly #first: string;
   readonly scratch = newFolder();
   readonly dataDir = join(this.scratch, 'data');

@@ -9,7 +9,7 @@ export const ivr = { type: 'ivr', id: '2f6d7f0e-8a8e-4c0b-b1c5-40a2e3f7d911', na
 
 export type Host = Awaited<ReturnType<typeof restoringHost>>;
 
-export interface RestoringTenant {
+interface RestoringTenant {
   id: string;
   /** Records, reads and restores. */
   key: string;

@@ -9,7 +9,7 @@ import {
 } from './webhook-receiver.ts';
 
 /** A call that the host received, after its signature was verified. */
-export interface HostCall extends ReceivedCall {
+interface HostCall extends ReceivedCall {
   applied: boolean;
 }
 

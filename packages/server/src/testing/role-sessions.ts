@@ -7,7 +7,7 @@ export const roles = ['indelible_reader', 'indelible_writer', 'login'] as const;
 export type Role = (typeof roles)[number];
 
 /** A service with a tenant's log, and a connection in each role that serves. */
-export interface RoleSessions {
+interface RoleSessions {
   service: TestService;
   tenant: { id: string; key: string };
   /** The SQLSTATE of a statement in a transaction of its own that is rolled back, or `done`. */

@@ -5,7 +5,7 @@ import { atEnd } from './at-end.ts';
 /** A request as a test's faults see it: `PUT /bucket/key?query`. */
 type Fault = (request: string) => 'lost' | number | undefined;
 
-export interface S3Server {
+interface S3Server {
   /** For OBJECT_STORE_URL, with a new bucket each time. */
   newUrl(): Promise<string>;
   /** Every request so far, as `PUT /bucket/key?query`. */

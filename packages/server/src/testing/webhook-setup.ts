@@ -8,7 +8,7 @@ import { type Receiver, webhookReceiver } from './webhook-receiver.ts';
 export const webhooksUrl = '/api/webhooks';
 const scopes = ['events:write', 'events:read', 'exports:write', 'webhooks:write'];
 
-export interface HookedTenant {
+interface HookedTenant {
   id: string;
   /** Records, reads, exports and manages webhooks. */
   key: string;
