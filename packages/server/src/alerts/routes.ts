@@ -15,12 +15,11 @@ import {
   removeRule,
 } from './change-rule.ts';
 import { getCursor } from './cursor.store.ts';
-import type { Evaluator } from './evaluate.ts';
 import { allRules, ruleWith, settingsOf, shownRule } from './rule.ts';
 import { type RulePatch, readRule } from './rule-input.ts';
 import * as schemas from './schemas.ts';
 import { listRules, type RuleKey } from './store.ts';
-import { type TestRange, testedEvents, testRule } from './test-rule.ts';
+import { runningTests, type TestRange, testedEvents, testRule } from './test-rule.ts';
 
 export function alertRoutes(app: FastifyInstance, parts: Parts): void {
   const calls = new TenantCalls(app, parts, {
@@ -60,7 +59,7 @@ export function alertRoutes(app: FastifyInstance, parts: Parts): void {
 }
 
 function testCalls(calls: TenantCalls, parts: Parts): void {
-  const running = new Set<Evaluator>();
+  const running = runningTests();
   const test = (call: TenantCall, settings: AlertRuleSettings, given: GivenRange) => {
     const range = readRange(call.request, given, parts);
     call.showsEvents(testedEvents(settings, call.tenantId, range));

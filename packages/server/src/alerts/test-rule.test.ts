@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { watchedService } from '../testing/alert-setup.ts';
+import { actorWith } from '../testing/service.ts';
 import { ThresholdEvaluator } from './evaluate.ts';
 import { readRule } from './rule-input.ts';
-import { testRule } from './test-rule.ts';
+import { runningTests, testRule } from './test-rule.ts';
 
 const { service, tenant, alerts } = await watchedService();
 
@@ -14,13 +15,15 @@ test('tests of rules remember no more together than one alone may', async () => 
     ...{ count: 2, windowMinutes: 5, groupBy: 'actor' },
   });
   const range = { sinceMs: clock.now - 60_000, untilMs: clock.now + 1 };
-  const running = new Set([new ThresholdEvaluator(rule)]);
-  const parts = { db, now: () => clock.now, running };
-  expect(await testRule(parts, tenant.id, rule, range)).toMatchObject({ matched: 1 });
-  expect(running.size).toBe(1);
-  for (const other of running) other.size = () => 3_000_000;
-  await expect(testRule(parts, tenant.id, rule, range)).rejects.toMatchObject({
-    code: 'unavailable',
-  });
-  expect(running.size).toBe(1);
+  const running = runningTests(1);
+  const tested = () => testRule({ db, now: () => clock.now, running }, tenant.id, rule, range);
+  expect(await tested()).toMatchObject({ matched: 1 });
+  expect(running.evaluators.size).toBe(0);
+  const other = new ThresholdEvaluator(rule);
+  other.learn('another actor', [], undefined);
+  running.evaluators.add(other);
+  await expect(tested()).rejects.toMatchObject({ code: 'unavailable' });
+  await alerts.record({ actor: actorWith({ id: '22222222-2222-4222-8222-222222222222' }) });
+  await expect(tested()).rejects.toMatchObject({ code: 'conflict' });
+  expect([...running.evaluators]).toEqual([other]);
 });

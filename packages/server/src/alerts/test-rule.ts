@@ -39,8 +39,19 @@ const spanMsMax = 64 * dayMs;
 /** The newest of the alerts, and the events of each, that an answer shows. */
 const alertsShownMax = 500;
 const eventsShownMax = 10;
-/** About half a gigabyte of memory, of all tests that run. */
-const rememberedMax = 3_000_000;
+
+/** The tests that run in a process, which share its memory. */
+export interface RunningTests {
+  evaluators: Set<Evaluator>;
+  /** How much all of them may remember. */
+  rememberedMax: number;
+}
+
+/** About half a gigabyte of memory. */
+export const runningTests = (rememberedMax = 3_000_000): RunningTests => ({
+  evaluators: new Set(),
+  rememberedMax,
+});
 
 /**
  * The alerts that a rule would have raised in the range, as if each event had been received at its
@@ -50,7 +61,7 @@ const rememberedMax = 3_000_000;
  * remembers may be in the archive.
  */
 export async function testRule(
-  { db, now, running }: Pick<Parts, 'db' | 'now'> & { running: Set<Evaluator> },
+  { db, now, running }: Pick<Parts, 'db' | 'now'> & { running: RunningTests },
   tenantId: string,
   settings: AlertRuleSettings,
   { sinceMs, untilMs }: TestRange,
@@ -74,7 +85,7 @@ export async function testRule(
       const counting = await pageOf(filter);
       return following ? together(counting, await pageOf(following)) : counting;
     });
-  running.add(evaluator);
+  running.evaluators.add(evaluator);
   try {
     const pages = pagesOf(read, firstMs(settings, sinceMs), untilMs);
     for await (const events of readAhead(pages, 1)) {
@@ -91,7 +102,7 @@ export async function testRule(
     }
     return { ...tally.answer(), matched };
   } finally {
-    running.delete(evaluator);
+    running.evaluators.delete(evaluator);
     ended.abort(); // the page that is read in advance
   }
 }
@@ -153,10 +164,10 @@ async function* pagesOf(read: ReadPage, fromMs: number, untilMs: number) {
 function takeAll(
   evaluator: Evaluator,
   events: readonly Candidate[],
-  running: ReadonlySet<Evaluator>,
+  { evaluators, rememberedMax }: RunningTests,
 ): Finding[] {
   const found = events.flatMap((event) => evaluator.take(event) ?? []);
-  const all = [...running].reduce((sum, each) => sum + each.size(), 0);
+  const all = [...evaluators].reduce((sum, each) => sum + each.size(), 0);
   if (all <= rememberedMax) return found;
   if (evaluator.size() <= rememberedMax)
     throw unavailable('other tests of rules remember too much at the moment; try again');
