@@ -8,9 +8,9 @@ import {
 } from '@indelible/protocol';
 import type { Visibility } from '../events/filter-sql.store.ts';
 import { readShown } from '../events/store.ts';
-import { readAhead } from '../exports/file/read-ahead.ts';
 import { AppError, invalid, unavailable } from '../http/problem.ts';
 import type { Parts } from '../parts.ts';
+import { readAhead } from '../postgres/read-ahead.ts';
 import { groupShown } from './alert-event.ts';
 import {
   alertLimit,

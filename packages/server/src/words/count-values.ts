@@ -1,5 +1,6 @@
 import { type CountedFacet, firstUuidAt, uuidTimeMs } from '@indelible/protocol';
 import type { TenantTx } from '../postgres/db.ts';
+import { readAhead } from '../postgres/read-ahead.ts';
 import { type CountedValue, kindOf } from './block-words.ts';
 import { type BlockQuery, type CountedBlock, countBlock, lastAddresses } from './count-block.ts';
 import { blocksWithMatches } from './find-words.ts';
@@ -76,30 +77,21 @@ export async function countInBlocks(
   const values = new Set([...facets, ...(Object.keys(query.filter) as CountedFacet[])]);
   // A few blocks have the addresses of most users: they are not read of the other ones.
   const enough = query.keys.includes('user') ? mediumEntries : portionMax;
-  const portions = readAhead(portionsOf(blocks, enough), async (some) => {
-    const [lists, buckets] = await Promise.all([
-      listsOfValues(tx, some, values),
-      bucketsOf(tx, some, query.starts),
-    ]);
-    return buckets.map((block) => ({ ...block, lists: lists.get(block.first) ?? [] }));
-  });
-  for await (const some of portions) {
+  async function* portions() {
+    for (const some of portionsOf(blocks, enough)) {
+      const [lists, buckets] = await Promise.all([
+        listsOfValues(tx, some, values),
+        bucketsOf(tx, some, query.starts),
+      ]);
+      yield buckets.map((block) => ({ ...block, lists: lists.get(block.first) ?? [] }));
+    }
+  }
+  // PostgreSQL and the service work at the same time.
+  for await (const some of readAhead(portions(), 1)) {
     if (counts.size > groupsMax) return;
     const open = some.filter((block) => countBlock(block, query, counts));
     if (open.length > 0) await seeAddresses(tx, open, query, counts);
   }
-}
-
-/** Reads the next item while one is used: PostgreSQL and the service work at the same time. */
-async function* readAhead<Item, Read>(items: Iterable<Item>, read: (item: Item) => Promise<Read>) {
-  let ahead: Promise<Read> | undefined;
-  for (const item of items) {
-    const next = read(item);
-    next.catch(() => {}); // thrown where it is awaited; a caller that stops early needs no answer
-    if (ahead) yield ahead;
-    ahead = next;
-  }
-  if (ahead) yield ahead;
 }
 
 const portionMax = 4 * largeEntries;

@@ -4,12 +4,12 @@ import { countEvents } from '../../events/count.store.ts';
 import { lowestShown, type Visibility } from '../../events/filter-sql.store.ts';
 import { getEvent, readShown } from '../../events/store.ts';
 import { type Database, tookTooLong } from '../../postgres/db.ts';
+import { readAhead } from '../../postgres/read-ahead.ts';
 import type { ExportRow, FinishedFile } from '../store.ts';
 import { fileShape } from './export-file.ts';
 import { LineBuffer } from './line-buffer.ts';
 import { type ExportedEvent, uuidBytes } from './packed-event.ts';
 import { firstSize, nextSize, type PageSize, shortestSize } from './page-size.ts';
-import { readAhead } from './read-ahead.ts';
 import { type FileRows, type IdRange, nextRows, type PackedPage } from './rows.store.ts';
 import { advance, beginWalk, nextRange, shorten, type TimeWalk } from './time-walk.ts';
 

@@ -22,5 +22,6 @@ export async function* readAhead<Page>(
     }
   } finally {
     hasLeft = true;
+    pages.return().catch(() => {}); // ends the source behind that page
   }
 }

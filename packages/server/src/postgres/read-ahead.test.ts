@@ -46,6 +46,23 @@ test('once the consumer has left, the page that is being read is the last one', 
   expect(begun).toEqual([1, 2]);
 });
 
+test.each([0, 1, 2])(
+  'a source of which %i are read in advance is closed by who leaves',
+  async (count) => {
+    let isClosed = false;
+    async function* pages() {
+      try {
+        yield* source().pages;
+      } finally {
+        isClosed = true;
+      }
+    }
+    for await (const page of readAhead(pages(), count)) if (page === 1) break;
+    await turns(10);
+    expect(isClosed).toBe(true);
+  },
+);
+
 test('a page that cannot be read is met when it is its turn, and nothing is read behind it', async () => {
   const { begun, pages } = source(3);
   const met: number[] = [];
