@@ -1,4 +1,5 @@
 import { uuidBytes, uuidFromBytes } from '../event/event-id.ts';
+import { FormatError } from './bytes.ts';
 
 /** The bytes of one log entry, which a leaf of the tree hashes. */
 export const entryBytes = 60;
@@ -53,7 +54,7 @@ export function decodeEntry(bytes: Uint8Array): LogEntry {
   if (bytes.length !== entryBytes) throw new RangeError(`a log entry has ${entryBytes} bytes`);
   const view = new DataView(bytes.buffer, bytes.byteOffset);
   const version = entryVersion(view);
-  if (version === null) throw new RangeError('a log entry of an unknown version');
+  if (version === null) throw new FormatError('a log entry of an unknown version');
   return {
     version,
     receivedAtUs: receivedAtUs(bytes),

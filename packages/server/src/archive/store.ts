@@ -10,7 +10,7 @@ import type { ArchivedBody } from '../cold/archived-row.ts';
 import { shownSince, type Visibility } from '../events/filter-sql.store.ts';
 import { openersOf } from '../events/prepared-event.ts';
 import { visibility } from '../events/store.ts';
-import { readEntries, readEntriesOf } from '../log/store.ts';
+import { decodedEntries, readEntriesOf } from '../log/store.ts';
 import { type Queries, tenantIn, type WriterTx } from '../postgres/db.ts';
 import { eachRow, type RowTexts } from '../postgres/each-row.ts';
 import { planOnce } from '../postgres/engine.ts';
@@ -175,7 +175,7 @@ export async function eachEntry(
   { start, end, oldest }: { start: number; end: number; oldest: string },
   take: TakeEntry,
 ): Promise<void> {
-  const entries = (await readEntries(tenantIn(tx, tenantId), start, end)).map(decodeEntry);
+  const entries = await decodedEntries(tenantIn(tx, tenantId), start, end);
   let next = 0;
   const uuids = entries.map(({ eventUuid }) => eventUuid);
   const takeUntil = (end: number) => {

@@ -96,27 +96,35 @@ test('in a log of over 65,536 entries, a changed tile of hashes is found when th
   expect(await checkpointOf(app, key)).toMatchObject({ origin, size: size + 1 });
 });
 
-test('no reader passes over an entry that is gone: not lists, webhooks, alerts, nor words', async () => {
-  const hooked = await hookedTenant(service);
-  const { id, key } = hooked;
-  await growLog(service, id, 600);
-  const hooks = webhookCalls(service, hooked);
-  const webhook = await hooks.create();
-  await alertCalls(service, { id, key: await keyOf(service, id, ['alerts:write']) }).create();
-  const { sequence } = await hooks.record();
-  await hooks.record({ action: 'publish' });
-  const { behind } = await hooks.get(webhook.id);
-  await owner.query('DELETE FROM log_tiles WHERE tenant_id = $1 AND index = 1', [id]);
-  await owner.query('DELETE FROM log_tail WHERE tenant_id = $1 AND sequence = $2', [id, sequence]);
-  await app.webhooks.tick();
-  await app.alerts.tick();
-  await app.background.run('words');
-  expect(await hooks.get(webhook.id)).toMatchObject({ behind });
-  const positions = 'SELECT next_sequence::int AS next FROM alert_cursors WHERE tenant_id = $1';
-  expect((await owner.query(positions, [id])).rows).toEqual([{ next: sequence }]);
-  expect((await owner.query('SELECT FROM word_blocks WHERE tenant_id = $1', [id])).rows).toEqual(
-    [],
-  );
-  for (const query of ['sort=sequence', 'q=north', 'sort=sequence&q=north'])
-    await expectDamaged(`/api/audit-logs?${query}`, key);
-});
+const damages = {
+  'is gone': 'DELETE FROM log_tail WHERE tenant_id = $1 AND sequence = $2',
+  'is none': `UPDATE log_tail SET entry = set_byte(entry, 0, 9) WHERE tenant_id = $1 AND sequence = $2`,
+};
+
+test.each(Object.entries(damages))(
+  'no reader passes over an entry that %s: not lists, webhooks, alerts, nor words',
+  async (_, sql) => {
+    const hooked = await hookedTenant(service);
+    const { id, key } = hooked;
+    await growLog(service, id, 600);
+    const hooks = webhookCalls(service, hooked);
+    const webhook = await hooks.create();
+    await alertCalls(service, { id, key: await keyOf(service, id, ['alerts:write']) }).create();
+    const { sequence } = await hooks.record();
+    await hooks.record({ action: 'publish' });
+    const { behind } = await hooks.get(webhook.id);
+    await owner.query('DELETE FROM log_tiles WHERE tenant_id = $1 AND index = 1', [id]);
+    await owner.query(sql, [id, sequence]);
+    await app.webhooks.tick();
+    await app.alerts.tick();
+    await app.background.run('words');
+    expect(await hooks.get(webhook.id)).toMatchObject({ behind });
+    const positions = 'SELECT next_sequence::int AS next FROM alert_cursors WHERE tenant_id = $1';
+    expect((await owner.query(positions, [id])).rows).toEqual([{ next: sequence }]);
+    expect((await owner.query('SELECT FROM word_blocks WHERE tenant_id = $1', [id])).rows).toEqual(
+      [],
+    );
+    for (const query of ['sort=sequence', 'q=north', 'sort=sequence&q=north'])
+      await expectDamaged(`/api/audit-logs?${query}`, key);
+  },
+);

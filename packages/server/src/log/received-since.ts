@@ -1,6 +1,5 @@
-import { decodeEntry } from '@indelible/protocol';
 import type { TenantTx } from '../postgres/db.ts';
-import { readEntries } from './store.ts';
+import { decodedEntries } from './store.ts';
 
 /** The first entry received since then, or the size. By bisection: receipt times never go back. */
 export async function firstReceivedSince(
@@ -9,7 +8,7 @@ export async function firstReceivedSince(
   size: number,
 ): Promise<number> {
   return firstThat(size, async (sequence) => {
-    const [entry] = (await readEntries(tx, sequence, sequence + 1)).map(decodeEntry);
+    const [entry] = await decodedEntries(tx, sequence, sequence + 1);
     return entry !== undefined && entry.receivedAtUs >= sinceMs * 1_000;
   });
 }

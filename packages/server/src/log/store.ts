@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { decodeEntry, entryBytes, tileWidth } from '@indelible/protocol';
+import { decodeEntry, entryBytes, type LogEntry, readOrNull, tileWidth } from '@indelible/protocol';
 import { AppError, unavailable } from '../http/problem.ts';
 import type { TenantTx, WriterTx } from '../postgres/db.ts';
 import { codeOf, messageOf } from '../postgres/embedded/error-code.ts';
@@ -237,7 +237,20 @@ export async function logSize(tx: TenantTx): Promise<number> {
 
 /** The UUIDs of the events of entries `[start, end)`, in order. */
 export async function eventsBetween(tx: TenantTx, start: number, end: number): Promise<string[]> {
-  return (await readEntries(tx, start, end)).map((entry) => decodeEntry(entry).eventUuid);
+  return (await decodedEntries(tx, start, end)).map(({ eventUuid }) => eventUuid);
+}
+
+/** Entries `[start, end)` as by `readEntries`, which are damage, too, where they are no entries. */
+export async function decodedEntries(
+  tx: TenantTx,
+  start: number,
+  end: number,
+): Promise<LogEntry[]> {
+  return (await readEntries(tx, start, end)).map((entry, at) => {
+    const decoded = readOrNull(() => decodeEntry(entry));
+    if (decoded !== null) return decoded;
+    throw unreadable(`the entry ${start + at} of a log is none`, tx.tenantId);
+  });
 }
 
 /**

@@ -1,5 +1,4 @@
 import {
-  decodeEntry,
   type EventFilter,
   eventWords,
   folded,
@@ -9,7 +8,7 @@ import {
 } from '@indelible/protocol';
 import { unavailable } from '../http/problem.ts';
 import { firstThat } from '../log/received-since.ts';
-import { readEntries } from '../log/store.ts';
+import { eventsBetween } from '../log/store.ts';
 import type { TenantTx } from '../postgres/db.ts';
 import { type Bits, firstBits, intersect, isEmpty, offsetsOf, subtract, unite } from './bits.ts';
 import { type BlockFields, foldedTexts, type WantedWords, wantedWords } from './block-words.ts';
@@ -142,8 +141,7 @@ export async function* idsInNoBlock(
   { indexed, size }: WordsProgress,
 ): AsyncGenerator<string[]> {
   for (let at = indexed; at < size; at += entriesAtOnce) {
-    const entries = await readEntries(tx, at, Math.min(at + entriesAtOnce, size));
-    const uuids = entries.map((entry) => decodeEntry(entry).eventUuid);
+    const uuids = await eventsBetween(tx, at, Math.min(at + entriesAtOnce, size));
     yield uuids.filter((uuid) => uuid >= from && uuid < before);
   }
 }

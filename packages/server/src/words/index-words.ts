@@ -1,6 +1,5 @@
-import { decodeEntry } from '@indelible/protocol';
 import { givingWay } from '../http/giving-way.ts';
-import { readEntries } from '../log/store.ts';
+import { eventsBetween } from '../log/store.ts';
 import {
   type Database,
   mayPause,
@@ -127,8 +126,7 @@ function nextBlocks(
     const { size } = await wordsProgress(tx);
     const unitedEnd = start - (start % mediumEntries) + mediumEntries;
     const end = Math.min(unitedEnd, isToEnd ? size : size - (size % smallEntries));
-    const entries = await readEntries(tx, start, end);
-    const uuids = entries.map((entry) => decodeEntry(entry).eventUuid);
+    const uuids = await eventsBetween(tx, start, end);
     let each = end - start === mediumEntries ? mediumEntries : smallEntries;
     const blocks: WordBlock[] = [];
     const giveWay = givingWay();
