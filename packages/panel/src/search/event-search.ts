@@ -9,6 +9,7 @@ import {
   formatTimestamp,
   type ListOrder,
   oneOf,
+  only,
   parseTimestamp,
   readFilterParams,
   readOrder,
@@ -150,7 +151,7 @@ export function excluding(facets: Facets, facet: FacetName, value: string): Face
 
 /** `facets` with only `value` wanted. */
 export function onlyValue(facets: Facets, facet: FacetName, value: string): Facets {
-  return { ...facets, [facet]: { any: [value], none: [] } };
+  return { ...facets, [facet]: only(value) };
 }
 
 export function withoutFacet(facets: Facets, facet: FacetName): Facets {

@@ -1,5 +1,5 @@
 import type { AuditEvent } from '@indelible/client';
-import { type FacetName, facets, filterToJson, isEmail, revealed } from '@indelible/protocol';
+import { type FacetName, facets, filterToJson, isEmail, only, revealed } from '@indelible/protocol';
 import { useQueries } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { client } from '../api.ts';
@@ -36,7 +36,7 @@ export function useNamed(
   const t = useTexts();
   const words = facets.q.normalise(useRested(text));
   const others = withoutFacet(search.facets, facet);
-  const found = words === null ? [] : [{ q: { any: [words], none: [] } }];
+  const found = words === null ? [] : [{ q: only(words) }];
   const data = useQueries({
     queries: [{}, ...found].map((q) => {
       const filter = filterAt({ ...search, facets: { ...others, ...q } }, nowMs);
@@ -72,7 +72,7 @@ export function useNamesOf(facet: FacetName, chosen: Facets) {
   const type = facet === 'resourceId' && chosen.resource ? { resource: chosen.resource } : {};
   return useQueries({
     queries: ids.map((id) => {
-      const query = filterToJson({ ...type, [facet]: { any: [id], none: [] } });
+      const query = filterToJson({ ...type, [facet]: only(id) });
       return {
         queryKey: ['name', facet, query],
         queryFn: async () => (await client.page({ ...query, limit: 1 })).data[0] ?? null,

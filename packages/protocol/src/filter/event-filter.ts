@@ -25,6 +25,9 @@ export interface ValueFilter {
   none: readonly string[];
 }
 
+/** Matches this value alone. */
+export const only = (value: string): ValueFilter => ({ any: [value], none: [] });
+
 /**
  * All members must match; an absent one matches everything. Times are ms since 1970, from `from`
  * (inclusive) to `to` (exclusive).

@@ -1,4 +1,4 @@
-import type { EventFilter } from '@indelible/protocol';
+import { type EventFilter, only } from '@indelible/protocol';
 import { allMatching, Params, type Visibility } from '../events/filter-sql.store.ts';
 import { rowsWith } from '../events/prepared-statement.ts';
 import { visibility } from '../events/store.ts';
@@ -27,9 +27,8 @@ export interface LogFacts {
 export const countMax = 10_000;
 const reasonsMax = 1_000;
 
-const one = (value: string) => ({ any: [value], none: [] });
-const alert: EventFilter = { action: one('raise'), resource: one('alert') };
-const exported: EventFilter = { action: one('access'), resource: one('export') };
+const alert: EventFilter = { action: only('raise'), resource: only('alert') };
+const exported: EventFilter = { action: only('access'), resource: only('export') };
 
 export async function logFacts(
   tx: TenantTx,
@@ -69,7 +68,7 @@ async function visitsIn(
   visible: Visibility,
 ): Promise<VisitsForReason[]> {
   const params = new Params();
-  const filter = { crossTenant: one('true'), ...range };
+  const filter = { crossTenant: only('true'), ...range };
   const rows = await rowsWith<VisitsForReason>(visible.tx, params)`
     SELECT actor_email AS email, reason,
       count(*) FILTER (WHERE pause_ms IS NULL OR pause_ms > 1800000) AS visits

@@ -1,4 +1,4 @@
-import { actorAddress, nilUuid, personIds } from '@indelible/protocol';
+import { actorAddress, nilUuid, only, personIds } from '@indelible/protocol';
 import { classAndMark } from '../archive/store.ts';
 import { coldCount, coldEventsById, coldPages, coldRange } from '../events/cold.store.ts';
 import { insertEvents } from '../events/event-columns.store.ts';
@@ -49,7 +49,7 @@ export async function recallPerson(
   const ids = new Set([person]);
   for (const value of ids) {
     for (const facet of ['user', 'onBehalfOf'] as const) {
-      const filter = { [facet]: { any: [value], none: [] } };
+      const filter = { [facet]: only(value) };
       for await (const rows of coldPages(recall.visible, filter)) {
         await bringBack(owner, recall, rows);
         if (value.includes('@')) for (const id of rows.flatMap(idsWith(value))) ids.add(id);

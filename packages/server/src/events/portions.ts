@@ -1,4 +1,4 @@
-import { type EventFilter, firstUuidAt, uuidTimeMs } from '@indelible/protocol';
+import { type EventFilter, firstUuidAt, only, uuidTimeMs } from '@indelible/protocol';
 import { invalidParameter } from '../http/problem.ts';
 import { findWords } from '../words/find-words.ts';
 import { lowestShown, type SqlFilter, type Visibility } from './filter-sql.store.ts';
@@ -81,7 +81,7 @@ export function restOfUser(
 ): SqlFilter[] {
   const isOther = filter.user !== undefined || filter.q !== undefined;
   if (position === null || isOther || visible.coldBefore !== null) return [];
-  const ofUser = { ...filter, user: { any: [position.emailKey], none: [] } };
+  const ofUser = { ...filter, user: only(position.emailKey) };
   return nearFirst(ofUser, visible, position, descending).slice(0, -1);
 }
 

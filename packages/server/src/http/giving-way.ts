@@ -3,7 +3,10 @@ import { setImmediate } from 'node:timers/promises';
 /** How long requests wait for a piece of long work. */
 const pieceMs = 10;
 
-/** The pieces of all long work in this thread wait for one another. */
+/**
+ * The pieces of all long work in this thread wait for one another. A variable of the module,
+ * because the thread has one event loop, whichever services and connections it serves.
+ */
 let last: Promise<void> = Promise.resolve();
 
 /**

@@ -17,7 +17,8 @@ export async function makePartitions(
 
 /**
  * To be called after the commit that attaches partitions, and before rows are written to them: a
- * session that is planning meanwhile would never read them. False if others are attaching.
+ * session that is planning meanwhile would never read them. False if others are attaching: the next
+ * caller tells, which a retention run is each hour.
  */
 export async function announcePartitions(tx: Queries): Promise<boolean> {
   const { rows } = await tx.query<{ done: boolean }>('SELECT announce_partitions() AS done');

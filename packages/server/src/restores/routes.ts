@@ -5,6 +5,7 @@ import {
   formatTimestamp,
   isUuid,
   type ListQuery,
+  only,
   timestampOrNull,
   typeId,
 } from '@indelible/protocol';
@@ -171,7 +172,6 @@ async function currentState(
   visible: Visibility,
   { resourceType, resourceId }: { resourceType: string; resourceId: string },
 ): Promise<string | null | undefined> {
-  const only = (value: string) => ({ any: [value], none: [] });
   const query: ListQuery = {
     filter: {
       ...{ resource: only(resourceType), resourceId: only(resourceId) },

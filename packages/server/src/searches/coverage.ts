@@ -1,7 +1,7 @@
-import { type Coverage, decodeEntry, formatTimestamp } from '@indelible/protocol';
+import { type Coverage, formatTimestamp, only } from '@indelible/protocol';
 import { countOrMore } from '../events/count.store.ts';
 import { shownSince, type Visibility } from '../events/filter-sql.store.ts';
-import { readEntries, unreadable } from '../log/store.ts';
+import { decodedEntries } from '../log/store.ts';
 import type { Gap, Source } from '../sources/store.ts';
 import type { FrozenFilter } from './store.ts';
 
@@ -37,18 +37,17 @@ const namedFilters = ['user', 'onBehalfOf', 'resource', 'resourceId'] as const;
  * a range without any event may be one in which nothing was recorded.
  */
 export async function readCoverage(filter: FrozenFilter, visible: Visibility): Promise<Coverage> {
-  const [first] = await readEntries(visible.tx, 0, 1);
-  if (first === undefined) throw unreadable('a log lacks its first entry', visible.tx.tenantId);
+  const received = (await decodedEntries(visible.tx, 0, 1)).map(({ receivedAtUs }) => receivedAtUs);
   const { from, to } = filter;
   const totals: Coverage['totals'] = [];
   for (const name of namedFilters) {
     for (const value of filter[name]?.any ?? []) {
-      const events = await countOrMore({ [name]: { any: [value], none: [] } }, visible);
+      const events = await countOrMore({ [name]: only(value) }, visible);
       totals.push({ filter: name, value, events });
     }
   }
   return {
-    logBeganAt: formatTimestamp(Math.floor(decodeEntry(first).receivedAtUs / 1000)),
+    logBeganAt: formatTimestamp(Math.floor(Math.min(...received) / 1000)),
     shownFrom: formatTimestamp(shownSince(visible).getTime()),
     eventsInRange: await countOrMore({ from, to }, visible),
     totals,

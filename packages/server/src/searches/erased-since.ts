@@ -4,6 +4,7 @@ import {
   facetNames,
   facetOf,
   isServiceRecord,
+  only,
   recordsQuery,
   typeId,
   valuesOf,
@@ -58,7 +59,6 @@ async function* recordsSince(
   { createdAtMs, checkpointSize }: SavedSearch,
   [action, type, id]: readonly [action: string, type: string, id: string],
 ): AsyncGenerator<ListedRow> {
-  const only = (value: string) => ({ any: [value], none: [] });
   const filter: EventFilter = {
     ...{ from: createdAtMs - clockSlackMs, action: only(action) },
     ...{ resource: only(type), resourceId: only(id) },
