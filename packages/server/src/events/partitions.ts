@@ -15,9 +15,6 @@ interface Inserted {
   events: readonly { uuid: string }[];
 }
 
-/** Each waits up to half a second; a statement of another process that attaches ends in ten. */
-const attemptsMax = 20;
-
 /** Makes the partitions of an insert, so that a missing one never rejects an event. */
 export type PartitionKeeper = ReturnType<typeof createPartitionKeeper>;
 
@@ -54,12 +51,11 @@ export function createPartitionKeeper(
     },
     /**
      * To be called after the commit, and before the answers: those who attach may have waited for
-     * the transaction to end. An error must not refuse events that are stored; the next call tries
-     * again.
+     * the transaction to end, and then end at once. Those who do not must not stop recording, nor
+     * an error refuse events that are stored: the next call tries again.
      */
     async told(): Promise<void> {
-      for (let attempt = 0; isUntold && attempt < attemptsMax; attempt++)
-        isUntold = !(await announce().catch(() => false));
+      if (isUntold) isUntold = !(await announce().catch(() => false));
     },
     /** Clears the cache, after an insert found a partition missing. */
     forget: () => known.clear(),
