@@ -4,7 +4,7 @@ import { insertEvents } from '../events/event-columns.store.ts';
 import { partitionsOf } from '../events/partitions.ts';
 import { storedOpeners } from '../events/prepared-event.ts';
 import { mayPause, type WriterTx } from '../postgres/db.ts';
-import { attachingLate, makePartitions } from '../postgres/partitions.store.ts';
+import { makePartitions } from '../postgres/partitions.store.ts';
 import { execute, hasRow } from '../postgres/sql.ts';
 
 /* Statements of the owner role: no serving role may run them. */
@@ -37,7 +37,7 @@ export async function insertRestored(
     const late = isLate(uuidTimeMs(row.uuid), row.receivedAtUs / 1_000);
     return { ...row, retentionClass: late ? lateClass : retentionClass, ...storedOpeners(row) };
   });
-  await attachingLate(tx, () => makePartitions(tx, partitionsOf(inserted)));
+  await makePartitions(tx, partitionsOf(inserted));
   const added = await insertEvents(tx, inserted);
   if (added < inserted.length) throw new Error('an event of the archive is stored already');
 }

@@ -15,7 +15,7 @@ import { haltedSentence, LogDamaged, lockHeads, logIsHalted } from '../log/store
 import type { OwnEvent, RecordOwn } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import type { OwnerSession, Queries, WriterTx } from '../postgres/db.ts';
-import { attachingLate, ensurePartition } from '../postgres/partitions.store.ts';
+import { ensurePartition } from '../postgres/partitions.store.ts';
 import { hasRow } from '../postgres/sql.ts';
 import { appendEvents } from './append.store.ts';
 import type { GroupCommit } from './flush.ts';
@@ -148,7 +148,7 @@ export async function recordOwnIn(
   const deps = await openOwnEvents(owner, catalogue, now);
   // Partitions are usually made ahead, so that none is made while a head is locked.
   const partitions = createPartitionKeeper(({ retentionClass, timeMs }) =>
-    attachingLate(owner, () => ensurePartition(owner, retentionClass, timeMs)),
+    ensurePartition(owner, retentionClass, timeMs),
   );
   return recordOwnWith({ ...deps, partitions });
 }

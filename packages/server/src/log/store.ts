@@ -4,7 +4,6 @@ import { AppError, unavailable } from '../http/problem.ts';
 import type { TenantTx, WriterTx } from '../postgres/db.ts';
 import { codeOf, messageOf } from '../postgres/embedded/error-code.ts';
 import { callForTenants, isSharded } from '../postgres/engine.ts';
-import { attachingLate } from '../postgres/partitions.store.ts';
 import { byteaArray, int2Array, int8Array, uuidArray } from '../postgres/pg-arrays.ts';
 import { execute, firstRow, raw, rowsOf } from '../postgres/sql.ts';
 import type { LogAppend, LogHead } from './sequencer.ts';
@@ -137,7 +136,7 @@ export async function openLog(
   });
   const former = row?.former ?? null;
   if (former === null || former === retentionClass) return;
-  await attachingLate(tx, () => execute(tx)`SELECT attach_owed(${former}, ${retentionClass})`);
+  await execute(tx)`SELECT attach_owed(${former}, ${retentionClass})`;
 }
 
 /** A call for heads that are not locked, but remembered. */

@@ -33,13 +33,3 @@ export async function ensurePartition(
 ): Promise<void> {
   await owner.query('SELECT place_partition($1::smallint, $2)', [retentionClass, new Date(timeMs)]);
 }
-
-/**
- * For a transaction that has written before it attaches. A subtransaction has a number of its own,
- * later than that of every announcement so far: else the partition would count as announced.
- */
-export async function attachingLate(tx: Queries, attach: () => Promise<unknown>): Promise<void> {
-  await tx.query('SAVEPOINT attaching');
-  await attach();
-  await tx.query('RELEASE SAVEPOINT attaching');
-}

@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { listEvents } from '../events/list.store.ts';
 import { readShown } from '../events/store.ts';
 import { accepted } from '../http/query.ts';
-import type { OwnerSession } from '../postgres/db.ts';
+import { type OwnerSession, withOwnerSession } from '../postgres/db.ts';
 import { expectRetainedIntact } from '../testing/intact.ts';
 import { lockWaits } from '../testing/lock-waits.ts';
 import {
@@ -131,12 +131,32 @@ test('what a change of plan attaches again is told after it, whatever was told m
   await expect.poll(() => lockWaits(owner)).toBe(1);
   await owner.query('GRANT SELECT ON audit_events TO indelible_reader');
   await owner.query('COMMIT');
-  const version = async () =>
-    (await owner.query("SELECT xmin FROM pg_class WHERE oid = 'audit_events'::regclass")).rows;
-  const before = await version();
+  const before = await lastTold();
   await changed;
-  expect(await version()).not.toEqual(before);
+  expect(await lastTold()).not.toEqual(before);
 });
+
+test('a partition is told of, whatever its transaction had written before others told of theirs', {
+  tags: 'plain',
+}, async () => {
+  const { owner } = service;
+  await owner.query('BEGIN; SET LOCAL ROLE indelible_owner; SELECT pg_current_xact_id()');
+  await withOwnerSession(service.ownerUrl, (other) =>
+    other.query('GRANT SELECT ON audit_events TO indelible_reader'),
+  );
+  const past = new Date(service.clock.now - 400 * day);
+  await owner.query('SELECT place_partition(0::smallint, $1)', [past]);
+  await owner.query('COMMIT');
+  const before = await lastTold();
+  await owner.query('SELECT announce_partitions()');
+  expect(await lastTold()).not.toEqual(before);
+});
+
+/** The transaction that told of partitions last. */
+async function lastTold() {
+  const ofTable = "SELECT xmin FROM pg_class WHERE oid = 'audit_events'::regclass";
+  return (await service.owner.query(ofTable)).rows;
+}
 
 /**
  * Attaches the partition while the connection for reads is collecting the partitions for its plan:

@@ -1,6 +1,5 @@
 import { type Keeps, type Plans, retentionCutoff } from '@indelible/protocol';
 import type { Queries } from '../postgres/db.ts';
-import { attachingLate } from '../postgres/partitions.store.ts';
 import { execute, rowsOf } from '../postgres/sql.ts';
 import {
   type PlanInUse,
@@ -81,8 +80,7 @@ export async function storePlans(tx: Queries, given: Plans): Promise<void> {
         archive = excluded.archive, retired = false`;
   }
   await execute(tx)`UPDATE plans SET retired = true WHERE name <> ALL (${given.names})`;
-  const attach = () => execute(tx)`SELECT place_partition(class, first) FROM detached_partitions()`;
-  await attachingLate(tx, attach);
+  await execute(tx)`SELECT place_partition(class, first) FROM detached_partitions()`;
 }
 
 /** The first time that a tenant's plan shows at `nowMs`; null under a hold. */
