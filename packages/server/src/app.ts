@@ -154,7 +154,8 @@ export async function buildApp(deps: AppDeps) {
 /** The bounds of what callers may ask at the same time. */
 async function limitCalls(http: FastifyInstance, config: Config): Promise<void> {
   queueReads(http, config.databasePoolSize);
-  limitBytesInFlight(http, config.bodyBytesMax, config.roomWaitMs);
+  const { bodyBytesMax: bytesMax, roomWaitMs: waitMs, requestMs: readMs } = config;
+  limitBytesInFlight(http, { bytesMax, waitMs, readMs });
   await limitReads(http, config.rateLimitPerMinute);
 }
 

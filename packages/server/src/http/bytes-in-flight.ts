@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { FairQueue, type Wanted } from './fair-queue.ts';
 import { onceClosed } from './once-closed.ts';
@@ -17,16 +18,22 @@ const waitingMax = 1_000;
  * Bounds the memory of bodies and answers. A body counts with its announced size from its first
  * byte, an answer from when it is made; both count until the answer has ended. So endless bodies,
  * and readers that stop, use up the share of their caller only. A tenant has a quarter; all callers
- * without a credential have a sixteenth together. Without room a body waits unread for `waitMs`.
- * Then it throws `rate_limited` if the caller has taken its share, `unavailable` if others have
- * taken the rest. An answer, and a body without a credential, do not wait.
+ * without a credential have a sixteenth together; and each leaves as much free as it has. Without
+ * room, answers that are read for more than `readMs` end. If there are none, a body waits unread
+ * for `waitMs`. Then it throws `rate_limited` if the caller has taken its share, `unavailable` if
+ * others have taken the rest. An answer, and a body without a credential, do not wait.
  */
-export function limitBytesInFlight(http: FastifyInstance, bytesMax: number, waitMs: number): void {
+export function limitBytesInFlight(
+  http: FastifyInstance,
+  { bytesMax, waitMs, readMs }: { bytesMax: number; waitMs: number; readMs: number },
+): void {
   const refusal = (wanted: Wanted) =>
     queue.hasTakenShare(wanted)
       ? tooMany()
       : unavailable('too many bodies and answers are under way');
-  const queue = new FairQueue({ max: bytesMax, waitingPerCaller: waitingMax, waitMs }, refusal);
+  const limits = { max: bytesMax, waitingPerCaller: waitingMax, waitMs, leavesRoom: true };
+  const queue = new FairQueue(limits, refusal);
+  const unread = new UnreadAnswers(readMs);
   const wantedBy = (request: FastifyRequest, size: number): Wanted => {
     const { caller, part } = shareOf(request);
     return { caller, size, share: bytesMax * part };
@@ -39,7 +46,7 @@ export function limitBytesInFlight(http: FastifyInstance, bytesMax: number, wait
       onceClosed(reply.raw, release);
       done(null, payload);
     };
-    const release = queue.tryTake(wanted);
+    const release = takeAtOnce(wanted);
     if (release) return read(release);
     reply.header('connection', 'close'); // if it is refused, the rest of the body is not read
     if (!request.principal) throw refusal(wanted);
@@ -55,11 +62,56 @@ export function limitBytesInFlight(http: FastifyInstance, bytesMax: number, wait
     done(null, payload);
   });
 
-  function admitAnswer(request: FastifyRequest, reply: FastifyReply, bytes: number): void {
-    const wanted = wantedBy(request, bytes);
+  /** Null without room, and without an overdue answer that could make some. */
+  function takeAtOnce(wanted: Wanted): (() => void) | null {
     const release = queue.tryTake(wanted);
+    if (release) return release;
+    const from = queue.hasTakenShare(wanted) ? wanted.caller : null;
+    return unread.endOverdue(from) ? takeAtOnce(wanted) : null;
+  }
+
+  function admitAnswer(request: FastifyRequest, { raw }: FastifyReply, bytes: number): void {
+    const wanted = wantedBy(request, bytes);
+    const release = takeAtOnce(wanted);
     if (!release) throw refusal(wanted);
-    onceClosed(reply.raw, release);
+    unread.add(wanted.caller, raw, release);
+  }
+}
+
+/** Answers that their callers have not read to their end, and what each gives back then. */
+class UnreadAnswers {
+  readonly #readMs: number;
+  /** The oldest first. */
+  readonly #answers = new Set<{ caller: string; sinceMs: number; end(): void }>();
+
+  constructor(readMs: number) {
+    this.#readMs = readMs;
+  }
+
+  add(caller: string, response: ServerResponse, release: () => void): void {
+    const leave = () => {
+      this.#answers.delete(answer);
+      release();
+    };
+    const end = () => {
+      leave();
+      response.destroy();
+    };
+    const answer = { caller, sinceMs: performance.now(), end };
+    this.#answers.add(answer);
+    onceClosed(response, leave);
+  }
+
+  /** Ends the oldest answer, of this caller unless null, if it is overdue; false: there is none. */
+  endOverdue(caller: string | null): boolean {
+    const dueMs = performance.now() - this.#readMs;
+    for (const answer of this.#answers) {
+      if (answer.sinceMs > dueMs) return false;
+      if (caller !== null && answer.caller !== caller) continue;
+      answer.end();
+      return true;
+    }
+    return false;
   }
 }
 

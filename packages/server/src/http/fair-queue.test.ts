@@ -102,3 +102,17 @@ test('a caller that waits for its own share delays no other', async () => {
   (await third)();
   expect(queue.taken).toBe(0);
 });
+
+test('a call leaves as much free as its caller has then, if it must leave room', async () => {
+  const queue = queueWith({ max: 64, leavesRoom: true });
+  const most = (caller: string) => {
+    let size = 64;
+    while (size > 0 && queue.tryTake(of(caller, size, 64)) === null) size--;
+    return size;
+  };
+  const alone = await queue.take(of('alone', 64, 64));
+  alone();
+  await queue.take(of('first'));
+  expect([most('a'), most('b'), most('c'), most('d')]).toEqual([31, 16, 8, 4]);
+  expect(queue.tryTake(of('a'))).toBeNull();
+});

@@ -6,6 +6,11 @@ export interface FairLimits {
   /** Waiting calls of one caller. */
   waitingPerCaller: number;
   waitMs: number;
+  /**
+   * Whether a call must leave as much free as its caller has then. The more is taken, the less each
+   * caller may take: so many callers with large calls leave room for small calls of others.
+   */
+  leavesRoom?: boolean;
 }
 
 /** What a call asks for. */
@@ -73,6 +78,8 @@ export class FairQueue {
   }
 
   #fitsShare({ taken }: Line, { size, share }: Wanted): boolean {
+    const { leavesRoom, max } = this.#limits;
+    if (leavesRoom && this.#taken > 0 && this.#taken + size + taken + size > max) return false;
     return taken === 0 || taken + size <= share;
   }
 

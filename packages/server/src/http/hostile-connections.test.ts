@@ -89,6 +89,20 @@ test('unfinished bodies of a tenant take its share alone, and give it back when 
   await expect.poll(() => record(port, one.key), soon).toBe('201');
 });
 
+test('however many tenants hold large bodies, others have room for theirs', async () => {
+  const { port } = await listening({ bodyBytesMax: 4 * batchBytesMax, roomWaitMs: 0 });
+  const hold = async () => {
+    const { key } = await service.tenant();
+    const holder = await dial(port);
+    holder.write(`${head('/api/audit-logs/batch', key, batchBytesMax)}{"events":[`);
+    const isRefused = () => holder.readableLength > 0 || holder.closed;
+    const held = async () => (isRefused() ? 'refused' : record(port, key));
+    await expect.poll(held, soon).toMatch(/refused|429/);
+  };
+  for (let tenants = 0; tenants < 4; tenants++) await hold();
+  expect(await record(port, other.key)).toBe('201');
+});
+
 test('a body waits, unread, until its tenant has room, and is recorded then', async () => {
   const { port } = await listening({ bodyBytesMax: 4 * batchBytesMax });
   const holder = await dial(port);
@@ -145,32 +159,56 @@ test('a reader that stops reading is closed, on every route', async () => {
   await expect.poll(connections, soon).toBe(0);
 });
 
-test('answers that are not read take a share of their tenant, and give it back', async () => {
-  const { port } = await listening({ bodyBytesMax: 4 * batchBytesMax });
+/** A tenant with a page of 7.5 MiB, and how it is asked for. */
+async function largePage() {
+  const { key } = await service.tenant();
   const resource = { type: 'queue', id: randomUUID() };
   const before = { text: 'x'.repeat(250_000) };
   const events = Array.from({ length: 15 }, () => eventOf({ resource, before, after: before }));
   const recorded = await service.call({
-    ...{ method: 'POST', url: '/api/audit-logs/batch', key: one.key },
+    ...{ method: 'POST', url: '/api/audit-logs/batch', key },
     body: { events },
   });
   expect(recorded.status).toBe(200);
   const path = `/api/audit-logs?include=state&resource_id=${resource.id}`;
-  const ask = `GET ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${one.key}\r\n\r\n`;
-  const reader = await dial(port);
-  reader.write(ask);
-  // Before others ask: else one of them could take the share, and this one be refused.
-  await once(reader, 'readable');
-  expect(String(reader.read(12))).toBe('HTTP/1.1 200');
-  const status = async () => {
-    const socket = await dial(port);
-    const answer = answerOn(socket);
-    socket.write(ask);
-    return (await answer).slice(9, 12);
+  const ask = `GET ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n\r\n`;
+  return {
+    /** A connection on which the page has begun, and is not read. */
+    async unread(port: number) {
+      const reader = await dial(port);
+      reader.write(ask);
+      // Before others ask: else one of them could take the share, and this one be refused.
+      await once(reader, 'readable');
+      expect(String(reader.read(12))).toBe('HTTP/1.1 200');
+      return reader;
+    },
+    async status(port: number) {
+      const socket = await dial(port);
+      const answer = answerOn(socket);
+      socket.write(ask);
+      return (await answer).slice(9, 12);
+    },
   };
-  await expect.poll(status, soon).toBe('429');
+}
+
+test('answers that are not read take a share of their tenant, and give it back', async () => {
+  const { port } = await listening({ bodyBytesMax: 4 * batchBytesMax });
+  const page = await largePage();
+  const reader = await page.unread(port);
+  await expect.poll(() => page.status(port), soon).toBe('429');
   reader.destroy();
-  await expect.poll(status, soon).toBe('200');
+  await expect.poll(() => page.status(port), soon).toBe('200');
+});
+
+test('an answer that is read for long ends when another one has no room', async () => {
+  const { port } = await listening({ bodyBytesMax: 4 * batchBytesMax, requestMs: 300 });
+  const page = await largePage();
+  const reader = await page.unread(port);
+  const hasEnded = closed(reader);
+  await expect.poll(() => page.status(port), soon).toBe('200');
+  reader.resume();
+  await hasEnded;
+  expect(reader.bytesRead).toBeLessThan(7 * 2 ** 20);
 });
 
 test('a caller who hangs up while its key is looked up gives its share back', async () => {
