@@ -25,6 +25,7 @@ import { expect, test } from 'vitest';
 import { banner } from './packages/cli/src/banner.ts';
 import { buildProgram } from './packages/cli/src/run.ts';
 import * as limits from './packages/protocol/src/event/limits.ts';
+import { groupKeys } from './packages/protocol/src/filter/stats-query.ts';
 import { takeContext } from './packages/protocol/src/testing/take-context.ts';
 import { FullEvent } from './packages/server/src/events/schemas.ts';
 import { formats } from './packages/server/src/http/json-schema.ts';
@@ -216,6 +217,12 @@ test('the page on recording lists every field that is sent, and the limits as th
   ]) {
     expect(page).toContain(fact);
   }
+});
+
+test('the page on reading names what counts are grouped by as the service takes it', () => {
+  const [, keys = ''] =
+    /`group_by` takes one or two of (.*), at$/m.exec(read('docs/reading.md')) ?? [];
+  expect(keys.match(/\w+/g)).toEqual(groupKeys);
 });
 
 test('every stored event in the documentation has the shape of an answer', () => {
