@@ -1,7 +1,9 @@
 import { agentsOf, isEmail, isUuid, type Scope } from '@indelible/protocol';
 import {
   createRemoteJWKSet,
+  customFetch,
   errors,
+  type FetchImplementation,
   type JWTPayload,
   type JWTVerifyGetKey,
   type JWTVerifyOptions,
@@ -59,7 +61,7 @@ function keySource({ jwksUrl, jwtSecret }: AuthConfig): JWTVerifyGetKey | null {
 
 /** Cached for ten minutes; an unknown key id reads the set again, at most every 30 s. */
 function remoteKeys(url: URL): JWTVerifyGetKey {
-  const keys = createRemoteJWKSet(url);
+  const keys = createRemoteJWKSet(url, { [customFetch]: onceASecond() });
   return async (header, token) => {
     try {
       return await keys(header, token);
@@ -67,6 +69,20 @@ function remoteKeys(url: URL): JWTVerifyGetKey {
       if (namesNoKey(error)) throw error;
       throw unavailable('the keys that tokens are checked with cannot be read; try again');
     }
+  };
+}
+
+/**
+ * A set that could not be read is not read again at once: any stranger's token would cause a call,
+ * and an identity provider that is overloaded would get more of them.
+ */
+function onceASecond(): FetchImplementation {
+  let lastMs = -Infinity;
+  return async (url, options) => {
+    const nowMs = performance.now();
+    if (nowMs < lastMs + 1_000) throw new Error('the key set was read less than a second ago');
+    lastMs = nowMs;
+    return fetch(url, options);
   };
 }
 
