@@ -69,14 +69,18 @@ test("an admin's token opens the panel of its own tenant, and of no other", asyn
 });
 
 test('what is no token of the host product opens nothing', async () => {
-  const expired = { exp: Math.floor(service.clock.now / 1_000) - 60 };
+  const expiredFor = (seconds: number) => ({
+    exp: Math.floor(service.clock.now / 1_000) - seconds,
+  });
   const own = { tenantId: tenant.id };
   const jwts: [string, (string | number)[]][] = [
     ['nonsense', [401, 'unauthenticated']],
     [platformKey, [401, 'unauthenticated']],
     [tenant.key, [401, 'unauthenticated']],
     [`${await tokenOf(person, own)}x`, [401, 'unauthenticated']],
-    [await tokenOf(person, { ...own, ...expired }), [401, 'unauthenticated']],
+    [await tokenOf(person, { ...own, ...expiredFor(60) }), [401, 'unauthenticated']],
+    // Calls still take it, but the session would be over at once.
+    [await tokenOf(person, { ...own, ...expiredFor(3) }), [401, 'unauthenticated']],
     [await tokenOf(person), [401, 'unauthenticated']],
     [await tokenOf({ ...person, role: 'agent' }, own), [403, 'forbidden']],
     [await tokenOf(person, { tenantId: randomUUID() }), [404, 'not_found']],
