@@ -5,7 +5,7 @@ import {
   parseEventProof,
   uuidFromEventId,
 } from '@indelible/protocol';
-import { beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { tenantFolder } from '../cold/layout.ts';
 import { openObjectStore } from '../objects/open-store.ts';
 import { withOwnerSession } from '../postgres/db.ts';
@@ -21,16 +21,12 @@ import {
   recordEach,
   requester,
 } from '../testing/erasure-setup.ts';
-import { expectLogIntact } from '../testing/intact.ts';
+import { recordingService } from '../testing/recording.ts';
 import { change, partitionFor } from '../testing/retention-setup.ts';
-import { eventOf, platformKey, testService } from '../testing/service.ts';
+import { eventOf, platformKey } from '../testing/service.ts';
 import { eraseNow as eraseIn } from './command.ts';
 
-let tenant: { id: string; key: string };
-const service = await testService();
-beforeEach(async () => {
-  tenant = await service.tenant();
-});
+const { service, tenant } = await recordingService();
 
 const sha = (data: Uint8Array) => hash('sha256', data, 'buffer');
 const states = { before: { pin: 'former pin' }, after: { pin: 'later pin' } };
@@ -56,7 +52,6 @@ test('a leaked secret in a state goes for good, and the log still holds', async 
   });
   const { rows } = await service.owner.query('SELECT audit_events::text AS row FROM audit_events');
   expect(rows.filter(({ row }) => /former pin|later pin/.test(row))).toEqual([]);
-  await expectLogIntact(service, tenant.id);
 });
 
 test('of an erased change neither fields nor reason are left', async () => {
@@ -65,7 +60,6 @@ test('of an erased change neither fields nor reason are left', async () => {
   expect(await readEvent(service, tenant.key, event.id)).toMatchObject({
     ...{ diff: {}, reason: null, erased: ['change'], actor: event.actor },
   });
-  await expectLogIntact(service, tenant.id);
 });
 
 test('an erased event still has a proof, which opens everything but what is gone', async () => {
@@ -113,7 +107,6 @@ test('a person is erased in every event they acted in, by id or by address, and 
     ...{ url: '/api/audit-logs?user=ana@example.com&include=total', key: tenant.key },
   });
   expect(body.data).toEqual([]);
-  await expectLogIntact(service, tenant.id);
 });
 
 test('a person is erased by their own id, also if that is their address', async () => {
@@ -136,7 +129,6 @@ test('a person is erased by their own id, also if that is their address', async 
   expect(rows).toEqual([]);
   await eraseNow(service, { tenantId: tenant.id, actor: 'user_123' });
   expect((await readEvent(service, tenant.key, third.id)).erased).toEqual(['identity']);
-  await expectLogIntact(service, tenant.id);
 });
 
 test('a person is erased where an agent acted for them, also if they never acted themselves', async () => {
@@ -160,7 +152,6 @@ test('a person is erased where an agent acted for them, also if they never acted
     [tenant.id, `${uuidFromEventId(event.id)}`],
   );
   expect(rows).toEqual([{ on_behalf_of: [other.id, ben].toSorted() }]);
-  await expectLogIntact(service, tenant.id);
 });
 
 test('an erased context leaves neither its fields nor what searches compare', async () => {
@@ -185,7 +176,6 @@ test('an erased context leaves neither its fields nor what searches compare', as
   );
   const left = rows.filter(({ row }) => /s3cr3t-word|req-1|ben@example/.test(row));
   expect(left).toEqual([]);
-  await expectLogIntact(service, tenant.id);
 });
 
 test('people without an id whom others act for are erased by their address', async () => {
@@ -203,7 +193,6 @@ test('people without an id whom others act for are erased by their address', asy
     expect(JSON.stringify(onBehalfOf)).not.toMatch(/ben/i);
   }
   expect(await readEvent(service, tenant.key, other.id)).toEqual(withoutAnswer(other));
-  await expectLogIntact(service, tenant.id);
 });
 
 test('the log says who erased what and why, and does not repeat whom', async () => {
@@ -227,7 +216,6 @@ test('failed sign-ins under an address are erased one by one, those of others st
   expect((await readEvent(service, tenant.key, own.id)).actor).toMatchObject(erased);
   expect((await readEvent(service, tenant.key, other.id)).actor.email).toBe('ben@example.com');
   expect((await erasures(tenant.id))[0].after).toMatchObject({ actors: [], events: [own.id] });
-  await expectLogIntact(service, tenant.id);
 });
 
 test('the identity of an operator cannot be erased', async () => {
@@ -242,7 +230,6 @@ test('the identity of an operator cannot be erased', async () => {
   expect((await readEvent(service, tenant.key, asOperator.id)).actor.email).toBe(
     'olga@example.com',
   );
-  await expectLogIntact(service, tenant.id);
 });
 
 test('what the log records about itself cannot be erased', async () => {
@@ -267,7 +254,6 @@ test('under legal hold nothing is erased, also not the rest of what was begun', 
   await change(service, tenant, { legalHold: false });
   await eraseNow(service, target);
   expect((await readEvent(service, tenant.key, event.id)).erased).toEqual(['identity']);
-  await expectLogIntact(service, tenant.id);
 });
 
 test('an erasure that was cut off between two batches goes on with the next run', async () => {
@@ -283,12 +269,10 @@ test('an erasure that was cut off between two batches goes on with the next run'
   const target = { tenantId: tenant.id, actor: 'ana@example.com' };
   await expect(eraseNow(service, target, { betweenBatches })).rejects.toThrow('cut off');
   expect(await countErased()).toBe(500);
-  await expectLogIntact(service, tenant.id);
   // Whatever is asked for next: what is on record is carried through first.
   const [later] = await recordEach(service, tenant.key, [{ ...states, actor: actorOf(ben, null) }]);
   await eraseNow(service, { tenantId: tenant.id, eventId: later.id, segment: 'state' });
   expect(await countErased()).toBe(701);
-  await expectLogIntact(service, tenant.id);
 });
 
 test.each(['change', 'state'] as const)(
@@ -309,7 +293,6 @@ test.each(['change', 'state'] as const)(
     expect(reached).toEqual([tenantFolder(tenant.id)]);
     expect(await erasures(tenant.id)).toHaveLength(1);
     await expect(eraseNow(service, target)).rejects.toThrow('erased already');
-    await expectLogIntact(service, tenant.id);
   },
 );
 
@@ -356,7 +339,6 @@ test('an erasure is not done while the host product is still to be sent what is 
   );
   expect((await eraseNow(service, target)).erasures).toHaveLength(1);
   expect(await erasures(tenant.id)).toHaveLength(1);
-  await expectLogIntact(service, tenant.id);
 });
 
 async function countErased() {
@@ -402,7 +384,6 @@ test('what is erased does not come back by being sent again', async () => {
     ['identity', 'state'],
   ]);
   expect((await again({ ...states, action: 'delete' })).status).toBe(409);
-  await expectLogIntact(service, tenant.id);
 });
 
 test('a login that serves requests can erase nothing', async () => {

@@ -6,17 +6,13 @@ import {
   verifyEventProof,
   versionOf,
 } from '@indelible/protocol';
-import { beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { everyContext } from '../../../protocol/src/testing/recorded-log.ts';
 import { vkeyOf } from '../testing/checkpoints.ts';
-import { expectLogIntact } from '../testing/intact.ts';
-import { eventOf, testService } from '../testing/service.ts';
+import { recordingService } from '../testing/recording.ts';
+import { eventOf } from '../testing/service.ts';
 
-let tenant: { id: string; key: string };
-const service = await testService();
-beforeEach(async () => {
-  tenant = await service.tenant();
-});
+const { service, tenant } = await recordingService();
 
 const sha = (data: Uint8Array) => hash('sha256', data, 'buffer');
 
@@ -54,7 +50,6 @@ test('every field of version 2 is stored, shown alike in read and list, and prov
   const verdict = await verifyEventProof(sha, text, [await vkeyOf(service.app, checkpoint)]);
   expect(verdict).toMatchObject({ code: 'valid' });
   expect(versionOf(parseEventProof(text).body)).toBe(2);
-  await expectLogIntact(service, tenant.id);
 });
 
 test('an event without such a field stays one of version 1, also beside one with', async () => {
@@ -69,7 +64,6 @@ test('an event without such a field stays one of version 1, also beside one with
     versions.push(versionOf(parseEventProof((await get(`/${id}/proof`)).text).body));
   }
   expect(versions).toEqual([1, 2, 1]);
-  await expectLogIntact(service, tenant.id);
 });
 
 test('empty values of version 2 are not stored, so the event stays one of version 1', async () => {

@@ -3,27 +3,24 @@ import { eventIdFromUuid, eventUuid } from '@indelible/protocol';
 import { expect, test } from 'vitest';
 import { expectLogIntact } from '../testing/intact.ts';
 import { turnsOf } from '../testing/longest-turn.ts';
-import { actorWith, eventOf, platformKey, testService } from '../testing/service.ts';
+import { recordingService } from '../testing/recording.ts';
+import { actorWith, eventOf, platformKey } from '../testing/service.ts';
 
-const service = await testService();
-
+const { service, tenant, recordBatch, read } = await recordingService();
 const { clock } = service;
 clock.now = Date.UTC(2026, 5, 15, 10, 30);
 const newId = (timeMs = clock.now) =>
   eventIdFromUuid(eventUuid(timeMs, crypto.getRandomValues(new Uint8Array(10))));
 
-const batch = (key: string, events: unknown[]) =>
-  service.call({ method: 'POST', url: '/api/audit-logs/batch', key, body: { events } });
-const batchRaw = (key: string, raw: string) =>
+const batchRaw = (raw: string) =>
   service.call({
-    ...{ method: 'POST', url: '/api/audit-logs/batch', key, raw },
+    ...{ method: 'POST', url: '/api/audit-logs/batch', key: tenant.key, raw },
     headers: { 'content-type': 'application/json' },
   });
-const read = (key: string, id: string) => service.call({ url: `/api/audit-logs/${id}`, key });
 
 /** Sequence and reason of every stored event that was not recorded by the service itself, by id. */
 async function storedOf(
-  tenantId: string,
+  tenantId = tenant.id,
 ): Promise<Map<string, { sequence: number; reason: string }>> {
   const { rows } = await service.owner.query(
     `SELECT id, sequence::int, reason FROM audit_events
@@ -36,9 +33,7 @@ async function storedOf(
 const statusesOf = (results: { status: string }[]) => results.map(({ status }) => status);
 
 test('a batch of good events is stored in its order, without gaps', async () => {
-  const { id: tenantId, key } = await service.tenant();
-  const { status, body } = await batch(
-    key,
+  const { status, body } = await recordBatch(
     Array.from({ length: 20 }, (_, at) => eventOf({ reason: `r${at}` })),
   );
   expect(status).toBe(200);
@@ -48,20 +43,18 @@ test('a batch of good events is stored in its order, without gaps', async () => 
       id: expect.stringMatching(/^evt_audit_/),
     })),
   );
-  const stored = [...(await storedOf(tenantId)).entries()];
+  const stored = [...(await storedOf()).entries()];
   expect(stored).toEqual(
     body.results.map(({ id, sequence }: { id: string; sequence: number }, at: number) => [
       id,
       { sequence, reason: `r${at}` },
     ]),
   );
-  await expectLogIntact(service, tenantId);
 });
 
 test('created, repeated and refused events of one batch are told apart, and agree with the table row by row', async () => {
-  const { id: tenantId, key } = await service.tenant();
   const [stored, twice] = [newId(), newId()];
-  await batch(key, [eventOf({ id: stored, reason: 'first' })]);
+  await recordBatch([eventOf({ id: stored, reason: 'first' })]);
   const events = [
     eventOf({ reason: 'a' }),
     eventOf({ id: stored, reason: 'first' }),
@@ -79,7 +72,7 @@ test('created, repeated and refused events of one batch are told apart, and agre
     'event',
     eventOf({ reason: 'd', actor: actorWith({ role: 'superadmin', email: null }) }),
   ];
-  const { status, body } = await batch(key, events);
+  const { status, body } = await recordBatch(events);
   expect(status).toBe(200);
   expect(body.results.map(({ index }: { index: number }) => index)).toEqual([...events.keys()]);
   expect(
@@ -93,7 +86,7 @@ test('created, repeated and refused events of one batch are told apart, and agre
     'created',
   ]);
   expect(body.results[14].warnings).toEqual(['operator_email_missing']);
-  const rows = await storedOf(tenantId);
+  const rows = await storedOf();
   for (const { status, id, sequence, index } of body.results) {
     if (status === 'rejected') continue;
     expect(rows.get(id)?.sequence, `result ${index}`).toBe(sequence);
@@ -102,12 +95,10 @@ test('created, repeated and refused events of one batch are told apart, and agre
     );
   }
   expect([...rows.values()].map(({ reason }) => reason)).toEqual(['first', 'a', 'b', 'd']);
-  await expectLogIntact(service, tenantId);
 });
 
 test('every field error of every event is listed, with paths into that event', async () => {
-  const { id: tenantId, key } = await service.tenant();
-  const { body } = await batch(key, [
+  const { body } = await recordBatch([
     eventOf({ action: '', diff: { a: { from: 1 } } }),
     eventOf(),
     { actor: {} },
@@ -120,11 +111,9 @@ test('every field error of every event is listed, with paths into that event', a
     undefined,
     ['/action', '/actor/id', '/actor/role', '/resource'],
   ]);
-  await expectLogIntact(service, tenantId);
 });
 
 test('a member named twice fails its own event alone, at any depth', async () => {
-  const { id: tenantId, key } = await service.tenant();
   const good = JSON.stringify(eventOf({ reason: 'good' }));
   const top = good.replace('"action":', '"action":"create","action":');
   const deep = JSON.stringify(eventOf({ after: { a: [{ x: 1 }] } })).replace(
@@ -132,7 +121,7 @@ test('a member named twice fails its own event alone, at any depth', async () =>
     '"x":1,"x":2',
   );
   const escaped = good.replace('"action":', '"acti\\u006fn":"create","action":');
-  const { body } = await batchRaw(key, `{"events":[${[good, top, deep, escaped, good].join()}]}`);
+  const { body } = await batchRaw(`{"events":[${[good, top, deep, escaped, good].join()}]}`);
   expect(statusesOf(body.results)).toEqual([
     'created',
     'rejected',
@@ -147,23 +136,19 @@ test('a member named twice fails its own event alone, at any depth', async () =>
       errors: [{ path, code: 'duplicate_key', message: 'appears twice' }],
     })),
   );
-  expect((await storedOf(tenantId)).size).toBe(2);
-  await expectLogIntact(service, tenantId);
+  expect((await storedOf()).size).toBe(2);
 });
 
 test('event 1 is not blamed for event 10: a repeated member is its own', async () => {
-  const { id: tenantId, key } = await service.tenant();
   const good = JSON.stringify(eventOf());
   const events = Array.from({ length: 12 }, () => good);
   events[10] = good.replace('"action":', '"action":"create","action":');
-  const { body } = await batchRaw(key, `{"events":[${events.join()}]}`);
+  const { body } = await batchRaw(`{"events":[${events.join()}]}`);
   const refused = body.results.filter(({ status }: { status: string }) => status === 'rejected');
   expect(refused.map(({ index }: { index: number }) => index)).toEqual([10]);
-  await expectLogIntact(service, tenantId);
 });
 
 test('an envelope that is wrong refuses the whole batch, and says everything that is', async () => {
-  const { id: tenantId, key } = await service.tenant();
   const good = JSON.stringify(eventOf());
   const cases: [raw: string, errors: string[]][] = [
     ['{}', ['/events out_of_range']],
@@ -185,66 +170,62 @@ test('an envelope that is wrong refuses the whole batch, and says everything tha
     [`{"events":[${good}],"x":{"a":1,"a":2}}`, ['/x/a duplicate_key', '/x unknown_field']],
   ];
   for (const [raw, errors] of cases) {
-    const { status, body } = await batchRaw(key, raw);
+    const { status, body } = await batchRaw(raw);
     expect([status, body.code], raw).toEqual([422, 'validation_failed']);
     expect(
       body.errors.map(({ path, code }: { path: string; code: string }) => `${path} ${code}`),
       raw,
     ).toEqual(errors);
   }
-  expect((await storedOf(tenantId)).size).toBe(0);
-  await expectLogIntact(service, tenantId);
+  expect((await storedOf()).size).toBe(0);
 });
 
 test('1,000 events are a batch, 1,001 are too many and none of them is stored', async () => {
-  const { id: tenantId, key } = await service.tenant();
   const events = Array.from({ length: 1_001 }, () => eventOf());
-  const most = await batch(key, events.slice(1));
+  const most = await recordBatch(events.slice(1));
   expect(statusesOf(most.body.results)).toEqual(Array(1_000).fill('created'));
-  const more = await batch(key, events);
+  const more = await recordBatch(events);
   expect([more.status, more.body.errors[0].path]).toEqual([422, '/events']);
-  expect((await storedOf(tenantId)).size).toBe(1_000);
-  await expectLogIntact(service, tenantId);
+  expect((await storedOf()).size).toBe(1_000);
 });
 
 test('a batch may be sent again: nothing is added, and the answers name the same places', async () => {
-  const { id: tenantId, key } = await service.tenant();
   const events = Array.from({ length: 300 }, (_, at) => eventOf({ id: newId(), reason: `${at}` }));
-  const first = await batch(key, events);
-  const again = await batch(key, events);
+  const first = await recordBatch(events);
+  const again = await recordBatch(events);
   expect(statusesOf(again.body.results)).toEqual(Array(300).fill('duplicate'));
   const factsOf = (results: Record<string, unknown>[]) =>
     results.map(({ status: _, ...facts }) => facts);
   expect(factsOf(again.body.results)).toEqual(factsOf(first.body.results));
-  const mixed = await batch(key, [...events.slice(0, 5), eventOf({ id: newId() })]);
+  const mixed = await recordBatch([...events.slice(0, 5), eventOf({ id: newId() })]);
   expect(statusesOf(mixed.body.results)).toEqual([...Array(5).fill('duplicate'), 'created']);
-  await expectLogIntact(service, tenantId);
 });
 
 test('the same batch sent by four callers at once is stored once', async () => {
-  const { id: tenantId, key } = await service.tenant();
   const events = Array.from({ length: 100 }, () => eventOf({ id: newId() }));
-  const answers = await Promise.all(Array.from({ length: 4 }, () => batch(key, events)));
+  const answers = await Promise.all(Array.from({ length: 4 }, () => recordBatch(events)));
   for (const at of events.keys()) {
     const results = answers.map(({ body }) => body.results[at]);
     expect(statusesOf(results).sort()).toEqual(['created', ...Array(3).fill('duplicate')]);
     expect(new Set(results.map(({ sequence }) => sequence)).size).toBe(1);
   }
-  expect((await storedOf(tenantId)).size).toBe(100);
-  await expectLogIntact(service, tenantId);
+  expect((await storedOf()).size).toBe(100);
 });
 
 test('a platform key may record for several tenants in one batch; an unknown one fails its events alone', async () => {
-  const [one, other] = [await service.tenant(), await service.tenant('Starter')];
-  const { body } = await batch(platformKey, [
-    eventOf({ tenantId: one.id, reason: 'one' }),
-    eventOf({ tenantId: other.id, reason: 'other' }),
-    eventOf({ tenantId: randomUUID() }),
-    eventOf(),
-    eventOf({ tenantId: one.id, reason: 'one more' }),
-    eventOf({ tenantId: other.id, timestamp: '2025-01-01' }),
-    eventOf({ tenantId: one.id, timestamp: '2025-01-01', reason: 'long ago' }),
-  ]);
+  const other = await service.tenant('Starter');
+  const { body } = await recordBatch(
+    [
+      eventOf({ tenantId: tenant.id, reason: 'one' }),
+      eventOf({ tenantId: other.id, reason: 'other' }),
+      eventOf({ tenantId: randomUUID() }),
+      eventOf(),
+      eventOf({ tenantId: tenant.id, reason: 'one more' }),
+      eventOf({ tenantId: other.id, timestamp: '2025-01-01' }),
+      eventOf({ tenantId: tenant.id, timestamp: '2025-01-01', reason: 'long ago' }),
+    ],
+    platformKey,
+  );
   expect(
     body.results.map(({ status, error }: { status: string; error?: { code: string } }) =>
       error ? error.code : status,
@@ -255,60 +236,51 @@ test('a platform key may record for several tenants in one batch; an unknown one
   ]);
   const reasons = async (tenantId: string) =>
     [...(await storedOf(tenantId)).values()].map(({ reason }) => reason);
-  expect(await reasons(one.id)).toEqual(['one', 'one more', 'long ago']);
+  expect(await reasons(tenant.id)).toEqual(['one', 'one more', 'long ago']);
   expect(await reasons(other.id)).toEqual(['other']);
-  await expectLogIntact(service, one.id);
   await expectLogIntact(service, other.id);
 });
 
 test('an event of a batch is read like one recorded alone', async () => {
-  const { id: tenantId, key } = await service.tenant();
   const event = eventOf({ before: { maxWait: 30 }, after: { maxWait: 60 } });
-  const { body } = await batch(key, [event]);
-  expect((await read(key, body.results[0].id)).body).toMatchObject(event);
-  await expectLogIntact(service, tenantId);
+  const { body } = await recordBatch([event]);
+  expect((await read(body.results[0].id)).body).toMatchObject(event);
 });
 
 test('an event larger than 600 KiB fails alone, with the code of a body that is too large', async () => {
-  const { id: tenantId, key } = await service.tenant();
   const change = { from: '€'.repeat(10_000), to: '€'.repeat(10_000) };
   const diff = Object.fromEntries(Array.from({ length: 12 }, (_, at) => [`f${at}`, change]));
-  const { body } = await batch(key, [eventOf(), eventOf({ diff }), eventOf()]);
+  const { body } = await recordBatch([eventOf(), eventOf({ diff }), eventOf()]);
   expect(statusesOf(body.results)).toEqual(['created', 'rejected', 'created']);
   expect(body.results[1].error.code).toBe('payload_too_large');
-  await expectLogIntact(service, tenantId);
 });
 
 test('a batch whose computed diffs outgrow it a hundredfold is recorded all the same', async () => {
-  const { id: tenantId, key } = await service.tenant();
   const before = { ['k'.repeat(1_000)]: Array.from({ length: 500 }, (_, at) => at) };
   // Diffs of 20 MiB: more than one part of the batch, and more than one flush, may hold.
   const events = Array.from({ length: 40 }, () => ({ ...eventOf({ before }), diff: undefined }));
-  const { body } = await batch(key, events);
+  const { body } = await recordBatch(events);
   expect(statusesOf(body.results)).toEqual(Array(40).fill('created'));
   const sequences = body.results.map(({ sequence }: { sequence: number }) => sequence);
   expect(sequences).toEqual(Array.from({ length: 40 }, (_, at) => at + 2));
-  await expectLogIntact(service, tenantId);
 });
 
 test('between the events of a batch that take long, other requests are answered', async () => {
-  const { key } = await service.tenant();
   // The letter stands for four words: a name of 80,000 is folded to 1.4 million characters.
   const events = Array.from({ length: 10 }, () => eventOf({ after: { ['ﷺ'.repeat(80_000)]: 1 } }));
   const { total, longest } = await turnsOf(async () => {
-    const { body } = await batch(key, events);
+    const { body } = await recordBatch(events);
     expect(new Set(statusesOf(body.results))).toEqual(new Set(['created']));
   });
   expect(longest).toBeLessThan(total / 2);
 });
 
 test('nearly a thousand bad events with the longest paths do not become a huge answer', async () => {
-  const { id: tenantId, key } = await service.tenant();
   const names = Array.from({ length: 29 }, () => 'p'.repeat(256));
   const bad = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`b${at}`, 2 ** 60]));
   const before = names.reduce<unknown>((inner, name) => ({ [name]: inner }), bad);
   const events = [...Array.from({ length: 850 }, () => eventOf({ before })), eventOf()];
-  const { status, text, body } = await batch(key, events);
+  const { status, text, body } = await recordBatch(events);
   expect(status, text.slice(0, 300)).toBe(200);
   expect(statusesOf(body.results)).toEqual([...Array(850).fill('rejected'), 'created']);
   for (const { error } of body.results.slice(0, 850)) {
@@ -316,18 +288,15 @@ test('nearly a thousand bad events with the longest paths do not become a huge a
     expect(error.errors[0].path).toMatch(/^\/before(\/p{256})+$/);
   }
   expect(text.length).toBeLessThan(4 * 2 ** 20);
-  await expectLogIntact(service, tenantId);
 });
 
 test('of many repeated members none is overlooked: no event with one is ever recorded', async () => {
-  const { id: tenantId, key } = await service.tenant();
   const good = JSON.stringify(eventOf());
   const once = good.replace('"action":', '"action":"create","action":');
   const often = good.replace('"action":', '"action":"create",'.repeat(60).concat('"action":'));
   for (const bad of [once, often]) {
     const events = [...Array.from({ length: 60 }, () => bad), good];
-    const { body } = await batchRaw(key, `{"events":[${events.join()}]}`);
+    const { body } = await batchRaw(`{"events":[${events.join()}]}`);
     expect(statusesOf(body.results)).toEqual([...Array(60).fill('rejected'), 'created']);
   }
-  await expectLogIntact(service, tenantId);
 });

@@ -1,17 +1,16 @@
 import { parseStrictJson } from '@indelible/protocol';
 import { expect, test } from 'vitest';
-import { expectLogIntact } from '../testing/intact.ts';
-import { eventOf, testService } from '../testing/service.ts';
+import { recordingService } from '../testing/recording.ts';
+import { eventOf } from '../testing/service.ts';
 
-const service = await testService();
+const { service, tenant, record, read } = await recordingService();
 
 const [kib, mib] = [1_024, 2 ** 20];
-const json = { 'content-type': 'application/json' };
 
-const send = (key: string, url: string, raw: string | Buffer, headers = json) =>
-  service.call({ method: 'POST', url, key, raw, headers });
-const one = (key: string, raw: string | Buffer) => send(key, '/api/audit-logs', raw);
-const batch = (key: string, raw: string | Buffer) => send(key, '/api/audit-logs/batch', raw);
+const send = (url: string, raw: string) =>
+  service.call({ method: 'POST', url, key: tenant.key, raw });
+const one = (raw: string) => send('/api/audit-logs', raw);
+const batch = (raw: string) => send('/api/audit-logs/batch', raw);
 
 /** JSON text of a valid event, exactly this long: states and diff carry the weight. */
 function eventOfBytes(bytes: number): string {
@@ -33,52 +32,41 @@ function eventOfBytes(bytes: number): string {
 }
 
 test('an event of 600 KiB is recorded, one byte more is too large', async () => {
-  const { id: tenantId, key } = await service.tenant();
-  const largest = await one(key, eventOfBytes(600 * kib));
+  const largest = await one(eventOfBytes(600 * kib));
   expect(largest.status).toBe(201);
-  const { body } = await service.call({ url: `/api/audit-logs/${largest.body.id}`, key });
+  const { body } = await read(largest.body.id);
   expect(body.before.a).toHaveLength(256 * kib - 8);
-  const larger = await one(key, eventOfBytes(600 * kib + 1));
+  const larger = await one(eventOfBytes(600 * kib + 1));
   expect([larger.status, larger.body.code]).toEqual([413, 'payload_too_large']);
-  await expectLogIntact(service, tenantId);
 });
 
 test('the limit of an event is the same within a batch, and there it fails alone', async () => {
-  const { id: tenantId, key } = await service.tenant();
   const events = [eventOfBytes(600 * kib), eventOfBytes(600 * kib + 1), JSON.stringify(eventOf())];
-  const { status, body } = await batch(key, `{"events":[${events.join()}]}`);
+  const { status, body } = await batch(`{"events":[${events.join()}]}`);
   expect(status).toBe(200);
   expect(
     body.results.map(({ status, error }: { status: string; error?: { code: string } }) =>
       error ? error.code : status,
     ),
   ).toEqual(['created', 'payload_too_large', 'created']);
-  await expectLogIntact(service, tenantId);
 });
 
 test('a batch of 8 MiB is recorded, one byte more is too large and nothing of it is stored', async () => {
-  const { id: tenantId, key } = await service.tenant();
   const events = Array.from({ length: 13 }, () => eventOfBytes(600 * kib)).join();
   const text = `{"events":[${events},${JSON.stringify(eventOf())}`;
   const padded = (bytes: number) => `${text}${' '.repeat(bytes - text.length - 2)}]}`;
-  const larger = await batch(key, padded(8 * mib + 1));
+  const larger = await batch(padded(8 * mib + 1));
   expect([larger.status, larger.body.code]).toEqual([413, 'payload_too_large']);
-  const largest = await batch(key, padded(8 * mib));
+  const largest = await batch(padded(8 * mib));
   expect(largest.body.results.map(({ sequence }: { sequence: number }) => sequence)).toEqual(
     Array.from({ length: 14 }, (_, at) => at + 2),
   );
-  await expectLogIntact(service, tenantId);
 });
 
 test('a user agent of half a megabyte does not suppress the failed login it came with', async () => {
-  const { id: tenantId, key } = await service.tenant();
   const actor = { ...(eventOf().actor as object), userAgent: 'x'.repeat(500 * kib) };
-  const { status, body } = await service.call({
-    ...{ method: 'POST', url: '/api/audit-logs', key },
-    body: eventOf({ actor, action: 'login_failed', diff: undefined }),
-  });
+  const { status, body } = await record({ actor, action: 'login_failed', diff: undefined });
   expect([status, body.warnings, body.actor.userAgent.length]).toEqual([201, ['truncated'], 1_024]);
-  await expectLogIntact(service, tenantId);
 });
 
 const withRaw = (member: string) => JSON.stringify(eventOf()).replace(/\}$/, `,${member}}`);
@@ -86,7 +74,6 @@ const errorsOf = (body: { errors?: { path: string; code: string }[] }) =>
   body.errors?.map(({ path, code }) => `${path} ${code}`);
 
 test('what JSON can write but no log can prove is refused, with the place it stands', async () => {
-  const { id: tenantId, key } = await service.tenant();
   const deep = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
   const cases: [member: string, error: string][] = [
     ['"after":{"a":"\\u0000"}', '/after/a null_character'],
@@ -103,16 +90,14 @@ test('what JSON can write but no log can prove is refused, with the place it sta
     ['"__proto__":{"reason":"x"}', '/__proto__ unknown_field'],
   ];
   for (const [member, error] of cases) {
-    const alone = await one(key, withRaw(member));
+    const alone = await one(withRaw(member));
     expect([alone.status, errorsOf(alone.body)], member).toEqual([422, [error]]);
-    const among = await batch(key, `{"events":[${withRaw(member)}]}`);
+    const among = await batch(`{"events":[${withRaw(member)}]}`);
     expect(errorsOf(among.body.results[0].error), member).toEqual([error]);
   }
-  await expectLogIntact(service, tenantId);
 });
 
 test('on the other side of each edge it is recorded, and read again to the last digit', async () => {
-  const { id: tenantId, key } = await service.tenant();
   const states = [
     '{"a":9007199254740991,"b":-9007199254740991,"c":0.1,"d":1e-300,"e":5e-324}',
     `${'{"a":'.repeat(31)}{}${'}'.repeat(31)}`,
@@ -120,14 +105,13 @@ test('on the other side of each edge it is recorded, and read again to the last 
     '{"":{"":""},"a.b":1,"a/b":2,"a~b":3,"a\\nb":4,"\u2028":5,"😀":"\\"\\\\"}',
   ];
   for (const state of states) {
-    const { status, body } = await one(key, withRaw(`"after":${state}`));
+    const { status, body } = await one(withRaw(`"after":${state}`));
     expect(status, state).toBe(201);
-    const { text } = await service.call({ url: `/api/audit-logs/${body.id}`, key });
+    const { text } = await read(body.id);
     const { after } = parseStrictJson(text).value as { after: unknown };
     expect(JSON.stringify(sorted(after))).toBe(JSON.stringify(sorted(JSON.parse(state))));
   }
   expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
-  await expectLogIntact(service, tenantId);
 });
 
 /** Pairs in name order instead of objects, so that every member counts, `__proto__` too. */
@@ -140,7 +124,6 @@ function sorted(value: unknown): unknown {
 }
 
 test('the longest of every text is stored and read whole', async () => {
-  const { id: tenantId, key } = await service.tenant();
   const emoji = '😀';
   const event = eventOf({
     actor: {
@@ -152,15 +135,7 @@ test('the longest of every text is stored and read whole', async () => {
     reason: emoji.repeat(1_000),
     diff: { ['k'.repeat(10_000)]: { from: emoji.repeat(8 * kib), to: null } },
   });
-  const { status, body } = await service.call({
-    method: 'POST',
-    url: '/api/audit-logs',
-    key,
-    body: event,
-  });
+  const { status, body } = await record(event);
   expect([status, body.warnings]).toEqual([201, []]);
-  expect((await service.call({ url: `/api/audit-logs/${body.id}`, key })).body).toMatchObject(
-    event,
-  );
-  await expectLogIntact(service, tenantId);
+  expect((await read(body.id)).body).toMatchObject(event);
 });

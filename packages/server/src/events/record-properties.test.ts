@@ -3,33 +3,29 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { anyCharacter } from '../../../protocol/src/testing/any-character.ts';
 import { eventArbitrary, spoiltEventArbitrary } from '../testing/arbitraries.ts';
-import { expectLogIntact } from '../testing/intact.ts';
-import { testService } from '../testing/service.ts';
+import { recordingService } from '../testing/recording.ts';
 
-const service = await testService();
+const { service, tenant, recordBatch, read } = await recordingService();
 
 const anyJson = fc.jsonValue({ stringUnit: anyCharacter, maxDepth: 4 });
-const post = (key: string, url: string, body: unknown) =>
-  service.call({ method: 'POST', url, key, body });
+const send = (body: unknown) =>
+  service.call({ method: 'POST', url: '/api/audit-logs', key: tenant.key, body });
 const json = (value: unknown) => canonicalize(value as JsonValue);
 
 test('whatever JSON is sent as an event, the answer is 201 or a problem the caller can mend', async () => {
-  const { id: tenantId, key } = await service.tenant();
   const body = fc.oneof(anyJson, spoiltEventArbitrary);
   await fc.assert(
     fc.asyncProperty(body, async (event) => {
-      const answer = await post(key, '/api/audit-logs', event);
+      const answer = await send(event);
       expect([201, 409, 413, 422]).toContain(answer.status);
       if (answer.body.code === 'validation_failed') {
         expect(answer.body.errors.length).toBeGreaterThan(0);
       }
     }),
   );
-  await expectLogIntact(service, tenantId);
 });
 
 test('whatever JSON is sent as a batch, the answer is 200 with a result for each event, or 422', async () => {
-  const { id: tenantId, key } = await service.tenant();
   const events = fc.array(fc.oneof(anyJson, eventArbitrary, spoiltEventArbitrary), {
     maxLength: 8,
   });
@@ -39,18 +35,18 @@ test('whatever JSON is sent as a batch, the answer is 200 with a result for each
   );
   await fc.assert(
     fc.asyncProperty(body, async (batch) => {
-      const { status, body: answer } = await post(key, '/api/audit-logs/batch', batch);
+      const { status, body: answer } = await service.call({
+        ...{ method: 'POST', url: '/api/audit-logs/batch', key: tenant.key, body: batch },
+      });
       expect([200, 422]).toContain(status);
       if (status === 422) return;
       const indexes = answer.results.map(({ index }: { index: number }) => index);
       expect(indexes).toEqual([...(batch as { events: unknown[] }).events.keys()]);
     }),
   );
-  await expectLogIntact(service, tenantId);
 });
 
 test('any bytes as a body are answered with a problem and never with a fault', async () => {
-  const { id: tenantId, key } = await service.tenant();
   const headers = { 'content-type': 'application/json' };
   const valid = fc
     .tuple(eventArbitrary, fc.nat(), fc.nat({ max: 255 }))
@@ -62,25 +58,29 @@ test('any bytes as a body are answered with a problem and never with a fault', a
   const anyBytes = fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes));
   await fc.assert(
     fc.asyncProperty(fc.oneof(anyBytes, valid), async (raw) => {
-      const call = { method: 'POST', url: '/api/audit-logs', key, raw, headers } as const;
+      const call = {
+        method: 'POST',
+        url: '/api/audit-logs',
+        key: tenant.key,
+        raw,
+        headers,
+      } as const;
       expect([201, 400, 413, 422]).toContain((await service.call(call)).status);
     }),
   );
-  await expectLogIntact(service, tenantId);
 });
 
 test('any valid event is read exactly as it was sent, alone and from a batch', async () => {
-  const { id: tenantId, key } = await service.tenant();
   await fc.assert(
     fc.asyncProperty(eventArbitrary, eventArbitrary, async (alone, among) => {
-      const { status, body } = await post(key, '/api/audit-logs', alone);
+      const { status, body } = await send(alone);
       expect(status).toBe(201);
-      const { body: batch } = await post(key, '/api/audit-logs/batch', { events: [among] });
+      const { body: batch } = await recordBatch([among]);
       for (const [id, sent] of [
         [body.id, alone],
         [batch.results[0].id, among],
       ]) {
-        const { body: found } = await service.call({ url: `/api/audit-logs/${id}`, key });
+        const { body: found } = await read(id);
         const { actor, action, resource, diff, reason, before, after } = found;
         expect(json({ actor, action, resource, diff, reason, before, after })).toBe(json(sent));
         expect(found.crossTenant).toBe(sent.actor.role === 'superadmin');
@@ -88,17 +88,14 @@ test('any valid event is read exactly as it was sent, alone and from a batch', a
       }
     }),
   );
-  await expectLogIntact(service, tenantId);
 });
 
 test('sent twice with an id of its own, any event is stored once', async () => {
-  const { id: tenantId, key } = await service.tenant();
   await fc.assert(
     fc.asyncProperty(eventArbitrary, async (event) => {
-      const first = await post(key, '/api/audit-logs', event);
-      const again = await post(key, '/api/audit-logs', { ...event, id: first.body.id });
+      const first = await send(event);
+      const again = await send({ ...event, id: first.body.id });
       expect([again.status, again.text]).toEqual([200, first.text]);
     }),
   );
-  await expectLogIntact(service, tenantId);
 });
