@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { eventIdFromUuid, eventUuid, type Scope, scopes } from '@indelible/protocol';
 import pg from 'pg';
 import { beforeAll, expect, test } from 'vitest';
+import { codeOf } from '../testing/answers.ts';
 import { admin, Browser, viewerToken } from '../testing/browser.ts';
 import { poolEvents, recordAll } from '../testing/event-pool.ts';
 import { askForJob } from '../testing/exports.ts';
@@ -177,7 +178,6 @@ function callOn(call: string, rows: Rows, caller = rows): CallOptions {
   return { method: method as 'GET', url, ...(hasBody && { body }) };
 }
 
-const codeOf = ({ status, body }: Answer) => [status, body.code];
 const protectedCalls = [...needOf].filter(([, need]) => need !== 'open').map(([call]) => call);
 const callsById = protectedCalls.filter((call) => call.includes('{'));
 

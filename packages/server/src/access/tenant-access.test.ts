@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import pg from 'pg';
 import { expect, test } from 'vitest';
+import { codeOf } from '../testing/answers.ts';
 import { poolEvents, recordAll } from '../testing/event-pool.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import {
@@ -64,8 +65,6 @@ async function read(url: string, headers: Sent, key = superadmin, of = tenant) {
 
 const ask = (headers: Sent, url = '/api/audit-logs', key = superadmin) =>
   service.call({ url, key, headers });
-
-const codeOf = ({ status, body }: Answer) => [status, body.code];
 
 test('an operator reads with a reason, and the tenant sees exactly one record of each read', async () => {
   const reason = 'Ticket 4711: Prüfung 監査 🔎';
@@ -166,21 +165,13 @@ test.each(['superadmin', 'platform key'])('a %s must name the tenant', async (wh
   expect(await accesses(tenant)).toHaveLength(before);
 });
 
+// operator-access.test.ts has all that is no reason.
 const noReasons: [string, Sent][] = [
   ['no reason', {}],
-  ['an empty one', { 'x-access-reason': '' }],
-  ['a blank one', { 'x-access-reason': '   ' }],
-  ['an encoded blank', { 'x-access-reason': '%20%E2%80%83' }],
-  ['two', { 'x-access-reason': ['ticket 1', 'ticket 2'] }],
-  ['the same one twice', { 'x-access-reason': ['ticket 1', 'ticket 1'] }],
+  ['a blank one', { 'x-access-reason': '%20%E2%80%83' }],
+  ['two', { 'x-access-reason': ['ticket 1', 'ticket 1'] }],
   ['1,001 characters', { 'x-access-reason': 'x'.repeat(1_001) }],
-  ['a line break', { 'x-access-reason': 'a%0Ab' }],
-  ['a NUL', { 'x-access-reason': 'a%00' }],
-  ['an escape sequence', { 'x-access-reason': '%1B[2J' }],
-  ['broken escapes', { 'x-access-reason': '%zz' }],
-  ['a lone percent sign', { 'x-access-reason': '100%' }],
   ['broken UTF-8', { 'x-access-reason': '%C3%28' }],
-  ['a surrogate', { 'x-access-reason': '%ED%A0%80' }],
 ];
 
 test.each(noReasons)(
@@ -214,14 +205,6 @@ test('a wrong operator e-mail is refused and recorded, whatever the reason is', 
     expect(codeOf(without.answer)).toEqual([403, 'reason_required']);
     expect(without.records).toHaveLength(1);
   }
-});
-
-test('the longest reason is a thousand characters, and arrives whole', async () => {
-  const reason = '🔎'.repeat(1_000);
-  const { answer, records } = await read(`/api/audit-logs/${eventId}`, {
-    'x-access-reason': encodeURIComponent(reason),
-  });
-  expect([answer.status, records[0]?.reason]).toEqual([200, reason]);
 });
 
 test('a search for what is not there is recorded like any other', async () => {

@@ -39,20 +39,6 @@ const missing = { id: randomUUID() };
 await service.app.http.listen({ port: 0, host: '127.0.0.1' });
 const port = Number(new URL(service.app.http.listeningOrigin).port);
 
-test("another tenant's event is not found by its id, not even with other methods; its own tenant has it", async () => {
-  const url = `/api/audit-logs/${theirs.eventId}`;
-  expect((await service.call({ url, key: theirs.key })).body.id).toBe(theirs.eventId);
-  expect((await service.call({ url, key: ours.key })).body.code).toBe('not_found');
-  expect((await service.call({ method: 'HEAD', url, key: ours.key })).status).toBe(404);
-  for (const method of ['PUT', 'PATCH', 'DELETE'] as const) {
-    const { body } = await service.call({ method, url, key: ours.key, body: eventOf() });
-    expect(body.code).toBe('method_not_allowed');
-  }
-  const keys = `/api/tenants/${ours.id}/api-keys/${theirs.keyId}`;
-  expect((await service.call({ method: 'DELETE', url: keys, key: ours.key })).status).toBe(404);
-  expect((await service.call({ url, key: theirs.key })).status).toBe(200);
-});
-
 test('whatever the filter, lists and counts hold events of the own tenant alone', async () => {
   const [sample] = await storedFacts(service, theirs.id);
   for (const query of [
@@ -244,12 +230,3 @@ test.each(rawHeaders)(
     }
   },
 );
-
-test('an event of the same id in two tenants is two events', async () => {
-  const event = poolEvents(1, service.clock.now, 1)[0] as { id: string };
-  await recordAll(service, ours.key, [{ ...event, action: 'publish' }]);
-  await recordAll(service, theirs.key, [{ ...event, action: 'delete' }]);
-  const url = `/api/audit-logs/${event.id}`;
-  expect((await service.call({ url, key: ours.key })).body.action).toBe('publish');
-  expect((await service.call({ url, key: theirs.key })).body.action).toBe('delete');
-});

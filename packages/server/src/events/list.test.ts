@@ -228,22 +228,6 @@ test('without parameters the newest fifty come, of every class in one order', as
   expect(answer.body.data[0]).not.toHaveProperty('before');
 });
 
-test('from is in and to is out, to the millisecond', async () => {
-  const times = [...new Set(stored.map(({ timeMs }) => timeMs))].sort((a, b) => a - b);
-  const [from = 0, to = 0] = [times[10], times[40]];
-  const expected = ids(naiveOrder(naiveMatches(stored, { from, to }), 'timestamp', 'asc'));
-  const answer = await list(queryOf({ from, to }, { order: 'asc', limit: 500 }));
-  expect(idsOf(answer)).toEqual(expected);
-  expect(answer.body.data[0].timestamp).toBe(new Date(from).toISOString());
-  expect(answer.body.data.at(-1).timestamp < new Date(to).toISOString()).toBe(true);
-});
-
-test('a page past the end is empty, not an error', async () => {
-  const { status, body } = await list('page=9&limit=100');
-  expect([status, body.data]).toEqual([200, []]);
-  expect(body.pagination).toMatchObject({ page: 9, hasMore: false, nextCursor: null });
-});
-
 test('numbered pages of a list that excludes values hold what is behind the events that they skip', async () => {
   const own = await service.tenant('Enterprise');
   const { now } = service.clock;
@@ -276,27 +260,6 @@ test('numbered pages of a list that excludes values hold what is behind the even
   }
   const { pagination } = (await list('action=!view&limit=1&include=total', own.key)).body;
   expect(pagination.total).toEqual({ value: 10_000, relation: 'gte' });
-});
-
-test('the hundred-thousandth event is the last that a page number reaches; the refusal names the cursor', async () => {
-  expect((await list('page=200&limit=500')).status).toBe(200);
-  const { status, body } = await list('page=201&limit=500');
-  expect([status, body.code]).toEqual([400, 'page_too_deep']);
-  expect(body.errors[0].message).toMatch(/cursor/);
-});
-
-test.each([
-  'actoin=update',
-  'Action=update',
-  'resourceId=20000000-0000-4000-8000-000000000000',
-  'user[]=ana@example.com',
-  'offset=5',
-  'tenantId=20000000-0000-4000-8000-000000000000',
-  'query=update',
-  '=update',
-])('%s is an unknown parameter, not a wider answer', async (query) => {
-  const { status, body } = await list(query);
-  expect([status, body.code]).toEqual([400, 'unknown_parameter']);
 });
 
 test('every wrong parameter is named at once', async () => {

@@ -6,7 +6,7 @@ import { turnsOf } from '../testing/longest-turn.ts';
 import { recordingService } from '../testing/recording.ts';
 import { actorWith, eventOf, platformKey } from '../testing/service.ts';
 
-const { service, tenant, recordBatch, read } = await recordingService();
+const { service, tenant, recordBatch } = await recordingService();
 const { clock } = service;
 clock.now = Date.UTC(2026, 5, 15, 10, 30);
 const newId = (timeMs = clock.now) =>
@@ -239,20 +239,6 @@ test('a platform key may record for several tenants in one batch; an unknown one
   expect(await reasons(tenant.id)).toEqual(['one', 'one more', 'long ago']);
   expect(await reasons(other.id)).toEqual(['other']);
   await expectLogIntact(service, other.id);
-});
-
-test('an event of a batch is read like one recorded alone', async () => {
-  const event = eventOf({ before: { maxWait: 30 }, after: { maxWait: 60 } });
-  const { body } = await recordBatch([event]);
-  expect((await read(body.results[0].id)).body).toMatchObject(event);
-});
-
-test('an event larger than 600 KiB fails alone, with the code of a body that is too large', async () => {
-  const change = { from: '€'.repeat(10_000), to: '€'.repeat(10_000) };
-  const diff = Object.fromEntries(Array.from({ length: 12 }, (_, at) => [`f${at}`, change]));
-  const { body } = await recordBatch([eventOf(), eventOf({ diff }), eventOf()]);
-  expect(statusesOf(body.results)).toEqual(['created', 'rejected', 'created']);
-  expect(body.results[1].error.code).toBe('payload_too_large');
 });
 
 test('a batch whose computed diffs outgrow it a hundredfold is recorded all the same', async () => {

@@ -143,17 +143,6 @@ test('sixteen callers that record one id at once agree on one event', async () =
   expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
 });
 
-test('an id and its moment may be taken from each other, over the wire too', async () => {
-  const onlyId = await record({ id: newId(clock.now - 1_234) });
-  expect(onlyId.body.timestamp).toBe(iso(clock.now - 1_234));
-  const onlyTime = await record({ timestamp: '2025-12-31T23:59:59.999-05:00' });
-  expect(onlyTime.body.timestamp).toBe('2026-01-01T04:59:59.999Z');
-  const mismatch = await record({ id: newId(), timestamp: iso(clock.now + 1) });
-  expect([mismatch.status, mismatch.body.code]).toEqual([422, 'id_timestamp_mismatch']);
-  const future = await record({ timestamp: iso(clock.now + 300_001) });
-  expect([future.status, future.body.code]).toEqual([422, 'timestamp_in_future']);
-});
-
 test.each(['Starter', 'Pro', 'Enterprise'] as const)(
   'an event as old as the retention of %s is taken, a millisecond older is outside',
   async (plan) => {

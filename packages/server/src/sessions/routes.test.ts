@@ -1,8 +1,9 @@
 import { afterAll, expect, test } from 'vitest';
+import { codeOf } from '../testing/answers.ts';
 import { admin, Browser, ownOrigin, viewerToken } from '../testing/browser.ts';
 import { recordAll } from '../testing/event-pool.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import { type Answer, eventOf, testService, whileUnrecordable } from '../testing/service.ts';
+import { eventOf, testService, whileUnrecordable } from '../testing/service.ts';
 
 let tenant: { id: string; key: string };
 let other: { id: string; key: string };
@@ -30,7 +31,6 @@ async function signedIn(of = tenant): Promise<Browser> {
   return visitor;
 }
 
-const codeOf = ({ status, body }: Answer) => [status, body.code];
 const whoAmI = (visitor: Browser) => visitor.call({ url: '/api/session' });
 const statusOf = async (visitor: Browser) => (await whoAmI(visitor)).status;
 

@@ -1,15 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, expect, test } from 'vitest';
+import { codeOf } from '../testing/answers.ts';
 import { Browser, viewerToken } from '../testing/browser.ts';
 import { recordAll } from '../testing/event-pool.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import {
-  type Answer,
-  eventOf,
-  platformKey,
-  testService,
-  whileUnrecordable,
-} from '../testing/service.ts';
+import { eventOf, platformKey, testService, whileUnrecordable } from '../testing/service.ts';
 import { jwtSecret, token } from '../testing/token.ts';
 
 const operator = { id: randomUUID(), email: 'olga@operator.example', role: 'superadmin' };
@@ -35,8 +30,6 @@ function tokenOf(
 ): Promise<string> {
   return token({ sub: id, ...claims, ...more }, service.clock.now);
 }
-
-const codeOf = ({ status, body }: Answer) => [status, body.code];
 
 async function signIn(body: unknown) {
   const visitor = new Browser(service.app);

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, expect, test } from 'vitest';
+import { codeOf } from '../testing/answers.ts';
 import { hostileTexts } from '../testing/arbitraries.ts';
 import { admin, Browser, ownOrigin, viewerToken } from '../testing/browser.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import { type Answer, platformKey, testService, whileUnrecordable } from '../testing/service.ts';
+import { platformKey, testService, whileUnrecordable } from '../testing/service.ts';
 
 let tenant: { id: string; key: string };
 let other: { id: string; key: string };
@@ -22,8 +23,6 @@ function makeLink(changes: Record<string, unknown> = {}, key: string | null = pl
   const body = { tenantId: tenant.id, actor: admin(), ...changes };
   return service.call({ method: 'POST', url: '/api/viewer-links', key, body });
 }
-
-const codeOf = ({ status, body }: Answer) => [status, body.code];
 
 /** What the tenant reads of links, oldest first. */
 async function linkEvents() {
