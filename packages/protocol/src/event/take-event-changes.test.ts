@@ -15,7 +15,6 @@ const computed = (changes: Record<string, unknown>) => {
 };
 const fields = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`f${at}`, { from: at, to: null }]));
-const nested = (depth: number): unknown => (depth === 0 ? 1 : { a: nested(depth - 1) });
 
 test('a diff is kept field by field, each with exactly from and to', () => {
   const diff = { b: { from: 'x', to: null }, a: { from: 1.5, to: true }, '': { from: '', to: 0 } };
@@ -269,13 +268,6 @@ test('integers beyond 2^53 and numbers beyond a 64-bit float are refused, not ro
     from: 0,
     to: 0.1,
   });
-});
-
-test('a state may be 32 levels deep and not 33', () => {
-  expect(taken({ before: nested(32) }).event.before).toBe(JSON.stringify(nested(32)));
-  const { code, errors } = refused({ before: nested(33) });
-  expect(code).toBe('validation_failed');
-  expect(errors).toEqual([`/before${'/a'.repeat(32)} too_deep`]);
 });
 
 test('no answer lists more than 50 problems, nor a long name in full', () => {

@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from 'vitest';
+import { idsOf } from '../testing/answers.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { actorWith, eventOf, testService } from '../testing/service.ts';
 
@@ -18,10 +19,8 @@ function post(path: string, body: unknown) {
   return service.call({ method: 'POST', url: `/api/audit-logs${path}`, key: tenant.key, body });
 }
 
-async function idsOf(query: string): Promise<string[]> {
-  const { status, body } = await service.call({ url: `/api/audit-logs?${query}`, key: tenant.key });
-  expect(status).toBe(200);
-  return body.data.map(({ id }: { id: string }) => id);
+async function listed(query: string): Promise<string[]> {
+  return idsOf(await service.call({ url: `/api/audit-logs?${query}`, key: tenant.key }));
 }
 
 test('an event that happened long before it is recorded comes with a warning', async () => {
@@ -37,13 +36,13 @@ test('what came late is found by the time at which it came', async () => {
   const since = service.clock.now;
   service.clock.now += hour;
   const { body } = await post('', eventOf({ timestamp: iso(20 * day) }));
-  expect(await idsOf(`from=${iso(7 * day)}`)).not.toContain(body.id);
+  expect(await listed(`from=${iso(7 * day)}`)).not.toContain(body.id);
   const from = `received_from=${new Date(since + 1).toISOString()}`;
-  expect(await idsOf(from)).toEqual([body.id]);
-  expect(await idsOf(`received_to=${new Date(since + 1).toISOString()}`)).not.toContain(body.id);
+  expect(await listed(from)).toEqual([body.id]);
+  expect(await listed(`received_to=${new Date(since + 1).toISOString()}`)).not.toContain(body.id);
   const url = `/api/audit-logs/stats?group_by=action&from=${iso(25 * day)}&${from}`;
   expect((await service.call({ url, key: tenant.key })).body.total).toBe(1);
-  expect(await idsOf(`${from}&sort=sequence`)).toEqual([body.id]);
+  expect(await listed(`${from}&sort=sequence`)).toEqual([body.id]);
 });
 
 test('an operator’s event of the past stays in sight for the whole plan, and is found by its receipt', async () => {
@@ -52,7 +51,7 @@ test('an operator’s event of the past stays in sight for the whole plan, and i
   const { body } = await post('', eventOf(past));
   const query = `cross_tenant=true&received_from=${iso(0)}`;
   service.clock.now = since + 30 * day;
-  expect(await idsOf(query)).toEqual([body.id]);
+  expect(await listed(query)).toEqual([body.id]);
   service.clock.now += 1;
-  expect(await idsOf(query)).toEqual([]);
+  expect(await listed(query)).toEqual([]);
 });

@@ -1,6 +1,7 @@
 import { eventIdFromUuid, importedEventUuid } from '@indelible/protocol';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { idsOf } from '../testing/answers.ts';
 import { poolEvents, recordAll } from '../testing/event-pool.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { eventOf, testService } from '../testing/service.ts';
@@ -10,8 +11,6 @@ let tenant: { id: string; key: string };
 
 const list = (query: string, key = tenant.key) =>
   service.call({ url: `/api/audit-logs?${query}`, key });
-const idsOf = (answer: { body: { data: { id: string }[] } }) =>
-  answer.body.data.map(({ id }) => id);
 
 const service = await testService();
 tenant = await service.tenant();

@@ -1,6 +1,7 @@
 import { eventIdFromUuid, lateClass } from '@indelible/protocol';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { idsOf, pathsOf } from '../testing/answers.ts';
 import {
   type Facets,
   naiveMatches,
@@ -24,8 +25,6 @@ const stored = await storedFacts(service, tenant.id);
 
 const list = (query: string, key = tenant.key) =>
   service.call({ url: `/api/audit-logs?${query}`, key });
-const idsOf = (answer: { body: { data: { id: string }[] } }) =>
-  answer.body.data.map(({ id }) => id);
 const ids = (events: readonly StoredFacts[]) => events.map(({ id }) => id);
 
 /**
@@ -265,8 +264,9 @@ test('numbered pages of a list that excludes values hold what is behind the even
 test('every wrong parameter is named at once', async () => {
   const { status, body } = await list('limit=0&order=up&from=never&resource_id=x&page=1&cursor=y');
   expect([status, body.code]).toEqual([400, 'invalid_parameter']);
-  const paths = body.errors.map(({ path }: { path: string }) => path);
-  expect(new Set(paths)).toEqual(new Set(['limit', 'order', 'from', 'resource_id', 'page']));
+  expect(new Set(pathsOf({ body }))).toEqual(
+    new Set(['limit', 'order', 'from', 'resource_id', 'page']),
+  );
 });
 
 test('Link headers lead through the whole list as they are, and back', async () => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { eventIdFromUuid, eventUuid } from '@indelible/protocol';
 import { expect, test } from 'vitest';
+import { outcomesOf } from '../testing/answers.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { turnsOf } from '../testing/longest-turn.ts';
 import { recordingService } from '../testing/recording.ts';
@@ -75,11 +76,7 @@ test('created, repeated and refused events of one batch are told apart, and agre
   const { status, body } = await recordBatch(events);
   expect(status).toBe(200);
   expect(body.results.map(({ index }: { index: number }) => index)).toEqual([...events.keys()]);
-  expect(
-    body.results.map(({ status, error }: { status: string; error?: { code: string } }) =>
-      error ? error.code : status,
-    ),
-  ).toEqual([
+  expect(outcomesOf({ body })).toEqual([
     ...['created', 'duplicate', 'id_conflict', 'created', 'duplicate', 'id_conflict'],
     ...['validation_failed', 'not_recordable', 'forbidden', 'timestamp_in_future'],
     ...['outside_retention', 'validation_failed', 'validation_failed', 'validation_failed'],
@@ -226,11 +223,7 @@ test('a platform key may record for several tenants in one batch; an unknown one
     ],
     platformKey,
   );
-  expect(
-    body.results.map(({ status, error }: { status: string; error?: { code: string } }) =>
-      error ? error.code : status,
-    ),
-  ).toEqual([
+  expect(outcomesOf({ body })).toEqual([
     ...['created', 'created', 'unknown_tenant', 'validation_failed', 'created'],
     ...['outside_retention', 'created'],
   ]);

@@ -1,5 +1,6 @@
 import { parseStrictJson } from '@indelible/protocol';
 import { expect, test } from 'vitest';
+import { outcomesOf } from '../testing/answers.ts';
 import { recordingService } from '../testing/recording.ts';
 import { eventOf } from '../testing/service.ts';
 
@@ -44,11 +45,7 @@ test('the limit of an event is the same within a batch, and there it fails alone
   const events = [eventOfBytes(600 * kib), eventOfBytes(600 * kib + 1), JSON.stringify(eventOf())];
   const { status, body } = await batch(`{"events":[${events.join()}]}`);
   expect(status).toBe(200);
-  expect(
-    body.results.map(({ status, error }: { status: string; error?: { code: string } }) =>
-      error ? error.code : status,
-    ),
-  ).toEqual(['created', 'payload_too_large', 'created']);
+  expect(outcomesOf({ body })).toEqual(['created', 'payload_too_large', 'created']);
 });
 
 test('a batch of 8 MiB is recorded, one byte more is too large and nothing of it is stored', async () => {

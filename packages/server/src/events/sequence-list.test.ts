@@ -1,6 +1,7 @@
 import { eventIdFromUuid, importedEventUuid } from '@indelible/protocol';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { idsOf } from '../testing/answers.ts';
 import {
   naiveMatches,
   naiveOrder,
@@ -23,8 +24,6 @@ const stored = await storedFacts(service, tenant.id);
 
 const list = (query: string, key = tenant.key) =>
   service.call({ url: `/api/audit-logs?sort=sequence&${query}`, key });
-const idsOf = (answer: { body: { data: { id: string }[] } }) =>
-  answer.body.data.map(({ id }) => id);
 const ids = (events: readonly StoredFacts[]) => events.map(({ id }) => id);
 
 /** Follows nextCursor to the end; returns each page's ids. */

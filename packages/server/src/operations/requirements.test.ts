@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { idsOf } from '../testing/answers.ts';
 import { recordingService } from '../testing/recording.ts';
 import { at } from '../testing/retention-setup.ts';
 import { eventOf, platformKey } from '../testing/service.ts';
@@ -19,8 +20,6 @@ const record = (body: unknown, key = tenant.key) =>
   service.call({ method: 'POST', url: '/api/audit-logs', key, body });
 const list = (query = '', key = tenant.key) =>
   service.call({ url: `/api/audit-logs${query}`, key });
-const idsOf = (answer: { body: { data: { id: string }[] } }) =>
-  answer.body.data.map(({ id }) => id);
 
 const admin = {
   id: '7f9c2ba4-e88f-4a1b-9c3d-1f2e3d4c5b6a',

@@ -9,17 +9,29 @@ export const codeOf = ({ status, body }: Pick<Answer, 'status' | 'body'>) => [st
 export const pathsOf = ({ body }: Pick<Answer, 'body'>): string[] =>
   body.errors.map(({ path }: { path: string }) => path);
 
+/** The ids of a page. */
+export const idsOf = ({ body }: Pick<Answer, 'body'>): string[] =>
+  body.data.map(({ id }: { id: string }) => id);
+
+/** What became of each event of a batch: its status, or why it was rejected. */
+export const outcomesOf = ({ body }: Pick<Answer, 'body'>): string[] =>
+  body.results.map(({ status, error }: { status: string; error?: { code: string } }) =>
+    error ? error.code : status,
+  );
+
 /** The ids of a list, which come page by page as they come at once; it knows no other parameter. */
 export async function idsListed({ call }: TestService, url: string, key: string) {
   const page = async (query: string) => {
-    const { body } = await call({ url: `${url}?${query}`, key });
-    return { ids: body.data.map(({ id }: { id: string }) => id) as string[], ...body.pagination };
+    const answer = await call({ url: `${url}?${query}`, key });
+    const { nextCursor, hasMore } = answer.body.pagination;
+    return { ids: idsOf(answer), nextCursor: nextCursor as string | null, hasMore };
   };
   const whole = await page('limit=500');
   const inPages: string[] = [];
   for (let cursor: string | null = ''; cursor !== null; ) {
-    const { ids, nextCursor } = await page(`limit=2${cursor && `&cursor=${cursor}`}`);
+    const { ids, nextCursor, hasMore } = await page(`limit=2${cursor && `&cursor=${cursor}`}`);
     inPages.push(...ids);
+    expect(hasMore).toBe(nextCursor !== null);
     expect(ids.length).toBeLessThanOrEqual(2);
     cursor = nextCursor;
   }
