@@ -18,3 +18,16 @@ export const messageTypes = [
   'audit.alert.raised',
 ] as const;
 export type MessageType = (typeof messageTypes)[number];
+
+/** Of one tenant. */
+export const webhooksMax = 20;
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+/** Pauses after the first, second, … failed attempt of a message, by Standard Webhooks. */
+export const retryPausesMs: readonly number[] = [
+  ...[5 * second, 5 * minute, 30 * minute],
+  ...[2 * hour, 5 * hour, 10 * hour, 10 * hour],
+];

@@ -1,4 +1,4 @@
-import { formatTimestamp, futureMsMax, uuidTimeMs } from '@indelible/protocol';
+import { formatTimestamp, futureMsMax, uuidTimeMs, webhooksMax } from '@indelible/protocol';
 import { visibility } from '../events/store.ts';
 import { AppError } from '../http/problem.ts';
 import { firstReceivedSince } from '../log/received-since.ts';
@@ -23,7 +23,6 @@ import { changedEvent, pausedEvent, resource } from './webhook-event.ts';
 import { newcomer, readSettings, type WebhookPatch } from './webhook-input.ts';
 import { changedTo, startedAnew } from './webhook-state.ts';
 
-const webhooksMax = 20;
 const previousValidMs = 24 * 3_600_000;
 
 export const noWebhook = () => new AppError('not_found', 'there is no such webhook');

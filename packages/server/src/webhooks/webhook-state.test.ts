@@ -1,6 +1,7 @@
+import { retryPausesMs } from '@indelible/protocol';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { pauseAfter, retryPausesMs } from './webhook-state.ts';
+import { pauseAfter } from './webhook-state.ts';
 
 test('the pauses are those that are documented, a tenth more or less, and then there is none', () => {
   fc.assert(

@@ -1,17 +1,8 @@
+import { retryPausesMs } from '@indelible/protocol';
 import type { Attempted } from './attempt.ts';
 import { noMessage, type WebhookRow, type WebhookSettings } from './store.ts';
 
 /* The new state of a webhook after an event. Pure: the caller has locked its row. */
-
-const second = 1_000;
-const minute = 60 * second;
-const hour = 60 * minute;
-
-/** Pauses after the first, second, … failed attempt of a message, by Standard Webhooks. */
-export const retryPausesMs: readonly number[] = [
-  ...[5 * second, 5 * minute, 30 * minute],
-  ...[2 * hour, 5 * hour, 10 * hour, 10 * hour],
-];
 
 const longestMs = Math.max(...retryPausesMs);
 

@@ -1,4 +1,5 @@
 import type { NewWebhook, Webhook } from '@indelible/client';
+import { webhooksMax } from '@indelible/protocol';
 import { Plus, Webhook as WebhookIcon } from 'lucide-react';
 import { useState } from 'react';
 import { AppLink } from '../../components/AppLink.tsx';
@@ -16,9 +17,6 @@ import { SecretSheet } from './SecretSheet.tsx';
 import { useWebhookList } from './use-webhooks.ts';
 import { ConditionBadge, useConditionText, webhookName } from './WebhookCondition.tsx';
 import { WebhookForm } from './WebhookForm.tsx';
-
-/** How many webhooks a tenant may have. */
-const webhooksMax = 20;
 
 /** The webhooks with their condition. */
 export default function WebhooksPage() {

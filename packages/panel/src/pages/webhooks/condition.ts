@@ -1,4 +1,5 @@
 import type { Webhook } from '@indelible/client';
+import { retryPausesMs } from '@indelible/protocol';
 
 /**
  * `current`: everything is delivered. `behind`: the service is sending. `failing`: it waits for
@@ -7,15 +8,13 @@ import type { Webhook } from '@indelible/client';
  */
 export type Condition = 'current' | 'behind' | 'failing' | 'stopped' | 'gone' | 'paused';
 
-const attemptsMax = 8;
-
 export function conditionOf(webhook: Webhook): Condition {
   const { status, pausedBecause, attempt, behind } = webhook;
   if (status === 'paused') {
     if (pausedBecause !== 'failing') return 'paused';
     // Only a 410 stops a webhook before its last attempt. The last delivery does not show it: it
     // may be a test.
-    return attempt > 0 && attempt < attemptsMax ? 'gone' : 'stopped';
+    return attempt > 0 && attempt <= retryPausesMs.length ? 'gone' : 'stopped';
   }
   if (attempt > 0) return 'failing';
   return behind > 0 ? 'behind' : 'current';
