@@ -1,7 +1,7 @@
 /**
  * Why a call to an address of a tenant got no answer: clauses about the receiver, as deliveries say
- * them. After `late` stands the time, after `failed` a code in brackets. The panel says them in its
- * reader's language.
+ * them; the last ones are of restores. After `late` stands the time, after `failed` a code in
+ * brackets. Panel and mail say them in their reader's language.
  */
 export const callFailures = {
   urlUnreadable: 'its URL cannot be read',
@@ -21,6 +21,13 @@ export const callFailures = {
     'its secret, credential or headers cannot be decrypted, because SESSION_SECRET was changed, ' +
     'or its URL in the database: set them again',
   failed: 'the connection failed',
+  restoreUrlLost: 'the tenant has no restore URL any more',
+  restoreSecretLost:
+    'the restore secret cannot be decrypted, because SESSION_SECRET was changed: remove ' +
+    'the restore URL and set it again',
+  answerLarge: 'the answer of the host product is larger than 64 KiB',
+  answerUnclear: 'the host product answered neither applied nor refused',
+  refusedSilently: 'the host product gave no reason',
 } as const;
 
 export type CallFailure = keyof typeof callFailures;

@@ -127,10 +127,11 @@ ${parts.join('\n')}
 `;
 }
 
-type MailTexts = Texts['mail'];
+type MailTexts = Texts['mail'] & Pick<Texts['panel']['webhooks'], 'failures'>;
 
 const loaded = locales.map(async (locale): Promise<[Locale, MailTexts]> => {
-  return [locale, textsIn(locale, await languages[locale].load()).mail];
+  const { mail, panel } = textsIn(locale, await languages[locale].load());
+  return [locale, { ...mail, failures: panel.webhooks.failures }];
 });
 
 /**

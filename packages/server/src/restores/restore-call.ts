@@ -1,4 +1,5 @@
 import {
+  callFailures,
   canonicalize,
   eventIdFromUuid,
   formatTimestamp,
@@ -110,8 +111,8 @@ export function judge(
     return failed(`${answered(status)}, and redirects are not followed`);
   }
   if (!isSuccess(status)) return failed(answered(status));
-  if (!complete) return failed('the answer of the host product is larger than 64 KiB');
-  return outcomeIn(text) ?? failed('the host product answered neither applied nor refused');
+  if (!complete) return failed(callFailures.answerLarge);
+  return outcomeIn(text) ?? failed(callFailures.answerUnclear);
 }
 
 const failed = (reason: string): RestoreOutcome => ({ status: 'failed', reason });
@@ -123,7 +124,7 @@ function outcomeIn(text: string): RestoreOutcome | null {
   if (status === 'applied') return { status, reason: null };
   if (status !== 'refused') return null;
   const given = typeof reason === 'string' ? reason.trim() : '';
-  return { status, reason: given || 'the host product gave no reason' };
+  return { status, reason: given || callFailures.refusedSilently };
 }
 
 const outcomes: { [Status in RestoreOutcome['status']]: Outcome } = {

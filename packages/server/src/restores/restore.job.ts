@@ -1,4 +1,4 @@
-import { typeId } from '@indelible/protocol';
+import { callFailures, typeId } from '@indelible/protocol';
 import { type RunningJob, TryAgain } from '../background/jobs.ts';
 import { keptText } from '../outbound/outbound.ts';
 import { signedPost } from '../outbound/standard-webhooks.ts';
@@ -21,10 +21,6 @@ interface RestoreParts extends Parts {
 }
 
 type Key = Pick<RestoreRequest, 'tenantId' | 'id'>;
-
-const secretLost =
-  'the restore secret cannot be decrypted, because SESSION_SECRET was changed: remove ' +
-  'the restore URL and set it again';
 
 /**
  * Calls the host products. A restore is a row until its outcome, and a job: after a crash the call
@@ -57,10 +53,9 @@ async function call(
 ): Promise<ReturnType<typeof judge>> {
   // Read at every attempt: a removed address is not called any more.
   const address = await readTenant(parts.db, tenantId, restoreAddress);
-  if (address === null)
-    return { status: 'failed', reason: 'the tenant has no restore URL any more' };
+  if (address === null) return { status: 'failed', reason: callFailures.restoreUrlLost };
   const secret = openSecret(parts, tenantId, address.sealedSecret);
-  if (secret === null) return { status: 'failed', reason: secretLost };
+  if (secret === null) return { status: 'failed', reason: callFailures.restoreSecretLost };
   const message = { id: typeId(restoreIdPrefix, id), body };
   const request = signedPost(address.url, message, [secret], parts.now());
   return judge(await parts.outbound({ ...request, signal }));

@@ -18,17 +18,35 @@ const mailIn = (locale: Locale, responseStatus = 503) => {
 };
 
 test.each([
-  ['de', 'Ein Webhook Ihres Audit-Protokolls ist angehalten', '12.345 Einträge', '14:00'],
-  ['en', 'A webhook of your audit log is paused', '12,345 entries of the log', '2:00'],
-  ['es', 'Un webhook del registro de auditoría está en pausa', '12.345 entradas', '14:00'],
-  ['pt-BR', 'Um webhook do registro de auditoria está pausado', '12.345 entradas', '14:00'],
+  [
+    'de',
+    'Ein Webhook Ihres Audit-Protokolls ist angehalten',
+    '12.345 Einträge',
+    '14:00',
+    'ausgelastet',
+  ],
+  ['en', 'A webhook of your audit log is paused', '12,345 entries of the log', '2:00', 'is busy'],
+  [
+    'es',
+    'Un webhook del registro de auditoría está en pausa',
+    '12.345 entradas',
+    '14:00',
+    'está ocupado',
+  ],
+  [
+    'pt-BR',
+    'Um webhook do registro de auditoria está pausado',
+    '12.345 entradas',
+    '14:00',
+    'está ocupado',
+  ],
 ] as const)(
-  'in %s it tells what happened, how much waits, and where to go',
-  (locale, subject, waits, time) => {
+  'in %s it tells what happened, why, how much waits, and where to go',
+  (locale, subject, waits, time, why) => {
     const mail = mailIn(locale);
     expect(mail.subject).toBe(subject);
     for (const text of [mail.text, mail.html]) {
-      for (const word of ['Acme', 'SIEM', 'hooks.example', 'answered 503', waits, time, url]) {
+      for (const word of ['Acme', 'SIEM', 'hooks.example', `${why} (503)`, waits, time, url]) {
         expect(text).toContain(word);
       }
     }

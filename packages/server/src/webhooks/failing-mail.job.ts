@@ -1,4 +1,5 @@
-import { panelRoot, typeId } from '@indelible/protocol';
+import { type Locale, panelRoot, typeId } from '@indelible/protocol';
+import { failureText } from '../../../../locales/failure-text.ts';
 import { logSize } from '../log/store.ts';
 import { composeMail, type Mail, mailTexts, mailTime } from '../outbound/mail-page.ts';
 import type { Parts } from '../parts.ts';
@@ -24,7 +25,7 @@ export function handleFailingMail(parts: Parts): void {
 export function failingMail(
   tenant: Pick<TenantRow, 'locale' | 'timeZone' | 'name'>,
   webhook: Pick<WebhookRow, 'id' | 'name' | 'url' | 'attempt' | 'updatedAtMs' | 'nextSequence'>,
-  last: Pick<DeliveryRow, 'responseStatus' | 'reason'> | null,
+  last: Last | null,
   size: number,
   root: string,
 ): Mail {
@@ -38,7 +39,7 @@ export function failingMail(
       [texts.name, webhook.name],
       // Without path and query, which may contain secrets of the receiver.
       [texts.receiver, new URL(webhook.url).host],
-      [texts.reason, last?.reason ?? null],
+      [texts.reason, last && reasonIn(locale, last)],
       [texts.attempts, new Intl.NumberFormat(locale).format(webhook.attempt)],
       [texts.at, mailTime(webhook.updatedAtMs, locale, timeZone)],
       [texts.behind, texts.entries({ count: behind })],
@@ -46,4 +47,12 @@ export function failingMail(
     ...{ next: [texts.next], open: texts.open },
     url: `${root}/webhooks/${typeId(webhookIdPrefix, webhook.id)}`,
   });
+}
+
+type Last = Pick<DeliveryRow, 'responseStatus' | 'reason'>;
+
+function reasonIn(locale: Locale, { responseStatus, reason }: Last): string | null {
+  if (reason === null) return null;
+  const { text, words } = failureText(mailTexts[locale].failures, responseStatus, reason);
+  return words === null ? text : `${text}: ${words}`;
 }

@@ -1,8 +1,9 @@
 import type { Restore } from '@indelible/client';
-import { revealed } from '@indelible/protocol';
+import { callFailures, revealed } from '@indelible/protocol';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Undo2 } from 'lucide-react';
 import { useEffect, useMemo, useState } from 'react';
+import { restoreFailure } from '../../../../../locales/failure-text.ts';
 import { client } from '../../api.ts';
 import { Button } from '../../components/Button.tsx';
 import { ScrollRegion } from '../../components/ScrollRegion.tsx';
@@ -10,7 +11,6 @@ import { Sheet } from '../../components/Sheet.tsx';
 import { ActionError } from '../../components/States.tsx';
 import { Verdict } from '../../components/Verdict.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
-import { restoreFailure } from '../webhooks/failure.tsx';
 import { StateTable } from './StateTable.tsx';
 import { holdsMasked, type StateNode, stateTree } from './state-tree.ts';
 import { useVersionText } from './use-version-text.ts';
@@ -146,10 +146,13 @@ function Outcome({ restore }: { restore: Restore }) {
   const applied = status === 'applied';
   const refused = status === 'refused';
   const title = applied ? t.restore.applied : refused ? t.restore.refused : t.restore.failed;
+  const isOwn = refused && reason !== callFailures.refusedSilently;
   return (
     <Verdict look={applied ? 'good' : 'bad'} title={title} className="mt-2">
       {reason !== null && (
-        <p dir="auto">{refused ? `“${revealed(reason)}”` : restoreFailure(t.webhooks, reason)}</p>
+        <p dir="auto">
+          {isOwn ? `“${revealed(reason)}”` : restoreFailure(t.webhooks.failures, reason)}
+        </p>
       )}
       {!refused && <p>{applied ? t.restore.appliedText : t.restore.failedText}</p>}
     </Verdict>

@@ -4,7 +4,7 @@ import { api } from '../../api.ts';
 import { Fact } from '../../components/Fact.tsx';
 import { LoadedList, usePages } from '../../components/paged-list.tsx';
 import { textOf, useReader, useTexts } from '../../i18n/texts.tsx';
-import { Failure } from './failure.tsx';
+import { Failure } from './Failure.tsx';
 
 /** Delivery attempts, newest first, page by page; a failed one shows its reason. */
 export function DeliveryLog({ webhookId }: { webhookId: string }) {

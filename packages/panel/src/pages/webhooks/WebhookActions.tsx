@@ -22,7 +22,7 @@ import { paths } from '../../paths.ts';
 import { useUnfinished } from '../../session/use-unfinished.ts';
 import { useGo } from '../../use-location.ts';
 import { conditionOf } from './condition.ts';
-import { Failure } from './failure.tsx';
+import { Failure } from './Failure.tsx';
 import { formatFields } from './formats.ts';
 import { ReplaySheet } from './ReplaySheet.tsx';
 import { SecretSheet } from './SecretSheet.tsx';

@@ -10,7 +10,7 @@ import { lineOf, useCriteriaTexts } from '../../search/use-criteria-texts.ts';
 import { useSearchPairs } from '../../use-location.ts';
 import { conditionOf } from './condition.ts';
 import { DeliveryLog } from './DeliveryLog.tsx';
-import { Failure } from './failure.tsx';
+import { Failure } from './Failure.tsx';
 import { formatFields } from './formats.ts';
 import { useWebhook } from './use-webhooks.ts';
 import { WebhookActions } from './WebhookActions.tsx';

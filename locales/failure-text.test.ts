@@ -1,15 +1,15 @@
 import { type CallFailure, callFailures, hostNotCalled } from '@indelible/protocol';
 import { expect, test } from 'vitest';
-import { textsIn } from '../../../../../locales/texts.ts';
-import { languages } from '../../i18n/languages.ts';
-import { failureText, restoreFailure } from './failure.tsx';
+import { failureText, restoreFailure } from './failure-text.ts';
+import { languages } from './languages.ts';
+import { textsIn } from './texts.ts';
 
-const { webhooks } = textsIn('de', await languages.de.load()).panel;
-const said = (status: number | null, reason: string) => failureText(webhooks, status, reason);
+const { failures } = textsIn('de', await languages.de.load()).panel.webhooks;
+const said = (status: number | null, reason: string) => failureText(failures, status, reason);
 
 test('every failure without an answer is said in the reader’s language', () => {
   for (const [name, clause] of Object.entries(callFailures)) {
-    const text = webhooks.failures[name as CallFailure];
+    const text = failures[name as CallFailure];
     expect(said(null, clause)).toEqual({ text, words: null });
   }
   expect(said(null, 'there was no answer within 10 s').text).toBe(
@@ -42,7 +42,9 @@ test.each([
   [`${hostNotCalled}the connection was refused`, 'Der Empfänger hat die Verbindung abgelehnt'],
   [`${hostNotCalled}there was no answer within 10 s`, 'Keine Antwort innerhalb von 10 s'],
   ['the host product answered 500', 'Der Empfänger hat mit 500 geantwortet'],
-  ['the tenant has no restore URL any more', 'the tenant has no restore URL any more'],
-])('the reason of a failed restore, %s, is said in the reader’s language', (reason, text) => {
-  expect(restoreFailure(webhooks, reason)).toBe(text);
+  [callFailures.restoreUrlLost, /keine restoreUrl mehr/],
+  [callFailures.answerUnclear, /weder „applied“ noch „refused“/],
+  ['of a later version', 'of a later version'],
+])('the reason of a restore, %s, is said in the reader’s language', (reason, text) => {
+  expect(restoreFailure(failures, reason)).toEqual(expect.stringMatching(text));
 });
