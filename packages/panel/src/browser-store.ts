@@ -9,10 +9,11 @@ export function kept(key: string): unknown {
   }
 }
 
-/** Keeps a value that JSON can hold. */
+/** Keeps a value that JSON can hold; null removes it. */
 export function keep(key: string, value: unknown): void {
   try {
-    localStorage.setItem(key, JSON.stringify(value));
+    if (value === null) localStorage.removeItem(key);
+    else localStorage.setItem(key, JSON.stringify(value));
   } catch {
     // Forbidden or full: the value lasts as long as the page.
   }

@@ -10,7 +10,7 @@ import { ActionError, errorText, LoadError, Notice } from '../components/States.
 import { languageFor } from '../i18n/languages.ts';
 import { TextsProvider, useTexts } from '../i18n/texts.tsx';
 import { usePreferences } from '../preferences.ts';
-import { leave, signInHref } from './between-sessions.ts';
+import { forgetOld, keptMs, leave, signInHref } from './between-sessions.ts';
 import { hearHost, isEmbedded, tellHost } from './host.ts';
 import { SessionProvider } from './session-context.tsx';
 
@@ -81,13 +81,19 @@ function useReturning(last: Session | undefined): void {
   useEffect(() => {
     const { pathname, search } = location;
     if (last) leave('path', `${pathname}${search}`, last, Date.now());
+    const forget = () => forgetOld(Date.now());
+    forget();
+    const timer = setTimeout(forget, keptMs);
     const look = () => {
       if (document.visibilityState === 'visible') {
         void queries.invalidateQueries({ queryKey: ['session'] });
       }
     };
     document.addEventListener('visibilitychange', look);
-    return () => document.removeEventListener('visibilitychange', look);
+    return () => {
+      clearTimeout(timer);
+      document.removeEventListener('visibilitychange', look);
+    };
   }, [queries, last]);
 }
 

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test, vi } from 'vitest';
-import { leave, signInHref, takeLeft } from './between-sessions.ts';
+import { forgetOld, leave, signInHref, takeLeft } from './between-sessions.ts';
 
 const ana = { actor: { id: 'ana' }, tenant: { id: 'aurora' } };
 const kept = new Map<string, string>();
@@ -31,6 +31,26 @@ test('no other person finds it, in no other tenant, and not the day after', () =
   }
   leave('path', '/settings/audit/events', ana, 0);
   expect(takeLeft('path', ana, 86_400_000)).toBeUndefined();
+});
+
+test('nothing stays in the browser: not after it was taken, not for another person, not beyond half an hour', () => {
+  const leaveTwo = () => {
+    leave('path', '/settings/audit/events', ana, 0);
+    leave('form', { note: 'Case 4711' }, ana, 60_000);
+  };
+  leaveTwo();
+  expect(takeLeft('path', ana, 60_000)).toBe('/settings/audit/events');
+  expect(takeLeft('form', ana, 60_000)).toEqual({ note: 'Case 4711' });
+  expect(kept.size).toBe(0);
+  leaveTwo();
+  takeLeft('view', { ...ana, actor: { id: 'bo' } }, 60_000);
+  expect(kept.size).toBe(0);
+  leaveTwo();
+  forgetOld(30 * 60_000);
+  expect([...kept.values()].join()).toContain('Case 4711');
+  expect([...kept.values()].join()).not.toContain('/settings');
+  forgetOld(31 * 60_000);
+  expect(kept.size).toBe(0);
 });
 
 test('a browser without storage simply does not remember', () => {

@@ -4,11 +4,16 @@ import { keep, kept } from '../browser-store.ts';
 /*
  * What a session leaves to the next one: the address at which it ended, and forms that were not
  * sent. Each is used once, within half an hour, and only for the same person and tenant: an address
- * contains a search, and a form what its reader typed.
+ * contains a search, and a form what its reader typed. The next session removes what it cannot use.
  */
 
-const keyOf = (name: string) => `indelible.left.${name}`;
-const keptMs = 30 * 60_000;
+const key = 'indelible.left';
+export const keptMs = 30 * 60_000;
+
+interface Left {
+  owner: string;
+  values: Record<string, { value: unknown; atMs: number }>;
+}
 
 interface Whose {
   actor: { id: string };
@@ -19,15 +24,32 @@ const ownerOf = ({ actor, tenant }: Whose) => `${actor.id} ${tenant.id}`;
 
 /** Stores a value that JSON can hold. */
 export function leave(name: string, value: unknown, session: Whose, nowMs: number): void {
-  keep(keyOf(name), { value, owner: ownerOf(session), atMs: nowMs });
+  const owner = ownerOf(session);
+  store({ owner, values: { ...fresh(nowMs, owner).values, [name]: { value, atMs: nowMs } } });
 }
 
 /** Returns and removes the stored value; undefined if there is none for this session. */
 export function takeLeft(name: string, session: Whose, nowMs: number): unknown {
-  const { value, owner, atMs } = (kept(keyOf(name)) ?? {}) as Record<string, unknown>;
-  if (owner !== undefined) keep(keyOf(name), null);
-  const isFresh = typeof atMs === 'number' && nowMs - atMs < keptMs;
-  return isFresh && owner === ownerOf(session) ? value : undefined;
+  const owner = ownerOf(session);
+  const { [name]: left, ...values } = fresh(nowMs, owner).values;
+  store({ owner, values });
+  return left?.value;
+}
+
+/** Removes what is too old for any session. */
+export function forgetOld(nowMs: number): void {
+  store(fresh(nowMs));
+}
+
+/** What a session of this owner, or of any, may still use. */
+function fresh(nowMs: number, wanted?: string): Left {
+  const { owner = '', values = {} } = (kept(key) ?? {}) as Partial<Left>;
+  const young = Object.entries(values).filter(([, { atMs }]) => nowMs - atMs < keptMs);
+  return { owner, values: (wanted ?? owner) === owner ? Object.fromEntries(young) : {} };
+}
+
+function store(left: Left): void {
+  keep(key, Object.keys(left.values).length > 0 ? left : null);
 }
 
 /**
