@@ -57,19 +57,6 @@ function routeOf(page: PanelPage, parent: AnyRoute, parentPath: string): AnyRout
   return createRoute({ getParentRoute: () => parent, path, component });
 }
 
-/** Former addresses of pages redirect to them. */
-const movedRoutes = Object.values<PanelPage>(pages).flatMap(({ path, formerPath }) =>
-  formerPath === undefined
-    ? []
-    : createRoute({
-        getParentRoute: () => signedIn,
-        path: formerPath.slice(panelRoot.length + 1),
-        beforeLoad: ({ location: { searchStr } }) => {
-          throw redirect({ href: path + searchStr, replace: true });
-        },
-      }),
-);
-
 const pageRoutes = Object.entries<PanelPage>(pages)
   .filter(([, { beside }]) => beside === undefined)
   .map(([name, page]) => {
@@ -81,10 +68,7 @@ const pageRoutes = Object.entries<PanelPage>(pages)
 /** The panel's router. Keeps the parameters of an address exactly as written. */
 export function createPanelRouter() {
   return createRouter({
-    routeTree: root.addChildren([
-      enter,
-      signedIn.addChildren([start, ...movedRoutes, ...pageRoutes]),
-    ]),
+    routeTree: root.addChildren([enter, signedIn.addChildren([start, ...pageRoutes])]),
     // The panel reads parameters itself (search/event-search.ts), the same way the service does.
     parseSearch: (text) => ({ text }),
     stringifySearch: ({ text }) => (typeof text === 'string' ? text : ''),

@@ -1,4 +1,3 @@
-import { panelRoot } from '@indelible/protocol';
 import {
   BellRing,
   Bookmark,
@@ -20,8 +19,6 @@ import { paths } from '../paths.ts';
 export interface PanelPage {
   /** Its address; `$name` is a parameter. */
   path: string;
-  /** Its former address, which redirects here. */
-  formerPath?: string;
   load: () => Promise<{ default: () => ReactNode }>;
   title: (texts: Texts) => string;
   /** For a page in the navigation; other pages are reached by links. */
@@ -75,7 +72,6 @@ export const pages = {
   },
   'sensitive-access': {
     path: paths.sensitiveAccess(),
-    formerPath: `${panelRoot}/recording-access`,
     load: () => import('./sensitive-access/SensitiveAccessPage.tsx'),
     title: ({ nav }) => nav.sensitiveAccess,
     nav: { Icon: Eye, key: 'a' },
