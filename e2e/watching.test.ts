@@ -128,6 +128,23 @@ test('a rule is tested on the past, rings when it happens again, and its alert i
   await see(detail(page).getByRole('heading', { level: 2 })).toBeVisible();
 });
 
+test('the days of a tested rule are those of UTC, also where its noon is on the next day', async () => {
+  const id = await panel.newTenant('Line Islands');
+  await panel.client.tenants.put(id, { timeZone: 'Pacific/Kiritimati' });
+  const day = new Date(Date.now() - dayMs);
+  await panel.record(id, [{ action: 'delete', timestamp: day.toISOString() }]);
+  const page = await panel.enter({ tenantId: id, path: '/settings/audit/alerts' });
+  await page.evaluate(`fetch('/api/alert-rules', {
+    method: 'POST', headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'Deleted', kind: 'match', filters: { action: 'delete' } }),
+  })`);
+  await page.reload();
+  await page.getByRole('button', { name: 'Deleted', exact: true }).click();
+  await page.getByRole('button', { name: 'Test on the last 90 days' }).click();
+  const named = day.toLocaleDateString('en-US', { dateStyle: 'full', timeZone: 'UTC' });
+  await see(page.getByText(`${named}: 1`)).toBeAttached();
+});
+
 test('a built-in rule says why it matters and what to do, and is switched on with one click', async () => {
   const page = await enter('/settings/audit/alerts');
   const rule = page.getByRole('listitem').filter({ hasText: 'API key made' });

@@ -31,7 +31,7 @@ export default function AlertsPage() {
       <QueryState query={rules} />
       <RuleList title={t.alerts.own} rules={own} />
       <RuleList title={t.alerts.builtInTitle} rules={builtIn} />
-      {isAdding && <RuleForm rule={null} close={() => setAdding(false)} />}
+      {isAdding && <RuleForm title={t.alerts.create} rule={null} close={() => setAdding(false)} />}
     </>
   );
 }

@@ -5,7 +5,8 @@ import { client } from '../../api.ts';
 import { AppLink } from '../../components/AppLink.tsx';
 import { Button } from '../../components/Button.tsx';
 import { ActionError } from '../../components/States.tsx';
-import { useReader, useTexts } from '../../i18n/texts.tsx';
+import { formatsOf } from '../../i18n/formats.ts';
+import { useLanguage, useReader, useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 
 const daysBack = 90;
@@ -35,13 +36,9 @@ export function Backtest({ rule, isReady }: { rule: string | AlertRuleInput; isR
   );
 }
 
-const height = 48;
-
-/** Alerts a day as bars, and the last alerts with the events that set them off. */
+/** How many alerts it would have raised when, and the last ones with the events that set them off. */
 function Tested({ tested: { perDay, total, alerts, matched, dropped } }: { tested: TestedRule }) {
   const { t, formats } = useReader();
-  const highest = Math.max(1, ...perDay.map((day) => day.alerts));
-  const day = (text = '') => formats.day(`${text}T12:00:00Z`);
   return (
     <div className="mt-3 rounded-lg border border-line p-3">
       <p role="status" className="font-medium">
@@ -51,32 +48,7 @@ function Tested({ tested: { perDay, total, alerts, matched, dropped } }: { teste
           {dropped > 0 && ` · ${t.alerts.dropped({ count: dropped })}`}
         </span>
       </p>
-      <svg
-        viewBox={`0 0 ${Math.max(1, perDay.length) * 10} ${height}`}
-        preserveAspectRatio="none"
-        className="mt-2 h-12 w-full border-b border-line"
-        aria-hidden="true"
-      >
-        {perDay.map((each, index) => {
-          const size = each.alerts === 0 ? 0 : Math.max(2, (each.alerts / highest) * height);
-          const box = { x: index * 10 + 1, y: height - size, width: 8, height: size };
-          return <rect key={each.day} {...box} className="fill-warn-bar" />;
-        })}
-      </svg>
-      <p aria-hidden className="flex justify-between text-2xs text-faint tabular-nums">
-        <span>{day(perDay[0]?.day)}</span>
-        <span>{t.alerts.perDay({ n: highest })}</span>
-        <span>{day(perDay.at(-1)?.day)}</span>
-      </p>
-      <ul className="sr-only">
-        {perDay
-          .filter((each) => each.alerts > 0)
-          .map((each) => (
-            <li key={each.day}>
-              {day(each.day)}: {formats.number(each.alerts)}
-            </li>
-          ))}
-      </ul>
+      {total > 0 && <Days perDay={perDay} />}
       <ul className="mt-2 space-y-1 text-xs">
         {alerts
           .slice(-alertsShown)
@@ -92,6 +64,45 @@ function Tested({ tested: { perDay, total, alerts, matched, dropped } }: { teste
           ))}
       </ul>
     </div>
+  );
+}
+
+const height = 48;
+
+/** Alerts a day as bars. The days are those of UTC. */
+function Days({ perDay }: Pick<TestedRule, 'perDay'>) {
+  const t = useTexts();
+  const formats = formatsOf(useLanguage(), 'UTC');
+  const highest = Math.max(...perDay.map((day) => day.alerts));
+  return (
+    <>
+      <svg
+        viewBox={`0 0 ${perDay.length * 10} ${height}`}
+        preserveAspectRatio="none"
+        className="mt-2 h-12 w-full border-b border-line"
+        aria-hidden="true"
+      >
+        {perDay.map((each, index) => {
+          const size = each.alerts === 0 ? 0 : Math.max(2, (each.alerts / highest) * height);
+          const box = { x: index * 10 + 1, y: height - size, width: 8, height: size };
+          return <rect key={each.day} {...box} className="fill-warn-bar" />;
+        })}
+      </svg>
+      <p aria-hidden className="flex justify-between text-2xs text-faint tabular-nums">
+        <span>{formats.shortDay(perDay[0]?.day ?? 0)}</span>
+        <span>{t.alerts.perDay({ n: highest })}</span>
+        <span>{formats.shortDay(perDay.at(-1)?.day ?? 0)}</span>
+      </p>
+      <ul className="sr-only">
+        {perDay
+          .filter(({ alerts }) => alerts > 0)
+          .map(({ day, alerts }) => (
+            <li key={day}>
+              {formats.day(day)}: {formats.number(alerts)}
+            </li>
+          ))}
+      </ul>
+    </>
   );
 }
 

@@ -29,13 +29,14 @@ import {
 import { useAlertChange } from './use-alerts.ts';
 
 interface RuleFormProps {
+  title: string;
   /** Null for a new one. */
   rule: AlertRule | null;
   close: () => void;
 }
 
 /** Makes or changes a rule, which can be tested on the past before it is saved. */
-export function RuleForm({ rule, close }: RuleFormProps) {
+export function RuleForm({ title, rule, close }: RuleFormProps) {
   const t = useTexts();
   const name = `rule ${rule?.id ?? 'new'}`;
   const [draft, setDraft] = useUnfinished(name, () => (rule === null ? newRule : draftOf(rule)));
@@ -53,7 +54,7 @@ export function RuleForm({ rule, close }: RuleFormProps) {
   const { notify, ...tested } = { ...input, name: input.name || '–' };
   return (
     <ConfirmSheet
-      title={rule === null ? t.alerts.create : t.alerts.edit}
+      title={title}
       confirm={t.buttons.save}
       width="max-w-xl"
       action={save}

@@ -66,11 +66,11 @@ function Rule({ rule }: RuleProps) {
               {t.alerts.whatToDo} {act}
             </p>
           )}
-          {isOpen && <Backtest rule={rule.id} isReady />}
           <ActionError error={change.error} />
         </div>
         <Actions rule={rule} />
       </div>
+      {isOpen && <Backtest rule={rule.id} isReady />}
     </li>
   );
 }
@@ -113,6 +113,7 @@ function Actions({ rule }: RuleProps) {
   const unmute = useAlertChange(() => client.alerts.mute(id, null));
   const remove = useAlertChange(() => client.alerts.remove(id));
   const removal = t.alerts.remove({ name });
+  const edit = t.alerts.change({ name });
   return (
     <div className="no-print flex shrink-0">
       {rule.enabled && (
@@ -123,11 +124,11 @@ function Actions({ rule }: RuleProps) {
           onClick={() => (muted ? unmute.mutate(undefined) : setOpen('mute'))}
         />
       )}
-      <IconButton Icon={Pencil} label={t.alerts.change({ name })} onClick={() => setOpen('form')} />
+      <IconButton Icon={Pencil} label={edit} onClick={() => setOpen('form')} />
       {builtIn === null && (
         <IconButton Icon={Trash2} label={removal} onClick={() => setOpen('remove')} />
       )}
-      {open === 'form' && <RuleForm rule={rule} close={close} />}
+      {open === 'form' && <RuleForm title={edit} rule={rule} close={close} />}
       {open === 'mute' && <MuteSheet id={id} name={name} close={close} />}
       {open === 'remove' && (
         <RemoveSheet title={removal} text={t.alerts.removeText} action={remove} close={close} />
