@@ -29,16 +29,20 @@ export function Notice({ title, Icon, tone = 'text-faint', alone, children }: No
   );
 }
 
+interface LoadErrorProps {
+  error: unknown;
+  retry: () => void;
+}
+
 /** A failed request, with a retry if that can help; the rest of the page does not change. */
-export function LoadError({ error, retry }: { error: unknown; retry: () => void }) {
+export function LoadError({ error, retry, alone = false }: LoadErrorProps & { alone?: boolean }) {
   const t = useTexts();
-  const { requestId, status } =
-    error instanceof IndelibleError ? error : { requestId: null, status: null };
+  const requestId = error instanceof IndelibleError ? error.requestId : null;
   return (
     <div role="alert">
-      <Notice title={t.error.title} Icon={CircleAlert} tone="text-del">
+      <Notice title={t.error.title} Icon={CircleAlert} tone="text-del" alone={alone}>
         <p>{errorText(error, t)}</p>
-        {status !== 403 && (
+        {mayPass(error) && (
           <Button Icon={RotateCw} className="mt-4" onClick={retry}>
             {t.error.retry}
           </Button>
@@ -51,13 +55,31 @@ export function LoadError({ error, retry }: { error: unknown; retry: () => void 
   );
 }
 
+/** The same in little room. */
+export function SmallError({ error, retry }: LoadErrorProps) {
+  const t = useTexts();
+  return (
+    <div>
+      <ActionError error={error} className="" />
+      {mayPass(error) && (
+        <Button className="mt-2" onClick={retry}>
+          {t.error.retry}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+const mayPass = (error: unknown) => !(error instanceof IndelibleError && error.status === 403);
+
 /** Whether more events have the words of a search than the service counts or sorts. */
 export const isTooMany = (error: unknown): boolean =>
   error instanceof IndelibleError &&
   error.errors.some(({ path, code }) => path === 'q' && code === 'too_many');
 
 export function errorText(error: unknown, t: Texts): string {
-  if (!(error instanceof IndelibleError)) return t.error.unreachable;
+  // Below 400, another program has answered, such as a proxy.
+  if (!(error instanceof IndelibleError) || error.status < 400) return t.error.unreachable;
   if (isTooMany(error)) return t.error.tooMany;
   if (error.status === 403) return t.error.forbidden;
   if (error.status === 404) return t.error.notFound;
@@ -138,7 +160,7 @@ export const isMissing = (error: unknown): boolean =>
 
 /** A page about one thing that does not exist, or could not be loaded. */
 export function FailedPage({ query: { error, refetch } }: { query: Query }) {
-  return isMissing(error) ? <Missing /> : <LoadError error={error} retry={refetch} />;
+  return isMissing(error) ? <Missing /> : <LoadError alone error={error} retry={refetch} />;
 }
 
 export function Missing() {

@@ -6,7 +6,7 @@ import { languageCodes, languages } from '../i18n/languages.ts';
 import { errorText } from './States.tsx';
 
 test.each(languageCodes)(
-  'answers that take too long, and an archive that is away, are explained in the language %s',
+  'answers that take too long, those of a proxy, and an archive that is away are explained in the language %s',
   async (code) => {
     const { panel } = textsIn(code, await languages[code].load());
     const facts = { status: 503, detail: 'in English', requestId: null };
@@ -14,6 +14,8 @@ test.each(languageCodes)(
     expect(textOf('too_slow')).toBe(panel.error.tooSlow);
     expect(textOf('archive_unavailable')).toBe(panel.error.archive);
     expect(textOf('unavailable')).toBe(panel.error.busy);
+    const proxy = new IndelibleError({ ...facts, status: 200, code: 'unexpected_answer' });
+    expect(errorText(proxy, panel)).toBe(panel.error.unreachable);
   },
 );
 

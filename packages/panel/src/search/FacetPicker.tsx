@@ -13,9 +13,8 @@ import {
   ToggleButton,
   ToggleButtonGroup,
 } from 'react-aria-components';
-import { Button } from '../components/Button.tsx';
 import { ScrollRegion } from '../components/ScrollRegion.tsx';
-import { ActionError, isTooMany } from '../components/States.tsx';
+import { isTooMany, SmallError } from '../components/States.tsx';
 import { type Texts, useFormats, useTexts } from '../i18n/texts.tsx';
 import { changed, type EventSearch, type Searching, withoutFacet } from './event-search.ts';
 import { finds } from './folding.ts';
@@ -132,10 +131,7 @@ function NoChoices({ choices, hint, retry }: NoChoicesProps) {
   if (choices.isError && !tooMany) {
     return (
       <div className="px-2 py-4 text-center">
-        <ActionError error={choices.error} className="" />
-        <Button className="mt-2" onClick={retry}>
-          {t.error.retry}
-        </Button>
+        <SmallError error={choices.error} retry={retry} />
       </div>
     );
   }

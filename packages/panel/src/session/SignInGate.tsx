@@ -34,7 +34,9 @@ export function SignInGate({ children }: { children: ReactNode }) {
       {session.isPending && <Opening />}
       {isSignedOut(session.error) && <SignedOut last={session.data} />}
       {session.isError && !isSignedOut(session.error) && (
-        <LoadError error={session.error} retry={session.refetch} />
+        <main>
+          <LoadError alone error={session.error} retry={session.refetch} />
+        </main>
       )}
     </Localized>
   );

@@ -22,7 +22,7 @@ export function Histogram({ search, nowMs, change }: Searching) {
   const zoom = (from: number, to: number) =>
     change(changed(search, { range: { kind: 'between', from, to } }));
   const wider = zoomedOut(search.range, nowMs);
-  const highest = Math.max(1, ...bars.map(({ count }) => count));
+  const highest = Math.max(0, ...bars.map(({ count }) => count));
   return (
     <section aria-label={t.histogram.label} className="no-print @container px-4 pt-1 lg:px-6">
       <div className="relative">
@@ -32,12 +32,12 @@ export function Histogram({ search, nowMs, change }: Searching) {
           <Bars {...{ bars, highest, zoom, mark }} />
         )}
         <p aria-hidden className="absolute top-0 left-0 bg-surface/80 pr-1 text-2xs text-faint">
-          {data && formats.number(highest)}
+          {highest > 0 && formats.number(highest)}
         </p>
       </div>
       <div className="flex flex-wrap justify-between border-t border-line pt-1 text-2xs text-faint tabular-nums">
         <span>{bars[0] && formats.range(bars[0].from, bars[0].from)}</span>
-        <Legend mark={mark} setMark={setMark} />
+        {!error && <Legend mark={mark} setMark={setMark} />}
         <span>{bars.length > 0 && formats.range(bars.at(-1)?.to ?? 0, bars.at(-1)?.to ?? 0)}</span>
       </div>
       {wider && (

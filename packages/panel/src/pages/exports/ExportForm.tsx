@@ -4,10 +4,9 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { client } from '../../api.ts';
 import { AppLink } from '../../components/AppLink.tsx';
-import { Button } from '../../components/Button.tsx';
 import { DownloadButton } from '../../components/FileButton.tsx';
 import { Checkbox } from '../../components/fields.tsx';
-import { ActionError } from '../../components/States.tsx';
+import { SmallError } from '../../components/States.tsx';
 import { useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { CriteriaList } from '../../search/CriteriaList.tsx';
@@ -58,12 +57,7 @@ export function ExportForm({ started }: { started: () => void }) {
       )}
       <div className="mt-5 flex flex-wrap items-center gap-x-4 gap-y-2 border-t border-line pt-4">
         {count.isError ? (
-          <div>
-            <ActionError error={count.error} className="" />
-            <Button className="mt-2" onClick={() => void count.refetch()}>
-              {t.error.retry}
-            </Button>
-          </div>
+          <SmallError error={count.error} retry={count.refetch} />
         ) : (
           <RowCount total={count.data} />
         )}
