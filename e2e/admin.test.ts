@@ -105,7 +105,7 @@ test('a calendar month of policy changes lists exactly its changes, oldest first
   const chosen = new URL(page.url()).searchParams.get('from');
   for (const command of ['yesterday', `${month.toLowerCase()} ${year}`, 'yesterday']) {
     await page.keyboard.press('/');
-    await page.getByPlaceholder('Type a name').fill(command);
+    await page.getByRole('dialog').getByRole('searchbox').fill(command);
     await page.getByRole('option', { name: new RegExp(`^${command}$`, 'i') }).click();
     await see(whole).toHaveCount(command === 'yesterday' ? 0 : 1);
   }
@@ -348,7 +348,7 @@ test('everything is reached by keyboard: rows, events, help, and commands found 
   await see(page).toHaveURL(/\/events$/);
 
   await page.keyboard.press('/');
-  await page.getByPlaceholder('Type a name').fill('theme');
+  await page.getByRole('dialog').getByRole('searchbox').fill('theme');
   for (const theme of ['System', 'Light', 'Dark']) {
     const option = page.getByRole('option', { name: `Theme: ${theme}` });
     await see(option).toHaveAttribute('data-focused', 'true');

@@ -180,6 +180,9 @@ test('nor does a page that has nothing to show, or whose reader may not see it',
   // To try again does not help a reader who may not.
   await see(page.getByRole('alert').getByRole('button')).toHaveCount(0);
   broken.push(...(await violations(page, 'failed')));
+  await page.goto(`${panel.url}/settings/audit/exports`);
+  await see(page.getByRole('alert')).toContainText('no permission');
+  await see(page.getByRole('button', { name: 'Try again' })).toHaveCount(0);
   await page.unroute(/audit-logs\?/);
   const newcomer = await panel.newTenant('Newcomer');
   const other = await panel.enter({ tenantId: newcomer, path: '/settings/audit/webhooks' });
@@ -205,6 +208,8 @@ test('nothing that opens over a page breaks one either', async () => {
   const look = async (name: string, overlay = '[role=dialog]') => {
     await see(page.locator(overlay).first()).toBeVisible();
     broken.push(...(await violations(page, name, overlay)));
+    const field = page.locator(`${overlay} form :is(input, select)`).first();
+    if ((await field.count()) > 0) await see(field).toBeFocused();
     await page.keyboard.press('Escape');
     await see(page.locator(overlay)).toHaveCount(0);
   };
@@ -239,6 +244,9 @@ test('nothing that opens over a page breaks one either', async () => {
   await own.getByRole('button', { name: 'Test on the last 90 days' }).click();
   await see(own.getByRole('status')).toBeVisible();
   broken.push(...(await violations(page, 'tested rule')));
+  await own.getByRole('button', { name: 'Edit the rule 4711' }).click();
+  await see(page.getByRole('dialog', { name: 'Edit the rule 4711' })).toBeVisible();
+  await look('edit rule');
   await own.getByRole('button', { name: 'Delete the rule 4711' }).click();
   await look('delete rule');
   await open(addressOf('versions', shown));
@@ -294,6 +302,10 @@ test('what opens over a page is translated as well', async () => {
     await speak(language);
     await page.keyboard.press('?');
     await look('help', language);
+    await leave();
+    await page.keyboard.press('/');
+    await look('palette', language);
+    left.push(...(await misfits(page, new Set())));
     await leave();
     await filters(page, spoken[language].filters.label).getByRole('button').first().click();
     await page.getByRole('grid').waitFor();

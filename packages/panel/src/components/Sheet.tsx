@@ -1,5 +1,5 @@
 import { revealed } from '@indelible/protocol';
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect, useRef } from 'react';
 import { Dialog, Heading, Modal, ModalOverlay } from 'react-aria-components';
 import { useTexts } from '../i18n/texts.tsx';
 import { Button } from './Button.tsx';
@@ -66,15 +66,18 @@ interface ConfirmSheetProps<Answer> {
   close: () => void;
 }
 
-/** A dialog that names the consequence, and acts when the reader confirms. */
+/** A dialog that names the consequence, and acts when the reader confirms. Its first field has the focus. */
 export function ConfirmSheet<Answer>(props: ConfirmSheetProps<Answer>) {
   const { title, children, note, confirm, isReady = true } = props;
   const { isPending: isBusy, error, mutate } = props.action;
   const { width = 'max-w-lg', isDanger = false } = props;
   const t = useTexts();
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => form.current?.querySelector<HTMLElement>('input, select')?.focus(), []);
   return (
     <Sheet title={title} close={props.close} dismissable={!isBusy} width={width}>
       <form
+        ref={form}
         noValidate
         onSubmit={(event) => {
           event.preventDefault();

@@ -156,7 +156,8 @@ function useCommands(text: string): Command[] {
   const [search] = useEventSearch();
   const [nowMs] = useState(serviceNow);
   const choices = {
-    user: useChoices('user', search, nowMs).data ?? [],
+    // An id without a name says nothing; one that is pasted is found below.
+    user: (useChoices('user', search, nowMs).data ?? []).filter(({ label }) => !isUuid(label)),
     action: useChoices('action', search, nowMs).data ?? [],
     resource: useChoices('resource', search, nowMs).data ?? [],
     category: useChoices('category', search, nowMs).data ?? [],

@@ -1,5 +1,4 @@
 import { filterToJson } from '@indelible/protocol';
-import { useEffect, useRef } from 'react';
 import { client } from '../../api.ts';
 import { TextField } from '../../components/fields.tsx';
 import { ConfirmSheet } from '../../components/Sheet.tsx';
@@ -22,8 +21,6 @@ export default function SaveEvidence({ search, nowMs, close }: SaveEvidenceProps
   const t = useTexts();
   const go = useGo();
   const [note, setNote] = useUnfinished('evidence', () => '');
-  const title = useRef<HTMLInputElement>(null);
-  useEffect(() => title.current?.focus(), []);
   const filter = filterAt(search, nowMs);
   const { from, to = nowMs } = filter;
   const range = { kind: 'between', ...(from === undefined ? {} : { from }), to } as const;
@@ -45,7 +42,6 @@ export default function SaveEvidence({ search, nowMs, close }: SaveEvidenceProps
       <div className="mt-4">
         <TextField
           label={t.evidence.note}
-          ref={title}
           required
           maxLength={500}
           hint={t.evidence.noteHint}

@@ -49,7 +49,7 @@ function VisitRows({ visit, search }: { visit: Visit; search: EventSearch }) {
   return (
     <tbody>
       <tr className={`row ${isUnexplained(event) ? 'bg-del-soft/50' : ''}`}>
-        <td className="corner tabular-nums">
+        <td className="corner tabular-nums @xl/records:row-span-2">
           <button
             type="button"
             className="row-link flex cursor-pointer gap-1 text-left text-muted"
