@@ -66,7 +66,7 @@ interface ConfirmSheetProps<Answer> {
   close: () => void;
 }
 
-/** A dialog that names the consequence, and acts when the reader confirms. Its first field has the focus. */
+/** Names the consequence, begins in its first field, and acts when the reader confirms. */
 export function ConfirmSheet<Answer>(props: ConfirmSheetProps<Answer>) {
   const { title, children, note, confirm, isReady = true } = props;
   const { isPending: isBusy, error, mutate } = props.action;

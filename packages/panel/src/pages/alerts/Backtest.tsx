@@ -36,7 +36,7 @@ export function Backtest({ rule, isReady }: { rule: string | AlertRuleInput; isR
   );
 }
 
-/** How many alerts it would have raised when, and the last ones with the events that set them off. */
+/** How many alerts it would have raised when, and the last ones with their events. */
 function Tested({ tested: { perDay, total, alerts, matched, dropped } }: { tested: TestedRule }) {
   const { t, formats } = useReader();
   return (
