@@ -1,6 +1,8 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { eventOf, testService } from '../testing/service.ts';
+import { inSequence, listEvents } from './list.store.ts';
+import { readShown } from './store.ts';
 
 const service = await testService({ RATE_LIMIT_PER_MINUTE: '6' });
 
@@ -24,6 +26,34 @@ test('a numbered page that would outgrow 8 MiB is refused, so that no number ski
   const second = await service.call({ url: next, key });
   const ids = [...first.body.data, ...second.body.data].map(({ id }: { id: string }) => id);
   expect(new Set(ids).size).toBe(20);
+});
+
+test('PostgreSQL reads little more of large events than the page holds', async () => {
+  const { id, key } = await service.tenant();
+  const large = () => eventOf({ before: { text: randomBytes(180_000).toString('base64') } });
+  for (let batch = 0; batch < 3; batch++) {
+    const body = { events: Array.from({ length: 30 }, large) };
+    const answer = await service.call({ method: 'POST', url: '/api/audit-logs/batch', key, body });
+    expect(answer.status).toBe(200);
+  }
+  const bytesRead = async () => {
+    const { rows } = await service.owner.query<{ bytes: number }>(
+      `SELECT 8192 * sum(toast_blks_read + toast_blks_hit)::float8 AS bytes
+       FROM pg_statio_user_tables WHERE relname LIKE 'audit_events%'`,
+    );
+    return rows[0]?.bytes ?? 0;
+  };
+  const query = { ...inSequence, sort: 'timestamp', limit: 500 } as const;
+  const include = { total: false, state: true };
+  const before = await bytesRead();
+  const page = await readShown(service.db, id, service.clock.now, async (visible) => {
+    await visible.tx.query({ text: 'SELECT pg_stat_force_next_flush()' });
+    return listEvents({ ...query, include, filter: {} }, visible, null);
+  });
+  expect(page.rows.length).toBeLessThan(40);
+  const read = (await bytesRead()) - before;
+  expect(read).toBeGreaterThan(8 * 2 ** 20);
+  expect(read).toBeLessThan(3 * 8 * 2 ** 20);
 });
 
 test.each(['GET', 'HEAD'] as const)(
