@@ -42,6 +42,10 @@ const commands = [
   exportCommand,
 ];
 
+const help = `
+Exit status: 0 success, 1 a finding, 2 wrong usage, 3 the service cannot be reached.
+docs/cli.md describes each command; "indelible serve --demo" starts a service to try out.`;
+
 /** Runs the command in `args` and returns its exit status; never throws. */
 export async function run(args: readonly string[], io: Io): Promise<number> {
   let running: Command | null = null;
@@ -69,6 +73,7 @@ export function buildProgram(io: Io): Command {
       writeErr: (text) => io.stderr.write(text),
       outputError: (text, write) => write(text.replace(/^error: /, 'indelible: ')),
     })
+    .addHelpText('after', help)
     .exitOverride();
   for (const addCommand of commands) addCommand(program, io);
   addJson(program);

@@ -30,14 +30,15 @@ type ExportCommandOptions = ConnectionOptions &
     format?: 'csv' | 'ndjson';
     columns?: CsvColumn[];
     tenant?: string;
-    withhold: WithholdableSegment[];
+    withhold?: WithholdableSegment[];
   };
 
 const help = `
 A table (--output) contains the matching events that were recorded before the export, newest
 first: CSV with the standard columns, or NDJSON with complete events and states, which
 "indelible import" reads. The service makes the file; the command downloads it and compares its
-SHA-256. Repeat the command to continue an interrupted download.
+SHA-256. Repeat the command to continue an interrupted download. The filters are --from to --q;
+a leading ! excludes a value.
 
 A bundle (--bundle) is a folder that an auditor verifies without the service: entries, hashes,
 the signed checkpoint and its keys, events with their salts, and a README. It contains the events
@@ -45,7 +46,8 @@ that the latest checkpoint covers and the plan shows. It is written as <folder>.
 command to continue an interrupted export.
 
 --withhold leaves segments out of every event of a bundle: identity (e-mail, address, user
-agent, resource name), change (diff and reason), state (before and after). The rest verifies.`;
+agent, names, external ids), change (diff and reason), context (outcome, metadata, whom an
+agent acted for, and the like), state (before and after). The rest verifies.`;
 
 export function exportCommand(program: Command, io: Io): void {
   const command = program
@@ -65,7 +67,6 @@ export function exportCommand(program: Command, io: Io): void {
       '--withhold <segments>',
       'identity, change, context, state: comma-separated',
       wordsArgument(withholdableSegments),
-      [],
     );
   withOperator(withConnection(withCriteria(command)))
     .addHelpText('after', help)
@@ -79,7 +80,7 @@ const columns = wordsArgument<CsvColumn>([...csvColumns, ...csvFurtherColumns]);
 async function runTable(options: ExportCommandOptions, io: Io): Promise<void> {
   const { output } = options;
   if (!output) throw new UsageError('name a table with --output, or a --bundle');
-  if (options.withhold.length > 0) throw new UsageError('--withhold is for a --bundle');
+  if (options.withhold !== undefined) throw new UsageError('--withhold is for a --bundle');
   const terms = termsOf(options, output);
   const job = await withProgress(io, (progress) =>
     exportTable(connectPatiently(options, io, progress), output, terms, progress),
@@ -103,7 +104,7 @@ function termsOf(options: ExportCommandOptions, output: string): TableTerms {
 }
 
 async function runBundle(options: ExportCommandOptions, io: Io): Promise<void> {
-  const { bundle: folder = '', tenant: tenantId, withhold } = options;
+  const { bundle: folder = '', tenant: tenantId, withhold = [] } = options;
   if (options.output !== undefined) throw new UsageError('choose either --output or --bundle');
   if (tenantId === undefined) throw new UsageError('a bundle needs --tenant: it holds one log');
   if (filterOf(options) !== null)

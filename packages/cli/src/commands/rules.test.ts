@@ -35,7 +35,9 @@ test('a rule of a file is made and listed beside the built-in ones, which are sw
   expect((await rules('on')).status).toBe(2);
   expect((await rules('off', 'no_such_rule')).stderr).toContain('there is no rule no_such_rule');
   const [, id = ''] = /^(\S+)/.exec(made.stdout) ?? [];
-  expect((await rules('remove', id)).status).toBe(0);
+  expect(await rules('remove', id)).toMatchObject({ status: 0, stdout: `${id} is removed\n` });
+  const builtIn = await rules('remove', 'api_key_made');
+  expect(builtIn.stdout).toBe('api_key_made is as it was at first\n');
   writeFileSync(file, '{');
   expect((await rules('add', file)).stderr).toContain('is not a rule as JSON');
 });

@@ -51,7 +51,10 @@ export function rulesCommand(program: Command, io: Io): void {
     .argument('<rule>', which)
     .action(async (named: string, options: ConnectionOptions) => {
       const client = connect(options, io);
-      await client.alerts.remove((await found(client, named)).id);
+      const { id, builtIn } = await found(client, named);
+      await client.alerts.remove(id);
+      const text = builtIn === null ? 'is removed' : 'is as it was at first';
+      await answer(io, options.json, { id, removed: true }, `${visible(named)} ${text}\n`);
     });
   add('test', 'the alerts that a rule would have raised')
     .argument('<rule>', `${which}, or a file as of add`)

@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { createClient } from '@indelible/client';
 import type { Role, Service } from '@indelible/server';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { wholeArgument, wordsArgument } from '../arguments.ts';
 import { banner, firstPanelLink, platformKey } from '../banner.ts';
 import { demoTenants, loadDemo } from '../demo/load-demo.ts';
@@ -29,7 +29,11 @@ export function serveCommand(program: Command, io: Io): void {
   program
     .command('serve')
     .description('run the service, configured by the environment (see docs/configuration.md)')
-    .option('--role <roles>', 'api, worker or both: api,worker', wordsArgument(roles), [...roles])
+    .addOption(
+      new Option('--role <roles>', 'api, worker, or both')
+        .argParser(wordsArgument(roles))
+        .default([...roles], roles.join()),
+    )
     .option(
       '--processes <n>',
       'share the port: a number, or auto: one a core',

@@ -57,10 +57,9 @@ A tenant's log must continue the checkpoint that this machine verified before; b
 archives must agree with it. Checkpoints are stored in ~/.local/state/indelible/checkpoints
 (XDG_STATE_HOME, --state), by tenant.
 
-A table must contain the events of the list with the same --from, --to, --user, --action,
---resource, --resource-id, --cross-tenant and --category (a leading ! excludes), newest
-first. If the bundle is newer than the table, pass the sequence of the export's own event
-as --recorded-before.
+A table must contain the events of the list under the same filters (--from to --q; a leading !
+excludes a value) and --order. If the bundle is newer than the table, pass the sequence of
+the export's own event as --recorded-before.
 
 Expired events are absent. That is fine if the log's own records show the plan in force;
 otherwise it is unproven until you name the --plan. Set CATALOGUE_FILE if the service has
