@@ -193,11 +193,11 @@ test('memory is bounded: the keys used last stay in it, others are looked up aga
     return { ...makeKey().stored, id, keyHash: hashSecretToken(text), header: `Bearer ${text}` };
   });
   const byId = new Map(keys.map((key) => [key.id, key]));
-  let lookups = 0;
+  let [lookups, notes] = [0, 0];
   const { authenticate } = createAuthenticator({
     auth: noJwts,
     platformApiKeys: [],
-    noteUse: async () => {},
+    noteUse: async () => void notes++,
     findApiKey: async (id) => {
       lookups += 1;
       return byId.get(id) ?? null;
@@ -214,9 +214,9 @@ test('memory is bounded: the keys used last stay in it, others are looked up aga
   for (const other of others.slice(1)) await other();
   await first?.(); // used again: the second one is now the oldest
   await others[0]?.();
-  expect(lookups).toBe(10_001);
-  await first?.();
-  expect(lookups).toBe(10_001);
+  expect([lookups, notes]).toEqual([10_001, 10_001]);
+  await first?.(); // the first one whose use was noted
+  expect([lookups, notes]).toEqual([10_001, 10_002]);
   await second?.();
   expect(lookups).toBe(10_002);
 });

@@ -5,6 +5,7 @@ import type { AuthConfig } from '../config.ts';
 import { hashSecretToken } from '../crypto/secret-token.ts';
 import { isAllowedFrom } from '../http/ip-range.ts';
 import { AppError } from '../http/problem.ts';
+import { RecentMap } from '../http/recent-map.ts';
 import { apiKeyUuid, bearerToken, unauthenticated } from './bearer.ts';
 import { createJwtVerifier, type JwtPrincipal } from './jwt.ts';
 import type { Maker, Principal } from './principal.ts';
@@ -56,7 +57,7 @@ interface AuthenticateOptions {
 
 type KnownKey = StoredApiKey & { principal: Principal };
 
-const cachedKeysMax = 10_000;
+const rememberedMax = 10_000;
 const useNotedEveryMs = 600_000;
 
 export type Authenticator = ReturnType<typeof createAuthenticator>;
@@ -64,9 +65,9 @@ export type Authenticator = ReturnType<typeof createAuthenticator>;
 export function createAuthenticator(deps: AuthenticatorDeps) {
   const platformKeys = deps.platformApiKeys.map(knownPlatformKey);
   const verifyJwt = createJwtVerifier(deps.auth, deps.now);
-  const cache = new Map<string, KnownKey>();
+  const cache = new RecentMap<KnownKey>(rememberedMax);
   const readOnce = readingOnce((id) => readKey(deps, id));
-  const usedAt = new Map<string, number>();
+  const usedAt = new RecentMap<number>(rememberedMax);
 
   async function find(id: string, cached: boolean): Promise<KnownKey | null> {
     return cached ? (cache.get(id) ?? readOnce(id)) : readKey(deps, id);
@@ -87,7 +88,7 @@ export function createAuthenticator(deps: AuthenticatorDeps) {
     const key = await find(id, cached);
     const proven = key !== null && timingSafeEqual(key.keyHash, hash);
     // Only a proven key is cached, so that invalid keys cannot evict others.
-    if (proven && cached) remember(cache, id, key);
+    if (proven && cached) cache.set(id, key);
     if (!proven || isExpired(key, deps.now())) throw unauthenticated();
     if (!isAllowedFrom(key.allowedIps, ip)) {
       throw new AppError('forbidden', 'this API key may not be used from this address');
@@ -180,13 +181,6 @@ function findPlatformKey(keys: readonly KnownKey[], hash: Uint8Array): KnownKey 
 
 function isExpired(key: KnownKey, nowMs: number): boolean {
   return key.expiresAtMs !== null && key.expiresAtMs <= nowMs;
-}
-
-function remember(cache: Map<string, KnownKey>, id: string, key: KnownKey): void {
-  cache.delete(id); // to the end of the map's order: the first one is the least recently used
-  cache.set(id, key);
-  const [oldest] = cache.keys();
-  if (cache.size > cachedKeysMax && oldest !== undefined) cache.delete(oldest);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { sha } from '../crypto/sha256.ts';
+import { RecentMap } from '../http/recent-map.ts';
 import type { OwnEvent, RecordQueued } from '../own-event.ts';
 
 /**
@@ -8,6 +9,7 @@ import type { OwnEvent, RecordQueued } from '../own-event.ts';
 export type RecordAccess = (tenantId: string, event: OwnEvent, credential: string) => Promise<void>;
 
 const standsForMs = 15 * 60_000;
+/** A forgotten look costs a further record. */
 const rememberedMax = 10_000;
 
 /** Whether the tenant's log has this event. */
@@ -31,19 +33,9 @@ export function recordLooks(
   isRecorded: IsRecorded,
   now: () => number,
 ): RecordAccess {
-  const looks = new Map<string, RecordedLook>();
+  const looks = new RecentMap<RecordedLook>(rememberedMax);
   // A clock that was set back ends a record's time, or it would stand for longer.
   const stands = (atMs: number) => atMs <= now() && now() < atMs + standsForMs;
-  const remember = (key: string, look: RecordedLook) => {
-    look.recorded.catch(() => looks.get(key) === look && looks.delete(key));
-    looks.delete(key);
-    looks.set(key, look);
-    // The oldest first. A forgotten one costs a further record.
-    for (const [oldest, { atMs }] of looks) {
-      if (stands(atMs) && looks.size <= rememberedMax) break;
-      looks.delete(oldest);
-    }
-  };
   return async (tenantId, event, credential) => {
     const key = keyOf([tenantId, event, credential]);
     for (let known = looks.get(key); known && stands(known.atMs); known = looks.get(key)) {
@@ -51,7 +43,8 @@ export function recordLooks(
       if (looks.get(key) === known) looks.delete(key);
     }
     const look = { atMs: now(), recorded: record(tenantId, event) };
-    remember(key, look);
+    looks.set(key, look);
+    look.recorded.catch(() => looks.get(key) === look && looks.delete(key));
     await look.recorded;
   };
 }
