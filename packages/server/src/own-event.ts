@@ -13,7 +13,7 @@ export interface OwnEvent {
     userAgent: string | null;
     /** The key that opened the session or made the acting key; recorded with the states. */
     mark?: { openedBy: Maker } | { keyMadeBy: Maker };
-    /** That used the person's token, nearest first; the first one is recorded as the actor. */
+    /** The agents that used the person's token, nearest first; the first is recorded as actor. */
     agents?: readonly Agent[];
   };
   action: string;

@@ -99,7 +99,7 @@ function verifyOptions({
   operatorIssuer,
   audience,
 }: AuthConfig): JWTVerifyOptions {
-  // The operators' issuer may be a second one; the role check limits what it may issue.
+  // The operators' issuer may be a second one; `roleOf` lets no other issuer make operators.
   const issuers = [issuer, operatorIssuer].filter((name) => name !== null);
   return {
     algorithms: jwksUrl === null ? ['HS256'] : asymmetric,

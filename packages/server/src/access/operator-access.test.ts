@@ -16,6 +16,8 @@ const codeOf = (work: () => unknown) => {
     return (error as { code?: string }).code;
   }
 };
+const reasonOf = (...values: string[]) => parseAccessReason(values);
+const emailOf = (...values: string[]) => parseOperatorEmail(values);
 const visible = fc
   .string({ unit: 'grapheme', minLength: 1, maxLength: 60 })
   .filter((text) => /[\p{L}\p{N}]/u.test(text) && !/\p{Cc}|[\u115f\u1160\u3164\uffa0]/u.test(text));
@@ -23,7 +25,7 @@ const visible = fc
 test('every visible reason arrives as it was meant, without surrounding white space', () => {
   fc.assert(
     fc.property(visible, (text) => {
-      expect(parseAccessReason(encodeURIComponent(`  ${text}\u00a0`))).toBe(text.trim());
+      expect(reasonOf(encodeURIComponent(`  ${text}\u00a0`))).toBe(text.trim());
     }),
   );
 });
@@ -37,13 +39,11 @@ test.each([
   ['a sign', encodeURIComponent('🔎'), '🔎'],
   ['a letter beside one that cannot be seen', encodeURIComponent('\u3164x'), '\u3164x'],
 ])('%s is a reason', (_, header, reason) => {
-  expect(parseAccessReason(header)).toBe(reason);
-  expect(parseAccessReason([header])).toBe(reason);
+  expect(reasonOf(header)).toBe(reason);
 });
 
 test.each([
-  ['no header', undefined],
-  ['no value', []],
+  ['no header', []],
   ['an empty value', ''],
   ['spaces', '   '],
   ['encoded white space', '%20%09%C2%A0%E2%80%83'],
@@ -67,14 +67,14 @@ test.each([
   ['two headers', ['ticket 1', 'ticket 2']],
   ['the same header twice', ['ticket 1', 'ticket 1']],
 ])('%s is no reason', (_, header) => {
-  expect(codeOf(() => parseAccessReason(header))).toBe('reason_required');
+  expect(codeOf(() => reasonOf(...[header].flat()))).toBe('reason_required');
 });
 
 test('a reason has at most 1,000 characters, however many bytes they take', () => {
   const longest = encodeURIComponent('🔎'.repeat(1_000));
-  expect(parseAccessReason(longest)).toHaveLength(2_000);
-  expect(codeOf(() => parseAccessReason(`${longest}x`))).toBe('reason_required');
-  expect(parseAccessReason(`${'%20'.repeat(50)}${'x'.repeat(1_000)}`)).toHaveLength(1_000);
+  expect(reasonOf(longest)).toHaveLength(2_000);
+  expect(codeOf(() => reasonOf(`${longest}x`))).toBe('reason_required');
+  expect(reasonOf(`${'%20'.repeat(50)}${'x'.repeat(1_000)}`)).toHaveLength(1_000);
 });
 
 test('whatever a header holds, the answer is a reason without control characters or a refusal', () => {
@@ -83,7 +83,7 @@ test('whatever a header holds, the answer is a reason without control characters
     .map((text) => encodeURIComponent(text.toWellFormed()));
   fc.assert(
     fc.property(fc.oneof(fc.string({ unit: anyCharacter }), encoded), (header) => {
-      const answer = codeOf(() => parseAccessReason(header));
+      const answer = codeOf(() => reasonOf(header));
       expect(answer).toMatch(/^(reason_required|accepted: [^\p{Cc}]+)$/u);
     }),
   );
@@ -96,10 +96,8 @@ test('repeated headers are counted whatever their case, and values are never tak
 });
 
 test('an operator may name an address, or none', () => {
-  expect(parseOperatorEmail('op@example.com')).toBe('op@example.com');
-  expect(parseOperatorEmail(['op@example.com'])).toBe('op@example.com');
-  expect(parseOperatorEmail(undefined)).toBeNull();
-  expect(parseOperatorEmail([])).toBeNull();
+  expect(emailOf('op@example.com')).toBe('op@example.com');
+  expect(emailOf()).toBeNull();
 });
 
 test.each([
@@ -110,5 +108,5 @@ test.each([
   ['a control character', 'a\u0001@example.com'],
   ['raw bytes above ASCII', 'j\u00c3\u00b6rg@example.com'],
 ])('%s is not an operator e-mail', (_, header) => {
-  expect(codeOf(() => parseOperatorEmail(header))).toBe('invalid_parameter');
+  expect(codeOf(() => emailOf(...[header].flat()))).toBe('invalid_parameter');
 });

@@ -22,12 +22,12 @@ export function headerValues(rawHeaders: readonly string[], name: string): strin
 }
 
 /**
- * The declared reason: percent-encoded UTF-8 of 1 to 1,000 characters without control characters,
- * at least one of them visible; surrounding white space is removed. Throws `reason_required` with
- * an explanation, also for a repeated header.
+ * The reason that the header's values declare: percent-encoded UTF-8 of 1 to 1,000 characters
+ * without control characters, at least one of them visible; surrounding white space is removed.
+ * Throws `reason_required` with an explanation, also for a repeated header.
  */
-export function parseAccessReason(header: string | readonly string[] | undefined): string {
-  return judged(decode(onlyValue(header)), refused);
+export function parseAccessReason(values: readonly string[]): string {
+  return judged(decode(onlyValue(values)), refused);
 }
 
 /** The same rules for a body's field `reason`, which is not encoded; null counts as missing. */
@@ -43,8 +43,7 @@ function judged(text: string, problem: (what: string) => AppError): string {
   return text.trim();
 }
 
-function onlyValue(header: string | readonly string[] | undefined): string {
-  const [value, ...more] = header === undefined ? [] : [header].flat();
+function onlyValue([value, ...more]: readonly string[]): string {
   if (value === undefined) throw refused('is missing');
   if (more.length > 0) throw refused('must be sent only once');
   return value;
@@ -68,8 +67,7 @@ function refused(problem: string): AppError {
  * The operator's e-mail address in `X-Operator-Email` of a platform-bound credential; null without
  * the header. Throws `invalid_parameter` for a repeated header or an invalid address.
  */
-export function parseOperatorEmail(header: string | readonly string[] | undefined): string | null {
-  const [value, ...more] = header === undefined ? [] : [header].flat();
+export function parseOperatorEmail([value, ...more]: readonly string[]): string | null {
   if (value === undefined) return null;
   if (more.length === 0 && /^[\x21-\x7e]+$/.test(value) && isEmail(value)) return value;
   const message = 'must be one e-mail address';

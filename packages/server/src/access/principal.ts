@@ -20,9 +20,9 @@ export interface Principal {
   scopes: ReadonlySet<Scope>;
   /** The stored key that the flush checks again; null for platform keys and JWTs. */
   recheckKeyId: string | null;
-  /** Of a stored key or a session by link; null if unknown, and for others. */
+  /** Who made the stored key, or the link of the session; null if unknown, and for others. */
   maker: Maker | null;
-  /** That act with the person's token, nearest first; those of a session used it to sign in. */
+  /** The agents that act with the person's token, or signed in with it; nearest first. */
   agents: readonly Agent[];
   /** The panel's session; null for bearer credentials. */
   session: PanelSession | null;
@@ -39,8 +39,8 @@ interface PanelSession {
 }
 
 /**
- * Throws `forbidden` for a credential that may not act for this tenant; null: for the platform. One
- * that is bound to a tenant acts for that alone.
+ * Throws `forbidden` for a credential that may not act for this tenant; null: for the platform. A
+ * tenant-bound credential acts for its own tenant only.
  */
 export function requireActsFor({ tenantId }: Principal, owner: string | null): void {
   if (tenantId === null || tenantId === owner) return;
@@ -57,7 +57,7 @@ export function requireReads({ principal }: { principal: Principal }): void {
   throw new AppError('forbidden', 'this needs the scope events:read too');
 }
 
-/** Whether it is an admin of its tenant who may read: a link may give less. */
+/** Whether the caller is an admin of its tenant who may read: a link can open less. */
 export const isReadingAdmin = ({ role, scopes }: Pick<Principal, 'role' | 'scopes'>): boolean =>
   role === 'admin' && scopes.has('events:read');
 

@@ -167,7 +167,7 @@ export interface Requester {
   requestedById: string;
   requestedByEmail: string | null;
   requestedByRole: string;
-  /** Those that acted with the requester's token, nearest first. */
+  /** The agents that acted with the requester's token, nearest first. */
   agents: readonly Agent[];
   /** An operator's declared reason. */
   accessReason: string | null;
@@ -184,7 +184,7 @@ export function requesterOf({ tenantId, actor, reason }: TenantAccess): Requeste
   };
 }
 
-/** As they were then; a worker's records have no address. */
+/** The requester as the row has it. A worker's records have no address. */
 export function whoRequested(
   requester: Requester,
   whence: Whence = { ip: null, userAgent: null },

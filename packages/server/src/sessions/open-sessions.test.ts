@@ -125,10 +125,8 @@ test('no caller sees or ends a session of another tenant; operators and readers 
     email: 'o@operator.example',
     role: 'superadmin',
   });
-  for (const visitor of [operator]) {
-    expect((await visitor.call({ url })).status).toBe(403);
-    expect((await end(visitor, theirs.id)).status).toBe(403);
-  }
+  expect((await operator.call({ url })).status).toBe(403);
+  expect((await end(operator, theirs.id)).status).toBe(403);
   expect((await service.call({ url, key: tenant.key })).status).toBe(403);
   expect((await service.call({ url, key: null })).status).toBe(401);
   expect((await end(ana, 'nonsense')).status).toBe(404);

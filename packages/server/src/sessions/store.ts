@@ -32,7 +32,7 @@ interface SpentLink extends Visitor {
 export interface StoredSession extends Visitor {
   id: string;
   signedInBy: 'viewer_link' | 'jwt';
-  /** That signed in with the person's token, nearest first. */
+  /** The agents that signed in with the person's token, nearest first. */
   agents: readonly Agent[];
   idleExpiresAtMs: number;
   expiresAtMs: number;
