@@ -54,8 +54,7 @@ export interface ArchiveOptions {
 export async function verifyArchive(where: string, options: ArchiveOptions): Promise<Report> {
   options.progress.stage('files', null);
   const { openArchive } = await import('@indelible/server');
-  const archive = await openArchive(where).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') throw noArchive(where);
+  const archive = await openArchive(where).catch((error: unknown) => {
     throw new UsageError(`${where} cannot be read as an archive: ${sentenceOf(error)}`);
   });
   try {
@@ -114,18 +113,16 @@ function tenantOf(
   const id = tenantId ?? ids[0];
   const parts = id === undefined ? undefined : archive.tenants.get(id);
   if (id === undefined || parts === undefined) {
-    throw noArchive(where, tenantId === null ? '' : ` of the tenant ${tenantId}`);
+    const whose = tenantId === null ? '' : ` of the tenant ${tenantId}`;
+    throw new UsageError(
+      `${where} holds no archive${whose}: "indelible archive run" makes the one of a service`,
+    );
   }
   if (tenantId !== null || ids.length === 1) return [id, parts];
   throw new UsageError(
     `${where} holds ${ids.length} tenants; choose by --tenant: ${ids.join(', ')}`,
   );
 }
-
-const noArchive = (where: string, whose = '') =>
-  new UsageError(
-    `${where} holds no archive${whose}: "indelible archive run" makes the one of a service`,
-  );
 
 interface Run {
   archive: Archive;

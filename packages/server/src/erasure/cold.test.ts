@@ -1,3 +1,4 @@
+import { renameSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -13,6 +14,7 @@ import { archiveNow, configOf, envOf } from '../testing/archived.ts';
 import { moveToArchive, rowsOf, tenantOfMonths } from '../testing/cold.ts';
 import { eraseNow, offboardNow } from '../testing/erasure-setup.ts';
 import { testService } from '../testing/service.ts';
+import { erasurePlan } from './command.ts';
 
 const service = await testService();
 const tenant = await tenantOfMonths(service, 60);
@@ -60,6 +62,15 @@ test('an erasure reaches events that have left PostgreSQL, and their words', asy
   expect(await eraseNow(service, { tenantId: tenant.id, actor: address }).catch(String)).toContain(
     'no event of the tenant has an identity of the actor',
   );
+});
+
+test('without the archive nothing is erased, and the operator is told which object is missing', async () => {
+  const own = join(service.dataDir, `objects/archive/tenant=${tenant.id}`);
+  renameSync(own, `${own}-away`);
+  const env = envOf(service);
+  const erased = erasurePlan(env, { tenantId: tenant.id, actor: 'user4@example.com' });
+  await expect(erased).rejects.toThrow(/archive\/tenant=.*\.parquet is not in the object store/);
+  renameSync(`${own}-away`, own);
 });
 
 test('who can write to the object store cannot let an erasure show other events', async () => {

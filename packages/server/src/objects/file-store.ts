@@ -26,7 +26,7 @@ export function fileStore(root: string): ObjectStore {
     // A hard link never replaces a file, and files of another account (root) would bar the service.
     probe: async () => {},
     async list(prefix, after = '') {
-      const files = (await filesBelow(pathOf(prefix)).catch(nullIfMissing)) ?? [];
+      const files = await filesBelow(pathOf(prefix));
       const names = files.map((name) => `${prefix}/${name}`);
       return names.filter((name) => name > after && !name.endsWith(draftSuffix)).sort();
     },

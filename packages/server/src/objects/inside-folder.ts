@@ -2,6 +2,7 @@ import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } fr
 import { readdir } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { FormatError } from '@indelible/protocol';
+import { nullIfMissing } from '../postgres/embedded/error-code.ts';
 
 /**
  * Files of an untrusted folder: only regular files, not through links. So nothing outside is read,
@@ -71,12 +72,14 @@ export class InsideFolder {
 }
 
 /**
- * The names of all files below a folder. Does not follow links; the synchronous `readdir` would,
- * endlessly in a cycle.
+ * The names of all files below a folder, none if it does not exist. Does not follow links; the
+ * synchronous `readdir` would, endlessly in a cycle.
  */
 export async function filesBelow(folder: string): Promise<string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  return entries
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(
+    nullIfMissing,
+  );
+  return (entries ?? [])
     .filter((entry) => !entry.isDirectory())
     .map((entry) => relative(folder, join(entry.parentPath, entry.name)));
 }

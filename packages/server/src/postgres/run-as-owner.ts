@@ -22,7 +22,9 @@ export async function runAsOwner<T>(
   const explained = (cause: unknown) => {
     const isSentence = cause instanceof NotMigrated || (refusal && cause instanceof refusal);
     if (isSentence) throw cause;
-    throw new Error(`${failed}: ${connectionProblem(cause)}`, { cause });
+    // What an answer to a caller leaves out, such as the object that cannot be read.
+    const finding = cause instanceof Error && 'finding' in cause ? cause.finding : undefined;
+    throw new Error(`${failed}: ${finding ?? connectionProblem(cause)}`, { cause });
   };
   const running = () => (alone ? null : runningServerUrl(dataDir, 'owner'));
   const url = databaseUrl === null ? running() : (databaseOwnerUrl ?? databaseUrl);
