@@ -131,6 +131,11 @@ test('a changed event is found, also with adjusted checksums', async () => {
   );
 });
 
+const stated = (path: string) => {
+  const file = readFileSync(path);
+  return { bytes: file.length, sha256: sha256Hex(file) };
+};
+
 test('what query engines show and no entry holds is refused: times, null, columns, months', async () => {
   const inRow = (column: string, value: string) =>
     `* REPLACE (CASE WHEN sequence = 200 THEN ${value} ELSE "${column}" END AS "${column}")`;
@@ -148,7 +153,7 @@ test('what query engines show and no entry holds is refused: times, null, column
     await rewrite(path, select);
     adjust(copied, '_000000000150', (json: Pick<ArchiveManifest, 'files'>) => {
       const kind = file === '.parquet' ? 'events' : 'identity';
-      json.files[kind].sha256 = sha256Hex(readFileSync(path));
+      Object.assign(json.files[kind], stated(path));
     });
     const { result, findings } = await verify(copied.root);
     expect([result, findings.byCode.malformed_file], select).toEqual(['damaged', 1]);
@@ -338,9 +343,8 @@ test.each(['identity', 'change', 'state'] as const)(
       ([name, value]) => `CASE WHEN sequence = 2 THEN ${value} ELSE ${name} END AS ${name}`,
     );
     await rewrite(path, `* REPLACE (${replaced.join(', ')})`);
-    adjust(copied, '_0000', (json: { files: Record<string, { sha256: string }> }) => {
-      const file = json.files[kind];
-      if (file) file.sha256 = sha256Hex(readFileSync(path));
+    adjust(copied, '_0000', (json: Pick<ArchiveManifest, 'files'>) => {
+      Object.assign(json.files[kind], stated(path));
     });
     expectDamage(await verifyOwn(), ['undeclared_withholding'], null);
   },
@@ -485,9 +489,8 @@ test('kilobytes of Parquet that stand for gigabytes do not fill the memory', asy
   const copied = copy();
   const path = pathOf(copied, parts[1] ?? '');
   await rewrite(path, "* REPLACE (repeat('a', 1_000_000) AS after)");
-  const sha256 = sha256Hex(readFileSync(path));
-  adjust(copied, parts[0] ?? '', (json: { files: { events: { sha256: string } } }) => {
-    json.files.events.sha256 = sha256;
+  adjust(copied, parts[0] ?? '', (json: Pick<ArchiveManifest, 'files'>) => {
+    Object.assign(json.files.events, stated(path));
   });
   // On Linux maxRSS begins with that of the process that starts this one.
   const tellPeak = `import { existsSync, readFileSync } from 'node:fs';

@@ -1,4 +1,6 @@
+import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { parseArchiveName } from '../cold/layout.ts';
@@ -196,6 +198,20 @@ test('a damaged file of a part that is being taken up stops the archive of its t
   const names = await objects.list(`archive/tenant=${id}`);
   await overwrite(names.find((name) => name.includes('identity')) ?? '');
   expect((await archiveOf(service, id)).problem).toContain('the archive is damaged');
+});
+
+test('a manifest longer than any, and a second one of a part, stop the archive of their tenant', async () => {
+  const { id } = await tenantWith(2);
+  await archiveOf(service, id, failingBookmark(false));
+  const names = await objects.list(`archive/tenant=${id}`);
+  const name = names.find((each) => each.endsWith('.json')) ?? '';
+  const path = join(service.dataDir, 'objects', name);
+  const manifest = readFileSync(path);
+  truncateSync(path, 17 * 2 ** 20);
+  expect((await archiveOf(service, id)).problem).toContain('.json is too long');
+  writeFileSync(path, manifest);
+  writeFileSync(path.replace(/\d.json$/, '9.json'), manifest);
+  expect((await archiveOf(service, id)).problem).toContain('has 2 manifests that begin at 0');
 });
 
 test('over S3, whose answers are lost, nothing is archived twice and nothing is left out', async () => {

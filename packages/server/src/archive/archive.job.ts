@@ -9,7 +9,7 @@ import type { ArchiveDeps, ArchivedPart } from './archived-part.ts';
 import { bookmarkPart, isArchiveRecord, makePart } from './make-part.ts';
 import type { ArchiveManifest } from './manifest.ts';
 import { deleteBelowMark, moveCold } from './move-cold.ts';
-import { ArchiveConflict, manifestIn, withPart } from './part-files.ts';
+import { ArchiveConflict, manifestBytes, manifestIn, withPart } from './part-files.ts';
 import {
   type ArchivedTenant,
   archivedTenants,
@@ -155,15 +155,13 @@ async function adoptPart(
   const [only] = found;
   if (only === undefined) return null;
   const { stem } = only;
-  const bytes = await objects.get(namesOfStem(stem).manifest);
-  if (found.length > 1 || bytes === null) {
+  if (found.length > 1)
     throw new ArchiveConflict(`${folder} has ${found.length} manifests that begin at ${first}`);
-  }
-  const manifest = manifestIn(namesOfStem(stem).manifest, bytes);
+  const name = namesOfStem(stem).manifest;
+  const bytes = await manifestBytes(objects, name);
+  const manifest = manifestIn(name, bytes);
   await requireSameLog(deps, tenantId, stem, manifest, end);
-  // Only for its comparison of the files with their manifest: no row is read.
-  await withPart(deps, namesOfStem(stem).manifest, manifest, async () => {});
-  return bookmarkPart(deps, stem, manifest, bytes);
+  return withPart(deps, name, manifest, () => bookmarkPart(deps, stem, manifest, bytes));
 }
 
 async function requireSameLog(

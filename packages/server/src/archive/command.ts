@@ -125,7 +125,8 @@ export function restoreArchive(
           const reopened = await reopenLogs(tx, { ...deps, publicKeys, openSigner, beforeSigning });
           return { tenants, missing: reopened.filter((log) => log.tenantId === null) };
         });
-        await announcePartitions(owner);
+        // No session may miss what is loaded already.
+        while (!(await announcePartitions(owner)));
         return loaded;
       });
     } finally {

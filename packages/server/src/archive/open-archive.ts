@@ -10,7 +10,7 @@ import type { ColdFile } from '../cold/store.ts';
 import { filesBelow, InsideFolder } from '../objects/inside-folder.ts';
 import { openObjectStore } from '../objects/open-store.ts';
 import type { ArchiveManifest } from './manifest.ts';
-import { openCopies } from './part-files.ts';
+import { bytesMax, openCopies, openObject } from './part-files.ts';
 import type { PartRow } from './store.ts';
 
 /** A part as its names describe it. */
@@ -30,9 +30,6 @@ interface Source {
   /** Null if absent; FormatError if it is longer or not a regular file. */
   open(name: string, bytesMax: number): Promise<Readable | null>;
 }
-
-/** Larger than anything written, so that a hostile archive fills neither memory nor disk. */
-const bytesMax = { manifest: 16 * 2 ** 20, parquet: 256 * 2 ** 20 };
 
 /**
  * Opens an archive in a folder, or below an `s3://bucket/prefix/archive` URL with the parameters of
@@ -120,12 +117,7 @@ async function s3Source(where: string): Promise<Source> {
   const listed = folders.pop() ?? archiveFolder;
   url.pathname = `/${folders.join('/')}`;
   const objects = openObjectStore(url.href);
-  const open = async (name: string, longest: number) => {
-    const found = await objects.getStream(name);
-    if (found === null || found.bytes <= longest) return found?.body ?? null;
-    found.body.destroy();
-    throw new FormatError(`${name} is too long`);
-  };
+  const open = (name: string, longest: number) => openObject(objects, name, longest);
   return { names: await objects.list(listed), open };
 }
 

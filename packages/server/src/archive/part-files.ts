@@ -13,9 +13,31 @@ import type { ObjectStore } from '../objects/object-store.ts';
 import type { ArchiveDeps } from './archived-part.ts';
 import { type ArchiveManifest, parseManifest } from './manifest.ts';
 
+/** Larger than anything written, so that a hostile archive fills neither memory nor disk. */
+export const bytesMax = { manifest: 16 * 2 ** 20, parquet: 256 * 2 ** 20 };
+
+/** Null if the object is absent; FormatError if it is longer. */
+export async function openObject(
+  objects: ObjectStore,
+  name: string,
+  longest: number,
+): Promise<Readable | null> {
+  const found = await objects.getStream(name);
+  if (found === null || found.bytes <= longest) return found?.body ?? null;
+  found.body.destroy();
+  throw new FormatError(`${name} is too long`);
+}
+
 /** Throws ArchiveConflict if it is not a manifest. */
 export async function readManifest(objects: ObjectStore, name: string): Promise<ArchiveManifest> {
-  return manifestIn(name, (await objects.get(name)) ?? new Uint8Array());
+  return manifestIn(name, await manifestBytes(objects, name));
+}
+
+/** Empty if it is absent. Throws ArchiveConflict if it is longer than any. */
+export async function manifestBytes(objects: ObjectStore, name: string): Promise<Uint8Array> {
+  const open = openObject(objects, name, bytesMax.manifest);
+  const found = await open.catch((error: unknown) => unreadable(name, error));
+  return Buffer.concat((await found?.toArray()) ?? []);
 }
 
 /** Throws like `readManifest`. */
@@ -44,7 +66,7 @@ export async function openCopies(prefix: string) {
      */
     async copy(
       kind: keyof PartPaths,
-      { sha256 }: ColdFile,
+      { bytes, sha256 }: ColdFile,
       open: () => Promise<Readable | null>,
     ): Promise<'intact' | 'missing' | 'other'> {
       await rm(paths[kind], { force: true }); // else the one of the part before would be read
@@ -53,8 +75,10 @@ export async function openCopies(prefix: string) {
       if (found === 'other') return 'other';
       const digest = createHash('sha256');
       found.on('data', (chunk) => digest.update(chunk));
-      await pipeline(found, createWriteStream(paths[kind], { mode: 0o600 }));
-      return digest.digest('hex') === sha256 ? 'intact' : 'other';
+      const copy = createWriteStream(paths[kind], { mode: 0o600 });
+      await pipeline(found, copy);
+      const isSame = copy.bytesWritten === bytes && digest.digest('hex') === sha256;
+      return isSame ? 'intact' : 'other';
     },
     /** The rows in order and in pages. FormatError if they are not files of a part. */
     rows: (tenantId: string) => readPart(folder, paths, tenantId),
@@ -81,7 +105,7 @@ export async function withPart<T>(
   try {
     for (const kind of ['events', 'identity'] as const) {
       const name = `${dirname(manifestName)}/${files[kind].name}`;
-      const open = async () => (await objects.getStream(name))?.body ?? null;
+      const open = () => openObject(objects, name, bytesMax.parquet);
       const state = await copies.copy(kind, files[kind], open);
       if (state === 'intact') continue;
       const what = state === 'missing' ? 'is not there' : 'is not the one that its manifest names';

@@ -63,7 +63,10 @@ export async function restoreTenants(
     );
   }
   const wanted = [...archive.tenants].filter(([id]) => tenantId === null || id === tenantId);
-  if (wanted.length === 0) throw new ArchiveConflict('the archive has no such tenant');
+  if (wanted.length === 0) {
+    const whose = tenantId === null ? 'there is no archive' : `there is no archive of ${tenantId}`;
+    throw new ArchiveConflict(`${whose}: \`indelible archive run\` makes the one of a service`);
+  }
   const restored: Restored[] = [];
   for (const [id, parts] of wanted) {
     restored.push(await restoreTenant(tx, deps, archive, id, parts));
@@ -183,7 +186,11 @@ async function appendRows(
   for (let at = 0; at < rows.length; at += rowsAtOnce) {
     const page = rows.slice(at, at + rowsAtOnce);
     const decoded = page.map((row) => decodedEntryOf(sha, row));
-    const isInOrder = page.every(({ sequence }, index) => sequence === next.size + index);
+    const isInOrder = page.every(({ sequence, receivedAtUs }, index) => {
+      const formerUs = page[index - 1]?.receivedAtUs ?? next.lastReceivedUs;
+      return sequence === next.size + index && receivedAtUs >= formerUs;
+    });
+    // The next round would stop recording for an entry that was received before its predecessor.
     if (!isInOrder)
       throw new ArchiveConflict(`the rows from sequence ${next.size} on are not in order`);
     const receivedUs = decoded.at(-1)?.receivedAtUs ?? next.lastReceivedUs;

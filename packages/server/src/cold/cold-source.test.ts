@@ -117,6 +117,12 @@ test('after a read that failed the next one tries again', async () => {
   expect(await numbersIn(cold, [files[0]])).toEqual([1]);
   await stored.remove('file-2');
   await expect(numbersIn(cold, [files[1]])).rejects.toMatchObject({ code: 'archive_unavailable' });
+  await stored.putIfAbsent('file-2', new Uint8Array(1_000_000));
+  await expect(numbersIn(cold, [files[1]])).rejects.toMatchObject({
+    code: 'archive_unavailable',
+    finding: expect.stringContaining('file-2 is not as long as it was'), // so it fills no disk
+  });
+  await stored.remove('file-2');
   await stored.putIfAbsent('file-2', contents[1] ?? new Uint8Array());
   expect(await numbersIn(cold, [files[1]])).toEqual([2]);
   await cold.close();

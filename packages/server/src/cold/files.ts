@@ -129,7 +129,7 @@ function emptyOnce(folder: string): () => Promise<string> {
 async function fetchUnnamed(
   objects: ObjectStore,
   folder: () => Promise<string>,
-  { name, sha256 }: ColdFile,
+  { name, bytes, sha256 }: ColdFile,
 ): Promise<FileHandle> {
   const path = join(await folder(), randomUUID());
   const handle = await open(path, 'wx+', 0o600);
@@ -138,6 +138,8 @@ async function fetchUnnamed(
     const found = await objects.getStream(name);
     if (found === null) throw new Error(`${name} is not in the object store`);
     const digest = createHash('sha256');
+    // The copy of a longer one would fill the disk.
+    if (found.bytes !== bytes) found.body.destroy(new Error(`${name} is not as long as it was`));
     for await (const chunk of found.body) {
       digest.update(chunk);
       await handle.appendFile(chunk);
