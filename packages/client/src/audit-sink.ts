@@ -6,6 +6,8 @@ export interface RecordContext {
   requestId?: string;
   /** Ends the call, which then rejects with the signal's reason. The event may be recorded. */
   signal?: AbortSignal | undefined;
+  /** Fewer attempts of the call than those of the client. */
+  attempts?: number;
 }
 
 /**

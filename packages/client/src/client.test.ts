@@ -93,6 +93,17 @@ test('a web page in place of the service is an unexpected answer', async () => {
   await expect(client.ready()).rejects.toMatchObject({ code: 'unexpected_answer' });
 });
 
+test('of a long answer, of another server perhaps, the error keeps the beginning', async () => {
+  const [code, long] = ['no_such_thing', 'x'.repeat(8_500)];
+  const { client } = await answering([
+    { status: 403, headers: { 'x-request-id': long }, body: { code, detail: long } },
+    { status: 403, body: { code: 'x'.repeat(8_500) } },
+  ]);
+  const error = await client.ready().catch((cause: unknown) => cause);
+  expect(error).toMatchObject({ code, message: 'x'.repeat(4_000), requestId: 'x'.repeat(64) });
+  await expect(client.ready()).rejects.toMatchObject({ code: 'unexpected_answer' });
+});
+
 test('a redirect is not followed, so that key and events go to no other host', async () => {
   const elsewhere = await answering([{ body: {} }]);
   const { client } = await answering([{ status: 307, headers: { location: elsewhere.url } }]);
@@ -212,6 +223,14 @@ test('a refused download is read no further than a problem document is long', as
   const first = client.exports.download('exp_1').next();
   await expect(first).rejects.toMatchObject({ status: 403, code: 'unexpected_answer' });
   await expect(client.exports.download('exp_1').next()).rejects.toMatchObject({ code: 'gone' });
+});
+
+test('a refused download whose answer never ends is over in time', async () => {
+  const endless = createServer((_, response) => void response.writeHead(403).write('x'));
+  const { url, close } = await listening(endless);
+  onTestFinished(close);
+  const client = createClient({ url, key: null, timeoutMs: 50 });
+  await expect(client.exports.download('exp_1').next()).rejects.toThrow('no answer within 0.05 s');
 });
 
 test('a download begins when it is read, so that its failure reaches the reader and no other', async () => {

@@ -2,29 +2,30 @@ import { type ErrorCode, errorCodes, uuidFromEventId, uuidTimeMs } from '@indeli
 import type { BatchResult } from '../api-types.ts';
 import type { IndelibleClient } from '../client.ts';
 import { errorOf } from '../error-of.ts';
-import { IndelibleError, notTheService, UnreachableError } from '../http/errors.ts';
+import { IndelibleError, notTheService, UnreachableError, unexpected } from '../http/errors.ts';
 import { eventOf, tenantOf } from './ready-event.ts';
 
 /** Sends batches: a client, or any object with its `recordBatchTexts`. */
 export type BatchClient = Pick<IndelibleClient, 'recordBatchTexts'>;
 
 /**
- * The same, whose calls the signal ends, and the time, with all attempts: otherwise a call without
- * an answer outlives its sender, and keeps the process running.
+ * The same, with one attempt a call, because its sender repeats it. The signal ends calls, and so
+ * does the time: otherwise a call without an answer outlives its sender, and keeps the process
+ * running.
  */
 export function endedBy(signal: AbortSignal, client: BatchClient, timeoutMs?: number): BatchClient {
   return {
     async recordBatchTexts(texts) {
+      signal.throwIfAborted();
       // Of this call alone: Node 20 keeps memory for each AbortSignal.any of a lasting signal.
       const call = new AbortController();
       const end = () => call.abort(signal.reason);
       const late = () =>
         call.abort(new UnreachableError(`the service has not answered within ${timeoutMs} ms`));
       signal.addEventListener('abort', end);
-      if (signal.aborted) end();
       const timer = timeoutMs === undefined ? undefined : setTimeout(late, timeoutMs).unref();
       try {
-        return await client.recordBatchTexts(texts, { signal: call.signal });
+        return await client.recordBatchTexts(texts, { signal: call.signal, attempts: 1 });
       } finally {
         clearTimeout(timer);
         signal.removeEventListener('abort', end);
@@ -36,7 +37,7 @@ export function endedBy(signal: AbortSignal, client: BatchClient, timeoutMs?: nu
 /** The outcome of one event; `again` must be sent again, in the order of its tenant. */
 export type Outcome =
   | { status: 'stored' }
-  /** `other`: a server before the service refuses this event, and lets others pass. */
+  /** `other`: not the service refuses this event, and others pass before and after it. */
   | { status: 'rejected'; error: IndelibleError; refusedBy: 'service' | 'other' }
   | { status: 'again' };
 
@@ -46,10 +47,7 @@ export type Outcome =
  */
 export interface Trouble {
   kind: 'away' | 'refused';
-  /**
-   * `tenants`: the logs of some tenants take none at the moment, or a proxy refuses one of their
-   * events. `all`: the trouble concerns every event alike.
-   */
+  /** `tenants`: of those with events to be sent again; others may pass. `all`: of every event. */
   scope: 'tenants' | 'all';
   error: Error;
 }
@@ -60,192 +58,180 @@ export interface Delivery {
   trouble: Trouble | null;
 }
 
-// Codes of one event in a batch that the service did not process completely.
-const passing: readonly ErrorCode[] = ['unavailable', 'rate_limited', 'internal_error'];
-/** How wrong a clock may be: an event further in the future is at fault itself. */
-const clockErrorMsMax = 24 * 3_600_000;
-// By these the service refuses a whole batch whose content, perhaps one event, cannot be processed.
-const unreadable: readonly number[] = [400, 413, 422];
-// By these a proxy or firewall does. Others speak of the credential, the address or the service.
-const unwelcome: readonly number[] = [...unreadable, 200, 403, 406];
-/** Then everything is refused: each attempt costs as many calls. */
-const suspectsMax = 32;
-/** How often an event is refused again, in calls one after the other, before it is rejected. */
-const confirmations = 3;
-
-const isOfService = ({ code }: IndelibleError) => Object.hasOwn(errorCodes, code);
-
-/** Whether an answer to several events may be the fault of one of them. */
-function isAboutContent(error: Error): error is IndelibleError {
-  if (!(error instanceof IndelibleError)) return false;
-  return (isOfService(error) ? unreadable : unwelcome).includes(error.status);
+/**
+ * What a sender knows of the way to the service: the text of an event that passed. Sent again, it
+ * is recorded once, and tells an outage from an event that a firewall refuses.
+ */
+export interface Known {
+  passed: string | null;
 }
 
 /**
- * Sends a batch of JSON texts (the client may retry) and returns the outcome of each. Never throws.
+ * How many calls decide that a firewall refuses an event. A coin says for each whether it sends
+ * this event, which must fail, or the known one, which must pass. An outage cannot tell them apart:
+ * however its failures come and go, they agree with all tosses once in a million times.
+ */
+const tosses = 20;
+/** How many others are tried as long as no event is known to pass. */
+const triesMax = 8;
+/** How wrong a clock may be: an event further in the future is at fault itself. */
+const clockErrorMsMax = 24 * 3_600_000;
+
+/**
+ * Sends a batch of JSON texts and returns the outcome of each. Never throws.
  *
- * If the whole batch is refused for its content, it is halved until the event at fault is alone, so
- * it never blocks the others. Only the service may refuse an event for good at once. One that
- * another server refuses is rejected if it is refused again after a later event has passed that
- * server. If none passes, the credential or that server is at fault, and all are sent again.
+ * If the whole batch is refused for its content, or perhaps for its content, it is halved until the
+ * event at fault is alone, so it never blocks the others. The service itself may refuse this one
+ * for good. For any other failure, of whatever status or without an answer, it must be certain that
+ * others pass: else it is an outage, and all are sent again.
  */
 export async function deliverBatch(
   client: BatchClient,
   texts: readonly string[],
+  known: Known = { passed: null },
 ): Promise<Delivery> {
-  const sorting = new Sorting(client, texts);
-  // In the order of the events: none overtakes an earlier one of its tenant.
-  let parts = [[...texts.keys()]];
-  for (let part = parts.shift(); part && !sorting.isOver; part = parts.shift()) {
-    const free = part.filter((at) => !sorting.isHeld(at));
-    if (free.length === 0) continue;
-    if (free.length > 1 && sorting.hasSuspects) {
-      const rest = [free, ...parts].flat().filter((at) => !sorting.isHeld(at));
-      const next = sorting.telling(rest);
-      parts = [[next], rest.filter((at) => at !== next)];
-      continue;
-    }
-    const refusal = await sorting.send(free);
-    const middle = free.length >> 1;
-    if (refusal === null) await sorting.confirm(free[0] ?? 0);
-    else if (middle === 0) sorting.suspect(free[0] ?? 0, refusal);
-    else parts.unshift(free.slice(0, middle), free.slice(middle));
-  }
-  return sorting.delivery();
+  const sorting = new Sorting(client, texts, known);
+  await sorting.send([...texts.keys()]);
+  return sorting.delivery;
 }
 
-/** What is known of a batch while its parts are sent. */
+/** What is decided of a batch while its parts are sent. */
 class Sorting {
+  readonly delivery: Delivery;
   readonly #client: BatchClient;
   readonly #texts: readonly string[];
-  readonly #outcomes: Outcome[];
-  readonly #tenants: string[] = [];
+  readonly #known: Known;
   /** Tenants with an event to be sent again: later ones must not overtake it. */
   readonly #held = new Set<string>();
-  /** Refused by another server, each alone, since the service has answered. */
-  readonly #suspects = new Map<number, IndelibleError>();
-  #hasAnswered = false;
-  #trouble: Trouble | null = null;
+  #isOver = false;
 
-  constructor(client: BatchClient, texts: readonly string[]) {
+  constructor(client: BatchClient, texts: readonly string[], known: Known) {
     this.#client = client;
     this.#texts = texts;
-    this.#outcomes = texts.map(() => ({ status: 'again' }));
+    this.#known = known;
+    this.delivery = { outcomes: texts.map(() => ({ status: 'again' })), trouble: null };
   }
 
-  get hasSuspects(): boolean {
-    return this.#suspects.size > 0;
+  /** In the order of the events: none overtakes an earlier one of its tenant. */
+  async send(indexes: readonly number[]): Promise<void> {
+    const part = indexes.filter((at) => this.#isDue(at));
+    const error = part.length > 0 && !this.#isOver ? await this.#call(part) : null;
+    if (error !== null) await this.#judge(part, error);
   }
 
-  get isOver(): boolean {
-    return this.#trouble?.scope === 'all' || this.#suspects.size === suspectsMax;
+  async #judge(part: readonly number[], error: Error): Promise<void> {
+    const subject = subjectOf(error);
+    const [at = 0] = part;
+    const middle = part.length >> 1;
+    if (subject === 'tenants') this.#hold(part, error, 'tenants');
+    else if (subject === 'all') this.#end(error, 'all');
+    else if (subject === 'unclear' && !(await this.#isOpen())) this.#end(error, 'all');
+    else if (middle > 0) {
+      await this.send(part.slice(0, middle));
+      await this.send(part.slice(middle));
+    } else if (subject === 'content') this.#reject(at, error, 'service');
+    else if (await this.#isAtFault(at, error)) this.#reject(at, error, 'other');
   }
 
-  isHeld(at: number): boolean {
-    return this.#held.size > 0 && this.#held.has(this.#tenantOf(at));
+  /** Whether others pass where this event alone has failed. */
+  async #isAtFault(at: number, error: Error): Promise<boolean> {
+    for (let left = tosses; left > 0 && !this.#isOver; left -= 1) {
+      if (Math.random() < 0.5) {
+        if (!(await this.#isOpen())) this.#end(error, 'all');
+        continue;
+      }
+      const again = await this.#call([at]);
+      if (again !== null && subjectOf(again) === 'unclear') continue;
+      if (again !== null) await this.#judge([at], again);
+      return false;
+    }
+    for (let left = triesMax; left > 0 && !this.#isOver && this.#known.passed === null; left -= 1) {
+      const others = [...this.#texts.keys()].filter((each) => each !== at && this.#isDue(each));
+      const other = others[Math.floor(Math.random() * others.length)];
+      if (other !== undefined) await this.#call([other]);
+    }
+    if (this.#known.passed === null && !this.#isOver) this.#end(error, 'tenants');
+    return !this.#isOver;
   }
 
-  /** The first event of a tenant without suspects, which may pass where theirs do not. */
-  telling(indexes: readonly number[]): number {
-    const suspected = this.#suspectedTenants();
-    return indexes.find((at) => !suspected.has(this.#tenantOf(at))) ?? indexes[0] ?? 0;
+  /** Whether the known event passes; while none is known, whether the service answers at all. */
+  async #isOpen(): Promise<boolean> {
+    const { passed } = this.#known;
+    const error = await this.#record(passed === null ? [] : [passed]).catch(errorOf);
+    const isOpen = !(error instanceof Error) || subjectOf(error) === 'content';
+    if (!isOpen) this.#known.passed = null; // a firewall may refuse it since
+    return isOpen;
   }
 
-  /** Sends these events; the refusal if their content may be at fault, and they are undecided. */
-  async send(indexes: readonly number[]): Promise<IndelibleError | null> {
+  /** Sends these events; the error if they are undecided. */
+  async #call(part: readonly number[]): Promise<Error | null> {
     try {
-      const texts = indexes.map((at) => this.#texts[at] ?? '');
-      const results = await this.#client.recordBatchTexts(texts);
-      if (results.length !== texts.length) throw notTheService(200);
-      this.#hasAnswered = true;
-      for (const [nth, at] of indexes.entries()) this.#settle(at, results[nth]);
+      const results = await this.#record(part.map((at) => this.#texts[at] ?? ''));
+      for (const [nth, at] of part.entries()) this.#settle(at, results[nth]);
       return null;
     } catch (cause) {
-      const error = errorOf(cause);
-      if (isAboutContent(error)) {
-        if (indexes.length > 1 || !isOfService(error)) return error;
-        this.#hasAnswered = true;
-        this.#reject(indexes[0] ?? 0, error, 'service');
-      } else this.#trouble = troubleOf(error);
-      return null;
+      return errorOf(cause);
     }
   }
 
-  /** Another server refuses this event alone. */
-  suspect(at: number, error: IndelibleError): void {
-    if (error.status !== 413) this.#suspects.set(at, error);
-    // A proxy with a limit lets smaller events pass: those of other tenants.
-    else this.#hold(at, { ...troubleOf(error), scope: 'tenants' });
-  }
-
-  /**
-   * Sends each suspect again after this event has passed, and then this event, which the service
-   * records once. What refused the suspect may have ended, or begin again, or come from one of
-   * several servers that get the calls in turn.
-   */
-  async confirm(passed: number): Promise<void> {
-    if (this.isOver) return;
-    for (const [at, error] of this.#suspects) {
-      for (let left = confirmations; left > 0 && this.#suspects.has(at); left -= 1) {
-        if ((await this.send([at])) === null) this.#suspects.delete(at);
-      }
-      if (this.isOver) return;
-      if (!this.#suspects.has(at)) continue;
-      const refusal = await this.send([passed]);
-      if (refusal !== null) this.#trouble = troubleOf(refusal);
-      if (this.isOver) return;
-      this.#reject(at, error, 'other');
-      this.#suspects.delete(at);
-    }
-  }
-
-  delivery(): Delivery {
-    const [error] = this.#suspects.values();
-    if (error !== undefined && this.#trouble?.scope !== 'all') {
-      const tenants = this.#suspectedTenants();
-      // The content of a few tenants must not hold up the others.
-      const isOfFew = this.isOver && tenants.size < suspectsMax && !tenants.has('');
-      const scope = this.#hasAnswered || isOfFew ? 'tenants' : 'all';
-      this.#trouble = { kind: 'refused', scope, error };
-    }
-    return { outcomes: this.#outcomes, trouble: this.#trouble };
+  async #record(texts: readonly string[]): Promise<BatchResult[]> {
+    const results = await this.#client.recordBatchTexts(texts);
+    if (results.length !== texts.length) throw notTheService(200);
+    return results;
   }
 
   #settle(at: number, result: BatchResult | undefined): void {
-    if (this.#outcomes[at]?.status !== 'again') return;
+    const text = this.#texts[at] ?? '';
     if (result?.status !== 'rejected') {
-      this.#outcomes[at] = { status: 'stored' };
+      this.delivery.outcomes[at] = { status: 'stored' };
+      this.#known.passed = text;
       return;
     }
     const error = refusalOf(result);
-    const isPassing = isPassingCode(error.code, this.#texts[at] ?? '');
-    if (!isPassing && error.code !== 'unauthenticated') {
-      this.#reject(at, error, 'service');
-      return;
-    }
-    const kind = isPassing ? 'away' : 'refused';
-    this.#hold(at, { kind, scope: isPassing ? 'tenants' : 'all', error });
+    if (error.code === 'unauthenticated') this.#hold([at], error, 'all');
+    else if (isPassingCode(error.code, text)) this.#hold([at], error, 'tenants');
+    else this.#reject(at, error, 'service');
   }
 
-  #reject(at: number, error: IndelibleError, refusedBy: 'service' | 'other'): void {
-    this.#outcomes[at] = { status: 'rejected', error, refusedBy };
+  #reject(at: number, cause: Error, refusedBy: 'service' | 'other'): void {
+    const error = cause instanceof IndelibleError ? cause : unexpected(0, cause.message);
+    this.delivery.outcomes[at] = { status: 'rejected', error, refusedBy };
   }
 
-  #hold(at: number, trouble: Trouble): void {
-    this.#held.add(this.#tenantOf(at));
-    this.#trouble ??= trouble;
-    if (trouble.scope === 'all') this.#trouble.scope = 'all';
+  #hold(part: readonly number[], error: Error, scope: Trouble['scope']): void {
+    for (const at of part) this.#held.add(tenantOf(this.#texts[at] ?? ''));
+    if (scope === 'all') this.#isOver = true;
+    if (scope === 'all' || this.delivery.trouble === null)
+      this.delivery.trouble = troubleOf(error, scope);
   }
 
-  #tenantOf(at: number): string {
-    this.#tenants[at] ??= tenantOf(this.#texts[at] ?? '');
-    return this.#tenants[at];
+  /** All undecided events are sent again later. */
+  #end(error: Error, scope: Trouble['scope']): void {
+    this.#hold([], error, scope);
+    this.#isOver = true;
   }
 
-  #suspectedTenants(): Set<string> {
-    return new Set([...this.#suspects.keys()].map((at) => this.#tenantOf(at)));
+  #isDue(at: number): boolean {
+    if (this.delivery.outcomes[at]?.status !== 'again') return false;
+    return this.#held.size === 0 || !this.#held.has(tenantOf(this.#texts[at] ?? ''));
   }
 }
+
+/**
+ * What the failure of a whole call is about. `unclear`: no answer, one of another server or a crash
+ * of the service may be an outage, or the answer to the content of an event.
+ */
+function subjectOf(error: Error): 'content' | 'tenants' | 'all' | 'unclear' {
+  if (!(error instanceof IndelibleError)) return 'unclear';
+  const { code, status } = error;
+  if (!Object.hasOwn(errorCodes, code) || code === 'internal_error') return 'unclear';
+  if (status === 400 || status === 413 || status === 422) return 'content';
+  // Of a batch in which no event could be stored: the logs of other tenants may take theirs.
+  return code === 'unavailable' ? 'tenants' : 'all';
+}
+
+// Codes of one event in a batch that the service did not process completely.
+const passing: readonly ErrorCode[] = ['unavailable', 'rate_limited', 'internal_error'];
 
 /**
  * The clocks of producer and service may differ. The service accepts the event once its clock has
@@ -266,11 +252,8 @@ function refusalOf({ error }: BatchResult): IndelibleError {
 
 const awayStatuses: readonly number[] = [408, 425, 429];
 
-function troubleOf(cause: unknown): Trouble {
-  const error = errorOf(cause);
-  const isAway =
-    error instanceof UnreachableError ||
-    (error instanceof IndelibleError &&
-      (error.status >= 500 || awayStatuses.includes(error.status)));
-  return { kind: isAway ? 'away' : 'refused', scope: 'all', error };
+function troubleOf(error: Error, scope: Trouble['scope']): Trouble {
+  const { status = 500, code } = error as Partial<IndelibleError>;
+  const isAway = status >= 500 || awayStatuses.includes(status) || code === 'timestamp_in_future';
+  return { kind: isAway ? 'away' : 'refused', scope, error };
 }

@@ -1,5 +1,5 @@
 import { errorOf } from '../error-of.ts';
-import { backoffMs } from '../http/errors.ts';
+import { askedMs, backoffMs } from '../http/errors.ts';
 import type { Trouble } from './deliver-batch.ts';
 
 /** Calls back the host: a callback that throws must not stop the delivery, nor reach a caller. */
@@ -16,6 +16,27 @@ export function tell(callBack: () => unknown): void {
 function callBackFailed(error: unknown): void {
   process.emitWarning(`audit delivery: a callback failed: ${errorOf(error).message}`);
 }
+
+const quietMs = 10_000;
+
+/** Without a callback, warnings are printed, but at a limited rate. */
+export function createWarning(): (message: string) => void {
+  let unsaid = 0;
+  let quietUntilMs = Number.NEGATIVE_INFINITY;
+  return (message) => {
+    if (performance.now() < quietUntilMs) {
+      unsaid += 1;
+      return;
+    }
+    quietUntilMs = performance.now() + quietMs;
+    process.emitWarning(unsaid > 0 ? `${message} (and ${unsaid} more before)` : message);
+    unsaid = 0;
+  };
+}
+
+/** The warnings of recorder and relay, of each kind for itself. */
+export const warnRejected = createWarning();
+export const warn = createWarning();
 
 // A key is hardly replaced sooner, and each attempt is another refused call.
 const refusedMs = 30_000;
@@ -41,23 +62,25 @@ export class Hold {
    * milliseconds until these are, or all; longer each time.
    */
   after(trouble: Trouble | null, tenants: () => Iterable<string>, nowMs: number): number {
-    if (trouble?.scope === 'all') return this.failed(trouble.kind, nowMs);
+    if (trouble?.scope === 'all') return this.failed(trouble, nowMs);
     this.#failures = 0;
-    return trouble === null ? 0 : this.#add(tenants(), nowMs);
+    return trouble === null ? 0 : this.#add(tenants(), trouble, nowMs);
   }
 
-  /** Everything waits. */
-  failed(kind: Trouble['kind'], nowMs: number): number {
+  /** Everything waits, as long as the service asks for, a minute at most. */
+  failed({ kind, error }: Omit<Trouble, 'scope'>, nowMs: number): number {
     this.#failures += 1;
-    const ms = kind === 'refused' ? refusedMs : backoffMs(this.#failures + 1, Math.random(), 0);
-    this.#pausedUntilMs = nowMs + ms;
-    return ms;
+    const ms = backoffMs(this.#failures + 1, Math.random(), askedMs(error));
+    const pauseMs = kind === 'refused' ? Math.max(refusedMs, ms) : ms;
+    this.#pausedUntilMs = nowMs + pauseMs;
+    return pauseMs;
   }
 
-  #add(tenants: Iterable<string>, nowMs: number): number {
+  #add(tenants: Iterable<string>, { error }: Trouble, nowMs: number): number {
     if (this.tenants.size === 0) {
       this.#times += 1;
-      this.#untilMs = nowMs + backoffMs(this.#times + 1, Math.random(), holdMsMin);
+      const leastMs = Math.max(holdMsMin, askedMs(error));
+      this.#untilMs = nowMs + backoffMs(this.#times + 1, Math.random(), leastMs);
     }
     for (const tenant of tenants) this.tenants.add(tenant);
     return Math.max(0, this.#untilMs - nowMs);

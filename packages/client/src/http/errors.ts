@@ -1,4 +1,4 @@
-import type { ErrorCode, FieldProblem } from '@indelible/protocol';
+import { type ErrorCode, type FieldProblem, retryAfterMs } from '@indelible/protocol';
 import type { BatchResult } from '../api-types.ts';
 import type { OutgoingEvent } from '../event/outgoing-event.ts';
 
@@ -12,6 +12,7 @@ interface ProblemFacts {
   detail: string;
   requestId: string | null;
   errors?: FieldProblem[];
+  retryAfterMs?: number;
 }
 
 /** The service refused or failed; `code` is stable, `errors` names every wrong field. */
@@ -21,13 +22,17 @@ export class IndelibleError extends Error {
   readonly code: ErrorCode | 'unexpected_answer';
   readonly requestId: string | null;
   readonly errors: readonly FieldProblem[];
+  /** How long the service asks to wait before the next call; 0 if it does not. */
+  readonly retryAfterMs: number;
 
-  constructor({ status, code, detail, requestId, errors = [] }: ProblemFacts) {
+  constructor(facts: ProblemFacts) {
+    const { status, code, detail, requestId, errors = [], retryAfterMs = 0 } = facts;
     super(detail);
     this.status = status;
     this.code = code;
     this.requestId = requestId;
     this.errors = errors;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 
@@ -59,34 +64,33 @@ export class PartialBatchError extends Error {
   }
 }
 
-const codeForm = /^[a-z]+(_[a-z]+)*$/;
+// Another server may answer with megabytes, and the error is logged and kept in files.
+const codeForm = /^(?=.{1,64}$)[a-z]+(_[a-z]+)*$/;
+const detailCharactersMax = 4_000;
+const requestIdCharactersMax = 64;
 
 /** The error of an unsuccessful answer; `unexpected_answer` unless it is a problem document. */
-export function errorOfAnswer(
-  status: number,
-  body: unknown,
-  requestId: string | null,
-): IndelibleError {
+export function errorOfAnswer({ status, headers }: Response, body: unknown): IndelibleError {
+  const facts = {
+    requestId: headers.get('x-request-id')?.slice(0, requestIdCharactersMax) ?? null,
+    retryAfterMs: retryAfterMs(headers.get('retry-after'), Date.now()),
+  };
   const problem = (typeof body === 'object' && body !== null ? body : {}) as Partial<ProblemFacts>;
-  if (typeof problem.code !== 'string' || !codeForm.test(problem.code)) {
-    return notTheService(status, requestId);
-  }
+  const { code, detail = code, errors } = problem;
+  if (typeof code !== 'string' || !codeForm.test(code)) return notTheService(status, facts);
   return new IndelibleError({
+    ...facts,
     status,
-    code: problem.code,
-    detail: typeof problem.detail === 'string' ? problem.detail : problem.code,
-    requestId,
-    errors: Array.isArray(problem.errors) ? problem.errors : [],
+    code,
+    detail: String(detail).slice(0, detailCharactersMax),
+    errors: Array.isArray(errors) ? errors : [],
   });
 }
 
 /** An answer of another program, such as a sign-in page or a proxy. */
-export function notTheService(status: number, requestId: string | null = null): IndelibleError {
-  return unexpected(
-    status,
-    `another server than the audit log service answered with status ${status}: ${advice(status)}`,
-    requestId,
-  );
+export function notTheService(status: number, facts?: Partial<ProblemFacts>): IndelibleError {
+  const detail = `another server than the audit log service answered with status ${status}`;
+  return unexpected(status, `${detail}: ${advice(status)}`, facts);
 }
 
 const advice = (status: number) =>
@@ -95,19 +99,18 @@ const advice = (status: number) =>
     : 'check the address of the service and the proxies in front of it';
 
 /** An answer that does not match the request. */
-export function unexpected(
-  status: number,
-  detail: string,
-  requestId: string | null = null,
-): IndelibleError {
-  return new IndelibleError({ status, code: 'unexpected_answer', detail, requestId });
-}
+export const unexpected = (status: number, detail: string, facts?: Partial<ProblemFacts>) =>
+  new IndelibleError({ status, code: 'unexpected_answer', detail, requestId: null, ...facts });
 
 const firstMs = 200;
 const longestMs = 10_000;
 
 /** If the service asks for a longer pause, the call fails instead. */
 export const retryAfterMaxMs = 60_000;
+
+/** How long the service asks to wait. */
+export const askedMs = (error: Error) =>
+  error instanceof IndelibleError ? Math.min(error.retryAfterMs, retryAfterMaxMs) : 0;
 
 /**
  * Milliseconds before attempt `attempt + 1`, with `attempt` from 1: exponential with full jitter

@@ -1,8 +1,8 @@
-import { retryAfterMs } from '@indelible/protocol';
 import {
+  askedMs,
   backoffMs,
   errorOfAnswer,
-  type IndelibleError,
+  IndelibleError,
   retryAfterMaxMs,
   UnreachableError,
   unexpected,
@@ -60,18 +60,8 @@ export interface RawAnswer {
   headers: Headers;
 }
 
-const answerBytesMax = 64 * 2 ** 20;
-
 /** Makes calls; returns their JSON (null for an empty answer), or a `RawAnswer`. */
 export type Transport = (call: Call) => Promise<unknown>;
-
-/** A failed attempt, and the pause that the service asks for; `never`: a retry would not help. */
-interface Failure {
-  error: IndelibleError | UnreachableError;
-  retryAfterMs: number;
-}
-
-const never = Number.POSITIVE_INFINITY;
 
 const retryableStatus = [429, 503];
 /** Codes of a 503 that a retry does not resolve. */
@@ -90,57 +80,83 @@ const gatewayStatus = [502, 504];
  */
 export function createTransport(shared: TransportOptions): Transport {
   return async (call) => {
-    const options = { ...shared, signal: either(call.signal, shared.signal) };
+    const signal = call.signal && either(call.signal, shared.signal);
+    const options = signal ? { ...shared, signal } : shared;
+    const most = call.idempotent ? Math.min(shared.attempts, call.attempts ?? Infinity) : 1;
     requireOnePath(call.path);
     for (let attempt = 1; ; attempt += 1) {
-      const outcome = await attemptOnce(call, options);
-      if ('answer' in outcome) return outcome.answer;
-      const { failure } = outcome;
-      const attempts = Math.min(options.attempts, call.attempts ?? options.attempts);
-      const again = call.idempotent && attempt < attempts;
-      if (!again || failure.retryAfterMs > retryAfterMaxMs) throw failure.error;
-      const delayMs = backoffMs(attempt, Math.random(), failure.retryAfterMs);
-      options.onRetry({ attempt, delayMs, error: failure.error });
-      await pause(delayMs, options.signal);
+      try {
+        return await attemptOnce(call, options);
+      } catch (error) {
+        if (attempt >= most || !mayPass(error)) throw error;
+        const delayMs = backoffMs(attempt, Math.random(), askedMs(error));
+        options.onRetry({ attempt, delayMs, error });
+        await pause(delayMs, options.signal);
+      }
     }
   };
 }
 
-function either(one: AbortSignal | undefined, other: AbortSignal | null): AbortSignal | null {
-  return one && other ? AbortSignal.any([one, other]) : (one ?? other);
+/** Whether the same call may succeed later. */
+function mayPass(error: unknown): error is Retry['error'] {
+  if (!(error instanceof IndelibleError)) return error instanceof UnreachableError;
+  const { status, code } = error;
+  const isPassing = retryableStatus.includes(status) && !lasting.includes(code);
+  return isPassing && error.retryAfterMs <= retryAfterMaxMs;
 }
 
-async function attemptOnce(
-  call: Call,
+function either(one: AbortSignal, other: AbortSignal | null): AbortSignal {
+  return other === null ? one : AbortSignal.any([one, other]);
+}
+
+function attemptOnce(call: Call, options: TransportOptions): Promise<unknown> {
+  const { method, path, answerBytesMax = 64 * 2 ** 20 } = call;
+  return exchange(
+    addressOf(call, options.baseUrl),
+    requestOf(call, options),
+    options,
+    async (answer) => {
+      const { ok, status, headers } = answer;
+      const bytes = await readBounded(answer, answerBytesMax);
+      if (bytes === null) {
+        throw unexpected(
+          status,
+          `the answer to ${method} ${path} is longer than ${answerBytesMax} bytes`,
+        );
+      }
+      if (ok && isRaw(call, headers)) return { bytes, headers };
+      const body = jsonOrUndefined(bytes);
+      if (ok && call.mediaType === undefined && isAnswer(status, body)) return body;
+      if (gatewayStatus.includes(status)) throw new Error(`a gateway answered ${status} for it`);
+      throw errorOfAnswer(answer, body);
+    },
+  );
+}
+
+/**
+ * Sends a request, and reads its answer within the time limit. The signal stays effective for what
+ * `read` leaves unread.
+ */
+export async function exchange<T>(
+  url: string,
+  request: RequestInit,
   options: TransportOptions,
-): Promise<{ answer: unknown } | { failure: Failure }> {
-  const request = requestOf(call, options);
-  let response: Response;
-  let bytes: Uint8Array | null;
+  read: (answer: Response) => Promise<T>,
+): Promise<T> {
+  const { fetch, signal, timeoutMs } = options;
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort({ name: 'TimeoutError' }), timeoutMs);
   try {
-    response = await options.fetch(addressOf(call, options.baseUrl), request);
-    bytes = await readBounded(response, call.answerBytesMax ?? answerBytesMax);
+    // The API never redirects a call; following could send events to another host.
+    const how = { redirect: 'manual', signal: either(late.signal, signal) } as const;
+    return await read(await fetch(url, { ...request, ...how }));
   } catch (cause) {
-    options.signal?.throwIfAborted();
-    return { failure: noAnswer(unreachable(cause, options)) };
+    signal?.throwIfAborted();
+    throw cause instanceof IndelibleError ? cause : unreachable(cause, options);
+  } finally {
+    clearTimeout(timer);
   }
-  const { status, headers } = response;
-  if (bytes === null) return { failure: tooLong(response, call) };
-  if (response.ok && isRaw(call, headers)) return { answer: { bytes, headers } };
-  const body = jsonOrUndefined(bytes);
-  if (response.ok && call.mediaType === undefined && isAnswer(status, body))
-    return { answer: body };
-  const error = errorOfAnswer(status, body, headers.get('x-request-id'));
-  const isPassing = retryableStatus.includes(status) && !lasting.includes(error.code);
-  if (gatewayStatus.includes(status)) {
-    const gateway = new Error(`a gateway answered ${status} for it`);
-    return { failure: noAnswer(unreachable(gateway, options)) };
-  }
-  const askedMs = retryAfterMs(headers.get('retry-after'), Date.now());
-  return { failure: { error, retryAfterMs: isPassing ? askedMs : never } };
 }
-
-const noAnswer = (error: UnreachableError): Failure => ({ error, retryAfterMs: 0 });
 
 /** The body, or null if it is longer; stops reading at the limit. */
 export async function readBounded(
@@ -156,13 +172,6 @@ export async function readBounded(
     chunks.push(chunk);
   }
   return new Uint8Array(await new Blob(chunks).arrayBuffer());
-}
-
-function tooLong({ status, headers }: Response, call: Call): Failure {
-  const bytesMax = call.answerBytesMax ?? answerBytesMax;
-  const detail = `the answer to ${call.method} ${call.path} is longer than ${bytesMax} bytes`;
-  const error = unexpected(status, detail, headers.get('x-request-id'));
-  return { error, retryAfterMs: never };
 }
 
 /** Whether the answer has the media type of the call; a web page does not. */
@@ -197,26 +206,13 @@ export function headersOf(key: string | null, more: SentHeaders): Headers {
   return headers;
 }
 
-function requestOf(call: Call, { key, timeoutMs, signal }: TransportOptions): RequestInit {
-  const timeout = AbortSignal.timeout(timeoutMs);
-  return {
-    method: call.method,
-    headers: headersOf(key, {
-      accept: call.mediaType ?? json,
-      'content-type': call.body && json,
-      ...call.headers,
-    }),
-    ...(call.body === undefined ? {} : { body: call.body }),
-    // The API never redirects; following a redirect could send events to another host.
-    redirect: 'manual',
-    signal: signal === null ? timeout : AbortSignal.any([timeout, signal]),
-  };
+function requestOf(call: Call, { key }: TransportOptions): RequestInit {
+  const { method, body, mediaType = json } = call;
+  const headers = { accept: mediaType, 'content-type': body && json, ...call.headers };
+  return { method, headers: headersOf(key, headers), ...(body !== undefined && { body }) };
 }
 
-export function unreachable(
-  cause: unknown,
-  { baseUrl, timeoutMs }: TransportOptions,
-): UnreachableError {
+function unreachable(cause: unknown, { baseUrl, timeoutMs }: TransportOptions): UnreachableError {
   const timedOut = (cause as Error | null)?.name === 'TimeoutError';
   const why = timedOut ? `no answer within ${timeoutMs / 1_000} s` : networkReason(cause);
   return new UnreachableError(`${baseUrl} cannot be reached: ${why}`, { cause });

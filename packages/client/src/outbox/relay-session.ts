@@ -65,7 +65,9 @@ export class RelaySession {
   }
 
   #giveBack(connection: PoolConnection, error?: Error): void {
-    if (this.#connection === connection) this.#connection = null;
+    // An event of the connection may have come first, and a pool takes none back twice.
+    if (this.#connection !== connection) return;
+    this.#connection = null;
     connection.removeListener?.('error', this.#lost);
     connection.release(error);
   }

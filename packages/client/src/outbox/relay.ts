@@ -1,8 +1,8 @@
 import { batchEventsMax } from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
-import { type BatchClient, endedBy } from '../delivery/deliver-batch.ts';
+import { type BatchClient, endedBy, type Known } from '../delivery/deliver-batch.ts';
 import { given } from '../delivery/given.ts';
-import { deferred, Hold, tell } from '../delivery/hold.ts';
+import { deferred, Hold, tell, warn, warnRejected } from '../delivery/hold.ts';
 import { errorOf } from '../error-of.ts';
 import type { IndelibleError } from '../http/errors.ts';
 import { type PoolLike, RelaySession } from './relay-session.ts';
@@ -68,6 +68,7 @@ export class OutboxRelay implements Relay {
   readonly #session: RelaySession;
   readonly #drains = new Set<Drain>();
   readonly #hold = new Hold();
+  readonly #known: Known = { passed: null };
   #round = 0;
   #run: Run | null = null;
   /** Whether the host started it; `drain` can also run it. */
@@ -79,8 +80,8 @@ export class OutboxRelay implements Relay {
   constructor(table: OutboxTable, options: RelayOptions) {
     const defaults = { batchMax: batchEventsMax, pollMs: 250, standbyMs: 1_000 };
     const onRejected = ({ id }: EventInput, { message }: IndelibleError) =>
-      process.emitWarning(`the audit event ${id} was refused: ${message}`);
-    const onError = (error: Error) => process.emitWarning(`audit outbox: ${error.message}`);
+      warnRejected(`the audit event ${id} was refused: ${message}`);
+    const onError = ({ message }: Error) => warn(`audit outbox: ${message}`);
     this.#options = { ...defaults, onRejected, onError, ...given(options) };
     const { batchMax, pollMs, standbyMs } = this.#options;
     // Without a pause it would query the database continuously.
@@ -178,6 +179,7 @@ export class OutboxRelay implements Relay {
       query: (text, values) => this.#session.query(text, values),
       table: this.#table,
       client: endedBy(run.call.signal, client),
+      known: this.#known,
       batchMax,
       heldTenants: [...this.#hold.tenants],
       onRejected: (event, error) => tell(() => onRejected(event, error)),
@@ -196,7 +198,7 @@ export class OutboxRelay implements Relay {
     const error = errorOf(cause);
     this.#session.abandon(error);
     tell(() => this.#options.onError(error));
-    return this.#hold.failed('away', performance.now());
+    return this.#hold.failed({ kind: 'away', error }, performance.now());
   }
 
   #drained(round: number): void {

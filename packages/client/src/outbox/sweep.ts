@@ -1,5 +1,10 @@
 import type { EventInput } from '../api-types.ts';
-import { type BatchClient, deliverBatch, type Trouble } from '../delivery/deliver-batch.ts';
+import {
+  type BatchClient,
+  deliverBatch,
+  type Known,
+  type Trouble,
+} from '../delivery/deliver-batch.ts';
 import { eventOf } from '../delivery/ready-event.ts';
 import type { IndelibleError } from '../http/errors.ts';
 import {
@@ -44,6 +49,7 @@ export interface SweepOptions {
   query: Query;
   table: OutboxTable;
   client: BatchClient;
+  known: Known;
   batchMax: number;
   heldTenants: readonly string[];
   onRejected: (event: EventInput, error: IndelibleError) => void;
@@ -108,13 +114,11 @@ function* batchesOf(
 async function sendRows(
   rows: readonly OutboxRow[],
   sweep: Sweep,
-  { query, table, client, onRejected }: SweepOptions,
+  { query, table, client, known, onRejected }: SweepOptions,
 ): Promise<void> {
   if (rows.length === 0) return;
-  const { outcomes, trouble } = await deliverBatch(
-    client,
-    rows.map(({ text }) => text),
-  );
+  const texts = rows.map(({ text }) => text);
+  const { outcomes, trouble } = await deliverBatch(client, texts, known);
   const stored: string[] = [];
   const rejected: { row: OutboxRow; error: IndelibleError }[] = [];
   for (const [index, row] of rows.entries()) {
@@ -135,10 +139,5 @@ async function sendRows(
   if (sweep.trouble?.scope !== 'all') sweep.trouble = trouble ?? sweep.trouble;
 }
 
-const reasonCharactersMax = 4_000;
-
-/** For people who inspect the table. */
-function reasonOf({ message }: IndelibleError): string {
-  // PostgreSQL refuses U+0000 in a text, and the answer is untrusted.
-  return message.slice(0, reasonCharactersMax).replaceAll('\0', '');
-}
+/** For people who inspect the table. PostgreSQL refuses U+0000, and the answer is untrusted. */
+const reasonOf = ({ message }: IndelibleError) => message.replaceAll('\0', '');

@@ -39,11 +39,20 @@ function serviceWith(stuck: Set<string>, eventsMax = 1_000) {
     calls: [] as number[],
     async recordBatchTexts(texts: readonly string[]): Promise<BatchResult[]> {
       this.calls.push(texts.length);
-      if (texts.length <= eventsMax) return texts.map(resultOf);
+      if (texts.length <= eventsMax) return throughSome(texts.map(resultOf));
       const tooLarge = { status: 413, code: 'payload_too_large', detail: '', requestId: null };
       throw new IndelibleError(tooLarge as ConstructorParameters<typeof IndelibleError>[0]);
     },
   };
+}
+
+/** If nothing got through, the service refuses the call as a whole. */
+function throughSome(results: BatchResult[]): BatchResult[] {
+  if (results.length === 0 || results.some(({ error }) => error?.code !== 'unavailable')) {
+    return results;
+  }
+  const detail = 'the log is damaged';
+  throw new IndelibleError({ status: 503, code: 'unavailable', detail, requestId: null });
 }
 
 /** Bytes and names of what the folder holds. */
@@ -108,8 +117,8 @@ test('what waits is tried again by itself, and goes on as soon as it is taken', 
   const last = Promise.withResolvers<void>();
   const { recordBatchTexts } = client;
   client.recordBatchTexts = async function (texts) {
-    const results = await recordBatchTexts.call(this, texts);
     if (this.calls.length === 2) stuck.clear();
+    const results = await recordBatchTexts.call(this, texts);
     if (this.stored.get(ann)?.length === 2) last.resolve();
     return results;
   };

@@ -3,6 +3,7 @@ import type { EventInput } from '../api-types.ts';
 import type { AuditSink } from '../audit-sink.ts';
 import type { BatchClient } from '../delivery/deliver-batch.ts';
 import { given } from '../delivery/given.ts';
+import { createWarning, warn, warnRejected } from '../delivery/hold.ts';
 import { type InvalidEventError, requireSourceName } from '../delivery/ready-event.ts';
 import type { IndelibleError } from '../http/errors.ts';
 
@@ -135,23 +136,4 @@ export function settingsOf(options: RecorderOptions): Settings {
   return settings;
 }
 
-const quietMs = 10_000;
-
-/** Without a callback, warnings are printed, but at a limited rate. */
-function createWarning(): (message: string) => void {
-  let unsaid = 0;
-  let quietUntilMs = Number.NEGATIVE_INFINITY;
-  return (message) => {
-    if (performance.now() < quietUntilMs) {
-      unsaid += 1;
-      return;
-    }
-    quietUntilMs = performance.now() + quietMs;
-    process.emitWarning(unsaid > 0 ? `${message} (and ${unsaid} more before)` : message);
-    unsaid = 0;
-  };
-}
-
-const warnRejected = createWarning();
 const warnLost = createWarning();
-const warn = createWarning();

@@ -79,6 +79,10 @@ export class PendingEvents {
     return true;
   }
 
+  isTaken(events: readonly PendingEvent[]): boolean {
+    return this.#taken.has(events);
+  }
+
   /** What was taken and is not settled. */
   taken(): (readonly PendingEvent[])[] {
     return [...this.#taken];

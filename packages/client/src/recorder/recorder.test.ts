@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -160,10 +160,11 @@ test('record never throws: what is no event is told as refused', async () => {
 });
 
 /** A firewall before the service, which refuses bodies that look like an attack to it. */
-async function firewallTo(target: string) {
+async function firewallTo(target: string, { hangsUp = false } = {}) {
   const firewall = createServer(async (request, response) => {
     let body = '';
     for await (const chunk of request) body += chunk;
+    if (body.includes('<script>') && hangsUp) return void request.socket.destroy();
     if (body.includes('<script>')) {
       response.writeHead(403, { 'content-type': 'text/html' }).end('<h1>Forbidden</h1>');
       return;
@@ -198,6 +199,29 @@ test('an event that a firewall refuses is told, kept in a file, and blocks no ot
   expect(await host.recorded()).toEqual([1, 2, 4, 5, 6, 3]);
 });
 
+test('an event for which a firewall cuts the connection blocks no other, also alone', async () => {
+  const host = await newHost();
+  const { spoolFolder } = host;
+  const client = host.client(await firewallTo(url, { hangsUp: true }));
+  const { recorder, told } = recorderOf({ client, spoolFolder });
+  for (const change of countingTo(12)) {
+    recorder.record({ ...host.event(change), ...(change % 4 !== 1 && { reason: '<script>' }) });
+  }
+  expect(await recorder.flush()).toMatchObject({ sent: 3, rejected: 9, spooled: 0 });
+  recorder.record({ ...host.event(13), reason: '<script>' });
+  expect(await recorder.flush()).toMatchObject({ sent: 3, rejected: 10, spooled: 0 });
+  expect(told.rejected.at(-1)).toEqual([13, 'unexpected_answer']);
+  expect(new Set(await host.recorded())).toEqual(new Set([1, 5, 9]));
+  const [name = ''] = readdirSync(join(spoolFolder, 'set-aside'));
+  const lines = readFileSync(join(spoolFolder, 'set-aside', name), 'utf8')
+    .trim()
+    .split('\n');
+  expect(lines.map((line) => JSON.parse(line).event.diff.changes.to)).toEqual([
+    ...countingTo(12).filter((change) => change % 4 !== 1),
+    13,
+  ]);
+});
+
 test('an event that a firewall refuses waits as long as no disk keeps it, and without a spool only the callback has it', async () => {
   const host = await newHost();
   const { spoolFolder } = host;
@@ -216,6 +240,8 @@ test('an event that a firewall refuses waits as long as no disk keeps it, and wi
   ]);
   expect(none.recorder.stats()).toMatchObject({ sent: 1, rejected: 1, buffered: 0 });
   expect(none.told.rejected).toEqual([[1, 'unexpected_answer']]);
+  rmSync(join(spoolFolder, 'set-aside'));
+  expect(await kept.recorder.flush()).toMatchObject({ sent: 1, rejected: 1, spooled: 0 });
 });
 
 test('an event that is far too large is refused before its secrets are searched', async () => {
@@ -329,8 +355,8 @@ test('a call that fails after its events went to disk is a failure too: they are
   const host = await newHost();
   const [spooled, failed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let calls = 0;
-  const recordBatchTexts = async () => {
-    calls += 1;
+  const recordBatchTexts = async (texts: readonly string[]) => {
+    calls += texts.length;
     await spooled.promise;
     throw new UnreachableError('no answer');
   };

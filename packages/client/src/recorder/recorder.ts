@@ -6,6 +6,7 @@ import {
   type BatchClient,
   deliverBatch,
   endedBy,
+  type Known,
   type Outcome,
   type Trouble,
 } from '../delivery/deliver-batch.ts';
@@ -42,14 +43,15 @@ const batchBytesMax = 2 * 2 ** 20;
 const spillBytes = 256 * 1024;
 const diskRetryMs = 1_000;
 const takeOverMs = 15_000;
-/** Of a call with all its attempts: a process that ends by itself waits for it. */
+/** Of a call: a process that ends by itself waits for it. */
 const answerMsMax = 30_000;
 
 /** Events to send, from memory or from the spool. */
 interface Batch {
   texts: readonly string[];
-  /** Takes their outcomes. False if these do not count: the events are on disk, or wait again. */
-  settle(outcomes: readonly Outcome[]): boolean;
+  /** Whether their outcomes count still: events may go to disk while they travel. */
+  isDue(): boolean;
+  settle(outcomes: readonly Outcome[]): void;
 }
 
 /** From memory, of different tenants. From the spool batches go one after the other. */
@@ -70,6 +72,7 @@ class BufferedRecorder implements Recorder {
   readonly #setAside: SetAside | null;
   readonly #reports: Reports;
   readonly #pending = new PendingEvents();
+  readonly #known: Known = { passed: null };
   readonly #hold = new Hold();
   readonly #waiters = new FlushWaiters();
   readonly #pauseEnds = new Alarm(() => this.#pump());
@@ -250,31 +253,32 @@ class BufferedRecorder implements Recorder {
     return spool ? this.#ofSpool(spool) : this.#ofMemory();
   }
 
-  async #send({ texts, settle }: Batch): Promise<void> {
+  async #send(batch: Batch): Promise<void> {
     this.#sending += 1;
     // Yields to the host while skipping a long spool of waiting tenants.
-    if (texts.length === 0) await yieldToOthers();
-    else await this.#deliver(texts, settle);
+    if (batch.texts.length === 0) await yieldToOthers();
+    else await this.#deliver(batch);
     this.#sending -= 1;
     this.#pump();
   }
 
-  async #deliver(texts: readonly string[], settle: Batch['settle']): Promise<void> {
-    const delivery = await deliverBatch(this.#client, texts);
+  async #deliver({ texts, isDue, settle }: Batch): Promise<void> {
+    const delivery = await deliverBatch(this.#client, texts, this.#known);
     if (this.#isEnded) return;
-    const { outcomes, trouble } = this.#setAside?.keep(texts, delivery) ?? delivery;
-    if (settle(outcomes)) this.#reports.settled(texts, outcomes);
+    const doCount = isDue();
+    const kept = doCount ? this.#setAside?.keep(texts, delivery) : null;
+    const { outcomes, trouble } = kept ?? delivery;
+    settle(outcomes);
+    if (doCount) this.#reports.settled(texts, outcomes);
     else if (trouble?.scope !== 'all') return;
     this.#judge(trouble, texts, outcomes);
   }
 
   #ofSpool(spool: Spool): Batch | null {
     const texts = spool.peek(this.#settings.batchMax, batchBytesMax, this.#hold.tenants);
-    const settle = (outcomes: readonly Outcome[]) => {
+    const settle = (outcomes: readonly Outcome[]) =>
       spool.settle(outcomes.map(({ status }) => status !== 'again'));
-      return true;
-    };
-    return texts && { texts, settle };
+    return texts && { texts, isDue: () => true, settle };
   }
 
   #ofMemory(): Batch | null {
@@ -286,9 +290,10 @@ class BufferedRecorder implements Recorder {
     const settle = (outcomes: readonly Outcome[]) => {
       clearTimeout(slow);
       const again = events.filter((_, at) => outcomes[at]?.status === 'again');
-      return this.#pending.settle(events, again);
+      this.#pending.settle(events, again);
     };
-    return { texts: events.map(({ text }) => text), settle };
+    const isDue = () => this.#pending.isTaken(events);
+    return { texts: events.map(({ text }) => text), isDue, settle };
   }
 
   /** Delays events to be sent again, longer each time and on disk: of some tenants, or all. */
