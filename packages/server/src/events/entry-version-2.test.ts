@@ -9,6 +9,7 @@ import {
 import { expect, test } from 'vitest';
 import { everyContext } from '../../../protocol/src/testing/recorded-log.ts';
 import { vkeyOf } from '../testing/checkpoints.ts';
+import { recordOne } from '../testing/event-pool.ts';
 import { recordingService } from '../testing/recording.ts';
 import { eventOf } from '../testing/service.ts';
 
@@ -28,13 +29,7 @@ function sentWith(changes: object): Record<string, unknown> {
   };
 }
 
-async function record(changes: object = {}) {
-  const { status, body } = await service.call({
-    ...{ method: 'POST', url: '/api/audit-logs', key: tenant.key, body: sentWith(changes) },
-  });
-  expect([status, body.code]).toEqual([201, undefined]);
-  return body;
-}
+const record = (changes: object = {}) => recordOne(service, tenant.key, sentWith(changes));
 
 const get = (url: string) => service.call({ url: `/api/audit-logs${url}`, key: tenant.key });
 

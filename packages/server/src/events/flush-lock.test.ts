@@ -5,7 +5,7 @@ import type { App } from '../app.ts';
 import { atEnd } from '../testing/at-end.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { lockWaits } from '../testing/lock-waits.ts';
-import { eventOf, serviceOn, testService } from '../testing/service.ts';
+import { eventOf, post as postTo, serviceOn, testService } from '../testing/service.ts';
 
 /* The processes of one `serve` flush one after the other. */
 
@@ -17,10 +17,7 @@ async function sibling(waitMs = 60_000) {
   const more = { siblings: 'of this test' };
   const opened = await serviceOn(service.servingUrl, service.clock, {}, 6, changes, more);
   const { app, db } = opened;
-  atEnd(async () => {
-    await app.http.close();
-    await db.close();
-  });
+  atEnd(opened.close);
   let transactions = 0;
   db.recording.on('acquire', () => transactions++);
   return { app, transactions: () => transactions };
@@ -34,15 +31,7 @@ interface Tenant {
 /** The status of the answer. */
 async function post(app: App, { key }: Tenant, name = 'Support'): Promise<number> {
   const event = eventOf({ resource: { type: 'queue', id: randomUUID(), name } });
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-  const payload = JSON.stringify(event);
-  const answer = await app.http.inject({
-    method: 'POST',
-    url: '/api/audit-logs',
-    headers,
-    payload,
-  });
-  return answer.statusCode;
+  return (await postTo(app, key, event)).status;
 }
 
 /** Tenants whose keys these processes know, so that their events join the queue as they come. */

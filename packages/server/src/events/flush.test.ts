@@ -9,7 +9,14 @@ import type { Config } from '../config.ts';
 import { atEnd } from '../testing/at-end.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { lockWaits } from '../testing/lock-waits.ts';
-import { eventOf, platformKey, serviceOn, testService } from '../testing/service.ts';
+import {
+  type Answer,
+  eventOf,
+  platformKey,
+  post as postTo,
+  serviceOn,
+  testService,
+} from '../testing/service.ts';
 import { type PreparedEvent, prepare } from './prepared-event.ts';
 
 const service = await testService();
@@ -24,24 +31,7 @@ async function further(poolSize = 6, changes: Partial<Config> = {}) {
   return { app, db };
 }
 
-interface Posted {
-  status: number;
-  retryAfter: string | undefined;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers
-  body: any;
-}
-
-async function post(body: unknown, key = platformKey, app: App = service.app): Promise<Posted> {
-  const isBatch = typeof body === 'object' && body !== null && 'events' in body;
-  const answer = await app.http.inject({
-    method: 'POST',
-    url: `/api/audit-logs${isBatch ? '/batch' : ''}`,
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    payload: JSON.stringify(body),
-  });
-  const retryAfter = answer.headers['retry-after'];
-  return { status: answer.statusCode, retryAfter: String(retryAfter), body: answer.json() };
-}
+const post = (body: object, key = platformKey, app: App = service.app) => postTo(app, key, body);
 
 const named = (name: string) => ({
   resource: { type: 'queue', id: randomUUID(), name },
@@ -243,8 +233,8 @@ test('heads that are never released cost their own events 503 after the lock tim
     expect((await post(eventOf(), free.key, app)).status).toBe(201);
     transactions.free++;
   }
-  for (const { status, retryAfter, body } of await blocked) {
-    expect({ status, retryAfter, detail: body.detail }).toEqual({
+  for (const { status, headers, body } of await blocked) {
+    expect({ status, retryAfter: headers['retry-after'], detail: body.detail }).toEqual({
       status: 503,
       retryAfter: '1',
       detail: 'the log is busy; retry with the same id',
@@ -281,7 +271,7 @@ test('a queue that stays full answers 503, loses nothing it took, and takes even
   const release = await holdHeads(held.id);
   const large = (n: number) =>
     eventOf({ ...named(`event ${n}`), tenantId: held.id, reason: 'x'.repeat(1_000) });
-  const settled: Posted[] = [];
+  const settled: Answer[] = [];
   const answers = Array.from({ length: 60 }, (_, n) =>
     post(large(n), platformKey, app).then((answer) => {
       settled.push(answer);
@@ -292,8 +282,8 @@ test('a queue that stays full answers 503, loses nothing it took, and takes even
   expect(settled.length).toBeGreaterThan(0);
   expect(app.groupCommit.depth().events).toBeGreaterThan(10);
   expect(app.groupCommit.depth().bytes).toBeLessThanOrEqual(64 * 1_024);
-  for (const { status, retryAfter, body } of settled) {
-    expect([status, retryAfter, body.code]).toEqual([503, '1', 'unavailable']);
+  for (const { status, headers, body } of settled) {
+    expect([status, headers['retry-after'], body.code]).toEqual([503, '1', 'unavailable']);
   }
   expect((await post(eventOf({ reason: 'x'.repeat(1_000) }), free.key, app)).status).toBe(503);
   const refused = settled.length;

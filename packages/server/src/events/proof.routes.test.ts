@@ -8,6 +8,7 @@ import {
 } from '@indelible/protocol';
 import { expect, test } from 'vitest';
 import { checkpointOf, publishedRounds, vkeyOf } from '../testing/checkpoints.ts';
+import { recordAll, recordOne } from '../testing/event-pool.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { openNote } from '../testing/open-note.ts';
 import { recordAt, tenantOf } from '../testing/retention-setup.ts';
@@ -28,19 +29,14 @@ interface Receipt {
   leafHash: string;
 }
 
-async function record(key: string, changes: Record<string, unknown> = {}): Promise<Receipt> {
-  const url = '/api/audit-logs';
-  const { status, body } = await call({ method: 'POST', url, key, body: eventOf(changes) });
-  expect(status).toBe(201);
-  return body;
-}
-
-async function recordMany(key: string, count: number): Promise<Receipt[]> {
-  const events = Array.from({ length: count }, (_, n) => eventOf({ reason: `number ${n}` }));
-  const url = '/api/audit-logs/batch';
-  const { body } = await call({ method: 'POST', url, key, body: { events } });
-  return body.results;
-}
+const record = (key: string, changes: Record<string, unknown> = {}): Promise<Receipt> =>
+  recordOne(service, key, eventOf(changes));
+const recordMany = (key: string, count: number) =>
+  recordAll(
+    service,
+    key,
+    Array.from({ length: count }, (_, n) => eventOf({ reason: `number ${n}` })),
+  );
 
 const proofOf = (id: string, key: string, accept = 'application/json') =>
   call({ url: `/api/audit-logs/${id}/proof`, key, headers: { accept } });

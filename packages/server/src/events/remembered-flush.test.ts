@@ -5,7 +5,7 @@ import { beforeEach, expect, test } from 'vitest';
 import type { App } from '../app.ts';
 import { atEnd } from '../testing/at-end.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import { eventOf, serviceOn, testService } from '../testing/service.ts';
+import { anotherProcess, eventOf, post as postTo, testService } from '../testing/service.ts';
 import { prepare } from './prepared-event.ts';
 
 /* A flush for heads as the last flush of this process left them is one round trip. */
@@ -13,14 +13,7 @@ import { prepare } from './prepared-event.ts';
 const service = await testService();
 
 /** A process in effect, which remembers nothing yet. */
-async function openProcess(): Promise<App> {
-  const { app, db } = await serviceOn(service.servingUrl, service.clock);
-  atEnd(async () => {
-    await app.http.close();
-    await db.close();
-  });
-  return app;
-}
+const openProcess = async (): Promise<App> => (await anotherProcess(service, {})).app;
 
 /** Of the test that runs. */
 let here: App;
@@ -33,15 +26,8 @@ interface Tenant {
   key: string;
 }
 
-async function post({ key }: Tenant, more: Record<string, unknown> = {}, app = here) {
-  const answer = await app.http.inject({
-    method: 'POST',
-    url: '/api/audit-logs',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    payload: JSON.stringify(eventOf(more)),
-  });
-  return { status: answer.statusCode, body: answer.json() };
-}
+const post = ({ key }: Tenant, more: Record<string, unknown> = {}, app = here) =>
+  postTo(app, key, eventOf(more));
 
 /** Tenants whose heads this process remembers. */
 async function rememberedTenants(count: number): Promise<Tenant[]> {

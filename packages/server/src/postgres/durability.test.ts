@@ -7,7 +7,13 @@ import { atEnd } from '../testing/at-end.ts';
 import { clusterNodes } from '../testing/cluster.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { PostgresProxy } from '../testing/postgres-proxy.ts';
-import { eventOf, platformKey, serviceOn, testService } from '../testing/service.ts';
+import {
+  eventOf,
+  platformKey,
+  post as postTo,
+  serviceOn,
+  testService,
+} from '../testing/service.ts';
 
 /* What a commit that breaks costs: nothing that was acknowledged, and nothing twice. */
 
@@ -34,17 +40,12 @@ const idNow = (nowMs: number) => eventIdFromUuid(eventUuid(nowMs, randomBytes(10
 /** Records events with these ids, one alone or several as a batch. */
 async function post(app: App, tenantId: string, ids: string[]) {
   const events = ids.map((id) => eventOf({ tenantId, id }));
-  const answer = await app.http.inject({
-    method: 'POST',
-    url: ids.length === 1 ? '/api/audit-logs' : '/api/audit-logs/batch',
-    headers: { authorization: `Bearer ${platformKey}`, 'content-type': 'application/json' },
-    payload: JSON.stringify(ids.length === 1 ? events[0] : { events }),
-  });
-  const body = answer.json();
+  const [first = {}, ...more] = events;
+  const { status, body } = await postTo(app, platformKey, more.length > 0 ? { events } : first);
   const sequences: number[] = [body.results ?? body]
     .flat()
     .map((each: { sequence: number }) => each.sequence);
-  return { status: answer.statusCode, sequences };
+  return { status, sequences };
 }
 
 /** Where these events are stored, in the order of their ids; those that are not are left out. */

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { codeOf, idsListed, pathsOf } from '../testing/answers.ts';
 import { vkeyOf } from '../testing/checkpoints.ts';
+import { recordOne } from '../testing/event-pool.ts';
 import { expectLogIntact, expectTreeIntact, rootStored } from '../testing/intact.ts';
 import { openNote } from '../testing/open-note.ts';
 import { at, tenantOf } from '../testing/retention-setup.ts';
@@ -33,9 +34,7 @@ const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 async function play({ key }: Tenant, agoMs: number, actor: unknown = bo): Promise<string> {
   const timestamp = iso(service.clock.now - agoMs);
   const body = eventOf({ timestamp, actor, action: 'play', resource: recording, diff: {} });
-  const answer = await service.call({ method: 'POST', url: '/api/audit-logs', key, body });
-  expect(answer.status, answer.text).toBe(201);
-  return answer.body.id;
+  return (await recordOne(service, key, body)).id;
 }
 
 const save = (key: string, body: unknown, headers: Record<string, string> = {}) =>

@@ -1,5 +1,6 @@
 import { beforeEach, expect } from 'vitest';
 import type { Environment } from '../config.ts';
+import { recordAll } from './event-pool.ts';
 import { keyOf } from './restore-setup.ts';
 import { eventOf, type TestService, testService } from './service.ts';
 
@@ -44,14 +45,9 @@ export function alertCalls(service: TestService, tenant: WatchedTenant) {
       return body;
     },
     /** Records events; returns them in the order of the log. */
-    async record(...changes: Record<string, unknown>[]) {
+    record(...changes: Record<string, unknown>[]) {
       const events = changes.map((each) => eventOf({ action: 'publish', ...each }));
-      const { key } = tenant;
-      const url = '/api/audit-logs/batch';
-      const answer = await service.call({ method: 'POST', url, key, body: { events } });
-      const codes = answer.body.results.map(({ status }: { status: string }) => status);
-      expect(codes, answer.text).toEqual(events.map(() => 'created'));
-      return answer.body.results as { id: string; sequence: number }[];
+      return recordAll(service, tenant.key, events);
     },
     /** The log's events about alerts with this action, oldest first, with their states. */
     async log(action = 'raise') {

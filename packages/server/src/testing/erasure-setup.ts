@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import { type ErasureTarget, eraseNow as erase, offboardTenant } from '../erasure/command.ts';
 import type { ErasureDeps } from '../erasure/erase.ts';
 import { envOf } from './archived.ts';
+import { recordOne } from './event-pool.ts';
 import { eventOf, type TestService } from './service.ts';
 
 export const requester = { operatorEmail: 'olga@operators.example', reason: 'ticket 4711' };
@@ -24,12 +25,7 @@ export async function recordEach(
 ) {
   const recorded = [];
   for (const change of changes) {
-    const answer = await service.call({
-      ...{ method: 'POST', url: '/api/audit-logs', key },
-      body: eventOf(change),
-    });
-    expect([answer.status, answer.body.code]).toEqual([201, undefined]);
-    recorded.push(answer.body);
+    recorded.push(await recordOne(service, key, eventOf(change)));
   }
   return recorded;
 }

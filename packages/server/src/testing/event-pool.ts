@@ -6,7 +6,7 @@ import {
   wordMatches,
   wordsOf,
 } from '@indelible/protocol';
-import { eventOf, type TestService } from './service.ts';
+import { eventOf, post, type TestService } from './service.ts';
 
 /* A data set for queries, and the slow and obvious way to answer them. */
 
@@ -103,20 +103,28 @@ export function poolEvents(count: number, nowMs: number, days: number, seed = 1)
   });
 }
 
-/** Records events in batches of 1,000; throws if any was not created. */
+/** Records an event, which must be new; returns the answer. */
+export async function recordOne({ app }: TestService, key: string, event: object) {
+  const { status, body } = await post(app, key, event);
+  if (status === 201) return body;
+  throw new Error(`not recorded: ${JSON.stringify(body)}`);
+}
+
+/** Records events, which must be new, in batches of 1,000; returns id and place of each. */
 export async function recordAll(
-  service: TestService,
+  { app }: TestService,
   key: string,
   events: readonly unknown[],
-): Promise<void> {
+): Promise<{ id: string; sequence: number }[]> {
+  const recorded = [];
   for (let at = 0; at < events.length; at += 1_000) {
-    const body = { events: events.slice(at, at + 1_000) };
-    const url = '/api/audit-logs/batch';
-    const answer = await service.call({ method: 'POST', url, key, body });
-    const results: { status: string }[] = answer.body.results ?? [answer.body];
+    const { body } = await post(app, key, { events: events.slice(at, at + 1_000) });
+    const results: { status: string }[] = body.results ?? [body];
     const odd = results.find(({ status }) => status !== 'created');
     if (odd) throw new Error(`not recorded: ${JSON.stringify(odd)}`);
+    recorded.push(...body.results);
   }
+  return recorded;
 }
 
 /** Records so many events that differ in their ids alone. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, expect } from 'vitest';
+import { afterEach, beforeEach } from 'vitest';
 import type { Environment } from '../config.ts';
+import { recordOne } from './event-pool.ts';
 import { expectLogIntact } from './intact.ts';
 import { restoringHost } from './restoring-host.ts';
 import { type Answer, eventOf, type TestService, testService } from './service.ts';
@@ -52,9 +53,7 @@ export async function recordChange(
 ): Promise<string> {
   const states = { before: { steps: ['Welcome'] }, after: { steps: ['Hello'] } };
   const body = eventOf({ resource: ivr, diff: undefined, ...states, ...changes });
-  const answer = await service.call({ method: 'POST', url: '/api/audit-logs', key, body });
-  expect(answer.status, answer.text).toBe(201);
-  return answer.body.id;
+  return (await recordOne(service, key, body)).id;
 }
 
 export function restore(

@@ -236,6 +236,12 @@ export async function callOn(app: App, options: CallOptions): Promise<Answer> {
   return result;
 }
 
+/** Records an event, or `{ events }`, in any process. */
+export function post(app: App, key: string, body: object): Promise<Answer> {
+  const url = `/api/audit-logs${'events' in body ? '/batch' : ''}`;
+  return callOn(app, { method: 'POST', url, key, body });
+}
+
 async function makeTenant(
   call: TestService['call'],
   plan: string,

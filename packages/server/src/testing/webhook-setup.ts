@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect } from 'vitest';
 import type { Environment } from '../config.ts';
+import { recordAll, recordOne } from './event-pool.ts';
 import { expectLogIntact } from './intact.ts';
 import { keyOf } from './restore-setup.ts';
 import { type Answer, eventOf, type TestService, testService } from './service.ts';
@@ -85,23 +86,14 @@ export function webhookCalls(service: TestService, tenant: HookedTenant) {
     deliveries: async (id: string, query = ''): Promise<ShownDelivery[]> =>
       (await call('GET', `/${id}/deliveries${query}`)).body.data,
     /** Records an event and returns it. */
-    async record(changes: Record<string, unknown> = {}) {
-      const { key } = tenant;
-      const body = eventOf(changes);
-      const answer = await service.call({ method: 'POST', url: '/api/audit-logs', key, body });
-      expect(answer.status, answer.text).toBe(201);
-      return answer.body;
-    },
+    record: (changes: Record<string, unknown> = {}) =>
+      recordOne(service, tenant.key, eventOf(changes)),
     /** Records this number of events; returns their ids in the order of the log. */
     async recordMany(count: number, changes: Record<string, unknown> = {}): Promise<string[]> {
       const events = Array.from({ length: count }, (_, at) =>
         eventOf({ ...changes, diff: { at: { from: null, to: at } } }),
       );
-      const { key } = tenant;
-      const url = '/api/audit-logs/batch';
-      const answer = await service.call({ method: 'POST', url, key, body: { events } });
-      expect(answer.status, answer.text).toBe(200);
-      return answer.body.results.map(({ id }: { id: string }) => id);
+      return (await recordAll(service, tenant.key, events)).map(({ id }) => id);
     },
     /** The log's records of webhooks with this action, oldest first. */
     async log(action: string) {

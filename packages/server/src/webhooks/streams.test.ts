@@ -1,5 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { beforeEach, expect, test } from 'vitest';
+import { recordAll } from '../testing/event-pool.ts';
 import { keyOf } from '../testing/restore-setup.ts';
 import { eventOf, testService } from '../testing/service.ts';
 import { webhookReceiver } from '../testing/webhook-receiver.ts';
@@ -50,14 +51,6 @@ const awkward = [
   }),
 ];
 
-async function record(key: string, events: readonly object[]) {
-  const body = { events };
-  const answer = await service.call({ method: 'POST', url: '/api/audit-logs/batch', key, body });
-  expect(answer.body.results.every((each: { status: string }) => each.status === 'created')).toBe(
-    true,
-  );
-}
-
 /** Delivers what is due, this much later; a stream is due a little after its last delivery. */
 async function deliver(laterMs = 1_000) {
   service.clock.now += laterMs;
@@ -104,7 +97,7 @@ test.each(collectors)(
   async (stream) => {
     const made = await streamOf(stream);
     for (const events of [awkward, Array.from({ length: 130 }, () => eventOf())]) {
-      await record(made.key, events);
+      await recordAll(service, made.key, events);
       await deliver();
     }
     const held = stream.held();
@@ -146,7 +139,7 @@ test.each(collectors)(
   '$format: the credential is shown nowhere, whatever comes of it',
   async (stream) => {
     const made = await streamOf({ ...stream, credential: 'c3VyZWx5LW5vdC1rbm93bg' });
-    await record(made.key, [eventOf()]);
+    await recordAll(service, made.key, [eventOf()]);
     await deliver();
     const { body } = await service.call({ url: made.path, key: made.key });
     expect(body.lastDelivery.reason).toBe(stream.refused[0]);
@@ -164,7 +157,7 @@ test.each(channels)(
     const made = await streamOf(channel);
     expect(await testOf(made)).toMatchObject({ ok: true });
     const before = channel.read().length;
-    await record(made.key, awkward);
+    await recordAll(service, made.key, awkward);
     await deliver();
     const events = await listed(made);
     expect(channel.read().slice(before)).toEqual(
@@ -184,7 +177,7 @@ test.each(channels)(
 
 test('Elastic: a message of which a part was stored is sent again, and nothing is there twice', async () => {
   const made = await streamOf(elastic);
-  await record(made.key, awkward);
+  await recordAll(service, made.key, awkward);
   const events = await listed(made);
   cluster.trouble.set(events[2].id, 429);
   await deliver();
@@ -198,7 +191,7 @@ test('Elastic: a message of which a part was stored is sent again, and nothing i
 test('generic: each message is signed as Standard Webhooks says', async () => {
   const { key, secret = '' } = await streamOf(generic);
   const verifier = new Webhook(secret);
-  await record(key, awkward);
+  await recordAll(service, key, awkward);
   await deliver();
   const { body = '', headers } = collector.requests.at(-1) ?? {};
   const given = headers as Record<string, string>;
