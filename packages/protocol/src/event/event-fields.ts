@@ -352,6 +352,12 @@ export const storedFields: readonly StoredField[] = [
   { ...contextText, key: 'contextIdentity', column: 'context_identity', segment: 'identity' },
 ];
 
+/** The fields whose texts decide how large an event is. */
+export const longFields = (withStates: boolean): readonly StoredField[] =>
+  storedFields.filter(
+    ({ kind }) => ['diff', 'text', 'context'].includes(kind) || (withStates && kind === 'state'),
+  );
+
 /** The values that replace the fields of a withheld or erased segment. */
 export function emptiedSegment(segment: SegmentName): Partial<CommittedEvent> {
   const fields = storedFields.filter((field) => field.segment === segment);

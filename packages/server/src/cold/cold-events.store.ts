@@ -1,4 +1,4 @@
-import { eventIdFromUuid, lateAfterMs } from '@indelible/protocol';
+import { eventIdFromUuid, lateAfterMs, longFields } from '@indelible/protocol';
 import type { TenantTx } from '../postgres/db.ts';
 import type { ArchivedRow } from './archived-row.ts';
 import { quoted } from './duckdb.ts';
@@ -17,9 +17,9 @@ export const filesOf = (paths: readonly string[]) =>
 /** Late events stay in PostgreSQL. */
 export const notLate = `epoch_us(received_at) // 1000 - epoch_ms("timestamp") <= ${lateAfterMs}`;
 
-/** Bytes of an event that may be large. */
-export const changeBytes = ['diff', 'before', 'after']
-  .map((column) => `coalesce(strlen(${column}), 0)`)
+/** The bytes of an event's long texts. */
+export const longBytes = longFields(true)
+  .map(({ column }) => `coalesce(strlen(${column}), 0)`)
   .join(' + ');
 
 /** Some 8 MiB of events: DuckDB keeps several copies of what a statement answers. */
@@ -41,7 +41,7 @@ export async function* coldEvents(
   { also = 'true', descending = false } = {},
 ): AsyncGenerator<ArchivedRow[]> {
   const count = 'uuids' in wanted ? wanted.uuids.length : wanted.sequences.length;
-  const isSmall = `${changeBytes} <= ${Math.floor(pageBytesMax / count)}`;
+  const isSmall = `${longBytes} <= ${Math.floor(pageBytesMax / count)}`;
   const all = await rowsOf(tx, part, wanted, also, isSmall);
   const sign = descending ? -1 : 1;
   const inOrder = (a: { sequence: number }, b: { sequence: number }) =>
@@ -94,7 +94,7 @@ async function rowsOf(
   const rows = await coldSource(tx).read(
     [part.events, part.identity],
     ([events = '', identity = '']) =>
-      `SELECT e.sequence, ${changeBytes}, CASE WHEN ${isSmall} THEN ${wholeRow} END
+      `SELECT e.sequence, ${longBytes}, CASE WHEN ${isSmall} THEN ${wholeRow} END
        FROM ${filesOf([events])} e
        JOIN ${filesOf([identity])} i ON i.sequence = e.sequence${near}
        WHERE ${condition} AND ${also} AND action IS NOT NULL AND ${notLate}`,

@@ -9,7 +9,7 @@ import {
   uuidFromEventId,
 } from '@indelible/protocol';
 import type { ArchivedRow } from '../cold/archived-row.ts';
-import { changeBytes, coldEvents } from '../cold/cold-events.store.ts';
+import { coldEvents, longBytes } from '../cold/cold-events.store.ts';
 import { type ColdPart, type ColdRange, partsHolding } from '../cold/store.ts';
 import type { TenantTx } from '../postgres/db.ts';
 import {
@@ -228,7 +228,7 @@ async function* pagesOfKeys(
   keys: readonly ColdKey[],
   bytesMax?: number,
 ): AsyncGenerator<ListedRow[]> {
-  const also = bytesMax === undefined ? 'true' : `${changeBytes} <= ${Number(bytesMax)}`;
+  const also = bytesMax === undefined ? 'true' : `${longBytes} <= ${Number(bytesMax)}`;
   for (const [part, some] of Map.groupBy(keys, ({ part }) => part)) {
     const sequences = some.map(({ sequence }) => sequence);
     for await (const rows of coldEvents(tx, part, { sequences }, { also }))

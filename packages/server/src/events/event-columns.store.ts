@@ -2,6 +2,7 @@ import {
   actorAddress,
   type CommittedEvent,
   contextOf,
+  longFields,
   personKeys,
   type StoredField,
   storedFields,
@@ -29,6 +30,15 @@ export const storedColumns = [
     .map(({ column, key }) => `${column} AS "${key}"`),
   ...['salts', 'erased'],
 ].join(', ');
+
+/** The bytes of an event's long texts; `size` is that of a column. */
+export const longBytes = (
+  withStates: boolean,
+  size = (column: string) => `octet_length(${column}::text)`,
+): string =>
+  longFields(withStates)
+    .map(({ column }) => `coalesce(${size(column)}, 0)`)
+    .join(' + ');
 
 /** An event with its sequence, ready to insert. */
 export interface InsertedRow {

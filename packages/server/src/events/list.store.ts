@@ -6,7 +6,7 @@ import { amongWithWords } from '../words/find-words.ts';
 import { partsByAddress, partsOfPage } from './address-parts.store.ts';
 import { behind, orderBy, ordered } from './branches.store.ts';
 import { behindCounted, countMatching } from './count.store.ts';
-import { copiesSelected, storedColumns } from './event-columns.store.ts';
+import { copiesSelected, longBytes, storedColumns } from './event-columns.store.ts';
 import { allMatching, Params, type SqlFilter, type Visibility } from './filter-sql.store.ts';
 import type { ListPosition } from './list-cursor.ts';
 import { type CutPage, type ListedPage, type ListedRow, pageBytesMax } from './listed-row.ts';
@@ -47,6 +47,8 @@ export async function listEvents(
     const part = { ...query, sort, filter, limit: query.limit + 1 - rows.length };
     const wanted = { query: part, position, descending, bytesMax: pageBytesMax - bytes };
     const page = await nextInOrder(visible, wanted);
+    more = isOver(rows, page, wanted);
+    if (more) break;
     rows.push(...page.rows);
     bytes += page.bytes;
     more = page.more || rows.length > query.limit;
@@ -57,6 +59,10 @@ export async function listEvents(
   const shown = rows.slice(0, query.limit);
   return { rows: backwards ? shown.reverse() : shown, more };
 }
+
+/** Whether a part is its first event alone, and has no room: only that of a page may be larger. */
+const isOver = (rows: readonly ListedRow[], part: CutPage, { bytesMax }: WantedPage) =>
+  rows.length > 0 && part.bytes > bytesMax;
 
 /** Parts follow the ids; a page in another order needs all matches at once. */
 async function partsOf(
@@ -146,6 +152,7 @@ async function hotPage(visible: Visibility, wanted: WantedPage): Promise<CutPage
       const part = { ...query, filter, sort, limit: query.limit - rows.length };
       const rest = { query: part, position, descending, bytesMax: bytesMax - bytes };
       const page = await statementPage(visible, rest);
+      if (isOver(rows, page, rest)) return { rows, bytes, more: true };
       rows.push(...page.rows);
       bytes += page.bytes;
       if (page.more || rows.length === query.limit) return { rows, bytes, more: true };
@@ -264,17 +271,15 @@ async function cutPage(
   params: Params,
   bytesMax: number,
 ): Promise<CutPage> {
-  const texts = ['diff', 'reason', 'actor_user_agent', 'resource_name'];
-  const measured = include.state ? [...texts, 'before', 'after'] : texts;
-  const sum = (size: (column: string) => string) =>
-    `sum(1024 + ${measured.map((column) => `coalesce(${size(column)}, 0)`).join(' + ')})
-      OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING)`;
+  const sum = (bytes: string) =>
+    `sum(1024 + ${bytes}) OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING)`;
+  const stored = longBytes(include.state, (column) => `pg_column_size(${column}) - 4`);
   const most = params.add(bytesMax);
   const rows = await rowsWith<ListedRow & { found: number; bytes: number }>(tx, params)`
     SELECT ${storedColumns}, ${listColumns(include.state)}, found, bytes
-    FROM (SELECT *, ${sum((column) => `octet_length(${column}::text)`)} AS bytes
+    FROM (SELECT *, ${sum(longBytes(include.state))} AS bytes
       FROM (SELECT *, count(*) OVER () AS found, row_number() OVER (ORDER BY ${order}) AS nth,
-          ${sum((column) => `pg_column_size(${column}) - 4`)} AS stored
+          ${sum(stored)} AS stored
         FROM (${page}) p) s
       WHERE stored <= ${most} OR nth = 1) w
     WHERE bytes <= ${most} OR nth = 1

@@ -15,7 +15,7 @@ import {
   tenantWithPool,
 } from '../testing/event-pool.ts';
 import { expectLogIntact } from '../testing/intact.ts';
-import { eventOf, testService } from '../testing/service.ts';
+import { actorWith, eventOf, testService } from '../testing/service.ts';
 
 const day = 86_400_000;
 const service = await testService();
@@ -40,6 +40,8 @@ async function walk(
   do {
     const answer = await list(`${query}${at === null ? '' : `&cursor=${at}`}`, key);
     expect(answer.status).toBe(200);
+    expect(Buffer.byteLength(answer.text)).toBeLessThanOrEqual(8 * 2 ** 20);
+    expect(answer.body.pagination.hasMore).toBe(answer.body.pagination.nextCursor !== null);
     pages.push({ ids: idsOf(answer), body: answer.body });
     at = answer.body.pagination[way];
     expect(pages.length).toBeLessThan(500);
@@ -315,42 +317,52 @@ test('states come only on request, and only of one resource', async () => {
   await expectLogIntact(service, own.id);
 });
 
-describe('a page of large states ends at 8 MiB and the cursor leads to every event', () => {
-  const id = '30000000-0000-4000-8000-000000000002';
-  let key: string;
-  beforeAll(async () => {
-    ({ key } = await service.tenant());
-    const large = { text: 'x'.repeat(250_000) };
-    const events = Array.from({ length: 33 }, () =>
-      eventOf({ resource: { type: 'ivr', id }, diff: {}, before: large, after: large }),
-    );
-    for (let at = 0; at < events.length; at += 15) {
-      await recordAll(service, key, events.slice(at, at + 15));
-    }
-  });
+const large = { text: 'x'.repeat(250_000) };
+const longTexts = Array.from({ length: 50 }, (_, n) => [`k${n}`, '\u{10000}'.repeat(500)]);
+describe.each([
+  ['states', { diff: {}, before: large, after: large }, '&include=state', [16, 16, 1]],
+  ['metadata', { metadata: Object.fromEntries(longTexts) }, '', [82, 8]],
+] as const)(
+  'a page of long %s ends at 8 MiB, and the cursor leads on',
+  (_, fields, more, sizes) => {
+    const id = '30000000-0000-4000-8000-000000000002';
+    const count = sizes.reduce((sum, size) => sum + size, 0);
+    let key: string;
+    beforeAll(async () => {
+      ({ key } = await service.tenant());
+      const events = Array.from({ length: count }, () =>
+        eventOf({ resource: { type: 'ivr', id }, ...fields }),
+      );
+      for (let at = 0; at < events.length; at += 15) {
+        await recordAll(service, key, events.slice(at, at + 15));
+      }
+    });
 
-  test.each(
-    ['timestamp', 'user', 'sequence'].flatMap((sort) => [
-      [sort, 'asc'],
-      [sort, 'desc'],
-    ]),
-  )('by %s, %s', async (sort, order) => {
-    const seen: string[] = [];
-    const sizes: number[] = [];
-    let cursor = '';
-    do {
-      const query = `resource_id=${id}&include=state&limit=500&sort=${sort}&order=${order}${cursor}`;
-      const answer = await list(query, key);
-      expect(Buffer.byteLength(answer.text)).toBeLessThanOrEqual(8 * 2 ** 20);
-      sizes.push(answer.body.data.length);
-      seen.push(...idsOf(answer));
-      const { nextCursor, hasMore } = answer.body.pagination;
-      expect(hasMore).toBe(nextCursor !== null);
-      cursor = nextCursor === null ? '' : `&cursor=${nextCursor}`;
-    } while (cursor !== '');
-    expect(sizes).toEqual([16, 16, 1]);
-    expect(new Set(seen).size).toBe(33);
-  });
+    test.each(
+      ['timestamp', 'user', 'sequence'].flatMap((sort) => [
+        [sort, 'asc'],
+        [sort, 'desc'],
+      ]),
+    )('by %s, %s', async (sort, order) => {
+      const query = `resource_id=${id}${more}&limit=500&sort=${sort}&order=${order}`;
+      const pages = await walk(query, 'nextCursor', { key });
+      expect(pages.map(({ ids }) => ids.length)).toEqual(sizes);
+      expect(new Set(pages.flatMap(({ ids }) => ids)).size).toBe(count);
+    });
+  },
+);
+
+test('a page of several users, each found by a statement of its own, ends at 8 MiB too', async () => {
+  const { key } = await service.tenant();
+  const emails = Array.from({ length: 17 }, (_, n) => `user${n}@example.com`);
+  const values = Array.from({ length: 17 }, (_, n) => [n, { from: 'x'.repeat(32_000), to: null }]);
+  for (const email of emails) {
+    const event = eventOf({ actor: actorWith({ email }), diff: Object.fromEntries(values) });
+    await recordAll(service, key, [event]);
+  }
+  const query = `limit=500&sort=user&${emails.map((email) => `user=${email}`).join('&')}`;
+  const pages = await walk(query, 'nextCursor', { key });
+  expect(pages.map(({ ids }) => ids.length)).toEqual([15, 2]);
 });
 
 test('an empty log lists nothing: only its own beginning', async () => {

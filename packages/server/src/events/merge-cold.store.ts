@@ -1,4 +1,4 @@
-import type { ListQuery } from '@indelible/protocol';
+import { type ListQuery, longFields } from '@indelible/protocol';
 import type { ColdRange } from '../cold/store.ts';
 import {
   type ColdKey,
@@ -173,10 +173,10 @@ function cut(
 ): { rows: ListedRow[]; bytes: number } {
   let bytes = 0;
   const fitting: ListedRow[] = [];
+  const fields = longFields(include.state);
+  const bytesOf = (text: unknown) => (typeof text === 'string' ? Buffer.byteLength(text) : 0);
   for (const row of rows.slice(0, limit)) {
-    const states = include.state ? [row.before, row.after] : [];
-    const texts = [row.diff, row.reason, row.actorUserAgent, row.resourceName, ...states];
-    const size = 1024 + texts.reduce((sum, text) => sum + Buffer.byteLength(text ?? ''), 0);
+    const size = 1024 + fields.reduce((sum, { key }) => sum + bytesOf(row[key]), 0);
     if (fitting.length > 0 && bytes + size > bytesMax) break;
     fitting.push(row);
     bytes += size;

@@ -1,6 +1,7 @@
 import type { EventFilter } from '@indelible/protocol';
 import { inOrder } from '../../events/branches.store.ts';
 import { type ColdKey, coldRows } from '../../events/cold.store.ts';
+import { longBytes } from '../../events/event-columns.store.ts';
 import { Params, type Visibility } from '../../events/filter-sql.store.ts';
 import { newestOf } from '../../events/merge-cold.store.ts';
 import { portions } from '../../events/portions.ts';
@@ -76,9 +77,7 @@ async function packedRows(
   params: Params,
   { fields, withStates, page }: Pick<FileRows, 'fields' | 'withStates'> & { page: PageSize },
 ): Promise<string[]> {
-  const states = `+ coalesce(octet_length(before::text), 0) + coalesce(octet_length(after::text), 0)`;
-  const bytes = `octet_length(diff::text) ${withStates ? states : ''}`;
-  const fits = `${bytes} <= ${params.add(page.eventBytesMax)}`;
+  const fits = `${longBytes(withStates)} <= ${params.add(page.eventBytesMax)}`;
   const packed = ['id', ...fields.map(({ sql }) => sql)].join(', ');
   const rows = await rowsWith<{ row: string }>(tx, params)`
     SELECT CASE WHEN ${fits} THEN concat_ws(E'\\x1f', ${packed}) ELSE id::text END AS row
