@@ -1,4 +1,4 @@
-import type { MessageType, WebhookFacet, WebhookFormat } from '@indelible/protocol';
+import type { FacetName, MessageType, WebhookFormat } from '@indelible/protocol';
 import type { JsonCalls } from './json-calls.ts';
 
 export type { WebhookFormat };
@@ -7,7 +7,7 @@ export type { WebhookFormat };
 export type WebhookType = MessageType;
 
 /** Selects events: any value of each member; a leading `!` excludes. */
-export type WebhookFilters = { [facet in WebhookFacet]?: string | readonly string[] };
+export type WebhookFilters = { [facet in FacetName]?: string | readonly string[] };
 
 export interface WebhookDelivery {
   /** `dlv_…` */
@@ -40,7 +40,7 @@ export interface Webhook {
   url: string;
   format: WebhookFormat;
   types: WebhookType[];
-  filters: { [facet in WebhookFacet]?: string[] };
+  filters: { [facet in FacetName]?: string[] };
   options: Record<string, string>;
   hasCredential: boolean;
   /** Names of its own headers, in lower case, sorted. */

@@ -1,5 +1,5 @@
 import type { EventCriteria } from '@indelible/client';
-import { type FacetName, filterToJson } from '@indelible/protocol';
+import { filterToJson } from '@indelible/protocol';
 import { useState } from 'react';
 import { useTexts } from '../i18n/texts.tsx';
 import { serviceNow } from '../service-clock.ts';
@@ -11,11 +11,10 @@ interface FacetsFieldProps {
   label?: string;
   filters: EventCriteria;
   change: (filters: EventCriteria) => void;
-  offered?: readonly FacetName[];
 }
 
 /** Filters of a form, without a time range: choices are counted over all retained events. */
-export function FacetsField({ label, filters, change, offered }: FacetsFieldProps) {
+export function FacetsField({ label, filters, change }: FacetsFieldProps) {
   const t = useTexts();
   const [nowMs] = useState(serviceNow);
   return (
@@ -25,7 +24,6 @@ export function FacetsField({ label, filters, change, offered }: FacetsFieldProp
         search={{ ...searchOfCriteria(filters), range: { kind: 'last', preset: 'all' } }}
         nowMs={nowMs}
         change={({ facets }) => change(filterToJson(facets))}
-        {...(offered && { facets: offered })}
         withRange={false}
       />
     </>

@@ -52,8 +52,6 @@ interface Facet {
   selective?: number;
   /** Statistics can group by it. */
   counted?: true;
-  /** Webhooks can filter by it. */
-  ofWebhooks?: true;
 }
 
 const word = {
@@ -102,7 +100,6 @@ export const facets = {
     heldIn: () => ['event'],
     selective: 4,
     counted: true,
-    ofWebhooks: true,
   },
   resource: {
     about: 'resource type',
@@ -112,7 +109,6 @@ export const facets = {
     heldIn: () => ['event'],
     selective: 5,
     counted: true,
-    ofWebhooks: true,
   },
   resourceId: {
     about: 'resource id; the own id of the host only beside exactly one `resource`',
@@ -139,7 +135,6 @@ export const facets = {
     heldIn: () => ['event'],
     selective: 6,
     counted: true,
-    ofWebhooks: true,
   },
   ip: {
     about: "actor's IP address",
@@ -149,7 +144,6 @@ export const facets = {
     nullable: true,
     of: ({ actorIp }) => [actorIp],
     heldIn: () => ['identity'],
-    ofWebhooks: true,
   },
   hasReason: {
     about: 'whether it has a declared reason: `true` or `false`',
@@ -169,7 +163,6 @@ export const facets = {
     of: (event) => [outcomeOf(event)],
     heldIn: () => ['context'],
     counted: true,
-    ofWebhooks: true,
   },
   actorType: {
     about: `kind of actor: ${actorTypes.join(', ')}`,
@@ -179,7 +172,6 @@ export const facets = {
     of: (event) => [contextOf(event).actor?.type ?? null],
     heldIn: () => ['context'],
     counted: true,
-    ofWebhooks: true,
   },
   onBehalfOf: {
     about: 'for whom the actor acted: id, own id of the host, or e-mail address',
@@ -214,7 +206,6 @@ export const facets = {
     of: (event) => [...eventWords(event)].sort(),
     has: matchesWords,
     heldIn: () => ['change', 'context', 'identity'],
-    ofWebhooks: true,
   },
 } as const satisfies Record<string, Facet>;
 
@@ -232,7 +223,6 @@ export type BoundName = keyof typeof bounds;
 export type FilterName = BoundName | FacetName;
 type Having<Mark> = { [F in FacetName]: Facets[F] extends Mark ? F : never }[FacetName];
 export type CountedFacet = Having<{ counted: true }>;
-export type WebhookFacet = Having<{ ofWebhooks: true }>;
 
 /** A facet with all optional members. */
 export const facetOf = (name: FacetName): Facet => facets[name];
@@ -243,9 +233,6 @@ export const boundNames = Object.keys(bounds) as BoundName[];
 export const filterNames: readonly FilterName[] = [...boundNames, ...facetNames];
 export const countedFacets = facetNames.filter(
   (name): name is CountedFacet => facetOf(name).counted === true,
-);
-export const webhookFacets = facetNames.filter(
-  (name): name is WebhookFacet => facetOf(name).ofWebhooks === true,
 );
 
 /** The most values of one facet, wanted and excluded together. */

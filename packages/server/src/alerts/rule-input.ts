@@ -4,6 +4,7 @@ import {
   alertLimits,
   type FieldProblem,
   type FilterJson,
+  facetNames,
   filterToJson,
   limitNames,
   parseFilterBody,
@@ -11,7 +12,6 @@ import {
 } from '@indelible/protocol';
 import type { Static } from 'typebox';
 import { invalid } from '../http/problem.ts';
-import { ruleFilters } from './rule.ts';
 import type { RuleChange } from './schemas.ts';
 
 export type RulePatch = Static<typeof RuleChange>;
@@ -59,7 +59,7 @@ function refuseMember({ kind, problems }: Change, member: string): void {
 }
 
 function readFilters(json: unknown, path: string, problems: FieldProblem[]): FilterJson {
-  const parsed = parseFilterBody(json, path, ruleFilters);
+  const parsed = parseFilterBody(json, path, facetNames);
   if ('filter' in parsed) return filterToJson(parsed.filter);
   problems.push(...parsed.problems);
   return {};

@@ -1,11 +1,10 @@
 import {
   type AlertRuleSettings,
   type BuiltInRule,
-  boundNames,
   builtInRules,
   externalUuid,
   type FilterJson,
-  filterNames,
+  facetNames,
   parseFilterBody,
   resolvedFilter,
   timestampOrNull,
@@ -13,9 +12,6 @@ import {
 import { languages } from '../../../../locales/languages.ts';
 import { textsIn } from '../../../../locales/texts.ts';
 import type { RuleKey, RuleRow } from './store.ts';
-
-/** Rules are about events as they are recorded: no filter by time. */
-export const ruleFilters = filterNames.filter((name) => !boundNames.some((each) => each === name));
 
 /** A rule before it is stored, which gives it times: an own one, or an unchanged built-in one. */
 export function newRule(
@@ -80,7 +76,7 @@ export function watchOf(row: Pick<RuleRow, 'settings'>): string {
 
 /** The filter that events are compared with: own ids of the host are UUIDs there. */
 export function ruleFilter(filters: FilterJson, tenantId: string) {
-  const parsed = parseFilterBody(filters, '/filters', ruleFilters);
+  const parsed = parseFilterBody(filters, '/filters', facetNames);
   if ('filter' in parsed) return resolvedFilter(parsed.filter, tenantId);
   throw new Error('the filters of a stored alert rule cannot be read');
 }

@@ -1,4 +1,4 @@
-import { type AlertGroup, alertGroups, alertKinds } from '@indelible/protocol';
+import { type AlertGroup, alertGroups, alertKinds, facetNames } from '@indelible/protocol';
 import {
   count,
   described,
@@ -15,7 +15,6 @@ import {
 } from '../http/field-schemas.ts';
 import { filterSchema, storedFilters } from '../http/filter-schema.ts';
 import { Type } from '../http/type.ts';
-import { ruleFilters } from './rule.ts';
 
 const whole = (description: string) => Type.Integer({ minimum: 1, maximum: 100_000, description });
 
@@ -69,9 +68,9 @@ const enabled = Type.Boolean({ description: 'Whether it is evaluated; a new rule
 const needed = {
   name: label('What people call the rule.'),
   kind,
-  filters: filterSchema('AlertFilters', ruleFilters),
+  filters: filterSchema('AlertFilters', facetNames),
 };
-const followedBy = filterSchema('AlertFollowedBy', ruleFilters);
+const followedBy = filterSchema('AlertFollowedBy', facetNames);
 const others = { ...limits, groupBy: noGroup, followedBy, enabled, notify };
 
 const RuleInput = named('AlertRuleInput', {

@@ -114,11 +114,13 @@ test('deliveries are recorded and never delivered, not to other webhooks either,
   expect(receiver.calls).toHaveLength(before + made.length);
 });
 
-test('filters choose by category, action, resource and address, with ! they leave out; the rest is passed over', async () => {
+test('filters choose as in the list, with ! they leave out; the rest is passed over', async () => {
   const { receiver } = tenant;
   const ana = eventOf().actor as object;
+  const forBo = { onBehalfOf: [{ externalId: 'bo-7', email: 'bo@example.com' }] };
   const of = (action: string, type: string) => ({
-    ...(type === 'ivr' ? { actor: { ...ana, ip: '2001:db8::7' } } : {}),
+    ...(type === 'ivr' ? { actor: { ...ana, ip: '2001:db8::7' }, ...forBo } : {}),
+    ...(type === 'queue' ? { correlationId: 'req-7', outcome: 'denied' } : {}),
     action,
     resource: { type, id: '0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11', name: null },
   });
@@ -131,6 +133,11 @@ test('filters choose by category, action, resource and address, with ! they leav
     [{ ip: ['2001:DB8::0:7'] }, ['update ivr']],
     [{ ip: '!2001:db8::7', action: 'update' }, ['update queue']],
     [{ q: '2001:db8::7' }, ['update ivr']],
+    [{ onBehalfOf: 'bo-7' }, ['update ivr']],
+    [{ onBehalfOf: ['Bo@example.com'] }, ['update ivr']],
+    [{ correlationId: 'req-7' }, ['update queue']],
+    [{ outcome: 'denied' }, ['update queue']],
+    [{ resource: 'did', resourceId: 'no-such-line' }, []],
   ];
   const made = [];
   for (const [filters] of wanted) made.push(await hooks.create({ filters }));

@@ -1,4 +1,4 @@
-import { type EventFilter, storedFilter, typeId } from '@indelible/protocol';
+import { type EventFilter, resolvedFilter, storedFilter, typeId } from '@indelible/protocol';
 import type { Visibility } from '../events/filter-sql.store.ts';
 import { eventsById, inSequence } from '../events/list.store.ts';
 import type { CutPage } from '../events/listed-row.ts';
@@ -56,6 +56,7 @@ export async function readNext(
   bytesMax: number,
 ): Promise<Next> {
   const { isForPeople = false } = formats[webhook.format];
+  const filter = resolvedFilter(storedFilter(webhook.filters), visible.tx.tenantId);
   const events = growingBatch(bytesMax, wantsAlerts(webhook) && isForPeople);
   let at = webhook.nextSequence;
   for (let chunk = 0; chunk < chunksMax && at < until; chunk++) {
@@ -64,7 +65,7 @@ export async function readNext(
     const news = await firstNews(webhook, uuids, visible);
     const stop = news?.sequence ?? end;
     if (wantsEvents(webhook)) {
-      const query = { ...inSequence, filter: storedFilter(webhook.filters), limit: events.room() };
+      const query = { ...inSequence, filter, limit: events.room() };
       const found = await eventsById(uuids.slice(0, stop - at), query, visible, bytesMax);
       const cut = events.add(found);
       if (cut !== null) return events.until(cut);

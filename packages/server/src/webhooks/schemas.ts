@@ -1,4 +1,4 @@
-import { messageTypes, webhookFacets, webhookFormats } from '@indelible/protocol';
+import { facetNames, messageTypes, webhookFormats } from '@indelible/protocol';
 import {
   count,
   countOrNull,
@@ -39,7 +39,7 @@ const given = {
     uniqueItems: true,
     description: '`audit.export.ready` only for the format `webhook`.',
   }),
-  filters: filterSchema('WebhookFilters', webhookFacets),
+  filters: filterSchema('WebhookFilters', facetNames),
   options: Type.Record(Type.String(), optionText, {
     maxProperties: 20,
     description: "The format's own settings.",

@@ -1,10 +1,10 @@
 import {
   boundNames,
   type FieldProblem,
+  facetNames,
   filterToJson,
   parseFilterBody,
   pointerOf,
-  webhookFacets,
 } from '@indelible/protocol';
 import type { Static } from 'typebox';
 import { invalid } from '../http/problem.ts';
@@ -130,7 +130,7 @@ function sameOrigin(one: string, other: string): boolean {
 
 /** The filter as canonical JSON text; equal filters are equal texts. */
 function readFilters(json: unknown, problems: FieldProblem[]): string {
-  const parsed = parseFilterBody(json, '/filters', webhookFacets);
+  const parsed = parseFilterBody(json, '/filters', facetNames);
   if ('filter' in parsed) return JSON.stringify(filterToJson(parsed.filter));
   const message = 'is not a filter of webhooks: they send events as they are recorded; see replay';
   const isTime = (path: string) => boundNames.some((name) => path === `/filters/${name}`);

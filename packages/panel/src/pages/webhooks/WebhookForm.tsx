@@ -1,5 +1,4 @@
 import type { NewWebhook, Webhook } from '@indelible/client';
-import { webhookFacets } from '@indelible/protocol';
 import { client } from '../../api.ts';
 import { CheckList, SelectField, TextField } from '../../components/fields.tsx';
 import { ConfirmSheet } from '../../components/Sheet.tsx';
@@ -119,11 +118,7 @@ function Filters({ draft, edit, problem }: PartProps) {
   if (!draft.types.includes('audit.events.recorded')) return null;
   return (
     <div>
-      <FacetsField
-        filters={draft.filters}
-        change={(filters) => edit({ filters })}
-        offered={webhookFacets}
-      />
+      <FacetsField filters={draft.filters} change={(filters) => edit({ filters })} />
       <p className={`mt-1 text-xs ${problem === undefined ? 'text-faint' : 'text-del'}`}>
         {problem ?? w.form.allEvents}
       </p>
