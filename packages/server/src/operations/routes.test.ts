@@ -92,6 +92,27 @@ test('the service is alive but not ready while the database is away, and ready a
   expect(await statusOf('/readyz')).toBe(200);
 });
 
+test('the service is not ready while PostgreSQL can write no file, though rows have room', async () => {
+  const service = await testService();
+  cleanup.push(() => service.close());
+  const limitFiles = async (limit: string) => {
+    await service.owner.query(
+      `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET temp_file_limit = ${limit}',
+         current_database()); END $$`,
+    );
+    await service.owner.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND pid <> pg_backend_pid()`);
+  };
+  const ready = async () => (await service.call({ url: '/readyz', key: null })).status;
+  expect(await ready()).toBe(200);
+  await limitFiles('0');
+  await expect.poll(ready).toBe(503);
+  expect((await service.tenant()).key).toBeTypeOf('string');
+  expect(await ready()).toBe(503);
+  await limitFiles('-1');
+  await expect.poll(ready).toBe(200);
+});
+
 test('while the database is read-only, reads go on, writes answer 503, and the service is not ready', {
   tags: 'plain',
 }, async () => {
