@@ -42,12 +42,13 @@ const deps: CapsuleDeps = {
 };
 const actor = { id: tenantId, email: null, role: 'admin', ip: null, userAgent: null };
 const access = { tenantId, actor, reason: null };
-const plenty = { events: 10, entries: 10, bytes: 100_000 };
+const plenty = { events: 10, entries: 10, bytes: 100_000, readBytes: 100_000 };
 
 test.each([
   [{ events: 2 }, 'more than 2 events'],
   [{ entries: 2 }, 'more than 2 log entries since it began'],
   [{ bytes: 1_000 }, 'more than 1,000 bytes of events'],
+  [{ readBytes: 1_000 }, 'more than 1,000 bytes of events, withheld ones included'],
 ])('a search with more than %j is refused as a capsule', async (less, sentence) => {
   const make = (max: typeof plenty) => makeCapsule(deps, access, search, max);
   await expect(make({ ...plenty, ...less })).rejects.toMatchObject({

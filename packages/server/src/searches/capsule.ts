@@ -47,7 +47,11 @@ export interface CapsuleDeps extends SearchDeps, Pick<Parts, 'sha' | 'recordQueu
 }
 
 /** What a browser verifies within seconds, and a mail can carry. */
-export const capsuleMax = { events: 20_000, entries: 100_000, bytes: 32 * 2 ** 20 };
+export const capsuleMax = {
+  ...{ events: 20_000, entries: 100_000, bytes: 32 * 2 ** 20 },
+  /** Of all events of the range, withheld or not: to read and withhold them takes 14 s. */
+  readBytes: 512 * 2 ** 20,
+};
 /** `gone` is aborted if the caller disconnects: then the capsule is not made. */
 type CapsuleMax = Readonly<typeof capsuleMax & { gone?: AbortSignal | undefined }>;
 
@@ -163,7 +167,7 @@ async function readRange(
   const { from, to } = filter;
   const shownLine = lineOf(sha, filter);
   const giveWay = givingWay();
-  let bytes = 0;
+  let [bytes, readBytes] = [0, 0];
   for (let after: string | null = null, more = true; more; ) {
     const behind: string | null = after;
     const next = (visible: Visibility) =>
@@ -172,11 +176,14 @@ async function readRange(
     for (const row of page.rows.filter(({ sequence }) => sequence < size)) {
       await giveWay();
       max.gone?.throwIfAborted();
-      const body: object = JSON.parse(shownLine(bodyLine(row)));
+      const line = bodyLine(row);
+      readBytes += line.length;
+      const body: object = JSON.parse(shownLine(line));
       bytes += capsuleJson(body).length;
       bodies.push(body);
     }
     requireAtMost(max.bytes, bytes, 'bytes of events');
+    requireAtMost(max.readBytes, readBytes, 'bytes of events, withheld ones included');
     after = page.rows.at(-1)?.uuid ?? null;
     more = page.more;
   }
