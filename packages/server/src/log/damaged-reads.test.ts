@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
+import { diagnose } from '../operations/doctor.ts';
 import { reopenLog } from '../operations/reopen.command.ts';
 import { alertCalls } from '../testing/alert-setup.ts';
 import { envOf } from '../testing/archived.ts';
 import { checkpointOf } from '../testing/checkpoints.ts';
 import { growLog } from '../testing/grow-log.ts';
 import { keyOf } from '../testing/restore-setup.ts';
-import { eventOf, testService } from '../testing/service.ts';
+import { eventOf, platformKey, testService } from '../testing/service.ts';
 import { hookedTenant, webhookCalls } from '../testing/webhook-setup.ts';
 
 /*
@@ -113,6 +114,8 @@ test.each(Object.entries(damages))(
     const { sequence } = await hooks.record();
     await hooks.record({ action: 'publish' });
     const { behind } = await hooks.get(webhook.id);
+    for (const table of ['log_tiles', 'log_tail'])
+      await owner.query(`CREATE TEMP TABLE copy_of_${table} AS SELECT * FROM ${table}`);
     await owner.query('DELETE FROM log_tiles WHERE tenant_id = $1 AND index = 1', [id]);
     await owner.query(sql, [id, sequence]);
     await app.webhooks.tick();
@@ -124,7 +127,32 @@ test.each(Object.entries(damages))(
     expect((await owner.query('SELECT FROM word_blocks WHERE tenant_id = $1', [id])).rows).toEqual(
       [],
     );
+    const { servingUrl: DATABASE_URL, dataDir: DATA_DIR } = service;
+    const findings = await diagnose({ DATABASE_URL, DATA_DIR, PLATFORM_API_KEY: platformKey });
+    expect(findings.find(({ check }) => check === 'logs')).toMatchObject({
+      level: 'fail',
+      detail: expect.stringMatching(
+        new RegExp(`wait at a damaged entry.*tenant ${id}: docs/incidents`),
+      ),
+    });
     for (const query of ['sort=sequence', 'q=north', 'sort=sequence&q=north'])
       await expectDamaged(`/api/audit-logs?${query}`, key);
+    // With its rows back, all of them go on where they waited.
+    for (const table of ['log_tiles', 'log_tail']) {
+      await owner.query(`DELETE FROM ${table} WHERE tenant_id = $1`, [id]);
+      await owner.query(
+        `INSERT INTO ${table} SELECT * FROM copy_of_${table} WHERE tenant_id = $1`,
+        [id],
+      );
+      await owner.query(`DROP TABLE copy_of_${table}`);
+    }
+    service.clock.now += 31_000; // the leases of the failed attempts end
+    await app.webhooks.tick();
+    await app.alerts.tick();
+    await app.background.run('words');
+    const received = hooked.receiver.events().map((event) => event.sequence);
+    expect(received).toEqual(expect.arrayContaining([sequence, sequence + 1]));
+    expect((await owner.query(positions, [id])).rows).not.toEqual([{ next: sequence }]);
+    expect((await call({ url: '/api/audit-logs?q=north', key })).status).toBe(200);
   },
 );

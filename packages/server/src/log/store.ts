@@ -42,7 +42,8 @@ export class LogDamaged extends AppError {
     detail = damagedSentence,
     code: 'unavailable' | 'log_damaged' = 'unavailable',
   ) {
-    super(code, detail, { headers: { 'retry-after': '10' }, finding });
+    const whose = `tenant ${tenantIds.join(', ')}: docs/incidents.md`;
+    super(code, detail, { headers: { 'retry-after': '10' }, finding: `${finding}; ${whose}` });
     this.tenantIds = tenantIds;
   }
 }

@@ -3,10 +3,12 @@ import { sha } from '../crypto/sha256.ts';
 import { openSigner, type SigningKeyFile } from '../crypto/signer.ts';
 import { roundsNow, signingKeys } from '../log/checkpoint.store.ts';
 import { publishedState } from '../log/guard.ts';
+import { decodedEntries, LogDamaged } from '../log/store.ts';
 import { readIdentity, refusalOf } from '../log/store-identity.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
-import { type Database, withDatabase } from '../postgres/db.ts';
+import { type Database, readTenant, withDatabase } from '../postgres/db.ts';
 import { messageOf } from '../postgres/embedded/error-code.ts';
+import { readersBehind } from './doctor.store.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 /**
@@ -28,14 +30,32 @@ export async function diagnoseLog(
     const lastRound = () =>
       publishedState({ sha, objects }, round, known).then(() => null, messageOf);
     const problem = alarm ?? (await storeProblem(db, objects)) ?? (await lastRound());
-    return [logsFinding(halted), storeFinding(problem), await keyFinding(inUse, keyFile)];
+    const logs = halted === null ? await readersFinding(db) : fail('logs', halted);
+    return [logs, storeFinding(problem), await keyFinding(inUse, keyFile)];
   }).catch((error) => [fail('logs', `cannot be read: ${messageOf(error)}`)]);
 }
 
-function logsFinding(halted: string | null): Finding {
-  const check = 'logs';
-  if (halted !== null) return fail(check, halted);
-  return ok(check, 'the database does not contradict the published checkpoints');
+/** As many as webhooks, alerts and words read at once, or more. */
+const entriesRead = 4_096;
+
+/** Whether those who follow the logs can go on: at a damaged entry they wait. */
+async function readersFinding(db: Database): Promise<Finding> {
+  const waiting: string[] = [];
+  for (const { tenantId, next, size } of await readersBehind(db.writer)) {
+    const end = Math.min(size, next + entriesRead);
+    const read = readTenant(db, tenantId, (tx) => decodedEntries(tx, next, end));
+    await read.catch((error: unknown) => {
+      if (!(error instanceof LogDamaged)) throw error;
+      waiting.push(error.finding ?? error.message);
+    });
+  }
+  if (waiting.length === 0)
+    return ok('logs', 'the database does not contradict the published checkpoints');
+  const which = [...new Set(waiting)].join('. ');
+  return fail(
+    'logs',
+    `webhooks, alerts or the words of searches wait at a damaged entry. ${which}`,
+  );
 }
 
 async function storeProblem(db: Database, objects: ObjectStore): Promise<string | null> {

@@ -1,4 +1,6 @@
 import type pg from 'pg';
+import type { Queries } from '../postgres/db.ts';
+import { rowsOf } from '../postgres/sql.ts';
 
 /* What a login can read about its database and itself in the catalogue. */
 
@@ -121,4 +123,14 @@ export async function brokenPaths(client: Pick<pg.Client, 'query'>): Promise<str
      FROM citus_check_cluster_node_health() WHERE result IS NOT TRUE`,
   );
   return rows.map(({ path }) => path);
+}
+
+/** Where webhooks, alerts and words are behind a log, those furthest behind first. */
+export async function readersBehind(writer: Queries) {
+  return rowsOf<{ tenantId: string; next: number; size: number }>(writer)`
+    SELECT tenant_id AS "tenantId", next, size FROM (
+      SELECT tenant_id, next_sequence AS next FROM webhooks WHERE status = 'active'
+      UNION SELECT tenant_id, next_sequence FROM alert_cursors
+      UNION SELECT tenant_id, size FROM word_heads) readers JOIN log_heads USING (tenant_id)
+    WHERE next < size ORDER BY size - next DESC LIMIT 100`;
 }
