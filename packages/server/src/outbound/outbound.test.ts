@@ -110,20 +110,6 @@ test.each(spellings)('https://%s is refused without a connection', async (litera
   expect(result).toEqual(failed('its address is not a public one', false));
 });
 
-test.each([
-  ['one private address', ['127.0.0.1']],
-  ['a private address among public ones', ['8.8.8.8', '127.0.0.1']],
-  ['a private address behind IPv6', ['::ffff:127.0.0.1']],
-  ['no address', []],
-])('a name with %s is not connected to', async (_, addresses) => {
-  const { sockets, port } = await countConnections();
-  const family = (address: string) => (address.includes(':') ? 6 : 4);
-  const resolve = async () => addresses.map((address) => ({ address, family: family(address) }));
-  const result = await call(`https://host.example:${port}/`, { allowPrivate: false, resolve });
-  expect(reasonOf(result)).toBe('its address is not a public one');
-  expect(sockets).toEqual([]);
-});
-
 test('a name that changes its address between two calls is judged at each connection', async () => {
   const { sockets, port } = await countConnections();
   const stop = new AbortController();

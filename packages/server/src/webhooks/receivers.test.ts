@@ -12,28 +12,13 @@ afterAll(() => tenant.receiver.close());
 const post = (url: string, app = service.app) =>
   callOn(app, { method: 'POST', url: webhooksUrl, key: tenant.key, body: { url } });
 
-const private4 = ['127.0.0.1', '127.1', '2130706433', '0x7f000001', '0177.0.0.1', '10.0.0.8'];
-const special4 = ['192.168.0.1', '172.16.0.1', '169.254.169.254', '100.64.0.1', '0', '224.0.0.1'];
-const special6 = ['[::1]', '[::]', '[fd00::1]', '[fe80::1]', '[ff02::1]', '[64:ff9b::7f00:1]'];
-const hidden = ['[::ffff:127.0.0.1]', '[::ffff:8.8.8.8]', '[2002:7f00:1::]'];
-
-test.each([...private4, ...special4, ...special6, ...hidden])(
-  'a webhook to https://%s is refused when it is made',
-  async (literal) => {
-    const { status, body } = await post(`https://${literal}/hook`);
-    expect([status, body.errors]).toEqual([
-      422,
-      [expect.objectContaining({ path: '/url', message: expect.stringContaining('public') })],
-    ]);
-  },
-);
-
-test.each(['http://hooks.example/', 'http://127.0.0.1/', 'http://localhost/'])(
-  'a webhook to %s is refused, because it is not https',
-  async (url) => {
-    const { status, body } = await post(url);
+// outbound.test.ts has every spelling of an address.
+test.each(['https://10.0.0.8', 'https://[::ffff:8.8.8.8]', 'http://hooks.example'])(
+  'a webhook to %s is refused when it is made',
+  async (origin) => {
+    const { status, body } = await post(`${origin}/hook`);
     expect([status, body.errors[0].path]).toEqual([422, '/url']);
-    expect(body.errors[0].message).toContain('https');
+    expect(body.errors[0].message).toContain(origin.startsWith('https') ? 'public' : 'https');
   },
 );
 
