@@ -39,6 +39,7 @@ import {
   sendProblem,
 } from './http/http.ts';
 import {
+  addCommonHeaders,
   answerWithId,
   closeAfterLastAnswer,
   limitReads,
@@ -203,7 +204,11 @@ function openHttp(config: Config, logger: Logger): FastifyInstance {
     return503OnClosing: false,
     routerOptions: { maxParamLength: pathPartLengthMax },
     schemaController,
-    frameworkErrors: (error, request, reply) => void sendProblem(error, request, reply),
+    // A path that cannot be read passes no hook.
+    frameworkErrors: (error, request, reply) => {
+      addCommonHeaders(request, reply);
+      sendProblem(error, request, reply);
+    },
   });
   http.server.maxConnections = config.connectionsMax;
   http.setErrorHandler(sendProblem);

@@ -1,9 +1,17 @@
 import rateLimit from '@fastify/rate-limit';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { onceClosed } from './once-closed.ts';
 import { AppError } from './problem.ts';
 import { readQuery } from './query.ts';
 import { endWhenStalled } from './stalled-reader.ts';
+
+/** The headers of every answer: other sites can neither show nor load it. */
+export function addCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
+  reply.header('x-request-id', request.id);
+  reply.header('x-content-type-options', 'nosniff');
+  reply.header('x-frame-options', 'DENY');
+  reply.header('cross-origin-resource-policy', 'same-origin');
+}
 
 /** Every answer has a request id; every request is counted and logged by route, not by address. */
 export function answerWithId(
@@ -13,11 +21,7 @@ export function answerWithId(
 ): void {
   // Synchronous hooks call `done`: a promise would delay every request.
   http.addHook('onRequest', (request, reply, done) => {
-    reply.header('x-request-id', request.id);
-    reply.header('x-content-type-options', 'nosniff');
-    // Other sites can neither show nor load answers; the panel's pages have their own policy.
-    reply.header('x-frame-options', 'DENY');
-    reply.header('cross-origin-resource-policy', 'same-origin');
+    addCommonHeaders(request, reply);
     endWhenStalled(reply.raw, stalledMs);
     done();
   });

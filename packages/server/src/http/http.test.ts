@@ -189,7 +189,11 @@ test('a path that cannot be read is a problem like any other', async () => {
   ]) {
     const { status, headers } = await service.call({ url, key: tenant.key });
     expect([400, 404], url).toContain(status);
-    expect(headers['x-request-id']).toMatch(/^[\w-]{8,64}$/);
+    expect(headers).toMatchObject({
+      'x-request-id': expect.stringMatching(/^[\w-]{8,64}$/),
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+    });
   }
 });
 

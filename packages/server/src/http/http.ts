@@ -194,7 +194,6 @@ export function sendProblem(
   const problem = problemOf(known ?? new AppError('internal_error'), request.id);
   return reply
     .code(problem.status)
-    .header('x-request-id', request.id) // a path that cannot be read passes no hook
     .headers(known?.headers ?? {})
     .type('application/problem+json')
     .send(JSON.stringify(problem));
