@@ -28,7 +28,12 @@ export function leave(name: string, value: unknown, session: Whose, nowMs: numbe
   store({ owner, values: { ...fresh(nowMs, owner).values, [name]: { value, atMs: nowMs } } });
 }
 
-/** Returns and removes the stored value; undefined if there is none for this session. */
+/** The stored value; undefined if there is none for this session. */
+export function leftFor(name: string, session: Whose, nowMs: number): unknown {
+  return fresh(nowMs, ownerOf(session)).values[name]?.value;
+}
+
+/** The same, and removes it. */
 export function takeLeft(name: string, session: Whose, nowMs: number): unknown {
   const owner = ownerOf(session);
   const { [name]: left, ...values } = fresh(nowMs, owner).values;

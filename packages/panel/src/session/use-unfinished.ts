@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { type Dispatch, type SetStateAction, useEffect, useRef, useState } from 'react';
 import { isSignedOut } from '../api.ts';
-import { leave, takeLeft } from './between-sessions.ts';
+import { leave, leftFor, takeLeft } from './between-sessions.ts';
 import { useSession } from './session-context.tsx';
 
 /**
@@ -16,9 +16,11 @@ export function useUnfinished<Value>(
   const session = useSession();
   const queries = useQueryClient();
   const [value, setValue] = useState(() => {
-    const left = takeLeft(name, session, Date.now()) as Value | undefined;
+    const left = leftFor(name, session, Date.now()) as Value | undefined;
     return left ?? first();
   });
+  // Not before: React may render more than once until the form is shown.
+  useEffect(() => void takeLeft(name, session, Date.now()), [name, session]);
   const leaveIt = useRef(() => {});
   useEffect(() => {
     leaveIt.current = () => leave(name, stored(value), session, Date.now());
