@@ -16,7 +16,7 @@ export function StatesSideBySide({ before, after }: StatesProps) {
   const pairs = useMemo(() => sideBySide(before, after), [before, after]);
   return (
     <ScrollRegion label={t.detail.sideBySide} className="rounded-lg border border-line">
-      <table className="w-full min-w-80 table-fixed border-collapse font-mono text-xs leading-5">
+      <table className="w-full min-w-72 table-fixed border-collapse font-mono text-xs leading-5">
         <thead>
           <tr className="border-b border-line font-sans text-faint">
             <th scope="col" className="px-3 py-1.5 text-left font-medium">
@@ -44,12 +44,15 @@ function Line({ pair, side }: { pair: LinePair; side: 'left' | 'right' }) {
   const text = pair[side];
   const changed = !pair.same && text !== null;
   const tone = changed ? (side === 'left' ? 'bg-del-soft text-del' : 'bg-add-soft text-add') : '';
+  // As padding, so that a long line goes on below its beginning, and not below its indentation.
+  const indent = Math.max(0, text?.search(/\S/) ?? 0);
   return (
     <td
       dir="auto"
-      className={`px-3 align-top wrap-anywhere whitespace-pre-wrap ${tone} ${side === 'right' ? 'border-l border-line' : ''} ${text === null ? 'bg-sunken' : ''}`}
+      style={{ paddingInlineStart: `calc(0.75rem + ${indent}ch)` }}
+      className={`pe-3 align-top wrap-anywhere whitespace-pre-wrap ${tone} ${side === 'right' ? 'border-l border-line' : ''} ${text === null ? 'bg-sunken' : ''}`}
     >
-      {text && revealed(text)}
+      {text && revealed(text.slice(indent))}
     </td>
   );
 }

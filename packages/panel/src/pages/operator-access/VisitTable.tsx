@@ -20,7 +20,7 @@ import { isLook, isUnexplained, type Visit } from './visits.ts';
 export function VisitTable({ visits, search }: { visits: readonly Visit[]; search: EventSearch }) {
   const t = useTexts();
   const columns = [
-    { label: t.events.time, className: 'w-52' },
+    { label: t.events.time, className: 'w-56' },
     { label: t.access.operator, className: 'w-[20%]' },
     { label: t.operator.reason, className: '' },
     { label: t.access.what, className: 'w-[16%]' },
