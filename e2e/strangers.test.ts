@@ -199,9 +199,12 @@ test('script-looking, right-to-left, emoji and very long values are shown as the
     before: nasty,
     after: { ...nasty, long: nasty.script, [nasty.script]: nasty.emoji },
   });
-  const page = await panel.enter({ tenantId, person: operator, reason: nasty.script });
+  const reason = nasty.script + nasty.rightToLeft;
+  const page = await panel.enter({ tenantId, person: operator, reason });
   const path = '/settings/audit';
   await keepUnderNames(page, nasty.rightToLeft + wide.name.slice(0, 60));
+  await record(tenantId, { resource });
+  await panel.service.app.alerts.tick();
   // Invisible marks that turn the text beside them are shown by their codes.
   const shown = nasty.rightToLeft.replace('\u202E', '⟨U+202E⟩').replace('\u202C', '⟨U+202C⟩');
   for (const [address, text] of [

@@ -178,7 +178,7 @@ function OperatorBanner() {
         {t.operator.banner({ tenant: revealed(tenant.name) })}
       </strong>
       <span>
-        {t.operator.reason}: <q>{reason}</q>
+        {t.operator.reason}: <q dir="auto">{revealed(reason ?? '')}</q>
       </span>
       <span className="text-xs lg:ml-auto">{t.operator.recorded}</span>
     </section>

@@ -1,4 +1,5 @@
 import type { AlertRuleInput, TestedRule } from '@indelible/client';
+import { revealed } from '@indelible/protocol';
 import { useMutation } from '@tanstack/react-query';
 import { FlaskConical } from 'lucide-react';
 import { client } from '../../api.ts';
@@ -57,7 +58,7 @@ function Tested({ tested: { perDay, total, alerts, matched, dropped } }: { teste
             <li key={`${at} ${events[0]?.id}`} className="flex flex-wrap gap-x-2">
               <span className="tabular-nums">{formats.dateTime(at)}</span>
               <span dir="auto" className="break-all text-muted">
-                {Object.values(group).join(' · ')}
+                {revealed(Object.values(group).join(' · '))}
               </span>
               <EventLinks ids={events.map(({ id }) => id)} />
             </li>

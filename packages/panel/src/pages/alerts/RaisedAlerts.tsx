@@ -1,3 +1,4 @@
+import { revealed } from '@indelible/protocol';
 import { Check } from 'lucide-react';
 import { useState } from 'react';
 import { client } from '../../api.ts';
@@ -44,7 +45,7 @@ function Alert({ alert: { event, acknowledged } }: { alert: RaisedAlert }) {
           dir="auto"
           className="inline-flex min-h-6 min-w-6 items-center font-medium wrap-anywhere hover:underline"
         >
-          {resource.name ?? resource.id}
+          {revealed(resource.name ?? resource.id)}
         </AppLink>
         <span className="text-xs text-faint tabular-nums">{formats.dateTime(timestamp)}</span>
         <button

@@ -20,7 +20,7 @@ import { isLook, isUnexplained, type Visit } from './visits.ts';
 export function VisitTable({ visits, search }: { visits: readonly Visit[]; search: EventSearch }) {
   const t = useTexts();
   const columns = [
-    { label: t.events.time, className: 'w-56' },
+    { label: t.events.time, className: 'w-60' },
     { label: t.access.operator, className: 'w-[20%]' },
     { label: t.operator.reason, className: '' },
     { label: t.access.what, className: 'w-[16%]' },
@@ -121,7 +121,7 @@ function VisitLooks({ visit, search }: { visit: Visit; search: EventSearch }) {
       {states.isError && <LoadError error={states.error} retry={states.refetch} />}
       <ul aria-label={t.access.seen} className="space-y-1 py-1 pl-5 max-lg:px-4">
         {visit.events.map((event) => (
-          <li key={event.id} className="flex flex-wrap gap-x-4">
+          <li key={event.id} className="flex gap-x-4">
             <AppLink href={paths.event(event.id, search)} className="link tabular-nums">
               {formats.time(event.timestamp)}
             </AppLink>
