@@ -225,6 +225,11 @@ test('script-looking, right-to-left, emoji and very long values are shown as the
     expect(await misfits(page, new Set()), address).toEqual([]);
     expect(await tooWide(page), address).toEqual([]);
   }
+  await page.goto(`${panel.url}${path}/events/${wideId}`);
+  await see(detail(page).getByRole('heading', { level: 2 })).toHaveText(wide.name);
+  const cut = `[...document.querySelectorAll('dd .value')]
+    .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)`;
+  expect(await page.evaluate(`${cut}.length`)).toBe(0);
   await page.goto(`${panel.url}${path}/events/${id}`);
   await see(detail(page).getByRole('heading', { level: 2 })).toHaveText(shown);
   const facts = detail(page).locator('dl', { hasText: 'Metadata' }).first();

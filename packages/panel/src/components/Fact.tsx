@@ -16,9 +16,9 @@ interface FactProps {
 export function Fact({ name, code, copy = code, children }: FactProps) {
   const t = useTexts();
   return (
-    <div className="flex min-h-8 items-center gap-3 border-b border-line py-1 last:border-0">
-      <dt className="w-32 shrink-0 text-faint">{name}</dt>
-      <dd className="flex min-w-0 flex-1 items-center justify-between gap-1">
+    <div className="flex items-start gap-3 border-b border-line py-1 last:border-0">
+      <dt className="w-32 shrink-0 py-0.5 text-faint">{name}</dt>
+      <dd className="flex min-h-6 min-w-0 flex-1 items-center justify-between gap-1">
         <div className="min-w-0 wrap-anywhere">
           {code !== undefined && <bdi className="font-mono text-xs">{revealed(code)}</bdi>}
           {children}
