@@ -10,7 +10,7 @@ import { askForJob, download, exportsUrl, exportUntil, hasEnded } from '../testi
 import { keyOf } from '../testing/restore-setup.ts';
 import { change, day, recordAt, runTwice, tenantOf } from '../testing/retention-setup.ts';
 import { startS3Server } from '../testing/s3-server.ts';
-import { callOn, serviceOn, testService } from '../testing/service.ts';
+import { callOn, eventOf, serviceOn, testService } from '../testing/service.ts';
 import { webhookReceiver } from '../testing/webhook-receiver.ts';
 import { webhookCalls } from '../testing/webhook-setup.ts';
 import { forgetArchive } from './command.ts';
@@ -139,14 +139,18 @@ test('an event of the archive is proven as before', async () => {
   expect([status, body.event.id]).toEqual([200, newest]);
 });
 
+/** An event of the archive, as it was sent. */
+async function archivedEvent() {
+  const { data } = (await get(oldOnes())).body;
+  const { id, actor, action, resource, diff } = data.find(
+    (event: { recordedBy: { kind: string } }) => event.recordedBy.kind === 'api_key',
+  );
+  return { id, actor, action, resource, diff };
+}
+
 test('an event of the archive that is sent again is a duplicate, or a conflict', async () => {
   const ids = await idsOf(oldOnes());
-  const shown = await Promise.all(ids.slice(0, 10).map((id) => get(`/api/audit-logs/${id}`)));
-  const sent = shown
-    .map(({ body }) => body)
-    .find(({ recordedBy }) => recordedBy.kind === 'api_key');
-  const { id, actor, action, resource, diff } = sent;
-  const again = { id, actor, action, resource, diff };
+  const again = await archivedEvent();
   expect((await post('/api/audit-logs', again)).status).toBe(200);
   const other = { ...again, diff: { n: { from: 0, to: 'other' } } };
   expect((await post('/api/audit-logs', other)).status).toBe(409);
@@ -171,7 +175,8 @@ test('another tenant reads none of them, also with a row that names a foreign fo
   await service.owner.query('DELETE FROM cold_parts WHERE tenant_id = $1', [other.id]);
 });
 
-test('without the object store newer events are answered, and older ones are 503 with a sentence', async () => {
+test('without the object store newer events are recorded and answered, and older ones are 503 with a sentence', async () => {
+  const old = await archivedEvent();
   const env = { OBJECT_STORE_URL: objectStoreUrl };
   const withoutCopies = await serviceOn(service.servingUrl, service.clock, env, 2, {
     coldCacheBytesMax: 0,
@@ -185,8 +190,28 @@ test('without the object store newer events are answered, and older ones are 503
   expect([answer.status, answer.body.code]).toEqual([503, 'archive_unavailable']);
   expect(answer.body.detail).toContain('older events are in the object store');
   expect(answer.headers['retry-after']).toBe('1');
+  const send = (path: string, body: unknown) =>
+    callOn(withoutCopies.app, {
+      method: 'POST',
+      url: `/api/audit-logs${path}`,
+      key: tenant.key,
+      body,
+    });
+  const { results } = (await send('/batch', { events: [old, eventOf(), old] })).body;
+  expect(results).toMatchObject([
+    { status: 'rejected', error: { code: 'unavailable' } },
+    { status: 'created' },
+    { status: 'rejected', error: { code: 'unavailable' } },
+  ]);
+  const alone = await send('', old);
+  expect([alone.status, alone.body.code, alone.headers['retry-after']]).toEqual([
+    503,
+    'unavailable',
+    '1',
+  ]);
   s3.fault(null);
   expect((await ask(oldOnes())).status).toBe(200);
+  expect((await send('', old)).status).toBe(200);
   await withoutCopies.close();
 });
 
