@@ -26,7 +26,7 @@ export function rulesCommand(program: Command, io: Io): void {
         rules
           .command(name)
           .description(description)
-          .requiredOption('--tenant <id>', 'whose rules', tenantIdArgument),
+          .option('--tenant <id>', 'whose rules; a platform key needs it', tenantIdArgument),
       ),
     );
   const which = 'id of a rule, or name of a built-in one';

@@ -37,6 +37,18 @@ test('the latest events are shown in the order of the log, as many as asked for'
   expect(none.stdout).toBe('');
 });
 
+test("a tenant's own key needs no --tenant, and a platform key is told that it does", async () => {
+  const { env } = await tenantWith(1);
+  const own = await runCli(['tail', '-n', '1'], { env });
+  expect([own.status, own.stderr, sequences(own.stdout)]).toEqual([0, '', [2]]);
+  const args = ['tail', '--reason', 'a look'];
+  const platform = await runCli(args, { env: { ...env, INDELIBLE_API_KEY: platformKey } });
+  expect(platform).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('--tenant must be'),
+  });
+});
+
 test('after a sequence everything that follows is shown, page after page', async () => {
   const { id, env, key } = await tenantWith(0);
   const events = Array.from({ length: 700 }, () => eventOf());

@@ -21,7 +21,7 @@ export function tailCommand(program: Command, io: Io): void {
   const command = program
     .command('tail')
     .description("a tenant's latest events, in the order they were recorded")
-    .requiredOption('--tenant <id>', 'whose events', tenantIdArgument)
+    .option('--tenant <id>', 'whose events; a platform key needs it', tenantIdArgument)
     .option('-n, --lines <count>', 'how many to begin with', wholeArgument(0, linesMax), 10)
     .addOption(
       new Option('--after <sequence>', 'instead: all events after this sequence')
