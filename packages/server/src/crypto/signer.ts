@@ -9,7 +9,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Config } from '../config.ts';
-import { codeOf } from '../postgres/embedded/error-code.ts';
+import { codeOf, messageOf } from '../postgres/embedded/error-code.ts';
 import { readOrCreateSecretFile, readSecretFile } from '../postgres/embedded/secret-file.ts';
 
 const signAsync = promisify(sign);
@@ -46,14 +46,23 @@ export function signingKeyFileOf({ signingKeyFile, dataDir }: Config) {
 }
 
 export function openConfiguredSigner(config: Config): Signer {
-  const { path, isNamed } = signingKeyFileOf(config);
-  return openSigner(path, !isNamed);
+  const file = signingKeyFileOf(config);
+  return openConfigured(file, !file.isNamed);
 }
 
 /** For a command, which makes no key: null where a service would make one. */
 export function openPresentSigner(config: Config): Signer | null {
-  const { path, isNamed } = signingKeyFileOf(config);
-  return isNamed || existsSync(path) ? openSigner(path, false) : null;
+  const file = signingKeyFileOf(config);
+  return file.isNamed || existsSync(file.path) ? openConfigured(file, false) : null;
+}
+
+/** Names the variable in an error about the file that it names. */
+function openConfigured({ path, isNamed }: SigningKeyFile, create: boolean): Signer {
+  try {
+    return openSigner(path, create);
+  } catch (cause) {
+    throw isNamed ? new Error(`SIGNING_KEY_FILE: ${messageOf(cause)}`, { cause }) : cause;
+  }
 }
 
 /** RFC 8410: the PKCS #8 header of a 32-byte Ed25519 private key. */

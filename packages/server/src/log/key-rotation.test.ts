@@ -224,10 +224,12 @@ test('a key file that others can read, or that is missing, stops the start with 
   const SIGNING_KEY_FILE = newKeyFile();
   await startWith(service, { SIGNING_KEY_FILE });
   chmodSync(SIGNING_KEY_FILE, 0o644);
-  await expect(startWith(service, { SIGNING_KEY_FILE })).rejects.toThrow(/open to others .*0600/);
+  await expect(startWith(service, { SIGNING_KEY_FILE })).rejects.toThrow(
+    /^SIGNING_KEY_FILE: .*open to others .*0600/,
+  );
   const missing = `${SIGNING_KEY_FILE}.missing`;
   await expect(startWith(service, { SIGNING_KEY_FILE: missing })).rejects.toThrow(
-    /no signing key in .*\.missing.*indelible keygen/,
+    /^SIGNING_KEY_FILE: there is no signing key in .*\.missing.*indelible keygen/,
   );
 });
 
