@@ -148,16 +148,16 @@ test('event 1 is not blamed for event 10: a repeated member is its own', async (
 test('an envelope that is wrong refuses the whole batch, and says everything that is', async () => {
   const good = JSON.stringify(eventOf());
   const cases: [raw: string, errors: string[]][] = [
-    ['{}', ['/events out_of_range']],
-    ['{"events":[]}', ['/events out_of_range']],
-    ['{"events":{"0":1}}', ['/events out_of_range']],
-    ['{"events":null}', ['/events out_of_range']],
-    ['null', ['/events out_of_range']],
-    [`[${good}]`, ['/events out_of_range']],
+    ['{}', ['/events required']],
+    ['{"events":[]}', ['/events too_few']],
+    ['{"events":{"0":1}}', ['/events invalid_type']],
+    ['{"events":null}', ['/events invalid_type']],
+    ['null', ['/events required']],
+    [`[${good}]`, ['/events required']],
     [
       good,
       [
-        '/events out_of_range',
+        '/events required',
         ...['/actor', '/action', '/resource', '/diff'].map((p) => `${p} unknown_field`),
       ],
     ],
@@ -182,7 +182,10 @@ test('1,000 events are a batch, 1,001 are too many and none of them is stored', 
   const most = await recordBatch(events.slice(1));
   expect(statusesOf(most.body.results)).toEqual(Array(1_000).fill('created'));
   const more = await recordBatch(events);
-  expect([more.status, more.body.errors[0].path]).toEqual([422, '/events']);
+  expect([more.status, more.body.errors[0]]).toMatchObject([
+    422,
+    { path: '/events', code: 'too_many' },
+  ]);
   expect((await storedOf()).size).toBe(1_000);
 });
 

@@ -293,11 +293,20 @@ function batchEvents(body: unknown, duplicateKeys: readonly string[]): unknown[]
     if (errors.length >= fieldProblemsMax) break;
   }
   const { events } = envelope;
-  if (!Array.isArray(events) || events.length === 0 || events.length > batchEventsMax) {
+  const code = batchProblem(events);
+  if (code !== null) {
     const message = `must be an array of 1 to ${batchEventsMax} events`;
-    errors.unshift({ path: '/events', code: 'out_of_range', message });
-  } else if (errors.length === 0) return events;
+    errors.unshift({ path: '/events', code, message });
+  }
+  if (errors.length === 0) return events as unknown[];
   throw invalid(errors, `${problemsText(errors)}; nothing was recorded`);
+}
+
+function batchProblem(events: unknown): FieldProblem['code'] | null {
+  if (events === undefined) return 'required';
+  if (!Array.isArray(events)) return 'invalid_type';
+  if (events.length === 0) return 'too_few';
+  return events.length > batchEventsMax ? 'too_many' : null;
 }
 
 function duplicateKeyProblem(paths: readonly string[]): EventRefusal | null {
