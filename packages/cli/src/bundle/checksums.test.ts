@@ -20,16 +20,7 @@ test('a line of SHA256SUMS leads nowhere outside its folder', () => {
   const path = 'tile/entries/x001/234.p/5';
   expect(parseSumLine(sumLine(digest, path))).toEqual({ digest, path });
   for (const other of [
-    '../x',
-    '/etc/passwd',
-    'a/../b',
-    './a',
-    'a//b',
-    'a/',
-    '',
-    'a b',
-    'a\n',
-    '..',
+    ...['../x', '/etc/passwd', 'a/../b', './a', 'a//b', 'a/', '', 'a b', 'a\n', '..'],
   ]) {
     expect(parseSumLine(sumLine(digest, other)), other).toBeNull();
   }

@@ -151,12 +151,7 @@ test('what cannot be done is said in a sentence', async () => {
     ['--actor', email, '--bundle', 'x'],
     ['--actor', email, '--yes', '--reason', 'x', '--operator-email', 'nobody'],
     [
-      '--actor',
-      email,
-      '--yes',
-      '--reason',
-      ' \u200b',
-      '--operator-email',
+      ...['--actor', email, '--yes', '--reason', ' \u200b', '--operator-email'],
       'olga@operators.example',
     ],
     ['--actor', email, '--yes', '--reason', 'a\nb', '--operator-email', 'olga@operators.example'],

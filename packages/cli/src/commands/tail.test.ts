@@ -110,13 +110,7 @@ test('a platform key must declare a reason, which the tenant then finds in its l
   expect([refused.status, refused.stdout]).toEqual([2, '']);
   expect(refused.stderr).toContain('reason_required');
   const args = [
-    'tail',
-    '--tenant',
-    id,
-    '--reason',
-    'Störung 12: ñ',
-    '--operator-email',
-    'o@example.com',
+    ...['tail', '--tenant', id, '--reason', 'Störung 12: ñ', '--operator-email', 'o@example.com'],
   ];
   expect((await runCli(args, { env: operator })).status).toBe(0);
   const { stdout } = await runCli(['tail', '--tenant', id, '-n', '1', '--json'], { env });

@@ -85,13 +85,7 @@ test('a new key is shown once and works; revoked, it is refused at once', async 
 test('a platform key can expire; who reads the terminal sees when', async () => {
   const expires = ['--expires', '2999-12-31'];
   const args = [
-    'key',
-    'create',
-    '--platform',
-    '--name',
-    'ci',
-    '--scope',
-    'tenants:write',
+    ...['key', 'create', '--platform', '--name', 'ci', '--scope', 'tenants:write'],
     ...expires,
   ];
   const { status, stdout } = await cli(...args);

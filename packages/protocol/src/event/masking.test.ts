@@ -11,32 +11,17 @@ const masksField = (path: string, using = masker) =>
 
 test('a key is secret in every usual spelling and with any prefix', () => {
   const secret = [
-    'password',
-    'PASSWORD',
-    'newPassword',
-    'sip_password',
-    'admin-pass.word',
-    'api key',
+    ...['password', 'PASSWORD', 'newPassword', 'sip_password', 'admin-pass.word', 'api key'],
   ];
   const more = [
-    'x-api-key',
-    'Authorization',
-    'Set-Cookie',
-    'client_secret',
-    'OAuthAccessToken',
-    'PIN',
+    ...['x-api-key', 'Authorization', 'Set-Cookie', 'client_secret', 'OAuthAccessToken', 'PIN'],
   ];
   for (const key of [...secret, ...more]) expect([key, masksKey(key)]).toEqual([key, true]);
 });
 
 test('a key is secret in every form of its letters, and with characters that are not seen', () => {
   const secret = [
-    'ｐａｓｓｗｏｒｄ',
-    'pass\u200bword',
-    'pass\u00adword',
-    'Pàssword',
-    'PAſſWORD',
-    'PİN',
+    ...['ｐａｓｓｗｏｒｄ', 'pass\u200bword', 'pass\u00adword', 'Pàssword', 'PAſſWORD', 'PİN'],
   ];
   for (const key of secret)
     expect([key, masksKey(key), masksField(key)]).toEqual([key, true, true]);
@@ -46,14 +31,7 @@ test('a key is secret in every form of its letters, and with characters that are
 
 test('a key that only begins with or contains a secret name is left alone', () => {
   const plain = [
-    'tokenizer',
-    'passwordPolicy',
-    'maxTokens',
-    'pinned',
-    'secretary',
-    'key',
-    'name',
-    '',
+    ...['tokenizer', 'passwordPolicy', 'maxTokens', 'pinned', 'secretary', 'key', 'name', ''],
   ];
   for (const key of plain) expect([key, masksKey(key)]).toEqual([key, false]);
 });

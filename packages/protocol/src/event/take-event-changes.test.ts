@@ -33,15 +33,7 @@ test('a diff is kept field by field, each with exactly from and to', () => {
 
 test('from and to are scalars, in fields of any name', () => {
   for (const field of [
-    'a',
-    '',
-    'a.b',
-    'a/b',
-    'a\nb',
-    '\r\n',
-    '__proto__',
-    'constructor',
-    '\u2028',
+    ...['a', '', 'a.b', 'a/b', 'a\nb', '\r\n', '__proto__', 'constructor', '\u2028'],
   ]) {
     const of = (change: unknown) => ({ diff: Object.fromEntries([[field, change]]) });
     expect(taken(of({ from: 1, to: 2 })).event.diff).toBe(

@@ -73,14 +73,7 @@ test('a role is a visible text of at most 64 characters, kept exactly', () => {
     expect(taken({ actor: actorWith({ role }) }).event.actorRole).toBe(role);
   }
   for (const role of [
-    'a  b',
-    ' a',
-    'a\u00a0b',
-    'a\tb',
-    'admin\n',
-    'super\u200badmin',
-    'a\u001bb',
-    ' ',
+    ...['a  b', ' a', 'a\u00a0b', 'a\tb', 'admin\n', 'super\u200badmin', 'a\u001bb', ' '],
   ]) {
     expect(refused({ actor: actorWith({ role }) }).errors, role).toEqual([
       '/actor/role invalid_format',
@@ -161,16 +154,7 @@ test('actions and resource types are snake_case words of at most 64 characters',
     });
   }
   for (const word of [
-    'Create',
-    'log in',
-    'a__b',
-    '_a',
-    'a_',
-    '2a',
-    'löschen',
-    'a-b',
-    'a\n',
-    'to_String',
+    ...['Create', 'log in', 'a__b', '_a', 'a_', '2a', 'löschen', 'a-b', 'a\n', 'to_String'],
   ]) {
     expect(refused({ action: word }).errors, word).toEqual(['/action invalid_format']);
     expect(refused({ resource: { type: word, id: boundTenantId } }).errors, word).toEqual([
@@ -341,12 +325,7 @@ test('who recorded it is the credential, and cannot be sent', () => {
     recordedById: '0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11',
   });
   for (const output of [
-    'recordedBy',
-    'sequence',
-    'receivedAt',
-    'category',
-    'hasState',
-    'leafHash',
+    ...['recordedBy', 'sequence', 'receivedAt', 'category', 'hasState', 'leafHash'],
   ]) {
     expect(refused({ [output]: 1 }).errors).toEqual([`/${output} unknown_field`]);
   }

@@ -54,14 +54,10 @@ test('all problems come at once, each with its pointer below the place of the fi
     '/filters',
   );
   expect(read.sort()).toEqual([
-    '/filters/action/1 invalid_value',
-    '/filters/action/2 invalid_type',
-    '/filters/action/3 invalid_type',
-    '/filters/category too_few',
-    '/filters/from invalid_value',
-    '/filters/resource too_many',
-    '/filters/resource_id unknown_field',
-    '/filters/to invalid_value',
+    ...['/filters/action/1 invalid_value', '/filters/action/2 invalid_type'],
+    ...['/filters/action/3 invalid_type', '/filters/category too_few'],
+    ...['/filters/from invalid_value', '/filters/resource too_many'],
+    ...['/filters/resource_id unknown_field', '/filters/to invalid_value'],
     '/filters/user invalid_type',
   ]);
 });

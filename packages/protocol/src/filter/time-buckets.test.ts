@@ -100,15 +100,8 @@ test('more buckets than allowed, or an endless range, give null; an empty range 
 });
 
 const zones = [
-  'UTC',
-  'Europe/Berlin',
-  'America/Sao_Paulo',
-  'America/St_Johns',
-  'Asia/Beirut',
-  'Asia/Kathmandu',
-  'Australia/Lord_Howe',
-  'Africa/Casablanca',
-  'Pacific/Apia',
+  ...['UTC', 'Europe/Berlin', 'America/Sao_Paulo', 'America/St_Johns', 'Asia/Beirut'],
+  ...['Asia/Kathmandu', 'Australia/Lord_Howe', 'Africa/Casablanca', 'Pacific/Apia'],
   'America/Havana',
 ];
 

@@ -31,15 +31,7 @@ test('parsing gives back exactly the tile that was named', () => {
 
 test('a second spelling of a tile, or none, is refused', () => {
   const indexes = [
-    '',
-    '1',
-    '01',
-    '0001',
-    'x000/001',
-    'x001/x234',
-    'x001/67',
-    '001/067',
-    'X001/067',
+    ...['', '1', '01', '0001', 'x000/001', 'x001/x234', 'x001/67', '001/067', 'X001/067'],
   ];
   const more = ['x009/x007/x199/x254/x740/992', 'x001/x009/x007/x199/x254/x740/991', '-01', '1e3'];
   const widths = ['000.p', '000.p/', '000.p/0', '000.p/256', '000.p/01', '000.p/1/', '000.p/1.p/1'];

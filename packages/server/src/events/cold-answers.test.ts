@@ -30,12 +30,7 @@ const filters = [
   `action=update&action=login&user=${poolValues.user[0]}&to=${old}`,
 ];
 const orders = [
-  '',
-  '&order=asc',
-  '&sort=user',
-  '&sort=user&order=asc',
-  '&page=3',
-  '&page=9&order=asc',
+  ...['', '&order=asc', '&sort=user', '&sort=user&order=asc', '&page=3', '&page=9&order=asc'],
 ];
 
 /** Every page by cursor, there and back. */

@@ -79,20 +79,10 @@ test('the cursor of another tenant is refused, even for the same filter', async 
 });
 
 test.each([
-  'action=create',
-  'action=!create',
-  'user=ana@example.com',
-  'resource=queue',
-  'resource_id=20000000-0000-4000-8000-000000000000',
-  'category=security',
-  'cross_tenant=false',
-  'from=2020-01-01',
-  'to=2100-01-01',
-  'order=asc',
-  'sort=user',
-  'sort=user&order=desc',
-  'sort=sequence',
-  'sort=sequence&order=desc',
+  ...['action=create', 'action=!create', 'user=ana@example.com', 'resource=queue'],
+  ...['resource_id=20000000-0000-4000-8000-000000000000', 'category=security'],
+  ...['cross_tenant=false', 'from=2020-01-01', 'to=2100-01-01', 'order=asc', 'sort=user'],
+  ...['sort=user&order=desc', 'sort=sequence', 'sort=sequence&order=desc'],
   'sort=sequence&after_sequence=0',
 ])('a cursor belongs to its list: with %s it is refused, and theirs without', async (other) => {
   expect(await outcome(`cursor=${cursor}&${other}`)).toBe('invalid_cursor');
@@ -131,11 +121,7 @@ const at = (ms: number, number: number) =>
   eventOf({ id: eventIdFromUuid(importedEventUuid(ms, number, Buffer.alloc(8, number))) });
 
 test.each([
-  'timestamp',
-  'timestamp&order=asc',
-  'user',
-  'user&order=desc',
-  'sequence',
+  ...['timestamp', 'timestamp&order=asc', 'user', 'user&order=desc', 'sequence'],
   'sequence&order=desc',
 ])(
   'sort=%s: read page by page while events arrive, old and new, nothing comes twice and what was there comes once',

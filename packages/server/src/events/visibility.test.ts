@@ -51,12 +51,8 @@ async function put({ id }: Tenant, body: Record<string, unknown>): Promise<void>
 }
 
 const lists = [
-  'limit=500',
-  'limit=500&order=asc',
-  'limit=500&sort=user',
-  'limit=500&sort=user&order=desc',
-  'limit=500&sort=sequence',
-  'limit=500&sort=sequence&order=desc',
+  ...['limit=500', 'limit=500&order=asc', 'limit=500&sort=user', 'limit=500&sort=user&order=desc'],
+  ...['limit=500&sort=sequence', 'limit=500&sort=sequence&order=desc'],
   `limit=500&include=state&resource_id=${resourceId}`,
   `limit=500&include=state&resource_id=${resourceId}&sort=sequence`,
   'limit=500&user=ana@example.com&user=00000000-0000-0000-0000-000000000000',
@@ -180,12 +176,7 @@ test('a downgrade hides at once, an upgrade shows again, and events of all class
   await put(tenant, { plan: 'Enterprise' });
   const again = await recordLate(tenant, noon - 60 * day);
   expect(await shown(tenant, [...all, again])).toEqual([
-    days,
-    asStarter,
-    asPro,
-    again,
-    months,
-    years,
+    ...[days, asStarter, asPro, again, months, years],
   ]);
   await expectLogIntact(service, tenant.id);
 });

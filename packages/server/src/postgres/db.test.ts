@@ -145,16 +145,7 @@ const withCode = (code: string) => Object.assign(new Error('a database said so')
 
 test('a database that is away, busy, read-only or restarting may be asked again; a wrong statement may not', () => {
   const away = [
-    '08006',
-    '28P01',
-    '53300',
-    '57P01',
-    '57P03',
-    '40P01',
-    '25P02',
-    '25P03',
-    '3D000',
-    '55000',
+    ...['08006', '28P01', '53300', '57P01', '57P03', '40P01', '25P02', '25P03', '3D000', '55000'],
   ];
   const system = ['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'EHOSTUNREACH', 'EAI_AGAIN'];
   for (const code of [...away, ...system]) {

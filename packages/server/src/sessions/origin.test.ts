@@ -5,16 +5,9 @@ test('with PUBLIC_URL its origin is the only own one', () => {
   const own = { publicUrl: 'https://audit.example.com/base', listening: 'http://127.0.0.1:3000' };
   expect(isOwnOrigin('https://audit.example.com', own)).toBe(true);
   for (const origin of [
-    undefined,
-    '',
-    'null',
-    'https://audit.example.com/',
-    'http://audit.example.com',
-    'https://audit.example.com:8443',
-    'https://audit.example.com.evil.example',
-    'https://evil.example',
-    'https://AUDIT.example.com',
-    'http://127.0.0.1:3000',
+    ...[undefined, '', 'null', 'https://audit.example.com/', 'http://audit.example.com'],
+    ...['https://audit.example.com:8443', 'https://audit.example.com.evil.example'],
+    ...['https://evil.example', 'https://AUDIT.example.com', 'http://127.0.0.1:3000'],
   ]) {
     expect(isOwnOrigin(origin, own), origin).toBe(false);
   }

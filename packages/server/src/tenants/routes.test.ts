@@ -152,15 +152,9 @@ test('a refused text is told the rule in words', async () => {
 });
 
 test.each([
-  'http://127.0.0.1:4000/r',
-  'http://localhost:1/',
-  'https://10.0.0.7/',
-  'https://[fd00::1]/',
-  'https://169.254.169.254/latest',
-  'https://localhost/',
-  'https://app.LocalHost./',
-  'https://printer.local/',
-  'https://metadata.google.internal/',
+  ...['http://127.0.0.1:4000/r', 'http://localhost:1/', 'https://10.0.0.7/', 'https://[fd00::1]/'],
+  ...['https://169.254.169.254/latest', 'https://localhost/', 'https://app.LocalHost./'],
+  ...['https://printer.local/', 'https://metadata.google.internal/'],
 ])('a restore URL that could never be called is refused when it is set: %s', async (restoreUrl) => {
   const { status, body } = await put(randomUUID(), { name: 'Acme', plan: 'Pro', restoreUrl });
   expect([status, body.code, body.errors[0].path]).toEqual([

@@ -2,15 +2,8 @@ import { expect, test } from 'vitest';
 import { isPostmaster, parsePostmasterPid, processExists } from './postmaster-pid.ts';
 
 const file = [
-  '7644',
-  '/srv/data/postgresql/data',
-  '1732100000',
-  '5432',
-  '/srv/data/postgresql/socket',
-  '',
-  '  3688456    163840',
-  'ready   ',
-  '',
+  ...['7644', '/srv/data/postgresql/data', '1732100000', '5432', '/srv/data/postgresql/socket', ''],
+  ...['  3688456    163840', 'ready   ', ''],
 ].join('\n');
 
 test('a server is read with its process, its socket folder and its state', () => {

@@ -36,11 +36,7 @@ test('host, source, source type and index are the ones chosen; unchosen, host an
 });
 
 test.each([
-  '',
-  '/',
-  '/services',
-  '/services/collector',
-  '/services/collector/event/',
+  ...['', '/', '/services', '/services/collector', '/services/collector/event/'],
   '/services/collector/raw',
 ])('the URL may be entered with the path %s', async (path) => {
   expect(await deliver([eventText(0)], { url: `${splunk.url}${path}` })).toEqual({ ok: true });
