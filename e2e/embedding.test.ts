@@ -106,11 +106,22 @@ test('in a frame of a named site a person signs in and stays so, for that site a
   await page.context().close();
 });
 
+test('a cookie from before the panel could be embedded does not get in the way', async () => {
+  const page = await newPage();
+  const kept = { name: '__Host-indelible_session', value: 'x'.repeat(43), path: '/' };
+  const attributes = { httpOnly: true, secure: true, sameSite: 'Strict' } as const;
+  await page.context().addCookies([{ ...kept, ...attributes, domain: '127.0.0.1' }]);
+  await signInAlone(page);
+  await page.reload();
+  await says(page).toBe(`200 ${person.email}`);
+  await page.context().close();
+});
+
 test('a site that is not named can neither show the panel, nor read with its cookie, nor write', async () => {
   const page = await newPage();
   await signInAlone(page);
   const [cookie] = await page.context().cookies();
-  expect(cookie).toMatchObject({ name: '__Host-indelible_session', httpOnly: true, secure: true });
+  expect(cookie).toMatchObject({ name: '__Host-indelible_embedded', httpOnly: true, secure: true });
   const foreign = await page.context().newPage();
   await foreign.goto(stranger.url);
   await expect.poll(() => foreign.frames()[1]?.url()).toBe('chrome-error://chromewebdata/');

@@ -55,7 +55,9 @@ export async function documentApi(app: FastifyInstance, publicUrl: () => string)
             type: 'apiKey',
             in: 'cookie',
             name: '__Host-indelible_session',
-            description: 'The panel, once signed in; on loopback without the prefix `__Host-`.',
+            description:
+              'The panel, once signed in; `__Host-indelible_embedded` if other sites may embed it. ' +
+              'On loopback without the prefix `__Host-`.',
           },
         },
       },

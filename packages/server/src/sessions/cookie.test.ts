@@ -23,8 +23,8 @@ test('on loopback, where there is no TLS, the cookie does without it', () => {
 test('where another site embeds the panel, the cookie is kept for each embedding site apart', () => {
   const embedded = cookieOf('https://audit.example.com', ['https://app.example.net']);
   const attributes = 'Path=/; HttpOnly; Secure; SameSite=None; Partitioned';
-  expect(setCookie(embedded, 'abc')).toBe(`__Host-indelible_session=abc; ${attributes}`);
-  expect(clearCookie(embedded)).toBe(`__Host-indelible_session=; ${attributes}; Max-Age=0`);
+  expect(setCookie(embedded, 'abc')).toBe(`__Host-indelible_embedded=abc; ${attributes}`);
+  expect(clearCookie(embedded)).toBe(`__Host-indelible_embedded=; ${attributes}; Max-Age=0`);
   const own = cookieOf('https://audit.example.com', ["'self'"]);
   expect(own.attributes).toContain('SameSite=Strict');
   // Without TLS no browser keeps such a cookie.
