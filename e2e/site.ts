@@ -1,11 +1,11 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterAll } from 'vitest';
 
 /** A site on loopback until the tests of the file are over, and its origin. */
-export async function openSite(answer?: RequestListener) {
-  const site = createServer(answer);
+export async function openSite() {
+  const site = createServer();
   return { site, url: `http://${await listening(site)}` };
 }
 

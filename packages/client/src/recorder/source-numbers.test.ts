@@ -33,8 +33,7 @@ function numbering(options: Partial<RecorderOptions>) {
   return { recorder, record, numbersOf, idsOf };
 }
 
-const upTo = (last: number, first = 0) =>
-  Array.from({ length: last - first + 1 }, (_, at) => first + at);
+const upTo = (last: number) => Array.from({ length: last + 1 }, (_, at) => at);
 
 test('each tenant has numbers of its own, which continue after a clean end', async () => {
   const spoolFolder = newFolder();

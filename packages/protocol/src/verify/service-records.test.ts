@@ -2,10 +2,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ShownEvent } from '../event/committed-event.ts';
 import { parseBodyLine } from '../event/event-body.ts';
-import { HiddenSegments } from '../event/hidden-segments.ts';
 import { withholdSegments } from '../event/withheld-body.ts';
 import { bodyLine, firstMs, plainEvent, record, sha, tenantId } from '../testing/recorded-log.ts';
-import { type ErasureRecord, ServiceRecords } from './service-records.ts';
+import { ServiceRecords } from './service-records.ts';
 
 const own = { recordedByKind: 'service', resourceId: tenantId };
 const terms = (plan: string, legalHold = false) =>
@@ -70,38 +69,6 @@ test('a removal speaks of entries before its own, and a reopening of what was pu
     { sequence: 0, note: 'a note' },
   ]);
 });
-
-test('an erasure explains hidden segments of its actors and events, and no others', () => {
-  const at = (sequence: number, changes: Parameters<typeof plainEvent>[1] = {}) =>
-    record([plainEvent(0), plainEvent(1), plainEvent(2, changes)])[sequence];
-  const hidden = new HiddenSegments();
-  const line = at(2) ?? raise();
-  const body = parseBodyLine(withholdSegments(sha, bodyLine(line), ['identity']));
-  hidden.take(body);
-  const erasure = (more: Partial<ErasureRecord>) => [
-    {
-      sequence: 9,
-      segment: 'identity',
-      actors: new Set<string>(),
-      events: new Set<string>(),
-      size: 9,
-      ...more,
-    },
-  ];
-  const actors = new Set([body.event.actorId]);
-  const events = new Set([body.event.id]);
-  expect(hidden.unexplained('identity', [])).toBe(1);
-  expect(hidden.unexplained('identity', erasure({ actors }))).toBe(0);
-  expect(hidden.unexplained('identity', erasure({ events }))).toBe(0);
-  expect(hidden.unexplained('identity', erasure({ actors, size: 2 }))).toBe(1);
-  expect(hidden.unexplained('identity', erasure({ events, size: 2 }))).toBe(1);
-  expect(hidden.unexplained('identity', erasure({ actors, segment: 'state' }))).toBe(1);
-  expect(hidden.unexplained('change', [])).toBe(0);
-});
-
-function raise(): never {
-  throw new Error('nothing was recorded');
-}
 
 test('only the service can say such things, nor of another tenant', () => {
   const other = '11111111-2222-4333-8444-555555555555';

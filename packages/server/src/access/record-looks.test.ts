@@ -28,7 +28,8 @@ const eventId = listed.body.data[0].id;
 afterAll(() => expectLogIntact(service, tenant.id));
 
 /** A visit with a reason of its own. */
-function visit(reason = `ticket ${randomUUID()}`) {
+function visit() {
+  const reason = `ticket ${randomUUID()}`;
   const declared = {
     'x-tenant-id': tenant.id,
     'x-access-reason': encodeURIComponent(reason),

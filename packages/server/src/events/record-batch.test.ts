@@ -10,8 +10,8 @@ import { actorWith, eventOf, platformKey } from '../testing/service.ts';
 const { service, tenant, recordBatch } = await recordingService();
 const { clock } = service;
 clock.now = Date.UTC(2026, 5, 15, 10, 30);
-const newId = (timeMs = clock.now) =>
-  eventIdFromUuid(eventUuid(timeMs, crypto.getRandomValues(new Uint8Array(10))));
+const newId = () =>
+  eventIdFromUuid(eventUuid(clock.now, crypto.getRandomValues(new Uint8Array(10))));
 
 const batchRaw = (raw: string) =>
   service.call({

@@ -24,9 +24,9 @@ const tokenFor = (of = tenant, more: Record<string, unknown> = {}) =>
 
 const browser = () => new Browser(service.app);
 
-async function signedIn(of = tenant): Promise<Browser> {
+async function signedIn(): Promise<Browser> {
   const visitor = browser();
-  const { status } = await visitor.signIn({ token: await tokenFor(of) });
+  const { status } = await visitor.signIn({ token: await tokenFor() });
   expect(status).toBe(200);
   return visitor;
 }
@@ -35,9 +35,9 @@ const whoAmI = (visitor: Browser) => visitor.call({ url: '/api/session' });
 const statusOf = async (visitor: Browser) => (await whoAmI(visitor)).status;
 
 /** What the tenant's log says of its panel, oldest first. */
-async function sessionEvents({ key } = tenant) {
+async function sessionEvents() {
   const query = 'resource=session&sort=sequence&include=total&limit=500';
-  const { body } = await service.call({ url: `/api/audit-logs?${query}`, key });
+  const { body } = await service.call({ url: `/api/audit-logs?${query}`, key: tenant.key });
   return body.data;
 }
 
