@@ -276,6 +276,14 @@ test('a page of events verifies in the browser, and no longer once one is change
   await see(page.getByText(/^All \d+ events are in the signed log$/)).toBeVisible();
   await see(page.getByText('Valid, checked by your browser')).toBeVisible();
 
+  // A proof that could not be had is no proof that something is wrong.
+  panel.allow(/ERR_FAILED/);
+  await page.route('**/proof', (route) => route.abort());
+  await page.getByRole('button', { name: /^Verify the latest/ }).click();
+  await see(page.getByRole('alert')).toContainText('The service did not answer');
+  await see(page.getByText(/signed log$/)).toHaveCount(0);
+  await page.unroute('**/proof');
+
   const { rowCount } = await panel.service.owner.query(
     "UPDATE audit_events SET actor_email = 'somebody.else@example.com' WHERE tenant_id = $1 AND sequence = 3",
     [id],

@@ -1,5 +1,6 @@
 import type { AuditEvent, EventVerdict } from '@indelible/client';
-import { useQuery } from '@tanstack/react-query';
+import { revealed } from '@indelible/protocol';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { BadgeCheck, CircleCheck, CircleX, ShieldCheck } from 'lucide-react';
 import { useState } from 'react';
 import { client } from '../../api.ts';
@@ -8,7 +9,7 @@ import { Button } from '../../components/Button.tsx';
 import { CopyButton } from '../../components/CopyButton.tsx';
 import { Fact } from '../../components/Fact.tsx';
 import { PageHead } from '../../components/PageHead.tsx';
-import { QueryState } from '../../components/States.tsx';
+import { ActionError, QueryState } from '../../components/States.tsx';
 import { useReader, useTexts, wordOf } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import type { CheckedCheckpoint } from '../../proof/check-checkpoint.ts';
@@ -117,7 +118,7 @@ function WholeLog({ checked }: { checked: CheckedCheckpoint }) {
   );
 }
 
-type Verdicts = ReadonlyMap<string, EventVerdict['code'] | 'unreachable'>;
+type Verdicts = ReadonlyMap<string, EventVerdict['code']>;
 
 /** The latest events, each proven by this browser when it is asked to. */
 function VerifyLatest() {
@@ -128,33 +129,32 @@ function VerifyLatest() {
   });
   const events = page.data?.data ?? [];
   const [verdicts, setVerdicts] = useState<Verdicts>(new Map());
-  const [running, setRunning] = useState(false);
-  const verify = async () => {
-    setRunning(true);
-    setVerdicts(new Map());
-    // One after another, so that a page of proofs does not slow down recording.
-    for (const event of events) {
-      const code = await checkEvent(event).then(
-        ({ code }) => code,
-        () => 'unreachable' as const,
-      );
-      setVerdicts((known) => new Map(known).set(event.id, code));
-    }
-    setRunning(false);
-  };
+  const verify = useMutation({
+    mutationFn: async () => {
+      setVerdicts(new Map());
+      // One after another, so that a page of proofs does not slow down recording.
+      for (const event of events) {
+        const { code } = await checkEvent(event);
+        setVerdicts((known) => new Map(known).set(event.id, code));
+      }
+    },
+  });
   return (
     <section className="card p-5">
       <div className="flex flex-wrap items-center gap-3">
         <div>
           <h2 className="font-semibold">{t.integrity.verify}</h2>
-          <Outcome count={events.length} verdicts={verdicts} running={running} />
+          <ActionError error={verify.error} className="mt-1" />
+          {!verify.error && (
+            <Outcome count={events.length} verdicts={verdicts} running={verify.isPending} />
+          )}
         </div>
         <Button
           Icon={ShieldCheck}
           look="primary"
           className="no-print ml-auto"
-          disabled={running || events.length === 0}
-          onClick={() => void verify()}
+          disabled={verify.isPending || events.length === 0}
+          onClick={() => verify.mutate()}
         >
           {t.integrity.verifyLatest({ count: events.length })}
         </Button>
@@ -202,7 +202,7 @@ function Checked({ events, verdicts }: { events: readonly AuditEvent[]; verdicts
     <ol className="mt-4 grid gap-x-8 border-t border-line pt-2 text-xs md:grid-cols-2">
       {events.map((event) => {
         const code = verdicts.get(event.id);
-        const name = event.resource.name ?? wordOf(t.resources, event.resource.type);
+        const name = revealed(event.resource.name ?? wordOf(t.resources, event.resource.type));
         return (
           <li key={event.id} className="flex min-h-7 items-center gap-2 border-b border-line">
             {code === undefined && <span aria-hidden className="skeleton size-3.5 rounded-full" />}
