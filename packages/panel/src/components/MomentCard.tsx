@@ -49,14 +49,14 @@ function useClosing(
       timer = inside ? undefined : (timer ?? setTimeout(close, 200));
     };
     const press = ({ key }: KeyboardEvent) => key === 'Escape' && close();
-    window.addEventListener('pointermove', move);
-    window.addEventListener('keydown', press);
-    window.addEventListener('scroll', close, { capture: true, once: true });
+    const ended = new AbortController();
+    const { signal } = ended;
+    window.addEventListener('pointermove', move, { signal });
+    window.addEventListener('keydown', press, { signal });
+    window.addEventListener('scroll', close, { signal, capture: true });
     return () => {
       clearTimeout(timer);
-      window.removeEventListener('pointermove', move);
-      window.removeEventListener('keydown', press);
-      window.removeEventListener('scroll', close, { capture: true });
+      ended.abort();
     };
   }, [anchor, card, close]);
 }

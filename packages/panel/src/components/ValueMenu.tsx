@@ -4,7 +4,13 @@ import type { RefObject } from 'react';
 import { Menu, MenuItem, Popover } from 'react-aria-components';
 import { useTexts } from '../i18n/texts.tsx';
 import { paths } from '../paths.ts';
-import { changed, type EventSearch, excluding, onlyValue } from '../search/event-search.ts';
+import {
+  changed,
+  type EventSearch,
+  excluding,
+  type Facets,
+  onlyValue,
+} from '../search/event-search.ts';
 import { useEventSearch, useGo, usePath } from '../use-location.ts';
 
 /** A value that can be filtered by: its menu offers "only this" and "not this". */
@@ -36,15 +42,16 @@ export default function ValueMenu({ anchor, value: chosen, close }: ValueMenuPro
   const go = useGo();
   const path = usePath();
   const { facet, value, label, resourceId } = chosen;
-  const act = (key: React.Key) => {
-    const { facets } = search;
-    if (key === 'copy') void navigator.clipboard?.writeText(value);
-    if (key === 'versions' && resourceId !== undefined) go(paths.versions(resourceId));
-    if (key !== 'only' && key !== 'not') return;
-    const next = key === 'only' ? onlyValue(facets, facet, value) : excluding(facets, facet, value);
-    const target = changed(search, { facets: next });
-    go(pageOf(path, target));
-  };
+  const filterBy = (facets: Facets) => go(pageOf(path, changed(search, { facets })));
+  const { facets } = search;
+  const items = [
+    [t.filters.onlyThis, Filter, () => filterBy(onlyValue(facets, facet, value))],
+    [t.filters.notThis, FilterX, () => filterBy(excluding(facets, facet, value))],
+    [t.filters.copyValue, Copy, () => void navigator.clipboard?.writeText(value)],
+    ...(resourceId === undefined
+      ? []
+      : ([[t.filters.seeVersions, History, () => go(paths.versions(resourceId))]] as const)),
+  ] as const;
   return (
     <Popover
       triggerRef={anchor}
@@ -55,31 +62,13 @@ export default function ValueMenu({ anchor, value: chosen, close }: ValueMenuPro
       aria-label={label}
     >
       <p className="truncate px-2 pt-1 pb-1.5 text-xs text-faint">{label}</p>
-      <Menu
-        aria-label={label}
-        onAction={act}
-        onClose={close}
-        autoFocus="first"
-        className="outline-none"
-      >
-        <MenuItem id="only" className="option">
-          <Filter aria-hidden />
-          {t.filters.onlyThis}
-        </MenuItem>
-        <MenuItem id="not" className="option">
-          <FilterX aria-hidden />
-          {t.filters.notThis}
-        </MenuItem>
-        <MenuItem id="copy" className="option">
-          <Copy aria-hidden />
-          {t.filters.copyValue}
-        </MenuItem>
-        {resourceId !== undefined && (
-          <MenuItem id="versions" className="option">
-            <History aria-hidden />
-            {t.filters.seeVersions}
+      <Menu aria-label={label} onClose={close} autoFocus="first" className="outline-none">
+        {items.map(([text, Icon, act]) => (
+          <MenuItem key={text} onAction={act} className="option">
+            <Icon aria-hidden />
+            {text}
           </MenuItem>
-        )}
+        ))}
       </Menu>
     </Popover>
   );

@@ -71,8 +71,7 @@ const keyOf = (tenantId: string) => `indelible.checkpoint.${tenantId}`;
  */
 async function compared(shown: Checkpoint, tenantId: string): Promise<SinceLastVisit> {
   const key = keyOf(tenantId);
-  // Formerly they were stored by origin.
-  const seen = checkpointIn(kept(key) ?? kept(`indelible.checkpoint.${shown.origin}`), shown);
+  const seen = checkpointIn(kept(key));
   if (seen === null) {
     keepCheckpoint(key, shown);
     return { kind: 'first' };
@@ -132,8 +131,8 @@ async function pathBetween(first: number, second: number): Promise<Uint8Array[]>
   return (proof?.path ?? []).map((hash) => parseHex(hash) ?? new Uint8Array());
 }
 
-function checkpointIn(stored: unknown, shown: Checkpoint): Checkpoint | null {
-  const { origin = shown.origin, size, rootHex } = (stored ?? {}) as Record<string, unknown>;
+function checkpointIn(stored: unknown): Checkpoint | null {
+  const { origin, size, rootHex } = (stored ?? {}) as Record<string, unknown>;
   const root = typeof rootHex === 'string' ? parseHex(rootHex) : null;
   const isWhole = typeof origin === 'string' && Number.isSafeInteger(size) && root;
   return isWhole ? { origin, size: Number(size), root } : null;

@@ -123,23 +123,17 @@ function Agreement({ evidence }: { evidence: OpenedSearch }) {
 function ThenAndNow({ evidence }: { evidence: OpenedSearch }) {
   const { t, formats } = useReader();
   const sides = [evidence, evidence.now];
+  const checkpoints = sides.map(({ checkpoint }) =>
+    checkpoint === null
+      ? '—'
+      : `${t.evidence.entries({ count: checkpoint.size })} ${checkpoint.rootHash}`,
+  );
+  const large = 'text-2xl font-semibold tracking-tight tabular-nums';
   const rows = [
-    {
-      name: t.evidence.matched,
-      texts: sides.map(({ matched }) => formats.number(matched.value)),
-      large: true,
-    },
-    { name: t.evidence.digest, texts: sides.map(({ digest }) => digest), large: false },
-    {
-      name: t.evidence.checkpoint,
-      texts: sides.map(({ checkpoint }) =>
-        checkpoint === null
-          ? '—'
-          : `${t.evidence.entries({ count: checkpoint.size })} ${checkpoint.rootHash}`,
-      ),
-      large: false,
-    },
-  ];
+    [t.evidence.matched, sides.map(({ matched }) => formats.number(matched.value)), large],
+    [t.evidence.digest, sides.map(({ digest }) => digest), 'font-mono text-xs'],
+    [t.evidence.checkpoint, checkpoints, 'font-mono text-xs'],
+  ] as const;
   return (
     <table className="keep w-full table-fixed border-collapse text-left align-top">
       <thead>
@@ -154,7 +148,7 @@ function ThenAndNow({ evidence }: { evidence: OpenedSearch }) {
         </tr>
       </thead>
       <tbody>
-        {rows.map(({ name, texts, large }) => (
+        {rows.map(([name, texts, look]) => (
           <tr key={name} className="border-b border-line">
             <th scope="row" className="py-2.5 pr-3 align-top text-xs font-normal text-muted">
               {name}
@@ -162,7 +156,7 @@ function ThenAndNow({ evidence }: { evidence: OpenedSearch }) {
             {texts.map((text, side) => (
               <td
                 key={side === 0 ? 'then' : 'now'}
-                className={`px-3 py-2.5 align-top break-all ${large ? 'text-2xl font-semibold tracking-tight tabular-nums' : 'font-mono text-xs'}`}
+                className={`px-3 py-2.5 align-top break-all ${look}`}
               >
                 {text}
               </td>
