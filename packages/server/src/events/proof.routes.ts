@@ -13,6 +13,7 @@ import { acceptedType } from '../http/accepted-type.ts';
 import { answer, idParams, LogParams, named, queryText } from '../http/field-schemas.ts';
 import { AppError } from '../http/problem.ts';
 import { readQuery } from '../http/query.ts';
+import { waitingOutside } from '../http/tenant-reads.ts';
 import { Type } from '../http/type.ts';
 import { publishedCheckpoint } from '../log/checkpoint.store.ts';
 import type { Parts } from '../parts.ts';
@@ -86,7 +87,7 @@ function readProof(request: FastifyRequest, deps: ProofRouteDeps): Promise<Prove
   const uuid = uuidFromEventId((request.params as { id: string }).id);
   // One read with one record of an operator's access, although it may read twice.
   return readAsTenant(request, deps.recordAccess, lookAt('event', request), ({ tenantId }) =>
-    proveEvent(deps, tenantId, uuid),
+    proveEvent(waitingOutside(request, deps), tenantId, uuid),
   );
 }
 

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import Fastify from 'fastify';
 import { expect, test } from 'vitest';
 import { lockWaits } from '../testing/lock-waits.ts';
-import { testService } from '../testing/service.ts';
+import { eventOf, testService } from '../testing/service.ts';
 import { queueReads } from './tenant-reads.ts';
 
 /* One tenant's questions and another's: a lock on the events makes each last as long as it does. */
@@ -62,6 +62,31 @@ test('the statement of a caller who hangs up is cancelled, and its slot is free'
     await expect.poll(running, soon).toBe(0);
   });
   expect(await statusOf(statistics, crowd.key)).toBe(200);
+});
+
+test('reads that wait for a checkpoint leave their slots to others', async () => {
+  const proofOf = async (tenant: typeof other) => {
+    const body = eventOf();
+    const { id } = (await service.call({ method: 'POST', url: list, key: tenant.key, body })).body;
+    return `${list}/${id}/proof`;
+  };
+  const wanted = await Promise.all([crowd, crowd, crowd, other, other, other].map(proofOf));
+  await service.owner.query('BEGIN; SELECT FROM log_rounds FOR UPDATE');
+  const proofs = wanted.map((url, nth) => statusOf(url, nth < 3 ? crowd.key : other.key));
+  const search = { method: 'POST', url: `${list}/searches`, key: crowd.key } as const;
+  const saved = service.call({ ...search, body: { filters: {} } });
+  try {
+    await expect.poll(running, soon).toBe(1); // a round
+    const ended = Promise.race([...proofs, saved]).then(() => 'a proof');
+    for (const { key } of [crowd, other])
+      expect(await Promise.race([statusOf(list, key), ended])).toBe(200);
+    const unknown = statusOf(`${list}/searches/srch_01m8cmdppqe008rqtpj9c4ktnw`, crowd.key);
+    expect(await Promise.race([unknown, ended])).toBe(404);
+  } finally {
+    await service.owner.query('ROLLBACK');
+  }
+  expect(await Promise.all(proofs)).toEqual(wanted.map(() => 200));
+  expect((await saved).status).toBe(201);
 });
 
 test('a read that goes on after its caller has hung up keeps its slot', async () => {

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { FairQueue } from './fair-queue.ts';
+import { FairQueue, type Wanted } from './fair-queue.ts';
 import { onceClosed } from './once-closed.ts';
 import { AppError, unavailable } from './problem.ts';
 
@@ -13,7 +13,14 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Of reads: aborts when the caller hangs up before the answer was sent. */
     gone: AbortSignal | undefined;
+    /** Of reads: waits for what needs no connection, and leaves the slot to others meanwhile. */
+    withoutSlot(wait: () => Promise<void>): Promise<void>;
   }
+}
+
+interface Slot {
+  take(): Promise<void>;
+  release(): void;
 }
 
 const waitMs = 10_000;
@@ -37,8 +44,13 @@ export function queueReads(http: FastifyInstance, connections: number): void {
     statistics: queueOf('statistics'),
     search: queueOf('search'),
   };
-  const releases = new WeakMap<FastifyRequest, () => void>();
+  const slots = new WeakMap<FastifyRequest, Slot>();
   http.decorateRequest('gone');
+  http.decorateRequest('withoutSlot', function (this: FastifyRequest, wait: () => Promise<void>) {
+    const slot = slots.get(this);
+    slot?.release();
+    return wait().finally(() => slot?.take());
+  });
   http.addHook('onRoute', (route) => {
     const isRead = [route.method].flat().some((method) => method === 'GET' || method === 'HEAD');
     const kind = route.config?.reads ?? (isRead ? 'page' : undefined);
@@ -47,11 +59,12 @@ export function queueReads(http: FastifyInstance, connections: number): void {
     const take = async (request: FastifyRequest, reply: FastifyReply) => {
       if (!request.principal) return;
       request.gone = whenGone(reply);
-      const taken = await queue.take({ caller: tenantOf(request), size: 1, share }, request.gone);
-      releases.set(request, taken);
+      const slot = slotOf(queue, { caller: tenantOf(request), size: 1, share }, request.gone);
+      await slot.take();
+      slots.set(request, slot);
     };
     // Not when the answer has ended: a reader may take its time.
-    const release = async (request: FastifyRequest) => releases.get(request)?.();
+    const release = async (request: FastifyRequest) => slots.get(request)?.release();
     const { handler } = route;
     route.handler = function (request, reply) {
       const answer = handler.call(this, request, reply);
@@ -64,6 +77,16 @@ export function queueReads(http: FastifyInstance, connections: number): void {
 
 const waitingMax = 50;
 
+function slotOf(queue: FairQueue, wanted: Wanted, gone: AbortSignal): Slot {
+  let release = () => {};
+  return {
+    take: async () => {
+      release = await queue.take(wanted, gone);
+    },
+    release: () => release(),
+  };
+}
+
 /** Aborts when the caller hangs up before the answer was sent. */
 export function whenGone(reply: Pick<FastifyReply, 'raw'>): AbortSignal {
   const gone = new AbortController();
@@ -71,6 +94,15 @@ export function whenGone(reply: Pick<FastifyReply, 'raw'>): AbortSignal {
     if (!reply.raw.writableFinished) gone.abort(unavailable('the caller has hung up'));
   });
   return gone.signal;
+}
+
+/** The same deps; a call that waits for a checkpoint leaves its slot to others meanwhile. */
+export function waitingOutside<Deps extends { publishCheckpoint: () => Promise<void> }>(
+  request: FastifyRequest,
+  deps: Deps,
+): Deps {
+  const publishCheckpoint = () => request.withoutSlot(deps.publishCheckpoint);
+  return { ...deps, publishCheckpoint };
 }
 
 /** Whose reads wait behind one another: an operator's with those of the tenant. */

@@ -20,6 +20,7 @@ import {
 } from '../http/field-schemas.ts';
 import { AppError } from '../http/problem.ts';
 import { readQuery } from '../http/query.ts';
+import { waitingOutside } from '../http/tenant-reads.ts';
 import { Type } from '../http/type.ts';
 import type { Parts } from '../parts.ts';
 import { readTenant, type TenantTx } from '../postgres/db.ts';
@@ -147,7 +148,8 @@ async function latestNote(deps: LogRouteDeps, call: TenantCall): Promise<string>
   const read = logReader(call, deps);
   const mayBeOlder = !isRevalidated(call.request);
   const latest = () => read(async (_tx, log) => log);
-  return (await coveringCheckpoint(latest, deps.publishCheckpoint, { mayBeOlder })).note;
+  const { publishCheckpoint } = waitingOutside(call.request, deps);
+  return (await coveringCheckpoint(latest, publishCheckpoint, { mayBeOlder })).note;
 }
 
 const isRevalidated = ({ headers }: FastifyRequest) =>

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { TenantCalls } from '../access/tenant-calls.ts';
 import { filterOfBody } from '../http/filter-body.ts';
 import { AppError } from '../http/problem.ts';
+import { waitingOutside } from '../http/tenant-reads.ts';
 import type { Parts } from '../parts.ts';
 import { type CapsuleDeps, capsuleMax, makeCapsule } from './capsule.ts';
 import { searchIdPrefix } from './erased-since.ts';
@@ -28,22 +29,27 @@ export function searchRoutes(app: FastifyInstance, deps: CapsuleDeps & Parts): v
       const { note } = request.body as { note?: string | null };
       return { filter, note: note || null, gone: request.gone };
     },
-    async ({ access }, asked) => {
+    async ({ access, request }, asked) => {
       const filter = resolvedFilter(asked.filter, access.tenantId);
-      return shownSearch(await saveSearch(deps, access, { ...asked, filter }), deps.publicUrl());
+      const saved = await saveSearch(waitingOutside(request, deps), access, { ...asked, filter });
+      return shownSearch(saved, deps.publicUrl());
     },
   );
   searches.on('get /:id', getSchema, async ({ tenantId, request, found }) => {
     const search = await found(getSearch);
-    const now = await askAgain(deps, tenantId, search, request.gone);
+    const now = await askAgain(waitingOutside(request, deps), tenantId, search, request.gone);
     return { ...shownSearch(search, deps.publicUrl()), now: shownNow(now) };
   });
   searches.on(
     'post /:id/capsule',
     capsuleSchema,
-    async ({ access, found, request: { gone } }) => {
+    async ({ access, found, request }) => {
       const search = await found(getSearch);
-      return { search, file: await makeCapsule(deps, access, search, { ...capsuleMax, gone }) };
+      const max = { ...capsuleMax, gone: request.gone };
+      return {
+        search,
+        file: await makeCapsule(waitingOutside(request, deps), access, search, max),
+      };
     },
     (reply, { search, file }) => {
       const name = `evidence-${typeId(searchIdPrefix, search.id)}.html`;
