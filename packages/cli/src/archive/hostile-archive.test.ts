@@ -1,4 +1,5 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import {
   formatBase64,
@@ -14,10 +15,19 @@ import { archiveOf } from '../../../server/src/testing/archived.ts';
 import { poolEvents, recordAll } from '../../../server/src/testing/event-pool.ts';
 import { newFolder } from '../../../server/src/testing/folders.ts';
 import { testService } from '../../../server/src/testing/service.ts';
-import { archiveIn, copiedArchive, verifiedArchive } from '../testing/archive-copy.ts';
+import {
+  adjust,
+  archiveIn,
+  copiedArchive,
+  pathOf,
+  rewrite,
+  stated,
+  verifiedArchive,
+} from '../testing/archive-copy.ts';
+import { RunningCli, runCli } from '../testing/run-cli.ts';
 import { sha } from '../verify/hashing.ts';
 
-/* Archives that an attacker has written whole, with a key of their own. */
+/* Archives of an attacker: with a key of their own, or made to hang or to fill the verifier. */
 
 const service = await testService();
 const folder = newFolder();
@@ -78,4 +88,63 @@ test('a part that states to have as many entries as a log can have is read to it
   expect(result).toBe('damaged');
   expect(findings.byCode).toEqual({ malformed_file: 1, missing_entries: 2 });
   expect(checked).toMatchObject({ entries: 25, bodies: { bodies: 25, intact: 25 } });
+});
+
+const parts = ['_000000000000', '000-000000000024.parquet', '000-000000000024-identity.parquet'];
+
+test('a pipe, a device or a link in the place of a file is found, and nothing else is read', async () => {
+  const secret = join(folder, 'a-secret-outside');
+  writeFileSync(secret, 'root:x:0:0');
+  for (const part of parts) {
+    for (const make of [
+      (path: string) => execFileSync('mkfifo', [path]),
+      (path: string) => symlinkSync('/dev/zero', path),
+      (path: string) => symlinkSync(secret, path),
+      (path: string) => symlinkSync(join(whole, path.slice(path.indexOf('/year='))), path),
+      (path: string) => mkdirSync(path),
+    ]) {
+      const copied = copiedArchive(whole, folder);
+      const path = pathOf(copied, part);
+      rmSync(path);
+      make(path);
+      const { status, stdout, stderr } = await runCli(['verify', copied.root, '--json']);
+      expect([status, JSON.parse(stdout).result], part).toEqual([1, 'damaged']);
+      expect(stdout + stderr).not.toMatch(/root:x|a-secret-outside|indelible-archive-/);
+    }
+  }
+});
+
+test('links that lead in a circle are not walked', async () => {
+  const copied = copiedArchive(whole, folder);
+  for (const name of ['a', 'b', 'c', 'd']) {
+    symlinkSync('..', join(copied.root, `tenant=${tenant.id}`, name));
+  }
+  expect((await verifiedArchive(copied.root)).result).toBe('intact');
+});
+
+test('a manifest or a file of gigabytes is found by its length', async () => {
+  for (const part of parts) {
+    const copied = copiedArchive(whole, folder);
+    // Sparse: it takes no room, and every byte of it would be read as zero.
+    truncateSync(pathOf(copied, part), 6_400_000_000);
+    expect((await verifiedArchive(copied.root)).result, part).toBe('damaged');
+  }
+});
+
+test('kilobytes of Parquet that stand for gigabytes do not fill the memory', async () => {
+  const copied = copiedArchive(whole, folder);
+  const path = pathOf(copied, parts[1] ?? '');
+  await rewrite(path, "* REPLACE (repeat('a', 6_000_000) AS after)");
+  adjust(copied, parts[0] ?? '', (json: Pick<ArchiveManifest, 'files'>) => {
+    Object.assign(json.files.events, stated(path));
+  });
+  // On Linux maxRSS begins with that of the process that starts this one.
+  const tellPeak = `import { existsSync, readFileSync } from 'node:fs';
+    const own = () => /VmHWM:\\s+(\\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))[1];
+    const peak = () => existsSync('/proc/self/status') ? own() : process.resourceUsage().maxRSS;
+    process.on('exit', () => console.error(peak() / 1024))`;
+  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(tellPeak)}` };
+  const { stdout, stderr } = await new RunningCli(['verify', copied.root], { env }).ended();
+  expect(stdout).toContain('its rows are too long for an archive part');
+  expect(Number(stderr.trim().split('\n').at(-1))).toBeLessThan(300);
 });

@@ -1,15 +1,4 @@
-import { execFileSync } from 'node:child_process';
-import {
-  cpSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import {
   createFrontier,
@@ -22,22 +11,24 @@ import {
 import { expect, test } from 'vitest';
 import { runArchive } from '../../../server/src/archive/command.ts';
 import type { ArchiveManifest } from '../../../server/src/archive/manifest.ts';
-import { sha256Hex } from '../../../server/src/archive/part-files.ts';
 import { eventColumns, identityColumns } from '../../../server/src/cold/columns.ts';
-import {
-  archiveNow,
-  archiveOf,
-  configOf,
-  duckDb,
-  envOf,
-} from '../../../server/src/testing/archived.ts';
+import { archiveNow, archiveOf, configOf, envOf } from '../../../server/src/testing/archived.ts';
 import { ana, eraseNow } from '../../../server/src/testing/erasure-setup.ts';
 import { poolEvents, recordAll } from '../../../server/src/testing/event-pool.ts';
 import { newFolder } from '../../../server/src/testing/folders.ts';
 import { startS3Server } from '../../../server/src/testing/s3-server.ts';
 import { eventOf, testService } from '../../../server/src/testing/service.ts';
-import { archiveIn, copiedArchive, namesIn, verifiedArchive } from '../testing/archive-copy.ts';
-import { RunningCli, runCli } from '../testing/run-cli.ts';
+import {
+  adjust,
+  archiveIn,
+  copiedArchive,
+  namesIn,
+  pathOf,
+  rewrite,
+  stated,
+  verifiedArchive,
+} from '../testing/archive-copy.ts';
+import { runCli } from '../testing/run-cli.ts';
 import { sha } from '../verify/hashing.ts';
 import type { Report } from '../verify/report.ts';
 
@@ -63,27 +54,6 @@ const verify = (where: string, vkeys: string[] = []) =>
   verifiedArchive(where, { tenantId: tenant.id, vkeys });
 
 const copy = () => copiedArchive(whole, folder);
-
-const pathOf = ({ root, names }: ReturnType<typeof copy>, part: string) =>
-  join(root, names.find((name) => name.includes(part)) ?? 'none');
-
-/** Writes a Parquet file again with other rows, as an attacker with DuckDB can. */
-async function rewrite(path: string, select: string): Promise<void> {
-  const table = `read_parquet('${path}', hive_partitioning = false)`;
-  await duckDb(
-    `COPY (SELECT ${select} FROM ${table} ORDER BY sequence) TO '${path}.new' (FORMAT parquet)`,
-  );
-  cpSync(`${path}.new`, path);
-  rmSync(`${path}.new`);
-}
-
-/** Makes a manifest agree with what its files have become. */
-function adjust(copied: ReturnType<typeof copy>, part: string, change: (json: never) => void) {
-  const path = pathOf(copied, part);
-  const json = JSON.parse(readFileSync(path, 'utf8'));
-  change(json as never);
-  writeFileSync(path, JSON.stringify(json));
-}
 
 function expectDamage(report: Report, codes: string[], sequence: number | null) {
   expect(report.result).toBe('damaged');
@@ -130,11 +100,6 @@ test('a changed event is found, also with adjusted checksums', async () => {
     150,
   );
 });
-
-const stated = (path: string) => {
-  const file = readFileSync(path);
-  return { bytes: file.length, sha256: sha256Hex(file) };
-};
 
 test('what query engines show and no entry holds is refused: times, null, columns, months', async () => {
   const inRow = (column: string, value: string) =>
@@ -440,65 +405,4 @@ test('restore asks first, fills an empty service, and no other', patient, async 
   } finally {
     await fresh.close();
   }
-});
-
-/* Archives made to hang the verifier, to fill its memory, or to read what is not theirs. */
-
-const parts = ['_000000000150', '150-000000000299.parquet', '150-000000000299-identity.parquet'];
-
-test('a pipe, a device or a link in the place of a file is found, and nothing else is read', async () => {
-  const secret = join(folder, 'a-secret-outside');
-  writeFileSync(secret, 'root:x:0:0');
-  for (const part of parts) {
-    for (const make of [
-      (path: string) => execFileSync('mkfifo', [path]),
-      (path: string) => symlinkSync('/dev/zero', path),
-      (path: string) => symlinkSync(secret, path),
-      (path: string) => symlinkSync(join(whole, path.slice(path.indexOf('/year='))), path),
-      (path: string) => mkdirSync(path),
-    ]) {
-      const copied = copy();
-      const path = pathOf(copied, part);
-      rmSync(path);
-      make(path);
-      const { status, stdout, stderr } = await runCli(['verify', copied.root, '--json']);
-      expect([status, JSON.parse(stdout).result], part).toEqual([1, 'damaged']);
-      expect(stdout + stderr).not.toMatch(/root:x|a-secret-outside|indelible-archive-/);
-    }
-  }
-});
-
-test('links that lead in a circle are not walked', async () => {
-  const copied = copy();
-  for (const name of ['a', 'b', 'c', 'd']) {
-    symlinkSync('..', join(copied.root, `tenant=${tenant.id}`, name));
-  }
-  expect((await verify(copied.root)).result).toBe('intact');
-});
-
-test('a manifest or a file of gigabytes is found by its length', async () => {
-  for (const part of parts) {
-    const copied = copy();
-    // Sparse: it takes no room, and every byte of it would be read as zero.
-    truncateSync(pathOf(copied, part), 6_400_000_000);
-    expect((await verify(copied.root)).result, part).toBe('damaged');
-  }
-});
-
-test('kilobytes of Parquet that stand for gigabytes do not fill the memory', async () => {
-  const copied = copy();
-  const path = pathOf(copied, parts[1] ?? '');
-  await rewrite(path, "* REPLACE (repeat('a', 1_000_000) AS after)");
-  adjust(copied, parts[0] ?? '', (json: Pick<ArchiveManifest, 'files'>) => {
-    Object.assign(json.files.events, stated(path));
-  });
-  // On Linux maxRSS begins with that of the process that starts this one.
-  const tellPeak = `import { existsSync, readFileSync } from 'node:fs';
-    const own = () => /VmHWM:\\s+(\\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))[1];
-    const peak = () => existsSync('/proc/self/status') ? own() : process.resourceUsage().maxRSS;
-    process.on('exit', () => console.error(peak() / 1024))`;
-  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(tellPeak)}` };
-  const { stdout, stderr } = await new RunningCli(['verify', copied.root], { env }).ended();
-  expect(stdout).toContain('its rows are too long for an archive part');
-  expect(Number(stderr.trim().split('\n').at(-1))).toBeLessThan(300);
 });
