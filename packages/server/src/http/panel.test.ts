@@ -77,6 +77,11 @@ test('every page of the panel is the same, is not kept, and runs nothing but its
   expect(posted.statusCode).toBe(405);
 });
 
+test('the documentation of the API has the same policy, which asks for no https', async () => {
+  const { statusCode, headers } = await get(await serve('https://app.example.com'), '/docs');
+  expect([statusCode, headers['content-security-policy']]).toEqual([200, `${policy}'none'`]);
+});
+
 test('who may embed the panel, and hand over tokens, is who FRAME_ANCESTORS names', async () => {
   const app = await serve("'self' https://app.example.com https://app.example.net:8443");
   const { headers } = await get(app, '/enter');

@@ -100,9 +100,9 @@ async function sendPage(reply: FastifyReply, { folder, config }: PanelDeps) {
   return reply.code(503).type('text/plain; charset=utf-8').send(sentence);
 }
 
-/** Only the service's own files run, and data is sent nowhere else. */
-function pageHeaders(frameAncestors: readonly string[]): Record<string, string> {
-  const policy = [
+/** The policy of every page: only the service's own files run, and data is sent nowhere else. */
+export function pagePolicy(frameAncestors: readonly string[]): string {
+  return [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
@@ -113,10 +113,13 @@ function pageHeaders(frameAncestors: readonly string[]): Record<string, string> 
     "object-src 'none'",
     "form-action 'self'",
     `frame-ancestors ${frameAncestors.length === 0 ? "'none'" : frameAncestors.join(' ')}`,
-  ];
+  ].join('; ');
+}
+
+function pageHeaders(frameAncestors: readonly string[]): Record<string, string> {
   return {
     'cache-control': 'no-store',
-    'content-security-policy': policy.join('; '),
+    'content-security-policy': pagePolicy(frameAncestors),
     'referrer-policy': 'no-referrer',
     'cross-origin-opener-policy': 'same-origin',
     'permissions-policy':

@@ -4,6 +4,7 @@ import { catalogueSchema } from '@indelible/protocol';
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify';
 import type { TObject } from 'typebox';
 import pkg from '../../package.json' with { type: 'json' };
+import { pagePolicy } from '../http/panel.ts';
 import { AppError } from '../http/problem.ts';
 import { Type } from '../http/type.ts';
 import { restoreMessages } from '../restores/schemas.ts';
@@ -76,7 +77,7 @@ export async function documentApi(app: FastifyInstance, publicUrl: () => string)
     };
     route.onRequest = [route.onRequest ?? [], refuse].flat();
   });
-  await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: true });
+  await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: pagePolicy([]) });
   const config = { scope: 'public' } as const;
   const open = { config, schema: { hide: true } };
   app.get('/openapi.json', open, async () => app.swagger());
