@@ -211,7 +211,7 @@ test('a manifest longer than any, and a second one of a part, stop the archive o
   expect((await archiveOf(service, id)).problem).toContain('.json is too long');
   writeFileSync(path, manifest);
   writeFileSync(path.replace(/\d.json$/, '9.json'), manifest);
-  expect((await archiveOf(service, id)).problem).toContain('has 2 manifests that begin at 0');
+  expect((await archiveOf(service, id)).problem).toContain('2 manifests begin where that of');
 });
 
 test('over S3, whose answers are lost, nothing is archived twice and nothing is left out', async () => {
@@ -264,6 +264,33 @@ test('a run on a database from before the archive takes up what is archived, if 
     }
     expect(await archiveOf(own, id)).toMatchObject({ problem: null, parts: [{ first: 4 }] });
     expect((await archiveOf(own, id)).parts).toEqual([]);
+  } finally {
+    await own.close();
+    await backups.drop();
+  }
+});
+
+test('what a restored log lost is not archived beside it, also where its entries are of other months', async () => {
+  const own = await testService();
+  const backups = new Backups(own);
+  const month = 32 * 86_400_000;
+  try {
+    const { id, key } = await own.tenant();
+    await recordMany(own, key, 2);
+    await own.app.checkpoints.tick();
+    const before = await backups.take();
+    own.clock.now += month;
+    await recordMany(own, key, 2);
+    expect((await archiveOf(own, id)).parts).toMatchObject([{ first: 0 }, { first: 4 }]);
+    await backups.restore(before);
+    own.clock.now += month;
+    await reopenLog({ ...envOf(own) });
+    await own.app.checkpoints.tick();
+    await recordMany(own, key, 2);
+    expect(await archiveOf(own, id)).toMatchObject({
+      problem: expect.stringContaining('from sequence 4 on, does not match the log'),
+      parts: [{ first: 0, last: 3 }],
+    });
   } finally {
     await own.close();
     await backups.drop();

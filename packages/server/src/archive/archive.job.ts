@@ -1,6 +1,6 @@
 import { setTimeout as yieldToOthers } from 'node:timers/promises';
 import type { Sha256 } from '@indelible/protocol';
-import { monthFolder, namesOfStem, parseArchiveName } from '../cold/layout.ts';
+import { namesOfStem, parseArchiveName, tenantFolder } from '../cold/layout.ts';
 import { type PublishedCheckpoint, publishedCheckpoint } from '../log/checkpoint.store.ts';
 import { hasRoot } from '../log/guard.store.ts';
 import { tenantIn, type WriterTx } from '../postgres/db.ts';
@@ -10,14 +10,7 @@ import { bookmarkPart, isArchiveRecord, makePart } from './make-part.ts';
 import type { ArchiveManifest } from './manifest.ts';
 import { deleteBelowMark, moveCold } from './move-cold.ts';
 import { ArchiveConflict, manifestBytes, manifestIn, withPart } from './part-files.ts';
-import {
-  type ArchivedTenant,
-  archivedTenants,
-  eachEntry,
-  entryAt,
-  lastPart,
-  shownOf,
-} from './store.ts';
+import { type ArchivedTenant, archivedTenants, eachEntry, lastPart, shownOf } from './store.ts';
 
 export interface TenantArchive {
   tenantId: string;
@@ -72,10 +65,13 @@ async function archiveTenant(
   outcome.size = last === null ? 0 : last.last + 1;
   if (checkpoint === null) return;
   if (last !== null) await requireContinuation(deps, tenant.id, last);
+  const left =
+    outcome.size < checkpoint.size ? await manifestsFrom(deps, tenant.id, outcome.size) : [];
   while (outcome.size < checkpoint.size) {
     const next = outcome.size;
     if (deps.stopping?.aborted) return;
-    const adopted = await adoptPart(deps, tenant.id, next, checkpoint.size);
+    const found = left.filter(({ first }) => first === next);
+    const adopted = await adoptPart(deps, tenant.id, found, checkpoint.size);
     if (adopted === null && (await isOnlyRecords(deps, tenant.id, next, checkpoint.size))) return;
     const part = adopted ?? (await makePart(deps, tenant, next, checkpoint));
     outcome.waits = part === null;
@@ -134,29 +130,33 @@ async function isOnlyRecords(
 }
 
 /**
- * Bookmarks the part that begins at `first` if its manifest is already in the object store: its run
- * was interrupted before the bookmark, or the database was restored to an earlier state. Null if
- * there is none. Throws ArchiveConflict if it does not match the log.
+ * The parts in the object store that have no bookmark. Of all months: after a restore the log may
+ * have other entries than the archive, which were received later.
+ */
+async function manifestsFrom({ objects }: ArchiveDeps, tenantId: string, size: number) {
+  const names = (await objects.list(tenantFolder(tenantId))).map(parseArchiveName);
+  return names
+    .filter((name) => name !== null)
+    .filter((name) => name.isManifest && name.first >= size);
+}
+
+/**
+ * Bookmarks the part whose manifest was found in the object store: its run was interrupted before
+ * the bookmark, or the database was restored to an earlier state. Null if there is none. Throws
+ * ArchiveConflict if it does not match the log.
  */
 async function adoptPart(
   deps: ArchiveDeps,
   tenantId: string,
-  first: number,
+  found: readonly { stem: string }[],
   end: number,
 ): Promise<ArchivedPart | null> {
   const { objects } = deps;
-  const entry = await deps.owner((tx) => entryAt(tx, tenantId, first));
-  if (!entry) throw new Error(`the log has no entry ${first}`);
-  const folder = monthFolder(tenantId, entry.receivedAtUs);
-  const found = (await objects.list(folder))
-    .map(parseArchiveName)
-    .filter((name) => name !== null)
-    .filter((name) => name.isManifest && name.first === first);
   const [only] = found;
   if (only === undefined) return null;
   const { stem } = only;
   if (found.length > 1)
-    throw new ArchiveConflict(`${folder} has ${found.length} manifests that begin at ${first}`);
+    throw new ArchiveConflict(`${found.length} manifests begin where that of ${stem} does`);
   const name = namesOfStem(stem).manifest;
   const bytes = await manifestBytes(objects, name);
   const manifest = manifestIn(name, bytes);
