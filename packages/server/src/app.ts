@@ -251,6 +251,7 @@ function wireExports(http: FastifyInstance, { config, logger }: AppDeps, parts: 
   const settings = { databaseUrl, poolerUrl, objectStoreUrl, cold: coldSettings(config) };
   const files = new FileThread(settings, onError);
   const quota = {
+    sentMax: config.exportsSentMax,
     unfinishedMax: config.exportsUnfinishedMax,
     keptBytesMax: config.exportBytesMax,
     hasDisk: async () => (await freeBytes(config)) >= config.diskBytesMin,

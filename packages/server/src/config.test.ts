@@ -39,6 +39,7 @@ test('nothing needs to be set: the service is for this machine alone, on its own
     roomWaitMs: 10_000,
     flushAwaitedMs: 100,
     connectionsMax: 4_000,
+    exportsSentMax: 32,
     exportsUnfinishedMax: 20,
     exportBytesMax: 20 * 2 ** 30,
     diskBytesMin: 2 ** 30,

@@ -101,6 +101,8 @@ function readLimits(read: Reader) {
     roomWaitMs: 10_000,
     /** How long few events wait for a flush that runs, while many callers record. */
     flushAwaitedMs: 100,
+    /** Of the exports of all tenants that are sent with the answer: each may hold 8 MiB. */
+    exportsSentMax: 32,
     /** Of one tenant's exports: waiting or being made, and bytes of the files kept. */
     exportsUnfinishedMax: read.integer('EXPORTS_UNFINISHED_MAX', 20, 1, 10_000),
     exportBytesMax: read.integer('EXPORTS_KEPT_GIB_MAX', 20, 1, 100_000) * 2 ** 30,

@@ -19,24 +19,29 @@ import { type ExportParts, streamExport, withFirst } from './stream-export.ts';
 export const exportsPath = '/api/audit-logs/exports';
 const chunkBytes = 256 * 1024;
 
-/**
- * Each streamed file holds a page in memory for as long as its reader likes, and a tenant may have
- * any number of readers. Small files end within moments, so a further request waits. Jobs need no
- * slot.
- */
-const streamLimits = { max: Number.POSITIVE_INFINITY, waitingPerCaller: 50, waitMs: 5_000 };
 const streamsPerTenant = 8;
+const streamWaitMs = 5_000;
+
+/**
+ * Each streamed file holds a page of up to 8 MiB in memory for as long as its reader likes, and a
+ * tenant may have any number of readers. Small files end within moments, so a further request
+ * waits. Jobs need no slot.
+ */
+function streamSlots(max: number): FairQueue {
+  const limits = { max, waitingPerCaller: 50, waitMs: streamWaitMs, leavesRoom: true };
+  return new FairQueue(limits, noSlot);
+}
 
 function noSlot(): AppError {
   const detail =
-    `${streamsPerTenant} exports of this tenant are being sent; wait until one ends, or ` +
-    'send Prefer: respond-async';
+    'too many exports are being sent, of this tenant or of all; wait until one ends, or send ' +
+    'Prefer: respond-async';
   return new AppError('rate_limited', detail, { headers: { 'retry-after': '5' } });
 }
 
 export function exportRoutes(app: FastifyInstance, parts: ExportParts): void {
   const { now } = parts;
-  const streams = new FairQueue(streamLimits, noSlot);
+  const streams = streamSlots(parts.quota.sentMax);
 
   const exports = exportCalls(app, parts);
   exports.onInput(

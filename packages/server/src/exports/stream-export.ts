@@ -16,8 +16,10 @@ import {
   type PartOfFile,
 } from './store.ts';
 
-/** What a tenant may have of exports that are made in the background. */
+/** What a tenant may have of exports that are made in the background, and all of those sent. */
 export interface ExportQuota {
+  /** Files of all tenants that are sent at the same time. */
+  sentMax: number;
   /** Waiting or being made. */
   unfinishedMax: number;
   /** Of files that are kept. */

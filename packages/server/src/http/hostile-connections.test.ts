@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { batchBytesMax } from '@indelible/protocol';
@@ -209,6 +209,32 @@ test('an answer that is read for long ends when another one has no room', async 
   reader.resume();
   await hasEnded;
   expect(reader.bytesRead).toBeLessThan(7 * 2 ** 20);
+});
+
+test('exports that are sent and not read are bounded, and each tenant leaves room for others', async () => {
+  const { port } = await listening({ exportsSentMax: 4 });
+  const state = { text: randomBytes(180_000).toString('base64') };
+  const events = Array.from({ length: 15 }, () => eventOf({ before: state, after: state }));
+  const body = '{"format":"ndjson","filters":{}}';
+  const ask = async ({ key }: typeof one) => {
+    const reader = await dial(port);
+    reader.write(head('/api/audit-logs/exports', key, body.length) + body);
+    const begun = once(reader, 'readable').then(() => String(reader.read(12)).slice(9));
+    return { reader, begun };
+  };
+  const [crowd, quiet] = [await service.tenant(), await service.tenant()];
+  for (const { key } of [crowd, crowd, quiet]) {
+    const batch = { method: 'POST', url: '/api/audit-logs/batch', key, body: { events } } as const;
+    expect((await service.call(batch)).status).toBe(200);
+  }
+  const held = [await ask(crowd), await ask(crowd)];
+  for (const { begun } of held) expect(await begun).toBe('200');
+  const third = await ask(crowd);
+  const other = await ask(quiet);
+  expect(await Promise.race([other.begun, third.begun.then(() => 'the third')])).toBe('200');
+  other.reader.destroy();
+  held[0]?.reader.destroy();
+  expect(await third.begun).toBe('200');
 });
 
 test('a caller who hangs up while its key is looked up gives its share back', async () => {
