@@ -196,6 +196,7 @@ function openHttp(config: Config, logger: Logger): FastifyInstance {
     requestTimeout: config.requestMs,
     http: {
       headersTimeout: config.requestMs,
+      requireHostHeader: false, // a hook refuses such a request, with a problem document
       // An overdue connection stays open until the next check.
       connectionsCheckingInterval: config.requestMs / 10,
     },

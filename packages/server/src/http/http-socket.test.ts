@@ -128,6 +128,16 @@ test('what is no HTTP, and two lengths for one body, are refused', async () => {
   }
 });
 
+test('a call without a host is refused with a problem, and an unknown expectation is ignored', async () => {
+  const bytes = 'GET /healthz HTTP/1.1\r\nconnection: close\r\n\r\n';
+  const refused = await exchange(bytes, { end: false });
+  expect(problemIn(refused)).toMatchObject({ status: 400, code: 'invalid_parameter' });
+  const length = `content-length: ${Buffer.byteLength(good)}`;
+  const expecting = head('expect: an-answer', 'connection: close', length);
+  expect(await exchange(`${expecting}${good}`, { end: false })).toContain('HTTP/1.1 201 ');
+  await expectLogIntact(service, tenant.id);
+});
+
 test('headers of a hundred kilobytes are refused', async () => {
   const answer = await exchange(head(`x-large: ${'a'.repeat(100_000)}`), { end: false });
   expect(problemIn(answer)).toMatchObject({ status: 413, code: 'payload_too_large' });

@@ -44,9 +44,13 @@ export function requestId(headers: Record<string, unknown>): string {
 /** Bodies are strict JSON in UTF-8, uncompressed; others are refused unread. */
 export function acceptJsonOnly(app: FastifyInstance): void {
   app.server.removeAllListeners('clientError').on('clientError', answerBrokenRequest);
+  // Node would answer an unknown expectation, which may be ignored (RFC 9110 section 10.1.1).
+  app.server.on('checkExpectation', (...call) => app.server.emit('request', ...call));
   app.decorateRequest('duplicateKeys');
   app.addHook('onRequest', (request, _reply, done) => {
     request.duplicateKeys = [];
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
+      throw new AppError('invalid_parameter', 'a request needs the header `Host`');
     const encoding = request.headers['content-encoding'];
     if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
       throw new AppError('unsupported_media_type', 'compressed bodies are not accepted');
