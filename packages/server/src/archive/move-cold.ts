@@ -1,10 +1,11 @@
-import { firstUuidAt, lateAfterMs } from '@indelible/protocol';
+import { firstUuidAt, lateAfterMs, receivedAtUs } from '@indelible/protocol';
 import { namesOfStem, tenantFolder } from '../cold/layout.ts';
+import { readEntriesOf } from '../log/store.ts';
 import type { ArchiveDeps } from './archived-part.ts';
 import { coldState, deleteCold, listedObjects, partAt, setColdBefore } from './cold.store.ts';
 import { ArchiveConflict, readManifest } from './part-files.ts';
 import { listPart } from './part-index.ts';
-import { entryAt, isHeldBack } from './store.ts';
+import { isHeldBack } from './store.ts';
 
 /**
  * Deletes rows below the mark of a former run, and those that an erasure brought back, whatever the
@@ -89,6 +90,7 @@ function monthOfMs(ms: number): number {
 }
 
 async function receivedMs({ owner }: ArchiveDeps, tenantId: string, sequence: number) {
-  const entry = await owner((tx) => entryAt(tx, tenantId, sequence));
-  return entry && entry.receivedAtUs / 1_000;
+  const read = owner((tx) => readEntriesOf(tx, tenantId, sequence, sequence + 1));
+  const [receivedUs = null] = (await read).map(receivedAtUs);
+  return receivedUs && receivedUs / 1_000;
 }

@@ -1,6 +1,5 @@
 import {
   type CommittedEvent,
-  decodeEntry,
   eventIdFromUuid,
   type LogEntry,
   storedFields,
@@ -10,7 +9,7 @@ import type { ArchivedBody } from '../cold/archived-row.ts';
 import { shownSince, type Visibility } from '../events/filter-sql.store.ts';
 import { openersOf } from '../events/prepared-event.ts';
 import { visibility } from '../events/store.ts';
-import { decodedEntries, readEntriesOf } from '../log/store.ts';
+import { decodedEntries } from '../log/store.ts';
 import { type Queries, tenantIn, type WriterTx } from '../postgres/db.ts';
 import { eachRow, type RowTexts } from '../postgres/each-row.ts';
 import { planOnce } from '../postgres/engine.ts';
@@ -153,16 +152,6 @@ export async function shownOf(
   const visible = await visibility(tenantIn(tx, tenantId), nowMs);
   if (visible === null) throw new Error('the tenant has no log');
   return visible;
-}
-
-/** Null behind the end of the log. */
-export async function entryAt(
-  tx: WriterTx,
-  tenantId: string,
-  sequence: number,
-): Promise<LogEntry | null> {
-  const [entry] = await readEntriesOf(tx, tenantId, sequence, sequence + 1);
-  return entry ? decodeEntry(entry) : null;
 }
 
 /** One entry of the log with its event; null if that is removed or the plan hides it. */
