@@ -43,6 +43,26 @@ test('no call is larger than 8 MiB, and an event that fits into none is rejected
   expect(results[21]).toEqual({ index: 21, status: 'created' });
 });
 
+test('an event that is far too large is refused before its secrets are searched, and is no call', async () => {
+  const { client, received } = await answering(created(1), created(1), { status: 503 });
+  const members = Array.from({ length: 300_000 }, (_, n) => [
+    `key ${n}`,
+    { value: 'x'.repeat(40) },
+  ]);
+  const large = { ...event(), after: Object.fromEntries(members) };
+  const before = process.cpuUsage();
+  const tooLarge = { code: 'payload_too_large' };
+  await expect(client.record(large)).rejects.toMatchObject({ status: 413, ...tooLarge });
+  expect(received).toHaveLength(0);
+  const results = await client.recordBatch([event(), large]);
+  const { user, system } = process.cpuUsage(before);
+  expect(user + system).toBeLessThan(1_500_000);
+  expect(results).toMatchObject([{ status: 'created' }, { status: 'rejected', error: tooLarge }]);
+  const broken = await client.recordBatch([event(), large, event(), large]).catch((cause) => cause);
+  expect(broken).toMatchObject({ results: [{}, { error: tooLarge }], unsettled: [{}, {}] });
+  expect(broken.unsettled[1]).toEqual({ ...large, id: expect.stringMatching(/^evt_audit_/) });
+});
+
 test('a batch that breaks in the middle says what is settled, and the rest can be sent again', async () => {
   const { client, received } = await answering(created(1_000), { status: 503 }, created(200));
   const error = await client.recordBatch(events(1_200)).catch((e: unknown) => e);

@@ -3,11 +3,13 @@ import type { BatchResult, EventInput, RecordedEvent } from '../api-types.ts';
 import type { RecordContext } from '../audit-sink.ts';
 import {
   createOutgoing,
+  newEventId,
   type OutgoingEvent,
   type OutgoingOptions,
 } from '../event/outgoing-event.ts';
+import { TooLongError } from '../event/plain-json.ts';
 import type { AnyAction, AnyResourceType } from '../event/words.ts';
-import { notTheService, PartialBatchError } from '../http/errors.ts';
+import { IndelibleError, notTheService, PartialBatchError } from '../http/errors.ts';
 import type { Transport } from '../http/transport.ts';
 import { eventsPath } from './json-calls.ts';
 
@@ -44,14 +46,17 @@ export function recordingCalls(send: Transport, options: OutgoingOptions): Recor
   };
   return {
     record: async (event, context) => {
-      const sent = outgoing(event);
+      const sent = sentOr(outgoing, event);
+      if (sent === null) {
+        throw new IndelibleError({ ...tooLarge, status: 413, requestId: null });
+      }
       const body = JSON.stringify(sent);
       const answer = (await post(eventsPath, body, context)) as RecordedEvent | null;
       // Otherwise `200 OK` from a proxy would count as recorded, and the event would be lost.
       if (answer?.id !== sent.id) throw notTheService(200);
       return answer;
     },
-    recordBatch: (events) => recordParts(events.map(outgoing), recordBatchTexts),
+    recordBatch: async (events) => recordParts(events, outgoing, recordBatchTexts),
     recordBatchTexts,
   };
 }
@@ -71,37 +76,51 @@ const batchOf = (texts: readonly string[]) => `${batchStart}${texts.join(',')}]}
 
 const bytesMax = batchBytesMax - batchStart.length - 2;
 
+type Outgoing = ReturnType<typeof createOutgoing>;
+
+/** Null for an event that is far too large to be sent. */
+function sentOr(outgoing: Outgoing, event: EventInput): OutgoingEvent | null {
+  try {
+    return outgoing(event);
+  } catch (cause) {
+    if (cause instanceof TooLongError) return null;
+    throw cause;
+  }
+}
+
 async function recordParts(
-  events: readonly OutgoingEvent[],
+  given: readonly EventInput[],
+  outgoing: Outgoing,
   recordTexts: RecordingCalls['recordBatchTexts'],
 ): Promise<BatchResult[]> {
   const results: BatchResult[] = [];
+  const events = given.map((event) => sentOr(outgoing, event));
   for (const part of partsOf(events)) {
     const first = results.length;
     try {
-      const answer = part.texts === null ? [tooLarge] : await recordTexts(part.texts);
+      const answer = part.texts === null ? [refused] : await recordTexts(part.texts);
       results.push(...answer.map((result) => ({ ...result, index: first + result.index })));
     } catch (cause) {
       if (first === 0) throw cause;
-      throw new PartialBatchError(results, events.slice(first), cause);
+      const all = events.map((event, at) => event ?? { id: newEventId(), ...given[at] });
+      throw new PartialBatchError(results, all.slice(first) as OutgoingEvent[], cause);
     }
   }
   return results;
 }
 
-const tooLarge: BatchResult = {
-  index: 0,
-  status: 'rejected',
-  error: { code: 'payload_too_large', detail: 'the event is larger than a call' },
-};
+const tooLarge = { code: 'payload_too_large', detail: 'the event is too large' } as const;
+const refused: BatchResult = { index: 0, status: 'rejected', error: tooLarge };
 
 /** Consecutive events that fit into one call; null instead of an event that is too large. */
-function* partsOf(events: readonly OutgoingEvent[]): Generator<{ texts: string[] | null }> {
+function* partsOf(
+  events: readonly (OutgoingEvent | null)[],
+): Generator<{ texts: string[] | null }> {
   let texts: string[] = [];
   let bytes = 0;
   for (const event of events) {
     const text = JSON.stringify(event);
-    const length = utf8.encode(text).length + 1;
+    const length = event === null ? Number.POSITIVE_INFINITY : utf8.encode(text).length + 1;
     if (texts.length > 0 && (texts.length === batchEventsMax || bytes + length > bytesMax)) {
       yield { texts };
       [texts, bytes] = [[], 0];

@@ -22,9 +22,6 @@ export interface ReadyEvent {
 /** A source's number for an event of this tenant. */
 export type SourceStamp = NonNullable<EventContext['source']>;
 
-/** Room for masked secrets: an event larger than this is too large, whatever they take. */
-const charactersMax = 4 * eventBytesMax;
-
 /**
  * Prepares events: adds an id, so that retries record once, and masks secrets before the event is
  * written to a disk or table. Throws InvalidEventError if the value is not an object or cannot be
@@ -34,7 +31,7 @@ export function createReadying(
   options: OutgoingOptions,
   stamp: (tenantId: string) => SourceStamp | undefined = () => undefined,
 ): (event: EventInput) => ReadyEvent {
-  const outgoing = createOutgoing(options, charactersMax);
+  const outgoing = createOutgoing(options);
   return (event) => {
     try {
       const made = outgoing(event);

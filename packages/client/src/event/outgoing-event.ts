@@ -2,6 +2,7 @@ import {
   createMasker,
   type Diff,
   defaultMaskedKeys,
+  eventBytesMax,
   isObject,
   type JsonObject,
   type JsonValue,
@@ -21,6 +22,9 @@ export interface OutgoingOptions {
   maskedKeys?: readonly string[] | undefined;
 }
 
+/** Room for masked secrets: an event larger than this is too large, whatever they take. */
+const charactersMax = 4 * eventBytesMax;
+
 /** Members of events and of their objects: never masked, whatever names are configured. */
 const fields = new Set([
   ...['id', 'timestamp', 'tenantId', 'action', 'crossTenant', 'reason', 'actor', 'resource'],
@@ -37,12 +41,9 @@ const objects = new Set(['actor', 'resource', 'onBehalfOf', 'via', 'targets', 's
  * keys become `"[masked]"` in `diff`, `before` and `after`, and in unknown members (which the
  * service refuses). The result shares no object with the given event. Throws TypeError if the value
  * is not an object or cannot be JSON; the service checks the rest. Throws TooLongError for an event
- * of more than `charactersMax`, before it searches secrets, which takes much longer.
+ * that is far too large, before it searches secrets, which takes much longer.
  */
-export function createOutgoing(
-  { tenantId, maskedKeys = [] }: OutgoingOptions = {},
-  charactersMax?: number,
-) {
+export function createOutgoing({ tenantId, maskedKeys = [] }: OutgoingOptions = {}) {
   const masker = createMasker([...defaultMaskedKeys, ...maskedKeys]);
   const mask: Mask = (value) => masker.maskState(value).value;
   return (event: EventInput): OutgoingEvent => {

@@ -200,6 +200,35 @@ test.each([
   },
 );
 
+test('a connection that is lost while its lock is released goes back to the pool once', async () => {
+  const { relay } = await newOutbox();
+  let released = 0;
+  const pool = {
+    connect: async () => {
+      const connection = await host.pool.connect();
+      let onError = (_: Error) => {};
+      return {
+        query: async (text: string, values?: unknown[]) => {
+          if (!text.includes('advisory_unlock')) return connection.query(text, values);
+          onError(new Error('connection lost'));
+          throw new Error('connection lost');
+        },
+        on: (_: 'error', listener: (error: Error) => void) => {
+          onError = listener;
+        },
+        release: (error?: Error) => {
+          released += 1;
+          if (released === 1) connection.release(error);
+        },
+      };
+    },
+  };
+  const relaying = relay({ pool });
+  await relaying.drain();
+  await relaying.stop();
+  expect(released).toBe(1);
+});
+
 test('options that are undefined are as if they were not there; no pause at all is refused', async () => {
   const { stored, change, relay } = await newOutbox();
   const unset = { batchMax: undefined, pollMs: undefined, onError: undefined } as object;

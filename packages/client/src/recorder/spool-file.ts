@@ -31,17 +31,19 @@ export class OpenSpoolFile {
   /** Throws if the file exists. */
   constructor(path: string) {
     this.#path = path;
-    this.#fd = openSync(path, 'ax+', 0o600);
+    this.#fd = openSync(path, 'wx+', 0o600);
   }
 
   /** Appends all of them or none; throws errors of the file system. */
   append(texts: readonly string[]): void {
     const lines = encodeRecords(texts);
     try {
-      for (let at = 0; at < lines.length; ) at += writeSync(this.#fd, lines, at);
+      for (let at = 0; at < lines.length; ) {
+        // With a position, because what a failed write left may be there still.
+        at += writeSync(this.#fd, lines, at, lines.length - at, this.#size + at);
+      }
     } catch (error) {
-      // A full disk writes a part: removed, so that the next record starts on its own line.
-      ftruncateSync(this.#fd, this.#size);
+      cutTo(this.#fd, this.#size); // a full disk writes a part
       throw error;
     }
     this.#size += lines.length;
@@ -50,7 +52,7 @@ export class OpenSpoolFile {
 
   /** Clears the file, after everything in it was delivered. */
   empty(): void {
-    ftruncateSync(this.#fd, 0);
+    cutTo(this.#fd, 0);
     this.#size = 0;
   }
 
@@ -141,11 +143,18 @@ export function writeDurably(path: string, flag: 'w' | 'a', bytes: Buffer): void
     writeFileSync(fd, bytes);
     fdatasyncSync(fd);
   } catch (error) {
-    ftruncateSync(fd, size);
+    cutTo(fd, size);
     throw error;
   } finally {
     closeSync(fd);
   }
+}
+
+/** If even this fails, the error of the write says more; the next write goes over the rest. */
+function cutTo(fd: number, size: number): void {
+  try {
+    ftruncateSync(fd, size);
+  } catch {}
 }
 
 /*
