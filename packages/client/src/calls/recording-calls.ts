@@ -35,10 +35,10 @@ const requestIdForm = /^[\w-]{8,64}$/;
 
 export function recordingCalls(send: Transport, options: OutgoingOptions): RecordingCalls {
   const outgoing = createOutgoing(options);
-  const post = (path: string, body: string, { requestId, signal }: RecordContext = {}) => {
+  const post = (path: string, body: string, { requestId, ...limits }: RecordContext = {}) => {
     const isKept = requestIdForm.test(requestId ?? '');
     const headers = { 'x-request-id': isKept ? requestId : undefined };
-    return send({ method: 'POST', path, body, headers, signal, idempotent: true });
+    return send({ method: 'POST', path, body, headers, ...limits, idempotent: true });
   };
   const recordBatchTexts = async (texts: readonly string[], context?: RecordContext) => {
     const answer = await post(`${eventsPath}/batch`, batchOf(texts), context);

@@ -282,6 +282,15 @@ test('the end of a sender ends its calls, and each call leaves nothing at the si
   expect(getEventListeners(sender.signal, 'abort')).toEqual([]);
 });
 
+test('a call of a sender, which repeats it itself, is one attempt', async () => {
+  const { url, received, close } = await scriptedService([{ hangUp: true }]);
+  onTestFinished(close);
+  const client = createClient({ url, key: 'idl_x' });
+  const sender = endedBy(new AbortController().signal, client);
+  await expect(sender.recordBatchTexts(['1'])).rejects.toThrow(UnreachableError);
+  expect(received).toHaveLength(1);
+});
+
 test('a call that has no answer in time ends, and its events are sent again', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
