@@ -95,10 +95,10 @@ async function recordParts(
 ): Promise<BatchResult[]> {
   const results: BatchResult[] = [];
   const events = given.map((event) => sentOr(outgoing, event));
-  for (const part of partsOf(events)) {
+  for (const texts of partsOf(events)) {
     const first = results.length;
     try {
-      const answer = part.texts === null ? [refused] : await recordTexts(part.texts);
+      const answer = texts === null ? [refused] : await recordTexts(texts);
       results.push(...answer.map((result) => ({ ...result, index: first + result.index })));
     } catch (cause) {
       if (first === 0) throw cause;
@@ -113,25 +113,23 @@ const tooLarge = { code: 'payload_too_large', detail: 'the event is too large' }
 const refused: BatchResult = { index: 0, status: 'rejected', error: tooLarge };
 
 /** Consecutive events that fit into one call; null instead of an event that is too large. */
-function* partsOf(
-  events: readonly (OutgoingEvent | null)[],
-): Generator<{ texts: string[] | null }> {
+function* partsOf(events: readonly (OutgoingEvent | null)[]): Generator<string[] | null> {
   let texts: string[] = [];
   let bytes = 0;
   for (const event of events) {
     const text = JSON.stringify(event);
     const length = event === null ? Number.POSITIVE_INFINITY : utf8.encode(text).length + 1;
     if (texts.length > 0 && (texts.length === batchEventsMax || bytes + length > bytesMax)) {
-      yield { texts };
+      yield texts;
       [texts, bytes] = [[], 0];
     }
-    if (length > bytesMax) yield { texts: null };
+    if (length > bytesMax) yield null;
     else {
       texts.push(text);
       bytes += length;
     }
   }
-  if (texts.length > 0) yield { texts };
+  if (texts.length > 0) yield texts;
 }
 
 const utf8 = new TextEncoder();

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import fc from 'fast-check';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { BatchResult } from '../api-types.ts';
 import { newEventId } from '../event/outgoing-event.ts';
 import { IndelibleError, notTheService, UnreachableError } from '../http/errors.ts';
@@ -289,21 +289,4 @@ test('a call of a sender, which repeats it itself, is one attempt', async () => 
   const sender = endedBy(new AbortController().signal, client);
   await expect(sender.recordBatchTexts(['1'])).rejects.toThrow(UnreachableError);
   expect(received).toHaveLength(1);
-});
-
-test('a call that has no answer in time ends, and its events are sent again', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  onTestFinished(() => void vi.useRealTimers());
-  const silent: BatchClient = {
-    recordBatchTexts: (_, { signal } = {}) =>
-      new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason))),
-  };
-  const client = endedBy(new AbortController().signal, silent, 30_000);
-  const delivered = deliverBatch(client, ['1']);
-  await vi.advanceTimersByTimeAsync(30_000);
-  await vi.advanceTimersByTimeAsync(30_000); // of the known event
-  expect(await delivered).toMatchObject({
-    outcomes: [{ status: 'again' }],
-    trouble: { kind: 'away', scope: 'all' },
-  });
 });

@@ -2,32 +2,27 @@ import { type ErrorCode, errorCodes, uuidFromEventId, uuidTimeMs } from '@indeli
 import type { BatchResult } from '../api-types.ts';
 import type { IndelibleClient } from '../client.ts';
 import { errorOf } from '../error-of.ts';
-import { IndelibleError, notTheService, UnreachableError, unexpected } from '../http/errors.ts';
+import { IndelibleError, notTheService, unexpected } from '../http/errors.ts';
 import { eventOf, tenantOf } from './ready-event.ts';
 
 /** Sends batches: a client, or any object with its `recordBatchTexts`. */
 export type BatchClient = Pick<IndelibleClient, 'recordBatchTexts'>;
 
 /**
- * The same, with one attempt a call, because its sender repeats it. The signal ends calls, and so
- * does the time: otherwise a call without an answer outlives its sender, and keeps the process
- * running.
+ * The same, whose calls the signal ends: otherwise a call without an answer outlives its sender,
+ * and keeps the process running. Each is one attempt, because its sender repeats it.
  */
-export function endedBy(signal: AbortSignal, client: BatchClient, timeoutMs?: number): BatchClient {
+export function endedBy(signal: AbortSignal, client: BatchClient): BatchClient {
   return {
     async recordBatchTexts(texts) {
       signal.throwIfAborted();
       // Of this call alone: Node 20 keeps memory for each AbortSignal.any of a lasting signal.
       const call = new AbortController();
       const end = () => call.abort(signal.reason);
-      const late = () =>
-        call.abort(new UnreachableError(`the service has not answered within ${timeoutMs} ms`));
       signal.addEventListener('abort', end);
-      const timer = timeoutMs === undefined ? undefined : setTimeout(late, timeoutMs).unref();
       try {
         return await client.recordBatchTexts(texts, { signal: call.signal, attempts: 1 });
       } finally {
-        clearTimeout(timer);
         signal.removeEventListener('abort', end);
       }
     },
@@ -91,21 +86,22 @@ export async function deliverBatch(
   known: Known = { passed: null },
 ): Promise<Delivery> {
   const sorting = new Sorting(client, texts, known);
-  await sorting.send([...texts.keys()]);
+  await sorting.send(sorting.all);
   return sorting.delivery;
 }
 
 /** What is decided of a batch while its parts are sent. */
 class Sorting {
+  readonly all: readonly number[];
   readonly delivery: Delivery;
   readonly #client: BatchClient;
   readonly #texts: readonly string[];
   readonly #known: Known;
   /** Tenants with an event to be sent again: later ones must not overtake it. */
   readonly #held = new Set<string>();
-  #isOver = false;
 
   constructor(client: BatchClient, texts: readonly string[], known: Known) {
+    this.all = [...texts.keys()];
     this.#client = client;
     this.#texts = texts;
     this.#known = known;
@@ -115,7 +111,7 @@ class Sorting {
   /** In the order of the events: none overtakes an earlier one of its tenant. */
   async send(indexes: readonly number[]): Promise<void> {
     const part = indexes.filter((at) => this.#isDue(at));
-    const error = part.length > 0 && !this.#isOver ? await this.#call(part) : null;
+    const error = part.length > 0 ? await this.#call(part) : null;
     if (error !== null) await this.#judge(part, error);
   }
 
@@ -124,8 +120,8 @@ class Sorting {
     const [at = 0] = part;
     const middle = part.length >> 1;
     if (subject === 'tenants') this.#hold(part, error, 'tenants');
-    else if (subject === 'all') this.#end(error, 'all');
-    else if (subject === 'unclear' && !(await this.#isOpen())) this.#end(error, 'all');
+    else if (subject === 'all') this.#hold(this.all, error, 'all');
+    else if (subject === 'unclear' && !(await this.#isOpen())) this.#hold(this.all, error, 'all');
     else if (middle > 0) {
       await this.send(part.slice(0, middle));
       await this.send(part.slice(middle));
@@ -135,23 +131,25 @@ class Sorting {
 
   /** Whether others pass where this event alone has failed. */
   async #isAtFault(at: number, error: Error): Promise<boolean> {
-    for (let left = tosses; left > 0 && !this.#isOver; left -= 1) {
+    for (let left = tosses; left > 0 && this.#isDue(at); left -= 1) {
       if (Math.random() < 0.5) {
-        if (!(await this.#isOpen())) this.#end(error, 'all');
+        if (!(await this.#isOpen())) this.#hold(this.all, error, 'all');
         continue;
       }
       const again = await this.#call([at]);
-      if (again !== null && subjectOf(again) === 'unclear') continue;
-      if (again !== null) await this.#judge([at], again);
-      return false;
+      if (again !== null && subjectOf(again) !== 'unclear') await this.#judge([at], again);
     }
-    for (let left = triesMax; left > 0 && !this.#isOver && this.#known.passed === null; left -= 1) {
-      const others = [...this.#texts.keys()].filter((each) => each !== at && this.#isDue(each));
+    for (
+      let left = triesMax;
+      left > 0 && this.#isDue(at) && this.#known.passed === null;
+      left -= 1
+    ) {
+      const others = this.all.filter((each) => each !== at && this.#isDue(each));
       const other = others[Math.floor(Math.random() * others.length)];
       if (other !== undefined) await this.#call([other]);
     }
-    if (this.#known.passed === null && !this.#isOver) this.#end(error, 'tenants');
-    return !this.#isOver;
+    if (this.#known.passed === null) this.#hold(this.all, error, 'tenants');
+    return this.#isDue(at);
   }
 
   /** Whether the known event passes; while none is known, whether the service answers at all. */
@@ -188,7 +186,7 @@ class Sorting {
       return;
     }
     const error = refusalOf(result);
-    if (error.code === 'unauthenticated') this.#hold([at], error, 'all');
+    if (error.code === 'unauthenticated') this.#hold(this.all, error, 'all');
     else if (isPassingCode(error.code, text)) this.#hold([at], error, 'tenants');
     else this.#reject(at, error, 'service');
   }
@@ -200,15 +198,8 @@ class Sorting {
 
   #hold(part: readonly number[], error: Error, scope: Trouble['scope']): void {
     for (const at of part) this.#held.add(tenantOf(this.#texts[at] ?? ''));
-    if (scope === 'all') this.#isOver = true;
     if (scope === 'all' || this.delivery.trouble === null)
       this.delivery.trouble = troubleOf(error, scope);
-  }
-
-  /** All undecided events are sent again later. */
-  #end(error: Error, scope: Trouble['scope']): void {
-    this.#hold([], error, scope);
-    this.#isOver = true;
   }
 
   #isDue(at: number): boolean {

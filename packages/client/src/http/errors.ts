@@ -65,7 +65,7 @@ export class PartialBatchError extends Error {
 }
 
 // Another server may answer with megabytes, and the error is logged and kept in files.
-const codeForm = /^(?=.{1,64}$)[a-z]+(_[a-z]+)*$/;
+const codeForm = /^[a-z_]{1,64}$/;
 const detailCharactersMax = 4_000;
 const requestIdCharactersMax = 64;
 

@@ -43,8 +43,6 @@ const batchBytesMax = 2 * 2 ** 20;
 const spillBytes = 256 * 1024;
 const diskRetryMs = 1_000;
 const takeOverMs = 15_000;
-/** Of a call: a process that ends by itself waits for it. */
-const answerMsMax = 30_000;
 
 /** Events to send, from memory or from the spool. */
 interface Batch {
@@ -97,7 +95,7 @@ class BufferedRecorder implements Recorder {
 
   constructor(options: RecorderOptions) {
     this.#settings = settingsOf(options);
-    this.#client = endedBy(this.#calls.signal, this.#settings.client, answerMsMax);
+    this.#client = endedBy(this.#calls.signal, this.#settings.client);
     this.#reports = new Reports(this.#settings);
     const { spoolFolder: root, source } = options;
     const bytesMax = this.#settings.spoolBytesMax;

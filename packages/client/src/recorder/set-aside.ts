@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { counted } from '@indelible/protocol';
-import type { Delivery } from '../delivery/deliver-batch.ts';
+import type { Delivery, Outcome } from '../delivery/deliver-batch.ts';
 import { errorOf } from '../error-of.ts';
 import type { IndelibleError } from '../http/errors.ts';
 import { writeDurably } from './spool-file.ts';
@@ -23,10 +23,10 @@ export class SetAside {
 
   /** Writes a delivery's refused events to the file. If that fails, they must be sent again. */
   keep(texts: readonly string[], delivery: Delivery): Delivery {
-    const refused = delivery.outcomes.flatMap((outcome, at) => {
-      const isRefused = outcome.status === 'rejected' && outcome.refusedBy === 'other';
-      return isRefused ? [{ at, text: texts[at] ?? '', error: outcome.error }] : [];
-    });
+    const { outcomes, trouble } = delivery;
+    const refused = outcomes.flatMap((outcome, at) =>
+      isSetAside(outcome) ? [{ text: texts[at] ?? '', error: outcome.error }] : [],
+    );
     const [first] = refused;
     if (first === undefined) return delivery;
     try {
@@ -39,14 +39,11 @@ export class SetAside {
       const error = new Error(`${this.#path} takes no events: ${errorOf(cause).message}`, {
         cause,
       });
-      const outcomes = [...delivery.outcomes];
-      for (const { at } of refused) outcomes[at] = { status: 'again' };
-      const { trouble } = delivery;
-      if (trouble === null) {
-        return { outcomes, trouble: { kind: 'refused', scope: 'tenants', error } };
-      }
-      this.#warn(error); // only the trouble of the delivery is told later
-      return { outcomes, trouble };
+      if (trouble !== null) this.#warn(error); // only the trouble of the delivery is told later
+      return {
+        outcomes: outcomes.map((each) => (isSetAside(each) ? { status: 'again' } : each)),
+        trouble: trouble ?? { kind: 'refused', scope: 'tenants', error },
+      };
     }
   }
 
@@ -60,6 +57,11 @@ export class SetAside {
     this.#bytes += bytes;
   }
 }
+
+type SetAsideOutcome = Extract<Outcome, { refusedBy: unknown }>;
+
+const isSetAside = (outcome: Outcome): outcome is SetAsideOutcome =>
+  outcome.status === 'rejected' && outcome.refusedBy === 'other';
 
 /** In the spool folder, which the recorder has made. */
 function makeFolder(path: string): void {

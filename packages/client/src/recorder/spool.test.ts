@@ -137,6 +137,20 @@ test('a folder that cannot be read holds up none of those behind it', () => {
   expect(warnings).toEqual([expect.stringContaining('EISDIR')]);
 });
 
+test('what was delivered is not given again after a clean end', () => {
+  const root = newFolder();
+  const texts = [1, 2, 3].map((n) => textOf('ann', n));
+  const { spool } = spoolIn(root);
+  spool.append(texts);
+  spool.peek(2, 1_000, new Set());
+  spool.settle([true, true]);
+  spool.close();
+  const { spool: next, warnings } = spoolIn(root);
+  next.takeOver(0);
+  expect(deliverAll(next)).toEqual(texts.slice(2));
+  expect(warnings).toEqual([]);
+});
+
 test('a spool whose folder is gone, taken over by another machine, is closed like any other', () => {
   const root = newFolder();
   const { spool, warnings } = spoolIn(root);

@@ -200,6 +200,11 @@ export class Spool {
     const last = this.#files.at(-1);
     try {
       last?.open?.closeSync();
+      for (const each of this.#files) {
+        if (each.delivered.size === 0) continue;
+        const { texts } = decodeRecords(readFileSync(each.path));
+        this.#keepRest({ spoolFile: Object.assign(each, { open: null }), texts, first: 0 });
+      }
       if (last?.size === 0) rmSync(last.path, { force: true });
     } catch (error) {
       this.#warn(error); // the folders stay for the next recorder
@@ -307,7 +312,7 @@ export class Spool {
    * Frees the disk space of delivered events, if the spool file was read completely and is no
    * longer written.
    */
-  #keepRest({ spoolFile, texts, first }: Loaded): void {
+  #keepRest({ spoolFile, texts, first }: Omit<Loaded, 'at'>): void {
     const { delivered } = spoolFile;
     if (first > 0 || spoolFile.open) return;
     const rest = texts.filter((_, index) => !delivered.has(index));
