@@ -121,8 +121,14 @@ test('a page whose program does not load says so and can be tried again; one wit
   const page = await enter({ path: '/settings/audit/events?action=update' });
   await listedIds(page);
   const program = '**/assets/IntegrityPage-*.js';
-  await page.route(program, (route) => route.abort());
+  const late = Promise.withResolvers<void>();
+  await page.route(program, (route) => late.promise.then(() => route.abort()));
   await page.getByRole('link', { name: 'Integrity' }).click();
+  // Under the address of the next page the former one does not stay.
+  await see(page.getByText('Loading', { exact: true })).toBeAttached();
+  await see(rows(page).first()).toBeHidden();
+  await see(page).toHaveTitle(/^Integrity/);
+  late.resolve();
   const again = page.getByRole('button', { name: 'Try again' });
   await see(again).toBeVisible();
   await see(page.getByRole('link', { name: 'Export' })).toBeVisible();

@@ -8,7 +8,7 @@ import {
   Outlet,
   redirect,
 } from '@tanstack/react-router';
-import { Crash, Missing } from './components/States.tsx';
+import { Crash, Missing, Skeleton } from './components/States.tsx';
 import { EnterPage } from './pages/enter/EnterPage.tsx';
 import { isVisible, type PanelPage, pages } from './pages/registry.ts';
 import { paths } from './paths.ts';
@@ -74,6 +74,8 @@ export function createPanelRouter() {
     stringifySearch: ({ text }) => (typeof text === 'string' ? text : ''),
     scrollRestoration: false,
     defaultPendingMs: 150,
+    defaultPendingMinMs: 0,
+    defaultPendingComponent: () => <Skeleton />,
     defaultNotFoundComponent: Missing,
     // Inside the shell, where a reader can also open another page.
     defaultErrorComponent: Crash,

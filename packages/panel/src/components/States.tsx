@@ -117,7 +117,7 @@ export function useLate(isWaiting: boolean, ms: number): boolean {
 const silenceMs = 3_000;
 
 /** Grey lines while a text is loading; after some seconds, a sentence too. */
-function Skeleton({ lines = 8 }: { lines?: number | undefined }) {
+export function Skeleton({ lines = 8 }: { lines?: number | undefined }) {
   const t = useTexts();
   const isLate = useLate(true, silenceMs);
   const widths = ['w-11/12', 'w-3/4', 'w-5/6', 'w-2/3'];
