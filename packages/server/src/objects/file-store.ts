@@ -94,11 +94,18 @@ async function remove(path: string): Promise<void> {
   if (names.length > 0) await syncPath(dirname(path));
 }
 
+const diskFaults = ['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO'];
+
 async function withDraft<T>(path: string, work: (draft: string) => Promise<T>): Promise<T> {
   await makeFolder(dirname(path));
   const draft = `${path}.${randomBytes(6).toString('hex')}${draftSuffix}`;
   try {
     return await work(draft);
+  } catch (error) {
+    // Of several disks, an error of a write does not tell which one is full.
+    if (error instanceof Error && diskFaults.includes(codeOf(error) ?? ''))
+      error.message += ` '${path}'`;
+    throw error;
   } finally {
     await rm(draft, { force: true });
   }
