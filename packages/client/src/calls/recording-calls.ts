@@ -35,6 +35,15 @@ const requestIdForm = /^[\w-]{8,64}$/;
 
 export function recordingCalls(send: Transport, options: OutgoingOptions): RecordingCalls {
   const outgoing = createOutgoing(options);
+  /** Null for an event that is far too large to be sent. */
+  const sentOf = (event: EventInput) => {
+    try {
+      return outgoing(event);
+    } catch (cause) {
+      if (cause instanceof TooLongError) return null;
+      throw cause;
+    }
+  };
   const post = (path: string, body: string, { requestId, ...limits }: RecordContext = {}) => {
     const isKept = requestIdForm.test(requestId ?? '');
     const headers = { 'x-request-id': isKept ? requestId : undefined };
@@ -46,17 +55,15 @@ export function recordingCalls(send: Transport, options: OutgoingOptions): Recor
   };
   return {
     record: async (event, context) => {
-      const sent = sentOr(outgoing, event);
-      if (sent === null) {
-        throw new IndelibleError({ ...tooLarge, status: 413, requestId: null });
-      }
+      const sent = sentOf(event);
+      if (!sent) throw new IndelibleError({ ...tooLarge, status: 413, requestId: null });
       const body = JSON.stringify(sent);
       const answer = (await post(eventsPath, body, context)) as RecordedEvent | null;
       // Otherwise `200 OK` from a proxy would count as recorded, and the event would be lost.
       if (answer?.id !== sent.id) throw notTheService(200);
       return answer;
     },
-    recordBatch: async (events) => recordParts(events, outgoing, recordBatchTexts),
+    recordBatch: async (events) => recordParts(events, events.map(sentOf), recordBatchTexts),
     recordBatchTexts,
   };
 }
@@ -76,25 +83,12 @@ const batchOf = (texts: readonly string[]) => `${batchStart}${texts.join(',')}]}
 
 const bytesMax = batchBytesMax - batchStart.length - 2;
 
-type Outgoing = ReturnType<typeof createOutgoing>;
-
-/** Null for an event that is far too large to be sent. */
-function sentOr(outgoing: Outgoing, event: EventInput): OutgoingEvent | null {
-  try {
-    return outgoing(event);
-  } catch (cause) {
-    if (cause instanceof TooLongError) return null;
-    throw cause;
-  }
-}
-
 async function recordParts(
   given: readonly EventInput[],
-  outgoing: Outgoing,
+  events: readonly (OutgoingEvent | null)[],
   recordTexts: RecordingCalls['recordBatchTexts'],
 ): Promise<BatchResult[]> {
   const results: BatchResult[] = [];
-  const events = given.map((event) => sentOr(outgoing, event));
   for (const texts of partsOf(events)) {
     const first = results.length;
     try {
