@@ -28,7 +28,8 @@ export function eventWords(
   return words;
 }
 
-function* searchedTexts(event: SearchedFields): Generator<string> {
+/** The texts that have these words, of at most 1,000 characters each. */
+export function* searchedTexts(event: SearchedFields): Generator<string> {
   const { actorEmail, actorIp, resourceName, reason, diff } = event;
   for (const text of [actorEmail, actorIp, resourceName, reason]) if (text !== null) yield text;
   if (diff !== '{}') yield* diffTexts(diff);

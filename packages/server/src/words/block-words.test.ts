@@ -1,7 +1,9 @@
 import { canonicalize, eventWords } from '@indelible/protocol';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type BlockFields, blockWords, foldedTexts } from './block-words.ts';
+import { givingWay } from '../http/giving-way.ts';
+import { turnsOf } from '../testing/longest-turn.ts';
+import { type BlockFields, blockWords, blockWordsInTurns, foldedTexts } from './block-words.ts';
 
 function eventOf(texts: readonly string[], changes: [string, string][] = []): BlockFields {
   const [resourceName = null, reason = null, metadata = ''] = texts;
@@ -44,4 +46,17 @@ test('to fold the texts of a large event takes a small part of the time of its w
   };
   const words = processorTime(() => blockWords(event));
   expect(processorTime(() => foldedTexts(event))).toBeLessThan(words / 3);
+});
+
+test('while the words of one event are made, others go on, and they are the same words', async () => {
+  const event = eventOf(
+    [],
+    Array.from({ length: 500 }, (_, n) => [`f${n}`, 'ﷺ'.repeat(390)]),
+  );
+  let words = new Set<string>();
+  const { total, longest } = await turnsOf(async () => {
+    words = await blockWordsInTurns(event, givingWay());
+  });
+  expect(longest).toBeLessThan(total / 2);
+  expect(words).toEqual(blockWords(event));
 });

@@ -10,6 +10,7 @@ import {
   folded,
   isUuid,
   outcomeOf,
+  searchedTexts,
   wordsOf,
 } from '@indelible/protocol';
 import { wordOfValue } from './word-lists.ts';
@@ -56,8 +57,22 @@ export const kindOf = (value: CountedValue): number => Object.keys(counted).inde
  * What a block says of an event: its words, the marks of values that filters compare, and the
  * values that statistics count.
  */
-export function blockWords(event: BlockFields): Set<string> {
-  const words = eventWords(event);
+export const blockWords = (event: BlockFields): Set<string> => withValues(eventWords(event), event);
+
+/** The same; lets others go on by `giveWay` in between: one event may take 150 ms. */
+export async function blockWordsInTurns(
+  event: BlockFields,
+  giveWay: () => Promise<void>,
+): Promise<Set<string>> {
+  const words = new Set<string>();
+  for (const text of searchedTexts(event)) {
+    await giveWay();
+    for (const word of wordsOf(text)) words.add(word);
+  }
+  return withValues(words, event);
+}
+
+function withValues(words: Set<string>, event: BlockFields): Set<string> {
   for (const [kind, [, read]] of countedValues.entries()) {
     const value = read(event);
     if (value !== null) words.add(wordOfValue(kind, value));

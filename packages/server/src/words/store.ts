@@ -7,7 +7,7 @@ import type { Queries, TenantTx, WriterTx } from '../postgres/db.ts';
 import { byteaArray, int2Array, int8Array, uuidArray } from '../postgres/pg-arrays.ts';
 import { execute, firstRow, raw, rowsOf, sql } from '../postgres/sql.ts';
 import { encodeTimes } from './block-times.ts';
-import { type BlockFields, blockKeys, blockWords } from './block-words.ts';
+import { type BlockFields, blockKeys, blockWordsInTurns } from './block-words.ts';
 import {
   smallEntries,
   uuidAt,
@@ -91,9 +91,10 @@ export async function* wordedEvents(
   tx: TenantTx,
   uuids: readonly string[],
 ): AsyncGenerator<WordedEvent> {
-  // The words of one event may take 150 ms and 20 MiB, so there are those of one at a time.
+  const giveWay = givingWay();
+  // The words of one event may take 20 MiB, so there are those of one at a time.
   for await (const row of searchedEvents(tx, uuids))
-    yield { uuid: row.uuid, words: blockWords(row) };
+    yield { uuid: row.uuid, words: await blockWordsInTurns(row, giveWay) };
 }
 
 /** The same without words. */
