@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import Fastify from 'fastify';
 import { expect, test } from 'vitest';
+import { withOwnerSession } from '../postgres/db.ts';
 import { lockWaits } from '../testing/lock-waits.ts';
 import { eventOf, testService } from '../testing/service.ts';
 import { queueReads } from './tenant-reads.ts';
@@ -87,6 +88,24 @@ test('reads that wait for a checkpoint leave their slots to others', async () =>
   }
   expect(await Promise.all(proofs)).toEqual(wanted.map(() => 200));
   expect((await saved).status).toBe(201);
+});
+
+test('a search that finds no slot after its wait for a checkpoint does not run without one', async () => {
+  const url = `${list}/searches`;
+  const save = { method: 'POST', url, key: crowd.key, body: { filters: {} } } as const;
+  const { id } = (await service.call(save)).body;
+  await service.owner.query('BEGIN; SELECT FROM log_rounds FOR UPDATE');
+  const opened = statusOf(`${url}/${id}`, crowd.key);
+  await expect.poll(running, soon).toBe(1); // a round
+  await withOwnerSession(service.ownerUrl, async (owner) => {
+    await owner.query('BEGIN; LOCK TABLE audit_events IN ACCESS EXCLUSIVE MODE');
+    const others = Array.from({ length: 51 }, () => service.call(save));
+    await expect.poll(running, soon).toBe(2); // one of the others; fifty wait for its slot
+    await service.owner.query('ROLLBACK');
+    const ended = await Promise.race([opened, ...others]).finally(() => owner.query('ROLLBACK'));
+    expect(ended).toBe(429);
+    await Promise.all(others);
+  });
 });
 
 test('a read that goes on after its caller has hung up keeps its slot', async () => {

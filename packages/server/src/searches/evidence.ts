@@ -102,7 +102,8 @@ function freshCheckpoint(deps: SearchDeps, tenantId: string): Promise<PublishedC
 /** If no fresh checkpoint is possible, the last one is used: evidence must always be readable. */
 async function latestCheckpoint(deps: SearchDeps, tenantId: string) {
   return freshCheckpoint(deps, tenantId).catch(async (error: unknown) => {
-    if (!(error instanceof AppError)) throw error;
+    // Without a slot (rate_limited) the search must not run.
+    if (!(error instanceof AppError) || error.code === 'rate_limited') throw error;
     return (await readTenant(deps.db, tenantId, publishedCheckpoint))?.checkpoint ?? null;
   });
 }
