@@ -28,8 +28,8 @@ const streamWaitMs = 5_000;
  * waits. Jobs need no slot.
  */
 function streamSlots(max: number): FairQueue {
-  const limits = { max, waitingPerCaller: 50, waitMs: streamWaitMs, leavesRoom: true };
-  return new FairQueue(limits, noSlot);
+  const waits = { waitingPerCaller: 50, waitMs: streamWaitMs };
+  return new FairQueue({ max, ...waits, leavesMax: streamsPerTenant }, noSlot);
 }
 
 function noSlot(): AppError {

@@ -18,10 +18,11 @@ const waitingMax = 1_000;
  * Bounds the memory of bodies and answers. A body counts with its announced size from its first
  * byte, an answer from when it is made; both count until the answer has ended. So endless bodies,
  * and readers that stop, use up the share of their caller only. A tenant has a quarter; all callers
- * without a credential have a sixteenth together; and each leaves as much free as it has. Without
- * room, answers that are read for more than `readMs` end. If there are none, a body waits unread
- * for `waitMs`. Then it throws `rate_limited` if the caller has taken its share, `unavailable` if
- * others have taken the rest. An answer, and a body without a credential, do not wait.
+ * without a credential have a sixteenth together; and each leaves as much free as it has, up to a
+ * quarter: a capsule, larger than half of all, has room beside small calls. Without room, answers
+ * that are read for more than `readMs` end. If there are none, a body waits unread for `waitMs`.
+ * Then it throws `rate_limited` if the caller has taken its share, `unavailable` if others have
+ * taken the rest. An answer, and a body without a credential, do not wait.
  */
 export function limitBytesInFlight(
   http: FastifyInstance,
@@ -31,7 +32,7 @@ export function limitBytesInFlight(
     queue.hasTakenShare(wanted)
       ? tooMany()
       : unavailable('too many bodies and answers are under way');
-  const limits = { max: bytesMax, waitingPerCaller: waitingMax, waitMs, leavesRoom: true };
+  const limits = { max: bytesMax, waitingPerCaller: waitingMax, waitMs, leavesMax: bytesMax / 4 };
   const queue = new FairQueue(limits, refusal);
   const unread = new UnreadAnswers(readMs);
   const wantedBy = (request: FastifyRequest, size: number): Wanted => {

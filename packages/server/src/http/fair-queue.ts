@@ -7,10 +7,11 @@ export interface FairLimits {
   waitingPerCaller: number;
   waitMs: number;
   /**
-   * Whether a call must leave as much free as its caller has then. The more is taken, the less each
-   * caller may take: so many callers with large calls leave room for small calls of others.
+   * A call must leave as much free as its caller has then, but no more than this. The more is
+   * taken, the less each caller may take: so many callers with large calls leave room for small
+   * calls of others, which overtake a large call that waits.
    */
-  leavesRoom?: boolean;
+  leavesMax?: number;
 }
 
 /** What a call asks for. */
@@ -33,7 +34,8 @@ interface Waiting extends Wanted {
 /**
  * Bounds what calls of one kind have taken at the same time, of all callers and of each. What
  * becomes free goes to callers in rotation, so that one with a thousand calls delays another by one
- * call. A large call is not overtaken for ever: while it waits for room, newer ones wait behind it.
+ * call. While a large call waits for room, newer ones wait behind it, unless calls leave some free:
+ * it is not overtaken for ever.
  */
 export class FairQueue {
   readonly #limits: FairLimits;
@@ -78,8 +80,9 @@ export class FairQueue {
   }
 
   #fitsShare({ taken }: Line, { size, share }: Wanted): boolean {
-    const { leavesRoom, max } = this.#limits;
-    if (leavesRoom && this.#taken > 0 && this.#taken + size + taken + size > max) return false;
+    const { leavesMax = 0, max } = this.#limits;
+    const left = Math.min(taken + size, leavesMax);
+    if (left > 0 && this.#taken > 0 && this.#taken + size + left > max) return false;
     return taken === 0 || taken + size <= share;
   }
 
