@@ -9,15 +9,19 @@ export async function loadServer(env: Environment) {
   return import('@indelible/server');
 }
 
-/** What starts the service, and loads the rest of it while PostgreSQL starts. */
-export async function loadStart(env: Environment) {
-  const { readConfig, startService } = await import('@indelible/server/main');
+/**
+ * What starts the service, and loads the rest of it while PostgreSQL starts; and the environment
+ * with the secrets that stand in files.
+ */
+export async function loadStart(given: Environment) {
+  const { readConfig, withSecrets, startService } = await import('@indelible/server/main');
   try {
+    const env = withSecrets(given);
     readConfig(env);
+    return { startService, env };
   } catch (error) {
     throw new UsageError(sentenceOf(error));
   }
-  return { startService };
 }
 
 /** Runs a function of the server; its errors mean that the command found a problem. */

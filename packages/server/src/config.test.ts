@@ -1,4 +1,6 @@
-import { resolve } from 'node:path';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { defaultMaskedKeys } from '@indelible/protocol';
 import { expect, test } from 'vitest';
@@ -136,6 +138,36 @@ test('a number of trusted hops trusts exactly the nearest ones', () => {
   ]);
 });
 
+test('a secret is read from the file that its variable with _FILE names', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'indelible-secrets-'));
+  const fileOf = (name: string, text: string) => {
+    writeFileSync(join(folder, name), text, { mode: 0o600 });
+    return join(folder, name);
+  };
+  const env = {
+    DATABASE_URL_FILE: fileOf('database', `${databaseUrl}\n`),
+    DATABASE_OWNER_URL_FILE: fileOf('owner', databaseUrl),
+    DATABASE_POOLER_URL_FILE: fileOf('pooler', databaseUrl),
+    PLATFORM_API_KEY_FILE: fileOf('keys', `${secret}-old,${secret}-new\n`),
+    AUTH_JWT_SECRET_FILE: fileOf('jwt', secret),
+    SESSION_SECRET_FILE: fileOf('session', secret),
+    SMTP_URL_FILE: fileOf('smtp', `smtp://user:${secret}@mail.example.com\n`),
+    METRICS_TOKEN_FILE: fileOf('metrics', secret),
+  };
+  expect(readConfig(env)).toMatchObject({
+    databaseUrl,
+    databaseOwnerUrl: databaseUrl,
+    databasePoolerUrl: databaseUrl,
+    platformApiKeys: [`${secret}-old`, `${secret}-new`],
+    auth: { jwtSecret: secret },
+    sessionSecret: secret,
+    smtpUrl: `smtp://user:${secret}@mail.example.com`,
+    metricsToken: secret,
+  });
+  const empty = { SESSION_SECRET_FILE: fileOf('empty', '\n') };
+  expect(() => readConfig(empty)).toThrow(/^SESSION_SECRET_FILE .*empty: the file is empty$/);
+});
+
 test('an empty variable counts as absent', () => {
   const names = [
     ...['HOST', 'PORT', 'PUBLIC_URL', 'DATABASE_URL', 'DATABASE_OWNER_URL', 'DATA_DIR'],
@@ -204,6 +236,11 @@ const refused: [env: Environment, named: string][] = [
     'either AUTH_JWKS_URL or AUTH_JWT_SECRET',
   ],
   [{ SESSION_SECRET: secret.slice(0, 31) }, 'SESSION_SECRET'],
+  [{ SESSION_SECRET_FILE: '/nowhere' }, 'SESSION_SECRET_FILE /nowhere'],
+  [
+    { SESSION_SECRET: secret, SESSION_SECRET_FILE: '/nowhere' },
+    'either SESSION_SECRET or SESSION_SECRET_FILE',
+  ],
   [{ RATE_LIMIT_PER_MINUTE: '0' }, 'RATE_LIMIT_PER_MINUTE'],
   [{ RATE_LIMIT_PER_MINUTE: 'none' }, 'RATE_LIMIT_PER_MINUTE'],
   [{ TRUST_PROXY: 'proxy.example.com' }, 'TRUST_PROXY'],

@@ -25,10 +25,40 @@ type Reader = ReturnType<typeof reader>;
  * whose message names the variable that is wrong.
  */
 export function readConfig(env: Environment): Config {
-  const read = reader(env);
+  const read = reader(withSecrets(env));
   const config = { ...readSettings(read), ...readLimits(read) };
   requireConsistent(config);
   return Object.freeze(config);
+}
+
+const secrets = [
+  ...['DATABASE_URL', 'DATABASE_POOLER_URL', 'DATABASE_OWNER_URL', 'PLATFORM_API_KEY'],
+  ...['AUTH_JWT_SECRET', 'SESSION_SECRET', 'SMTP_URL', 'METRICS_TOKEN'],
+];
+
+/** The environment with each secret whose file `<name>_FILE` names. */
+export function withSecrets(env: Environment): Environment {
+  const read: Record<string, string> = {};
+  for (const name of secrets) {
+    const path = env[`${name}_FILE`]?.trim();
+    if (!path) continue;
+    if (env[name]?.trim()) throw new Error(`set either ${name} or ${name}_FILE, not both`);
+    read[name] = readSecret(`${name}_FILE`, path);
+    read[`${name}_FILE`] = '';
+  }
+  return { ...env, ...read };
+}
+
+function readSecret(variable: string, path: string): string {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8').trim();
+  } catch (cause) {
+    throw new Error(`${variable} ${path}: the file cannot be read`, { cause });
+  }
+  // Taken as absent, the service would start with a secret of its own.
+  if (text === '') throw new Error(`${variable} ${path}: the file is empty`);
+  return text;
 }
 
 const http = ['http:', 'https:'];

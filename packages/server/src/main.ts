@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Config, type Environment, readConfig } from './config.ts';
+import { type Config, type Environment, readConfig, withSecrets } from './config.ts';
 import { openLogger } from './operations/logger.ts';
 import { isReadOnly } from './postgres/db.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './postgres/embedded-postgres.ts';
 import type { Cleanup, Role, Service } from './serve.ts';
 
-export { readConfig };
+export { readConfig, withSecrets };
 
 /**
  * Starts the service from its environment: the embedded PostgreSQL unless DATABASE_URL names

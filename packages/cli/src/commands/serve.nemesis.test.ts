@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { RunningCli } from '../testing/run-cli.ts';
@@ -7,7 +7,7 @@ import { servedFolder } from '../testing/served-folder.ts';
 
 /* A process of the service is killed, or told to stop while it starts. */
 
-const { folder, dataDir, start, serving, ready } = servedFolder();
+const { folder, dataDir, start, ready } = servedFolder();
 
 /** The processes that this one has started to serve. */
 function pidsBelow({ process }: RunningCli): string[] {
@@ -16,9 +16,11 @@ function pidsBelow({ process }: RunningCli): string[] {
 }
 
 test('several processes share a port: their metrics are summed, one that is killed is replaced, and no acknowledged event is lost', async () => {
-  const { cli, url } = await serving('--processes', '2');
+  const key = `idl_platform_${'key-of-a-file'.repeat(3)}`;
+  const keyFile = join(folder, 'platform-key');
+  writeFileSync(keyFile, `${key}\n`);
+  const { cli, url } = await ready(start(['--processes', '2'], { PLATFORM_API_KEY_FILE: keyFile }));
   const example = '5f0c6a52-3f0e-4b8e-9d5c-0a1b2c3d4e5f';
-  const key = readFileSync(join(dataDir, 'platform-api-key'), 'utf8').trim();
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const tenant = JSON.stringify({ name: 'Example', plan: 'Pro' });
   await fetch(`${url}/api/tenants/${example}`, { method: 'PUT', headers, body: tenant });

@@ -15,7 +15,7 @@ import { servedFolder } from '../testing/served-folder.ts';
 // A process takes its time on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });
 
-const { folder, dataDir, env, serving } = servedFolder();
+const { folder, dataDir, env, start, serving, ready } = servedFolder();
 
 /** A stand-in for curl, so that the commands are tried by a shell on every machine. */
 function shellWithCurl(): Record<string, string> {
@@ -81,7 +81,8 @@ test('a first start: the commands of its banner work as they are, no key is prin
 });
 
 test('further starts find what the first one left; a demonstration is loaded once, and a link opens its panel', async () => {
-  const demo = await serving('--demo');
+  const keyFile = { PLATFORM_API_KEY_FILE: join(dataDir, 'platform-api-key') };
+  const demo = await ready(start(['--demo'], keyFile));
   const [link = ''] = /http:\/\/127\.0\.0\.1:\d+\/enter#[\w-]{43}/.exec(demo.cli.stdout) ?? [];
   expect(demo.cli.stdout).toContain('The panel of Example opens with this link');
   expect(await openedBy(link)).toEqual([200, 'Example']);
@@ -139,6 +140,7 @@ test('migrate brings a database up to date, the embedded one or another, and say
 test('a demonstration is refused where a real service runs, and the variable that says so is named', async () => {
   const real = {
     DATABASE_URL: 'postgres://127.0.0.1:1/none',
+    DATABASE_URL_FILE: '/run/secrets/database-url',
     PUBLIC_URL: 'https://audit.example.com',
   };
   for (const [name, value] of Object.entries(real)) {

@@ -51,15 +51,16 @@ const processesArgument = (text: string) =>
     ? Math.min(availableParallelism(), processesMax)
     : wholeArgument(1, processesMax)(text);
 
-async function serve({ role, processes, demo, json }: ServeOptions, io: Io): Promise<void> {
-  const elsewhere = reachesElsewhere(io.env);
+async function serve({ role, processes, demo, json }: ServeOptions, given: Io): Promise<void> {
+  const elsewhere = reachesElsewhere(given.env);
   if (demo && elsewhere !== undefined) {
     throw new UsageError(`--demo needs the embedded database on this machine: unset ${elsewhere}`);
   }
   const answers = role.includes('api');
   if (demo && !answers)
     throw new UsageError('--demo needs --role api: it records its events by HTTP');
-  const { startService } = await loadStart(io.env);
+  const { startService, env } = await loadStart(given.env);
+  const io = { ...given, env };
   // Heard before anything starts: a start that is cut off would leave its database running.
   const stopped = stopSignal(io);
   const starting =
@@ -122,7 +123,7 @@ async function loadDemoInto(service: Service, io: Io): Promise<void> {
  * to try out, whose panel its own terminal may open.
  */
 function reachesElsewhere(env: Environment): string | undefined {
-  return ['DATABASE_URL', 'PUBLIC_URL'].find((name) => env[name]?.trim());
+  return ['DATABASE_URL', 'DATABASE_URL_FILE', 'PUBLIC_URL'].find((name) => env[name]?.trim());
 }
 
 /**
