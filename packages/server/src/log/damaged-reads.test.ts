@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { readersBehind } from '../operations/doctor.store.ts';
 import { diagnose } from '../operations/doctor.ts';
 import { reopenLog } from '../operations/reopen.command.ts';
 import { alertCalls } from '../testing/alert-setup.ts';
@@ -97,6 +98,26 @@ test('in a log of over 65,536 entries, a changed tile of hashes is found when th
   expect(await checkpointOf(app, key)).toMatchObject({ origin, size: size + 1 });
 });
 
+async function doctorsLogs() {
+  const { servingUrl: DATABASE_URL, dataDir: DATA_DIR } = service;
+  const findings = await diagnose({ DATABASE_URL, DATA_DIR, PLATFORM_API_KEY: platformKey });
+  return findings.find(({ check }) => check === 'logs');
+}
+
+test('doctor finds a log whose words wait at their first block', async () => {
+  const { id } = await published(300);
+  await owner.query('DELETE FROM log_tiles WHERE tenant_id = $1', [id]);
+  const detail = expect.stringContaining(`tenant ${id}`);
+  expect(await doctorsLogs()).toMatchObject({ level: 'fail', detail });
+});
+
+test('doctor reads no log of which only the last block of words is not full', async () => {
+  const { id } = await published(300);
+  await app.background.run('words');
+  const behind = await readersBehind(service.db.writer);
+  expect(behind.map(({ tenantId }) => tenantId)).not.toContain(id);
+});
+
 const damages = {
   'is gone': 'DELETE FROM log_tail WHERE tenant_id = $1 AND sequence = $2',
   'is none': `UPDATE log_tail SET entry = set_byte(entry, 0, 9) WHERE tenant_id = $1 AND sequence = $2`,
@@ -127,9 +148,7 @@ test.each(Object.entries(damages))(
     expect((await owner.query('SELECT FROM word_blocks WHERE tenant_id = $1', [id])).rows).toEqual(
       [],
     );
-    const { servingUrl: DATABASE_URL, dataDir: DATA_DIR } = service;
-    const findings = await diagnose({ DATABASE_URL, DATA_DIR, PLATFORM_API_KEY: platformKey });
-    expect(findings.find(({ check }) => check === 'logs')).toMatchObject({
+    expect(await doctorsLogs()).toMatchObject({
       level: 'fail',
       detail: expect.stringMatching(
         new RegExp(`wait at a damaged entry.*tenant ${id}: docs/incidents`),

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { Queries } from '../postgres/db.ts';
 import { rowsOf } from '../postgres/sql.ts';
+import { smallEntries } from '../words/word-block.ts';
 
 /* What a login can read about its database and itself in the catalogue. */
 
@@ -125,12 +126,17 @@ export async function brokenPaths(client: Pick<pg.Client, 'query'>): Promise<str
   return rows.map(({ path }) => path);
 }
 
-/** Where webhooks, alerts and words are behind a log, those furthest behind first. */
+/**
+ * Where webhooks, alerts and words are behind a log, those furthest behind first. Words come in
+ * blocks: nearly every log has entries behind its last full one.
+ */
 export async function readersBehind(writer: Queries) {
   return rowsOf<{ tenantId: string; next: number; size: number }>(writer)`
     SELECT tenant_id AS "tenantId", next, size FROM (
       SELECT tenant_id, next_sequence AS next FROM webhooks WHERE status = 'active'
       UNION SELECT tenant_id, next_sequence FROM alert_cursors
-      UNION SELECT tenant_id, size FROM word_heads) readers JOIN log_heads USING (tenant_id)
+      UNION SELECT tenant_id, coalesce(w.size, 0) FROM log_heads h LEFT JOIN word_heads w
+        USING (tenant_id) WHERE h.size - h.size % ${smallEntries} > coalesce(w.size, 0)
+    ) readers JOIN log_heads USING (tenant_id)
     WHERE next < size ORDER BY size - next DESC LIMIT 100`;
 }
