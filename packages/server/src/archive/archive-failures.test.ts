@@ -282,6 +282,9 @@ test('what a restored log lost is not archived beside it, also where its entries
     own.clock.now += month;
     await recordMany(own, key, 2);
     expect((await archiveOf(own, id)).parts).toMatchObject([{ first: 0 }, { first: 4 }]);
+    own.clock.now += month;
+    await recordMany(own, key, 2);
+    await archiveOf(own, id);
     await backups.restore(before);
     own.clock.now += month;
     await reopenLog({ ...envOf(own) });
@@ -290,6 +293,14 @@ test('what a restored log lost is not archived beside it, also where its entries
     expect(await archiveOf(own, id)).toMatchObject({
       problem: expect.stringContaining('from sequence 4 on, does not match the log'),
       parts: [{ first: 0, last: 3 }],
+    });
+    // Whoever moves the files of that month alone is told of the next one.
+    const objects = openObjectStore(configOf(own).objectStoreUrl);
+    for (const name of await objects.list(`archive/tenant=${id}`))
+      if (parseArchiveName(name)?.first === 4) await objects.remove(name);
+    expect(await archiveOf(own, id)).toMatchObject({
+      problem: expect.stringMatching(/from sequence 6 on, .*the folders of all months/),
+      parts: [],
     });
   } finally {
     await own.close();

@@ -1,6 +1,6 @@
 import { setTimeout as yieldToOthers } from 'node:timers/promises';
 import type { Sha256 } from '@indelible/protocol';
-import { namesOfStem, parseArchiveName, tenantFolder } from '../cold/layout.ts';
+import { type ArchiveName, namesOfStem, parseArchiveName, tenantFolder } from '../cold/layout.ts';
 import { type PublishedCheckpoint, publishedCheckpoint } from '../log/checkpoint.store.ts';
 import { hasRoot } from '../log/guard.store.ts';
 import { tenantIn, type WriterTx } from '../postgres/db.ts';
@@ -65,13 +65,11 @@ async function archiveTenant(
   outcome.size = last === null ? 0 : last.last + 1;
   if (checkpoint === null) return;
   if (last !== null) await requireContinuation(deps, tenant.id, last);
-  const left =
-    outcome.size < checkpoint.size ? await manifestsFrom(deps, tenant.id, outcome.size) : [];
+  const left = outcome.size < checkpoint.size ? await partsBehind(deps, tenant.id, last) : [];
   while (outcome.size < checkpoint.size) {
     const next = outcome.size;
     if (deps.stopping?.aborted) return;
-    const found = left.filter(({ first }) => first === next);
-    const adopted = await adoptPart(deps, tenant.id, found, checkpoint.size);
+    const adopted = await adoptPart(deps, tenant.id, next, left, checkpoint.size);
     if (adopted === null && (await isOnlyRecords(deps, tenant.id, next, checkpoint.size))) return;
     const part = adopted ?? (await makePart(deps, tenant, next, checkpoint));
     outcome.waits = part === null;
@@ -130,59 +128,73 @@ async function isOnlyRecords(
 }
 
 /**
- * The parts in the object store that have no bookmark. Of all months: after a restore the log may
- * have other entries than the archive, which were received later.
+ * The parts in the object store that have no bookmark. Of all months since the last that has one:
+ * after a restore the log may have other entries than the archive, which were received later.
  */
-async function manifestsFrom({ objects }: ArchiveDeps, tenantId: string, size: number) {
-  const names = (await objects.list(tenantFolder(tenantId))).map(parseArchiveName);
-  return names
-    .filter((name) => name !== null)
-    .filter((name) => name.isManifest && name.first >= size);
+async function partsBehind(
+  { objects }: ArchiveDeps,
+  tenantId: string,
+  last: { last: number; stem: string } | null,
+) {
+  const after = last === null ? '' : namesOfStem(last.stem).manifest;
+  const names = (await objects.list(tenantFolder(tenantId), after)).map(parseArchiveName);
+  const parts = names.filter((name) => name !== null).filter(({ isManifest }) => isManifest);
+  return parts.filter(({ first }) => first > (last?.last ?? -1)).sort((a, b) => a.first - b.first);
 }
 
 /**
- * Bookmarks the part whose manifest was found in the object store: its run was interrupted before
- * the bookmark, or the database was restored to an earlier state. Null if there is none. Throws
- * ArchiveConflict if it does not match the log.
+ * Bookmarks the part from `next` on whose manifest was found in the object store: its run was
+ * interrupted before the bookmark, or the database was restored to an earlier state. Null if none
+ * is `left`. Throws ArchiveConflict if it does not match the log, or if there are only later ones:
+ * the run would make a part that they repeat.
  */
 async function adoptPart(
   deps: ArchiveDeps,
   tenantId: string,
-  found: readonly { stem: string }[],
+  next: number,
+  left: readonly ArchiveName[],
   end: number,
 ): Promise<ArchivedPart | null> {
   const { objects } = deps;
+  const found = left.filter(({ first }) => first === next);
   const [only] = found;
-  if (only === undefined) return null;
+  if (only === undefined) {
+    const later = left.find(({ first }) => first > next);
+    if (later !== undefined) throw otherLog(later);
+    return null;
+  }
   const { stem } = only;
   if (found.length > 1)
     throw new ArchiveConflict(`${found.length} manifests begin where that of ${stem} does`);
   const name = namesOfStem(stem).manifest;
   const bytes = await manifestBytes(objects, name);
   const manifest = manifestIn(name, bytes);
-  await requireSameLog(deps, tenantId, stem, manifest, end);
+  await requireSameLog(deps, tenantId, only, manifest, end);
   return withPart(deps, name, manifest, () => bookmarkPart(deps, stem, manifest, bytes));
 }
 
 async function requireSameLog(
   { owner, sha }: ArchiveDeps,
   tenantId: string,
-  stem: string,
-  { tenantId: named, first, last, root }: ArchiveManifest,
+  part: ArchiveName,
+  { tenantId: named, last, root }: ArchiveManifest,
   end: number,
 ): Promise<void> {
-  const isNamed = named === tenantId && parseArchiveName(`${stem}.parquet`)?.last === last;
   const holds =
-    isNamed &&
+    named === tenantId &&
+    last === part.last &&
     last < end &&
     (await owner((tx) =>
       hasRoot(tx, sha, tenantId, { size: last + 1, root: Buffer.from(root, 'base64') }),
     ));
-  if (holds) return;
-  throw new ArchiveConflict(
+  if (!holds) throw otherLog(part);
+}
+
+function otherLog({ stem, first }: ArchiveName): ArchiveConflict {
+  return new ArchiveConflict(
     `the archive part ${stem}, from sequence ${first} on, does not match the log: the ` +
       'database was restored from an older backup, or another service writes to this ' +
       `archive. After a restore move this part and all later ones, the files named from ${first} ` +
-      'on, to another folder: the next run archives these entries anew',
+      'on in the folders of all months, to another folder: the next run archives these entries anew',
   );
 }

@@ -44,9 +44,9 @@ export async function archivedTenants(
 export async function lastPart(
   tx: WriterTx,
   tenantId: string,
-): Promise<{ last: number; root: Buffer } | null> {
-  return firstRow<{ last: number; root: Buffer }>(tx)`
-    SELECT last_sequence AS last, root FROM archive_segments WHERE tenant_id = ${tenantId}
+): Promise<{ last: number; stem: string; root: Buffer } | null> {
+  return firstRow<{ last: number; stem: string; root: Buffer }>(tx)`
+    SELECT last_sequence AS last, stem, root FROM archive_segments WHERE tenant_id = ${tenantId}
     ORDER BY first_sequence DESC LIMIT 1`;
 }
 
