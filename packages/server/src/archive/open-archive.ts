@@ -9,8 +9,9 @@ import { archiveFolder, monthOf, namesOfStem, parseArchiveName } from '../cold/l
 import type { ColdFile } from '../cold/store.ts';
 import { filesBelow, InsideFolder } from '../objects/inside-folder.ts';
 import { openObjectStore } from '../objects/open-store.ts';
+import { openObject } from '../objects/read-object.ts';
 import type { ArchiveManifest } from './manifest.ts';
-import { bytesMax, openCopies, openObject } from './part-files.ts';
+import { bytesMax, openCopies } from './part-files.ts';
 import type { PartRow } from './store.ts';
 
 /** A part as its names describe it. */

@@ -4,29 +4,18 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { FormatError } from '@indelible/protocol';
+import { equalBytes, FormatError } from '@indelible/protocol';
 import type { ArchivedRow } from '../cold/archived-row.ts';
 import type { PartPaths } from '../cold/part.ts';
 import { readPart } from '../cold/read-part.store.ts';
 import type { ColdFile } from '../cold/store.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
+import { openObject, readObject } from '../objects/read-object.ts';
 import type { ArchiveDeps } from './archived-part.ts';
 import { type ArchiveManifest, parseManifest } from './manifest.ts';
 
 /** Larger than anything written, so that a hostile archive fills neither memory nor disk. */
 export const bytesMax = { manifest: 16 * 2 ** 20, parquet: 256 * 2 ** 20 };
-
-/** Null if the object is absent; FormatError if it is longer. */
-export async function openObject(
-  objects: ObjectStore,
-  name: string,
-  longest: number,
-): Promise<Readable | null> {
-  const found = await objects.getStream(name);
-  if (found === null || found.bytes <= longest) return found?.body ?? null;
-  found.body.destroy();
-  throw new FormatError(`${name} is too long`);
-}
 
 /** Throws ArchiveConflict if it is not a manifest. */
 export async function readManifest(objects: ObjectStore, name: string): Promise<ArchiveManifest> {
@@ -35,9 +24,8 @@ export async function readManifest(objects: ObjectStore, name: string): Promise<
 
 /** Empty if it is absent. Throws ArchiveConflict if it is longer than any. */
 export async function manifestBytes(objects: ObjectStore, name: string): Promise<Uint8Array> {
-  const open = openObject(objects, name, bytesMax.manifest);
-  const found = await open.catch((error: unknown) => unreadable(name, error));
-  return Buffer.concat((await found?.toArray()) ?? []);
+  const read = readObject(objects, name, bytesMax.manifest);
+  return (await read.catch((error: unknown) => unreadable(name, error))) ?? new Uint8Array();
 }
 
 /** Throws like `readManifest`. */
@@ -134,8 +122,8 @@ export async function putOnce(
   bytes: Uint8Array,
 ): Promise<void> {
   if (await objects.putIfAbsent(name, bytes)) return;
-  const stored = await objects.get(name);
-  if (stored !== null && sha256Hex(stored) === sha256Hex(bytes)) return;
+  const stored = await readObject(objects, name, bytes.length).catch(otherIfUnfit);
+  if (typeof stored === 'object' && stored !== null && equalBytes(stored, bytes)) return;
   throw new ArchiveConflict(
     `${name} already exists in the object store with other content: another ` +
       'service writes to this archive',

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { diagnose } from '../operations/doctor.ts';
@@ -68,6 +68,26 @@ test('with junk in the next places recording and signing continue, and the opera
   await tick();
   expect((await checkpointOf(app, key)).origin).toBe(origin);
   await expectLogIntact({ owner }, id);
+});
+
+test('an object longer than any round is foreign and unread; one in place of the identity is none', async () => {
+  const { path, metric, record, tick, finding, store, app, ...service } = await installation();
+  const { key } = await service.tenant();
+  await tick();
+  const grow = (file: string) => {
+    writeFileSync(file, '', { flag: 'a' });
+    truncateSync(file, 2 ** 30);
+  };
+  const identity = join(store, 'installation.json');
+  const own = readFileSync(identity);
+  grow(identity);
+  expect((await finding('object store'))?.detail).toContain('does not name an installation');
+  writeFileSync(identity, own);
+  grow(path(2));
+  expect(await record(key)).toBe(201);
+  await tick();
+  expect(await metric('indelible_foreign_objects_total')).toBe(1);
+  expect((await checkpointOf(app, key)).size).toBe(3);
 });
 
 test('a forged round hides no genuine one behind it, and no reopening believes it', async () => {

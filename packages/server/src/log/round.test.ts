@@ -7,6 +7,7 @@ import {
   originOf,
   type Round,
   readRound,
+  roundBytesMax,
   roundName,
   roundOf,
   stateOf,
@@ -48,6 +49,12 @@ test('names of rounds sort as their numbers do, and no two rounds share one', ()
       expect(roundName(a)).toMatch(/^checkpoints\/\d{12}\.json$/);
     }),
   );
+});
+
+test('no round is written that would be too long to be read', async () => {
+  const round = { round: 1, at, state: root, isReopening: true };
+  const notes = ['x'.repeat(roundBytesMax)];
+  await expect(write({ ...round, notes })).rejects.toThrow('too many logs');
 });
 
 test('what a round wrote is read again, with the log each checkpoint is of', async () => {

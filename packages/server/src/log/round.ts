@@ -11,6 +11,7 @@ import {
   verifyNote,
 } from '@indelible/protocol';
 import type { Signer } from '../crypto/signer.ts';
+import { readObject } from '../objects/read-object.ts';
 import type { Parts } from '../parts.ts';
 
 /**
@@ -84,7 +85,10 @@ export function roundOf(name: string): number | null {
 
 const keyName = 'indelible/rounds';
 
-/** The object of a round, signed with each of these keys. */
+/** Longer than a reopening of some 300,000 logs: other objects must not fill the memory. */
+export const roundBytesMax = 128 * 2 ** 20;
+
+/** The object of a round, signed with each of these keys. Throws a sentence if it is too long. */
 export async function writeRound(
   sha: Sha256,
   signers: readonly Signer[],
@@ -100,7 +104,10 @@ export async function writeRound(
     signature: await signer.sign(new TextEncoder().encode(text)),
   }));
   const signed = formatNote(text, await Promise.all(signatures));
-  return new TextEncoder().encode(`${JSON.stringify({ ...object, signed })}\n`);
+  const bytes = new TextEncoder().encode(`${JSON.stringify({ ...object, signed })}\n`);
+  // Unread it would guard nothing.
+  if (bytes.length > roundBytesMax) throw new Error(`round ${round} has too many logs to be read`);
+  return bytes;
 }
 
 const inHex = ({ logId, nextLogId }: RetiredLog): [string, string | null] => [
@@ -158,8 +165,13 @@ export async function fetchRound(
   round: number,
   keys: RoundKeys,
 ): Promise<FoundRound> {
-  const body = await objects.get(roundName(round));
-  return body === null ? 'missing' : ((await readRound(sha, round, body, keys)) ?? 'foreign');
+  try {
+    const body = await readObject(objects, roundName(round), roundBytesMax);
+    return body === null ? 'missing' : ((await readRound(sha, round, body, keys)) ?? 'foreign');
+  } catch (error) {
+    if (error instanceof FormatError) return 'foreign'; // longer than any round
+    throw error;
+  }
 }
 
 const roundsAtOnce = 32;

@@ -1,5 +1,6 @@
-import { isUuid } from '@indelible/protocol';
+import { FormatError, isUuid } from '@indelible/protocol';
 import type { ObjectStore } from '../objects/object-store.ts';
+import { readObject } from '../objects/read-object.ts';
 import type { Queries } from '../postgres/db.ts';
 import { openStoreId, signingKeys, storeLink, takeRound } from './checkpoint.store.ts';
 import { fetchRound, type RoundStore, roundName } from './round.ts';
@@ -11,6 +12,9 @@ import { fetchRound, type RoundStore, roundName } from './round.ts';
  */
 
 const identityName = 'installation.json';
+
+/** Room for what an operator writes in its place. */
+const identityBytesMax = 65_536;
 
 interface StoreDeps extends RoundStore {
   /** Keys that the database may not have yet. */
@@ -44,14 +48,15 @@ async function writeIdentity(objects: ObjectStore, storeId: string): Promise<voi
 
 /** The identity in the store; null without one. */
 export async function readIdentity(objects: ObjectStore): Promise<string | null> {
-  const body = await objects.get(identityName);
-  if (body === null) return null;
   try {
+    const body = await readObject(objects, identityName, identityBytesMax);
+    if (body === null) return null;
     const read: unknown = JSON.parse(new TextDecoder().decode(body));
     const id = (read as { installation?: unknown } | null)?.installation;
     if (typeof id === 'string' && isUuid(id)) return id;
-  } catch {
+  } catch (error) {
     // Reported below; its content does not matter.
+    if (!(error instanceof SyntaxError || error instanceof FormatError)) throw error;
   }
   throw new StoreRefused(
     `${identityName} in the object store does not name an installation: the store was moved, so name ` +
