@@ -57,7 +57,9 @@ interface AuthenticateOptions {
 
 type KnownKey = StoredApiKey & { principal: Principal };
 
-const rememberedMax = 10_000;
+const cachedKeysMax = 10_000;
+/** More, and each is small: the use of a forgotten key is written at each of its calls. */
+const notedUsesMax = 100_000;
 const useNotedEveryMs = 600_000;
 
 export type Authenticator = ReturnType<typeof createAuthenticator>;
@@ -65,9 +67,9 @@ export type Authenticator = ReturnType<typeof createAuthenticator>;
 export function createAuthenticator(deps: AuthenticatorDeps) {
   const platformKeys = deps.platformApiKeys.map(knownPlatformKey);
   const verifyJwt = createJwtVerifier(deps.auth, deps.now);
-  const cache = new RecentMap<KnownKey>(rememberedMax);
+  const cache = new RecentMap<KnownKey>(cachedKeysMax);
   const readOnce = readingOnce((id) => readKey(deps, id));
-  const usedAt = new RecentMap<number>(rememberedMax);
+  const usedAt = new RecentMap<number>(notedUsesMax);
 
   async function find(id: string, cached: boolean): Promise<KnownKey | null> {
     return cached ? (cache.get(id) ?? readOnce(id)) : readKey(deps, id);
