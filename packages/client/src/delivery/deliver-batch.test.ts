@@ -6,7 +6,7 @@ import { newEventId } from '../event/outgoing-event.ts';
 import { IndelibleError, notTheService, UnreachableError } from '../http/errors.ts';
 import { createClient } from '../index.ts';
 import { type Answer, scriptedService } from '../testing/scripted-service.ts';
-import { type BatchClient, deliverBatch, endedBy } from './deliver-batch.ts';
+import { type BatchClient, deliverBatch, endedBy, nothingKnown } from './deliver-batch.ts';
 
 /** What comes of these texts when the service answers so, and the batches that it was sent. */
 async function delivered(texts: string[], answers: Answer[]) {
@@ -172,7 +172,7 @@ test.each([
 });
 
 test('a refused event that is alone is rejected once another one has passed, and waits before', async () => {
-  const known = { passed: null };
+  const known = nothingKnown();
   const { client } = firewalled(hasBad);
   const refused = [textOf('a', 2, true)];
   const before = await deliverBatch(client, refused, known);
@@ -183,12 +183,56 @@ test('a refused event that is alone is rejected once another one has passed, and
   expect(trouble).toBeNull();
 });
 
+test('behind a refused event that is the very first, the others keep their order', async () => {
+  const { client, stored } = firewalled(hasBad);
+  const good = textsOf(60, 2);
+  const bad = [textOf('0', 100, true), textOf('0', 101, true)];
+  const { outcomes } = await deliverBatch(client, [...bad, ...good]);
+  expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(2);
+  for (const tenant of ['0', '1']) {
+    const of = (all: readonly string[]) => all.filter((text) => text.includes(`":"${tenant}"`));
+    expect(of(stored)).toEqual(of(good));
+  }
+});
+
+test('an event without an answer in time waits with its tenant, because only that log may be busy', async () => {
+  const late = new UnreachableError('no answer', { isLate: true });
+  const known = { ...nothingKnown(), passed: textOf('b', 0) };
+  const { client, stored } = firewalled(hasBad, late as never);
+  const texts = [textOf('a', 1, true), textOf('b', 2), textOf('a', 3)];
+  const { outcomes, trouble } = await deliverBatch(client, texts, known);
+  expect(outcomes.map(({ status }) => status)).toEqual(['again', 'stored', 'again']);
+  expect(trouble).toEqual({ kind: 'away', scope: 'tenants', error: late });
+  expect(stored).toContain(texts[1]);
+});
+
+test('a gateway that limits the rate of calls does not keep a refused event from being found', async () => {
+  let [calls, untilMs] = [0, 0];
+  const isOverLimit = () => {
+    if (performance.now() > untilMs) [calls, untilMs] = [0, performance.now() + 50];
+    calls += 1;
+    return calls > 12;
+  };
+  const { client, stored } = firewalled((texts) => isOverLimit() || hasBad(texts));
+  const texts = [textOf('a', 0, true), ...textsOf(7, 1)];
+  const known = nothingKnown();
+  let left = texts;
+  for (let attempt = 0; left.length > 0 && attempt < 10; attempt += 1) {
+    const { outcomes } = await deliverBatch(client, left, known);
+    left = left.filter((_, at) => outcomes[at]?.status === 'again');
+    untilMs = 0; // a sender waits longer between two attempts
+  }
+  expect(left).toEqual([]);
+  expect(stored).toEqual(texts.slice(1));
+});
+
 test('a hundred refused events in a row, also the first ones, hold up nothing', async () => {
   const { client, stored } = firewalled(hasBad);
   const attack = Array.from({ length: 100 }, (_, n) => textOf('a', n, true));
   const texts = [...attack, ...textsOf(100, 3)];
+  const known = nothingKnown();
   for (let left = texts; left.length > 0; ) {
-    const { outcomes } = await deliverBatch(client, left);
+    const { outcomes } = await deliverBatch(client, left, known);
     left = left.filter((_, at) => outcomes[at]?.status === 'again');
   }
   expect(stored.toSorted()).toEqual(textsOf(100, 3).toSorted());
@@ -199,7 +243,7 @@ test('whatever a firewall refuses, in the end all others are stored, once and in
   await fc.assert(
     fc.asyncProperty(fc.array(event, { minLength: 1, maxLength: 40 }), async (events) => {
       const { client, stored } = firewalled(hasBad);
-      const known = { passed: null };
+      const known = nothingKnown();
       await deliverBatch(client, [textOf('c', 0)], known);
       const texts = events.map(([tenant, bad], n) => textOf(tenant, n, bad));
       const { outcomes } = await deliverBatch(client, texts, known);
@@ -216,8 +260,9 @@ test('whatever a firewall refuses, in the end all others are stored, once and in
 
 test('a firewall that refuses every event, but not a call without one, makes them wait', async () => {
   const { client, calls } = firewalled((texts) => texts.length > 0);
-  const known = { passed: textOf('a', 1) };
+  const known = { ...nothingKnown(), passed: textOf('a', 1) };
   for (let attempt = 0; attempt < 3; attempt += 1) {
+    known.pauseMs = 0;
     const { outcomes, trouble } = await deliverBatch(client, textsOf(500, 40), known);
     expect(outcomes.every(({ status }) => status === 'again')).toBe(true);
     expect(trouble?.kind).toBe('refused');
@@ -244,10 +289,11 @@ test.each([
 ] as const)('an outage that %s rejects nothing, and keeps the order', async (_, fails) => {
   for (let n = 0; n < 60; n += 1) {
     const proxy = firewalled(() => fails(proxy.calls(), n), notTheService(200));
-    const known = { passed: null };
+    const known = nothingKnown();
     const texts = textsOf(60, 3);
     let left = texts;
     for (let attempt = 0; left.length > 0 && attempt < 100; attempt += 1) {
+      known.pauseMs = 0;
       const { outcomes } = await deliverBatch(proxy.client, left, known);
       expect(outcomes.filter(({ status }) => status === 'rejected')).toEqual([]);
       left = left.filter((_, at) => outcomes[at]?.status === 'again');
@@ -257,6 +303,14 @@ test.each([
       const stored = of(proxy.stored);
       expect(stored).toEqual(of(texts).slice(0, stored.length));
     }
+  }
+});
+
+test('an outage that lets calls without events pass rejects nothing, whenever it ends', async () => {
+  for (let n = 0; n < 60; n += 1) {
+    const proxy = firewalled((texts) => texts.length > 0 && proxy.calls() <= n);
+    const { outcomes } = await deliverBatch(proxy.client, textsOf(20, 3));
+    expect(outcomes.filter(({ status }) => status === 'rejected')).toEqual([]);
   }
 });
 

@@ -1,8 +1,9 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { type ErrorCode, errorCodes, uuidFromEventId, uuidTimeMs } from '@indelible/protocol';
 import type { BatchResult } from '../api-types.ts';
 import type { IndelibleClient } from '../client.ts';
 import { errorOf } from '../error-of.ts';
-import { IndelibleError, notTheService, unexpected } from '../http/errors.ts';
+import { IndelibleError, notTheService, UnreachableError, unexpected } from '../http/errors.ts';
 import { eventOf, tenantOf } from './ready-event.ts';
 
 /** Sends batches: a client, or any object with its `recordBatchTexts`. */
@@ -59,7 +60,13 @@ export interface Delivery {
  */
 export interface Known {
   passed: string | null;
+  /** Between calls that seek an event at fault, because a gateway may limit their rate. */
+  pauseMs: number;
+  /** Texts that have failed alone since an event passed. */
+  readonly tried: Set<string>;
 }
+
+export const nothingKnown = (): Known => ({ passed: null, pauseMs: 0, tried: new Set() });
 
 /**
  * How many calls decide that a firewall refuses an event. A coin says for each whether it sends
@@ -69,6 +76,8 @@ export interface Known {
 const tosses = 20;
 /** How many others are tried as long as no event is known to pass. */
 const triesMax = 8;
+const triedMax = 1_000;
+const pauseMsMax = 1_000;
 /** How wrong a clock may be: an event further in the future is at fault itself. */
 const clockErrorMsMax = 24 * 3_600_000;
 
@@ -83,7 +92,7 @@ const clockErrorMsMax = 24 * 3_600_000;
 export async function deliverBatch(
   client: BatchClient,
   texts: readonly string[],
-  known: Known = { passed: null },
+  known: Known = nothingKnown(),
 ): Promise<Delivery> {
   const sorting = new Sorting(client, texts, known);
   await sorting.send(sorting.all);
@@ -119,45 +128,70 @@ class Sorting {
     const subject = subjectOf(error);
     const [at = 0] = part;
     const middle = part.length >> 1;
+    const isUnclear = subject === 'unclear' || subject === 'late';
     if (subject === 'tenants') this.#hold(part, error, 'tenants');
     else if (subject === 'all') this.#hold(this.all, error, 'all');
-    else if (subject === 'unclear' && !(await this.#isOpen())) this.#hold(this.all, error, 'all');
+    else if (isUnclear && !(await this.#isOpen())) this.#hold(this.all, error, 'all');
     else if (middle > 0) {
       await this.send(part.slice(0, middle));
       await this.send(part.slice(middle));
     } else if (subject === 'content') this.#reject(at, error, 'service');
+    else if (subject === 'late') this.#hold(part, error, 'tenants');
     else if (await this.#isAtFault(at, error)) this.#reject(at, error, 'other');
   }
 
   /** Whether others pass where this event alone has failed. */
   async #isAtFault(at: number, error: Error): Promise<boolean> {
-    for (let left = tosses; left > 0 && this.#isDue(at); left -= 1) {
-      if (Math.random() < 0.5) {
-        if (!(await this.#isOpen())) this.#hold(this.all, error, 'all');
-        continue;
-      }
-      const again = await this.#call([at]);
-      if (again !== null && subjectOf(again) !== 'unclear') await this.#judge([at], again);
-    }
-    for (
-      let left = triesMax;
-      left > 0 && this.#isDue(at) && this.#known.passed === null;
-      left -= 1
-    ) {
-      const others = this.all.filter((each) => each !== at && this.#isDue(each));
-      const other = others[Math.floor(Math.random() * others.length)];
-      if (other !== undefined) await this.#call([other]);
-    }
-    if (this.#known.passed === null) this.#hold(this.all, error, 'tenants');
+    const { tried, passed } = this.#known;
+    const text = this.#texts[at] ?? '';
+    // Without a known event they prove only that the failure lasts: none may overtake before.
+    if (!tried.has(text)) await this.#toss(at, error);
+    tried.add(text);
+    for (let left = triesMax; left > 0 && this.#isUnknown(at); left -= 1) await this.#tryNext();
+    if (this.#isUnknown(at)) this.#hold(this.all, error, 'tenants');
+    if (passed === null) await this.#toss(at, error);
     return this.#isDue(at);
+  }
+
+  async #toss(at: number, error: Error): Promise<void> {
+    for (let left = tosses; left > 0 && this.#isDue(at); left -= 1) {
+      if (Math.random() < 0.5) await this.#try(at);
+      else if (!(await this.#isOpen())) this.#hold(this.all, error, 'all');
+    }
+  }
+
+  #isUnknown(at: number): boolean {
+    return this.#known.passed === null && this.#isDue(at);
+  }
+
+  /** In order, and further at each attempt: refused events must not hide one that passes. */
+  async #tryNext(): Promise<void> {
+    const { tried } = this.#known;
+    const next = this.all.find((at) => this.#isDue(at) && !tried.has(this.#texts[at] ?? ''));
+    if (next === undefined || tried.size > triedMax) tried.clear();
+    if (next === undefined) return;
+    tried.add(this.#texts[next] ?? '');
+    await this.#try(next);
+  }
+
+  /** Sends it alone; a failure that may be about the content decides nothing. */
+  async #try(at: number): Promise<void> {
+    const error = await this.#call([at]);
+    if (error !== null && subjectOf(error) !== 'unclear') await this.#judge([at], error);
   }
 
   /** Whether the known event passes; while none is known, whether the service answers at all. */
   async #isOpen(): Promise<boolean> {
-    const { passed } = this.#known;
+    const { passed, pauseMs } = this.#known;
     const error = await this.#record(passed === null ? [] : [passed]).catch(errorOf);
     const isOpen = !(error instanceof Error) || subjectOf(error) === 'content';
-    if (!isOpen) this.#known.passed = null; // a firewall may refuse it since
+    if (isOpen) {
+      if (pauseMs > 0) await pause(pauseMs);
+    } else {
+      // A firewall may refuse the event since, or a gateway so many calls at once.
+      this.#known.passed = null;
+      this.#known.pauseMs = Math.min(pauseMsMax, 2 * pauseMs + 100);
+    }
     return isOpen;
   }
 
@@ -166,6 +200,7 @@ class Sorting {
     try {
       const results = await this.#record(part.map((at) => this.#texts[at] ?? ''));
       for (const [nth, at] of part.entries()) this.#settle(at, results[nth]);
+      if (part.length > 1) this.#known.pauseMs = 0;
       return null;
     } catch (cause) {
       return errorOf(cause);
@@ -183,6 +218,7 @@ class Sorting {
     if (result?.status !== 'rejected') {
       this.delivery.outcomes[at] = { status: 'stored' };
       this.#known.passed = text;
+      this.#known.tried.clear();
       return;
     }
     const error = refusalOf(result);
@@ -210,9 +246,11 @@ class Sorting {
 
 /**
  * What the failure of a whole call is about. `unclear`: no answer, one of another server or a crash
- * of the service may be an outage, or the answer to the content of an event.
+ * of the service may be an outage, or the answer to the content of an event. `late`: none in time;
+ * perhaps the log of a tenant is busy, so it condemns no event.
  */
-function subjectOf(error: Error): 'content' | 'tenants' | 'all' | 'unclear' {
+function subjectOf(error: Error): 'content' | 'tenants' | 'all' | 'unclear' | 'late' {
+  if (error instanceof UnreachableError && error.isLate) return 'late';
   if (!(error instanceof IndelibleError)) return 'unclear';
   const { code, status } = error;
   if (!Object.hasOwn(errorCodes, code) || code === 'internal_error') return 'unclear';

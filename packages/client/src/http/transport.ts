@@ -72,6 +72,7 @@ const lasting = ['log_damaged', 'too_slow'];
  * network failures.
  */
 const gatewayStatus = [502, 504];
+class GatewayTimeout extends Error {}
 
 /**
  * Retries idempotent calls after network failures, 429 and 503, except those that waiting
@@ -127,7 +128,10 @@ function attemptOnce(call: Call, options: TransportOptions): Promise<unknown> {
       if (ok && isRaw(call, headers)) return { bytes, headers };
       const body = jsonOrUndefined(bytes);
       if (ok && call.mediaType === undefined && isAnswer(status, body)) return body;
-      if (gatewayStatus.includes(status)) throw new Error(`a gateway answered ${status} for it`);
+      if (gatewayStatus.includes(status)) {
+        const Failure = status === 504 ? GatewayTimeout : Error;
+        throw new Failure(`a gateway answered ${status} for it`);
+      }
       throw errorOfAnswer(answer, body);
     },
   );
@@ -215,7 +219,8 @@ function requestOf(call: Call, { key }: TransportOptions): RequestInit {
 function unreachable(cause: unknown, { baseUrl, timeoutMs }: TransportOptions): UnreachableError {
   const timedOut = (cause as Error | null)?.name === 'TimeoutError';
   const why = timedOut ? `no answer within ${timeoutMs / 1_000} s` : networkReason(cause);
-  return new UnreachableError(`${baseUrl} cannot be reached: ${why}`, { cause });
+  const isLate = timedOut || cause instanceof GatewayTimeout;
+  return new UnreachableError(`${baseUrl} cannot be reached: ${why}`, { cause, isLate });
 }
 
 /** The innermost reason: fetch itself only says "fetch failed". */

@@ -1,6 +1,6 @@
 import { batchEventsMax } from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
-import { type BatchClient, endedBy, type Known } from '../delivery/deliver-batch.ts';
+import { type BatchClient, endedBy, nothingKnown } from '../delivery/deliver-batch.ts';
 import { given } from '../delivery/given.ts';
 import { deferred, Hold, tell, warn, warnRejected } from '../delivery/hold.ts';
 import { errorOf } from '../error-of.ts';
@@ -68,7 +68,7 @@ export class OutboxRelay implements Relay {
   readonly #session: RelaySession;
   readonly #drains = new Set<Drain>();
   readonly #hold = new Hold();
-  readonly #known: Known = { passed: null };
+  readonly #known = nothingKnown();
   #round = 0;
   #run: Run | null = null;
   /** Whether the host started it; `drain` can also run it. */

@@ -6,7 +6,7 @@ import {
   type BatchClient,
   deliverBatch,
   endedBy,
-  type Known,
+  nothingKnown,
   type Outcome,
   type Trouble,
 } from '../delivery/deliver-batch.ts';
@@ -70,7 +70,7 @@ class BufferedRecorder implements Recorder {
   readonly #setAside: SetAside | null;
   readonly #reports: Reports;
   readonly #pending = new PendingEvents();
-  readonly #known: Known = { passed: null };
+  readonly #known = nothingKnown();
   readonly #hold = new Hold();
   readonly #waiters = new FlushWaiters();
   readonly #pauseEnds = new Alarm(() => this.#pump());
