@@ -200,6 +200,44 @@ test.each([
   },
 );
 
+test('a refused event is told once, also if the database fails before the others are deleted', async () => {
+  const { client, change, relay } = await newOutbox();
+  for (const n of [1, 2]) await change(n);
+  const strict = {
+    recordBatchTexts: async (texts: readonly string[]): Promise<BatchResult[]> => {
+      const [first, ...others] = await client.recordBatchTexts(texts);
+      const error = { code: 'validation_failed', detail: 'why' } as const;
+      return others.length > 0 && first ? [{ ...first, status: 'rejected', error }, ...others] : [];
+    },
+  };
+  let failures = 0;
+  const pool: PoolLike = {
+    connect: async () => {
+      const connection = await host.pool.connect();
+      return {
+        query: async (text, values) => {
+          const fails = text.startsWith('DELETE') && failures === 0;
+          if (fails) failures += 1;
+          if (fails) throw new Error('connection lost');
+          return connection.query(text, values);
+        },
+        release: (error) => connection.release(error),
+      };
+    },
+  };
+  const told: unknown[] = [];
+  const onRejected = ({ diff }: EventInput) => told.push(diff?.changes?.to);
+  const relaying = relay({
+    pool,
+    client: strict,
+    onRejected,
+  });
+  relaying.start();
+  await vi.waitFor(() => expect(failures).toBe(1), { timeout: 3_000, interval: 5 });
+  await relaying.stop();
+  expect(told).toEqual([1]);
+});
+
 test('a connection that is lost while its lock is released goes back to the pool once', async () => {
   const { relay } = await newOutbox();
   let released = 0;

@@ -132,10 +132,11 @@ async function sendRows(
     table,
     rejected.map(({ row, error }) => ({ id: row.id, code: error.code, reason: reasonOf(error) })),
   );
-  await removeRows(query, table, stored);
+  // At once: marked rows are not read again, so a failure below would leave them untold.
   for (const { row, error } of rejected) {
     onRejected({ ...eventOf(row.text), id: row.eventId } as EventInput, error);
   }
+  await removeRows(query, table, stored);
   if (sweep.trouble?.scope !== 'all') sweep.trouble = trouble ?? sweep.trouble;
 }
 
