@@ -7,12 +7,14 @@ import { afterEach, expect, test, vi } from 'vitest';
 import type { ObjectStore } from '../objects/object-store.ts';
 import { openObjectStore } from '../objects/open-store.ts';
 import { newFolder } from '../testing/folders.ts';
+import { startS3Server } from '../testing/s3-server.ts';
 import { openDuckDb } from './duckdb.ts';
 import { openColdSource } from './duckdb-reader.ts';
 
 const folder = newFolder();
 const cache = join(folder, 'cold');
 const stored = openObjectStore(pathToFileURL(join(folder, 'objects')).href);
+const s3 = openObjectStore(await (await startS3Server()).newUrl());
 /** The names of objects that were read. */
 const fetched: string[] = [];
 const objects: ObjectStore = {
@@ -117,11 +119,15 @@ test('after a read that failed the next one tries again', async () => {
   expect(await numbersIn(cold, [files[0]])).toEqual([1]);
   await stored.remove('file-2');
   await expect(numbersIn(cold, [files[1]])).rejects.toMatchObject({ code: 'archive_unavailable' });
-  await stored.putIfAbsent('file-2', new Uint8Array(1_000_000));
-  await expect(numbersIn(cold, [files[1]])).rejects.toMatchObject({
-    code: 'archive_unavailable',
-    finding: expect.stringContaining('file-2 is not as long as it was'), // so it fills no disk
-  });
+  const longer = new Uint8Array(1_000_000);
+  await stored.putIfAbsent('file-2', longer);
+  await s3.putIfAbsent('file-2', longer);
+  for (const from of [cold, openColdSource(s3, { folder: cache, bytesMax: bytesOfTwo })])
+    await expect(numbersIn(from, [files[1]])).rejects.toMatchObject({
+      code: 'archive_unavailable',
+      // So it fills no disk.
+      finding: 'the archive cannot be read: file-2 is not as long as it was',
+    });
   await stored.remove('file-2');
   await stored.putIfAbsent('file-2', contents[1] ?? new Uint8Array());
   expect(await numbersIn(cold, [files[1]])).toEqual([2]);

@@ -137,9 +137,12 @@ async function fetchUnnamed(
     await rm(path, { force: true }); // another process may have emptied the folder
     const found = await objects.getStream(name);
     if (found === null) throw new Error(`${name} is not in the object store`);
+    if (found.bytes !== bytes) {
+      // The copy of a longer one would fill the disk.
+      found.body.destroy();
+      throw new Error(`${name} is not as long as it was`);
+    }
     const digest = createHash('sha256');
-    // The copy of a longer one would fill the disk.
-    if (found.bytes !== bytes) found.body.destroy(new Error(`${name} is not as long as it was`));
     for await (const chunk of found.body) {
       digest.update(chunk);
       await handle.appendFile(chunk);
