@@ -81,7 +81,10 @@ async function checkLog(
   let count = found.length;
   // A log without one of its own would have one signed for the reader.
   if (isPublished && problem === null) {
-    const { findings, result } = await verified(service, tenantId, options).catch(unreadable);
+    service.takeFinding(); // of the log before
+    const { findings, result } = await verified(service, tenantId, options).catch((error) =>
+      unreadable(error, service.takeFinding()),
+    );
     count += findings.count;
     const kept = findings.kept.map(({ code, message }) => ({ tenantId, code, message }));
     found.push(...kept.slice(0, keptOfLog));
@@ -94,9 +97,10 @@ async function checkLog(
 }
 
 /** One log that cannot be read must not keep the others from being checked. */
-function unreadable(error: unknown) {
+function unreadable(error: unknown, finding: string | null) {
   if (!(error instanceof IndelibleError)) throw error;
-  const { code, message } = error;
+  const { code, message: answer } = error;
+  const message = finding ?? answer;
   return { result: 'damaged', findings: { count: 1, kept: [{ code, message }] } };
 }
 

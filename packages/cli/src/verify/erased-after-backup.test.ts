@@ -6,6 +6,7 @@ import { archiveOf } from '../../../server/src/testing/archived.ts';
 import { moveToArchive, tenantOfMonths } from '../../../server/src/testing/cold.ts';
 import { requester } from '../../../server/src/testing/erasure-setup.ts';
 import { rewindable } from '../../../server/src/testing/rewindable.ts';
+import { runCli } from '../testing/run-cli.ts';
 import { noProgress } from './log-source.ts';
 import { verifyTenant } from './verify-tenant.ts';
 
@@ -38,6 +39,9 @@ test('after a restored backup an erasure in the archive is repeated, and the log
 
   const run = () => archiveOf(service, tenant.id, { hotMonths: 4 });
   expect((await run()).problem).toMatch(/older events are read, is not in the object store.*erase/);
+  const fsck = await runCli(['fsck'], { env: service.env as Record<string, string> });
+  expect(fsck.status).toBe(1);
+  expect(fsck.stdout).toMatch(/archive\/tenant=.*parquet is not in the object store/);
   expect((await erasurePlan(service.env, { tenantId: tenant.id, actor: id })).actors).toEqual([
     { id, count: 0, asOperator: 0 },
   ]);

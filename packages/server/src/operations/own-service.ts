@@ -33,6 +33,11 @@ export interface OwnService {
   };
   /** Publishes checkpoints of everything recorded, if that is possible here. */
   publish(): Promise<void>;
+  /**
+   * What the last answer that had one left out for callers, such as the object that cannot be read;
+   * null if that was taken.
+   */
+  takeFinding(): string | null;
 }
 
 /**
@@ -55,9 +60,14 @@ export async function withOwnService<T>(
       const signer = present ?? seedSigner(randomBytes(32)); // signs nothing
       const clock = createClock();
       await clock.compare(() => databaseTime(db.reader));
+      let finding: string | null = null;
+      const write = (line: string) => {
+        const { msg, err } = JSON.parse(line);
+        if (err === undefined) finding = msg;
+      };
       const app = await buildApp({
         ...{ config: own, db, clock, objects, signer },
-        logger: pino({ level: 'silent' }),
+        logger: pino({ level: 'error' }, { write }),
         // Cursors and links that it signs are used in this process alone.
         sessionSecret: newSecretToken(),
       });
@@ -71,6 +81,11 @@ export async function withOwnService<T>(
         },
         fetch: fetchOf(app),
         publish: async () => void (present && (await app.checkpoints.tick())),
+        takeFinding: () => {
+          const taken = finding;
+          finding = null;
+          return taken;
+        },
       };
       const [worked] = await Promise.allSettled([work(service)]);
       await app.http.close();
