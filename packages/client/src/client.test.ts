@@ -197,8 +197,7 @@ test.each([502, 504])('a gateway that answers %s is a failure of the network', a
   const { client, received } = await answering([gateway, { body: {} }, gateway], { attempts: 2 });
   await client.ready();
   await expect(client.ready()).rejects.toThrow(UnreachableError);
-  const message = expect.stringContaining(`a gateway answered ${status} for it`);
-  await expect(client.ready()).rejects.toMatchObject({ message, isLate: status === 504 });
+  await expect(client.ready()).rejects.toThrow(`a gateway answered ${status} for it`);
   expect(received).toHaveLength(6);
 });
 

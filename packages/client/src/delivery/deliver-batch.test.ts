@@ -92,6 +92,20 @@ test.each([
   },
 );
 
+test.each([
+  ['a client that waits no longer', { silent: true }],
+  ['a gateway that waits no longer', { status: 504, body: 'Gateway Timeout' }],
+])('%s sets no event aside', async (_, answer) => {
+  const script = await scriptedService([answer, results(created), answer]);
+  onTestFinished(script.close);
+  const client = createClient({ url: script.url, key: 'idl_x', attempts: 1, timeoutMs: 50 });
+  const known = { ...nothingKnown(), passed: '1' };
+  const { outcomes, trouble } = await deliverBatch(client, ['2'], known);
+  expect(outcomes).toEqual([{ status: 'again' }]);
+  expect(trouble).toMatchObject({ kind: 'away', scope: 'tenants' });
+  expect(script.received).toHaveLength(2);
+});
+
 test('a batch that cannot be read as a whole is halved until the event at fault is alone', async () => {
   const unreadable = problem(400, 'malformed_json');
   const answers = [unreadable, results(created, created), unreadable, unreadable, results(created)];
@@ -193,17 +207,6 @@ test('behind a refused event that is the very first, the others keep their order
     const of = (all: readonly string[]) => all.filter((text) => text.includes(`":"${tenant}"`));
     expect(of(stored)).toEqual(of(good));
   }
-});
-
-test('an event without an answer in time waits with its tenant, because only that log may be busy', async () => {
-  const late = new UnreachableError('no answer', { isLate: true });
-  const known = { ...nothingKnown(), passed: textOf('b', 0) };
-  const { client, stored } = firewalled(hasBad, late as never);
-  const texts = [textOf('a', 1, true), textOf('b', 2), textOf('a', 3)];
-  const { outcomes, trouble } = await deliverBatch(client, texts, known);
-  expect(outcomes.map(({ status }) => status)).toEqual(['again', 'stored', 'again']);
-  expect(trouble).toEqual({ kind: 'away', scope: 'tenants', error: late });
-  expect(stored).toContain(texts[1]);
 });
 
 test('a gateway that limits the rate of calls does not keep a refused event from being found', async () => {

@@ -250,13 +250,19 @@ class Sorting {
  * perhaps the log of a tenant is busy, so it condemns no event.
  */
 function subjectOf(error: Error): 'content' | 'tenants' | 'all' | 'unclear' | 'late' {
-  if (error instanceof UnreachableError && error.isLate) return 'late';
+  if (error instanceof UnreachableError && isLate(error)) return 'late';
   if (!(error instanceof IndelibleError)) return 'unclear';
   const { code, status } = error;
   if (!Object.hasOwn(errorCodes, code) || code === 'internal_error') return 'unclear';
   if (status === 400 || status === 413 || status === 422) return 'content';
   // Of a batch in which no event could be stored: the logs of other tenants may take theirs.
   return code === 'unavailable' ? 'tenants' : 'all';
+}
+
+/** A timeout, or a gateway's. */
+function isLate({ cause }: UnreachableError): boolean {
+  const { name, status } = (cause ?? {}) as { name?: string; status?: number };
+  return name === 'TimeoutError' || status === 504;
 }
 
 // Codes of one event in a batch that the service did not process completely.

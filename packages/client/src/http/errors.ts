@@ -42,16 +42,6 @@ export class IndelibleError extends Error {
  */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
-  /** No answer in time, from the service or from a gateway (504): perhaps it is only slow. */
-  readonly isLate: boolean;
-
-  constructor(
-    message: string,
-    { isLate = false, ...options }: ErrorOptions & { isLate?: boolean } = {},
-  ) {
-    super(message, options);
-    this.isLate = isLate;
-  }
 }
 
 /** A batch of several calls failed after the first call. */

@@ -72,7 +72,6 @@ const lasting = ['log_damaged', 'too_slow'];
  * network failures.
  */
 const gatewayStatus = [502, 504];
-class GatewayTimeout extends Error {}
 
 /**
  * Retries idempotent calls after network failures, 429 and 503, except those that waiting
@@ -129,8 +128,7 @@ function attemptOnce(call: Call, options: TransportOptions): Promise<unknown> {
       const body = jsonOrUndefined(bytes);
       if (ok && call.mediaType === undefined && isAnswer(status, body)) return body;
       if (gatewayStatus.includes(status)) {
-        const Failure = status === 504 ? GatewayTimeout : Error;
-        throw new Failure(`a gateway answered ${status} for it`);
+        throw Object.assign(new Error(`a gateway answered ${status} for it`), { status });
       }
       throw errorOfAnswer(answer, body);
     },
@@ -219,8 +217,7 @@ function requestOf(call: Call, { key }: TransportOptions): RequestInit {
 function unreachable(cause: unknown, { baseUrl, timeoutMs }: TransportOptions): UnreachableError {
   const timedOut = (cause as Error | null)?.name === 'TimeoutError';
   const why = timedOut ? `no answer within ${timeoutMs / 1_000} s` : networkReason(cause);
-  const isLate = timedOut || cause instanceof GatewayTimeout;
-  return new UnreachableError(`${baseUrl} cannot be reached: ${why}`, { cause, isLate });
+  return new UnreachableError(`${baseUrl} cannot be reached: ${why}`, { cause });
 }
 
 /** The innermost reason: fetch itself only says "fetch failed". */
