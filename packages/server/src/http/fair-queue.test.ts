@@ -91,6 +91,28 @@ test('newer calls wait behind a large one that waits for room, until it comes or
   expect(queue.taken).toBe(0);
 });
 
+test('what a call had before it takes again before those that have not begun, however many', async () => {
+  const queue = queueWith({ max: 1, waitMs: 20 });
+  const release = await queue.take(of('a'));
+  const waiting = Promise.allSettled([queue.take(of('a')), queue.take(of('a'))]);
+  const gone = new AbortController();
+  const again = { ...of('a'), again: true };
+  const left = queue.take(again, gone.signal);
+  const first = queue.take(again);
+  expect((await waiting).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  gone.abort();
+  await expect(left).rejects.toMatchObject({ code: 'rate_limited' });
+  const newer = queue.take(of('a'));
+  const second = queue.take(again);
+  release();
+  (await first)();
+  const releaseSecond = await second;
+  expect(await isWaiting(newer)).toBe(true);
+  releaseSecond();
+  (await newer)();
+  expect(queue.taken).toBe(0);
+});
+
 test('a caller that waits for its own share delays no other', async () => {
   const queue = queueWith();
   const first = await queue.take(of('a', 2));

@@ -20,6 +20,11 @@ export interface Wanted {
   size: number;
   /** What its caller may have taken; a single call may always take more. */
   share: number;
+  /**
+   * Whether the call had it before. Its work must not be lost: it comes before the calls of its
+   * caller that have not begun, and waits for as long as it takes.
+   */
+  again?: boolean;
 }
 
 interface Line {
@@ -59,15 +64,15 @@ export class FairQueue {
   /** Takes at once, or nothing: null. The returned function gives back, once. */
   tryTake(wanted: Wanted): (() => void) | null {
     const line = this.#lines.get(wanted.caller) ?? { taken: 0, waiting: new Set() };
-    if (this.#isFull || line.waiting.size > 0) return null;
+    if (this.#isFull || (line.waiting.size > 0 && !wanted.again)) return null;
     return this.#fitsShare(line, wanted) && this.#fitsAll(wanted)
       ? this.#grant(line, wanted)
       : null;
   }
 
   /**
-   * The same, but waits. Throws the refusal if too many calls of the caller wait, if there is no
-   * room in time, or if the caller has `gone`.
+   * The same, but waits. Throws the refusal if the caller has `gone`, and, unless `again`, if too
+   * many of its calls wait or there is no room in time.
    */
   async take(wanted: Wanted, gone?: AbortSignal): Promise<() => void> {
     return this.tryTake(wanted) ?? this.#wait(wanted, gone);
@@ -109,9 +114,10 @@ export class FairQueue {
 
   #wait(wanted: Wanted, gone: AbortSignal | undefined): Promise<() => void> {
     const { promise, resolve, reject } = Promise.withResolvers<() => void>();
-    const { caller } = wanted;
+    const { caller, again = false } = wanted;
     const line = this.#lines.get(caller) ?? { taken: 0, waiting: new Set() };
-    if (line.waiting.size >= this.#limits.waitingPerCaller || gone?.aborted) {
+    const isCrowded = line.waiting.size >= this.#limits.waitingPerCaller;
+    if ((isCrowded && !again) || gone?.aborted) {
       reject(this.#refusal(wanted));
       return promise;
     }
@@ -134,11 +140,11 @@ export class FairQueue {
         resolve(release);
       },
     };
-    const timer = setTimeout(refuse, this.#limits.waitMs);
+    const timer = again ? undefined : setTimeout(refuse, this.#limits.waitMs);
     gone?.addEventListener('abort', refuse);
-    const isNext = line.waiting.size === 0 && this.#fitsShare(line, wanted);
+    const isNext = (again || line.waiting.size === 0) && this.#fitsShare(line, wanted);
     this.#isFull ||= isNext && !this.#fitsAll(wanted);
-    line.waiting.add(waiting);
+    line.waiting = again ? behindBegun(line.waiting, waiting) : line.waiting.add(waiting);
     this.#lines.set(caller, line);
     this.#waiting++;
     return promise;
@@ -166,4 +172,9 @@ export class FairQueue {
   #forget(caller: string, line: Line): void {
     if (line.taken === 0 && line.waiting.size === 0) this.#lines.delete(caller);
   }
+}
+
+function behindBegun(all: ReadonlySet<Waiting>, next: Waiting): Set<Waiting> {
+  const begun = [...all].filter(({ again }) => again);
+  return new Set([...begun, next, ...all]);
 }

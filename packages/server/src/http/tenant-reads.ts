@@ -79,9 +79,11 @@ const waitingMax = 50;
 
 function slotOf(queue: FairQueue, wanted: Wanted, gone: AbortSignal): Slot {
   let release = () => {};
+  let again = false;
   return {
     take: async () => {
-      release = await queue.take(wanted, gone);
+      release = await queue.take({ ...wanted, again }, gone);
+      again = true;
     },
     release: () => release(),
   };

@@ -102,7 +102,7 @@ function freshCheckpoint(deps: SearchDeps, tenantId: string): Promise<PublishedC
 /** If no fresh checkpoint is possible, the last one is used: evidence must always be readable. */
 async function latestCheckpoint(deps: SearchDeps, tenantId: string) {
   return freshCheckpoint(deps, tenantId).catch(async (error: unknown) => {
-    // Without a slot (rate_limited) the search must not run.
+    // Of a caller who has gone (rate_limited) the search must not run: it has no slot.
     if (!(error instanceof AppError) || error.code === 'rate_limited') throw error;
     return (await readTenant(deps.db, tenantId, publishedCheckpoint))?.checkpoint ?? null;
   });
