@@ -192,6 +192,17 @@ test('one tenant that cannot be archived keeps no other from it', async () => {
   expect(outcomes.get(other.id)).toBe(null);
 });
 
+test('of a log that cannot be read, the run names the entry', async () => {
+  const { id } = await tenantWith(300);
+  await service.app.checkpoints.tick();
+  const damage = 'UPDATE log_tiles SET data = set_byte(data, 60, 9) WHERE tenant_id = $1';
+  await service.owner.query(damage, [id]);
+  for (const changes of [{}, { threadFrom: 1 }])
+    expect((await archiveOf(service, id, changes)).problem).toContain(
+      'the entry 1 of a log is none',
+    );
+});
+
 test('a damaged file of a part that is being taken up stops the archive of its tenant', async () => {
   const { id } = await tenantWith(2);
   await archiveOf(service, id, failingBookmark(false));

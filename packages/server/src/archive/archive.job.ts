@@ -4,7 +4,7 @@ import { type ArchiveName, namesOfStem, parseArchiveName, tenantFolder } from '.
 import { type PublishedCheckpoint, publishedCheckpoint } from '../log/checkpoint.store.ts';
 import { hasRoot } from '../log/guard.store.ts';
 import { tenantIn, type WriterTx } from '../postgres/db.ts';
-import { messageOf } from '../postgres/embedded/error-code.ts';
+import { findingOf, messageOf } from '../postgres/embedded/error-code.ts';
 import type { ArchiveDeps, ArchivedPart } from './archived-part.ts';
 import { bookmarkPart, isArchiveRecord, makePart } from './make-part.ts';
 import type { ArchiveManifest } from './manifest.ts';
@@ -46,7 +46,7 @@ export async function archiveTenants(
         await moveCold(deps, tenant.id, deps.hotMonths);
     };
     await work().catch((error: unknown) => {
-      outcome.problem = messageOf(error);
+      outcome.problem = findingOf(error) ?? messageOf(error);
     });
     if (tenant.archive || outcome.problem !== null) outcomes.push(outcome);
   }

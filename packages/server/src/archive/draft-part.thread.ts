@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { withOwnerSession } from '../postgres/db.ts';
+import { findingOf } from '../postgres/embedded/error-code.ts';
 import { type DraftedPart, type DraftWanted, draftPart } from './draft-part.ts';
 
 /* The program of the thread that makes the files of large parts; see draft-thread.ts. */
@@ -13,6 +14,10 @@ const { ownerUrl } = workerData as ThreadSettings;
 parentPort?.on('message', async (wanted: DraftWanted) => {
   const answer = await withOwnerSession(ownerUrl, ({ transaction }) =>
     draftPart(transaction, wanted),
-  ).catch((error: Error) => error);
+  ).catch((error: Error) => {
+    // Of an error only the message reaches the other thread.
+    error.message = findingOf(error) ?? error.message;
+    return error;
+  });
   parentPort?.postMessage(answer satisfies DraftedPart | Error);
 });

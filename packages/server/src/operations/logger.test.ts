@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { unreadable } from '../log/store.ts';
 import { newFolder } from '../testing/folders.ts';
 import { RunningService } from '../testing/running-service.ts';
 import { eventOf, platformKey, testService } from '../testing/service.ts';
@@ -134,4 +135,9 @@ test('a logged error says what it is and where, but not what it may quote', () =
     type: 'JobError',
     message: 'the queue is closed',
   });
+});
+
+test('the line of a background run says what an answer to callers leaves out', () => {
+  const { message } = describeError(unreadable('a log lacks its entry 7', 'of a test'));
+  expect(message).toBe('a log lacks its entry 7; tenant of a test: docs/incidents.md');
 });

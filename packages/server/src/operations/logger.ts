@@ -1,4 +1,5 @@
 import pino, { type Logger } from 'pino';
+import { findingOf } from '../postgres/embedded/error-code.ts';
 
 /**
  * The service's log: JSON lines on standard error. Errors are reduced to message and location:
@@ -13,13 +14,14 @@ export function openLogger(level: string): Logger {
 }
 
 /**
- * Name, SQLSTATE or system code, message and stack of an error; no other property. Libraries and
- * threads also throw objects that only look like errors.
+ * Name, SQLSTATE or system code, message and stack of an error; no other property, except that the
+ * operator's finding is the message. Libraries and threads also throw objects that only look like
+ * errors.
  */
 export function describeError(error: unknown): Record<string, unknown> {
   if (!isErrorLike(error)) return { message: `something that is no error: ${typeof error}` };
   const { name: type = 'Error', code, stack = '' } = error;
-  const message = messageOf(error);
+  const message = findingOf(error) ?? messageOf(error);
   if (!quotesInput(error)) return { type, code, message, stack };
   const withheld = 'withheld, because it may quote what was sent';
   return { type, code, message: withheld, stack: stack.replaceAll(message, withheld) };

@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts';
 import { connectionProblem, type OwnerSession, withOwnerSession } from './db.ts';
+import { findingOf } from './embedded/error-code.ts';
 import { clusterOwner } from './embedded/folders.ts';
 import { runningServerUrl } from './embedded/running-server.ts';
 import { startEmbeddedPostgres } from './embedded-postgres.ts';
@@ -22,9 +23,7 @@ export async function runAsOwner<T>(
   const explained = (cause: unknown) => {
     const isSentence = cause instanceof NotMigrated || (refusal && cause instanceof refusal);
     if (isSentence) throw cause;
-    // What an answer to a caller leaves out, such as the object that cannot be read.
-    const finding = cause instanceof Error && 'finding' in cause ? cause.finding : undefined;
-    throw new Error(`${failed}: ${finding ?? connectionProblem(cause)}`, { cause });
+    throw new Error(`${failed}: ${findingOf(cause) ?? connectionProblem(cause)}`, { cause });
   };
   const running = () => (alone ? null : runningServerUrl(dataDir, 'owner'));
   const url = databaseUrl === null ? running() : (databaseOwnerUrl ?? databaseUrl);

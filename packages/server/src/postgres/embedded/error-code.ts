@@ -13,5 +13,11 @@ export function nullIfMissing(error: unknown): null {
 export const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);
 
+/** What an answer to a caller leaves out, and the operator needs, such as an unreadable object. */
+export const findingOf = (error: unknown): string | undefined =>
+  error instanceof Error && 'finding' in error && typeof error.finding === 'string'
+    ? error.finding
+    : undefined;
+
 /** The first line of its message. */
 export const reasonOf = (error: unknown): string => messageOf(error).split('\n', 1)[0] ?? '';
