@@ -236,20 +236,24 @@ test('script-looking, right-to-left, emoji and very long values are shown as the
   expect((await facts.innerText()).split(shown)).toHaveLength(7);
 });
 
-test('null, absent, the empty text and the text “null” are told apart', async () => {
+test('null, absent, blanks, the empty text and the text “null” are told apart', async () => {
   const tenantId = await panel.newTenant('Told Apart');
   const resource = { type: 'ivr', id: randomUUID(), name: 'Values' };
+  const blanks = '" \\n"';
   const before = { given: null, kept: '', lost: 'null', was: '' };
-  const after = { given: 'null', kept: '', was: null };
+  const after = { given: 'null', kept: '', was: null, wide: ' \n' };
   const id = await record(tenantId, { resource, diff: undefined, before, after });
   const page = await panel.enter({ tenantId, person: operator, reason: 'a look' });
   await page.goto(`${panel.url}/settings/audit/events/${id}`);
   // Words for what is no text are in italics.
+  const told = ['null', 'null', 'empty', 'null', 'null', blanks];
   await see(rows(page).filter({ hasText: 'given' }).locator('ul i')).toHaveText(['null', 'null']);
-  await see(detail(page).locator('dl i')).toHaveText(['null', 'null', 'empty', 'null']);
+  await see(detail(page).locator('dl i')).toHaveText(told);
   await page.goto(`${panel.url}/settings/audit/resources/${resource.id}`);
   const compared = page.getByRole('table').locator('td');
-  const values = ['null', 'null', 'empty', 'empty', 'null', 'absent', 'empty', 'null'];
+  const ofBefore = ['null', 'empty', 'null', 'empty', 'absent'];
+  const ofAfter = ['null', 'empty', 'absent', 'null', blanks];
+  const values = ofBefore.flatMap((text, at) => [text, ofAfter[at] ?? '']);
   await see(compared).toHaveText(values);
   await see(compared.locator('i')).toHaveText(values.filter((_, at) => at !== 1 && at !== 4));
 });

@@ -1,13 +1,12 @@
-import type { StateLeaf } from '@indelible/protocol';
+import { revealed, type StateLeaf } from '@indelible/protocol';
 import { useTexts } from '../i18n/texts.tsx';
 
-/** Whether the value has no text of its own, so that `NoText` tells it from the texts. */
-export const isNoText = (value: StateLeaf): value is null | '' | undefined =>
-  value == null || value === '';
+/** Whether the value has no visible text of its own, so that `NoText` tells it from the texts. */
+export const isNoText = (value: StateLeaf): boolean => value == null || /^\s*$/.test(String(value));
 
-/** `null`, the empty text, or (undefined) that there is no value: three different things. */
-export function NoText({ value }: { value: null | '' | undefined }) {
+/** `null`, the empty text, blanks, or (undefined) that there is no value: four different things. */
+export function NoText({ value }: { value: StateLeaf }) {
   const t = useTexts();
-  const words = value === '' ? t.events.empty : t.versions.absent;
-  return <i className="text-faint">{value === null ? 'null' : words}</i>;
+  const text = value === undefined ? t.versions.absent : revealed(JSON.stringify(value));
+  return <i className="whitespace-pre-wrap text-faint">{value === '' ? t.events.empty : text}</i>;
 }
