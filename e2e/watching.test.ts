@@ -61,16 +61,19 @@ test('a search kept as a view has its own link, also for others, and goes on wit
   await see(page.getByText('Save a search on the page Events to find it here.')).toBeVisible();
 });
 
-test('the name of a view that is half typed when the session ends is there after the next sign-in', async () => {
+test('a view that is half filled in when the session ends is there after the next sign-in', async () => {
   panel.allow(/^401 /);
   const page = await enter('/settings/audit/events?action=delete');
   await page.getByRole('button', { name: 'Save as a view' }).click();
+  const shared = (page: Page) => page.getByRole('dialog').getByRole('checkbox');
+  await shared(page).check();
   await page.getByLabel('Name of the view').fill('Half a na');
   await page.context().clearCookies();
   await page.keyboard.press('Enter');
   await see(page.getByRole('heading', { name: 'Your session has ended' })).toBeVisible();
   const next = await panel.enter({ tenantId, context: page.context() });
   await see(next.getByLabel('Name of the view')).toHaveValue('Half a na');
+  await see(shared(next)).toBeChecked();
   await see(next.getByRole('dialog')).toContainText('Delete');
 });
 

@@ -1,5 +1,4 @@
 import { filterToJson } from '@indelible/protocol';
-import { useState } from 'react';
 import { client } from '../../api.ts';
 import { Checkbox, TextField } from '../../components/fields.tsx';
 import { ConfirmSheet } from '../../components/Sheet.tsx';
@@ -20,7 +19,7 @@ export default function SaveView({ search, close }: SaveViewProps) {
   const t = useTexts();
   const views = useViews({ isAsked: true }).data ?? [];
   const [name, setName] = useUnfinished('view', () => '');
-  const [isShared, setShared] = useState(false);
+  const [isShared, setShared] = useUnfinished('view shared', () => false);
   const former = views.find((view) => view.name === name.trim());
   const shared = former?.shared ?? isShared;
   const { facets, range } = search;
