@@ -47,12 +47,12 @@ function Shown({ webhook, refresh }: { webhook: Webhook; refresh: () => void }) 
       <div className="space-y-6 px-4 pb-12 lg:px-6">
         <How webhook={webhook} />
         <WebhookActions webhook={webhook} refresh={refresh} replayFrom={sequenceOf(replay)} />
-        <div className="grid gap-x-8 gap-y-6 xl:grid-cols-[minmax(0,1fr)_24rem]">
-          <DeliveryLog webhookId={webhook.id} />
-          <section className="card h-fit min-w-0 p-5 max-xl:row-start-1">
+        <div className="grid gap-x-8 gap-y-6 xl:grid-cols-[24rem_minmax(0,1fr)]">
+          <section className="card h-fit min-w-0 p-5">
             <h2 className="mb-2 font-semibold">{w.facts.title}</h2>
             <WebhookFacts webhook={webhook} />
           </section>
+          <DeliveryLog webhookId={webhook.id} />
         </div>
       </div>
     </>
