@@ -324,3 +324,33 @@ test('what a key has pressed keeps the focus: pages, words, a filter, a row that
   await see(rule).toBeChecked();
   await see(rule).toBeFocused();
 });
+
+test('the list stays where it is when an event opens, the next one follows, and it closes', async () => {
+  const ids: string[] = [];
+  for (let at = 0; at < 30; at += 1) ids.unshift(await record());
+  const page = await panel.enter({ tenantId, path: `${list}?action=update&last=30d` });
+  await page.setViewportSize({ width: 1440, height: 500 });
+  await see(rows(page).nth(29)).toBeVisible();
+  const opened = async (at: number) => {
+    await see(detail(page).getByText(ids[at] ?? '', { exact: true })).toBeVisible();
+    await see(rows(page).nth(at)).toBeInViewport();
+  };
+  await rows(page).nth(25).locator('a.row-link').click();
+  await opened(25);
+  await page.keyboard.press('j');
+  await opened(26);
+  await page.keyboard.press('Escape');
+  await see(detail(page)).toHaveCount(0);
+  await see(rows(page).nth(26)).toBeInViewport();
+});
+
+test('Escape folds the menu of a phone and gives the focus back to its button', async () => {
+  const page = await panel.enter({ tenantId, path: list });
+  await page.setViewportSize({ width: 360, height: 780 });
+  const menu = page.getByRole('button', { name: 'Menu', exact: true });
+  await menu.click();
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Escape');
+  await see(menu).toHaveAttribute('aria-expanded', 'false');
+  await see(menu).toBeFocused();
+});

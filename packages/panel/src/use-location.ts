@@ -8,13 +8,17 @@ import {
   parseEventSearch,
 } from './search/event-search.ts';
 
-/** Opens an address of the panel, as a link does. */
+/** Opens an address of the panel, as a link does; a list stays where it is beside its event. */
 export function useGo(): (href: string, options?: { replace?: boolean }) => void {
   const router = useRouter();
   return useCallback(
-    (href, options) => {
-      if (options?.replace) router.history.replace(href);
-      else router.history.push(href);
+    (href, { replace = false } = {}) => {
+      const { href: now } = router.history.location;
+      const [list = ''] = href.split('/evt_');
+      const isOfEvent = (now + href).includes('/evt_');
+      if (isOfEvent && now.replace(/\/evt_\w+/, '').startsWith(list)) {
+        void router.navigate({ href, replace, resetScroll: false });
+      } else router.history[replace ? 'replace' : 'push'](href);
     },
     [router],
   );

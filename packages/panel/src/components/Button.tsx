@@ -27,7 +27,6 @@ export function Button(props: ButtonProps) {
 }
 
 interface IconButtonProps extends ButtonProps {
-  Icon: LucideIcon;
   /** What it does, for screen readers and as a tooltip. */
   label: string;
 }

@@ -15,13 +15,8 @@ interface SheetProps {
 }
 
 /** A dialog over the page. */
-export function Sheet({
-  title,
-  close,
-  dismissable = true,
-  width = 'max-w-lg',
-  children,
-}: SheetProps) {
+export function Sheet({ title, close, children, ...rest }: SheetProps) {
+  const { dismissable = true, width = 'max-w-lg' } = rest;
   return (
     <ModalOverlay
       isOpen

@@ -18,12 +18,13 @@ export function useListKeys(closeHref: string | null): void {
       next?.focus();
       if (closeHref !== null && next) go(next.getAttribute('href') ?? '', { replace: true });
     };
+    const keys = { j: () => step(1), k: () => step(-1) };
+    if (closeHref === null) return keys;
     const close = () => {
-      if (closeHref === null) return;
       focusOpenRow();
       go(closeHref);
     };
-    return { j: () => step(1), k: () => step(-1), Escape: close };
+    return { ...keys, Escape: close };
   }, [go, closeHref]);
   useShortcuts(shortcuts);
 }

@@ -2,7 +2,7 @@ import { revealed } from '@indelible/protocol';
 import { DoorClosed, LogOut, Menu, Search, ShieldAlert, X } from 'lucide-react';
 import { lazy, type ReactNode, Suspense, useEffect, useMemo, useRef, useState } from 'react';
 import { api } from '../api.ts';
-import { Button, IconButton } from '../components/Button.tsx';
+import { IconButton } from '../components/Button.tsx';
 import { ValueMenuProvider } from '../components/Value.tsx';
 import { useReader, useTexts, wordOf } from '../i18n/texts.tsx';
 import { navigationFor } from '../pages/registry.ts';
@@ -78,6 +78,12 @@ function Side({ openPalette, openHelp }: { openPalette: () => void; openHelp: ()
     if (shownFor.current !== path) setUnfolded(false);
     shownFor.current = path;
   }, [path]);
+  const menu = useRef<HTMLButtonElement>(null);
+  const fold = () => {
+    setUnfolded(false);
+    menu.current?.focus();
+  };
+  useShortcuts(unfolded ? { Escape: fold } : {});
   return (
     <header className="no-print border-b border-line bg-page lg:sticky lg:top-0 lg:flex lg:h-dvh lg:flex-col lg:border-r lg:border-b-0">
       <div className="flex items-center gap-2 px-4 py-3 lg:pt-5">
@@ -88,15 +94,14 @@ function Side({ openPalette, openHelp }: { openPalette: () => void; openHelp: ()
           className="ml-auto lg:hidden"
           onClick={openPalette}
         />
-        <Button
-          look="quiet"
-          className="icon-btn lg:hidden"
-          aria-label={t.nav.menu}
+        <IconButton
+          ref={menu}
+          label={t.nav.menu}
+          Icon={unfolded ? X : Menu}
+          className="lg:hidden"
           aria-expanded={unfolded}
           onClick={() => setUnfolded(!unfolded)}
-        >
-          {unfolded ? <X aria-hidden /> : <Menu aria-hidden />}
-        </Button>
+        />
       </div>
       <div className={`${unfolded ? 'flex' : 'hidden'} min-h-0 flex-1 flex-col lg:flex`}>
         <div className="hidden px-3 pb-2 lg:block">
@@ -137,27 +142,22 @@ function TenantName() {
 
 function Account({ openHelp }: { openHelp: () => void }) {
   const t = useTexts();
-  const { actor } = useSession();
+  const { id, email, role } = useSession().actor;
+  const name = email ?? id;
   // A reload removes the tenant's data from memory: nothing may remain behind a signed-out screen.
   const signOut = () => api.session.close().finally(() => location.reload());
   return (
     <div className="mt-3 flex items-center gap-1">
       <div className="min-w-0 flex-1 px-1 leading-tight">
         <p className="sr-only">{t.nav.signedInAs}</p>
-        <p className="truncate text-xs" title={actor.email ?? actor.id}>
-          {actor.email ?? actor.id}
+        <p className="truncate text-xs" title={name}>
+          {name}
         </p>
-        <p className="text-2xs text-faint">{wordOf(t.actors.roles, actor.role)}</p>
+        <p className="text-2xs text-faint">{wordOf(t.actors.roles, role)}</p>
       </div>
-      <Button
-        look="quiet"
-        className="icon-btn"
-        aria-label={t.nav.help}
-        title={t.nav.help}
-        onClick={openHelp}
-      >
+      <IconButton label={t.nav.help} onClick={openHelp}>
         <kbd className="kbd">?</kbd>
-      </Button>
+      </IconButton>
       <IconButton label={t.nav.signOut} Icon={LogOut} onClick={signOut} />
     </div>
   );

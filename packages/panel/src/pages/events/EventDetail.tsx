@@ -38,6 +38,9 @@ export default function EventDetail() {
     // Over the list the event takes the focus; beside it the list keeps the focus for j and k.
     if (window.innerWidth < 1280) pane.current?.focus();
     pane.current?.scrollTo(0, 0);
+    // Beside an event the rows are higher, so the one that was chosen has moved.
+    document.querySelector('tr[aria-current]')?.scrollIntoView({ block: 'nearest' });
+    return () => document.activeElement?.scrollIntoView({ block: 'nearest' });
   }, [eventId]);
   return (
     <section
