@@ -71,13 +71,14 @@ export const nothingKnown = (): Known => ({ passed: null, pauseMs: 0, tried: new
 /**
  * How many calls decide that a firewall refuses an event. A coin says for each whether it sends
  * this event, which must fail, or the known one, which must pass. An outage cannot tell them apart:
- * however its failures come and go, they agree with all tosses once in a million times.
+ * however its failures come and go, they agree with all tosses once in four billion times. While a
+ * gateway fails at every second call, a sender may decide thousands of times in an hour.
  */
-const tosses = 20;
+const tosses = 32;
 /** How many others are tried as long as no event is known to pass. */
 const triesMax = 8;
 const triedMax = 1_000;
-const pauseMsMax = 1_000;
+const pauseMsMax = 2_000;
 /** How wrong a clock may be: an event further in the future is at fault itself. */
 const clockErrorMsMax = 24 * 3_600_000;
 
