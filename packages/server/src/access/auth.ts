@@ -58,7 +58,7 @@ interface AuthenticateOptions {
 type KnownKey = StoredApiKey & { principal: Principal };
 
 const cachedKeysMax = 10_000;
-/** More, and each is small: the use of a forgotten key is written at each of its calls. */
+/** More than keys, for each is small: the use of a key that is not in it is written again. */
 const notedUsesMax = 100_000;
 const useNotedEveryMs = 600_000;
 

@@ -60,7 +60,7 @@ export async function listEvents(
   return { rows: backwards ? shown.reverse() : shown, more };
 }
 
-/** Whether a part is its first event alone, and has no room: only that of a page may be larger. */
+/** Whether the only event of a part is larger than the room left: it begins the next page. */
 const isOver = (rows: readonly ListedRow[], part: CutPage, { bytesMax }: WantedPage) =>
   rows.length > 0 && part.bytes > bytesMax;
 
@@ -260,8 +260,9 @@ function keysSource(
 
 /**
  * The rows of `page` (a statement with one row more than the limit) in this order, as many as fit
- * into `bytesMax`, but at least one: a larger event must not block the list. Their size as stored,
- * which is smaller, comes first: to measure texts PostgreSQL reads them all, 300 MB of 501 events.
+ * into `bytesMax`, but at least one: a larger event must not block the list. They are cut by their
+ * size as stored first, which is smaller and needs no reading. To measure the texts of 501 events
+ * PostgreSQL would read all of them: up to 300 MB.
  */
 async function cutPage(
   tx: TenantTx,

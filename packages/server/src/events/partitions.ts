@@ -50,9 +50,9 @@ export function createPartitionKeeper(
       await made;
     },
     /**
-     * To be called after the commit, and before the answers: those who attach may have waited for
-     * the transaction to end, and then end at once. Those who do not must not stop recording, nor
-     * an error refuse events that are stored: the next call tries again.
+     * To be called after the commit, and before the answers: another transaction that attaches may
+     * have waited for this commit, and then ends at once. If it goes on, or on an error, the events
+     * are answered all the same, for they are stored; the next call tries again.
      */
     async told(): Promise<void> {
       if (isUntold) isUntold = !(await announce().catch(() => false));

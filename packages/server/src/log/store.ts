@@ -240,7 +240,7 @@ export async function eventsBetween(tx: TenantTx, start: number, end: number): P
   return (await decodedEntries(tx, start, end)).map(({ eventUuid }) => eventUuid);
 }
 
-/** Entries `[start, end)` as by `readEntries`, which are damage, too, where they are no entries. */
+/** The entries of `readEntries`, decoded. Also throws LogDamaged if bytes are no entry. */
 export async function decodedEntries(
   tx: TenantTx,
   start: number,
@@ -249,7 +249,7 @@ export async function decodedEntries(
   return (await readEntries(tx, start, end)).map((entry, at) => {
     const decoded = readOrNull(() => decodeEntry(entry));
     if (decoded !== null) return decoded;
-    throw unreadable(`the entry ${start + at} of a log is none`, tx.tenantId);
+    throw unreadable(`the bytes of entry ${start + at} of a log are no entry`, tx.tenantId);
   });
 }
 

@@ -38,7 +38,7 @@ export async function diagnoseLog(
 /** As many as webhooks, alerts and words read at once, or more. */
 const entriesRead = 4_096;
 
-/** Whether those who follow the logs can go on: at a damaged entry they wait. */
+/** Whether webhooks, alerts and words can read on in the logs: they wait at a damaged entry. */
 async function readersFinding(db: Database): Promise<Finding> {
   const waiting: string[] = [];
   for (const { tenantId, next, size } of await readersBehind(db.writer)) {

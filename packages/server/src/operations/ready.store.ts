@@ -3,8 +3,8 @@ import type { Database } from '../postgres/db.ts';
 import { transaction } from '../postgres/transaction.ts';
 
 /**
- * Half a MiB of a temporary file, in 2 ms. On a full disk a new row may still find room in the last
- * page of its table, and only the next events would fail.
+ * Writes half a MiB to a temporary file, in 2 ms. On a full disk the row of the probe may still
+ * find room in the last page of its table, while events fail.
  */
 const fileText = `SELECT max(length(filler)) FROM (
   SELECT repeat('x', 8000) AS filler FROM generate_series(1, 64) AS n ORDER BY n DESC OFFSET 0) AS s`;

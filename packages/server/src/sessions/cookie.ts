@@ -13,8 +13,8 @@ export interface SessionCookie {
  * TLS, can set it. It is `SameSite=Strict`, which suffices for a panel outside frames, because the
  * page itself needs no cookie and sends all requests itself. In a frame of another site such a
  * cookie is not sent. So with FRAME_ANCESTORS it is `SameSite=None` and `Partitioned`: the browser
- * keeps one for each embedding site and sends it to no other. Its name differs: a browser sends a
- * cookie from before FRAME_ANCESTORS was set beside it, and two of one name are none.
+ * keeps one for each embedding site and sends it to no other. Its name differs: the browser sends a
+ * cookie from before FRAME_ANCESTORS was set beside it, and `readCookie` takes none of two.
  */
 export function sessionCookie(config: Pick<Config, 'publicUrl' | 'frameAncestors'>): SessionCookie {
   const url = config.publicUrl === null ? null : new URL(config.publicUrl);
