@@ -77,6 +77,7 @@ export const nothingKnown = (): Known => ({ passed: null, pauseMs: 0, tried: new
 const tosses = 32;
 /** How many others are tried as long as no event is known to pass. */
 const triesMax = 8;
+/** How many tried events are remembered; bounds the memory. */
 const triedMax = 1_000;
 const pauseMsMax = 2_000;
 /** How wrong a clock may be: an event further in the future is at fault itself. */
@@ -87,8 +88,8 @@ const clockErrorMsMax = 24 * 3_600_000;
  *
  * If the whole batch is refused for its content, or perhaps for its content, it is halved until the
  * event at fault is alone, so it never blocks the others. The service itself may refuse this one
- * for good. For any other failure, of whatever status or without an answer, it must be certain that
- * others pass: else it is an outage, and all are sent again.
+ * for good. For any other failure, of whatever status or a lost connection, it must be certain that
+ * others pass: else it is an outage, and all are sent again. After a timeout it is sent again too.
  */
 export async function deliverBatch(
   client: BatchClient,
@@ -145,7 +146,8 @@ class Sorting {
   async #isAtFault(at: number, error: Error): Promise<boolean> {
     const { tried, passed } = this.#known;
     const text = this.#texts[at] ?? '';
-    // Without a known event they prove only that the failure lasts: none may overtake before.
+    // Without a known event they show only that the failure lasts. No other event may overtake this
+    // one before that.
     if (!tried.has(text)) await this.#toss(at, error);
     tried.add(text);
     for (let left = triesMax; left > 0 && this.#isUnknown(at); left -= 1) await this.#tryNext();

@@ -154,7 +154,9 @@ test('what was delivered is not given again after a clean end', () => {
 test('a spool whose folder is gone, taken over by another machine, is closed like any other', () => {
   const root = newFolder();
   const { spool, warnings } = spoolIn(root);
-  spool.append([textOf('ann', 1)]);
+  spool.append([textOf('ann', 1), textOf('ann', 2)]);
+  spool.peek(1, 1_000, new Set());
+  spool.settle([true]);
   rmSync(join(root, readdirSync(root)[0] ?? ''), { recursive: true });
   spool.close();
   expect(warnings).toEqual([]);

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { tenantOf } from '../delivery/ready-event.ts';
 import { errorOf } from '../error-of.ts';
@@ -201,7 +201,7 @@ export class Spool {
     try {
       last?.open?.closeSync();
       for (const each of this.#files) {
-        if (each.delivered.size === 0) continue;
+        if (each.delivered.size === 0 || !existsSync(each.path)) continue;
         const { texts } = decodeRecords(readFileSync(each.path));
         this.#keepRest({ spoolFile: Object.assign(each, { open: null }), texts, first: 0 });
       }
