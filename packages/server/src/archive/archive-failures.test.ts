@@ -18,6 +18,7 @@ import {
 import { Backups } from '../testing/backup.ts';
 import { checkpointOf } from '../testing/checkpoints.ts';
 import { recordMany } from '../testing/event-pool.ts';
+import { objectOf } from '../testing/object-of.ts';
 import { startS3Server } from '../testing/s3-server.ts';
 import { testService } from '../testing/service.ts';
 import { openArchive } from './open-archive.ts';
@@ -136,7 +137,7 @@ test('an object of the same name with other content is never overwritten, and th
   expect(stopped.problem).toContain(
     `${name} already exists in the object store with other content`,
   );
-  expect(Buffer.from((await objects.get(name)) ?? []).toString()).toBe('something else');
+  expect(Buffer.from((await objectOf(objects, name)) ?? []).toString()).toBe('something else');
 });
 
 test('without the package that reads the archive nothing is written to it', async () => {

@@ -7,6 +7,7 @@ import { openObjectStore } from '../objects/open-store.ts';
 import { type ArchiveChanges, archiveOf, configOf, envOf } from '../testing/archived.ts';
 import { moveToArchive, rowsOf, tenantOfMonths } from '../testing/cold.ts';
 import { askForJob, download, exportsUrl, exportUntil, hasEnded } from '../testing/exports.ts';
+import { objectOf } from '../testing/object-of.ts';
 import { keyOf } from '../testing/restore-setup.ts';
 import { change, day, recordAt, runTwice, tenantOf } from '../testing/retention-setup.ts';
 import { startS3Server } from '../testing/s3-server.ts';
@@ -74,7 +75,7 @@ test('rows of events whose archive is gone stay in PostgreSQL, and the run says 
     const objects = openObjectStore(configOf(own).objectStoreUrl);
     const names = await objects.list(`archive/tenant=${owned.id}`);
     const name = names.find((each) => each.endsWith('.parquet')) ?? '';
-    const bytes = (await objects.get(name)) ?? new Uint8Array();
+    const bytes = (await objectOf(objects, name)) ?? new Uint8Array();
     await objects.remove(name);
     const { problem } = await archiveOf(own, owned.id, { hotMonths: 4 });
     expect(problem).toContain(`${name}, from which older events are read, is not in the object`);

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { checkpointOf } from '../testing/checkpoints.ts';
+import { objectOf } from '../testing/object-of.ts';
 import { rewindable } from '../testing/rewindable.ts';
 import { startS3Server } from '../testing/s3-server.ts';
 
@@ -22,7 +23,7 @@ test('a database that was rewound meets what it published on S3, and recording s
   const rounds = await objects.list('checkpoints');
   expect(rounds).toEqual(['checkpoints/000000000001.json', 'checkpoints/000000000002.json']);
   const { note } = await checkpointOf(app, key);
-  const published = JSON.parse(String(await objects.get(rounds[1] ?? '')));
+  const published = JSON.parse(String(await objectOf(objects, rounds[1] ?? '')));
   expect(published.notes).toContain(note);
   await backups.restore(backup);
   await tick();

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { link, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { link, mkdir, open, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { syncPath } from '../postgres/embedded/copy-tree.ts';
 import { codeOf, nullIfMissing } from '../postgres/embedded/error-code.ts';
@@ -20,7 +20,6 @@ export function fileStore(root: string): ObjectStore {
   return {
     putIfAbsent: async (name, body) => putIfAbsent(pathOf(name), body),
     putStream: async (name, body, signal) => putStream(pathOf(name), body, signal),
-    get: async (name) => readFile(pathOf(name)).catch(nullIfMissing),
     getStream: async (name, range) => getStream(pathOf(name), range),
     remove: async (name) => remove(pathOf(name)),
     // A hard link never replaces a file, and files of another account (root) would bar the service.

@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { newFolder } from '../testing/folders.ts';
+import { objectOf } from '../testing/object-of.ts';
 import { startS3Server } from '../testing/s3-server.ts';
 import { openObjectStore } from './open-store.ts';
 
@@ -31,12 +32,12 @@ describe.each([
 
   test('keeps what came first under a name', async () => {
     const store = await newStore();
-    expect(await store.get('a/1')).toBeNull();
+    expect(await objectOf(store, 'a/1')).toBeNull();
     expect(await store.getStream('a/1')).toBeNull();
     expect(await store.putIfAbsent('a/1', bytes('first'))).toBe(true);
     expect(await store.putIfAbsent('a/1', bytes('second'))).toBe(false);
     expect(await store.putIfAbsent('a/1', bytes('first'))).toBe(false);
-    expect(String(await store.get('a/1'))).toBe('first');
+    expect(String(await objectOf(store, 'a/1'))).toBe('first');
   });
 
   test('lets exactly one of many who write a name at once succeed, and keeps its object', async () => {
@@ -44,7 +45,7 @@ describe.each([
     const texts = Array.from({ length: 20 }, (_, n) => `body ${n} `.repeat(1_000));
     const won = await Promise.all(texts.map((text) => store.putIfAbsent('a/1', bytes(text))));
     expect(won.filter(Boolean)).toHaveLength(1);
-    expect(String(await store.get('a/1'))).toBe(texts[won.indexOf(true)]);
+    expect(String(await objectOf(store, 'a/1'))).toBe(texts[won.indexOf(true)]);
     expect(await store.list('a')).toEqual(['a/1']);
   });
 
@@ -71,7 +72,7 @@ describe.each([
     const store = await newStore();
     await store.putStream('a', chunks('the earlier one'));
     expect(await store.putStream('a', chunks('later', ' one'))).toEqual({ bytes: 9 });
-    expect(String(await store.get('a'))).toBe('later one');
+    expect(String(await objectOf(store, 'a'))).toBe('later one');
     expect(await store.putStream('a', chunks())).toEqual({ bytes: 0 });
     const found = await store.getStream('a');
     expect({ bytes: found?.bytes, text: await textOf(found) }).toEqual({ bytes: 0, text: '' });
@@ -89,14 +90,14 @@ describe.each([
       for (const name of ['a', 'b']) {
         async function* source() {
           for (const length of lengths) yield Buffer.alloc(length);
-          expect(String(await store.get('b'))).toBe('earlier');
+          expect(String(await objectOf(store, 'b'))).toBe('earlier');
           expect(await store.list('a')).toEqual([]);
           throw new Error('the source broke');
         }
         await expect(store.putStream(name, source())).rejects.toThrow('the source broke');
       }
-      expect(await store.get('a')).toBeNull();
-      expect(String(await store.get('b'))).toBe('earlier');
+      expect(await objectOf(store, 'a')).toBeNull();
+      expect(String(await objectOf(store, 'b'))).toBe('earlier');
     },
   );
 
@@ -112,9 +113,9 @@ describe.each([
       }
       const put = store.putStream('a', source(), stop.signal);
       await expect(put).rejects.toThrow('cancelled');
-      expect(await store.get('a')).toBeNull();
+      expect(await objectOf(store, 'a')).toBeNull();
       await expect(store.putStream('a', chunks('x'), stop.signal)).rejects.toThrow('cancelled');
-      expect(await store.get('a')).toBeNull();
+      expect(await objectOf(store, 'a')).toBeNull();
       expect(await store.putIfAbsent('a', bytes('x'))).toBe(true);
     },
   );
@@ -150,7 +151,7 @@ describe.each([
     const store = await newStore();
     for (const name of ['a/1', 'a/10', 'b']) await store.putStream(name, chunks(name));
     for (const name of ['a/1', 'a/1', 'nothing', 'none/at/all']) await store.remove(name);
-    expect(await store.get('a/1')).toBeNull();
+    expect(await objectOf(store, 'a/1')).toBeNull();
     expect(await store.list('a')).toEqual(['a/10']);
     expect(await store.putIfAbsent('a/1', bytes('again'))).toBe(true);
   });
@@ -181,7 +182,7 @@ describe.each([
         expect(call, name).rejects.toThrow('not an object name');
       await refused(store.putIfAbsent(name, bytes('x')));
       await refused(store.putStream(name, chunks('x')));
-      await refused(store.get(name));
+      await refused(objectOf(store, name));
       await refused(store.getStream(name));
       await refused(store.remove(name));
       await refused(store.list(name));

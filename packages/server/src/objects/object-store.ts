@@ -15,8 +15,6 @@ export interface ObjectStore {
     body: AsyncIterable<Uint8Array>,
     signal?: AbortSignal,
   ): Promise<{ bytes: number }>;
-  /** The object, or null. */
-  get(name: string): Promise<Uint8Array | null>;
   /**
    * The object or a range of it, to be read or destroyed; null if absent. `bytes` is the whole
    * object's size. An end beyond the last byte is cut. Throws RangeError for an empty range.

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
+import { objectOf } from '../testing/object-of.ts';
 import { startS3Server } from '../testing/s3-server.ts';
 import { openObjectStore } from './open-store.ts';
 
@@ -80,7 +81,7 @@ test('a conflict with another request is decided by trying again', async () => {
   expect(await store.putIfAbsent('a/4', bytes('x'))).toBe(true);
   faultOnce(/^PUT .*\/a\/5/, 409, 100);
   await expect(store.putIfAbsent('a/5', bytes('x'))).rejects.toThrow();
-  expect(await store.get('a/5')).toBeNull();
+  expect(await objectOf(store, 'a/5')).toBeNull();
 });
 
 test('a stream whose last answer was lost is there, and the caller learns it', async () => {
@@ -118,7 +119,7 @@ test('the parts of a stream that fails or is aborted are taken back', async () =
   await expect(store.putStream('a', chunks(...sizes), stop.signal)).rejects.toThrow('cancelled');
   expect(uploads(from)).toEqual({ begun: 1, takenBack: 1, ended: 0 });
   const sent = s3.requests.length;
-  expect(await store.get('a')).toBeNull();
+  expect(await objectOf(store, 'a')).toBeNull();
   expect(s3.requests).toHaveLength(sent + 1);
 });
 
@@ -127,16 +128,16 @@ test('a stream that is aborted when all of it was sent is taken back too', async
   const stop = new AbortController();
   s3.fault((request) => void (request.startsWith('PUT') && stop.abort(new Error('cancelled'))));
   await expect(store.putStream('a', chunks(10), stop.signal)).rejects.toThrow('cancelled');
-  expect(await store.get('a')).toBeNull();
+  expect(await objectOf(store, 'a')).toBeNull();
 });
 
 test('trouble that passes is overcome; trouble that stays fails, and is no missing object', async () => {
   const store = await newStore();
   await store.putStream('a', chunks(3));
   faultOnce(/^GET /, 503);
-  expect(String(await store.get('a'))).toBe('xxx');
+  expect(String(await objectOf(store, 'a'))).toBe('xxx');
   s3.fault(() => 500);
-  await expect(store.get('a')).rejects.toThrow();
+  await expect(objectOf(store, 'a')).rejects.toThrow();
   await expect(store.list('a')).rejects.toThrow();
   await expect(store.remove('a')).rejects.toThrow();
   await expect(store.putStream('b', chunks(3))).rejects.toThrow();
@@ -145,13 +146,13 @@ test('trouble that passes is overcome; trouble that stays fails, and is no missi
 test('a bucket that does not exist is a fault, not an empty store', async () => {
   const url = (await s3.newUrl()).replace(/bucket-\d+/, 'no-such-bucket');
   const store = openObjectStore(url);
-  await expect(store.get('a')).rejects.toThrow(/bucket/);
+  await expect(objectOf(store, 'a')).rejects.toThrow(/bucket/);
   await expect(store.putIfAbsent('a', bytes('x'))).rejects.toThrow(/bucket/);
 });
 
 test('a store that cannot be used is named, with what the operator can do', async () => {
   const absent = openObjectStore('s3://bucket-x?endpoint=http://127.0.0.1:1');
-  await expect(absent.get('a')).rejects.toThrow(
+  await expect(objectOf(absent, 'a')).rejects.toThrow(
     /^the object store at 127.0.0.1:1, bucket bucket-x, cannot be used: .*ECONNREFUSED.*; check that it runs, and that OBJECT_STORE_URL names it$/,
   );
   const store = await newStore();

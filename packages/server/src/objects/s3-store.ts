@@ -46,10 +46,6 @@ export function s3Store(url: string): ObjectStore {
     async putStream(name, body, signal) {
       return uploadStream(await openFor(name), name, body, signal);
     },
-    async get(name) {
-      const found = await getStream(await openFor(name), name);
-      return found && Buffer.concat(await found.body.toArray());
-    },
     getStream: async (name, range) => getStream(await openFor(name), name, range),
     remove: async (name) => removeObject(await openFor(name), name),
     probe: async () => probe(await openFor(probeName)),
