@@ -8,6 +8,6 @@ const ignored = /(?!\u200b)[\p{M}\p{Cf}\u0640]/gu;
 export function folded(text: string): string {
   if (ascii.test(text)) return text.toLowerCase();
   const plain = text.normalize('NFKD').replace(ignored, '');
-  // Upper case first: it unites ß with ss. Lower case writes a final Σ in another way.
-  return plain.toUpperCase().toLowerCase().replaceAll('ς', 'σ').normalize('NFKD');
+  // Upper case unites ß with ss, but not a capital ẞ. Lower case writes a final Σ in another way.
+  return plain.toLowerCase().toUpperCase().toLowerCase().replaceAll('ς', 'σ').normalize('NFKD');
 }

@@ -5,12 +5,14 @@ import { matchesWords, wordCharactersMax, wordMatches, wordsOf } from './words.t
 
 test.each([
   ['Main menu', 'main menu'],
-  ['Ávila, STRASSE/Straße', 'avila strasse strasse'],
+  ['Ávila, STRASSE/Straße/STRAẞE', 'avila strasse strasse strasse'],
   ['ΟΔΟΣ οδός', 'οδοσ οδοσ'],
   ['İstanbul ısı', 'istanbul isi'],
   ['ana.silva@example.com', 'ana silva example com'],
   ['10.1.2.3, 2001:db8::1 and ::1', '10.1.2.3 2001:db8::1 and ::1'],
   ['data::bar at 10:30', 'data bar at 10 30'],
+  [':::eΣ', 'eσ'],
+  ['a:b:::eg', 'a b eg'],
   ['JIRA-12345 v1.2.3', 'jira 12345 v1 2.3'],
   ['会议室 Queue', '会 议 室 queue'],
   ['Привет, мир', 'привет мир'],

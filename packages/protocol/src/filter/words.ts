@@ -14,8 +14,9 @@ export const queryCharactersMax = 1_000;
 export const prefixCharactersMin = 3;
 
 // Numbers keep their dots and hexadecimal groups their colons: an IP address is one word. None
-// begins within colons: looking ahead from each of many would take quadratic time.
-const ipv6 = '(?<!:)(?=:*[0-9a-f])[0-9a-f]*:(?:[0-9a-f]*:)+[0-9a-f]*';
+// begins within colons: looking ahead from each of many would take quadratic time. None ends there:
+// `:::eg` would have the word `::`, which a query cannot have.
+const ipv6 = '(?<!:)(?=:*[0-9a-f])[0-9a-f]*:(?:[0-9a-f]*:)+[0-9a-f]*(?!:)';
 const numbers = '[0-9]+(?:\\.[0-9]+)+';
 const asciiPattern = new RegExp(`(?<![0-9a-z])(?:${ipv6}|${numbers})(?![0-9a-z])|[0-9a-z]+`, 'g');
 // In scripts without spaces each character is a word.
