@@ -50,7 +50,7 @@ function Tested({ tested: { perDay, total, alerts, matched, dropped } }: { teste
         </span>
       </p>
       {total > 0 && <Days perDay={perDay} />}
-      <ul className="mt-2 space-y-1 text-xs">
+      <ul className="mt-2 space-y-1 text-xs empty:hidden">
         {alerts
           .slice(-alertsShown)
           .reverse()
