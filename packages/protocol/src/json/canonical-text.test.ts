@@ -65,7 +65,7 @@ test('names out of order or repeated, other spellings and loose ends are left to
   const other = ['{"b":1,"a":1}', '{"a":1,"a":1}', '{"a":1,}', '{,}', '{"a":[1,]}', '{"a":01}'];
   const spelled = ['{ }', '{"a":1.0}', '{"a":-0}', '{"a":"\\/"}', '{"a":"\\u0041"}', '{"a":"\t"}'];
   const rest = ['{"a"}', '{"a":}', '{"\\n":1}', '[]', '', '{', '{"a":"', '{"a":1', '{"a":nul}'];
-  expect([...other, ...spelled, ...rest].filter(isTaken)).toEqual([]);
+  expect([...other, ...spelled, ...rest, '{"a":e-3}'].filter(isTaken)).toEqual([]);
 });
 
 test('32 levels are taken, 33 and a million are not', () => {

@@ -14,7 +14,7 @@ const escaped = String.raw`\\(?:["\\bfnrt]|u00(?:0[0-7bef]|1[0-9a-f]))`;
 const stringToken = new RegExp(`"${plain}(?:${escaped}${plain})*"`, 'y');
 // Names with escapes are excluded: they sort by their unescaped form.
 const nameToken = new RegExp(`"${plain}":`, 'y');
-const scalarToken = /true|false|null|-?[\d.e+-]+/y;
+const scalarToken = /true|false|null|-?\d[\d.e+-]*/y;
 
 /**
  * The end of the object that begins at `start` of a well-formed text, if the text is exactly what
