@@ -200,7 +200,7 @@ test('of a log that cannot be read, the run names the entry', async () => {
   await service.owner.query(damage, [id]);
   for (const changes of [{}, { threadFrom: 1 }])
     expect((await archiveOf(service, id, changes)).problem).toContain(
-      'the entry 1 of a log is none',
+      'the bytes of entry 1 of a log are no entry',
     );
 });
 
