@@ -197,6 +197,21 @@ test('a refused event that is alone is rejected once another one has passed, and
   expect(trouble).toBeNull();
 });
 
+test('an event that failed at an earlier attempt is tossed for again, and not refused at once', async () => {
+  const text = textOf('a', 1);
+  const known = { ...nothingKnown(), passed: textOf('b', 0), tried: new Set([text]) };
+  const lost = new UnreachableError('connection reset');
+  let calls = 0;
+  const client: BatchClient = {
+    async recordBatchTexts(texts) {
+      calls += 1;
+      if (calls === 1) throw lost;
+      return texts.map((_, index) => ({ index, status: 'created' }));
+    },
+  };
+  expect((await deliverBatch(client, [text], known)).outcomes).toEqual([{ status: 'stored' }]);
+});
+
 test('behind a refused event that is the very first, the others keep their order', async () => {
   const { client, stored } = firewalled(hasBad);
   const good = textsOf(60, 2);

@@ -147,8 +147,8 @@ class Sorting {
     const { tried, passed } = this.#known;
     const text = this.#texts[at] ?? '';
     // Without a known event they show only that the failure lasts. No other event may overtake this
-    // one before that.
-    if (!tried.has(text)) await this.#toss(at, error);
+    // one before that; once is enough.
+    if (passed !== null || !tried.has(text)) await this.#toss(at, error);
     tried.add(text);
     for (let left = triesMax; left > 0 && this.#isUnknown(at); left -= 1) await this.#tryNext();
     if (this.#isUnknown(at)) this.#hold(this.all, error, 'tenants');
