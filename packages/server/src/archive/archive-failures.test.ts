@@ -306,7 +306,7 @@ test('what a restored log lost is not archived beside it, also where its entries
       problem: expect.stringContaining('from sequence 4 on, does not match the log'),
       parts: [{ first: 0, last: 3 }],
     });
-    // Whoever moves the files of that month alone is told of the next one.
+    // If only that month's files are moved, the next run names the next month's.
     const objects = openObjectStore(configOf(own).objectStoreUrl);
     for (const name of await objects.list(`archive/tenant=${id}`))
       if (parseArchiveName(name)?.first === 4) await objects.remove(name);

@@ -5,7 +5,13 @@ import { afterAll, expect, test } from 'vitest';
 import { admin, Browser, viewerToken } from '../testing/browser.ts';
 import { newFolder } from '../testing/folders.ts';
 import { PostgresProxy } from '../testing/postgres-proxy.ts';
-import { eventOf, platformKey, serviceOn, testService } from '../testing/service.ts';
+import {
+  eventOf,
+  platformKey,
+  serviceOn,
+  type TestService,
+  testService,
+} from '../testing/service.ts';
 
 const service = await testService();
 const scratch = newFolder();
@@ -92,17 +98,18 @@ test('the service is alive but not ready while the database is away, and ready a
   expect(await statusOf('/readyz')).toBe(200);
 });
 
+/** For all further sessions of the database; ends those that are there. */
+async function setForAll({ owner }: TestService, setting: string): Promise<void> {
+  await owner.query(`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET ${setting}',
+    current_database()); END $$`);
+  await owner.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()`);
+}
+
 test('the service is not ready while PostgreSQL can write no file, though rows have room', async () => {
   const service = await testService();
   cleanup.push(() => service.close());
-  const limitFiles = async (limit: string) => {
-    await service.owner.query(
-      `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET temp_file_limit = ${limit}',
-         current_database()); END $$`,
-    );
-    await service.owner.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-      WHERE datname = current_database() AND pid <> pg_backend_pid()`);
-  };
+  const limitFiles = (limit: string) => setForAll(service, `temp_file_limit = ${limit}`);
   const ready = async () => (await service.call({ url: '/readyz', key: null })).status;
   expect(await ready()).toBe(200);
   await limitFiles('0');
@@ -120,12 +127,7 @@ test('while the database is read-only, reads go on, writes answer 503, and the s
   cleanup.push(() => service.close());
   const tenant = await service.tenant();
   const readOnly = async (on: boolean) => {
-    await service.owner.query(
-      `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = ${on}',
-         current_database()); END $$`,
-    );
-    await service.owner.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-      WHERE datname = current_database() AND pid <> pg_backend_pid()`);
+    await setForAll(service, `default_transaction_read_only = ${on}`);
     await expect
       .poll(async () => (await service.call({ url: '/api/audit-logs', key: tenant.key })).status)
       .toBe(200);

@@ -22,6 +22,7 @@ export async function* readAhead<Page>(
     }
   } finally {
     hasLeft = true;
-    pages.return().catch(() => {}); // ends the source behind that page
+    // Ends the source behind that page. The consumer has left: an error has no receiver.
+    pages.return().catch(() => {});
   }
 }
