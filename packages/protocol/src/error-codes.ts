@@ -193,6 +193,8 @@ export type ErrorCode = keyof typeof errorCodes;
 export const warningCodes = {
   truncated: 'The user agent was longer than 1,024 characters and was cut.',
   reason_missing: 'An operator event came without a declared reason.',
+  role_resembles_operator:
+    'A role looks like superadmin and is another one: it is recorded as it is, and is not the operator team.',
   operator_email_missing: "An operator event came without the operator's e-mail address.",
   state_missing:
     'A change of a sensitive resource came without the complete states before and after ' + 'it.',

@@ -9,7 +9,7 @@ import {
   revealed,
 } from '@indelible/protocol';
 import { BadgeCheck, Bot, KeyRound } from 'lucide-react';
-import { type Texts, useTexts, wordOf } from '../i18n/texts.tsx';
+import { roleText, type Texts, useTexts } from '../i18n/texts.tsx';
 import { ErasedValue, isErased } from './Erased.tsx';
 import { Value } from './Value.tsx';
 
@@ -63,7 +63,7 @@ function nameOf(party: Party, event: AuditEvent, t: Texts): string {
   if (isProgram(party)) return t.actors.kinds[party.type];
   return party.role === undefined
     ? (party.id ?? t.actors.unnamed)
-    : wordOf(t.actors.roles, party.role);
+    : roleText(t.actors.roles, party.role);
 }
 
 function isProgram(party: Party): party is Party & { type: Exclude<ActorType, 'user'> } {
@@ -79,7 +79,7 @@ export function noteOn(event: AuditEvent, t: Texts): string {
     return actor.id === nilUuid ? '' : actor.id.slice(0, 8);
   }
   const kind = isProgram(actor) ? [t.actors.kinds[actor.type]] : [];
-  return [...kind, wordOf(t.actors.roles, actor.role)].join(' · ');
+  return [...kind, roleText(t.actors.roles, actor.role)].join(' · ');
 }
 
 /** How a list of actors names one; null if others share its id, or its name was erased. */

@@ -56,6 +56,14 @@ export function wordOf(words: Readonly<Record<string, string>>, word: string): s
   return textOf(words, word) ?? spoken.charAt(0).toUpperCase() + spoken.slice(1);
 }
 
+/**
+ * The text of a role: translated if the service itself gives it, else as it was recorded, because
+ * `Operator` or `Super Admin` of a host product must not read like the operator team.
+ */
+export function roleText(roles: Readonly<Record<string, string>>, role: string): string {
+  return textOf(roles, role) ?? revealed(role);
+}
+
 /** The time zone: the address decides, else the reader's preference. */
 export function useZoneChoice(): ZoneChoice {
   const { zone } = usePreferences();

@@ -4,7 +4,7 @@ import { lazy, type ReactNode, Suspense, useEffect, useMemo, useRef, useState } 
 import { api } from '../api.ts';
 import { IconButton } from '../components/Button.tsx';
 import { ValueMenuProvider } from '../components/Value.tsx';
-import { useReader, useTexts, wordOf } from '../i18n/texts.tsx';
+import { roleText, useReader, useTexts } from '../i18n/texts.tsx';
 import { navigationFor } from '../pages/registry.ts';
 import { usePreferences } from '../preferences.ts';
 import { useSession } from '../session/session-context.tsx';
@@ -153,7 +153,7 @@ function Account({ openHelp }: { openHelp: () => void }) {
         <p className="truncate text-xs" title={name}>
           {name}
         </p>
-        <p className="text-2xs text-faint">{wordOf(t.actors.roles, role)}</p>
+        <p className="text-2xs text-faint">{roleText(t.actors.roles, role)}</p>
       </div>
       <IconButton label={t.nav.help} onClick={openHelp}>
         <kbd className="kbd">?</kbd>

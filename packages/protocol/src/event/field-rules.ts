@@ -38,6 +38,20 @@ export function isRole(text: string): boolean {
   return !/^ | $| {2}|[^\S ]/.test(text) && isPlainText(text);
 }
 
+/** The role of the operator team. Only exactly this text makes an event `crossTenant`. */
+export const operatorRole = 'superadmin';
+
+/**
+ * Whether a role of at most 64 characters reads like the operator team's and is another one: in
+ * other case, with separators, or in compatibility forms such as full width. Host products use
+ * such names, so the event is recorded with a warning.
+ */
+export function resemblesOperator(role: string): boolean {
+  if (role === operatorRole) return false;
+  const letters = role.normalize('NFKC').toLowerCase();
+  return letters.replace(/[^\p{L}\p{N}]/gu, '') === operatorRole;
+}
+
 /** The host's own id. A leading `!` is refused, because filters use it to exclude. */
 export function isExternalId(text: string): boolean {
   return !text.startsWith('!') && text.trim() === text && isPlainText(text);

@@ -182,6 +182,25 @@ test('crossTenant is true exactly for a superadmin, whatever was sent with one',
   expect(taken().event.crossTenant).toBe(false);
 });
 
+test('a role that resembles superadmin is recorded as it is, with a warning, and is no operator', () => {
+  for (const role of [
+    'SuperAdmin',
+    'SUPERADMIN',
+    'Super Admin',
+    'super_admin',
+    'ｓｕｐｅｒａｄｍｉｎ',
+  ]) {
+    const { event, warnings } = taken({ actor: actorWith({ role }), reason: null });
+    expect(event, role).toMatchObject({ actorRole: role, crossTenant: false });
+    expect(warnings).toEqual(['role_resembles_operator']);
+  }
+  const onBehalfOf = [{ externalId: 'olga', role: 'Super Admin' }];
+  expect(taken({ onBehalfOf }).warnings).toEqual(['role_resembles_operator']);
+  for (const role of ['supervisor', 'superadmin_assistant', 'superadmin2', 'суперадмин']) {
+    expect(taken({ actor: actorWith({ role }) }).warnings, role).toEqual([]);
+  }
+});
+
 test('crossTenant true with another role is a mismatch: no actor becomes an operator by accident', () => {
   for (const role of ['admin', 'Superadmin', 'superadmin2', 'operator']) {
     expect(refused({ crossTenant: true, actor: actorWith({ role }) })).toMatchObject({

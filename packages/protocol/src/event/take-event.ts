@@ -8,15 +8,14 @@ import { type CommittedEvent, type EventField, eventFields } from './event-field
 import { nilUuid, uuidFromEventId, uuidTimeMs } from './event-id.ts';
 import { externalUuid } from './external-id.ts';
 import { type FieldProblem, fieldProblemsMax, problemsText } from './field-problem.ts';
-import { canonicalIp, exceedsBytes, isVisible } from './field-rules.ts';
 import {
-  eventBytesMax,
-  futureMsMax,
-  inKib,
-  onBehalfOfMax,
-  stateBytesMax,
-  userAgentLengthMax,
-} from './limits.ts';
+  canonicalIp,
+  exceedsBytes,
+  isVisible,
+  operatorRole,
+  resemblesOperator,
+} from './field-rules.ts';
+import { eventBytesMax, futureMsMax, inKib, stateBytesMax, userAgentLengthMax } from './limits.ts';
 import type { Masker } from './masking.ts';
 import type { Diff } from './state-diff.ts';
 import { parseTimestamp } from './timestamp.ts';
@@ -36,8 +35,6 @@ export interface TakeContext {
   boundTenantId: string | null | undefined;
   /** How long before `nowMs` an event may have happened without a warning; absent: any time. */
   backdatedMs?: number;
-  /** Whether a role is not `superadmin` and reads like it; absent: not checked. */
-  looksLikeOperator?: (role: string) => boolean;
 }
 
 /** Why an event is refused; `errors` names every wrong field. */
@@ -59,6 +56,7 @@ interface SentEvent {
   actor: { externalId?: string; role: string; email?: string | null; userAgent?: string | null };
   action: string;
   resource: { type: string; externalId?: string };
+  onBehalfOf?: readonly { role?: string | null }[] | null;
   diff?: Diff;
   reason?: string | null;
   before?: JsonObject | null;
@@ -88,7 +86,7 @@ export function takeEvent(raw: unknown, context: TakeContext): TakenEvent {
   if (context.nowMs - uuidTimeMs(uuid) > (context.backdatedMs ?? Infinity)) {
     warnings.push('backdated');
   }
-  const crossTenant = event.actor.role === 'superadmin';
+  const crossTenant = event.actor.role === operatorRole;
   const namespace = tenantId || nilUuid;
   const copied = copiedColumns(event, warnings);
   const { type, externalId } = event.resource;
@@ -134,7 +132,7 @@ function refuse(problems: FieldProblem[]): TakenEvent {
 function ruleProblems(
   event: Members,
   wrong: ReadonlySet<string>,
-  { nowMs, catalogue, boundTenantId, looksLikeOperator }: TakeContext,
+  { nowMs, catalogue, boundTenantId }: TakeContext,
 ): FieldProblem[] {
   const problems: FieldProblem[] = [];
   const add = (path: string, code: string, message: string) => {
@@ -146,14 +144,8 @@ function ruleProblems(
   };
   checkTime(word(event, 'id', '/id'), word(event, 'timestamp', '/timestamp'), nowMs, add);
   const role = word(event.actor, 'role', '/actor/role');
-  if (event.crossTenant === true && role !== undefined && role !== 'superadmin') {
+  if (event.crossTenant === true && role !== undefined && role !== operatorRole) {
     add('/crossTenant', 'cross_tenant_mismatch', 'is true, but the actor is not a superadmin');
-  }
-  for (const [path, role] of rolesOf(event)) {
-    if (typeof role !== 'string' || !looksLikeOperator?.(role)) continue;
-    const rule =
-      'reads like superadmin, the role of operators: write exactly that, or another word';
-    add(path, 'invalid_format', rule);
   }
   if (boundTenantId === null && event.tenantId === undefined && wrong.size === 0) {
     add('/tenantId', 'required', 'is required: this credential belongs to no tenant');
@@ -163,16 +155,6 @@ function ruleProblems(
   const refusal = catalogue.notRecordable(action, type);
   if (refusal !== null) add('/action', 'not_recordable', refusal);
   return problems;
-}
-
-/** The roles of an event of any shape: of the actor, and of the people it acts for. */
-function rolesOf({ actor, onBehalfOf }: Members): [string, unknown][] {
-  const people = Array.isArray(onBehalfOf) ? onBehalfOf.slice(0, onBehalfOfMax) : [];
-  const roleOf = (person: unknown) => (isObject(person) ? person.role : undefined);
-  return [
-    ['/actor/role', roleOf(actor)],
-    ...people.map((person, at): [string, unknown] => [`/onBehalfOf/${at}/role`, roleOf(person)]),
-  ];
 }
 
 type Add = (path: string, code: string, message: string) => void;
@@ -247,9 +229,10 @@ function cutUserAgent(text: string | null, warnings: WarningCode[]): string | nu
   return characters.slice(0, userAgentLengthMax).join('');
 }
 
-function operatorWarnings({ actor, reason }: SentEvent): WarningCode[] {
-  if (actor.role !== 'superadmin') return [];
-  const warnings: WarningCode[] = [];
+function operatorWarnings({ actor, reason, onBehalfOf }: SentEvent): WarningCode[] {
+  const roles = [actor, ...(onBehalfOf ?? [])].map(({ role }) => role ?? '');
+  const warnings: WarningCode[] = roles.some(resemblesOperator) ? ['role_resembles_operator'] : [];
+  if (actor.role !== operatorRole) return warnings;
   if (!isVisible(reason ?? '')) warnings.push('reason_missing');
   if (!actor.email) warnings.push('operator_email_missing');
   return warnings;

@@ -22,7 +22,6 @@ import { answer } from '../http/field-schemas.ts';
 import { givingWay } from '../http/giving-way.ts';
 import { AppError, invalid, repeatedMember, unavailable } from '../http/problem.ts';
 import type { GroupCommit } from './flush.ts';
-import { looksLikeOperator } from './operator-lookalike.ts';
 import type { OwnEventDeps } from './own-events.store.ts';
 import {
   eventJson,
@@ -103,7 +102,6 @@ function take(raw: unknown, request: FastifyRequest, deps: RecordDeps) {
     masker,
     recordedBy: { kind: 'api_key', id },
     boundTenantId: tenantId,
-    looksLikeOperator,
     backdatedMs,
   });
   if (taken.refusal) return taken;

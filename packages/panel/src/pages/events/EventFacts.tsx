@@ -6,7 +6,7 @@ import { Fact } from '../../components/Fact.tsx';
 import { Moments } from '../../components/MomentCard.tsx';
 import { PartyName, RecordedBy } from '../../components/Parties.tsx';
 import { Value } from '../../components/Value.tsx';
-import { useReader, useTexts, wordOf } from '../../i18n/texts.tsx';
+import { roleText, useReader, useTexts, wordOf } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { emptySearch, onlyValue } from '../../search/event-search.ts';
 import { useMay } from '../../session/session-context.tsx';
@@ -26,7 +26,7 @@ export function EventFacts({ event }: { event: AuditEvent }) {
           <PartyName event={event} party={actor} facet="user" />
           {actor.email !== null && actor.name !== undefined && ` (${revealed(actor.name)})`}
         </Fact>
-        <Fact name={t.detail.role}>{wordOf(t.actors.roles, actor.role)}</Fact>
+        <Fact name={t.detail.role}>{roleText(t.actors.roles, actor.role)}</Fact>
         <ContextFacts event={event} />
         <Fact name={t.detail.actorId} copy={actor.id}>
           <Value facet="user" value={actor.id} label={actor.id} className="font-mono text-xs" />
@@ -137,7 +137,7 @@ function Person({ event, party }: { event: AuditEvent; party: Party }) {
   const more = [
     ...(email && name !== undefined ? [revealed(name)] : []),
     ...(type === undefined ? [] : [t.actors.kinds[type]]),
-    ...(role === undefined ? [] : [wordOf(t.actors.roles, role)]),
+    ...(role === undefined ? [] : [roleText(t.actors.roles, role)]),
   ];
   const copy = externalId ?? id;
   return (
