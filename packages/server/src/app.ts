@@ -46,6 +46,7 @@ import {
   refuseUndocumentedParameters,
 } from './http/http-hooks.ts';
 import { builtPanel, capsulePage, panelRoutes } from './http/panel.ts';
+import { askForBodies } from './http/request-framing.ts';
 import { queueReads } from './http/tenant-reads.ts';
 import { logRoutes } from './log/routes.ts';
 import { LogDamaged, openLog } from './log/store.ts';
@@ -158,6 +159,7 @@ async function limitCalls(http: FastifyInstance, config: Config): Promise<void> 
   const { bodyBytesMax: bytesMax, roomWaitMs: waitMs, requestMs: readMs } = config;
   limitBytesInFlight(http, { bytesMax, waitMs, readMs });
   await limitReads(http, config.rateLimitPerMinute);
+  askForBodies(http);
 }
 
 /** No new work while requests are drained; then the events in the queue, then the work. */

@@ -138,6 +138,37 @@ test('a call without a host is refused with a problem, and an unknown expectatio
   await expectLogIntact(service, tenant.id);
 });
 
+test('two hosts, and chunks in HTTP/1.0, are refused, and what follows them is not read', async () => {
+  const before = await recordedEvents();
+  const next = head(`content-length: ${Buffer.byteLength(good)}`) + good;
+  const chunks = `${Buffer.byteLength(good).toString(16)}\r\n${good}\r\n0\r\n\r\n`;
+  for (const bytes of [
+    head('Host: other', `content-length: ${Buffer.byteLength(good)}`) + good,
+    head('transfer-encoding: chunked').replace('HTTP/1.1', 'HTTP/1.0') + chunks,
+  ]) {
+    const answer = await exchange(bytes + next, { end: false });
+    expect(problemIn(answer)).toMatchObject({ status: 400, code: 'invalid_parameter' });
+  }
+  expect(await recordedEvents()).toBe(before);
+});
+
+test('a body is asked for by 100 Continue after the credential was accepted, not before', async () => {
+  const length = `content-length: ${Buffer.byteLength(good)}`;
+  const expecting = head('expect: 100-continue', 'connection: close', length);
+  const accepted = await exchange(expecting + good, { end: false });
+  expect(accepted).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 201 /);
+  const stranger = head('expect: 100-continue', length).replace(tenant.key, 'idl_unknown');
+  const refused = await exchange(stranger, { end: false });
+  expect(problemIn(refused)).toMatchObject({ status: 401 });
+});
+
+test('a folder among the files of the documentation is 404', async () => {
+  for (const name of ['.', '..', '%2e', '%2e%2e', './']) {
+    const bytes = `GET /docs/static/${name} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`;
+    expect(problemIn(await exchange(bytes, { end: false })), name).toMatchObject({ status: 404 });
+  }
+});
+
 test('headers of a hundred kilobytes are refused', async () => {
   const answer = await exchange(head(`x-large: ${'a'.repeat(100_000)}`), { end: false });
   expect(problemIn(answer)).toMatchObject({ status: 413, code: 'payload_too_large' });

@@ -256,7 +256,7 @@ test('no answer says more of a fault than that there was one', async () => {
   await broken.close();
 });
 
-test('a caller who hangs up is not taken for a database that is away, nor for a fault', async () => {
+test('neither a caller who hangs up, nor a refusal of the framework, is a fault of the service', async () => {
   const hungUp = Object.assign(new Error('aborted'), { code: 'ECONNRESET', statusCode: 400 });
   const away = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
   expect(asAppError(hungUp)?.code).toBe('malformed_json');
@@ -266,6 +266,11 @@ test('a caller who hangs up is not taken for a database that is away, nor for a 
   response.destroy();
   await once(response, 'close');
   expect(asAppError(gone.reason)?.code).toBe('unavailable'); // no fault that needs to be logged
+  const refused = (statusCode: number) => Object.assign(new Error('no'), { statusCode });
+  expect([403, 404, 418].map((status) => asAppError(refused(status))?.code)).toEqual([
+    ...['forbidden', 'not_found', 'not_found'],
+  ]);
+  expect(asAppError(refused(500))).toBeNull();
   expect(asAppError(new Error('anything'))).toBeNull();
   expect(asAppError('thrown text')).toBeNull();
 });

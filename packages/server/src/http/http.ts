@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import {
   type ErrorCode,
+  errorCodes,
   fieldProblemsMax,
   parseStrictJson,
   problemsText,
@@ -21,6 +22,7 @@ import { tookTooLong, unavailability } from '../postgres/db.ts';
 import { codeOf } from '../postgres/embedded/error-code.ts';
 import { fieldProblem, formats } from './json-schema.ts';
 import { AppError, invalid, problemOf, repeatedMember, tooSlow, unavailable } from './problem.ts';
+import { refuseMisreadable } from './request-framing.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -46,11 +48,10 @@ export function acceptJsonOnly(app: FastifyInstance): void {
   app.server.removeAllListeners('clientError').on('clientError', answerBrokenRequest);
   // Node would answer an unknown expectation, which may be ignored (RFC 9110 section 10.1.1).
   app.server.on('checkExpectation', (...call) => app.server.emit('request', ...call));
+  refuseMisreadable(app);
   app.decorateRequest('duplicateKeys');
   app.addHook('onRequest', (request, _reply, done) => {
     request.duplicateKeys = [];
-    if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
-      throw new AppError('invalid_parameter', 'a request needs the header `Host`');
     const encoding = request.headers['content-encoding'];
     if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
       throw new AppError('unsupported_media_type', 'compressed bodies are not accepted');
@@ -167,10 +168,17 @@ export function asAppError(error: unknown): AppError | null {
   if (known) return new AppError(...known);
   // Checked before database errors: a caller that closes the connection also gives ECONNRESET.
   if (statusCode === 400) return new AppError('malformed_json', 'the body could not be read');
+  if (statusCode && statusCode > 400 && statusCode < 500) return refusalWith(statusCode);
   if (isHangUp(error)) return unavailable(hungUp);
   if (tookTooLong(error)) return tooSlow();
   const reason = unavailability(error);
   return reason === null ? null : unavailable(`${reason}; try again`);
+}
+
+/** What Fastify or a plugin refuses: the first code of that status. */
+function refusalWith(status: number): AppError {
+  const codes = Object.keys(errorCodes) as ErrorCode[];
+  return new AppError(codes.find((code) => errorCodes[code].status === status) ?? 'not_found');
 }
 
 // Node's error for a streamed answer whose connection closed before the first byte.

@@ -68,12 +68,12 @@ export async function documentApi(app: FastifyInstance, publicUrl: () => string)
     transform: withNamedRest,
     transformObject: (document) => completed(document, publicUrl()),
   });
-  // Assets have plain names; one that no file system accepts (NUL, 5,000 letters) would be a 500.
+  // Assets have plain names. A folder, or a name that no file system accepts, would be an error.
   app.addHook('onRoute', (route) => {
     if (route.url !== '/docs/static/*') return;
     const refuse = async ({ params }: FastifyRequest) => {
       const { '*': name } = params as { '*': string };
-      if (!/^[\w.-]{0,100}$/.test(name)) throw new AppError('not_found');
+      if (!/^(\w[\w.-]{0,99})?$/.test(name)) throw new AppError('not_found');
     };
     route.onRequest = [route.onRequest ?? [], refuse].flat();
   });
