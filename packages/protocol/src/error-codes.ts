@@ -147,7 +147,9 @@ export const errorCodes = {
   cross_tenant_mismatch: {
     status: 422,
     title: 'Only operators act across tenants',
-    help: 'Leave `crossTenant` out, or send it only with the role `superadmin`.',
+    help:
+      'Leave `crossTenant` out, or send it only with the role `superadmin`, of the actor or of a ' +
+      'person in `onBehalfOf`.',
   },
   rate_limited: {
     status: 429,

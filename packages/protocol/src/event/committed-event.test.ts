@@ -7,6 +7,7 @@ import { eventJson, plainEvent, type RecordedEvent, record } from '../testing/re
 import { parsedOrRefused } from '../testing/tampering.ts';
 import { committedEventOf } from './committed-event.ts';
 import { derivedFieldProblem } from './derived-fields.ts';
+import { nilUuid } from './event-id.ts';
 
 const changes = { before: '{"a":[1,{"b":null}],"z":"é"}', after: null, reason: 'why\nnot' };
 const [recorded] = record([plainEvent(3, changes)]) as [RecordedEvent];
@@ -122,6 +123,22 @@ test('a derived field that does not follow from the others is named', () => {
   expect(problem('category', 'cross_tenant')).toContain('category');
   expect(problem('hasState', false)).toContain('hasState');
   expect(problem('hasState', true, false)).toContain('hasState');
+});
+
+test('crossTenant follows from the people too; withheld, or of an earlier build, it may be either', () => {
+  const context = (role: string) => `{"onBehalfOf":[{"id":"${nilUuid}","role":"${role}"}]}`;
+  const problem = (role: string, crossTenant: boolean, isWithheld = false) => {
+    const category = crossTenant ? 'cross_tenant' : recorded.event.category;
+    const shown = { crossTenant, category, context: isWithheld ? null : context(role) };
+    const event = { ...committedEventOf(json), ...shown };
+    return derivedFieldProblem(event, true, recorded.receivedAtUs, isWithheld);
+  };
+  expect(problem('superadmin', true)).toBeNull();
+  expect(problem('superadmin', false)).toBeNull();
+  expect(problem('superadmin', true, true)).toBeNull();
+  expect(problem('admin', false)).toBeNull();
+  expect(problem('admin', true)).toContain('crossTenant');
+  expect(problem('superadmin_assistant', true)).toContain('crossTenant');
 });
 
 test('a word of the configuration may have any category, a word of the catalogue its own', () => {

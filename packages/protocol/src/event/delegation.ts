@@ -1,7 +1,7 @@
 import type { OnBehalfOf } from './context.ts';
 import { isUuid, nilUuid } from './event-id.ts';
 import { externalUuid } from './external-id.ts';
-import { isExternalId, isVisible } from './field-rules.ts';
+import { isExternalId, isVisible, operatorRole } from './field-rules.ts';
 import { externalIdLengthMax, nameLengthMax, onBehalfOfMax } from './limits.ts';
 
 /** A UUID, or an id of the host product's own, from which the service makes one; or both. */
@@ -17,20 +17,27 @@ const actorsMax = 16;
 
 /**
  * The agents of a verified token, by its claim `act` (RFC 8693, section 4.1): `act` is the current
- * actor, an `act` inside it the one before. None without this claim. One less than `onBehalfOf` may
- * have beside the actor, so that the person is never left out of a longer chain.
+ * actor, an `act` inside it the one before. None without this claim; with a malformed one an agent
+ * without an id, because the person did not act. One less than `onBehalfOf` may have beside the
+ * actor, so that the person is never left out of a longer chain.
  */
 export function agentsOf(claims: object | null | undefined): Agent[] {
   const actors: Claims[] = [];
   let { act } = (claims ?? {}) as Claims;
-  while (isObject(act) && actors.length < actorsMax) {
-    actors.push(act);
-    act = act.act;
+  while (act !== undefined && act !== null && actors.length < actorsMax) {
+    const actor: Claims = isObject(act) ? act : {};
+    actors.push(actor);
+    act = actor.act;
   }
   const [current, ...before] = actors;
   if (current === undefined) return [];
   const named = before.filter((actor) => identityOf(actor) !== null);
   return [current, ...named].slice(0, onBehalfOfMax).map(agentOf);
+}
+
+/** Whether the claim `act` is absent, or names each actor by a `sub` that can be recorded. */
+export function namesAgents({ act }: Claims): boolean {
+  return act === undefined || (isObject(act) && identityOf(act) !== null && namesAgents(act));
 }
 
 /**
@@ -48,6 +55,12 @@ export function actingFor(
     actor: { ...agent, role: person.role ?? 'agent', type: 'agent' as const },
     onBehalfOf: isNamed ? [...through, person] : through,
   };
+}
+
+/** Whether the actor, or a person it acts for, is an operator; of an event of any shape. */
+export function isOperators({ actor, onBehalfOf }: { actor?: unknown; onBehalfOf?: unknown }) {
+  const people = Array.isArray(onBehalfOf) ? onBehalfOf.slice(0, onBehalfOfMax) : [];
+  return [actor, ...people].some((party) => isObject(party) && party.role === operatorRole);
 }
 
 /** With their ids in the tenant's log. */

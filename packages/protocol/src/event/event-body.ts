@@ -123,6 +123,9 @@ export function hasStateSegment({ salts, hashes }: EventBody): boolean {
   return Boolean(salts[stateIndex] ?? hashes[stateIndex]);
 }
 
+/** Whether the body does not show the people that the actor acts for, if there are any. */
+export const withholdsContext = ({ hashes }: EventBody) => Boolean(hashes[contextIndex]);
+
 /** The segments that the body withholds. */
 export function withheldSegments({ hashes }: EventBody): WithholdableSegment[] {
   if (hashes === noHashes) return [];

@@ -224,7 +224,8 @@ const fieldRules = {
   },
   crossTenant: {
     ...{ kind: 'boolean', key: 'crossTenant', column: 'cross_tenant', segment: 'event' },
-    ...{ sent: 'optional', csv: 'standard', about: 'Set by the service from `actor.role`.' },
+    ...{ sent: 'optional', csv: 'standard' },
+    about: 'Set by the service from the roles of `actor` and `onBehalfOf`.',
   },
   reason: {
     ...{ kind: 'text', key: 'reason', column: 'reason', segment: 'change' },

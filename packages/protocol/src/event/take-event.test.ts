@@ -201,6 +201,23 @@ test('a role that resembles superadmin is recorded as it is, with a warning, and
   }
 });
 
+test('what is done on behalf of an operator is an operator’s, and needs a reason and an address of one', () => {
+  const olga = { externalId: 'olga', email: 'olga@operator.example', role: 'superadmin' };
+  const ana = { externalId: 'ana', role: 'admin' };
+  const of = (onBehalfOf: object[], changes: object = {}) =>
+    taken({ actor: actorWith({ email: null }), onBehalfOf, reason: 'Ticket 1', ...changes });
+  const { event, warnings } = of([ana, olga]);
+  expect(event).toMatchObject({ crossTenant: true, category: 'cross_tenant', actorRole: 'admin' });
+  expect(warnings).toEqual([]);
+  expect(of([olga], { crossTenant: true }).event.crossTenant).toBe(true);
+  expect(of([{ ...olga, email: '' }], { reason: null }).warnings).toEqual([
+    ...['reason_missing', 'operator_email_missing'],
+  ]);
+  expect(of([ana], { reason: null })).toMatchObject({
+    ...{ event: { crossTenant: false, category: 'configuration' }, warnings: [] },
+  });
+});
+
 test('crossTenant true with another role is a mismatch: no actor becomes an operator by accident', () => {
   for (const role of ['admin', 'Superadmin', 'superadmin2', 'operator']) {
     expect(refused({ crossTenant: true, actor: actorWith({ role }) })).toMatchObject({

@@ -4,6 +4,7 @@ import { isObject } from '../json/strict-json.ts';
 import type { Catalogue } from './catalogue.ts';
 import { type Members, shapeProblems } from './check-event.ts';
 import { takeContext } from './context.ts';
+import { isOperators } from './delegation.ts';
 import { type CommittedEvent, type EventField, eventFields } from './event-fields.ts';
 import { nilUuid, uuidFromEventId, uuidTimeMs } from './event-id.ts';
 import { externalUuid } from './external-id.ts';
@@ -54,9 +55,9 @@ interface SentEvent {
   timestamp?: string;
   tenantId?: string;
   actor: { externalId?: string; role: string; email?: string | null; userAgent?: string | null };
+  onBehalfOf?: readonly { role?: string; email?: string | null }[] | null;
   action: string;
   resource: { type: string; externalId?: string };
-  onBehalfOf?: readonly { role?: string | null }[] | null;
   diff?: Diff;
   reason?: string | null;
   before?: JsonObject | null;
@@ -86,7 +87,7 @@ export function takeEvent(raw: unknown, context: TakeContext): TakenEvent {
   if (context.nowMs - uuidTimeMs(uuid) > (context.backdatedMs ?? Infinity)) {
     warnings.push('backdated');
   }
-  const crossTenant = event.actor.role === operatorRole;
+  const crossTenant = isOperators(event);
   const namespace = tenantId || nilUuid;
   const copied = copiedColumns(event, warnings);
   const { type, externalId } = event.resource;
@@ -144,8 +145,9 @@ function ruleProblems(
   };
   checkTime(word(event, 'id', '/id'), word(event, 'timestamp', '/timestamp'), nowMs, add);
   const role = word(event.actor, 'role', '/actor/role');
-  if (event.crossTenant === true && role !== undefined && role !== operatorRole) {
-    add('/crossTenant', 'cross_tenant_mismatch', 'is true, but the actor is not a superadmin');
+  if (event.crossTenant === true && role !== undefined && !isOperators(event)) {
+    const rule = 'is true, but neither the actor nor a person of onBehalfOf is a superadmin';
+    add('/crossTenant', 'cross_tenant_mismatch', rule);
   }
   if (boundTenantId === null && event.tenantId === undefined && wrong.size === 0) {
     add('/tenantId', 'required', 'is required: this credential belongs to no tenant');
@@ -229,12 +231,15 @@ function cutUserAgent(text: string | null, warnings: WarningCode[]): string | nu
   return characters.slice(0, userAgentLengthMax).join('');
 }
 
-function operatorWarnings({ actor, reason, onBehalfOf }: SentEvent): WarningCode[] {
-  const roles = [actor, ...(onBehalfOf ?? [])].map(({ role }) => role ?? '');
-  const warnings: WarningCode[] = roles.some(resemblesOperator) ? ['role_resembles_operator'] : [];
-  if (actor.role !== operatorRole) return warnings;
+/** An operator whose agent acts has an address beside it, in `onBehalfOf`. */
+function operatorWarnings({ actor, onBehalfOf, reason }: SentEvent): WarningCode[] {
+  const parties = [actor, ...(onBehalfOf ?? [])];
+  const isSimilar = parties.some(({ role }) => resemblesOperator(role ?? ''));
+  const warnings: WarningCode[] = isSimilar ? ['role_resembles_operator'] : [];
+  const operators = parties.filter(({ role }) => role === operatorRole);
+  if (operators.length === 0) return warnings;
   if (!isVisible(reason ?? '')) warnings.push('reason_missing');
-  if (!actor.email) warnings.push('operator_email_missing');
+  if (!operators.some(({ email }) => email)) warnings.push('operator_email_missing');
   return warnings;
 }
 

@@ -4,6 +4,7 @@ import {
   type EventBody,
   hasStateSegment,
   versionOf,
+  withholdsContext,
 } from '../event/event-body.ts';
 import { uuidFromBytes } from '../event/event-id.ts';
 import { readPlainBody } from '../event/plain-body.ts';
@@ -36,7 +37,8 @@ export function contentProblem(
   if (!equalBytes(commitmentOfBody(sha, body), entry.subarray(28))) {
     return ['content_mismatch', 'its content does not match the commitment of its entry'];
   }
-  const derived = derivedFieldProblem(body.event, hasStateSegment(body), receivedAtUs(entry));
+  const [hasState, receivedUs] = [hasStateSegment(body), receivedAtUs(entry)];
+  const derived = derivedFieldProblem(body.event, hasState, receivedUs, withholdsContext(body));
   if (derived !== null) return ['derived_field_mismatch', derived];
   const isOther = typeof tenantId === 'string' && body.event.tenantId !== tenantId;
   return isOther ? ['other_tenant', 'it belongs to another tenant'] : null;

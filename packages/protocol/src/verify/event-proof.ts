@@ -8,6 +8,7 @@ import {
   quoted,
   versionOf,
   withheldSegments,
+  withholdsContext,
 } from '../event/event-body.ts';
 import { formatReceivedAt, parseReceivedAt } from '../event/timestamp.ts';
 import { isCount } from '../json/strict-json.ts';
@@ -137,7 +138,7 @@ function bodyProblem(sha: Sha256, proof: EventProof): ProofVerdict | null {
   }
   const derived =
     event.sequence === sequence
-      ? derivedFieldProblem(event, hasStateSegment(body), receivedAtUs)
+      ? derivedFieldProblem(event, hasStateSegment(body), receivedAtUs, withholdsContext(body))
       : 'its sequence differs from that of the proof';
   if (derived !== null) {
     return { code: 'derived_field_mismatch', message: `The event contradicts itself: ${derived}.` };

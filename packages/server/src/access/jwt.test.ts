@@ -159,6 +159,21 @@ describe('with a shared secret', () => {
     },
   );
 
+  test.each([
+    ...[null, 'planner', true, 7, [], ['planner'], {}, { name: 'Planner' }],
+    ...[{ sub: '' }, { sub: 7 }, { sub: '\0' }, { sub: null, name: 'Planner' }],
+    ...[
+      { sub: 'planner', act: null },
+      { sub: 'planner', act: 'gateway' },
+    ],
+    ...[{ sub: 'planner', act: { sub: 'gateway', act: {} } }],
+  ])(
+    'a token whose agent cannot be named is refused, not taken for the person: %j',
+    async (act) => {
+      expect(await codeOf(await hmac(withClaims({ act })), auth)).toBe('unauthenticated');
+    },
+  );
+
   test('a token signed with another secret is refused', async () => {
     const wrong = await hmac(claims, 'another secret of at least thirty-two bytes');
     expect(await codeOf(wrong, auth)).toBe('unauthenticated');

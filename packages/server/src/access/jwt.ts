@@ -1,4 +1,4 @@
-import { agentsOf, isEmail, isUuid, type Scope } from '@indelible/protocol';
+import { agentsOf, isEmail, isUuid, namesAgents, type Scope } from '@indelible/protocol';
 import {
   createRemoteJWKSet,
   customFetch,
@@ -123,6 +123,8 @@ async function verify(token: string, getKey: JWTVerifyGetKey, options: JWTVerify
 function principalOf(payload: JWTPayload, auth: AuthConfig): JwtPrincipal {
   const role = roleOf(payload, auth);
   const email = payload[auth.claims.email];
+  // Without a name for the agent, the log would say that the person acted.
+  if (!namesAgents(payload)) throw unauthenticated('the claim act must name each actor by sub');
   return {
     kind: 'jwt',
     id: uuidClaim(payload, auth.claims.sub),

@@ -151,13 +151,14 @@ export function prepare(event: CommittedEvent, sha: Sha256, random: Random): Pre
 }
 
 /**
- * Whether a producer sent the same content again. Recorder and category depend on the service (a
- * rotated key, an extended catalogue), so the stored values are used for both. Erased values cannot
- * be compared, and are not stored again.
+ * Whether a producer sent the same content again. Recorder, category and `crossTenant` depend on
+ * the service (a rotated key, an extended catalogue, an earlier build), so the stored values are
+ * used. Erased values cannot be compared, and are not stored again.
  */
 export function sameContent(sent: PreparedEvent, stored: CommittedEvent & Erasable): boolean {
-  const { category, recordedByKind, recordedById } = stored;
-  const again = segmentTexts({ ...sent, category, recordedByKind, recordedById });
+  const { category, crossTenant, recordedByKind, recordedById } = stored;
+  const own = { category, crossTenant, recordedByKind, recordedById };
+  const again = segmentTexts({ ...sent, ...own });
   const texts = segmentTexts(stored);
   const erased = erasedSegments(stored);
   return segmentNames.every(
