@@ -101,6 +101,7 @@ test('every documented code of a field error is one that the service gives', () 
   const sources = [
     'server/src/http/json-schema.ts',
     'server/src/http/problem.ts',
+    'server/src/searches/evidence.ts',
     'protocol/src/json/canonical.ts',
   ];
   const source = sources.map((file) => read(join('packages', file))).join();

@@ -43,6 +43,7 @@ export type {
   SavedSearch,
   SearchCalls,
   SearchCheckpoint,
+  SearchInput,
   Source,
   View,
   ViewCalls,

@@ -70,4 +70,5 @@ export * from './verify/proof-verdict.ts';
 export * from './verify/proven-cover.ts';
 export * from './verify/retention-cover.ts';
 export * from './verify/service-records.ts';
+export * from './verify/unknown-values.ts';
 export * from './webhook-formats.ts';

@@ -2,6 +2,7 @@ import {
   type CapsuleContent,
   capsuleParts,
   createFindings,
+  unknownPairs,
   verifyCapsule,
 } from '@indelible/protocol';
 import { sentenceOf, UsageError } from '../io.ts';
@@ -37,7 +38,7 @@ function textOf(path: string): string {
 }
 
 async function concluded(content: CapsuleContent, pinned: readonly string[] | undefined) {
-  const { data, matches, inRange, unseen, isSaved, isRewritten } = content;
+  const { data, matches, inRange, unseen, isSaved, isRewritten, unknownValues } = content;
   const source: KeySource = pinned === undefined ? 'capsule' : 'pinned';
   const keys = { source, vkeys: [...(pinned ?? data.vkeys)] };
   const note = new TextEncoder().encode(data.checkpoint);
@@ -52,6 +53,11 @@ async function concluded(content: CapsuleContent, pinned: readonly string[] | un
       'The log recorded the hash of the data when the capsule was made.',
     ],
     unproven: [
+      ...unknownPairs(unknownValues).map(
+        ([name, value]) =>
+          `Anything about ${name} ${JSON.stringify(value)}: it occurs in no event that the log ` +
+          'shows, so it may be misspelt.',
+      ),
       ...(unseen > 0 ? [`Whether ${unseen} events match: their content is gone.`] : []),
       ...(isRewritten
         ? ['The query as it was asked: an erasure has put ids in place of an address in it.']

@@ -1,4 +1,4 @@
-import type { Coverage, CoveredSource, SourceGap } from '@indelible/protocol';
+import type { Coverage, CoveredSource, SourceGap, UnknownValues } from '@indelible/protocol';
 import type { RawAnswer } from '../http/transport.ts';
 import type { EventCriteria } from './event-query.ts';
 import { eventsPath, type JsonCalls } from './json-calls.ts';
@@ -10,6 +10,14 @@ export interface SearchCheckpoint {
   note: string;
 }
 
+export interface SearchInput {
+  filters: EventCriteria;
+  /** What it is to show. */
+  note?: string | null;
+  /** Saves also a search for persons or resources that occur in no event; it then says so. */
+  unknown?: boolean;
+}
+
 /** A search saved as evidence. */
 export interface SavedSearch {
   /** `srch_…` */
@@ -19,6 +27,11 @@ export interface SavedSearch {
   /** The time range is absolute. */
   filters: EventCriteria;
   note: string | null;
+  /**
+   * Persons and resources of the query that occurred in no event: of them it proves nothing. Null
+   * in lists for a search of an earlier build.
+   */
+  unknownValues: UnknownValues | null;
   createdAt: string;
   createdBy: { id: string; email: string | null };
   checkpoint: SearchCheckpoint | null;
@@ -29,6 +42,7 @@ export interface SavedSearch {
 
 /** A saved search, run again. */
 export interface OpenedSearch extends SavedSearch {
+  unknownValues: UnknownValues;
   now: {
     matched: { value: number };
     digest: string;
@@ -96,8 +110,11 @@ export interface ViewCalls {
 }
 
 export interface SearchCalls {
-  /** Never repeated automatically: each call saves another search. */
-  create(input: { filters: EventCriteria; note?: string | null }): Promise<SavedSearch>;
+  /**
+   * Refused for a person or resource that occurs in no event, unless `unknown` is set. Never
+   * repeated automatically: each call saves another search.
+   */
+  create(input: SearchInput): Promise<SavedSearch>;
   get(id: string): Promise<OpenedSearch>;
   /**
    * The evidence as one HTML file that verifies itself in a browser, without a network. Refused if

@@ -1,14 +1,14 @@
 import { parseFilterBody } from '../filter/read-filter.ts';
 import { type JsonSchema, schemaProblem } from '../json/schema-problem.ts';
 import { FormatError } from '../log/bytes.ts';
+import {
+  type CountOrMore,
+  namedFilters,
+  type UnknownValues,
+  type ValueTotal,
+} from './unknown-values.ts';
 
 export const capsuleFormat = 'indelible-capsule/v1';
-
-/** A count, or the number from which on nothing was counted. */
-export interface CountOrMore {
-  value: number;
-  relation: 'eq' | 'gte';
-}
 
 /** What a search could find at all, as the service states it. Times are ISO 8601. */
 export interface Coverage {
@@ -19,7 +19,7 @@ export interface Coverage {
   /** All events of the time range, whatever the other filters are. */
   eventsInRange: CountOrMore;
   /** For each person and resource that the filter names: its events at any time. */
-  totals: { filter: string; value: string; events: CountOrMore }[];
+  totals: ValueTotal[];
 }
 
 /** Numbers of events that were not received, and the two receipts between which they lie. */
@@ -54,6 +54,8 @@ export interface CapsuleData {
     filters: Record<string, string | string[]>;
     matched: number;
     digest: string;
+    /** Absent in capsules of builds that did not look for them; see `unknownOf`. */
+    unknownValues?: UnknownValues;
   };
   /**
    * If an erasure has replaced an address in the query by ids: the proof of the event that records
@@ -85,6 +87,10 @@ const object = (
 };
 const list = (items: JsonSchema): JsonSchema => ({ type: 'array', items });
 const countOrMore = object({ value: count, relation: text });
+const unknownValues = object(
+  Object.fromEntries(namedFilters.map((name) => [name, list(text)])),
+  namedFilters,
+);
 const gap = object({ from: count, to: count, afterReceivedAt: text, noticedAt: text });
 
 const schema = object(
@@ -97,9 +103,9 @@ const schema = object(
         ...{ id: text, url: text, note: text, createdAt: text },
         createdBy: object({ id: text, email: text }, ['email']),
         filters: { type: 'object' },
-        ...{ matched: count, digest: text },
+        ...{ matched: count, digest: text, unknownValues },
       },
-      ['note'],
+      ['note', 'unknownValues'],
     ),
     rewriting: { type: 'object' },
     checkpoint: text,

@@ -62,8 +62,8 @@ async function proofOf(event: CommittedEvent): Promise<object> {
   return JSON.parse(await proofJson(later, later.at(-1) as RecordedEvent));
 }
 
-/** What is found in a capsule with this data, which the service recorded as it does. */
-async function problemsOf(changes: Partial<CapsuleData>) {
+/** The verdict on a capsule with this data, which the service recorded as it does. */
+async function verdictOf(changes: Partial<CapsuleData>) {
   const text = capsuleJson({ ...data, ...changes });
   const sha256 = formatHex(sha(encodeUtf8(text, 'the data')));
   const recording = plainEvent(events.length, {
@@ -72,8 +72,10 @@ async function problemsOf(changes: Partial<CapsuleData>) {
     after: JSON.stringify({ searchId: data.search.id, sha256 }),
   });
   const recordText = capsuleJson(await proofOf(recording));
-  return (await verifyCapsule(sha, { data: text, record: recordText }, vkeys)).problems;
+  return verifyCapsule(sha, { data: text, record: recordText }, vkeys);
 }
+
+const problemsOf = async (changes: Partial<CapsuleData>) => (await verdictOf(changes)).problems;
 
 test('a capsule with the whole log is intact', async () => {
   expect(await problemsOf({})).toEqual([]);
@@ -107,6 +109,25 @@ test('only the service’s record of this very query explains that its result is
   expect(await problemsOf({ search, rewriting: forged })).toEqual([
     expect.stringContaining('The record of the rewritten query: '),
   ]);
+});
+
+test('a capsule says which persons and resources occur in no event, also one of a build that did not ask', async () => {
+  const none = { value: 0, relation: 'eq' } as const;
+  const totals = [
+    { filter: 'user', value: 'bo', events: { ...none, value: 1 } },
+    { filter: 'user', value: 'rhea', events: none },
+  ];
+  const unknownIn = async (unknownValues?: object) => {
+    const search = { ...data.search, ...(unknownValues && { unknownValues }) };
+    const coverage = { ...data.coverage, totals };
+    return (await verdictOf({ search, coverage })).content?.unknownValues;
+  };
+  expect(await unknownIn({ resourceId: ['3205'] })).toEqual({ resourceId: ['3205'] });
+  expect(await unknownIn({})).toEqual({});
+  expect(await unknownIn()).toEqual({ user: ['rhea'] });
+  expect(
+    await problemsOf({ search: { ...data.search, unknownValues: { ip: ['x'] } as object } }),
+  ).toEqual([expect.stringContaining('cannot be read')]);
 });
 
 test('entries that leave out what may be of the range are damage, also if they leave out all', async () => {

@@ -20,6 +20,7 @@ import { parseEventProof, verifyEventProof } from './event-proof.ts';
 import { createFindings, type Findings } from './findings.ts';
 import { clockSlackMs } from './proven-cover.ts';
 import { recordsQuery } from './service-records.ts';
+import { type UnknownValues, unknownOf } from './unknown-values.ts';
 
 /** What a capsule that nothing contradicts shows. */
 export interface CapsuleContent {
@@ -35,6 +36,8 @@ export interface CapsuleContent {
   isSaved: boolean;
   /** Whether the query is another one than was asked: an erasure put ids in place of an address. */
   isRewritten: boolean;
+  /** Persons and resources of the query that occur in no event: of them it proves nothing. */
+  unknownValues: UnknownValues;
 }
 
 /** `problems` has a sentence for each contradiction; a capsule with one proves nothing. */
@@ -72,7 +75,9 @@ export async function verifyCapsule(
     if (!isSaved && !isRewritten && found.unseen === 0)
       findings.add('content_mismatch', otherAnswer(data, found.matches.length));
     if (findings.count() > 0) return damaged(messagesOf(findings));
-    const content = { data, checkpoint, ...found, isSaved, isRewritten };
+    const { search, coverage } = data;
+    const unknownValues = search.unknownValues ?? unknownOf(coverage.totals, search.matched);
+    const content = { data, checkpoint, ...found, isSaved, isRewritten, unknownValues };
     return { code: 'intact', problems: [], content };
   } catch (error) {
     if (!(error instanceof FormatError)) throw error;

@@ -131,6 +131,7 @@ export async function eraseElsewhere(
 ): Promise<Rewritten[]> {
   const person = await asWritten(tx, known);
   const searches = await replaceInFilters(tx, 'searches', person, ids);
+  await replaceInFilters(tx, 'searches', person, ids, 'unknown_values');
   for (const table of ['views', 'exports', 'webhooks'])
     await replaceInFilters(tx, table, person, ids);
   await replaceInRules(tx, person, ids);
@@ -155,7 +156,7 @@ async function asWritten(owner: Queries, person: Person): Promise<Person> {
       UNION SELECT unnest(mail_to || notified) FROM exports WHERE tenant_id = ${tenantId}
       UNION SELECT unnest(notify_emails) FROM tenants WHERE id = ${tenantId}),
     longer (text) AS (
-      SELECT unnest(ARRAY[note, filters::text]) FROM searches WHERE tenant_id = ${tenantId}
+      SELECT unnest(ARRAY[note, filters::text, unknown_values::text]) FROM searches WHERE tenant_id = ${tenantId}
       UNION SELECT unnest(ARRAY[name, filters::text]) FROM views WHERE tenant_id = ${tenantId}
       UNION SELECT unnest(ARRAY[name, filters::text]) FROM webhooks WHERE tenant_id = ${tenantId}
       UNION SELECT response FROM webhook_deliveries WHERE tenant_id = ${tenantId}
@@ -192,16 +193,18 @@ async function replaceInFilters(
   table: string,
   person: Person,
   ids: readonly string[],
+  name = 'filters',
 ): Promise<Rewritten[]> {
+  const column = raw(name);
   const rows = await rowsOf<Rewritten>(tx)`
-    SELECT id, filters FROM ${raw(table)} WHERE tenant_id = ${person.tenantId}
-      AND (${naming(person).containsAddress('filters')} OR filters->'q' IS NOT NULL)`;
+    SELECT id, ${column} AS filters FROM ${raw(table)} WHERE tenant_id = ${person.tenantId}
+      AND (${naming(person).containsAddress(name)} OR ${column}->'q' IS NOT NULL)`;
   const rewritten: Rewritten[] = [];
   for (const { id, filters: text } of rows) {
     const filter = JSON.parse(text);
     const filters = canonicalize(withoutAddresses(filter, person.addresses, ids));
     if (filters === canonicalize(filter)) continue;
-    await execute(tx)`UPDATE ${raw(table)} SET filters = ${filters}
+    await execute(tx)`UPDATE ${raw(table)} SET ${column} = ${filters}
       WHERE tenant_id = ${person.tenantId} AND id = ${id}`;
     rewritten.push({ id, filters });
   }

@@ -68,6 +68,20 @@ test('a saved search no longer names the person, and still finds what it found',
   expect(JSON.stringify(body)).not.toMatch(/ana@example/i);
 });
 
+test('an unknown address of a saved search is erased as the query is, and stays unknown', async () => {
+  const kept = await service.call({
+    ...{ method: 'POST', url: searchesUrl, key: tenant.key },
+    body: { filters: { onBehalfOf: 'Ana@example.com' }, unknown: true },
+  });
+  expect(kept.body).toMatchObject({ unknownValues: { onBehalfOf: ['ana@example.com'] } });
+  await erase();
+  const body = await opened(kept.body.id);
+  expect(body).toMatchObject({
+    filters: { onBehalfOf: [ana] },
+    unknownValues: { onBehalfOf: [ana] },
+  });
+});
+
 test('a search by an address that several people had is rewritten by an erasure, and says so', async () => {
   await recordEach(service, tenant.key, [
     { actor: actorOf(ana, 'other@example.com') },

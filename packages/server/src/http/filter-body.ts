@@ -1,8 +1,11 @@
 import {
   type EventFilter,
+  type FacetName,
   type FieldProblem,
+  facetOf,
   fieldProblemsMax,
   parseFilterBody,
+  pointerOf,
 } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
 import { asAppError } from './http.ts';
@@ -24,4 +27,13 @@ export function filterOfBody(request: FastifyRequest, more: FieldProblem[] = [])
   const problems = [...ofOthers, ...ofFilter, ...more].slice(0, fieldProblemsMax);
   if ('filter' in parsed && problems.length === 0) return parsed.filter;
   throw invalid(problems);
+}
+
+/** The JSON Pointer to the value in `filters` of a body that was read as this canonical value. */
+export function pathOfValue(request: FastifyRequest, name: FacetName, value: string): string {
+  const { filters } = request.body as { filters: Partial<Record<FacetName, unknown>> };
+  const given = filters[name];
+  if (!Array.isArray(given)) return pointerOf('filters', name);
+  const index = given.findIndex((each) => facetOf(name).normalise(String(each)) === value);
+  return pointerOf('filters', name, index);
 }

@@ -218,13 +218,20 @@ async function applyOne(client: pg.Client, name: string, sql: string): Promise<v
  * goes on where it was.
  */
 async function indexPartitions(client: pg.Client, sql: string): Promise<void> {
-  const indexes = [...sql.matchAll(/^create index audit_events(\w+) on audit_events (\([^;]+);/gm)];
+  const ofEvents =
+    /^create index (?:if not exists )?audit_events(\w+) on audit_events (\([^;]+);/gm;
+  const indexes = [...sql.matchAll(ofEvents)];
   if (indexes.length === 0 || (await isCluster(client))) return;
-  const { rows } = await client.query<{ partition: string }>(
-    "SELECT inhrelid::regclass AS partition FROM pg_inherits WHERE inhparent = to_regclass('audit_events')",
+  // Where the table has the index, its partitions have it under names that PostgreSQL chose.
+  const { rows } = await client.query<{ partition: string; made: string[] }>(
+    `SELECT inhrelid::regclass AS partition,
+       ARRAY(SELECT indexrelid::regclass::text FROM pg_index WHERE indrelid = inhparent) AS made
+     FROM pg_inherits WHERE inhparent = to_regclass('audit_events')`,
   );
-  for (const { partition } of rows) {
-    for (const [, name, columns] of indexes)
+  for (const { partition, made } of rows) {
+    for (const [, name, columns] of indexes.filter(
+      ([, name]) => !made.includes(`audit_events${name}`),
+    ))
       await client.query(
         `CREATE INDEX IF NOT EXISTS ${partition}${name} ON ${partition} ${columns}`,
       );

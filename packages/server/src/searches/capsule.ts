@@ -38,7 +38,7 @@ import type { Parts } from '../parts.ts';
 import type { TenantTx } from '../postgres/db.ts';
 import { getTenant } from '../tenants/store.ts';
 import { rewriting, searchIdPrefix } from './erased-since.ts';
-import { coverageNow, type SearchDeps, shownCovered, shownSearch } from './evidence.ts';
+import { coverageNow, type SearchDeps, shownCovered, shownSearch, unknownNow } from './evidence.ts';
 import { type FrozenFilter, frozenFilter, type SavedSearch } from './store.ts';
 
 export interface CapsuleDeps extends SearchDeps, Pick<Parts, 'sha' | 'recordQueued'> {
@@ -103,7 +103,7 @@ async function capsuleData(
     format: capsuleFormat,
     madeAt: formatTimestamp(now()),
     tenant: { id: tenantId, name },
-    search: searchOf(saved, deps.publicUrl()),
+    search: { ...searchOf(saved, deps.publicUrl()), unknownValues: unknownNow(saved, coverage) },
     ...(rewritten && { rewriting: JSON.parse(await proofText(deps, tenantId, rewritten)) }),
     checkpoint: saved.checkpointNote,
     vkeys: [...new Set(keys.map(({ publicKey }) => formatVerifierKey(sha, origin, publicKey)))],

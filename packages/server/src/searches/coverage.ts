@@ -1,5 +1,13 @@
-import { type Coverage, formatTimestamp, only } from '@indelible/protocol';
-import { countOrMore } from '../events/count.store.ts';
+import {
+  type Coverage,
+  type EventFilter,
+  formatTimestamp,
+  namedFilters,
+  only,
+  resolvedFilter,
+  type UnknownValues,
+} from '@indelible/protocol';
+import { countEvents, countOrMore } from '../events/count.store.ts';
 import { shownSince, type Visibility } from '../events/filter-sql.store.ts';
 import { decodedEntries } from '../log/store.ts';
 import type { Gap, Source } from '../sources/store.ts';
@@ -29,9 +37,6 @@ export function coverageOf(
     }));
 }
 
-/** The filters whose values are persons and resources. */
-const namedFilters = ['user', 'onBehalfOf', 'resource', 'resourceId'] as const;
-
 /**
  * What a search with this filter could find at all. A person without any event may be misspelt, and
  * a range without any event may be one in which nothing was recorded.
@@ -52,4 +57,24 @@ export async function readCoverage(filter: FrozenFilter, visible: Visibility): P
     eventsInRange: await countOrMore({ from, to }, visible),
     totals,
   };
+}
+
+/**
+ * The persons and resources that a filter asks for and that no event has which the plan shows, at
+ * any time. A value that the filter excludes may be unknown: then it excludes nothing.
+ */
+export async function findUnknown(asked: EventFilter, visible: Visibility): Promise<UnknownValues> {
+  const { tenantId } = visible.tx;
+  const unknown: UnknownValues = {};
+  for (const name of namedFilters) {
+    for (const value of asked[name]?.any ?? []) {
+      const { resource } = asked;
+      const ofType = name === 'resourceId' && resource ? { resource } : {};
+      // An own id of a resource is one of its type; the id alone is looked for.
+      const resolved = resolvedFilter({ ...ofType, [name]: only(value) }, tenantId)[name];
+      if ((await countEvents({ [name]: resolved }, visible, 0)) > 0) continue;
+      unknown[name] = [...(unknown[name] ?? []), value];
+    }
+  }
+  return unknown;
 }

@@ -1,10 +1,16 @@
 import {
+  type Coverage,
   type EventFilter,
   filterToJson,
   formatHex,
   formatTimestamp,
+  type NamedFilter,
   panelRoot,
+  resolvedFilter,
   typeId,
+  type UnknownValues,
+  unknownOf,
+  unknownPairs,
   uuidTimeMs,
 } from '@indelible/protocol';
 import type { TenantAccess } from '../access/tenant-access.ts';
@@ -21,7 +27,7 @@ import type { Parts } from '../parts.ts';
 import { readTenant, write } from '../postgres/db.ts';
 import { listSources } from '../sources/store.ts';
 import { shownGap } from '../sources/tell-sources.ts';
-import { type Covered, coverageOf, readCoverage } from './coverage.ts';
+import { type Covered, coverageOf, findUnknown, readCoverage } from './coverage.ts';
 import { erasedSince, searchIdPrefix } from './erased-since.ts';
 import { matchesMax, runSearch, sameAnswer } from './run-search.ts';
 import {
@@ -38,29 +44,41 @@ export type SearchDeps = Pick<
   'db' | 'now' | 'newUuid' | 'recordAccess' | 'recordOwn' | 'publicUrl' | 'publishCheckpoint'
 >;
 
+type PathOf = (name: NamedFilter, value: string) => string;
+
 /** The query; `gone` is aborted if the caller disconnects. */
 interface Asked {
   filter: EventFilter;
   note: string | null;
+  /** Saves also a search for unknown values; or else where in the body such a value is. */
+  unknown: true | PathOf;
   gone: AbortSignal | undefined;
 }
 
 /**
  * Runs and saves a search. The time is fixed before the checkpoint, so the checkpoint covers
- * everything recorded before it. The answer has only events that the checkpoint covers.
+ * everything recorded before it. The answer has only events that the checkpoint covers. Throws
+ * `validation_failed` for a person or resource that occurs in no event, unless `unknown` is set.
  */
 export async function saveSearch(
   deps: SearchDeps,
   access: TenantAccess,
-  { filter, note, gone }: Asked,
+  { filter, note, unknown, gone }: Asked,
 ): Promise<SavedSearch> {
   const { db } = deps;
   const { tenantId, actor } = access;
   const nowMs = deps.now();
-  const { frozen, countedFromMs } = await readShown(db, tenantId, nowMs, async (visible) => {
-    const frozen = requireRange(freeze(filter, uuidTimeMs(lowestShown(visible)), nowMs));
-    return { frozen, countedFromMs: await countedFrom(frozen, visible) };
-  });
+  const { frozen, countedFromMs, unknownValues } = await readShown(
+    ...([db, tenantId, nowMs] as const),
+    async (visible) => {
+      const resolved = resolvedFilter(filter, tenantId);
+      const frozen = requireRange(freeze(resolved, uuidTimeMs(lowestShown(visible)), nowMs));
+      const unknownValues = await findUnknown(filter, visible);
+      if (unknown !== true) requireKnown(unknownValues, unknown);
+      return { frozen, countedFromMs: await countedFrom(frozen, visible), unknownValues };
+    },
+    gone,
+  );
   const checkpoint = await freshCheckpoint(deps, tenantId);
   const { size } = checkpoint;
   const bounds = { size, earlierSize: size, max: matchesMax, gone };
@@ -78,6 +96,7 @@ export async function saveSearch(
     checkpointNote: checkpoint.note,
     ...answer,
     countedFromMs,
+    unknownValues: JSON.stringify(unknownValues),
   };
   await write(db, async (tx) => {
     await insertSearch(tx, tenantId, search);
@@ -91,6 +110,16 @@ function requireRange(filter: FrozenFilter): FrozenFilter {
   const message = 'must select a time range before now that the plan still shows';
   const errors = [{ path: '/filters/from', code: 'out_of_range', message }];
   throw invalid(errors, 'there is nothing to search: the range is empty');
+}
+
+function requireKnown(unknownValues: UnknownValues, pathOf: PathOf): void {
+  const errors = unknownPairs(unknownValues).map(([name, value]) => {
+    const message =
+      `${JSON.stringify(value)} occurs in no event that the plan shows: check the spelling, or ` +
+      'send "unknown": true, and the evidence says so';
+    return { path: pathOf(name, value), code: 'unknown_value', message };
+  });
+  if (errors.length > 0) throw invalid(errors);
 }
 
 /** A checkpoint of the whole current log; signs one if the log has grown. */
@@ -160,7 +189,8 @@ function searchEvent({ tenantId, ...who }: TenantAccess, search: SavedSearch): O
   const { note, checkpointSize, matched } = search;
   const searchId = typeId(searchIdPrefix, search.id);
   const answer = { checkpointSize, matched, digest: formatHex(search.digest) };
-  const after = { searchId, filters: JSON.parse(search.filters), note, ...answer };
+  const unknownValues = JSON.parse(search.unknownValues ?? '{}');
+  const after = { searchId, filters: JSON.parse(search.filters), note, unknownValues, ...answer };
   return actOf(who, 'search', { type: 'audit_log', id: tenantId, name: null }, { after });
 }
 
@@ -177,6 +207,12 @@ const shownCheckpoint = ({ size, root, note }: Checkpoint) => ({
   note,
 });
 
+/** The unknown values of a search; those of a build that did not look for them are judged now. */
+export function unknownNow(search: SavedSearch, { totals }: Coverage): UnknownValues {
+  const { unknownValues, matched } = search;
+  return unknownValues === null ? unknownOf(totals, matched) : JSON.parse(unknownValues);
+}
+
 export function shownSearch(search: SavedSearch, publicUrl: string) {
   const { checkpointSize: size, checkpointRoot: root, checkpointNote: note } = search;
   const id = typeId(searchIdPrefix, search.id);
@@ -185,6 +221,7 @@ export function shownSearch(search: SavedSearch, publicUrl: string) {
     url: `${publicUrl}${panelRoot}/searches/${id}`,
     filters: JSON.parse(search.filters),
     note: search.note,
+    unknownValues: JSON.parse(search.unknownValues ?? 'null') as UnknownValues | null,
     createdAt: formatTimestamp(search.createdAtMs),
     createdBy: { id: search.createdById, email: search.createdByEmail },
     checkpoint: shownCheckpoint({ size, root, note }),

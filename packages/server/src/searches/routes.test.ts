@@ -40,7 +40,7 @@ async function play({ key }: Tenant, agoMs: number, actor: unknown = bo): Promis
 const save = (key: string, body: unknown, headers: Record<string, string> = {}) =>
   service.call({ method: 'POST', url: '/api/audit-logs/searches', key, body, headers });
 
-async function saved(key: string, filters: unknown, more: { note?: string } = {}) {
+async function saved(key: string, filters: unknown, more: { note?: string; unknown?: true } = {}) {
   const { status, body, text } = await save(key, { filters, ...more });
   expect(status, text).toBe(201);
   return body;
@@ -152,7 +152,7 @@ test('evidence names the sources that numbered events in its range, and their ga
   };
   const [before, after] = [await send('billing', 0), await send('billing', 3)];
   await send('crm', 0);
-  const { id } = await saved(tenant.key, { user: 'bo@example.com' });
+  const { id } = await saved(tenant.key, { resource: '!call' });
   const middle = await saved(tenant.key, { from: iso(service.clock.now - 61_000) });
   await send('late', 0);
   expect((await now(tenant.key, id)).sources).toEqual([
@@ -173,10 +173,12 @@ test('evidence says what it could have found: since when, in the range, and of e
   await play(tenant, day);
   const [bobs, nobodys] = [bo.email, 'nobody@example.com'];
   const range = { from: iso(service.clock.now - 3 * day), to: iso(service.clock.now - 1.5 * day) };
-  const { id } = await saved(tenant.key, {
-    ...range,
-    ...{ user: [bobs, nobodys], resource: 'recording', resourceId: recording.id, action: '!play' },
-  });
+  const people = { user: [bobs, nobodys], resource: 'recording', resourceId: recording.id };
+  const { id } = await saved(
+    tenant.key,
+    { ...range, ...people, action: '!play' },
+    { unknown: true },
+  );
   const total = (value: number) => ({ value, relation: 'eq' });
   expect((await now(tenant.key, id)).coverage).toEqual({
     logBeganAt: iso(beganMs),
@@ -189,6 +191,108 @@ test('evidence says what it could have found: since when, in the range, and of e
       { filter: 'resourceId', value: recording.id, events: total(2) },
     ],
   });
+});
+
+test('evidence about a person or resource that occurs in no event is refused at its path, unless it is to say so', async () => {
+  const tenant = await service.tenant();
+  const client = { id: randomUUID(), email: 'Eve@example.com', externalId: 'eve' };
+  const agent = { ...bo, type: 'agent' };
+  const body = eventOf({
+    actor: agent,
+    onBehalfOf: [client],
+    resource: { type: 'call_note', externalId: '3205' },
+  });
+  await recordOne(service, tenant.key, body);
+  service.clock.now += 10;
+  const known = {
+    ...{ user: [bo.id, 'BO@example.com'], onBehalfOf: [client.id, 'eve@example.com'] },
+    ...{ resource: 'call_note', resourceId: '3205' },
+  };
+  expect(await saved(tenant.key, known)).toMatchObject({
+    unknownValues: {},
+    matched: { value: 1 },
+  });
+  const wrong = {
+    ...{ user: ['bo@example.com', 'rhea'], onBehalfOf: 'bo@example.com' },
+    ...{ resource: 'recording', resourceId: '3205' },
+  };
+  const refused = await save(tenant.key, { filters: wrong, note: 'Rhea did not access call 3205' });
+  expect(codeOf(refused)).toEqual([422, 'validation_failed']);
+  expect(refused.body.detail).toMatch(
+    /^\/filters\/user\/1 "rhea" occurs in no event .*"unknown": true/,
+  );
+  expect(refused.body.errors).toEqual(
+    [
+      ['/filters/user/1', 'rhea'],
+      ['/filters/onBehalfOf', 'bo@example.com'],
+      ['/filters/resource', 'recording'],
+      ['/filters/resourceId', '3205'],
+    ].map(([path, value]) => ({
+      ...{ path, code: 'unknown_value' },
+      message: expect.stringContaining(`"${value}" occurs in no event that the plan shows`),
+    })),
+  );
+  const unknownValues = {
+    ...{ user: ['rhea'], onBehalfOf: ['bo@example.com'] },
+    ...{ resource: ['recording'], resourceId: ['3205'] },
+  };
+  const kept = await saved(tenant.key, wrong, { unknown: true });
+  expect(kept).toMatchObject({ unknownValues, matched: { value: 0 } });
+  // That the person came later does not change what was known then.
+  await play(tenant, 0, { ...bo, externalId: 'rhea', id: undefined });
+  expect((await open(tenant.key, kept.id)).body).toMatchObject({ unknownValues });
+  const list = await service.call({ url: '/api/audit-logs/searches', key: tenant.key });
+  expect(list.body.data[0]).toMatchObject({ id: kept.id, unknownValues });
+  expect((await searchEvents(tenant)).at(-1)).toMatchObject({ after: { unknownValues } });
+  await expectLogIntact(service, tenant.id);
+});
+
+test('a value that only excludes may be unknown: it excludes nothing', async () => {
+  const tenant = await service.tenant();
+  await play(tenant, 0);
+  service.clock.now += 10;
+  const filters = { action: 'play', user: '!rhea', resource: '!call' };
+  expect(await saved(tenant.key, filters)).toMatchObject({
+    unknownValues: {},
+    matched: { value: 1 },
+  });
+});
+
+test('a person of another tenant, or of events that the plan no longer shows, is unknown; one outside the range is known', async () => {
+  const tenant = await tenantOf(service, 'Starter', 40);
+  await at(service, service.clock.now - 40 * day, () => play(tenant, 0));
+  const recent = { ...bo, id: randomUUID(), email: 'recent@example.com' };
+  await play(tenant, 9 * day, recent);
+  await play(await service.tenant(), 0, { ...bo, id: randomUUID(), email: 'else@example.com' });
+  service.clock.now += 10;
+  for (const user of [bo.email, bo.id, 'else@example.com']) {
+    const { status, body } = await save(tenant.key, { filters: { user } });
+    expect([user, status, body.errors?.[0].code]).toEqual([user, 422, 'unknown_value']);
+  }
+  const range = { from: iso(service.clock.now - day) };
+  const known = await saved(tenant.key, { user: recent.id, ...range });
+  expect(known).toMatchObject({ unknownValues: {}, matched: { value: 0 } });
+});
+
+test('evidence of an earlier build is judged when it is opened, by what occurs then', async () => {
+  const tenant = await service.tenant();
+  await play(tenant, 0);
+  service.clock.now += 10;
+  const found = await saved(tenant.key, { user: bo.email });
+  const none = await saved(
+    tenant.key,
+    { user: [bo.email, 'rhea'], action: 'x' },
+    { unknown: true },
+  );
+  await service.owner.query('UPDATE searches SET unknown_values = NULL WHERE tenant_id = $1', [
+    tenant.id,
+  ]);
+  const list = await service.call({ url: '/api/audit-logs/searches', key: tenant.key });
+  expect(list.body.data[0].unknownValues).toBe(null);
+  const unknownIn = async ({ id }: { id: string }) =>
+    (await open(tenant.key, id)).body.unknownValues;
+  expect(await unknownIn(found)).toEqual({});
+  expect(await unknownIn(none)).toEqual({ user: [expect.stringMatching(/^[0-9a-f-]{36}$/)] });
 });
 
 test('what is recorded later outside the range changes nothing; within the range it is told apart', async () => {

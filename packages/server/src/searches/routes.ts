@@ -1,13 +1,13 @@
-import { resolvedFilter, typeId } from '@indelible/protocol';
+import { type NamedFilter, typeId } from '@indelible/protocol';
 import type { FastifyInstance } from 'fastify';
 import { TenantCalls } from '../access/tenant-calls.ts';
-import { filterOfBody } from '../http/filter-body.ts';
+import { filterOfBody, pathOfValue } from '../http/filter-body.ts';
 import { AppError } from '../http/problem.ts';
 import { waitingOutside } from '../http/tenant-reads.ts';
 import type { Parts } from '../parts.ts';
 import { type CapsuleDeps, capsuleMax, makeCapsule } from './capsule.ts';
 import { searchIdPrefix } from './erased-since.ts';
-import { askAgain, saveSearch, shownNow, shownSearch } from './evidence.ts';
+import { askAgain, saveSearch, shownNow, shownSearch, unknownNow } from './evidence.ts';
 import { capsuleSchema, createSchema, getSchema, listSchema } from './schemas.ts';
 import { getSearch, listSearches } from './store.ts';
 import { viewRoutes } from './views.routes.ts';
@@ -26,19 +26,20 @@ export function searchRoutes(app: FastifyInstance, deps: CapsuleDeps & Parts): v
     (request, showsEvents) => {
       const filter = filterOfBody(request);
       showsEvents(filter);
-      const { note } = request.body as { note?: string | null };
-      return { filter, note: note || null, gone: request.gone };
+      const { note, unknown = false } = request.body as { note?: string | null; unknown?: boolean };
+      const pathOf = (name: NamedFilter, value: string) => pathOfValue(request, name, value);
+      return { filter, note: note || null, unknown: unknown || pathOf, gone: request.gone };
     },
     async ({ access, request }, asked) => {
-      const filter = resolvedFilter(asked.filter, access.tenantId);
-      const saved = await saveSearch(waitingOutside(request, deps), access, { ...asked, filter });
+      const saved = await saveSearch(waitingOutside(request, deps), access, asked);
       return shownSearch(saved, deps.publicUrl());
     },
   );
   searches.on('get /:id', getSchema, async ({ tenantId, request, found }) => {
     const search = await found(getSearch);
     const now = await askAgain(waitingOutside(request, deps), tenantId, search, request.gone);
-    return { ...shownSearch(search, deps.publicUrl()), now: shownNow(now) };
+    const unknownValues = unknownNow(search, now.coverage);
+    return { ...shownSearch(search, deps.publicUrl()), unknownValues, now: shownNow(now) };
   });
   searches.on(
     'post /:id/capsule',

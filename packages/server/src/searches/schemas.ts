@@ -1,3 +1,4 @@
+import { namedFilters } from '@indelible/protocol';
 import {
   answer,
   described,
@@ -24,7 +25,23 @@ const SearchInput = named('SearchInput', {
       description: 'What it is to show, in your own words.',
     }),
   ),
+  unknown: Type.Optional(
+    Type.Boolean({
+      description:
+        'Also save a search for a person or resource that occurs in no event. Default: it is refused.',
+    }),
+  ),
 });
+
+const values = Type.Optional(Type.Array(Type.String()));
+const UnknownValues = {
+  title: 'UnknownValues',
+  description:
+    'Persons and resources of the query that occurred in no event when it was saved: of them it ' +
+    'proves nothing. In the list `null` for a search of an earlier build; opened, it is judged anew.',
+  properties: Object.fromEntries(namedFilters.map((name) => [name, values])),
+  additionalProperties: false,
+};
 
 const Digest = Type.String({
   pattern: '^[0-9a-f]{64}$',
@@ -51,6 +68,7 @@ const saved = {
     description: 'With an absolute range, within what the plan showed.',
   }),
   note: nullable({}),
+  unknownValues: Type.Unsafe<object | null>({ type: ['object', 'null'], ...UnknownValues }),
   createdAt: time('When it was saved.'),
   createdBy: exact({ id: uuid('Who saved it.'), email: nullable({}) }),
   checkpoint: Checkpoint,
@@ -82,7 +100,7 @@ const Coverage = described(
     eventsInRange: CountOrMore,
     totals: Type.Array(
       exact({
-        filter: Type.Enum(['user', 'onBehalfOf', 'resource', 'resourceId']),
+        filter: Type.Enum([...namedFilters]),
         value: Type.String(),
         events: CountOrMore,
       }),
@@ -132,7 +150,9 @@ export const createSchema = {
   description:
     'Freezes the question (an absolute range, within what the plan shows and not beyond now), asks it ' +
     'against a signed checkpoint, and keeps count and digest of the answer. Recorded. At most 1,000,000 ' +
-    'matches.',
+    'matches. A `user`, `onBehalfOf`, `resource` or `resourceId` that occurs in no event which the plan ' +
+    'shows, at any time, is refused with `unknown_value` at its path, unless `unknown` is `true`; a value ' +
+    'that `!` excludes is not.',
   body: SearchInput,
   response: { 201: SavedSearch },
 };

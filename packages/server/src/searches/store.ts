@@ -27,21 +27,25 @@ export interface SavedSearch {
    * range.
    */
   countedFromMs: number | null;
+  /** JSON text of `UnknownValues`; null: saved by a build that did not look for them. */
+  unknownValues: string | null;
 }
 
 export async function insertSearch(tx: WriterTx, tenantId: string, s: SavedSearch): Promise<void> {
   await execute(tx)`
     INSERT INTO searches (tenant_id, id, filters, note, created_at, created_by_id, created_by_email,
-      log_id, checkpoint_size, checkpoint_root, checkpoint_note, matched, digest, counted_from)
+      log_id, checkpoint_size, checkpoint_root, checkpoint_note, matched, digest, counted_from,
+      unknown_values)
     VALUES (${tenantId}, ${s.id}, ${s.filters}, ${s.note}, ${new Date(s.createdAtMs)},
       ${s.createdById}, ${s.createdByEmail}, ${s.logId}, ${s.checkpointSize}, ${s.checkpointRoot},
-      ${s.checkpointNote}, ${s.matched}, ${s.digest}, ${dateOrNull(s.countedFromMs)})`;
+      ${s.checkpointNote}, ${s.matched}, ${s.digest}, ${dateOrNull(s.countedFromMs)},
+      ${s.unknownValues})`;
 }
 
 const columns = sql`id, filters, note, created_at AS "createdAtMs", created_by_id AS "createdById",
   created_by_email AS "createdByEmail", log_id AS "logId", checkpoint_size AS "checkpointSize",
   checkpoint_root AS "checkpointRoot", checkpoint_note AS "checkpointNote", matched, digest,
-  counted_from AS "countedFromMs"`;
+  counted_from AS "countedFromMs", unknown_values AS "unknownValues"`;
 
 export async function getSearch(tx: TenantTx, id: string): Promise<SavedSearch | null> {
   return firstRow<SavedSearch>(tx)`SELECT ${columns} FROM searches
