@@ -65,7 +65,7 @@ async function history(): Promise<{ tenant: Tenant; range: EventFilter; ids: str
 async function saved({ key }: Tenant, filters: object): Promise<string> {
   const url = '/api/audit-logs/searches';
   const { status, body, text } = await service.call({
-    ...{ method: 'POST', url, key, body: { filters, note: 'Case 4711' } },
+    ...{ method: 'POST', url, key, body: { filters, note: 'Case 4711', unknown: true } },
   });
   expect(status, text).toBe(201);
   return body.id;
@@ -121,8 +121,10 @@ test('a capsule holds every event of its range, shows the matches whole and of o
 
 test('an absence is proven event by event: nothing of the range can be left out', async () => {
   const { tenant, range, ids } = await history();
-  const filters = { ...rangeOf(range), user: 'nobody@example.com' };
-  expect(await intact(await capsule(tenant, filters))).toMatchObject({ matches: [], inRange: 4 });
+  const filters = { ...rangeOf(range), user: bo.email, action: 'delete' };
+  expect(await intact(await capsule(tenant, filters))).toMatchObject({
+    ...{ matches: [], inRange: 4, unknownValues: {} },
+  });
   // An attacker with the owner's rights removes a match, and has the service make the file.
   const id = await saved(tenant, { ...rangeOf(range), user: bo.id });
   const uuid = (await service.call({ url: `/api/audit-logs/${ids[0]}/proof`, key: tenant.key }))
@@ -216,6 +218,27 @@ test('opened from disk it verifies itself, without a request, and hostile text s
   const tried = `fetch('http://127.0.0.1:1/').then(() => 'sent', () => 'refused')`;
   expect(await page.evaluate(tried)).toBe('refused');
   await page.context().close();
+});
+
+test('a capsule about an unknown person says so first and in red, nowhere in green, and so does the command line', async () => {
+  const { tenant, range } = await history();
+  const html = await capsule(tenant, { ...rangeOf(range), user: 'rhea', action: 'play' });
+  expect((await intact(html)).unknownValues).toEqual({ user: ['rhea'] });
+  const page = await opened(html, 'unknown.html');
+  const first = page.locator('main > *').first();
+  await see(first).toHaveClass(/unknown/);
+  await see(first).toContainText('This evidence shows nothing about these values');
+  await see(first).toContainText('User: rhea');
+  await see(page.locator('.intact')).toHaveCount(0);
+  const red = `getComputedStyle(document.querySelector('.unknown')).borderColor`;
+  expect(await page.evaluate<string>(red)).toMatch(/^rgb\((168, 38, 28|255, 160, 151)\)$/);
+  expect(await violations(page, 'a capsule about an unknown person')).toEqual([]);
+  await page.context().close();
+  const { status, stdout } = await runCli(['verify', join(folder, 'unknown.html')]);
+  expect(status).toBe(1);
+  expect(stdout).toMatch(
+    /UNPROVEN: .*\n\nNot proven\n {2}- Anything about user "rhea": it occurs in no event/,
+  );
 });
 
 test('Chromium shows a changed file as damaged, and shows nothing of what it says', async () => {

@@ -211,6 +211,50 @@ test('a recording and a person are chosen by name, of which the filter keeps the
   await see(rows(page)).toHaveCount(1);
 });
 
+test('evidence about a person whom no event names is refused with a way on, or shown in red, on paper too', async () => {
+  const id = await panel.newTenant('Rhea');
+  const actor = { ...(eventOf().actor as object), email: 'prado@example.com' };
+  const recording = { type: 'recording', id: randomUUID(), name: 'Call 3205' };
+  await panel.record(id, [{ actor, action: 'play', resource: recording, diff: {} }]);
+  const page = await enter({ tenantId: id, path: '/settings/audit/events?user=rhea&action=play' });
+  await page.getByRole('button', { name: 'Save as evidence' }).click();
+  await page.getByLabel('Title').fill('Rhea did not access call 3205');
+  panel.allow(/^422 /);
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  const sheet = page.getByRole('dialog');
+  const refusal = sheet.getByRole('status');
+  await see(refusal).toContainText('occur in no event of this log');
+  await see(refusal).toContainText('User: rhea');
+  await see(sheet.getByRole('alert')).toHaveCount(0);
+  expect(await violations(page, 'refused evidence')).toEqual([]);
+  await sheet.getByRole('button', { name: 'Save anyway' }).click();
+
+  await see(page.getByRole('heading', { name: 'Rhea did not access call 3205' })).toBeVisible();
+  const seeRed = async () => {
+    const first = page.locator('main#content [role="status"]').first();
+    await see(first).toContainText('This evidence shows nothing about these values');
+    await see(first).toContainText('User: rhea');
+    const isFirst = `(() => {
+      const [box, title] = document.querySelectorAll('main#content [role="status"], main#content h1');
+      return box.matches('.text-del') && title.matches('h1') && !document.querySelector('main .text-add');
+    })()`;
+    expect(await page.evaluate<boolean>(isFirst)).toBe(true);
+  };
+  await seeRed();
+  expect(await violations(page, 'evidence about an unknown person')).toEqual([]);
+  await page.emulateMedia({ media: 'print' });
+  await seeRed();
+  await page.emulateMedia({ media: null });
+  await page.goto(`${panel.url}/settings/audit/searches`);
+  await see(page.getByText('Shows nothing about User: rhea')).toBeVisible();
+
+  // What an earlier build saved is judged when it is opened.
+  const { owner } = panel.service;
+  await owner.query('UPDATE searches SET unknown_values = NULL WHERE tenant_id = $1', [id]);
+  await page.getByRole('link', { name: 'Rhea did not access call 3205' }).click();
+  await see(page.getByRole('status').first()).toContainText('shows nothing about these values');
+});
+
 test('evidence says what it could find, warns of an empty time, and prints whole on either side of paper', async () => {
   const id = await panel.newTenant('Borealis');
   const recording = { type: 'recording', id: randomUUID(), name: 'Call 2' };
@@ -220,7 +264,7 @@ test('evidence says what it could find, warns of an empty time, and prints whole
   const saved = (filters: object) =>
     page.evaluate<string>(`fetch('/api/audit-logs/searches', {
       method: 'POST', headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ filters: ${JSON.stringify(filters)}, note: 'Works council' }),
+      body: JSON.stringify({ filters: ${JSON.stringify(filters)}, note: 'Works council', unknown: true }),
     }).then(async (answer) => (await answer.json()).id)`);
   const nobody = await saved({ user: 'nobody@example.com', resourceId: recording.id });
   await page.goto(`${panel.url}/settings/audit/searches/${nobody}`);

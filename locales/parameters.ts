@@ -10,6 +10,7 @@ export interface Parameters {
   'panel.events.open': { what: string };
   'panel.filters.active': { count: number };
   'panel.filters.find': { what: string };
+  'panel.filters.unknown': { value: string };
   'panel.filters.not': { value: string };
   'panel.filters.remove': { what: string };
   'panel.range.until': { to: string };
@@ -58,6 +59,8 @@ export interface Parameters {
   'panel.integrity.otherLog': { origin: string };
   'panel.integrity.continued': { origin: string; published: number; size: number };
   'panel.integrity.lost': { left: number; origin: string; published: number; size: number };
+  'panel.evidence.unknownLine': { values: string };
+  'panel.evidence.notUnknown': { values: string };
   'panel.evidence.grownText': { count: number };
   'panel.evidence.entries': { count: number };
   'panel.evidence.provesNone': { range: string };

@@ -6,6 +6,7 @@ import {
   parseFilterBody,
   revealed,
   type ShownEvent,
+  unknownPairs,
   uuidTimeMs,
 } from '@indelible/protocol';
 import type { Texts } from '../../../../locales/texts.ts';
@@ -71,12 +72,13 @@ function proven({ texts }: View, content: CapsuleContent): string[] {
   ];
 }
 
-function unproven(
-  { texts, same }: View,
-  { data, unseen, isSaved, isRewritten }: CapsuleContent,
-): string[] {
+function unproven(view: View, content: CapsuleContent): string[] {
+  const { texts, same } = view;
+  const { data, unseen, isSaved, isRewritten } = content;
   const { first } = data.log;
+  const values = unknownTexts(view, content).map(revealed).join(', ');
   return [
+    ...(values === '' ? [] : [same.notUnknown({ values })]),
     ...(unseen > 0 ? [texts.unseen({ count: unseen })] : []),
     ...(isRewritten ? [texts.rewritten] : []),
     ...(isSaved ? [] : [texts.notSaved({ count: data.search.matched })]),
@@ -131,16 +133,30 @@ function technical(
   );
 }
 
-/** Whether the file can be believed, in one sentence, and what contradicts it. */
-export function verdictBox({ texts }: View, { code, problems }: Outcome): HTMLElement {
+/**
+ * Whether the file can be believed, in one sentence, and what contradicts it. Before that, in red,
+ * of which persons and resources even an intact file shows nothing.
+ */
+export function verdictBox(view: View, { code, problems, content }: Outcome): HTMLElement {
+  const { texts, same } = view;
   const { title, text } = texts[code];
-  const lines = problems.map((problem) => el('li', {}, revealed(problem)));
+  const unknown = unknownTexts(view, content);
+  const [look, lines] = unknown.length > 0 ? ['unknown', unknown] : [code, problems];
+  const items = lines.map((line) => el('li', {}, revealed(line)));
+  const isUnknown = look === 'unknown';
   return el(
     'div',
-    { class: `verdict ${code}`, role: 'status' },
-    el('h1', {}, title),
-    el('p', {}, text),
-    problems.length === 0 ? null : el('ul', {}, lines),
+    { class: `verdict ${look}`, role: 'status' },
+    el('h1', {}, isUnknown ? same.unknown : title),
+    el('p', {}, isUnknown ? same.unknownText : text),
+    items.length === 0 ? null : el('ul', {}, items),
+    isUnknown ? el('p', {}, `${title}. ${text}`) : null,
+  );
+}
+
+function unknownTexts({ filters }: View, content: CapsuleContent | null): string[] {
+  return unknownPairs(content?.unknownValues ?? {}).map(
+    ([name, value]) => `${filters[name]}: ${value}`,
   );
 }
 

@@ -9,6 +9,7 @@ import { Notice, ToEvents } from '../../components/States.tsx';
 import { useReader, useTexts } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
 import { lineOf, useCriteriaTexts } from '../../search/use-criteria-texts.ts';
+import { unknownTexts } from './UnknownVerdict.tsx';
 
 /** Searches saved as evidence, newest first. */
 export default function EvidenceListPage() {
@@ -38,6 +39,7 @@ function Kept({ evidence }: { evidence: SavedSearch }) {
   const { t, formats } = useReader();
   const criteria = useCriteriaTexts().stored(evidence.filters);
   const { value } = evidence.matched;
+  const unknown = unknownTexts(evidence.unknownValues, t);
   return (
     <li className="relative px-4 py-3 text-[0.8125rem] hover:bg-hover">
       <div className="flex flex-wrap items-baseline gap-x-3">
@@ -56,6 +58,11 @@ function Kept({ evidence }: { evidence: SavedSearch }) {
         {' · '}
         {lineOf(criteria)}
       </p>
+      {unknown.length > 0 && (
+        <p className="mt-0.5 text-xs font-medium text-del wrap-anywhere">
+          {t.evidence.unknownLine({ values: unknown.join(', ') })}
+        </p>
+      )}
     </li>
   );
 }

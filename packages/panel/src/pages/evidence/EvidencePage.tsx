@@ -22,6 +22,7 @@ import { useCriteriaTexts } from '../../search/use-criteria-texts.ts';
 import { usePrint } from '../../shell/use-printing.ts';
 import SaveView from '../views/SaveView.tsx';
 import { CoverageFacts, EvidenceIdentity } from './EvidenceFacts.tsx';
+import { UnknownVerdict, unknownTexts } from './UnknownVerdict.tsx';
 
 /** A saved search, run again when it is opened: both results, and what they show. */
 export default function EvidencePage() {
@@ -44,8 +45,10 @@ function EvidenceSheet({ evidence }: { evidence: OpenedSearch }) {
   const { facets, range } = search;
   const kept = formats.exact(evidence.createdAt);
   const [isSaving, setSaving] = useState(false);
+  const unknown = unknownTexts(evidence.unknownValues, t);
   return (
     <>
+      <UnknownVerdict texts={unknown} />
       <PageHead
         title={evidence.note ?? t.evidence.single}
         actions={
@@ -69,7 +72,7 @@ function EvidenceSheet({ evidence }: { evidence: OpenedSearch }) {
       {/* Without its times: a view moves on, evidence does not. */}
       {isSaving && <SaveView search={{ ...emptySearch, facets }} close={() => setSaving(false)} />}
       <div className="max-w-3xl space-y-7 px-4 print:max-w-none pb-12 lg:px-6">
-        <Agreement evidence={evidence} />
+        <Agreement evidence={evidence} isKnown={unknown.length === 0} />
         <section>
           <h2 className="font-semibold">{t.evidence.criteria}</h2>
           <CriteriaList facets={facets} range={range} />
@@ -79,7 +82,7 @@ function EvidenceSheet({ evidence }: { evidence: OpenedSearch }) {
         </section>
         <ThenAndNow evidence={evidence} />
         <CoverageFacts evidence={evidence} />
-        <EvidenceStatement evidence={evidence} range={range} />
+        <EvidenceStatement evidence={evidence} range={range} unknown={unknown} />
         <EvidenceIdentity evidence={evidence} />
       </div>
     </>
@@ -92,8 +95,11 @@ async function capsuleOf(id: string) {
   return { file: new Blob([bytes], { type: 'text/html' }), name: `evidence-${id}.html` };
 }
 
-/** Whether the result is the same, the same with later events, or another one. */
-function Agreement({ evidence }: { evidence: OpenedSearch }) {
+/**
+ * Whether the result is the same, the same with later events, or another one. That a result without
+ * meaning is the same is not worth a word in green.
+ */
+function Agreement({ evidence, isKnown }: { evidence: OpenedSearch; isKnown: boolean }) {
   const t = useTexts();
   const { agrees, earlierAgrees, recordedSince, bodiesExpired, erasedSince } = evidence.now;
   const since = recordedSince.value;
@@ -111,6 +117,7 @@ function Agreement({ evidence }: { evidence: OpenedSearch }) {
     other: { look: 'bad', title: t.evidence.differs, text: t.evidence.differsText },
   } as const;
   const { look, title, text } = answers[kind];
+  if (look === 'good' && !isKnown) return null;
   return (
     <Verdict look={look} title={title}>
       <p>{text}</p>
@@ -168,8 +175,15 @@ function ThenAndNow({ evidence }: { evidence: OpenedSearch }) {
   );
 }
 
+interface EvidenceStatementProps {
+  evidence: OpenedSearch;
+  range: TimeRange;
+  /** The unknown values of the search. */
+  unknown: readonly string[];
+}
+
 /** What a saved search proves, and what it does not. */
-function EvidenceStatement({ evidence, range }: { evidence: OpenedSearch; range: TimeRange }) {
+function EvidenceStatement({ evidence, range, unknown }: EvidenceStatementProps) {
   const { t, formats } = useReader();
   const { rangeText } = useCriteriaTexts();
   const { value } = evidence.matched;
@@ -184,7 +198,9 @@ function EvidenceStatement({ evidence, range }: { evidence: OpenedSearch; range:
     ...(evidence.checkpoint === null ? [] : [t.evidence.provesLog]),
     ...(whole.length > 0 ? [t.evidence.noGaps({ sources: nameList(whole) })] : []),
   ];
+  const isKnown = unknown.length === 0;
   const showsNot = [
+    ...(isKnown ? [] : [t.evidence.notUnknown({ values: unknown.join(', ') })]),
     ...incomplete.flatMap(({ id, gaps, gapsDropped }) => [
       ...gaps.map(({ from, to, afterReceivedAt, noticedAt }) =>
         t.evidence.gap({
@@ -203,7 +219,12 @@ function EvidenceStatement({ evidence, range }: { evidence: OpenedSearch; range:
   ];
   return (
     <div className="keep grid gap-6 sm:grid-cols-2">
-      <Statements title={t.evidence.proves} texts={shows} Icon={Check} tone="text-add" />
+      <Statements
+        title={t.evidence.proves}
+        texts={shows}
+        Icon={Check}
+        tone={isKnown ? 'text-add' : 'text-faint'}
+      />
       <Statements title={t.evidence.provesNot} texts={showsNot} Icon={X} tone="text-faint" />
     </div>
   );
