@@ -66,13 +66,15 @@ export interface OpenedSearch extends SavedSearch {
 /** A recorder or outbox that numbers its events. */
 export interface Source {
   id: string;
+  /** The key that sends it: under another key it is another source. */
+  keyId: string;
   lastSequence: number;
   firstReceivedAt: string;
   lastReceivedAt: string;
   gaps: SourceGap[];
   /** Gaps may be missing from the list: too many, or a number came twice, last noticed then. */
   gapsDroppedAt: string | null;
-  /** Whether it, and every other instance of it, sends no more. */
+  /** Whether it, and every other instance of it with this key, sends no more. */
   silent: boolean;
 }
 

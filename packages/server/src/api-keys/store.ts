@@ -51,6 +51,18 @@ export async function invalidKeyIds(
   return new Set(rows.map((row) => row.id));
 }
 
+/** Which of these keys are revoked, or expired at `nowMs`. Not keys of the configuration. */
+export async function endedKeyIds(
+  tx: WriterTx,
+  ids: readonly string[],
+  nowMs: number,
+): Promise<Set<string>> {
+  const rows = await rowsOf<{ id: string }>(tx)`
+    SELECT id FROM api_keys WHERE id = ANY (${uuidArray(ids)})
+      AND (revoked_at IS NOT NULL OR expires_at <= ${new Date(nowMs)})`;
+  return new Set(rows.map((row) => row.id));
+}
+
 export async function insertApiKey(tx: WriterTx, key: ApiKeyRow, keyHash: Uint8Array) {
   await execute(tx)`
     INSERT INTO api_keys (id, tenant_id, name, scopes, key_hash, created_at, expires_at, made_by,

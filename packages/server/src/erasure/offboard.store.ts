@@ -91,7 +91,9 @@ export async function removeBelongings(
 ): Promise<Omit<RemovedCounts, 'events'>> {
   await execute(tx)`UPDATE tenants
     SET notify_emails = '{}', restore_url = NULL, restore_secret = NULL WHERE id = ${tenantId}`;
-  for (const table of ['former_emails', 'sources', 'views', 'alert_cursors', 'alert_rules']) {
+  for (const table of [
+    ...['former_emails', 'source_gaps', 'sources', 'views', 'alert_cursors', 'alert_rules'],
+  ]) {
     await execute(tx)`DELETE FROM ${raw(table)} WHERE tenant_id = ${tenantId}`;
   }
   const counts: [string, number][] = [];

@@ -28,7 +28,7 @@ async function events() {
 
 test('of a tenant that left, the log and one record stay, and nothing else', async () => {
   await service.owner.query(
-    `SELECT note_sources(array_fill($1::uuid, '{2}'), '{a,a}', '{1,3}', now())`,
+    `SELECT note_sources(array_fill($1::uuid, '{2}'), array_fill($1::uuid, '{2}'), '{a,a}', '{1,3}', now())`,
     [tenant.id],
   );
   await service.app.checkpoints.tick();

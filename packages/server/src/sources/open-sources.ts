@@ -27,10 +27,10 @@ export function openSources(app: FastifyInstance, deps: SourceDeps): () => Promi
   return () => tellSources({ ...deps, silentMs: deps.config.sourceSilentMs });
 }
 
-function shown({ id, lastSequence, silent, ...source }: Source) {
+function shown({ id, keyId, lastSequence, silent, ...source }: Source) {
   const { firstReceivedMs, lastReceivedMs, gapsDroppedMs, gaps } = source;
   return {
-    ...{ id, lastSequence },
+    ...{ id, keyId, lastSequence },
     firstReceivedAt: formatTimestamp(firstReceivedMs),
     lastReceivedAt: formatTimestamp(lastReceivedMs),
     gaps: gaps.map(shownGap),

@@ -1,5 +1,5 @@
 import { operatorHeaders } from '../access/operator-access.ts';
-import { count, described, time, timeOrNull } from '../http/field-schemas.ts';
+import { count, described, time, timeOrNull, uuid } from '../http/field-schemas.ts';
 import { Type } from '../http/type.ts';
 
 export const SourceGap = described(
@@ -17,6 +17,10 @@ export const SourceGap = described(
 
 const Source = described('Source', 'A recorder or outbox that numbers its events.', {
   id: Type.String({ description: 'The `source.id` of its events.' }),
+  keyId: uuid(
+    'The API key that sends it, as `recordedBy.id`. What another key sends under this id is ' +
+      'another source.',
+  ),
   lastSequence: count('The highest number received.'),
   firstReceivedAt: time('When its first event was received.'),
   lastReceivedAt: time('When its last event was received.'),
@@ -29,7 +33,7 @@ const Source = described('Source', 'A recorder or outbox that numbers its events
       'listed, or a number that had come before.',
   ),
   silent: Type.Boolean({
-    description: 'Whether it sends no more, and no other instance of it does.',
+    description: 'Whether it sends no more, and no other instance of it with this key.',
   }),
 });
 
@@ -38,10 +42,11 @@ export const listSchema = {
   operationId: 'listSources',
   summary: 'Sources of events, and what was not received from them',
   description:
-    'The recorders and outboxes that number their events with `source`, sorted by id; at most 500. ' +
+    'The recorders and outboxes that number their events with `source`, sorted by id; at most 500 ' +
+    'of each API key. ' +
     'Producers that number nothing are not among them.',
   headers: operatorHeaders,
   response: {
-    200: described('SourceList', 'All sources.', { data: Type.Array(Source, { maxItems: 500 }) }),
+    200: described('SourceList', 'All sources.', { data: Type.Array(Source) }),
   },
 };

@@ -1,3 +1,4 @@
+import { nilUuid } from '@indelible/protocol';
 import fc from 'fast-check';
 import pg from 'pg';
 import { beforeEach, expect, test } from 'vitest';
@@ -30,6 +31,13 @@ const send = (id: string, numbers: readonly number[], app = service.app) =>
     app,
   );
 
+/** Another key of the tenant, with its id. */
+async function furtherKey({ id } = tenant): Promise<{ id: string; key: string }> {
+  const url = `/api/tenants/${id}/api-keys`;
+  const body = { name: 'another key', scopes: ['events:write', 'events:read'] };
+  return (await service.call({ method: 'POST', url, body })).body;
+}
+
 async function sources({ key } = tenant) {
   const { status, body } = await service.call({ url: '/api/sources', key });
   expect(status).toBe(200);
@@ -44,7 +52,7 @@ const gapsOf = async (id: string): Promise<number[][]> => {
 async function told(action: string) {
   const get = async (path: string) =>
     (await service.call({ url: `/api/audit-logs${path}`, key: tenant.key })).body;
-  const { data } = await get(`?action=${action}&sort=sequence`);
+  const { data } = await get(`?action=${action}&sort=sequence&limit=100`);
   return Promise.all(data.map(({ id }: { id: string }) => get(`/${id}`)));
 }
 
@@ -87,6 +95,7 @@ test('a source has its last number and receipt, and a gap says between which rec
   expect(await sources()).toEqual([
     {
       ...{ id: 'billing', lastSequence: 5, silent: false, gapsDroppedAt: null },
+      keyId: expect.any(String),
       ...{ firstReceivedAt: before, lastReceivedAt: after },
       gaps: [{ from: 2, to: 4, afterReceivedAt: before, noticedAt: after }],
     },
@@ -226,7 +235,96 @@ test('an instance that another one has replaced is not silent, the last one is',
   expect(await told('report_silence')).toMatchObject([{ resource: { name: 'billing/b' } }]);
 });
 
-test('500 sources a tenant and 50 gaps a source are kept: the latest', async () => {
+test('another key of the tenant fills no gap, crowds none out and has no source forgotten', async () => {
+  await send('billing', [0, 3]);
+  const { key } = tenant;
+  const other = await furtherKey();
+  tenant = { ...tenant, key: other.key };
+  await send('billing', [1, 2]);
+  const holes = Array.from({ length: 400 }, (_, at) => 2 * at + 4);
+  await send('billing', holes);
+  await record(Array.from({ length: 800 }, (_, at) => stamped(`pod ${at}`, 0)));
+  service.clock.now += 15 * minute;
+  for (let times = 0; times < 2; times++) await tell();
+  const ofKey = <Row extends { keyId: string }>(rows: Row[]) =>
+    rows.filter(({ keyId }) => keyId !== other.id);
+  const gaps = [{ from: 1, to: 2 }];
+  expect(ofKey(await sources())).toMatchObject([{ id: 'billing', gaps }]);
+  expect(ofKey((await told('report_gap')).map(({ after }) => after))).toMatchObject([{ gaps }]);
+  tenant = { ...tenant, key };
+  await send('billing', [1, 2]);
+  expect(ofKey(await sources())).toMatchObject([{ id: 'billing', gaps: [] }]);
+});
+
+test('a gap that is dropped before it was told is told by the next run, once', async () => {
+  const toldGaps = async () =>
+    (await told('report_gap'))
+      .filter(({ resource }) => resource.name === 'wide')
+      .flatMap(({ after }) => after.gaps.map(({ from }: { from: number }) => from));
+  await send(
+    'wide',
+    Array.from({ length: 60 }, (_, at) => 2 * at),
+  );
+  await tell();
+  const dropped = Array.from({ length: 9 }, (_, at) => 2 * at + 1);
+  expect(await toldGaps()).toEqual(dropped);
+  service.clock.now += minute;
+  const pods = Array.from({ length: 499 }, (_, at) => `pod ${at}`);
+  await record(pods.flatMap((id) => [stamped(id, 0), stamped(id, 2)]));
+  await send('last', [0]);
+  await tell(); // "wide" was forgotten, because each other source has a gap too
+  const rest = Array.from({ length: 50 }, (_, at) => 2 * at + 19);
+  expect(await toldGaps()).toEqual([...dropped, ...rest]);
+  service.clock.now += minute;
+  await tell();
+  expect(await toldGaps()).toHaveLength(59);
+  expect(await sources()).toHaveLength(451);
+  await expectLogIntact(service, tenant.id);
+});
+
+test('a key that replaces another one goes on with its source, and the former key is not silent', async () => {
+  await send('billing', [0, 1, 2]);
+  const next = await furtherKey();
+  tenant = { ...tenant, key: next.key };
+  await send('billing', [5]);
+  expect(await sources()).toMatchObject([
+    { lastSequence: 2, gaps: [] },
+    { keyId: next.id, lastSequence: 5, gaps: [{ from: 3, to: 4 }] },
+  ]);
+  const url = `/api/tenants/${tenant.id}/api-keys`;
+  const { data } = (await service.call({ url })).body;
+  const [{ id }] = data.filter(({ id }: { id: string }) => id !== next.id);
+  expect((await service.call({ method: 'DELETE', url: `${url}/${id}` })).status).toBe(204);
+  service.clock.now += 25 * hour;
+  await tell();
+  expect((await told('report_silence')).map(({ after }) => after.keyId)).toEqual([next.id]);
+});
+
+test('another key that sends as an instance of a source does not hide that the source is silent', async () => {
+  await send('billing/a', [0]);
+  const [{ keyId }] = await sources();
+  service.clock.now += hour;
+  tenant = { ...tenant, key: (await furtherKey()).key };
+  await send('billing/b', [0]);
+  service.clock.now += 23 * hour;
+  await tell();
+  expect(await told('report_silence')).toMatchObject([
+    { resource: { name: 'billing/a' }, after: { keyId } },
+  ]);
+});
+
+test('a source of an earlier build belongs to the first key that sends it', async () => {
+  await send('billing', [0, 3]);
+  const [{ keyId }] = await sources();
+  for (const table of ['sources', 'source_gaps']) {
+    const nil = `UPDATE ${table} SET key_id = $2 WHERE tenant_id = $1`;
+    await service.owner.query(nil, [tenant.id, nilUuid]);
+  }
+  await send('billing', [2, 4]);
+  expect(await sources()).toMatchObject([{ keyId, lastSequence: 4, gaps: [{ from: 1, to: 1 }] }]);
+});
+
+test('500 sources a key and 50 gaps a source are kept: those with gaps, and the latest', async () => {
   const wide = Array.from({ length: 60 }, (_, at) => 2 * at);
   await send('wide', wide);
   const [source] = await sources();
@@ -237,9 +335,11 @@ test('500 sources a tenant and 50 gaps a source are kept: the latest', async () 
   service.clock.now += minute;
   const ids = Array.from({ length: 500 }, (_, at) => `pod ${String(at).padStart(3, '0')}`);
   await record(ids.map((id) => stamped(id, 0)));
-  expect((await sources()).map(({ id }: { id: string }) => id)).toEqual(ids);
+  // Of those without a gap 50 make room for the last one.
+  const kept = [...ids.slice(0, 449), ...ids.slice(499)];
+  expect((await sources()).map(({ id }: { id: string }) => id)).toEqual([...kept, 'wide']);
   // Whether it is a new one cannot be known any more.
-  await send('wide', [120]);
-  const back = (await sources()).at(-1);
-  expect(back).toMatchObject({ id: 'wide', gaps: [], gapsDroppedAt: back.lastReceivedAt });
+  await send('pod 498', [120]);
+  const back = (await sources()).find(({ id }: { id: string }) => id === 'pod 498');
+  expect(back).toMatchObject({ gaps: [], gapsDroppedAt: back.lastReceivedAt });
 });

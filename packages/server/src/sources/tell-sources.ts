@@ -1,4 +1,5 @@
-import { externalUuid, formatTimestamp } from '@indelible/protocol';
+import { externalUuid, formatTimestamp, nilUuid } from '@indelible/protocol';
+import { endedKeyIds } from '../api-keys/store.ts';
 import { lockHeads } from '../log/store.ts';
 import { actOf, byService, type OwnEvent } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
@@ -6,6 +7,7 @@ import { writeInBackground } from '../postgres/db.ts';
 import {
   type Gap,
   type Silence,
+  type SourceGap,
   takeSilentSources,
   takeUntoldGaps,
   tenantsToTell,
@@ -38,12 +40,16 @@ function tellTenant(deps: TellDeps, tenantId: string, nowMs: number): Promise<vo
     if ((await lockHeads(tx, [tenantId], false)).length === 0) return;
     const gaps = await takeUntoldGaps(tx, tenantId, nowMs - gapToldAfterMs, nowMs);
     const silences = await takeSilentSources(tx, tenantId, nowMs - silentMs, nowMs);
-    for (const [sourceId, ofSource] of Map.groupBy(gaps, ({ sourceId }) => sourceId)) {
-      await recordOwn(tx, tenantId, gapEvent(tenantId, sourceId, ofSource));
-    }
-    for (const silence of silences) {
-      if (!silence.isReplaced) await recordOwn(tx, tenantId, silenceEvent(tenantId, silence));
-    }
+    const bySource = Map.groupBy(gaps, ({ keyId, sourceId }) => `${keyId} ${sourceId}`);
+    const keyIds = silences.map(({ keyId }) => keyId);
+    const ended = await endedKeyIds(tx, keyIds, nowMs); // another key sends in their place
+    const events = [
+      ...[...bySource.values()].map((ofSource) => gapEvent(tenantId, ofSource)),
+      ...silences
+        .filter(({ isReplaced, keyId }) => !isReplaced && !ended.has(keyId))
+        .map((silence) => silenceEvent(tenantId, silence)),
+    ];
+    if (events.length > 0) await recordOwn(tx, tenantId, ...events);
   });
 }
 
@@ -53,14 +59,15 @@ const sourceOf = (tenantId: string, id: string): OwnEvent['resource'] => ({
   name: id,
 });
 
-function gapEvent(tenantId: string, sourceId: string, gaps: readonly Gap[]): OwnEvent {
-  const after = { gaps: gaps.map(shownGap) };
+function gapEvent(tenantId: string, gaps: readonly SourceGap[]): OwnEvent {
+  const { keyId = nilUuid, sourceId = '' } = gaps[0] ?? {};
+  const after = { keyId, gaps: gaps.map(shownGap) };
   return actOf(byService, 'report_gap', sourceOf(tenantId, sourceId), { after });
 }
 
 function silenceEvent(tenantId: string, silence: Silence): OwnEvent {
-  const { sourceId, lastSequence, lastReceivedMs } = silence;
-  const after = { lastSequence, lastReceivedAt: formatTimestamp(lastReceivedMs) };
+  const { sourceId, keyId, lastSequence, lastReceivedMs } = silence;
+  const after = { keyId, lastSequence, lastReceivedAt: formatTimestamp(lastReceivedMs) };
   return actOf(byService, 'report_silence', sourceOf(tenantId, sourceId), { after });
 }
 
