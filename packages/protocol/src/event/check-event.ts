@@ -40,25 +40,28 @@ export type Members = Record<string, unknown>;
 export function shapeProblems(event: unknown): Problems {
   // An object with too many members is refused without checking them.
   if (isObject(event) && Object.keys(event).length > membersMax) return [tooMany('', membersMax)];
-  const problems = isObject(event) ? jsonProblems(event) : [];
-  if (problems.length === 0) {
-    checkEvent(event, problems);
-    return problems;
-  }
+  const found: Problems = [];
+  checkEvent(event, found);
+  if (!isObject(event)) return found;
+  const beyond = found.filter(({ code }) => bounds.has(code)).map(({ path }) => path);
+  const problems = jsonProblems(event, new Set(beyond));
+  if (problems.length === 0) return found;
   const named = new Set(problems.map(({ path }) => path));
-  const others: Problems = [];
-  checkEvent(event, others);
-  return [...problems, ...others.filter(({ path }) => !named.has(path))];
+  return [...problems, ...found.filter(({ path }) => !named.has(path))];
 }
+
+/** A field with one of these problems is looked at no further. */
+const bounds = new Set(['invalid_type', 'too_long', 'too_many']);
 
 /** No object of an event has more, not even a state: a member takes five bytes, as in `"":0,`. */
 const anyMembersMax = Math.floor(stateBytesMax / 5);
 
 /** Forbidden JSON values. Depth counts from each member, so a state may have 32 levels. */
-export function jsonProblems(event: Members): Problems {
+export function jsonProblems(event: Members, skipped: ReadonlySet<string> = new Set()): Problems {
   const problems: Problems = [];
   for (const [field, value] of Object.entries(event)) {
     if (problems.length >= fieldProblemsMax) break;
+    if (skipped.has(pointerOf(field))) continue;
     if (isObject(value) && Object.keys(value).length > anyMembersMax) {
       problems.push(tooMany(pointerOf(field), anyMembersMax));
       continue;
@@ -135,14 +138,14 @@ function textCheck(rule: Checked, path: string): Check {
       problems.push(wrongType(path, nullable ? 'a text or null' : 'a text'));
       return;
     }
+    // The length first: the format of a text without bounds may take seconds to judge.
     if (isLonger(value, lengthMax)) {
       add(problems, 'too_long', `is longer than ${lengthMax} characters`);
-    }
-    if (value.length < lengthMin) {
+    } else if (value.length < lengthMin) {
       add(problems, 'too_short', `is shorter than ${lengthMin} characters`);
+    } else if (!fits(value)) {
+      add(problems, rule.values ? 'invalid_value' : 'invalid_format', `is not ${is}`);
     }
-    const code = rule.values ? 'invalid_value' : 'invalid_format';
-    if (!fits(value)) add(problems, code, `is not ${is}`);
   };
 }
 
@@ -224,13 +227,14 @@ function checkMetadata(value: unknown, problems: Problems): void {
   for (const [key, scalar] of entries) {
     const path = pointerOf('metadata', key);
     const add = (code: string, message: string) => problems.push({ path, code, message });
-    if (key === '' || !isPrintable(key)) add('invalid_format', 'has no name that can be printed');
-    if ([...key].length > metadataKeyLengthMax) {
+    if (isLonger(key, metadataKeyLengthMax)) {
       add('too_long', `has a name of more than ${metadataKeyLengthMax} characters`);
+    } else if (key === '' || !isPrintable(key)) {
+      add('invalid_format', 'has no name that can be printed');
     }
     if (typeof scalar === 'object' && scalar !== null) {
       problems.push(wrongType(path, 'a text, number, boolean or null'));
-    } else if (typeof scalar === 'string' && [...scalar].length > metadataTextLengthMax) {
+    } else if (typeof scalar === 'string' && isLonger(scalar, metadataTextLengthMax)) {
       add('too_long', `is longer than ${metadataTextLengthMax} characters`);
     }
   }

@@ -59,7 +59,7 @@ export function isExternalId(text: string): boolean {
 
 /** Counts characters, not their UTF-16 units. */
 export function isLonger(text: string, max: number): boolean {
-  return text.length > max && [...text].length > max;
+  return text.length > 2 * max || (text.length > max && [...text].length > max);
 }
 
 function isPlainText(text: string): boolean {

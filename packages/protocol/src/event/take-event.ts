@@ -256,8 +256,14 @@ function takeChanges(
   { masker }: TakeContext,
   warnings: WarningCode[],
   problems: FieldProblem[],
-): Changes {
+): Changes | null {
   const { before: was = null, after: is = null } = event;
+  // The sizes first: to mask and compare states without bounds may take seconds.
+  const sent = {
+    before: stateText(was, '/before', problems),
+    after: stateText(is, '/after', problems),
+  };
+  if (problems.length > 0) return null;
   const before = masker.maskState(was);
   const after = masker.maskState(is);
   const computed = event.diff === undefined ? masker.diffStates(was, is) : null;
@@ -266,8 +272,8 @@ function takeChanges(
   if (computed?.truncated) warnings.push('diff_truncated');
   return {
     diff: canonicalize(diff.diff),
-    before: stateText(before.value, '/before', problems),
-    after: stateText(after.value, '/after', problems),
+    before: before.masked ? stateText(before.value, '/before', problems) : sent.before,
+    after: after.masked ? stateText(after.value, '/after', problems) : sent.after,
   };
 }
 
@@ -293,7 +299,8 @@ function isTooLarge(event: SentEvent, taken: CommittedEvent): boolean {
   return all > measuredFrom && exceedsBytes(JSON.stringify(event), eventBytesMax);
 }
 
-const tooLarge: TakenEvent = {
+/** The refusal of an event that is too large as a whole. */
+export const tooLarge: { refusal: EventRefusal; event?: never } = {
   refusal: {
     code: 'payload_too_large',
     detail: `the event is larger than ${inKib(eventBytesMax)}`,

@@ -164,7 +164,7 @@ test('an envelope that is wrong refuses the whole batch, and says everything tha
     [`{"events":[${good}],"dry/run":true}`, ['/dry~1run unknown_field']],
     [`{"events":[${good}],"__proto__":{}}`, ['/__proto__ unknown_field']],
     [`{"events":[${good}],"events":[${good}]}`, ['/events duplicate_key']],
-    [`{"events":[${good}],"x":{"a":1,"a":2}}`, ['/x/a duplicate_key', '/x unknown_field']],
+    [`{"events":[${good}],"x":{"a":1,"a":2}}`, ['/x unknown_field']],
   ];
   for (const [raw, errors] of cases) {
     const { status, body } = await batchRaw(raw);

@@ -7,20 +7,25 @@ import {
   eventIdFromUuid,
   type FieldProblem,
   fieldProblemsMax,
-  isObject,
   leafHash,
   type Masker,
+  parseStrictJson,
   pointerOf,
   problemsText,
   type Sha256,
+  type StrictJson,
   takeEvent,
+  tooLarge,
   type WarningCode,
   withCommas,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { answer } from '../http/field-schemas.ts';
 import { givingWay } from '../http/giving-way.ts';
+import { callerOf, readJson } from '../http/http.ts';
+import { parseInTurn } from '../http/large-bodies.ts';
 import { AppError, invalid, repeatedMember, unavailable } from '../http/problem.ts';
+import { splitBatch } from './batch-body.ts';
 import type { GroupCommit } from './flush.ts';
 import type { OwnEventDeps } from './own-events.store.ts';
 import {
@@ -77,7 +82,7 @@ export function recordRoutes(app: FastifyInstance, deps: RecordDeps): void {
     '/api/audit-logs/batch',
     {
       bodyLimit: batchBytesMax,
-      config,
+      config: { ...config, readsBody: true },
       schema: {
         tags: ['Events'],
         operationId: 'recordEvents',
@@ -176,16 +181,15 @@ const partBytesMax = 16 * 2 ** 20;
 const batchProblemsMax = 2_000;
 
 async function recordBatch(request: FastifyRequest, deps: RecordDeps): Promise<BatchResult[]> {
-  const events = batchEvents(request.body, request.duplicateKeys);
+  const events = await parseInTurn(callerOf(request), () => readBatch(request.body as Buffer));
   const results: BatchResult[] = [];
   let part: Accepted[] = [];
   let partBytes = 0;
   let problemsLeft = batchProblemsMax;
-  const repeated = Map.groupBy(request.duplicateKeys, (path) => Number(path.split('/')[2]));
   const giveWay = givingWay();
-  for (const [index, raw] of events.entries()) {
+  for (const [index, sent] of events.entries()) {
     await giveWay(); // a large batch takes seconds of processor time
-    const taken = takeFromBatch(raw, index, repeated.get(index) ?? [], request, deps);
+    const taken = takeFromBatch(sent, request, deps);
     if (taken.refusal) {
       const error = shortened(taken.refusal, Math.max(1, problemsLeft));
       problemsLeft -= error.errors?.length ?? 0;
@@ -209,16 +213,13 @@ function shortened(refusal: EventRefusal, problemsMax: number): EventRefusal {
   return errors ? { ...refusal, errors: errors.slice(0, problemsMax) } : refusal;
 }
 
-function takeFromBatch(
-  raw: unknown,
-  index: number,
-  repeated: readonly string[],
-  request: FastifyRequest,
-  deps: RecordDeps,
-) {
-  const prefix = `/events/${index}`;
-  const refusal = duplicateKeyProblem(repeated.map((path) => path.slice(prefix.length)));
-  return refusal ? { refusal } : take(raw, request, deps);
+/** An event of a batch. */
+type SentEvent = StrictJson | 'too_large';
+
+function takeFromBatch(sent: SentEvent, request: FastifyRequest, deps: RecordDeps) {
+  if (sent === 'too_large') return tooLarge;
+  const refusal = duplicateKeyProblem(sent.duplicateKeys);
+  return refusal ? { refusal } : take(sent.value, request, deps);
 }
 
 async function recordPart(
@@ -278,31 +279,40 @@ function resultOf(
   return { index, status: 'rejected', id, error };
 }
 
-/** The events of a batch; a wrong envelope refuses the whole batch. */
-function batchEvents(body: unknown, duplicateKeys: readonly string[]): unknown[] {
-  const errors: FieldProblem[] = duplicateKeys
-    .filter((path) => !/^\/events\/\d+(\/|$)/.test(path))
-    .map(repeatedMember);
-  const envelope = isObject(body) ? body : {};
-  for (const key of Object.keys(envelope)) {
-    if (key === 'events') continue;
-    const message = 'is not a field of this object';
-    errors.push({ path: pointerOf(key), code: 'unknown_field', message });
-    if (errors.length >= fieldProblemsMax) break;
-  }
-  const { events } = envelope;
+/** The events of a batch, parsed one by one; a wrong envelope refuses the whole batch. */
+async function readBatch(body: Buffer): Promise<SentEvent[]> {
+  const { events, names } = readJson(body, splitBatch);
+  const errors = envelopeProblems(names);
   const code = batchProblem(events);
   if (code !== null) {
     const message = `must be an array of 1 to ${batchEventsMax} events`;
     errors.unshift({ path: '/events', code, message });
   }
-  if (errors.length === 0) return events as unknown[];
-  throw invalid(errors, `${problemsText(errors)}; nothing was recorded`);
+  if (errors.length > 0) throw invalid(errors, `${problemsText(errors)}; nothing was recorded`);
+  const giveWay = givingWay();
+  const sent: SentEvent[] = [];
+  for (const bytes of events ?? []) {
+    await giveWay();
+    sent.push(
+      bytes.length > eventBytesMax ? 'too_large' : readJson(body, () => parseStrictJson(bytes)),
+    );
+  }
+  return sent;
 }
 
-function batchProblem(events: unknown): FieldProblem['code'] | null {
+function envelopeProblems(names: readonly string[]): FieldProblem[] {
+  const repeated = new Set(names.filter((name, at) => names.indexOf(name) < at));
+  const message = 'is not a field of this object';
+  const unknown = [...new Set(names)].filter((name) => name !== 'events');
+  return [
+    ...[...repeated].map((name) => repeatedMember(pointerOf(name))),
+    ...unknown.map((name) => ({ path: pointerOf(name), code: 'unknown_field', message })),
+  ].slice(0, fieldProblemsMax);
+}
+
+function batchProblem(events: readonly Uint8Array[] | null | undefined) {
   if (events === undefined) return 'required';
-  if (!Array.isArray(events)) return 'invalid_type';
+  if (events === null) return 'invalid_type';
   if (events.length === 0) return 'too_few';
   return events.length > batchEventsMax ? 'too_many' : null;
 }

@@ -21,6 +21,7 @@ import { http } from '../outbound/node-http.ts';
 import { tookTooLong, unavailability } from '../postgres/db.ts';
 import { codeOf } from '../postgres/embedded/error-code.ts';
 import { fieldProblem, formats } from './json-schema.ts';
+import { largeBodyBytes, parseInTurn } from './large-bodies.ts';
 import { AppError, invalid, problemOf, repeatedMember, tooSlow, unavailable } from './problem.ts';
 import { refuseMisreadable } from './request-framing.ts';
 
@@ -32,6 +33,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The handler checks path and body itself; else they are checked before it, by the schema. */
     schema?: 'documents';
+    /** The handler gets the bytes of the body, and parses them. */
+    readsBody?: true;
     /** The handler reports repeated members itself, for each event. */
     judgesDuplicateKeys?: boolean;
   }
@@ -62,14 +65,14 @@ export function acceptJsonOnly(app: FastifyInstance): void {
   app.addContentTypeParser(
     'application/json',
     { parseAs: 'buffer' },
-    (request: FastifyRequest, body: Buffer, done) => {
-      try {
-        const { value, duplicateKeys } = readJson(request.headers['content-type'] ?? '', body);
-        request.duplicateKeys = duplicateKeys;
-        done(null, value);
-      } catch (error) {
-        done(error as Error);
-      }
+    async (request: FastifyRequest, body: Buffer) => {
+      requireUtf8(request.headers['content-type'] ?? '', body);
+      if (request.routeOptions.config.readsBody) return body;
+      const read = () => readJson(body, parseStrictJson);
+      const isLarge = body.length > largeBodyBytes;
+      const json = isLarge ? await parseInTurn(callerOf(request), read) : read();
+      request.duplicateKeys = json.duplicateKeys;
+      return json.value;
     },
   );
   app.addHook('preValidation', (request, _reply, done) => {
@@ -82,14 +85,23 @@ export function acceptJsonOnly(app: FastifyInstance): void {
 
 const byteOrderMark = Buffer.from('\ufeff');
 
-function readJson(contentType: string, body: Buffer) {
+/** Whose large bodies are parsed one after the other. */
+export function callerOf({ principal, ip }: FastifyRequest): string {
+  return principal ? (principal.tenantId ?? principal.id) : ip;
+}
+
+function requireUtf8(contentType: string, body: Buffer): void {
   const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(contentType)?.[1];
   if (charset && !/^utf-?8$/i.test(charset)) {
     throw new AppError('unsupported_media_type', 'bodies are JSON in UTF-8');
   }
   if (!isUtf8(body)) throw new AppError('malformed_json', 'the body is not valid UTF-8');
+}
+
+/** What `read` makes of the body. A SyntaxError becomes `malformed_json`. */
+export function readJson<T>(body: Buffer, read: (body: Buffer) => T): T {
   try {
-    return parseStrictJson(body);
+    return read(body);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     const detail = body.subarray(0, 3).equals(byteOrderMark)
