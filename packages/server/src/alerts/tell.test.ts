@@ -42,7 +42,7 @@ test('the first alert is mailed at once, further ones of ten minutes together, w
   expect(await evaluate()).toBe(2);
   const [first, second] = smtp.received;
   expect([first?.to, first?.parsed.subject]).toEqual([emails, 'Alert from your audit log']);
-  expect(first?.parsed.text).toContain('Published a menu');
+  expect(first?.parsed.text).toContain('“Published a menu”');
   expect(first?.parsed.text).toContain(`resource=alert&resource_id=${id}`);
   expect(first?.parsed.text).not.toContain('Support');
   expect(second?.parsed.text).toContain('Alerts since the last message: 2');
@@ -87,7 +87,7 @@ test('chats and PagerDuty get one message about all alerts of a rule, in which a
   await alerts.evaluate();
   await service.app.webhooks.tick();
   const link = expect.stringContaining(`/events?resource=alert&resource_id=${id}`);
-  const text = expect.stringMatching(/^Alert: <!channel> [^\u202e]*$/);
+  const text = expect.stringMatching(/^Alert: “<!channel> [^\u202e]*”/);
   expect(slack.messages).toMatchObject([
     { title: '2 alerts in the audit log', lines: [text], links: [link], mentions: [] },
   ]);

@@ -1,6 +1,7 @@
 import { eventIdFromUuid, panelHome } from '@indelible/protocol';
 import { lockHeads } from '../log/store.ts';
 import { composeMail, mailTexts, mailTime } from '../outbound/mail-page.ts';
+import { quoted } from '../outbound/plain-line.ts';
 import type { Parts } from '../parts.ts';
 import { tenantIn, writeInBackground } from '../postgres/db.ts';
 import { handleTenantMail } from '../tenants/tenant-mail.ts';
@@ -66,7 +67,7 @@ export function handleAlertMail(parts: Parts): void {
       ...{ locale, subject: texts.subject, tenantName: tenant.name },
       leads: (about) => [texts.lead(about)],
       facts: [
-        [texts.rule, name],
+        [texts.rule, quoted(name)],
         [texts.count, new Intl.NumberFormat(locale).format(told.alerts.length)],
         [texts.at, mailTime(told.atMs, locale, timeZone)],
       ],

@@ -6,7 +6,7 @@ import {
   mailTexts,
   mailTime,
 } from '../outbound/mail-page.ts';
-import { withoutLinks } from '../outbound/plain-line.ts';
+import { quoted } from '../outbound/plain-line.ts';
 import { countMax, type LogFacts, type VisitsForReason } from './facts.store.ts';
 import type { Period } from './period.ts';
 
@@ -56,9 +56,7 @@ function operatorFacts(all: readonly VisitsForReason[], locale: Locale): MailCon
   const t = mailTexts[locale].digest;
   const operators = [...Map.groupBy(all, ({ email }) => email)];
   const shown = operators.slice(0, operatorsMax).map(([email, visits]): [string, string] => {
-    const reasons = visits.flatMap(({ reason }) =>
-      reason === null ? [] : [`“${withoutLinks(reason)}”`],
-    );
+    const reasons = visits.flatMap(({ reason }) => (reason === null ? [] : [quoted(reason)]));
     const more = reasons.length > reasonsMax ? ['…'] : [];
     const by = t.by({ operator: email ?? t.unknown, count: visitsOf(visits) });
     return [t.operator, [by, ...reasons.slice(0, reasonsMax), ...more].join(' · ')];

@@ -92,8 +92,8 @@ test('a digest says who visited, why, without a reason, and what was exported, w
     'This happened in the audit log of Café & Co from November 16, 2026 to November 22, 2026.',
     'Operator visits: 4',
     'Visits without a declared reason: 1',
-    'Operator: olga@example.com: 3 visits · “ticket 1” · “ticket 2, see […]”',
-    'Operator: otto@example.com: 1 visit',
+    'Operator: olga@example[.]com: 3 visits · “ticket 1” · “ticket 2, see https[:]//evil[.]example”',
+    'Operator: otto@example[.]com: 1 visit',
     'Alerts: 0',
     'Exports: 1',
   ]) {

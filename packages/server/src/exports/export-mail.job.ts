@@ -14,7 +14,7 @@ import {
   mailTime,
 } from '../outbound/mail-page.ts';
 import { isMailAddress } from '../outbound/outbound-url.ts';
-import { oneLine } from '../outbound/plain-line.ts';
+import { quoted } from '../outbound/plain-line.ts';
 import type { Parts } from '../parts.ts';
 import { readTenant, write } from '../postgres/db.ts';
 import { getTenant, type TenantRow } from '../tenants/store.ts';
@@ -97,7 +97,7 @@ function factsOf(
   const { rows, bytes, sha256 } = fileOf(row);
   const time = (ms: number) => mailTime(ms, locale, timeZone);
   return [
-    [texts.filters, oneLine(filters) || texts.allEvents],
+    [texts.filters, filters === '' ? texts.allEvents : quoted(filters)],
     [texts.format, row.format === 'csv' ? 'CSV' : 'NDJSON'],
     [texts.rows, row.status === 'failed' ? null : new Intl.NumberFormat(locale).format(rows)],
     [texts.size, bytes === null ? null : formatBytes(bytes, locale)],

@@ -18,7 +18,10 @@ export interface MailContent {
   tenantName: string;
   /** The first sentences; the name in them may be HTML. */
   leads: (about: { tenant: string }) => string[];
-  /** In reading order; a fact with a null value is omitted. `url` is a page of the panel. */
+  /**
+   * In reading order; a fact with a null value is omitted. `url` is a page of the panel. Texts that
+   * others wrote are `quoted`: a fixed sentence before the facts then says so.
+   */
   facts: readonly [label: string, value: string | null, url?: string][];
   /** Fixed sentences after the facts. */
   next: readonly string[];
@@ -30,13 +33,15 @@ export interface MailContent {
 /** Names and values cannot start lines or contain markup or links; the subject is fixed. */
 export function composeMail(content: MailContent): Mail {
   const { locale, subject, leads, next, open, url } = content;
-  const { footer } = mailTexts[locale];
+  const { footer, quotes } = mailTexts[locale];
   const tenant = withoutLinks(content.tenantName);
   const facts = content.facts.flatMap(([label, value, link]): Fact[] =>
     value === null ? [] : [[label, withoutLinks(value), link]],
   );
+  const warning = facts.some(([, value]) => value.includes('“')) ? [quotes] : [];
   const text = [
     leads({ tenant }).join('\n'),
+    ...warning,
     facts.map(([label, value, link]) => `${label}: ${value}${link ? `\n${link}` : ''}`).join('\n'),
     ...next,
     `${open}:\n${url}`,
@@ -44,6 +49,7 @@ export function composeMail(content: MailContent): Mail {
   ].join('\n\n');
   const html = mailPage(locale, subject, [
     ...leads({ tenant: `<bdi>${escapeHtml(tenant)}</bdi>` }).map(paragraph),
+    ...warning.map(paragraph),
     table(facts),
     ...next.map(paragraph),
     linkButton(url, open),
@@ -112,6 +118,7 @@ function mailPage(locale: string, title: string, parts: string[]): string {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
+<meta name="format-detection" content="telephone=no,date=no,address=no,email=no,url=no">
 <meta name="color-scheme" content="light dark">
 <meta name="supported-color-schemes" content="light dark">
 <title>${title}</title>

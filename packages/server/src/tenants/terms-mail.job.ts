@@ -6,6 +6,7 @@ import {
   mailTexts,
   mailTime,
 } from '../outbound/mail-page.ts';
+import { quoted } from '../outbound/plain-line.ts';
 import type { Parts } from '../parts.ts';
 import type { WriterTx } from '../postgres/db.ts';
 import { handleTenantMail } from './tenant-mail.ts';
@@ -108,6 +109,6 @@ function factsOf(mail: TermsMail, isLifted: boolean): MailContent['facts'] {
     [texts.told, hasOtherEmails(before, after) ? addresses.join(' → ') : null],
     [texts.at, mailTime(atMs, locale, timeZone)],
     [texts.by, by ?? texts.service],
-    [texts.reason, reason],
+    [texts.reason, reason && quoted(reason)],
   ];
 }

@@ -2,6 +2,7 @@ import { type Locale, panelRoot, typeId } from '@indelible/protocol';
 import { failureText } from '../../../../locales/failure-text.ts';
 import { logSize } from '../log/store.ts';
 import { composeMail, type Mail, mailTexts, mailTime } from '../outbound/mail-page.ts';
+import { quoted } from '../outbound/plain-line.ts';
 import type { Parts } from '../parts.ts';
 import type { TenantRow } from '../tenants/store.ts';
 import { handleTenantMail } from '../tenants/tenant-mail.ts';
@@ -36,7 +37,7 @@ export function failingMail(
     ...{ locale, subject: texts.subject, tenantName: tenant.name },
     leads: (about) => [last?.responseStatus === 410 ? texts.gone(about) : texts.lead(about)],
     facts: [
-      [texts.name, webhook.name],
+      [texts.name, webhook.name && quoted(webhook.name)],
       // Without path and query, which may contain secrets of the receiver.
       [texts.receiver, new URL(webhook.url).host],
       [texts.reason, last && reasonIn(locale, last)],
@@ -54,5 +55,5 @@ type Last = Pick<DeliveryRow, 'responseStatus' | 'reason'>;
 function reasonIn(locale: Locale, { responseStatus, reason }: Last): string | null {
   if (reason === null) return null;
   const { text, words } = failureText(mailTexts[locale].failures, responseStatus, reason);
-  return words === null ? text : `${text}: ${words}`;
+  return words === null ? text : `${text}: ${quoted(words)}`;
 }

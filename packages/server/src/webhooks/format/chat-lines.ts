@@ -1,4 +1,4 @@
-import { withoutLinks } from '../../outbound/plain-line.ts';
+import { quoted, withoutLinks } from '../../outbound/plain-line.ts';
 import { type EventFields, eventParts, summary } from './event-parts.ts';
 import type { AlertNews, EventBatch } from './message-format.ts';
 
@@ -27,19 +27,27 @@ export function isAlert({ action, resource }: EventFields): boolean {
 }
 
 /** One line of at most 300 characters, in which no program finds a link. */
-export function plainLine(text: string): string {
-  const line = withoutLinks(text);
-  if (line.length <= lineLengthMax) return line;
-  return `${line.slice(0, lineLengthMax - 1).replace(/\p{Cs}$/u, '')}…`;
+export const plainLine = (text: string): string => shortened(withoutLinks(text), lineLengthMax);
+
+function shortened(line: string, lengthMax: number): string {
+  if (line.length <= lengthMax) return line;
+  return `${line.slice(0, lengthMax - 1).replace(/\p{Cs}$/u, '')}…`;
 }
 
-const alertLine = (rule: string) => plainLine(`Alert: ${rule}`);
+/** A fixed word, then what others wrote, in quotation marks. */
+function quotedBehind(word: string, text: string): string {
+  const [start, end] = [`${word}: `, '”'];
+  return `${start}${shortened(quoted(text).slice(0, -1), lineLengthMax - start.length - 1)}${end}`;
+}
+
+const alertLine = (rule: string) => quotedBehind('Alert', rule);
 
 /** An alert by the name of its rule, other events with the declared reason. */
 export function headline(event: EventFields): string {
   const { resource, reason } = event;
   if (isAlert(event)) return alertLine(resource.name ?? resource.id);
-  return plainLine(reason === null ? summary(event) : `${summary(event)}, reason: ${reason}`);
+  const text = summary(event);
+  return quotedBehind('Event', reason === null ? text : `${text}, reason: ${reason}`);
 }
 
 export const pageOf = (panelUrl: string, { id }: EventFields) =>

@@ -30,7 +30,7 @@ test('alerts of a rule are one incident, which is acknowledged with them', async
     expect(await deliver(eventText(sequence, raised))).toEqual({ ok: true });
   }
   const link = `${panelUrl}/events/${JSON.parse(eventText(1, raised)).id}`;
-  const incident = { summary: 'Alert: Bulk download', severity: 'error', alerts: 2, link };
+  const incident = { summary: 'Alert: “Bulk download”', severity: 'error', alerts: 2, link };
   expect(incidents()).toMatchObject([{ ...incident, status: 'triggered' }]);
   await deliver(eventText(2, { ...raised, action: 'acknowledge' }));
   expect(incidents()).toMatchObject([{ ...incident, status: 'acknowledged' }]);
@@ -41,7 +41,7 @@ test('another event is an incident of its own, and a repeated message changes no
   for (const event of [denied, denied, eventText(1)]) await deliver(event);
   expect(incidents()).toMatchObject([
     { severity: 'warning', summary: expect.stringContaining('(denied)') },
-    { severity: 'info', summary: 'ana@example.com update queue Support' },
+    { severity: 'info', summary: 'Event: “ana@example[.]com update queue Support”' },
   ]);
   await deliver(eventText(2, alertOf('x')), { options: { severity: 'critical' } });
   expect(incidents().at(-1)).toMatchObject({ severity: 'critical' });

@@ -22,8 +22,8 @@ test('a card shows who did what and why, with a link to each event', async () =>
     {
       markdown: ['1 alert and 1 event in the audit log'],
       lines: [
-        'ana@example.com update queue Support, reason: ticket 7 · Open',
-        'Alert: Bulk download · Open',
+        'Event: “ana@example[.]com update queue Support, reason: ticket 7” · Open',
+        'Alert: “Bulk download” · Open',
       ],
       links: [...events.map(pageOf), `${panelUrl}/events`],
     },

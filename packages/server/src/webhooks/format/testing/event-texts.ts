@@ -75,8 +75,8 @@ export const deniedAgent: Partial<Content> = {
 
 /** Everything with which a text could become a link, a mention or another line of a chat. */
 export const hostile = [
-  '<!channel> <@U012AB3CD> <https://evil.example|Open> &lt;b&gt; @everyone',
-  '[Open](https://evil.example) <at>Ana</at> www.evil.example **x** `y`',
+  '<!channel> <@U012AB3CD> <https://evil.example|Open> &lt;b&gt; @everyone evil.example/login',
+  '[Open](https://evil.example) <at>Ana</at> www.evil.example **x** `y` evil。example mailto:eve@evil.example',
   'Ana\r\n> resolved\u2028\u202e ftp://evil.example/x',
 ].join(' ');
 
