@@ -17,7 +17,7 @@ const from = (name: string) => [
 ];
 const everything = {
   ...needed,
-  env: { ...needed.env, TRUST_PROXY: 'uniquelocal', CONNECTIONS_MAX: 2000 },
+  env: { ...needed.env, TRUST_PROXY: 'uniquelocal', BACKDATED_HOURS: 48 },
   imagePullSecrets: [{ name: 'registry' }],
   catalogueConfigMap: 'catalogue',
   api: { autoscaling: { enabled: true } },

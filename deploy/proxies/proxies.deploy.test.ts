@@ -55,7 +55,7 @@ const caddy: Start = async (to) => {
     `https://audit.example.com:${port} {\n tls ${folder}/cert.pem ${folder}/key.pem`,
   );
   const path = join(folder, `${port}.Caddyfile`);
-  writeFileSync(path, `{\n admin off\n auto_https disable_redirects\n}\n${own}`);
+  writeFileSync(path, own.replace('{', '{\n admin off\n auto_https disable_redirects'));
   const env = { ...process.env, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
   const args = ['run', '--config', path, '--adapter', 'caddyfile'];
   proxies.push(spawn('caddy', args, { env, stdio: 'ignore' }));

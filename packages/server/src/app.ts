@@ -29,6 +29,7 @@ import { handleExportMail } from './exports/export-mail.job.ts';
 import { FileThread } from './exports/file/file-thread.ts';
 import { exportRoutes } from './exports/routes.ts';
 import { limitBytesInFlight } from './http/bytes-in-flight.ts';
+import { boundConnections } from './http/connections.ts';
 import { pathPartLengthMax } from './http/field-schemas.ts';
 import {
   acceptJsonOnly,
@@ -47,6 +48,7 @@ import {
 } from './http/http-hooks.ts';
 import { builtPanel, capsulePage, panelRoutes } from './http/panel.ts';
 import { askForBodies } from './http/request-framing.ts';
+import { boundStrangersBodies } from './http/strangers-bodies.ts';
 import { queueReads } from './http/tenant-reads.ts';
 import { logRoutes } from './log/routes.ts';
 import { LogDamaged, openLog } from './log/store.ts';
@@ -158,6 +160,8 @@ async function limitCalls(http: FastifyInstance, config: Config): Promise<void> 
   queueReads(http, config.databasePoolSize);
   const { bodyBytesMax: bytesMax, roomWaitMs: waitMs, requestMs: readMs } = config;
   limitBytesInFlight(http, { bytesMax, waitMs, readMs });
+  boundStrangersBodies(http, config.strangerBodyMs);
+  boundConnections(http, config.connectionsMax);
   await limitReads(http, config.rateLimitPerMinute);
   askForBodies(http);
 }
@@ -213,7 +217,6 @@ function openHttp(config: Config, logger: Logger): FastifyInstance {
       sendProblem(error, request, reply);
     },
   });
-  http.server.maxConnections = config.connectionsMax;
   http.setErrorHandler(sendProblem);
   enforceSchemas(http);
   refuseUnknownCalls(http);

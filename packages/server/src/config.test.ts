@@ -41,6 +41,7 @@ test('nothing needs to be set: the service is for this machine alone, on its own
     roomWaitMs: 10_000,
     flushAwaitedMs: 100,
     connectionsMax: 4_000,
+    strangerBodyMs: 5_000,
     exportsSentMax: 32,
     exportsUnfinishedMax: 20,
     exportBytesMax: 20 * 2 ** 30,

@@ -121,7 +121,8 @@ function readSettings(read: Reader) {
 function readLimits(read: Reader) {
   return {
     rateLimitPerMinute: read.integer('RATE_LIMIT_PER_MINUTE', 6_000, 1, 10_000_000),
-    connectionsMax: read.integer('CONNECTIONS_MAX', 4_000, 10, 100_000),
+    /** Open ones, each of which takes a file descriptor; beyond, the longest idle one is closed. */
+    connectionsMax: 4_000,
     /** Of the local copies of archived files. */
     coldCacheBytesMax: read.integer('COLD_CACHE_MIB_MAX', 4_096, 256, 16_777_216) * 2 ** 20,
     queueBytesMax: 64 * 2 ** 20,
@@ -140,6 +141,8 @@ function readLimits(read: Reader) {
     diskBytesMin: read.integer('DISK_FREE_MIB_MIN', 1_024, 0, 1_000_000) * 2 ** 20,
     /** In which a request, head and body, must have arrived. */
     requestMs: 45_000,
+    /** In which a body without a credential must have arrived. */
+    strangerBodyMs: 5_000,
     /**
      * In which a reader must take something of its answer. The system takes more only when a third
      * of its buffer of 4 MiB is free. Behind a proxy on the same machine that takes 70 s at 20

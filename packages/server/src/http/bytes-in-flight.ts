@@ -17,12 +17,12 @@ const waitingMax = 1_000;
 /**
  * Bounds the memory of bodies and answers. A body counts with its announced size from its first
  * byte, an answer from when it is made; both count until the answer has ended. So endless bodies,
- * and readers that stop, use up the share of their caller only. A tenant has a quarter; all callers
- * without a credential have a sixteenth together; and each leaves as much free as it has, up to a
- * quarter: a capsule, larger than half of all, has room beside small calls. Without room, answers
- * that are read for more than `readMs` end. If there are none, a body waits unread for `waitMs`.
- * Then it throws `rate_limited` if the caller has taken its share, `unavailable` if others have
- * taken the rest. An answer, and a body without a credential, do not wait.
+ * and readers that stop, use up the share of their caller only. A tenant has a quarter, and each
+ * leaves as much free as it has, up to a quarter: a capsule, larger than half of all, has room
+ * beside small calls. Without room, answers that are read for more than `readMs` end. If there are
+ * none, a body waits unread for `waitMs`. Then it throws `rate_limited` if the caller has taken its
+ * share, `unavailable` if others have taken the rest. An answer does not wait. Bodies without a
+ * credential are bounded elsewhere.
  */
 export function limitBytesInFlight(
   http: FastifyInstance,
@@ -41,7 +41,7 @@ export function limitBytesInFlight(
   };
   http.addHook('preParsing', (request, reply, payload, done) => {
     const bytes = announcedBytes(request);
-    if (bytes === 0) return done(null, payload);
+    if (bytes === 0 || !request.principal) return done(null, payload);
     const wanted = wantedBy(request, Math.max(bytes, bodyBytesMin));
     const read = (release: () => void) => {
       onceClosed(reply.raw, release);
@@ -50,7 +50,6 @@ export function limitBytesInFlight(
     const release = takeAtOnce(wanted);
     if (release) return read(release);
     reply.header('connection', 'close'); // if it is refused, the rest of the body is not read
-    if (!request.principal) throw refusal(wanted);
     queue.take(wanted, whenGone(reply)).then((later) => {
       reply.removeHeader('connection');
       read(later);
@@ -124,7 +123,6 @@ function announcedBytes({ headers, routeOptions }: FastifyRequest): number {
 }
 
 function shareOf({ principal }: FastifyRequest): { caller: string; part: number } {
-  if (!principal) return { caller: 'public', part: 1 / 16 };
   const { tenantId } = principal;
   return tenantId === null ? { caller: 'platform', part: 1 } : { caller: tenantId, part: 1 / 4 };
 }

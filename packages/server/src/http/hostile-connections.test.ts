@@ -4,7 +4,9 @@ import { connect, type Socket } from 'node:net';
 import { batchBytesMax } from '@indelible/protocol';
 import pino from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
+import { admin, viewerToken } from '../testing/browser.ts';
 import { eventOf, serviceOn, testService } from '../testing/service.ts';
+import { addressBlock } from './ip-range.ts';
 
 /* Connections that hold what they take: each bound is reached, and others are served. */
 
@@ -118,33 +120,73 @@ test('a body waits, unread, until its tenant has room, and is recorded then', as
   expect(await waits).toBe('201');
 });
 
-test('bodies without a credential have a share of their own, and it is small', async () => {
-  const { port } = await listening({ bodyBytesMax: 2 ** 20 });
-  const signIn = 'POST /api/session HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n';
-  const holders = Array.from({ length: 2 }, async () => {
-    const socket = await dial(port);
-    socket.write(`${signIn}transfer-encoding: chunked\r\n\r\n`);
-  });
-  await Promise.all(holders);
-  const refused = async () => {
-    const socket = await dial(port);
-    const answer = answerOn(socket);
-    socket.write(`${signIn}transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`);
-    return (await answer).slice(9, 12);
-  };
-  await expect.poll(refused, soon).toBe('429');
-  expect(await record(port, one.key)).toBe('201');
+/** The beginning of a sign-in from a page of the service, or of another site. */
+const signInHead = (bytes: number, origin: string) =>
+  `POST /api/session HTTP/1.1\r\nhost: x\r\norigin: ${origin}\r\n` +
+  `content-type: application/json\r\ncontent-length: ${bytes}\r\n\r\n`;
+
+/** A person opens a connection and signs in by a link. */
+async function signIn(app: Parameters<typeof viewerToken>[0], port: number): Promise<string> {
+  const token = await viewerToken(app, { tenantId: one.id, actor: admin() });
+  const body = JSON.stringify({ token });
+  const socket = await dial(port);
+  const answer = answerOn(socket);
+  socket.write(signInHead(body.length, `http://127.0.0.1:${port}`) + body);
+  return (await answer).slice(9, 12);
+}
+
+test('a page of another site is refused before the body of its sign-in arrives', async () => {
+  const { port } = await listening({});
+  const socket = await dial(port);
+  const answer = answerOn(socket);
+  socket.write(signInHead(1_000, 'https://evil.example'));
+  expect((await answer).slice(9, 12)).toBe('403');
 });
 
-test('connections beyond the limit are closed, those that are open are served', async () => {
-  const { port } = await listening({ connectionsMax: 2 });
-  const first = await dial(port);
-  await dial(port);
-  const third = await dial(port);
-  await closed(third);
-  const answer = answerOn(first);
-  first.write('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n');
-  expect(await answer).toMatch(/^HTTP\/1.1 200/);
+test('while a stranger keeps 130 sign-ins half sent, a person signs in', async () => {
+  const { app, port } = await listening({});
+  let gone = 0;
+  for (let half = 0; half < 130; half++) {
+    const socket = await dial(port);
+    socket.resume().once('close', () => void gone++);
+    socket.write(`${signInHead(1_000, `http://127.0.0.1:${port}`)}{"token":`);
+  }
+  await expect.poll(() => gone, soon).toBe(130 - 16);
+  expect(await signIn(app, port)).toBe('200');
+  expect(gone).toBe(130 - 15); // the oldest gave way
+});
+
+test('while a stranger holds all connections by line breaks, a person signs in', async () => {
+  const { app, port } = await listening({ connectionsMax: 20 });
+  const used = await dial(port);
+  const recorded = answerOn(used);
+  used.write(head('/api/audit-logs', one.key, Buffer.byteLength(event)) + event.slice(0, 10));
+  const held: Socket[] = [];
+  while (held.length < 19) held.push(await dial(port));
+  const [first, ...others] = held.map((socket) => closed(socket).then(() => socket));
+  for (const socket of held) socket.write('\r\n');
+  expect(await signIn(app, port)).toBe('200');
+  expect(await Promise.race([first, ...others])).toBe(held[0]);
+  used.write(event.slice(10));
+  expect((await recorded).slice(9, 12)).toBe('201'); // its credential keeps it from being closed
+});
+
+test('a body without a credential has its own time and size', async () => {
+  const { port } = await listening({ strangerBodyMs: 100 });
+  const origin = `http://127.0.0.1:${port}`;
+  const statuses = [1_000, 24 * 1_024 + 1].map(async (bytes) => {
+    const socket = await dial(port);
+    const answer = answerOn(socket);
+    socket.write(signInHead(bytes, origin));
+    return (await answer).slice(9, 12);
+  });
+  expect(await Promise.all(statuses)).toEqual(['408', '413']);
+});
+
+test('a machine with a network of IPv6 is one caller', () => {
+  expect(addressBlock('2001:db8:0:1::1')).toBe(addressBlock('2001:DB8:0:1:ffff::2'));
+  expect(addressBlock('2001:db8:0:1::1')).not.toBe(addressBlock('2001:db8:0:2::1'));
+  expect(addressBlock('::ffff:192.0.2.1')).toBe('192.0.2.1');
 });
 
 test('a reader that stops reading is closed, on every route', async () => {

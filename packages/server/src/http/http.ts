@@ -24,6 +24,7 @@ import { fieldProblem, formats } from './json-schema.ts';
 import { largeBodyBytes, parseInTurn } from './large-bodies.ts';
 import { AppError, invalid, problemOf, repeatedMember, tooSlow, unavailable } from './problem.ts';
 import { refuseMisreadable } from './request-framing.ts';
+import { gaveWay } from './strangers-bodies.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -237,6 +238,10 @@ function isReadAway({ headers }: FastifyRequest): boolean {
 const brokenRequests: Refusals = {
   HPE_INVALID_EOF_STATE: ['malformed_json', 'the request ended before its body did'],
   ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'the request did not arrive in time'],
+  [gaveWay]: [
+    'rate_limited',
+    'too many unfinished requests without a credential; send the request again',
+  ],
   HPE_HEADER_OVERFLOW: ['payload_too_large', 'the headers are larger than this service takes'],
 };
 

@@ -22,6 +22,16 @@ export function isAllowedFrom(ranges: readonly string[] | null, ip: string): boo
   });
 }
 
+/**
+ * What counts as one caller: an IPv4 address, or the /64 network of an IPv6 address. A single
+ * machine has all addresses of such a network.
+ */
+export function addressBlock(ip: string): string {
+  if (isIP(ip) === 0) return ip;
+  const address = ipaddr.process(ip);
+  return address instanceof ipaddr.IPv6 ? address.parts.slice(0, 4).join(':') : address.toString();
+}
+
 /** An IPv4 network also where it is written as IPv6; its length is then below 0 if it is wider. */
 function networkOf(range: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
   const [network, length] = ipaddr.parseCIDR(range);

@@ -51,6 +51,21 @@ test("a crowd of one tenant's questions leaves connections to others, and to rea
   expect(counts['200']).toHaveLength(1 + 50 + 3 + 50);
 });
 
+test("a tenant's list is answered while forty statistics of another are still waiting", async () => {
+  const events = Array.from({ length: 200 }, () => eventOf());
+  const batch = { method: 'POST', url: `${list}/batch`, key: crowd.key, body: { events } } as const;
+  expect((await service.call(batch)).status).toBe(200);
+  let ended = 0;
+  const crowds = Array.from({ length: 40 }, () =>
+    statusOf(statistics, crowd.key).finally(() => void ended++),
+  );
+  await expect.poll(() => ended, { interval: 1 }).toBeGreaterThan(0);
+  const before = ended;
+  expect(await statusOf(list, other.key)).toBe(200);
+  expect(ended - before).toBeLessThan(20);
+  expect(new Set(await Promise.all(crowds))).toEqual(new Set([200]));
+});
+
 test('the statement of a caller who hangs up is cancelled, and its slot is free', async () => {
   await whileLocked(async () => {
     const socket = connect(Number(port), '127.0.0.1');

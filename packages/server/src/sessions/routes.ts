@@ -28,9 +28,10 @@ export function sessionRoutes(app: FastifyInstance, parts: SessionParts): void {
   const typed = app.withTypeProvider<TypeBoxTypeProvider>();
   const failures = new FailedAttempts();
   openSessionRoutes(app, parts);
+  // Before the body is read: another site's page must not make browsers send any.
+  const onRequest = async (request: FastifyRequest) => requireOwnOrigin(request, parts);
 
-  typed.post('/api/session', signInOptions, async (request, reply) => {
-    requireOwnOrigin(request, parts);
+  typed.post('/api/session', { ...signInOptions, onRequest }, async (request, reply) => {
     const attempt = {
       credential: request.body,
       former: cookieHash(parts.cookie, request),
@@ -54,8 +55,7 @@ export function sessionRoutes(app: FastifyInstance, parts: SessionParts): void {
     return shown(parts, principal, tenant, null);
   });
 
-  typed.delete('/api/session', signOutOptions, async (request, reply) => {
-    requireOwnOrigin(request, parts);
+  typed.delete('/api/session', { ...signOutOptions, onRequest }, async (request, reply) => {
     const tokenHash = cookieHash(parts.cookie, request);
     if (tokenHash !== null) await deleteSession(parts.db.writer, tokenHash);
     return reply.header('set-cookie', clearCookie(parts.cookie)).code(204).send(null);
@@ -63,7 +63,6 @@ export function sessionRoutes(app: FastifyInstance, parts: SessionParts): void {
 }
 
 const signInOptions = {
-  bodyLimit: 24 * 1024, // a token of 16 KiB is the longest part
   config: { scope: 'public' },
   schema: {
     tags,
