@@ -109,6 +109,14 @@ export async function wireCheckpoints(deps: AppDeps, metrics: Metrics, recordQue
       metrics.checkpoints.foreignObject(sentence);
       logger.error(sentence);
     },
+    publishedAgain(rounds) {
+      logger.warn(`rounds were missing in the object store and are published again: ${rounds}`);
+    },
+    storeLost(reason) {
+      metrics.checkpoints.storeLost(reason);
+      if (reason === null) logger.warn('the object store is back; signing continues');
+      else logger.error(`store_lost: nothing is signed, recording continues: ${reason}`);
+    },
     halted(reason) {
       metrics.checkpoints.halted(reason);
       if (reason === null) logger.warn('recording and signing continue');

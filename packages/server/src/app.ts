@@ -119,7 +119,7 @@ export async function buildApp(deps: AppDeps) {
     outbound: openOutbound(deps),
   };
   metrics.watchDatabase(() => databaseState(db.writer));
-  operationsRoutes(http, { db, registry: metrics.registry, metricsToken: config.metricsToken });
+  operationsRoutes(http, { config, db, metrics, checkpoints });
   recordRoutes(http, recording);
   // Before the single read: of two paths that fit, the first one says which methods there are.
   searchRoutes(http, { ...parts, capsulePage: () => capsulePage(deps.panelFolder) });

@@ -5,10 +5,10 @@ import { inSnapshot } from './check-log.store.ts';
 import { releasedState, roundKeys, roundsNow } from './checkpoint.store.ts';
 import { hasRoot } from './guard.store.ts';
 import { newerKey } from './guard.ts';
+import { storeProblem } from './lost-rounds.ts';
 import { RoundWalk } from './published-logs.ts';
 import { allLogs } from './reopen.store.ts';
 import { type FoundRound, fetchRounds, type LogCheckpoint, roundName, roundOf } from './round.ts';
-import { readIdentity, refusalOf } from './store-identity.ts';
 
 export interface RoundCheckDeps extends Pick<Parts, 'db' | 'sha' | 'objects'> {
   signer: Signer;
@@ -70,13 +70,14 @@ export async function* checkRounds(deps: RoundCheckDeps): AsyncGenerator<Checked
 type Start = Awaited<ReturnType<typeof startOf>>;
 
 async function startOf({ db, sha, objects, signer }: RoundCheckDeps) {
-  const inStore = await readIdentity(objects);
+  const publicKeys = [await signer.publicKey()];
   return inSnapshot(db, async (tx) => {
     const { round, halted, seed } = await roundsNow(tx);
-    const refusal = await refusalOf(tx, { sha, objects }, inStore);
+    const problem = await storeProblem(tx, { sha, objects, publicKeys });
     const findings: RoundFinding[] = [];
     if (halted !== null) findings.push({ code: 'halted', message: halted });
-    if (refusal !== null) findings.push({ code: 'foreign_store', message: refusal });
+    // The walk finds what is missing.
+    if (problem?.isForeign) findings.push({ code: 'foreign_store', message: problem.message });
     /** Whose each log is; those of earlier origins are added while they are met. */
     const tenants = new Map<string, { tenantId: string; isCurrent: boolean }>();
     for (const { tenantId, logIds } of await allLogs(tx)) {
@@ -86,7 +87,7 @@ async function startOf({ db, sha, objects, signer }: RoundCheckDeps) {
       /** The last round that the database knows, and the hash of its checkpoints. */
       ...{ last: round, state: await releasedState(tx) },
       ...{ tenants, findings },
-      keys: await roundKeys(tx, seed, [await signer.publicKey()]),
+      keys: await roundKeys(tx, seed, publicKeys),
     };
   });
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
@@ -174,6 +174,33 @@ test.each([
   await expectLogIntact(service, id);
 });
 
+test('a round whose store is exchanged just before it is written is not released', async () => {
+  const { id, key } = await service.tenant();
+  await tick();
+  await record(key);
+  const [released, before] = [await releasedRound(), rounds().length];
+  const store = folderStore();
+  const folder = join(dataDir, 'objects');
+  const objects: ObjectStore = {
+    ...store,
+    async putIfAbsent(name, body) {
+      renameSync(folder, `${folder}.real`);
+      mkdirSync(folder);
+      return store.putIfAbsent(name, body);
+    },
+  };
+  const failures: unknown[] = [];
+  await jobOn({ objects }, failures).tick();
+  expect(String(failures)).toContain('the object store was exchanged during round');
+  expect(await releasedRound()).toBe(released);
+  rmSync(folder, { recursive: true });
+  renameSync(`${folder}.real`, folder);
+  await tick();
+  expect(rounds()).toHaveLength(before + 1);
+  expect((await checkpointOf(app, key)).size).toBe(3);
+  await expectLogIntact(service, id);
+});
+
 test('an object that no round released is skipped, and what it holds is never served', async () => {
   const { id, key } = await service.tenant();
   await tick();
@@ -238,6 +265,8 @@ function jobOn(
       published() {},
       halted() {},
       foreignObject() {},
+      publishedAgain() {},
+      storeLost() {},
       roundFailed: (error) => failures.push(error),
     },
     ...changes,

@@ -8,6 +8,7 @@ import {
   type DirtyLog,
   dirtyLogs,
   haltLog,
+  keepRound,
   noteAlarm,
   publishRound,
   releasedState,
@@ -21,7 +22,13 @@ import { RoundGuard } from './guard.ts';
 import { SigningKeyRefused } from './key-rotation.ts';
 import { originOf, roundName, writeRound } from './round.ts';
 import { logIsHalted } from './store.ts';
-import { openOwnStore } from './store-identity.ts';
+import {
+  fromStore,
+  openOwnStore,
+  requireWritten,
+  type StoreDeps,
+  StoreLost,
+} from './store-identity.ts';
 
 export interface CheckpointDeps extends Pick<Parts, 'db' | 'sha' | 'now' | 'objects'> {
   signer: Signer;
@@ -42,6 +49,10 @@ export interface CheckpointObserver {
   roundFailed(error: unknown): void;
   /** A foreign object has the name of a round; the sentence names it. */
   foreignObject(sentence: string): void;
+  /** Rounds that the object store had lost are there again. */
+  publishedAgain(rounds: readonly number[]): void;
+  /** Why nothing is signed with the object store; null: it is back. */
+  storeLost(reason: string | null): void;
   halted(reason: string | null): void;
 }
 
@@ -64,7 +75,9 @@ const demandWaitMsMax = 8_000;
  * `checkpoints/<round>` to the object store unless it exists, (4) release. A crash between 3 and 4
  * leaves an object that matches the logs: the next round releases it. A database restored from an
  * older backup repeats old round numbers, finds an object with more than its logs contain, and
- * recording stops.
+ * recording stops. The store shows its identity and the last round at (1), and again between 3 and
+ * 4: otherwise a store that was exchanged meanwhile would have the object, and a restored database
+ * would not find it.
  */
 export class CheckpointJob {
   readonly #deps: CheckpointDeps;
@@ -77,7 +90,7 @@ export class CheckpointJob {
   /** Whether this process has compared the database with the published rounds. */
   #guarded = false;
   #keyAnnounced = false;
-  #isOwnStore = false;
+  #storeLost: string | null = null;
   readonly #suspects = new Set<string>();
   /** The last round that this process has released, or seen released at its interval. */
   #countedRound = 0;
@@ -85,20 +98,28 @@ export class CheckpointJob {
   constructor(deps: CheckpointDeps) {
     this.#deps = deps;
     this.#pause = deps.pause ?? timer;
-    this.#guard = new RoundGuard(deps);
+    const { publishedAgain } = deps.observer;
+    this.#guard = new RoundGuard({ ...deps, publishedAgain });
   }
 
   get originHost(): string {
     return this.#deps.originHost;
   }
 
-  /** Throws StoreRefused for the object store of another installation. */
+  /** Throws StoreRefused for the object store of another installation, and an empty one. */
   async requireOwnStore(): Promise<void> {
-    if (this.#isOwnStore) return;
-    const { db, sha, objects, signer } = this.#deps;
-    const publicKeys = [await signer.publicKey()];
-    await write(db, (tx) => openOwnStore(tx, { sha, objects, publicKeys }));
-    this.#isOwnStore = true;
+    const store = await this.#store();
+    await write(this.#deps.db, (tx) => openOwnStore(tx, store));
+  }
+
+  async #store(): Promise<StoreDeps> {
+    const { sha, objects, signer } = this.#deps;
+    return { sha, objects, publicKeys: [await signer.publicKey()] };
+  }
+
+  /** Why nothing is signed, as this process last saw the object store; null: the store is there. */
+  get storeLost(): string | null {
+    return this.#storeLost;
   }
 
   /** The next round checks these logs completely, even if they have not grown. */
@@ -128,7 +149,9 @@ export class CheckpointJob {
     const round = known?.round ?? this.#countedRound;
     const isSigned = round > this.#countedRound;
     this.#countedRound = round;
-    if (isSigned && this.#keyAnnounced && this.#suspects.size === 0) return null;
+    if (isSigned) this.#guard.overtaken();
+    const isReady = this.#keyAnnounced && this.#storeLost === null;
+    if (isSigned && isReady && this.#suspects.size === 0) return null;
     return this.tick();
   }
 
@@ -199,10 +222,15 @@ export class CheckpointJob {
 
   /** Runs `work` with the first free round; null if another process is in a round. */
   async #inRound(wait: boolean, work: RoundWork): Promise<RoundResult | null> {
-    await this.requireOwnStore();
     for (;;) {
-      const result = await this.#tryRound(wait, work).finally(() => this.#tellAlarms());
+      const result = await this.#tryRound(wait, work)
+        .catch((error: unknown) => {
+          if (error instanceof StoreLost) this.#lookAtStore(error.message);
+          throw error;
+        })
+        .finally(() => this.#tellAlarms());
       if (result === 'found') continue;
+      if (result) this.#lookAtStore(null);
       if (result) this.#look(result.halted);
       return result;
     }
@@ -230,6 +258,12 @@ export class CheckpointJob {
       observer.foreignObject(sentence);
       await write(db, (tx) => noteAlarm(tx, sentence)).catch(observer.roundFailed);
     }
+  }
+
+  #lookAtStore(lost: string | null): void {
+    if (lost !== null) this.#guard.lostSight();
+    if (lost !== this.#storeLost) this.#deps.observer.storeLost(lost);
+    this.#storeLost = lost;
   }
 
   #look(halted: string | null): void {
@@ -267,12 +301,14 @@ export class CheckpointJob {
     const signers = [signer, seedSigner(seed)];
     const object = await writeRound(sha, signers, { round, at, notes, state, isReopening: false });
     const name = roundName(round);
-    if (!(await objects.putIfAbsent(name, object))) {
+    await keepRound(tx, round, object);
+    if (!(await fromStore(objects.putIfAbsent(name, object)))) {
       throw new Error(
         `${name} was written to the object store by another process: the next round checks it`,
       );
     }
-    this.#guard.wrote(round, state);
+    await requireWritten(tx, await this.#store());
+    this.#guard.wrote(round);
     this.#countedRound = round;
     return signed.length;
   }

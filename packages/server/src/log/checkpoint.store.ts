@@ -147,6 +147,23 @@ export async function publishRound(
     ${textArray(checkpoints.map((c) => c.note))}, ${new Date(nowMs)})`;
 }
 
+/** Keeps the object of a round, in the transaction that releases it, and forgets the oldest. */
+export async function keepRound(tx: Queries, round: number, object: Uint8Array): Promise<void> {
+  await execute(tx)`SELECT keep_round(${round}, ${Buffer.from(object)})`;
+}
+
+/** The numbers of the kept rounds. */
+export async function keptRounds(tx: Queries): Promise<number[]> {
+  const rows = await rowsOf<{ round: number }>(tx)`SELECT round FROM round_objects ORDER BY round`;
+  return rows.map(({ round }) => round);
+}
+
+export async function keptRound(tx: Queries, round: number): Promise<Buffer | null> {
+  const row = await firstRow<{ object: Buffer }>(tx)`
+    SELECT object FROM round_objects WHERE round = ${round}`;
+  return row?.object ?? null;
+}
+
 /** One hash over the released checkpoints of all logs: `stateOf`, see round.ts. */
 export async function releasedState(tx: WriterTx): Promise<Uint8Array> {
   const row = await firstRow<{ state: Buffer }>(tx)`SELECT released_state() AS state`;

@@ -3,50 +3,34 @@ import type { Parts } from '../parts.ts';
 import type { WriterTx } from '../postgres/db.ts';
 import {
   headsByLogId,
+  keepRound,
   publishRound,
   releasedState,
   roundKeys,
   type TakenRound,
 } from './checkpoint.store.ts';
 import { disagreement } from './guard.store.ts';
+import { publishAgain } from './lost-rounds.ts';
 import {
   type FoundRound,
   fetchRound,
   type PublishedRound,
   type RoundKeys,
-  type RoundStore,
   roundName,
   roundOf,
   stateOf,
 } from './round.ts';
+import { fromStore, openOwnStore, type StoreDeps, stateIn } from './store-identity.ts';
 
 export interface RoundGuardDeps extends Pick<Parts, 'sha' | 'now' | 'objects'> {
   signer: Signer;
+  /** Gets the numbers of rounds that the store had lost and has again. */
+  publishedAgain: (rounds: readonly number[]) => void;
 }
 
 /** The problem of a round of this installation that no known signing key has signed. */
 export const newerKey =
   'signed with a newer key than this process has: set SIGNING_KEY_FILE to the newest key';
-
-/**
- * The state of all logs in the last round that the database knows. Throws a sentence for the
- * operator if the object store does not have it as the service signed it.
- */
-export async function publishedState(
-  store: RoundStore,
-  round: number,
-  known: readonly Uint8Array[],
-): Promise<Uint8Array> {
-  if (round === 0) return stateOf(store.sha, []);
-  const found = await fetchRound(store, round, { known });
-  if (typeof found !== 'string') return found.state;
-  const what = found === 'missing' ? 'is missing' : 'is not signed by this service';
-  throw new Error(
-    `${roundName(round)}, the last round of checkpoints that the database knows, ${what} ` +
-      'in the object store, so nothing is signed. Restore that object, or run `indelible ' +
-      'log reopen`',
-  );
-}
 
 /**
  * Compares the database with the rounds in the object store. Each round's object contains, signed
@@ -56,12 +40,10 @@ export async function publishedState(
  */
 export class RoundGuard {
   readonly #deps: RoundGuardDeps;
-  /**
-   * The last round that this process has seen: objects never change, so it need not read it again.
-   */
-  #seen: { round: number; state: Uint8Array } | null = null;
+  /** The last round of the database that this process has seen in the store. */
+  #seen: number | null = null;
   readonly #foreign = new Set<number>();
-  /** After this number the service had no round when this process last looked. */
+  /** After this number the service had no round when this process last looked; at first unknown. */
   #end = Number.POSITIVE_INFINITY;
   #alarms: string[] = [];
 
@@ -74,28 +56,44 @@ export class RoundGuard {
     return this.#alarms.splice(0);
   }
 
-  /** Stores the state of a round that this process has just written. */
-  wrote(round: number, state: Uint8Array): void {
-    this.#seen = { round, state };
+  /** This process has released the round. */
+  wrote(round: number): void {
+    this.#seen = round;
     this.#end = round + 1;
+  }
+
+  /** Another process has released rounds that this process has not seen in the store. */
+  overtaken(): void {
+    this.#seen = null;
+  }
+
+  /** The store was away: it is looked through again when it is back, as at the start. */
+  lostSight(): void {
+    this.#end = Number.POSITIVE_INFINITY;
   }
 
   /**
    * The first free number after the database's `last` round, or what shows that the database was
    * rewound or changed. Null: it has released a round that is in the store but not in the database,
-   * which the service signed and the logs match; commit, and ask again. Throws if the last round is
-   * not in the store: then nothing can be compared, and nothing must be signed.
+   * which the service signed and the logs match; commit, and ask again. Throws StoreLost unless the
+   * store shows its identity and the last round: then nothing can be compared or signed.
    */
   async firstFree(
     tx: WriterTx,
     { round: last, seed }: Pick<TakenRound, 'round' | 'seed'>,
   ): Promise<number | string | null> {
     // Its own key too: an attacker can remove keys from the database, but not this one.
-    const keys = await roundKeys(tx, seed, [await this.#deps.signer.publicKey()]);
-    const state = await this.#stateAt(last, keys.known);
+    const publicKeys = [await this.#deps.signer.publicKey()];
+    const keys = await roundKeys(tx, seed, publicKeys);
+    const deps = { ...this.#deps, publicKeys };
+    // A database from before its first start does not know the store, which round 1 shows.
+    const first = last === 0 ? await fromStore(fetchRound(deps, 1, keys)) : 'missing';
+    const isOwn = typeof first !== 'string';
+    const state = isOwn ? stateOf(deps.sha, []) : await this.#lastState(tx, deps, keys);
     if (Buffer.compare(await releasedState(tx), state) !== 0) {
       return `the published checkpoints in the database are not those of round ${last}`;
     }
+    this.#seen = last;
     for (let round = last + 1; ; round++) {
       const found = await this.#find(round, keys);
       if (found === 'foreign') continue;
@@ -108,7 +106,7 @@ export class RoundGuard {
   /** Reads a foreign object once, and raises the alarm of it. */
   async #find(round: number, keys: RoundKeys): Promise<FoundRound> {
     if (this.#foreign.has(round)) return 'foreign';
-    const found = await fetchRound(this.#deps, round, keys);
+    const found = await fromStore(fetchRound(this.#deps, round, keys));
     if (found !== 'foreign') return found;
     this.#foreign.add(round);
     this.#alarms.push(
@@ -128,7 +126,8 @@ export class RoundGuard {
       this.#end = free; // also where another process wrote the rounds before it
       return null;
     }
-    for (const name of await this.#deps.objects.list('checkpoints', roundName(free))) {
+    const names = this.#deps.objects.list('checkpoints', roundName(free));
+    for (const name of await fromStore(names)) {
       const round = roundOf(name);
       if (round === null || typeof (await this.#find(round, keys)) === 'string') continue;
       return `${roundName(free)} is missing in the object store, but ${name} is there`;
@@ -137,16 +136,26 @@ export class RoundGuard {
     return null;
   }
 
-  async #stateAt(round: number, keys: readonly Uint8Array[]): Promise<Uint8Array> {
-    if (this.#seen?.round === round) return this.#seen.state;
-    const state = await publishedState(this.#deps, round, keys);
-    this.#seen = { round, state };
-    return state;
+  /**
+   * The state of the last round. At the start, and when the store was away, rounds that it lost are
+   * published again, if it has the last one. If that is lost too, the database may be restored from
+   * an older backup, and what it signs next contradict a later round that was lost with it: only a
+   * process that has seen this last round in the store knows better.
+   */
+  async #lastState(tx: WriterTx, deps: StoreDeps, keys: RoundKeys): Promise<Uint8Array> {
+    const shown = await openOwnStore(tx, deps);
+    const isLost = shown.last === 'missing' && shown.round === this.#seen;
+    const state = isLost ? null : stateIn(deps.sha, shown);
+    if (isLost || this.#end === Number.POSITIVE_INFINITY) {
+      const rounds = await publishAgain(tx, deps, keys);
+      if (rounds.length > 0) this.#deps.publishedAgain(rounds);
+    }
+    return state ?? stateIn(deps.sha, await openOwnStore(tx, deps));
   }
 
   async #release(tx: WriterTx, published: PublishedRound): Promise<string | null> {
     const { sha, now } = this.#deps;
-    const { round, state, checkpoints, isReopening } = published;
+    const { round, state, checkpoints, isReopening, object } = published;
     if (isReopening) return 'it reopened the logs, and this database has no record of that';
     const heads = await headsByLogId(
       tx,
@@ -162,7 +171,7 @@ export class RoundGuard {
     if (Buffer.compare(await releasedState(tx), state) !== 0) {
       return 'its checkpoints differ from those in the database';
     }
-    this.#seen = { round, state };
+    await keepRound(tx, round, object);
     return null;
   }
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { heldClass, type LogState, tileWidth } from '@indelible/protocol';
 import { mayPause, type WriterTx } from '../postgres/db.ts';
 import { execute, firstRow, hasRow, raw, rowsOf, sql } from '../postgres/sql.ts';
+import { keepRound } from './checkpoint.store.ts';
 import type { PublishedLog } from './published-logs.ts';
 import type { LogHead } from './sequencer.ts';
 import { lockHeads } from './store.ts';
@@ -37,6 +38,12 @@ export async function renewInstallation(tx: WriterTx): Promise<Buffer> {
 /** Recording and signing continue with the round after this one; clears alarms. */
 export async function resumeAfter(tx: WriterTx, round: number): Promise<void> {
   await execute(tx)`UPDATE log_rounds SET round = ${round}, halted = NULL, alarm = NULL`;
+}
+
+/** A reopening keeps its own round alone: those before it may be of another store, or given up. */
+export async function keepOnly(tx: WriterTx, round: number, object: Uint8Array): Promise<void> {
+  await execute(tx)`DELETE FROM round_objects`;
+  await keepRound(tx, round, object);
 }
 
 /** What remains of a tenant's log. */

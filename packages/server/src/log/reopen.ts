@@ -22,6 +22,7 @@ import {
   hasSurplus,
   keepCheckpoint,
   keepLogId,
+  keepOnly,
   type LogRecord,
   openHead,
   releasedNotes,
@@ -282,7 +283,7 @@ async function foundByRoot(
  */
 async function publishReopening(
   tx: WriterTx,
-  { sha, now, objects }: ReopenDeps,
+  { sha, now, objects, newStore = false }: ReopenDeps,
   signers: readonly Signer[] | null,
   next: Pick<Round, 'round' | 'state' | 'retired'>,
 ): Promise<number> {
@@ -290,6 +291,8 @@ async function publishReopening(
   const at = new Date(now()).toISOString();
   const notes = [...(await releasedNotes(tx)).values()].map(({ note }) => note);
   const object = await writeRound(sha, signers, { ...next, at, notes, isReopening: true });
+  await keepOnly(tx, next.round, object);
+  if (newStore) await objects.create();
   if (await objects.putIfAbsent(roundName(next.round), object)) return next.round;
   throw new Error(
     `${roundName(next.round)} was written to the object store by another process: stop the service`,

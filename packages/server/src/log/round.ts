@@ -70,6 +70,8 @@ export interface PublishedRound extends Pick<Round, 'round' | 'at' | 'state' | '
   retired: RetiredLog[];
   /** False: of these keys only the installation key signed it. */
   isKnown: boolean;
+  /** As it is stored. */
+  object: Uint8Array;
 }
 
 /** Rounds are numbered from 1 without gaps, so the object after the last one must not exist. */
@@ -148,7 +150,8 @@ export async function readRound(
       nextLogId: next && hexToLogId(next),
     }));
     const { at } = object;
-    return { round, at, state: signedState, isReopening, checkpoints, retired, isKnown };
+    const read = { round, at, isReopening, checkpoints, retired, isKnown };
+    return { ...read, state: signedState, object: bytes };
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof FormatError) return null;
     throw error;

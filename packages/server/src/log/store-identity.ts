@@ -1,9 +1,10 @@
-import { FormatError, isUuid } from '@indelible/protocol';
+import { FormatError, isUuid, type Sha256 } from '@indelible/protocol';
 import type { ObjectStore } from '../objects/object-store.ts';
 import { readObject } from '../objects/read-object.ts';
 import type { Queries } from '../postgres/db.ts';
+import { messageOf } from '../postgres/embedded/error-code.ts';
 import { openStoreId, signingKeys, storeLink, takeRound } from './checkpoint.store.ts';
-import { fetchRound, type RoundStore, roundName } from './round.ts';
+import { type FoundRound, fetchRound, type RoundStore, roundName, stateOf } from './round.ts';
 
 /*
  * Database and object store share one identity: `installation.json` in the store, a column in the
@@ -16,29 +17,90 @@ const identityName = 'installation.json';
 /** Room for what an operator writes in its place. */
 const identityBytesMax = 65_536;
 
-interface StoreDeps extends RoundStore {
+export interface StoreDeps extends RoundStore {
   /** Keys that the database may not have yet. */
   publicKeys?: readonly Uint8Array[];
 }
 
-/** The object store must not be used; the message is for the operator. */
-export class StoreRefused extends Error {}
+/** The object store cannot be used now, so nothing is signed; the message is for the operator. */
+export class StoreLost extends Error {}
+
+/** The object store is not the installation's: no process starts with it. */
+export class StoreRefused extends StoreLost {}
+
+/** Throws StoreLost for any error of the store. */
+export async function fromStore<T>(call: Promise<T>): Promise<T> {
+  return call.catch((cause: unknown) => {
+    if (cause instanceof StoreLost) throw cause;
+    throw new StoreLost(`the object store cannot be used: ${messageOf(cause)}`, { cause });
+  });
+}
+
+/** What the store shows in one step; `last` is null before the first round. */
+export type ShownStore = Awaited<ReturnType<typeof look>>;
+
+async function look(tx: Queries, deps: StoreDeps) {
+  const { storeId, firstId, round } = await storeLink(tx);
+  const stored = (await signingKeys(tx)).map(({ publicKey }) => publicKey);
+  const known = [...(deps.publicKeys ?? []), ...stored];
+  const shown = Promise.all([
+    readIdentity(deps.objects),
+    round === 0 ? null : fetchRound(deps, round, { known }),
+  ]);
+  const [inStore, last] = await fromStore(shown);
+  return { storeId, firstId, round, inStore, last };
+}
+
+/** What the store shows; changes nothing. Throws StoreRefused for another installation's. */
+export async function ownStore(tx: Queries, deps: StoreDeps): Promise<ShownStore> {
+  const shown = await look(tx, deps);
+  const refusal = await refusalOf(deps, shown);
+  if (refusal !== null) throw new StoreRefused(refusal);
+  return shown;
+}
 
 /**
  * Checks that the store belongs to the installation, or claims it: a first start claims an empty
- * store; a store of an earlier release, without identity, is recognised by the last round. Throws
- * StoreRefused for any other. The first identity derives from the installation key, so that the
- * next start recognises the store of a start that was killed before its transaction ended.
+ * store; a store without identity is recognised by the last round. Every start and every round asks
+ * this. Throws StoreRefused for any other store. The first identity derives from the installation
+ * key, so that the next start recognises the store of a start that was killed before its
+ * transaction ended.
  */
-export async function openOwnStore(tx: Queries, deps: StoreDeps): Promise<void> {
-  const { storeId, firstId } = await storeLink(tx);
+export async function openOwnStore(tx: Queries, deps: StoreDeps): Promise<ShownStore> {
   // Hosts with a store each would both claim theirs, and one would never sign.
-  if (storeId === null) await takeRound(tx, true);
-  const inStore = await readIdentity(deps.objects);
-  const refusal = await refusalOf(tx, deps, inStore);
-  if (refusal !== null) throw new StoreRefused(refusal);
-  const id = await openStoreId(tx, inStore ?? firstId);
-  if (inStore === null) await writeIdentity(deps.objects, id);
+  if ((await storeLink(tx)).storeId === null) await takeRound(tx, true);
+  const shown = await ownStore(tx, deps);
+  const { storeId, firstId, inStore } = shown;
+  const id = storeId ?? (await openStoreId(tx, inStore ?? firstId));
+  if (storeId === null) await fromStore(deps.objects.create());
+  if (inStore === null) await fromStore(writeIdentity(deps.objects, id));
+  return shown;
+}
+
+/**
+ * Checks that a round was written to the store that had the identity and the round before: a store
+ * that was exchanged meanwhile would hold it alone, and its own round proves nothing.
+ */
+export async function requireWritten(tx: Queries, deps: StoreDeps): Promise<void> {
+  const shown = await ownStore(tx, deps);
+  stateIn(deps.sha, shown);
+  if (shown.inStore === null)
+    throw new StoreLost(`the object store was exchanged during round ${shown.round}`);
+}
+
+/**
+ * The state of all logs in the last round. Throws StoreLost if the store does not have that round
+ * as the service signed it.
+ */
+export function stateIn(sha: Sha256, { round, last }: ShownStore): Uint8Array {
+  if (last === null) return stateOf(sha, []);
+  if (typeof last !== 'string') return last.state;
+  const what = last === 'missing' ? 'is missing' : 'is not signed by this service';
+  throw new StoreLost(
+    `${roundName(round)}, the last round of checkpoints that the database knows, ${what} ` +
+      'in the object store, so nothing is signed. Restore that object, or run `indelible ' +
+      'log reopen`',
+  );
 }
 
 async function writeIdentity(objects: ObjectStore, storeId: string): Promise<void> {
@@ -64,30 +126,22 @@ export async function readIdentity(objects: ObjectStore): Promise<string | null>
   );
 }
 
-/** Why the database must not be used with this store, or null; changes nothing. */
-export async function refusalOf(
-  tx: Queries,
-  deps: StoreDeps,
-  inStore: string | null,
-): Promise<string | null> {
-  const { storeId, firstId, round } = await storeLink(tx);
+/** Why the database must not be used with this store, or null. */
+async function refusalOf({ objects }: StoreDeps, shown: ShownStore): Promise<string | null> {
+  const { storeId, firstId, round, inStore, last } = shown;
   if (storeId !== null && inStore !== null) {
     return storeId === inStore ? null : foreignStore(storeId, inStore);
   }
   if (round > 0) {
-    if (await holdsRound(tx, deps, round)) return null;
+    if (isRound(last)) return null;
     return inStore === null ? emptyStore(round) : foreignStore('none yet', inStore);
   }
-  if ((await deps.objects.list('checkpoints')).length > 0) return usedStore;
+  if ((await fromStore(objects.list('checkpoints'))).length > 0) return usedStore;
   if (storeId !== null) return otherStore;
   return inStore === null || inStore === firstId ? null : usedStore;
 }
 
-async function holdsRound(tx: Queries, deps: StoreDeps, round: number): Promise<boolean> {
-  const stored = (await signingKeys(tx)).map(({ publicKey }) => publicKey);
-  const known = [...(deps.publicKeys ?? []), ...stored];
-  return typeof (await fetchRound(deps, round, { known })) !== 'string';
-}
+const isRound = (last: FoundRound | null) => last !== null && typeof last !== 'string';
 
 export function foreignStore(ours: string, theirs: string): string {
   return (

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
@@ -13,6 +13,7 @@ const baseFolder = newFolder();
 let stores = 0;
 function newStore() {
   const folder = join(baseFolder, `deep/${stores++}`);
+  mkdirSync(folder, { recursive: true });
   return { folder, store: openObjectStore(pathToFileURL(folder).href) };
 }
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -42,6 +43,17 @@ test('a store that cannot be used fails each call, and serves again when it can'
   await refused(store.list('a'));
   rmSync(join(folder, 'a'));
   expect(await store.putIfAbsent('a/2', bytes('second'))).toBe(true);
+});
+
+test('a folder that has vanished is not made anew by a write, and has nothing', async () => {
+  const { store, folder } = newStore();
+  await store.putIfAbsent('a/1', bytes('first'));
+  rmSync(folder, { recursive: true });
+  await expect(store.putIfAbsent('a/2', bytes('second'))).rejects.toThrow('ENOENT');
+  await expect(store.putStream('b', chunks('third'))).rejects.toThrow('ENOENT');
+  expect(existsSync(folder)).toBe(false);
+  expect(await objectOf(store, 'a/1')).toBeNull();
+  expect(await store.list('a')).toEqual([]);
 });
 
 test('a write that fails leaves nothing behind', async () => {

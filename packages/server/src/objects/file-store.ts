@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { link, mkdir, open, readdir, rename, rm, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { syncPath } from '../postgres/embedded/copy-tree.ts';
 import { codeOf, nullIfMissing } from '../postgres/embedded/error-code.ts';
 import { filesBelow } from './inside-folder.ts';
@@ -12,14 +12,22 @@ import { untilAborted } from './until-aborted.ts';
  * Objects as files below a folder, for this account only. Every object is written and synced under
  * another name first, so that a crash or a full disk leaves a draft, never half an object.
  */
-export function fileStore(root: string): ObjectStore {
+export function fileStore(folder: string): ObjectStore {
+  const root = resolve(folder);
   const pathOf = (name: string) => {
     requireName(name);
     return join(root, name);
   };
+  /** Makes the folders of the object first. */
+  const placeOf = async (name: string) => {
+    const path = pathOf(name);
+    await makeFolders(root, dirname(path));
+    return path;
+  };
   return {
-    putIfAbsent: async (name, body) => putIfAbsent(pathOf(name), body),
-    putStream: async (name, body, signal) => putStream(pathOf(name), body, signal),
+    create: async () => makeRoot(root),
+    putIfAbsent: async (name, body) => putIfAbsent(await placeOf(name), body),
+    putStream: async (name, body, signal) => putStream(await placeOf(name), body, signal),
     getStream: async (name, range) => getStream(pathOf(name), range),
     remove: async (name) => remove(pathOf(name)),
     // A hard link never replaces a file, and files of another account (root) would bar the service.
@@ -96,7 +104,6 @@ async function remove(path: string): Promise<void> {
 const diskFaults = ['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO'];
 
 async function withDraft<T>(path: string, work: (draft: string) => Promise<T>): Promise<T> {
-  await makeFolder(dirname(path));
   const draft = `${path}.${randomBytes(6).toString('hex')}${draftSuffix}`;
   try {
     return await work(draft);
@@ -110,8 +117,22 @@ async function withDraft<T>(path: string, work: (draft: string) => Promise<T>): 
   }
 }
 
+/** Never the root: objects in a folder made in place of a lost mount would be hidden later. */
+async function makeFolders(root: string, folder: string): Promise<void> {
+  if (folder === root) return;
+  await makeFolders(root, dirname(folder));
+  const isMade = await mkdir(folder, { mode: 0o700 }).then(
+    () => true,
+    (error: unknown) => {
+      if (codeOf(error) === 'EEXIST') return false;
+      throw error;
+    },
+  );
+  if (isMade) await syncPath(dirname(folder));
+}
+
 /** Folder names must survive a power failure too, or their objects are lost. */
-async function makeFolder(path: string): Promise<void> {
+async function makeRoot(path: string): Promise<void> {
   const first = await mkdir(path, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
   for (let made = path; made.length >= first.length; made = dirname(made)) {

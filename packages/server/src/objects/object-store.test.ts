@@ -28,7 +28,11 @@ describe.each([
   ['file', fileUrl],
   ['s3', () => s3.newUrl()],
 ])('a %s store', (kind, newUrl) => {
-  const newStore = async () => openObjectStore(await newUrl());
+  const newStore = async () => {
+    const store = openObjectStore(await newUrl());
+    await store.create();
+    return store;
+  };
 
   test('keeps what came first under a name', async () => {
     const store = await newStore();

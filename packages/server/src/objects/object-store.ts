@@ -2,6 +2,8 @@ import type { Readable } from 'node:stream';
 
 /** Stores checkpoints, exports and archives: objects by name. */
 export interface ObjectStore {
+  /** Makes the folder of a new store. No other call does: a folder that has vanished stays away. */
+  create(): Promise<void>;
   /** Writes a whole object unless the name exists (then false). Durable when it resolves. */
   putIfAbsent(name: string, body: Uint8Array): Promise<boolean>;
   /**

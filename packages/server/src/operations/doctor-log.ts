@@ -2,9 +2,8 @@ import { existsSync } from 'node:fs';
 import { sha } from '../crypto/sha256.ts';
 import { openSigner, type SigningKeyFile } from '../crypto/signer.ts';
 import { roundsNow, signingKeys } from '../log/checkpoint.store.ts';
-import { publishedState } from '../log/guard.ts';
+import { storeProblem } from '../log/lost-rounds.ts';
 import { decodedEntries, LogDamaged } from '../log/store.ts';
-import { readIdentity, refusalOf } from '../log/store-identity.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import { type Database, readTenant, withDatabase } from '../postgres/db.ts';
 import { messageOf } from '../postgres/embedded/error-code.ts';
@@ -22,14 +21,11 @@ export async function diagnoseLog(
   objects: ObjectStore,
 ): Promise<Finding[]> {
   return withDatabase(servingUrl, async (db) => {
-    const { halted, alarm, round } = await roundsNow(db.writer);
+    const { halted, alarm } = await roundsNow(db.writer);
     const keys = await signingKeys(db.reader);
     const inUse = keys.find(({ notAfterMs }) => notAfterMs === null)?.publicKey ?? null;
-    const known = keys.map(({ publicKey }) => publicKey);
-    // Looked at now: an operator who restores the object must see that it is enough.
-    const lastRound = () =>
-      publishedState({ sha, objects }, round, known).then(() => null, messageOf);
-    const problem = alarm ?? (await storeProblem(db, objects)) ?? (await lastRound());
+    // Looked at now: an operator who restores an object must see that it is enough.
+    const problem = alarm ?? (await storeFault(db, objects));
     const logs = halted === null ? await readersFinding(db) : fail('logs', halted);
     return [logs, storeFinding(problem), await keyFinding(inUse, keyFile)];
   }).catch((error) => [fail('logs', `cannot be read: ${messageOf(error)}`)]);
@@ -58,14 +54,9 @@ async function readersFinding(db: Database): Promise<Finding> {
   );
 }
 
-async function storeProblem(db: Database, objects: ObjectStore): Promise<string | null> {
-  try {
-    const inStore = await readIdentity(objects);
-    const refusal = await refusalOf(db.writer, { sha, objects }, inStore);
-    if (refusal !== null) return refusal;
-  } catch (error) {
-    return `the object store cannot be read: ${messageOf(error)}`;
-  }
+async function storeFault(db: Database, objects: ObjectStore): Promise<string | null> {
+  const problem = await storeProblem(db.writer, { sha, objects });
+  if (problem !== null) return problem.message;
   // Only now: nothing is written to the store of another installation.
   const unusable = await objects.probe().then(() => null, messageOf);
   return unusable && `no checkpoint can be published: ${unusable}`;

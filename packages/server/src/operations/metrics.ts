@@ -226,12 +226,18 @@ function checkpointMetrics(make: Makers): CheckpointObserver {
     'indelible_log_halted',
     '1 while recording and signing are stopped because the log contradicts what was published',
   );
+  const lost = make.gauge(
+    'indelible_store_lost',
+    '1 while nothing is signed because the object store does not show identity and last round',
+  );
   const foreign = make.counter(
     'indelible_foreign_objects_total',
     'Objects with the name of a round of checkpoints that the service did not sign',
   );
   return {
     foreignObject: () => foreign.inc(),
+    publishedAgain: () => {},
+    storeLost: (reason) => lost.set(reason === null ? 0 : 1),
     published: (checkpoints) => published.inc(checkpoints),
     roundFailed: () => failures.inc(),
     halted: (reason) => halted.set(reason === null ? 0 : 1),

@@ -275,6 +275,7 @@ test('requests, flushes, events and the queue show in the metrics as they happen
     ...['indelible_jobs_wait_seconds', 'indelible_log_halted', 'indelible_misconfigured'],
     ...['indelible_queue_bytes', 'indelible_queue_events'],
     ...['indelible_retention_ran_timestamp_seconds', 'indelible_source_gaps'],
-    ...['indelible_sources_silent', 'indelible_webhook_behind_entries', 'indelible_webhooks'],
+    ...['indelible_sources_silent', 'indelible_store_lost'],
+    ...['indelible_webhook_behind_entries', 'indelible_webhooks'],
   ]);
 });

@@ -1,24 +1,39 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import type { Registry } from 'prom-client';
+import type { Config } from '../config.ts';
 import { shaOfText } from '../crypto/sha256.ts';
 import { answer, described } from '../http/field-schemas.ts';
 import { AppError, unavailable } from '../http/problem.ts';
 import { Type } from '../http/type.ts';
+import type { CheckpointJob } from '../log/checkpoint.job.ts';
 import { haltReason } from '../log/checkpoint.store.ts';
 import { type Database, unavailability } from '../postgres/db.ts';
+import type { Metrics } from './metrics.ts';
 import { metricsText } from './metrics-text.ts';
 import { probeWrite } from './ready.store.ts';
 import { sharedWhileRunning } from './shared-while-running.ts';
 
 const Healthy = described('Health', 'Yes.', { status: Type.Literal('ok') });
+const Ready = described(
+  'Readiness',
+  'Yes. With `store_lost` it records and reads, and signs nothing.',
+  {
+    status: Type.Union([Type.Literal('ok'), Type.Literal('store_lost')]),
+  },
+);
 
-export function operationsRoutes(
-  app: FastifyInstance,
-  deps: { db: Database; registry: Registry; metricsToken: string | null },
-): void {
-  const { db } = deps;
-  const readMetrics = metricsText(deps.registry);
+interface OperationsDeps {
+  config: Pick<Config, 'metricsToken'>;
+  db: Database;
+  metrics: Pick<Metrics, 'registry'>;
+  checkpoints: Pick<CheckpointJob, 'storeLost'>;
+}
+
+export function operationsRoutes(app: FastifyInstance, deps: OperationsDeps): void {
+  const { db, checkpoints } = deps;
+  const { registry } = deps.metrics;
+  const { metricsToken } = deps.config;
+  const readMetrics = metricsText(registry);
   // Public: a flood of calls must not become a flood of writes.
   const look = sharedWhileRunning(() =>
     Promise.all([haltReason(db, 2_000), probeWrite(db, 2_000)]),
@@ -47,8 +62,9 @@ export function operationsRoutes(
         operationId: 'getReadiness',
         summary: 'Can it record and read',
         description:
-          'For a load balancer: `503` without the database, and while recording is stopped.',
-        response: { 200: Healthy },
+          'For a load balancer: `503` without the database, and while recording is stopped. ' +
+          'Without the object store recording goes on: `200` with `store_lost`.',
+        response: { 200: Ready },
       },
     },
     async () => {
@@ -59,7 +75,7 @@ export function operationsRoutes(
       if (halted !== null)
         throw unavailable('recording is stopped; the log of the service says why');
       if (waiting) throw unavailable('commits wait for a replica, and none is connected');
-      return { status: 'ok' };
+      return { status: checkpoints.storeLost === null ? 'ok' : 'store_lost' };
     },
   );
   app.get(
@@ -76,10 +92,10 @@ export function operationsRoutes(
     },
     async (request, reply) => {
       const sent = request.headers.authorization ?? '';
-      if (deps.metricsToken !== null && !sameText(sent, `Bearer ${deps.metricsToken}`)) {
+      if (metricsToken !== null && !sameText(sent, `Bearer ${metricsToken}`)) {
         throw new AppError('unauthenticated', 'the metrics need their token');
       }
-      return reply.type(deps.registry.contentType).send(await readMetrics());
+      return reply.type(registry.contentType).send(await readMetrics());
     },
   );
 }

@@ -110,6 +110,7 @@ function toOutbox(folder: string, logger: MailerOptions['logger'], now: () => nu
     const { message: bytes } = await transport.sendMail(message);
     const time = new Date(now()).toISOString().replace(/[-:.]/g, '');
     const file = `${time}-${randomBytes(6).toString('hex')}.eml`;
+    await outbox.create();
     // Appears when it is complete, because a program may watch the folder.
     await outbox.putIfAbsent(file, bytes as Buffer);
     logger.info({ file }, 'SMTP_URL is not set: the mail is in the outbox folder of DATA_DIR');

@@ -43,7 +43,7 @@ test('every table that distributing must find has a tenant_id, or is named as on
   );
   expect(rows.map(({ name }) => name)).toEqual([
     ...['archive_runs', 'installation', 'installation_key', 'log_rounds', 'migrations', 'plans'],
-    ...['processes', 'retention_clock', 'signing_keys', 'tenants'],
+    ...['processes', 'retention_clock', 'round_objects', 'signing_keys', 'tenants'],
   ]);
 });
 

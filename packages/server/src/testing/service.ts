@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { InjectOptions } from 'fastify';
@@ -92,6 +92,7 @@ export async function testService(
   await owner.connect();
   const clock = { now: Date.now() };
   const dataDir = await mkdtemp(join(tmpdir(), 'indelible-service-'));
+  await mkdir(join(dataDir, 'objects'), { mode: 0o700 }); // as the first start does
   if (from.dataDir !== null) await cp(from.dataDir, dataDir, { recursive: true });
   dataDirs.set(urls.servingUrl, dataDir);
   if (env.CATALOGUE_FILE) await storeItsPlans(urls.ownerUrl, env);
