@@ -205,6 +205,7 @@ const refused: [env: Environment, named: string][] = [
   [{ DATA_DIR: '/proc/audit/data' }, 'DATA_DIR'],
   [{ SENSITIVE_TYPES: 'Queue' }, 'SENSITIVE_TYPES'],
   [{ CATALOGUE_FILE: '/nowhere.json' }, 'CATALOGUE_FILE /nowhere.json'],
+  [{ CATALOGUE_FILE: '/dev/zero' }, 'CATALOGUE_FILE /dev/zero: the file is larger than 1 MiB'],
   [{ PORT: '-1' }, 'PORT'],
   [{ PORT: '65536' }, 'PORT'],
   [{ PORT: '80.5' }, 'PORT'],
@@ -238,6 +239,7 @@ const refused: [env: Environment, named: string][] = [
   ],
   [{ SESSION_SECRET: secret.slice(0, 31) }, 'SESSION_SECRET'],
   [{ SESSION_SECRET_FILE: '/nowhere' }, 'SESSION_SECRET_FILE /nowhere'],
+  [{ SMTP_URL_FILE: '/dev/zero' }, 'SMTP_URL_FILE /dev/zero: the file is larger than 1 MiB'],
   [
     { SESSION_SECRET: secret, SESSION_SECRET_FILE: '/nowhere' },
     'either SESSION_SECRET or SESSION_SECRET_FILE',

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import {
@@ -13,6 +12,7 @@ import {
 } from '@indelible/protocol';
 import ipaddr from 'ipaddr.js';
 import { isMailAddress, loopback } from './outbound/outbound-url.ts';
+import { readSmallFile } from './postgres/embedded/secret-file.ts';
 
 /** Everything the environment decides, validated and frozen. See docs/configuration.md. */
 export type Config = Readonly<ReturnType<typeof readSettings> & ReturnType<typeof readLimits>>;
@@ -52,9 +52,10 @@ export function withSecrets(env: Environment): Environment {
 function readSecret(variable: string, path: string): string {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8').trim();
+    text = readSmallFile(path).trim();
   } catch (cause) {
-    throw new Error(`${variable} ${path}: the file cannot be read`, { cause });
+    const reason = cause instanceof RangeError ? cause.message : 'the file cannot be read';
+    throw new Error(`${variable} ${path}: ${reason}`, { cause });
   }
   // Taken as absent, the service would start with a secret of its own.
   if (text === '') throw new Error(`${variable} ${path}: the file is empty`);
@@ -208,7 +209,7 @@ function readCatalogue(path: string | null, sensitiveTypes: readonly string[]): 
   const wrong = sensitiveTypes.find((type) => !isSnakeCase(type));
   if (wrong !== undefined) throw new Error(`SENSITIVE_TYPES names ${wrong}: it must be snake_case`);
   try {
-    const file = path === null ? {} : parseCatalogueFile(readFileSync(path, 'utf8'));
+    const file = path === null ? {} : parseCatalogueFile(readSmallFile(path));
     const events: EventWords = file.events ?? contactCenter;
     const added = (types: readonly string[] = []) => [...new Set([...types, ...sensitiveTypes])];
     return createCatalogue({

@@ -379,6 +379,20 @@ describe('with a key set', () => {
     }
   });
 
+  test('a key set of at most 1 MiB is read, of a larger one no token is checked', async () => {
+    const good = answer;
+    const token = await sign(claims, 'RS256');
+    const padded = (bytes: number) => ({ status: 200, body: good.body.padEnd(bytes) });
+    try {
+      answer = padded(2 ** 20 + 1);
+      await expect(authenticate(token, auth)).rejects.toMatchObject({ code: 'unavailable' });
+      answer = padded(2 ** 20);
+      expect((await authenticate(token, auth)).id).toBe(person);
+    } finally {
+      answer = good;
+    }
+  });
+
   test('while the key set is not answered, tokens get 503 with Retry-After', async () => {
     const unused = createServer();
     await new Promise<void>((listening) => unused.listen(0, '127.0.0.1', listening));

@@ -82,8 +82,24 @@ function onceASecond(): FetchImplementation {
     const nowMs = performance.now();
     if (nowMs < lastMs + 1_000) throw new Error('the key set was read less than a second ago');
     lastMs = nowMs;
-    return fetch(url, options);
+    return withBounds(await fetch(url, options));
   };
+}
+
+const keySetBytesMax = 2 ** 20;
+
+/** Throws for a larger answer: a broken identity provider must not fill the memory. */
+async function withBounds(answer: Response): Promise<Response> {
+  if (answer.status !== 200 || answer.body === null) return answer;
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  // Leaving the loop ends the answer.
+  for await (const part of answer.body) {
+    bytes += part.length;
+    if (bytes > keySetBytesMax) throw new Error('the key set is larger than 1 MiB');
+    parts.push(part);
+  }
+  return new Response(Buffer.concat(parts), answer);
 }
 
 /** The set was read, but the token names none of its keys, or (without a key id) several match. */

@@ -5,7 +5,7 @@ import {
   fsyncSync,
   linkSync,
   openSync,
-  readFileSync,
+  readSync,
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -31,12 +31,38 @@ export function readSecretFile(path: string): string {
         `The secret file ${path} is open to others (mode ${found}): chmod it to 0600.`,
       );
     }
-    const secret = readFileSync(fd, 'utf8').trim();
+    const secret = readBounded(fd).trim();
     if (secret === '') throw new Error(`The secret file ${path} is empty.`);
     return secret;
   } finally {
     closeSync(fd);
   }
+}
+
+const fileBytesMax = 2 ** 20;
+
+/**
+ * The text of a file or pipe of at most 1 MiB. RangeError for a larger one: `/dev/zero` or a dump
+ * named by mistake would fill the memory and never end.
+ */
+export function readSmallFile(path: string): string {
+  const fd = openSync(path, 'r');
+  try {
+    return readBounded(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function readBounded(fd: number): string {
+  const buffer = Buffer.alloc(fileBytesMax + 1);
+  let size = 0;
+  while (size <= fileBytesMax) {
+    const read = readSync(fd, buffer, size, buffer.length - size, null);
+    if (read === 0) return buffer.toString('utf8', 0, size);
+    size += read;
+  }
+  throw new RangeError('the file is larger than 1 MiB');
 }
 
 /**
