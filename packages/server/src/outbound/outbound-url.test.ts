@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isOutboundUrl } from './outbound-url.ts';
+import { isMailAddress, isOutboundUrl } from './outbound-url.ts';
 
 test.each([
   ...['https://host.example.com', 'https://host.example.com:8443/restore?x=1#y'],
@@ -20,4 +20,25 @@ test.each([
   `https://a.example/${'x'.repeat(2_031)}`,
 ])('%j has not', (url) => {
   expect(isOutboundUrl(url)).toBe(false);
+});
+
+test.each([
+  ...[
+    'ana@example.com',
+    'root@localhost',
+    "o'hara+audit@mail-1.example.com",
+    'ana/x=y@example.com',
+  ],
+  ...['анна@пример.рф', 'info@हिन्दी.example', 'a@xn--mnchen-3ya.example', 'a@192.0.2.1'],
+])('mail can be sent to %s', (address) => {
+  expect(isMailAddress(address)).toBe(true);
+});
+
+test.each([
+  ...['ana', '@example.com', 'ana@', 'a@b@example.com', 'a b@example.com', 'a@b, c@example.com'],
+  ...['.ana@example.com', 'a..b@example.com', 'a@b..example', 'a@.example', 'a@example.', 'a@-b'],
+  ...['a@evil.example/login', 'a@evil.example?x', 'a@b_c', 'a@b!', 'Ana <a@example.com>', 'a@b-'],
+  ...['a@example.com\r\nBcc: b@example.com', `${'a'.repeat(309)}@example.com`],
+])('%j is no address to send mail to', (address) => {
+  expect(isMailAddress(address)).toBe(false);
 });

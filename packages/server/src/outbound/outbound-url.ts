@@ -16,7 +16,14 @@ export function isOutboundUrl(text: string): boolean {
   return username === '' && password === '';
 }
 
-/** Whether mail can be sent to `text`; events may name people by other addresses. */
+const word = /[^\s\p{C}<>()[\]\\,;:"@.]+/u.source;
+const label = /[\p{L}\p{N}][\p{L}\p{M}\p{N}]*(?:-+[\p{L}\p{M}\p{N}]+)*/u.source;
+const mailAddress = new RegExp(`^${word}(?:\\.${word})*@${label}(?:\\.${label})*$`, 'u');
+
+/**
+ * Whether mail can be sent to `text`: a dot-atom of RFC 5322 at a name of a host. Events may name
+ * people by other addresses.
+ */
 export function isMailAddress(text: string): boolean {
-  return text.length <= 320 && /^[^\s\p{C}<>()[\]\\,;:"@]+@[^\s\p{C}<>()[\]\\,;:"@]+$/u.test(text);
+  return text.length <= 320 && mailAddress.test(text);
 }

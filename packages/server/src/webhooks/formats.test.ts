@@ -199,7 +199,7 @@ const unfit: Record<StreamName, string[]> = {
   elastic: ['a:b\r\nX-Evil: 1'],
   generic: ['Bearer a\r\nX-Evil: 1', 'a\u0000', 'ü', '', long],
   slack: ['xoxb-123', 'https://hooks.slack.com', '/services/a b', '//evil.example/x?y'],
-  teams: ['a b', 'a&b=c', ''],
+  teams: ['a b', 'a&b=c', '', 'abc%zz', 'abc%', 'abc%ff'],
   pagerduty: ['short', '"'.padEnd(20, 'a'), ''],
 };
 

@@ -6,7 +6,7 @@ import type { FormatVerdict, MessageFormat, MessageTarget } from './message-form
 import { credentialLike, soundCredential, urlCheck } from './value-checks.ts';
 
 const signatureProblem = credentialLike(
-  /^[\w%.~-]+$/,
+  /^(?:[\w.~-]|%[0-7][\da-f])+$/i,
   'is not the value of `sig`, with which the address of the workflow ends',
 );
 
