@@ -119,7 +119,7 @@ test('protocol runs anywhere: no Node modules, no clock, no randomness', () => {
 /** The folders of the server, each of which knows those above it and no others. */
 const rooms = [
   ...['postgres', 'crypto', 'objects', 'outbound', 'background', 'http', 'access'],
-  ...['tenants', 'api-keys', 'sessions', 'log', 'sources', 'cold', 'words', 'events'],
+  ...['tenants', 'api-keys', 'sessions', 'log', 'sources', 'words', 'events'],
   'searches',
   ...['restores', 'exports', 'retention', 'archive', 'erasure', 'webhooks', 'alerts', 'digests'],
   'operations',

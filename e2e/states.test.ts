@@ -1,15 +1,11 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { readFile, rename } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { uuidFromEventId } from '@indelible/protocol';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { moveToArchive, rowsOf } from '../packages/server/src/testing/cold.ts';
-import { recordAll } from '../packages/server/src/testing/event-pool.ts';
-import { eventAt } from '../packages/server/src/testing/retention-setup.ts';
-import { platformKey, serviceOn } from '../packages/server/src/testing/service.ts';
-import { dayMs } from './demo-history.ts';
+import { serviceOn } from '../packages/server/src/testing/service.ts';
 import { openPanel, operator, type Visit } from './open-panel.ts';
-import { detail, listedIds, rows, see, seeListed } from './panel-page.ts';
+import { listedIds, rows, see } from './panel-page.ts';
 import { slowDatabase } from './slow-database.ts';
 
 /* What the panel says while something is made, is late, or fails. */
@@ -145,59 +141,6 @@ test('a page whose program does not load says so and can be tried again; one wit
   await see(page.getByText('The service has not answered yet.')).toBeVisible();
   expect(held).toBe(1);
   await page.unrouteAll({ behavior: 'ignoreErrors' });
-});
-
-test('events in the archive are listed, opened, compared and exported; while it is away, newer ones are still listed', async () => {
-  panel.allow(/^503 /);
-  panel.later(-200 * dayMs);
-  const id = await panel.newTenant('Long history');
-  const resource = { type: 'ivr', id: randomUUID(), name: 'Main menu' };
-  const published = [1, 2, 3].map((n) => ({
-    ...{ ...eventAt(panel.service.clock.now + n), tenantId: id, resource },
-    ...{ diff: { n: { from: n - 1, to: n } }, before: { n: n - 1 }, after: { n } },
-  }));
-  await recordAll(panel.service, platformKey, published);
-  const old = published.map((event) => event.id).reverse();
-  panel.later(200 * dayMs);
-  const access = Array.from({ length: 300 }, () => ({ action: 'access' }));
-  const newest = (await panel.record(id, access)).reverse().slice(0, 50);
-  await panel.service.app.background.run('words');
-  const before = await rowsOf(panel.service, { id });
-  await moveToArchive(panel.service, { id });
-  expect(await rowsOf(panel.service, { id })).toBeLessThan(before);
-
-  await panel.client.tenants.put(id, { restoreUrl: 'https://app.example.com/restore' });
-  const archive = `${panel.service.dataDir}/objects/archive`;
-  await rename(archive, `${archive}-away`);
-  const page = await enter({
-    tenantId: id,
-    path: '/settings/audit/events?last=all&action=access&action=publish',
-  });
-  await seeListed(page, newest);
-  await see(page.getByText('300+ events')).toBeVisible();
-  await page.goto(`${panel.url}/settings/audit/events?last=all&action=publish`);
-  const refusal = 'Older events are in the archive, which cannot be read at the moment.';
-  await see(page.locator('.records-box').getByRole('alert')).toContainText(refusal);
-  await rename(`${archive}-away`, archive);
-  await page.locator('.records-box').getByRole('button', { name: 'Try again' }).click();
-  await seeListed(page, old);
-
-  await page.goto(`${panel.url}/settings/audit/events/${old[1]}`);
-  await see(detail(page)).toContainText('Verified by your browser');
-  await detail(page).getByRole('link', { name: 'Versions' }).click();
-  await see(page.getByText('4 versions')).toBeVisible();
-  await page.getByRole('slider', { name: 'Version' }).press('ArrowLeft');
-  await page.getByRole('button', { name: 'Restore this version' }).first().click();
-  const dialog = page.getByRole('dialog', { name: 'Restore Main menu' });
-  await see(dialog.getByRole('cell')).toHaveText(['3', '1']);
-
-  await page.goto(`${panel.url}/settings/audit/exports?last=all&action=publish`);
-  const [download] = await Promise.all([
-    page.waitForEvent('download'),
-    page.getByRole('button', { name: 'Download now' }).click(),
-  ]);
-  const lines = (await readFile(await download.path(), 'utf8')).trim().split('\r\n').slice(1);
-  expect(lines.map((line) => line.split(',')[0])).toEqual(old);
 });
 
 test('a list of more exports than a page holds goes on to the very first one', async () => {

@@ -18,7 +18,7 @@ const promised: Record<number, string> = {
     'outside_retention unknown_tenant cross_tenant_mismatch',
   429: 'rate_limited',
   500: 'internal_error',
-  503: 'unavailable too_slow archive_unavailable log_damaged',
+  503: 'unavailable too_slow log_damaged',
 };
 
 test('every promised code exists with its status, and no other', () => {

@@ -173,13 +173,6 @@ export const errorCodes = {
     title: 'The answer takes longer than ten seconds',
     help: 'Narrow the time range, or add a filter. The same request would take as long again.',
   },
-  archive_unavailable: {
-    status: 503,
-    title: 'Older events cannot be read at the moment',
-    help:
-      'Send the same request again later, or ask for newer events only: older ones are in the ' +
-      'archive, whose object store does not answer.',
-  },
   log_damaged: {
     status: 503,
     title: 'The log is damaged',

@@ -13,7 +13,6 @@ import type { Ended } from './background/every.ts';
 import { createJobs } from './background/jobs.ts';
 import type { LeasedWorker } from './background/leased-worker.ts';
 import { type Background, createBackground } from './background.ts';
-import { coldSettings } from './cold/duckdb-reader.ts';
 import type { Config } from './config.ts';
 import { createSealer } from './crypto/sealed.ts';
 import { sha } from './crypto/sha256.ts';
@@ -254,7 +253,7 @@ function wireExports(http: FastifyInstance, { config, logger }: AppDeps, parts: 
   const onError = reporter(logger, 'an export has to wait, or failed');
   const { objectStoreUrl } = config;
   const { url: databaseUrl, poolerUrl } = parts.db;
-  const settings = { databaseUrl, poolerUrl, objectStoreUrl, cold: coldSettings(config) };
+  const settings = { databaseUrl, poolerUrl, objectStoreUrl };
   const files = new FileThread(settings, onError);
   const quota = {
     sentMax: config.exportsSentMax,

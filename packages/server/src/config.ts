@@ -113,8 +113,6 @@ function readSettings(read: Reader) {
       read.choice('WEBHOOK_ALLOW_PRIVATE', 'false', ['true', 'false']) === 'true',
     /** How often the service archives; null = never by itself. */
     archiveIntervalMs: readInterval(read.text('ARCHIVE_INTERVAL') ?? '24h'),
-    /** Archived events leave PostgreSQL after so many months; null = with the plan's retention. */
-    hotMonths: read.integer('HOT_MONTHS', 0, 0, 1_200) || null,
   };
 }
 
@@ -124,8 +122,6 @@ function readLimits(read: Reader) {
     rateLimitPerMinute: read.integer('RATE_LIMIT_PER_MINUTE', 6_000, 1, 10_000_000),
     /** Open ones, each of which takes a file descriptor; beyond, the longest idle one is closed. */
     connectionsMax: 4_000,
-    /** Of the local copies of archived files. */
-    coldCacheBytesMax: read.integer('COLD_CACHE_MIB_MAX', 4_096, 256, 16_777_216) * 2 ** 20,
     queueBytesMax: 64 * 2 ** 20,
     /** Of all bodies that arrive or are worked on, as announced. */
     bodyBytesMax: read.integer('BODIES_MIB_MAX', 64, 32, 65_536) * 2 ** 20,
@@ -281,9 +277,6 @@ function readLogOrigin(value: string | null): string | null {
   throw new Error('LOG_ORIGIN must be a host name, such as audit.example.com');
 }
 
-/** Alerts compare with events of up to 90 days before; the archive runs later. */
-const hotMonthsMin = 4;
-
 function isLoopback(url: string | null): boolean {
   return url === null || loopback.includes(new URL(url).hostname);
 }
@@ -308,10 +301,6 @@ function requireConsistent(config: Config): void {
     'AUTH_JWT_SECRET must have at least 32 bytes',
   );
   need(!(auth.jwtSecret && auth.jwksUrl), 'set either AUTH_JWKS_URL or AUTH_JWT_SECRET, not both');
-  need(
-    config.hotMonths === null || config.hotMonths >= hotMonthsMin,
-    `HOT_MONTHS must be at least ${hotMonthsMin}: alerts look back 90 days`,
-  );
   need(
     !auth.jwksUrl || (auth.issuer !== null && auth.audience !== null),
     'AUTH_JWKS_URL needs AUTH_ISSUER and AUTH_AUDIENCE too',

@@ -1,4 +1,5 @@
 export type { TenantArchive } from './archive/archive.job.ts';
+export { entryOf as archivedEntryOf } from './archive/archived-row.ts';
 export { bodyLine as archivedBodyLine } from './archive/body-line.ts';
 export {
   archiveLog,
@@ -15,7 +16,6 @@ export {
   openArchive,
 } from './archive/open-archive.ts';
 export type { PartRow } from './archive/store.ts';
-export { entryOf as archivedEntryOf } from './cold/archived-row.ts';
 export { type Environment, readConfig } from './config.ts';
 export { newSigningKey, openSigner } from './crypto/signer.ts';
 export { certificateText } from './erasure/certificate.ts';

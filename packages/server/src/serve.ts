@@ -6,7 +6,6 @@ import type { Plans } from '@indelible/protocol';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { type App, buildApp } from './app.ts';
-import { coldSettings, openColdSource } from './cold/duckdb-reader.ts';
 import type { Config } from './config.ts';
 import { openConfiguredSigner } from './crypto/signer.ts';
 import { answerOperationsOnly } from './http/http-hooks.ts';
@@ -152,7 +151,6 @@ async function connect(config: Config, logger: Logger): Promise<Database> {
     poolSize: config.databasePoolSize,
     poolerUrl: databasePoolerUrl,
     onIdleError: (err) => logger.warn({ err }, 'a database connection was lost'),
-    cold: openColdSource(openObjectStore(config.objectStoreUrl), coldSettings(config)),
   });
   return requireUsable(db, plans).catch(async (error: unknown) => {
     await db.close();

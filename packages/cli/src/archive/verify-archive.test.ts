@@ -9,9 +9,9 @@ import {
   segmentNames,
 } from '@indelible/protocol';
 import { expect, test } from 'vitest';
+import { eventColumns, identityColumns } from '../../../server/src/archive/columns.ts';
 import { runArchive } from '../../../server/src/archive/command.ts';
 import type { ArchiveManifest } from '../../../server/src/archive/manifest.ts';
-import { eventColumns, identityColumns } from '../../../server/src/cold/columns.ts';
 import { archiveNow, archiveOf, configOf, envOf } from '../../../server/src/testing/archived.ts';
 import { ana, eraseNow } from '../../../server/src/testing/erasure-setup.ts';
 import { poolEvents, recordAll } from '../../../server/src/testing/event-pool.ts';

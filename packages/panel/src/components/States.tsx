@@ -84,7 +84,6 @@ export function errorText(error: unknown, t: Texts): string {
   if (error.status === 403) return t.error.forbidden;
   if (error.status === 404) return t.error.notFound;
   if (error.code === 'too_slow') return t.error.tooSlow;
-  if (error.code === 'archive_unavailable') return t.error.archive;
   if (error.status === 429 || error.status >= 500) return t.error.busy;
   return error.message;
 }

@@ -6,13 +6,12 @@ import { languageCodes, languages } from '../i18n/languages.ts';
 import { errorText } from './States.tsx';
 
 test.each(languageCodes)(
-  'answers that take too long, those of a proxy, and an archive that is away are explained in the language %s',
+  'answers that take too long and those of a proxy are explained in the language %s',
   async (code) => {
     const { panel } = textsIn(code, await languages[code].load());
     const facts = { status: 503, detail: 'in English', requestId: null };
     const textOf = (code: ErrorCode) => errorText(new IndelibleError({ ...facts, code }), panel);
     expect(textOf('too_slow')).toBe(panel.error.tooSlow);
-    expect(textOf('archive_unavailable')).toBe(panel.error.archive);
     expect(textOf('unavailable')).toBe(panel.error.busy);
     const proxy = new IndelibleError({ ...facts, status: 200, code: 'unexpected_answer' });
     expect(errorText(proxy, panel)).toBe(panel.error.unreachable);

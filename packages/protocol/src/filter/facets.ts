@@ -31,8 +31,7 @@ interface Facet {
   /** The canonical form of a valid value, or null. */
   normalise(text: string): string | null;
   /**
-   * Columns of `audit_events`, or a condition that PostgreSQL and DuckDB understand. Of two, `uuid`
-   * is compared with UUIDs.
+   * Columns of `audit_events`, or a condition of SQL. Of two, `uuid` is compared with UUIDs.
    */
   columns: { uuid?: string; text?: string; boolean?: string; list?: string };
   /**

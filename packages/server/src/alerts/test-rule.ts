@@ -4,11 +4,10 @@ import {
   eventIdFromUuid,
   formatTimestamp,
   nilUuid,
-  uuidTimeMs,
 } from '@indelible/protocol';
 import type { Visibility } from '../events/filter-sql.store.ts';
 import { readShown } from '../events/store.ts';
-import { AppError, invalid, unavailable } from '../http/problem.ts';
+import { AppError, unavailable } from '../http/problem.ts';
 import type { Parts } from '../parts.ts';
 import { readAhead } from '../postgres/read-ahead.ts';
 import { groupShown } from './alert-event.ts';
@@ -57,8 +56,7 @@ export const runningTests = (rememberedMax = 3_000_000): RunningTests => ({
  * The alerts that a rule would have raised in the range, as if each event had been received at its
  * time. The same evaluators as for new events run over the events in the order of their times. Days
  * are of UTC. Throws `conflict` if the rule has to remember too much, `unavailable` if it is too
- * much beside others in `running`, and `validation_failed` if the first event that the rule
- * remembers may be in the archive.
+ * much beside others in `running`.
  */
 export async function testRule(
   { db, now, running }: Pick<Parts, 'db' | 'now'> & { running: RunningTests },
@@ -77,7 +75,6 @@ export async function testRule(
   let matched = 0;
   const inTenant = <T>(work: (visible: Visibility) => T | Promise<T>) =>
     readShown(db, tenantId, now(), work, reading);
-  await inTenant((visible) => requireInPostgres(visible, sinceMs, firstMs(settings, sinceMs)));
   const read: ReadPage = (range, after) =>
     inTenant(async (visible) => {
       const pageOf = (each: EventFilter) =>
@@ -105,19 +102,6 @@ export async function testRule(
     running.evaluators.delete(evaluator);
     ended.abort(); // the page that is read in advance
   }
-}
-
-/** Otherwise a test would report that nothing had happened while events are in the archive. */
-function requireInPostgres(
-  { coldBefore }: Visibility,
-  sinceMs: number,
-  rememberedMs: number,
-): void {
-  const hotMs = coldBefore === null ? 0 : uuidTimeMs(coldBefore);
-  if (rememberedMs >= hotMs) return;
-  const earliest = formatTimestamp(hotMs + sinceMs - rememberedMs);
-  const message = `must be ${earliest} or later: a test does not read the archive`;
-  throw invalid([{ path: '/since', code: 'out_of_range', message }]);
 }
 
 /** All events that such a test may show; of a rule with `followedBy` any of its times. */

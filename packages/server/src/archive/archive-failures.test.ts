@@ -3,7 +3,6 @@ import { registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { parseArchiveName } from '../cold/layout.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import { openObjectStore } from '../objects/open-store.ts';
 import { reopenLog } from '../operations/reopen.command.ts';
@@ -21,6 +20,7 @@ import { recordMany } from '../testing/event-pool.ts';
 import { objectOf } from '../testing/object-of.ts';
 import { startS3Server } from '../testing/s3-server.ts';
 import { testService } from '../testing/service.ts';
+import { parseArchiveName } from './layout.ts';
 import { openArchive } from './open-archive.ts';
 
 const service = await testService();

@@ -1,14 +1,13 @@
 import { setTimeout as yieldToOthers } from 'node:timers/promises';
 import type { Sha256 } from '@indelible/protocol';
-import { type ArchiveName, namesOfStem, parseArchiveName, tenantFolder } from '../cold/layout.ts';
 import { type PublishedCheckpoint, publishedCheckpoint } from '../log/checkpoint.store.ts';
 import { hasRoot } from '../log/guard.store.ts';
 import { tenantIn, type WriterTx } from '../postgres/db.ts';
 import { findingOf, messageOf } from '../postgres/embedded/error-code.ts';
 import type { ArchiveDeps, ArchivedPart } from './archived-part.ts';
+import { type ArchiveName, namesOfStem, parseArchiveName, tenantFolder } from './layout.ts';
 import { bookmarkPart, isArchiveRecord, makePart } from './make-part.ts';
 import type { ArchiveManifest } from './manifest.ts';
-import { deleteBelowMark, moveCold } from './move-cold.ts';
 import { ArchiveConflict, manifestBytes, manifestIn, withPart } from './part-files.ts';
 import { type ArchivedTenant, archivedTenants, eachEntry, lastPart, shownOf } from './store.ts';
 
@@ -39,16 +38,10 @@ export async function archiveTenants(
   for (const tenant of await deps.owner((tx) => archivedTenants(tx, tenantId))) {
     if (deps.stopping?.aborted) break;
     const outcome: TenantArchive = { tenantId: tenant.id, ...untouched, parts: [] };
-    const work = async () => {
-      if (tenant.archive) await archiveTenant(deps, tenant, outcome);
-      await deleteBelowMark(deps, tenant.id);
-      if (tenant.archive && deps.hotMonths !== null)
-        await moveCold(deps, tenant.id, deps.hotMonths);
-    };
-    await work().catch((error: unknown) => {
+    await archiveTenant(deps, tenant, outcome).catch((error: unknown) => {
       outcome.problem = findingOf(error) ?? messageOf(error);
     });
-    if (tenant.archive || outcome.problem !== null) outcomes.push(outcome);
+    outcomes.push(outcome);
   }
   return outcomes;
 }

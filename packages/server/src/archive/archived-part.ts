@@ -1,7 +1,7 @@
-import type { PartLimits } from '../cold/part.ts';
 import type { Parts } from '../parts.ts';
 import type { WriterTx } from '../postgres/db.ts';
 import type { DraftThread } from './draft-thread.ts';
+import type { PartLimits } from './part.ts';
 import type { PartRow } from './store.ts';
 
 export interface ArchiveDeps extends Pick<Parts, 'sha' | 'now' | 'objects' | 'recordOwn'> {
@@ -13,8 +13,6 @@ export interface ArchiveDeps extends Pick<Parts, 'sha' | 'now' | 'objects' | 're
   /** Makes a part when at least so many entries are left. */
   thread: DraftThread;
   threadFrom: number;
-  /** Older events leave PostgreSQL; null: none. */
-  hotMonths: number | null;
   /** When aborted, the run ends after its current part. */
   stopping?: AbortSignal;
 }

@@ -1,6 +1,6 @@
 import { formatHex, segmentNames } from '@indelible/protocol';
-import type { ArchivedRow } from '../cold/archived-row.ts';
 import { eventJson } from '../events/prepared-event.ts';
+import type { ArchivedRow } from './archived-row.ts';
 
 /** The body line of a row, as in bundles: `{"event":…,"salts":…}`; null without an event. */
 export function bodyLine({ sequence, receivedAtUs, body }: ArchivedRow): string | null {

@@ -2,8 +2,6 @@ import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseVerifierKey } from '@indelible/protocol';
 import type { Logger } from 'pino';
-import { tenantFolder } from '../cold/layout.ts';
-import { partLimits } from '../cold/part.ts';
 import { type Config, type Environment, readConfig } from '../config.ts';
 import { sha } from '../crypto/sha256.ts';
 import { recordOwnIn } from '../events/own-events.store.ts';
@@ -16,7 +14,9 @@ import { runAsOwner, withMigratedSession } from '../postgres/run-as-owner.ts';
 import { archiveTenants, type TenantArchive } from './archive.job.ts';
 import type { ArchiveDeps } from './archived-part.ts';
 import { createDraftThread, threadFrom } from './draft-thread.ts';
+import { tenantFolder } from './layout.ts';
 import { openArchive } from './open-archive.ts';
+import { partLimits } from './part.ts';
 import {
   beginRestored,
   type RestoredTenant,
@@ -25,7 +25,6 @@ import {
 } from './restore-archive.ts';
 import {
   beginDueRun,
-  classAndMark,
   forgetParts,
   keepWholeRun,
   listParts,
@@ -72,10 +71,6 @@ export function forgetArchive(env: Environment, tenantId: string): Promise<void>
     await withMigratedSession(ownerUrl, async (owner) => {
       if (!(await takeArchiveLock(owner)))
         throw new Error('another process is archiving; retry when it has finished');
-      if ((await classAndMark(owner, tenantId))?.coldBefore)
-        throw new Error(
-          'events of this tenant have left PostgreSQL: they are in its archive alone',
-        );
       const forgotten = await owner.transaction((tx) => forgetParts(tx, tenantId));
       if (forgotten === 0) throw new Error(`nothing of the tenant ${tenantId} was archived`);
     });
@@ -217,7 +212,6 @@ export function runArchive(
       tmpDir: await archiveTmpDir(config.dataDir),
       limits: partLimits,
       ...{ thread, threadFrom },
-      hotMonths: config.hotMonths,
     };
     return archiveTenants({ ...deps, ...changes }, tenantId).finally(() => thread.close());
   });

@@ -1,10 +1,10 @@
 import { uuidTimeMs } from '@indelible/protocol';
-import { type ArchivedBody, type ArchivedRow, rowOf } from '../cold/archived-row.ts';
-import { eventColumns, identityColumns } from '../cold/columns.ts';
-import { monthAround } from '../cold/layout.ts';
-import type { PartLimits } from '../cold/part.ts';
 import { sha } from '../crypto/sha256.ts';
 import type { OwnerSession } from '../postgres/db.ts';
+import { type ArchivedBody, type ArchivedRow, rowOf } from './archived-row.ts';
+import { eventColumns, identityColumns } from './columns.ts';
+import { monthAround } from './layout.ts';
+import type { PartLimits } from './part.ts';
 import { eachEntry, shownOf, type TakeEntry } from './store.ts';
 
 /**

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, expect, test } from 'vitest';
-import { partLimits } from '../cold/part.ts';
 import { withOwnerSession } from '../postgres/db.ts';
 import { archiveOf, expectWhole } from '../testing/archived.ts';
 import { recordAll } from '../testing/event-pool.ts';
 import { eventOf, testService } from '../testing/service.ts';
 import { draftPart } from './draft-part.ts';
 import { createDraftThread } from './draft-thread.ts';
+import { partLimits } from './part.ts';
 
 const service = await testService();
 const thread = createDraftThread({ ownerUrl: service.ownerUrl });

@@ -9,16 +9,15 @@ import {
   uuidFromEventId,
 } from '@indelible/protocol';
 import { expect, test } from 'vitest';
-import { entryOf } from '../cold/archived-row.ts';
 import { sha } from '../crypto/sha256.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import { openObjectStore } from '../objects/open-store.ts';
-import { withOwnerSession } from '../postgres/db.ts';
 import { archiveOf, configOf, duckDb, envOf } from '../testing/archived.ts';
 import { recordAll } from '../testing/event-pool.ts';
 import { eventOf, testService } from '../testing/service.ts';
+import { entryOf } from './archived-row.ts';
 import { restoreArchive } from './command.ts';
-import { type ArchiveErasure, type EraseArchivedDeps, eraseArchived } from './erase-archived.ts';
+import { type ArchiveErasure, eraseArchived } from './erase-archived.ts';
 import { parseManifest } from './manifest.ts';
 import { openArchive } from './open-archive.ts';
 
@@ -93,9 +92,6 @@ async function expectRestorable(id: string, events: number): Promise<void> {
   }
 }
 
-const owner: EraseArchivedDeps['owner'] = (work) =>
-  withOwnerSession(service.ownerUrl, (session) => session.transaction(work));
-
 /** The files are those that the manifests name, and their rows give the roots. */
 async function expectSameRoots(id: string, segments = ['identity']): Promise<void> {
   const archive = await openArchive(join(service.dataDir, 'objects/archive', `tenant=${id}`));
@@ -118,7 +114,7 @@ async function expectSameRoots(id: string, segments = ['identity']): Promise<voi
 test('an identity leaves the file of identities alone, and the archive still gives the same log', async () => {
   const { id, erasure } = await archived();
   expect(await emails(id)).toEqual([operatorEmail, colleagueEmail, operatorEmail, operatorEmail]);
-  expect(await eraseArchived({ sha, objects, owner, tmpDir }, erasure)).toBe(2);
+  expect(await eraseArchived({ sha, objects, tmpDir }, erasure)).toBe(2);
   expect(await emails(id)).toEqual([null, colleagueEmail, operatorEmail, null]);
   expect(filesOf(id)).toEqual([
     '000000000000-000000000002-r2-identity.parquet',
@@ -128,7 +124,7 @@ test('an identity leaves the file of identities alone, and the archive still giv
     '_000000000000-000000000002.json',
     '_000000000003-000000000005.json',
   ]);
-  expect(await eraseArchived({ sha, objects, owner, tmpDir }, erasure)).toBe(0);
+  expect(await eraseArchived({ sha, objects, tmpDir }, erasure)).toBe(0);
   await expectRestorable(id, 2);
 });
 
@@ -139,7 +135,7 @@ test('a leaked state leaves the file of events, and nothing else of the event do
   expect(row?.before).toBe('{"n":1}');
   const events = [uuidFromEventId(String(row?.id)) ?? ''];
   const named: ArchiveErasure = { ...erasure, segment: 'state', actors: [], events };
-  expect(await eraseArchived({ sha, objects, owner, tmpDir }, named)).toBe(1);
+  expect(await eraseArchived({ sha, objects, tmpDir }, named)).toBe(1);
   const left = await duckDb(
     `SELECT action, diff, before, after, salt_state, octet_length(hash_state)::INT AS hash FROM '${path}' WHERE id = '${row?.id}'`,
   );
@@ -157,7 +153,7 @@ test('the salt of an event follows from that of its change, and is kept when tha
     duckDb(`SELECT DISTINCT octet_length(salt_change)::INT AS change,
       octet_length(salt_event)::INT AS event FROM '${path}' ORDER BY ALL`);
   expect(await salts()).toEqual([{ change: 16, event: null }]);
-  await eraseArchived({ sha, objects, owner, tmpDir }, { ...erasure, segment: 'change' });
+  await eraseArchived({ sha, objects, tmpDir }, { ...erasure, segment: 'change' });
   expect(await salts()).toEqual([
     { change: 16, event: null },
     { change: null, event: 16 },
@@ -167,7 +163,7 @@ test('the salt of an event follows from that of its change, and is kept when tha
 
 test('an archive that lacks what nothing says to be erased is not restored', async () => {
   const { id, erasure } = await archived();
-  await eraseArchived({ sha, objects, owner, tmpDir }, erasure);
+  await eraseArchived({ sha, objects, tmpDir }, erasure);
   const folder = join(service.dataDir, 'objects/archive', `tenant=${id}`);
   for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
     if (!name.endsWith('.json')) continue;
@@ -214,10 +210,8 @@ test.each(steps)(
   async (step) => {
     const { id, erasure } = await archived();
     const store = failingAt(step.n, step.persisted);
-    await expect(eraseArchived({ sha, objects: store, owner, tmpDir }, erasure)).rejects.toThrow(
-      broken,
-    );
-    await eraseArchived({ sha, objects, owner, tmpDir }, erasure);
+    await expect(eraseArchived({ sha, objects: store, tmpDir }, erasure)).rejects.toThrow(broken);
+    await eraseArchived({ sha, objects, tmpDir }, erasure);
     expect(await emails(id)).toEqual([null, colleagueEmail, operatorEmail, null]);
     expect(filesOf(id)).toHaveLength(6);
     await expectSameRoots(id);
@@ -229,6 +223,6 @@ test('what an interrupted run left in the archive goes with an erasure', async (
   await recordAll(service, key, [eventOf({ actor: actor(person) })]);
   await archiveOf(service, id, { objects: failingAt(3, false) });
   expect(filesOf(id).length).toBe(8);
-  await eraseArchived({ sha, objects, owner, tmpDir }, erasure);
+  await eraseArchived({ sha, objects, tmpDir }, erasure);
   expect(filesOf(id)).toHaveLength(6);
 });

@@ -1,23 +1,21 @@
 import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import { emptiedSegment, eventIdFromUuid, personIds, segmentNames } from '@indelible/protocol';
-import type { ArchivedRow } from '../cold/archived-row.ts';
-import { parseArchiveName, tenantFolder } from '../cold/layout.ts';
 import { withoutSegment } from '../events/prepared-event.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import type { ArchiveDeps } from './archived-part.ts';
+import type { ArchivedRow } from './archived-row.ts';
 import { openPartWriter } from './draft-part.ts';
+import { parseArchiveName, tenantFolder } from './layout.ts';
 import { type ArchiveManifest, formatManifest, type StatedErasure } from './manifest.ts';
 import { ArchiveConflict, putOnce, readManifest, sha256Hex, withPart } from './part-files.ts';
-import { relistPart } from './part-index.ts';
-import { erasuresBehind } from './store.ts';
 
 /** What leaves the archive of a tenant; `events` are UUIDs here, in a manifest TypeIDs. */
 export interface ArchiveErasure extends StatedErasure {
   tenantId: string;
 }
 
-export type EraseArchivedDeps = Pick<ArchiveDeps, 'sha' | 'objects' | 'owner' | 'tmpDir'>;
+export type EraseArchivedDeps = Pick<ArchiveDeps, 'sha' | 'objects' | 'tmpDir'>;
 
 /**
  * Removes a segment of events from a tenant's archive; nothing else ever replaces archived files.
@@ -32,7 +30,7 @@ export async function eraseArchived(
 ): Promise<number> {
   const { objects } = deps;
   const names = await objects.list(tenantFolder(erasure.tenantId));
-  const manifests = await relistParts(deps, names);
+  const manifests = await manifestsAmong(objects, names);
   await removeUnnamed(objects, names, manifests);
   let count = 0;
   for (const [name, manifest] of manifests) {
@@ -41,37 +39,14 @@ export async function eraseArchived(
   return count;
 }
 
-/** The manifests among these objects, after readers use the files that they name. */
-async function relistParts(
-  deps: EraseArchivedDeps,
+async function manifestsAmong(
+  objects: ObjectStore,
   names: readonly string[],
 ): Promise<Map<string, ArchiveManifest>> {
   const manifests = new Map<string, ArchiveManifest>();
-  for (const name of names.filter((each) => parseArchiveName(each)?.isManifest)) {
-    const manifest = await readManifest(deps.objects, name);
-    manifests.set(name, manifest);
-    await relistPart(deps, name, manifest);
-  }
+  for (const name of names.filter((each) => parseArchiveName(each)?.isManifest))
+    manifests.set(name, await readManifest(objects, name));
   return manifests;
-}
-
-/**
- * Lets readers use the files that an erasure left, although the database was restored from an older
- * backup, and returns the erasures that it does not know. Manifests are not signed: a statement
- * explains nothing until the operator repeats the erasure.
- */
-export async function lostErasures(
-  deps: EraseArchivedDeps,
-  tenantId: string,
-): Promise<StatedErasure[]> {
-  const manifests = await relistParts(deps, await deps.objects.list(tenantFolder(tenantId)));
-  const known = await deps.owner((tx) => erasuresBehind(tx, tenantId, -1));
-  const namesIn = ({ segment, actors, events }: StatedErasure) =>
-    [...actors, ...events].map((name) => `${segment} ${name}`);
-  const recorded = new Set(known.flatMap(namesIn));
-  return [...manifests.values()].flatMap(({ erasures = [] }) =>
-    erasures.filter((each) => namesIn(each).some((name) => !recorded.has(name))),
-  );
 }
 
 /** Files without a manifest are left from interrupted runs, and may contain erased values. */
@@ -116,7 +91,6 @@ async function eraseInSegment(
   const erasures = [...(manifest.erasures ?? []), statementOf(erasure)];
   const replaced = { ...manifest, files, erasures };
   await objects.putStream(manifestName, Readable.from([formatManifest(replaced)]));
-  await relistPart(deps, manifestName, replaced);
   await objects.remove(`${dirname(manifestName)}/${manifest.files[kind].name}`);
   return written.count;
 }

@@ -17,8 +17,6 @@ import {
   noteKeyId,
 } from '@indelible/protocol';
 import { expect, test } from 'vitest';
-import { type ArchivedRow, entryOf } from '../cold/archived-row.ts';
-import { openDuckDb } from '../cold/duckdb.ts';
 import { sha } from '../crypto/sha256.ts';
 import { seedSigner } from '../crypto/signer.ts';
 import { planEntries } from '../log/sequencer.ts';
@@ -26,8 +24,10 @@ import { openObjectStore } from '../objects/open-store.ts';
 import { archiveOf, configOf, envOf } from '../testing/archived.ts';
 import { newFolder } from '../testing/folders.ts';
 import { eventOf, testService } from '../testing/service.ts';
+import { type ArchivedRow, entryOf } from './archived-row.ts';
 import { restoreArchive } from './command.ts';
 import { openPartWriter } from './draft-part.ts';
+import { openDuckDb } from './duckdb.ts';
 import { type ArchiveManifest, formatManifest, parseManifest } from './manifest.ts';
 import { readManifest, sha256Hex, withPart } from './part-files.ts';
 

@@ -10,14 +10,14 @@ import {
   rootAtSize,
   timestampOrNull,
 } from '@indelible/protocol';
-import { requireDuckDb } from '../cold/duckdb.ts';
-import { monthFolder, parseArchiveName, partNames } from '../cold/layout.ts';
 import { type PublishedCheckpoint, signingKeys } from '../log/checkpoint.store.ts';
 import { treeReader } from '../log/tree.store.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import { actOf, byService } from '../own-event.ts';
 import type { ArchiveDeps, ArchivedPart } from './archived-part.ts';
 import { type DraftedPart, draftPart } from './draft-part.ts';
+import { requireDuckDb } from './duckdb.ts';
+import { monthFolder, parseArchiveName, partNames } from './layout.ts';
 import { type ArchiveManifest, archiveFormat, formatManifest } from './manifest.ts';
 import { putOnce, sha256Hex } from './part-files.ts';
 import {

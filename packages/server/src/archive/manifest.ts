@@ -11,11 +11,18 @@ import {
   type WithholdableSegment,
   withholdableSegments,
 } from '@indelible/protocol';
-import type { ColdFile } from '../cold/store.ts';
 import { sha } from '../crypto/sha256.ts';
 import type { TenantSettings } from '../tenants/tenant-settings.ts';
 
 export const archiveFormat = 'indelible-archive/v1';
+
+/** A file in the object store. */
+export interface PartFile {
+  name: string;
+  bytes: number;
+  /** SHA-256 in hexadecimal. */
+  sha256: string;
+}
 
 /** An erasure that the log records after the archived entries, at `size`. Without names. */
 export interface StatedErasure {
@@ -53,7 +60,7 @@ export interface ArchiveManifest {
   /** The plan hid older events; null under a legal hold. */
   cutoff: string | null;
   /** Without their folder. */
-  files: { events: ColdFile; identity: ColdFile };
+  files: { events: PartFile; identity: PartFile };
   /**
    * Explains segments of which only the hash remains, until the archive contains the log's record.
    */

@@ -4,13 +4,12 @@ import { basename, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { FormatError } from '@indelible/protocol';
-import type { ArchivedRow } from '../cold/archived-row.ts';
-import { archiveFolder, monthOf, namesOfStem, parseArchiveName } from '../cold/layout.ts';
-import type { ColdFile } from '../cold/store.ts';
 import { filesBelow, InsideFolder } from '../objects/inside-folder.ts';
 import { openObjectStore } from '../objects/open-store.ts';
 import { openObject } from '../objects/read-object.ts';
-import type { ArchiveManifest } from './manifest.ts';
+import type { ArchivedRow } from './archived-row.ts';
+import { archiveFolder, monthOf, namesOfStem, parseArchiveName } from './layout.ts';
+import type { ArchiveManifest, PartFile } from './manifest.ts';
 import { bytesMax, openCopies } from './part-files.ts';
 import type { PartRow } from './store.ts';
 
@@ -57,7 +56,7 @@ export async function openArchive(where: string) {
      * Compares a copy of a file, which is read later, with its manifest. A file that is not
      * regular, or longer than any that is written, is `other`.
      */
-    check(part: FoundPart, file: ColdFile) {
+    check(part: FoundPart, file: PartFile) {
       const kind = file.name.includes('-identity') ? 'identity' : 'events';
       const open = () => source.open(partPath(part, file.name), bytesMax.parquet);
       return copies.copy(kind, file, open);

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ArchivedRow } from '../cold/archived-row.ts';
-import type { Column, Value } from '../cold/columns.ts';
-import { quoted } from '../cold/duckdb.ts';
 import { duckDb } from '../testing/archived.ts';
+import type { ArchivedRow } from './archived-row.ts';
+import type { Column, Value } from './columns.ts';
+import { quoted } from './duckdb.ts';
 import { ParquetFile } from './parquet-file.ts';
 
 let folder: string;

@@ -1,7 +1,7 @@
 import { constants, zstdCompressSync } from 'node:zlib';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
-import type { ArchivedRow } from '../cold/archived-row.ts';
-import type { Column, Value } from '../cold/columns.ts';
+import type { ArchivedRow } from './archived-row.ts';
+import type { Column, Value } from './columns.ts';
 
 // The values of a row group are in memory, and are compressed in one step. Groups of 32,768 rows
 // take 9 % less space, but 200 MiB more memory.

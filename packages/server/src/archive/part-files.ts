@@ -5,14 +5,13 @@ import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { equalBytes, FormatError } from '@indelible/protocol';
-import type { ArchivedRow } from '../cold/archived-row.ts';
-import type { PartPaths } from '../cold/part.ts';
-import { readPart } from '../cold/read-part.store.ts';
-import type { ColdFile } from '../cold/store.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import { openObject, readObject } from '../objects/read-object.ts';
 import type { ArchiveDeps } from './archived-part.ts';
-import { type ArchiveManifest, parseManifest } from './manifest.ts';
+import type { ArchivedRow } from './archived-row.ts';
+import { type ArchiveManifest, type PartFile, parseManifest } from './manifest.ts';
+import type { PartPaths } from './part.ts';
+import { readPart } from './read-part.store.ts';
 
 /** Larger than anything written, so that a hostile archive fills neither memory nor disk. */
 export const bytesMax = { manifest: 16 * 2 ** 20, parquet: 256 * 2 ** 20 };
@@ -54,7 +53,7 @@ export async function openCopies(prefix: string) {
      */
     async copy(
       kind: keyof PartPaths,
-      { bytes, sha256 }: ColdFile,
+      { bytes, sha256 }: PartFile,
       open: () => Promise<Readable | null>,
     ): Promise<'intact' | 'missing' | 'other'> {
       await rm(paths[kind], { force: true }); // else the one of the part before would be read

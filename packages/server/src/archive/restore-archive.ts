@@ -9,7 +9,6 @@ import {
   type Sha256,
   verifyConsistency,
 } from '@indelible/protocol';
-import { type ArchivedRow, decodedEntryOf } from '../cold/archived-row.ts';
 import { beginAnew, keepLogId } from '../log/reopen.store.ts';
 import { type LogHead, planEntries } from '../log/sequencer.ts';
 import { appendLogs, openLog } from '../log/store.ts';
@@ -19,6 +18,7 @@ import type { WriterTx } from '../postgres/db.ts';
 import { readPlans } from '../tenants/plans.store.ts';
 import { insertTenant } from '../tenants/store.ts';
 import { changedSettings } from '../tenants/tenant-settings.ts';
+import { type ArchivedRow, decodedEntryOf } from './archived-row.ts';
 import type { ArchiveManifest, StatedErasure } from './manifest.ts';
 import type { Archive, FoundPart } from './open-archive.ts';
 import { ArchiveConflict, manifestIn, unreadable } from './part-files.ts';

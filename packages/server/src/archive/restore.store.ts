@@ -1,11 +1,11 @@
 import { isLate, lateClass, uuidTimeMs } from '@indelible/protocol';
-import type { ArchivedRow } from '../cold/archived-row.ts';
 import { insertEvents } from '../events/event-columns.store.ts';
 import { partitionsOf } from '../events/partitions.ts';
 import { storedOpeners } from '../events/prepared-event.ts';
 import { mayPause, type WriterTx } from '../postgres/db.ts';
 import { makePartitions } from '../postgres/partitions.store.ts';
 import { execute, hasRow } from '../postgres/sql.ts';
+import type { ArchivedRow } from './archived-row.ts';
 
 /* Statements of the owner role: no serving role may run them. */
 

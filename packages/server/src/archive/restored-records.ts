@@ -5,8 +5,8 @@ import {
   ServiceRecords,
   withholdableSegments,
 } from '@indelible/protocol';
-import type { ArchivedRow } from '../cold/archived-row.ts';
 import { actOf, byItself, type OwnEvent } from '../own-event.ts';
+import type { ArchivedRow } from './archived-row.ts';
 import { bodyLine } from './body-line.ts';
 import type { ArchiveManifest, StatedErasure } from './manifest.ts';
 import { ArchiveConflict } from './part-files.ts';

@@ -5,7 +5,6 @@ import {
   storedFields,
 } from '@indelible/protocol';
 import type { QueryConfig } from 'pg';
-import type { ArchivedBody } from '../cold/archived-row.ts';
 import { shownSince, type Visibility } from '../events/filter-sql.store.ts';
 import { openersOf } from '../events/prepared-event.ts';
 import { visibility } from '../events/store.ts';
@@ -16,15 +15,14 @@ import { planOnce } from '../postgres/engine.ts';
 import { uuidArray } from '../postgres/pg-arrays.ts';
 import { execute, firstRow, hasRow, rowsOf } from '../postgres/sql.ts';
 import { listPartitions } from '../retention/partitions.store.ts';
+import type { ArchivedBody } from './archived-row.ts';
 import type { ArchivedSettings, StatedErasure } from './manifest.ts';
 
 /* Statements of the owner role: no serving role may run them. */
 
-/** A tenant whose plan has an archive, or had one when events left PostgreSQL. */
+/** A tenant whose plan has an archive. */
 export interface ArchivedTenant extends ArchivedSettings {
   id: string;
-  /** Whether its plan has an archive now. */
-  archive: boolean;
 }
 
 /** Tenants with an archive, or one of them; without offboarded ones. */
@@ -33,9 +31,9 @@ export async function archivedTenants(
   tenantId: string | null,
 ): Promise<ArchivedTenant[]> {
   return rowsOf<ArchivedTenant>(tx)`
-    SELECT id, archive, tenants.name, plan, locale, time_zone AS "timeZone", legal_hold AS "legalHold"
+    SELECT id, tenants.name, plan, locale, time_zone AS "timeZone", legal_hold AS "legalHold"
     FROM tenants JOIN plans ON plans.name = plan
-    WHERE (archive OR cold_before IS NOT NULL) AND (${tenantId}::uuid IS NULL OR id = ${tenantId})
+    WHERE archive AND (${tenantId}::uuid IS NULL OR id = ${tenantId})
       AND NOT EXISTS (SELECT 1 FROM log_heads WHERE tenant_id = id AND closed_at IS NOT NULL)
     ORDER BY id`;
 }
@@ -77,20 +75,8 @@ export async function insertPart(
     ${Buffer.from(root)}, ${events}, ${bytes}, ${new Date(archivedAtMs)})`;
 }
 
-/** The class of the tenant's new rows, and where those in the archive end; null without a log. */
-export async function classAndMark(
-  owner: Queries,
-  tenantId: string,
-): Promise<{ retentionClass: number; coldBefore: string | null } | null> {
-  return firstRow<{ retentionClass: number; coldBefore: string | null }>(owner)`
-    SELECT retention_class AS "retentionClass", cold_before AS "coldBefore" FROM tenants
-    JOIN log_heads ON tenant_id = id WHERE id = ${tenantId}`;
-}
-
 /** The next run begins with the first entry again. Returns the number of parts. */
 export async function forgetParts(tx: WriterTx, tenantId: string): Promise<number> {
-  await execute(tx)`DELETE FROM cold_parts WHERE tenant_id = ${tenantId}`;
-  await execute(tx)`UPDATE tenants SET cold_before = NULL WHERE id = ${tenantId}`;
   return execute(tx)`DELETE FROM archive_segments WHERE tenant_id = ${tenantId}`;
 }
 

@@ -1,9 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { uuidFromEventId, type WithholdableSegment } from '@indelible/protocol';
+import type { WithholdableSegment } from '@indelible/protocol';
 import { archiveTmpDir } from '../archive/command.ts';
-import { lostErasures } from '../archive/erase-archived.ts';
-import { classAndMark, takeArchiveLock } from '../archive/store.ts';
-import { coldSettings, openColdSource } from '../cold/duckdb-reader.ts';
+import { takeArchiveLock } from '../archive/store.ts';
 import { type Config, type Environment, readConfig } from '../config.ts';
 import { createRandom } from '../crypto/random.ts';
 import { sha } from '../crypto/sha256.ts';
@@ -15,19 +13,11 @@ import { type OwnerSession, tenantIn } from '../postgres/db.ts';
 import { runAsOwner, withMigratedSession } from '../postgres/run-as-owner.ts';
 import { readTerms } from '../retention/terms.store.ts';
 import { certificateOf, type OffboardingCertificate } from './certificate.ts';
-import {
-  archiveIn,
-  type Erased,
-  type ErasureDeps,
-  type ErasurePlan,
-  ErasureRefused,
-  erase,
-} from './erase.ts';
+import { type Erased, type ErasureDeps, type ErasurePlan, ErasureRefused, erase } from './erase.ts';
 import type { BundleFacts, Requester } from './erasure-event.ts';
 import { type Offboarding, readOffboarding } from './offboard.store.ts';
 import { offboard } from './offboard.ts';
-import { personKey, planActor, planEvent, requireTenant } from './plan.ts';
-import { recallEvents, recallPerson } from './recall.ts';
+import { planActor, planEvent, requireTenant } from './plan.ts';
 
 /** A person's identity (UUID or e-mail), or one segment of an event. */
 export type ErasureTarget =
@@ -40,7 +30,7 @@ export type ErasureTarget =
  * operator, like the calls below.
  */
 export function erasurePlan(env: Environment, target: ErasureTarget): Promise<ErasurePlan> {
-  return withEraser(env, {}, (owner, deps) => planOf(owner, deps, target));
+  return withEraser(env, {}, (owner) => planOf(owner, target));
 }
 
 /** `indelible erase --actor|--event`: erases what the plan names, see `erase`. */
@@ -51,27 +41,15 @@ export function eraseNow(
   changes: Partial<ErasureDeps> = {},
 ): Promise<Erased> {
   return withEraser(env, changes, async (owner, deps) => {
-    const plan = await planOf(owner, deps, target);
+    const plan = await planOf(owner, target);
     return erase(owner, deps, plan, requester);
   });
 }
 
-async function planOf(
-  owner: OwnerSession,
-  deps: ErasureDeps,
-  target: ErasureTarget,
-): Promise<ErasurePlan> {
+function planOf(owner: OwnerSession, target: ErasureTarget): Promise<ErasurePlan> {
   const { tenantId } = target;
-  const mark = await classAndMark(owner, tenantId);
-  // The archive alone has events of theirs.
-  const lost = mark?.coldBefore ? await lostErasures(await archiveIn(owner, deps), tenantId) : [];
-  if ('actor' in target) {
-    await recallPerson(owner, deps.cold, tenantId, personKey(tenantId, target.actor));
-    return planActor(owner, tenantId, target.actor, lost);
-  }
-  const uuid = uuidFromEventId(target.eventId);
-  if (uuid !== null) await recallEvents(owner, deps.cold, tenantId, [uuid]);
-  return planEvent(owner, tenantId, target.eventId, target.segment, lost);
+  if ('actor' in target) return planActor(owner, tenantId, target.actor);
+  return planEvent(owner, tenantId, target.eventId, target.segment);
 }
 
 /** The result of an offboarding; the certificate follows when a checkpoint covers its record. */
@@ -136,7 +114,7 @@ function withEraser<T>(
   const config = readConfig(env);
   return asEraser(config, async (owner) => {
     const deps = { ...(await erasureDeps(owner, config, changes.now)), ...changes };
-    return work(owner, deps).finally(() => deps.cold.close());
+    return work(owner, deps);
   });
 }
 
@@ -155,7 +133,6 @@ async function erasureDeps(
     newUuid: createUuidSource(createRandom()),
     recordOwn: await recordOwnIn(owner, config.catalogue, now),
     tmpDir: () => archiveTmpDir(config.dataDir),
-    cold: openColdSource(objects, coldSettings(config)),
   };
 }
 

@@ -6,7 +6,7 @@ import {
   uuidFromEventId,
 } from '@indelible/protocol';
 import { expect, test } from 'vitest';
-import { tenantFolder } from '../cold/layout.ts';
+import { tenantFolder } from '../archive/layout.ts';
 import { openObjectStore } from '../objects/open-store.ts';
 import { withOwnerSession } from '../postgres/db.ts';
 import { takeRetentionLock } from '../retention/terms.store.ts';

@@ -9,7 +9,7 @@ import { openersOf, storedOpeners, withoutSegment } from '../events/prepared-eve
 import { objectName } from '../exports/file/export-file.ts';
 import { lockHeads } from '../log/store.ts';
 import type { Parts } from '../parts.ts';
-import type { ColdSource, OwnerSession, Queries, WriterTx } from '../postgres/db.ts';
+import type { OwnerSession, Queries, WriterTx } from '../postgres/db.ts';
 import { lockTerms, takeRetentionLock } from '../retention/terms.store.ts';
 import { eraseWords } from '../words/forget-words.ts';
 import {
@@ -20,7 +20,6 @@ import {
   isRestoring,
 } from './elsewhere.store.ts';
 import { erasureEvent, type Requester, rewrittenEvent } from './erasure-event.ts';
-import { recallEvents, recallPerson } from './recall.ts';
 import {
   type ErasableEvent,
   type ErasedEvent,
@@ -37,8 +36,6 @@ import {
 
 export interface ErasureDeps
   extends Pick<Parts, 'sha' | 'now' | 'newUuid' | 'recordOwn' | 'objects'> {
-  /** Reads events that have left PostgreSQL. */
-  cold: ColdSource;
   /** Makes the folder for temporary files of the archive. */
   tmpDir: () => Promise<string>;
   /** Called between two batches, for tests. */
@@ -46,8 +43,8 @@ export interface ErasureDeps
 }
 
 /** What changes the tenant's archive. */
-export const archiveIn = async (owner: OwnerSession, { sha, objects, tmpDir }: ErasureDeps) => {
-  return { sha, objects, owner: owner.transaction, tmpDir: await tmpDir() };
+const archiveIn = async ({ sha, objects, tmpDir }: ErasureDeps) => {
+  return { sha, objects, tmpDir: await tmpDir() };
 };
 
 export interface Erased {
@@ -184,12 +181,10 @@ async function finishErasures(
 ): Promise<Erased> {
   const erased: Erased = { tenantId, erasures: [], files: 0 };
   for (const erasure of await unfinishedErasures(owner, tenantId)) {
-    await recallEvents(owner, deps.cold, tenantId, erasure.events);
-    for (const id of erasure.actors) await recallPerson(owner, deps.cold, tenantId, id);
     const events = await eraseBatches(owner, deps, erasure);
     // Again: a file may have been finished meanwhile, from pages read before the erasure.
     const files = await removeFiles(owner, deps, tenantId);
-    await eraseArchived(await archiveIn(owner, deps), erasure);
+    await eraseArchived(await archiveIn(deps), erasure);
     if (await isRestoring(owner, tenantId)) throw new ErasureRefused(restoring);
     await owner.transaction((tx) => finishErasure(tx, erasure, deps.now()));
     erased.erasures.push({ id: erasure.id, segment: erasure.segment, events });

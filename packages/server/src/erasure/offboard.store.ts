@@ -1,4 +1,3 @@
-import { lateClass, nilUuid } from '@indelible/protocol';
 import type { Queries, WriterTx } from '../postgres/db.ts';
 import { execute, firstRow, raw } from '../postgres/sql.ts';
 import { removeAllWords } from '../words/forget-words.ts';
@@ -74,10 +73,7 @@ export async function eventFacts(
   from: number,
 ): Promise<{ count: number; newest: string | null; since: number }> {
   const row = await firstRow<{ count: number; newest: string | null; since: number }>(tx)`
-    SELECT count(*) FILTER (WHERE retention_class = ${lateClass}
-        OR id >= coalesce((SELECT cold_before FROM tenants WHERE id = ${tenantId}),
-          ${nilUuid})) AS count,
-      max(id::text)::uuid AS newest,
+    SELECT count(*) AS count, max(id::text)::uuid AS newest,
       count(*) FILTER (WHERE sequence >= ${from} AND recorded_by_kind <> 'service') AS since
     FROM audit_events WHERE tenant_id = ${tenantId}`;
   return row ?? { count: 0, newest: null, since: 0 };

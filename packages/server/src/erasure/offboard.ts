@@ -1,6 +1,6 @@
 import { counted, uuidTimeMs } from '@indelible/protocol';
+import { tenantFolder } from '../archive/layout.ts';
 import { forgetParts } from '../archive/store.ts';
-import { tenantFolder } from '../cold/layout.ts';
 import { publishedCheckpoint } from '../log/checkpoint.store.ts';
 import { lockHeads } from '../log/store.ts';
 import { type OwnerSession, tenantIn, type WriterTx } from '../postgres/db.ts';
@@ -24,7 +24,6 @@ import {
   removeEvents,
   removeRest,
 } from './offboard.store.ts';
-import { countCold } from './recall.ts';
 
 /**
  * Offboards a tenant whose bundle was made. The order, and what a crash leaves:
@@ -60,8 +59,7 @@ async function leave(tx: WriterTx, deps: ErasureDeps, { tenantId, bundle, reques
   await wordsAreWholeFrom(tx, tenantId, Number.MAX_SAFE_INTEGER);
   const [head] = await lockHeads(tx, [tenantId], true);
   if (!head) throw new ErasureRefused('the tenant has no log');
-  const { newest, since, ...hot } = await eventFacts(tx, tenantId, bundle.size);
-  const count = hot.count + (await countCold(tx, deps.cold, tenantId));
+  const { count, newest, since } = await eventFacts(tx, tenantId, bundle.size);
   const log = await publishedCheckpoint(tenantIn(tx, tenantId));
   const isOwn = bundle.origin.endsWith(`/l/${log?.logId.replaceAll('-', '')}`);
   if (!isOwn || bundle.size > head.size)

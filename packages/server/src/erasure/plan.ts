@@ -4,7 +4,6 @@ import {
   uuidFromEventId,
   type WithholdableSegment,
 } from '@indelible/protocol';
-import type { StatedErasure } from '../archive/manifest.ts';
 import { erasedSegments, hasState, type StoredEvent } from '../events/prepared-event.ts';
 import type { Queries } from '../postgres/db.ts';
 import { readTerms } from '../retention/terms.store.ts';
@@ -20,11 +19,6 @@ import {
   unfinishedErasures,
 } from './store.ts';
 
-/** The id or the address by which events name a person. */
-export function personKey(tenantId: string, actor: string): string {
-  return actor.includes('@') ? actor.toLowerCase() : externalUuid(tenantId, 'actor', actor);
-}
-
 /**
  * What erasing a person (UUID, own id or e-mail) would do. Throws ErasureRefused if the tenant has
  * no data about them except as an operator, and while retention is moving events.
@@ -33,19 +27,14 @@ export async function planActor(
   owner: Queries,
   tenantId: string,
   actor: string,
-  lost: readonly StatedErasure[],
 ): Promise<ErasurePlan> {
   const { legalHold } = await tenantOf(owner, tenantId);
-  const key = personKey(tenantId, actor);
-  const emailKey = key.includes('@') ? key : null;
-  const by = emailKey === null ? { id: key } : { emailKey };
+  const emailKey = actor.includes('@') ? actor.toLowerCase() : null;
+  const by = emailKey === null ? { id: externalUuid(tenantId, 'actor', actor) } : { emailKey };
   const found = await findActors(owner, tenantId, by);
   const actors = found.filter(({ count }) => count > 0);
   const events = emailKey === null ? [] : await eventsOfUnknown(owner, tenantId, emailKey);
   const unfinished = await unfinishedErasures(owner, tenantId);
-  // The archive has no identity of them any more, but the log lacks the record.
-  const isLost = lost.some((each) => each.segment === 'identity' && each.actors.includes(key));
-  if (isLost && actors.length === 0) actors.push({ id: key, count: 0, asOperator: 0 });
   if (actors.length + events.length === 0 && unfinished.length === 0) throw nothingOf(found, actor);
   const ids = actors.map(({ id }) => id);
   const addresses = await addressesOf(owner, tenantId, ids);
@@ -79,7 +68,6 @@ export async function planEvent(
   tenantId: string,
   eventId: string,
   segment: WithholdableSegment,
-  lost: readonly StatedErasure[],
 ): Promise<ErasurePlan> {
   const { legalHold } = await tenantOf(owner, tenantId);
   const uuid = uuidFromEventId(eventId);
@@ -89,8 +77,7 @@ export async function planEvent(
   );
   // Continues an unfinished erasure, even if only the archived copy remains.
   const event = uuid === null ? null : await findEvent(owner, tenantId, uuid);
-  const isLost = lost.some((each) => each.segment === segment && each.events.includes(eventId));
-  if (!isBegun && !isLost) requireErasable({ tenantId, eventId, segment }, event);
+  if (!isBegun) requireErasable({ tenantId, eventId, segment }, event);
   return {
     ...{ tenantId, segment, actors: [], addresses: [], legalHold },
     events: isBegun || uuid === null ? [] : [uuid],

@@ -1,5 +1,4 @@
 import { mostSelective } from './branches.store.ts';
-import { compareAddresses } from './cold.store.ts';
 import {
   byColumn,
   inClasses,
@@ -10,6 +9,9 @@ import {
 import type { ListPosition } from './list-cursor.ts';
 import { afterAll } from './portions.ts';
 import { rowsWith } from './prepared-statement.ts';
+
+/** PostgreSQL compares addresses by their bytes. */
+const compareAddresses = (a: string, b: string) => Buffer.from(a).compare(Buffer.from(b));
 
 /** The events of one address in a list by user: they are in the order of ids. */
 export interface AddressPart {

@@ -149,7 +149,7 @@ export async function shownRepeats(
 }
 
 /** Whether an event with a stored id says what is stored. */
-export function asRepeat(event: PreparedEvent, stored: StoredEvent): Appended {
+function asRepeat(event: PreparedEvent, stored: StoredEvent): Appended {
   return sameContent(event, stored) ? { status: 'duplicate', stored } : { status: 'conflict' };
 }
 

@@ -27,7 +27,7 @@ interface Counted {
 
 /**
  * Blocks of words have the values of events, too. Statements count the newest events, which are in
- * none, those that retention or the archive has, and all of them if the filter compares what blocks
+ * none, those that retention may remove, and all of them if the filter compares what blocks
  * do not know.
  */
 export async function splitByBlocks(
@@ -38,7 +38,7 @@ export async function splitByBlocks(
   const { from = 0, to = lastMs } = filter;
   const values = valuesOf(filter);
   const progress = await wordsProgress(visible.tx);
-  const fromMs = Math.max(from, progress.wholeFromMs, storedFromMs(visible));
+  const fromMs = Math.max(from, progress.wholeFromMs, uuidTimeMs(visible.oldest));
   const isBehind = progress.size - progress.indexed > newestMax;
   if (values === null || progress.indexed === 0 || isBehind || fromMs >= to)
     return { inBlocks: null, rest: [filter] };
@@ -60,12 +60,6 @@ export async function splitByBlocks(
   // Within their own times, so that PostgreSQL opens few partitions.
   const newest = { ...filter, from: uuidTimeMs(first), to: uuidTimeMs(last) + 1, among };
   return { inBlocks, rest: [...older, newest] };
-}
-
-/** From this time on every event is in PostgreSQL, and the plan shows it. */
-function storedFromMs({ oldest, coldBefore }: Visibility): number {
-  const hotMs = coldBefore === null ? 0 : uuidTimeMs(coldBefore) + 1;
-  return Math.max(uuidTimeMs(oldest), hotMs);
 }
 
 /** The filter as blocks know it; null: they lack what it compares. */

@@ -5,11 +5,8 @@ import {
   facetOf,
   uuidTimeMs,
 } from '@indelible/protocol';
-import { AppError } from '../http/problem.ts';
-import { coldCount, coldRange } from './cold.store.ts';
 import {
   byColumn,
-  lowestHot,
   matching,
   Params,
   type SqlFilter,
@@ -56,9 +53,7 @@ export async function countMatching(
   const source = `${branches.join(' UNION ALL ')} LIMIT ${params.add(max)}`;
   const rows = await rowsWith<{ count: number }>(visible.tx, params)`
     SELECT count(*) AS count FROM (${source}) e`;
-  const hot = rows[0]?.count ?? 0;
-  const range = hot < max ? coldRange(visible, filter) : null;
-  return hot + (range ? await coldCount(visible, { filter, range }, max - hot) : 0);
+  return rows[0]?.count ?? 0;
 }
 
 /**
@@ -93,7 +88,7 @@ export async function behindCounted(
 ): Promise<{ filter: EventFilter; skip: number }> {
   // In the other direction the list begins at an event that is not known.
   if (!descending || asDifference(filter) === null) return { filter, skip };
-  const lowest = Math.max(filter.from ?? 0, uuidTimeMs(lowestHot(visible, visible.oldest)));
+  const lowest = Math.max(filter.from ?? 0, uuidTimeMs(visible.oldest));
   // One form of the statement for every part: each form takes a name.
   let rest = { ...filter, to: filter.to ?? Number.MAX_SAFE_INTEGER };
   let [left, span] = [skip, day];
@@ -112,22 +107,9 @@ export async function behindCounted(
 
 const countedMax = 10_000;
 
-/**
- * The number of matches, or that there are at least so many. A page from PostgreSQL must not fail
- * because the archive is unavailable or slow. Then only the events in PostgreSQL are counted.
- */
+/** The number of matches, or that there are at least so many. */
 export async function countOrMore(filter: EventFilter, visible: Visibility): Promise<CountOrMore> {
-  const count = await countEvents(filter, visible, countedMax).catch((error: unknown) => {
-    if (!isOfArchive(error)) throw error;
-    return null;
-  });
-  if (count === null) {
-    const hot = await countEvents(filter, { ...visible, coldBefore: null }, countedMax);
-    return { value: Math.min(hot, countedMax), relation: 'gte' };
-  }
+  const count = await countEvents(filter, visible, countedMax);
   if (count > countedMax) return { value: countedMax, relation: 'gte' };
   return { value: count, relation: 'eq' };
 }
-
-const isOfArchive = (error: unknown) =>
-  error instanceof AppError && ['archive_unavailable', 'too_slow'].includes(error.code);

@@ -39,11 +39,6 @@ export class Params {
   uuids(values: readonly string[]): string {
     return `${this.add(uuidArray(values))}::uuid[]`;
   }
-
-  /** Ids of events, as UUIDs. */
-  eventIds(values: readonly string[]): string {
-    return this.uuids(values);
-  }
 }
 
 /** A tenant's events as far as its plan shows them, and the transaction that reads them. */
@@ -55,10 +50,6 @@ export interface Visibility {
   oldest: string;
   /** Size of the log. */
   size: number;
-  /**
-   * Events with a lower id, except late ones, are read from the archive; null: none.
-   */
-  coldBefore: string | null;
   /** When the last event was received. */
   newestMs: number;
 }
@@ -83,7 +74,7 @@ export function filterConditions(filter: SqlFilter, params: Params, except?: Fac
   const conditions = [...received('>=', receivedFrom), ...received('<', receivedTo)];
   if (among !== undefined) {
     // As a subquery each id is looked up in its own partition only.
-    conditions.push(`id IN (SELECT unnest(${params.eventIds(among)}))`);
+    conditions.push(`id IN (SELECT unnest(${params.uuids(among)}))`);
   } else if (q !== undefined) {
     throw new Error('the events with these words are not known');
   }
@@ -156,9 +147,8 @@ export function lowestShown({ classes, oldest }: Pick<Visibility, 'classes' | 'o
 }
 
 /**
- * The conditions for events of these classes in PostgreSQL that the plan shows. The lowest id
- * excludes the expired partitions of other classes than the late one, and what is read from the
- * archive.
+ * The conditions for events of these classes that the plan shows. The lowest id excludes the
+ * expired partitions of other classes than the late one.
  */
 export function shownIn(
   classes: readonly number[],
@@ -167,20 +157,15 @@ export function shownIn(
   params: Params,
 ): string[] {
   const { oldest } = visible;
-  if (firstUuidAt(from) >= lowestHot(visible, oldest)) return [inClasses(classes)];
+  if (firstUuidAt(from) >= oldest) return [inClasses(classes)];
   const ordinary = classes.filter((each) => each !== lateClass);
   const since = params.add(shownSince({ oldest }));
   const shown = `(id >= ${params.bound(oldest)} OR received_at >= ${since})`;
   if (ordinary.length === 0) return [inClasses(classes), shown];
-  const lowest = params.bound(lowestHot(visible, lowestShown({ classes: ordinary, oldest })));
+  const lowest = params.bound(lowestShown({ classes: ordinary, oldest }));
   const within = `${inClasses(ordinary)} AND id >= ${lowest}`;
   const isAll = ordinary.length === classes.length;
   return [isAll ? within : `(${inClasses([lateClass])} OR ${within})`, shown];
-}
-
-/** The lowest id in PostgreSQL of an event that is not late, if `shown` is the lowest shown one. */
-export function lowestHot({ coldBefore }: Visibility, shown: string): string {
-  return coldBefore !== null && coldBefore > shown ? coldBefore : shown;
 }
 
 /**
@@ -194,14 +179,9 @@ export function shownParts(
   params: Params,
 ): string[][] {
   const { oldest } = visible;
-  const hot = each === lateClass ? oldest : lowestHot(visible, oldest);
-  if (firstUuidAt(from) >= hot) return [[inClasses([each])]];
-  if (hot > oldest) return [[inClasses([each]), `id >= ${params.bound(hot)}`]];
+  if (firstUuidAt(from) >= oldest) return [[inClasses([each])]];
   const bound = params.bound(oldest);
-  const lowestOfClass = lowestShown({ classes: [each], oldest });
-  const lowest = params.bound(
-    each === lateClass ? lowestOfClass : lowestHot(visible, lowestOfClass),
-  );
+  const lowest = params.bound(lowestShown({ classes: [each], oldest }));
   const since = params.add(shownSince({ oldest }));
   return [
     [inClasses([each]), `id >= ${bound}`],

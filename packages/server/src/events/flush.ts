@@ -1,4 +1,3 @@
-import { isLate, uuidTimeMs } from '@indelible/protocol';
 import { invalidKeyIds } from '../api-keys/store.ts';
 import { FairQueue } from '../http/fair-queue.ts';
 import { AppError, unavailable } from '../http/problem.ts';
@@ -17,7 +16,6 @@ import {
   withoutTooOld,
 } from './admission.ts';
 import { appendEvents, HeadsMoved, RepeatedId } from './append.store.ts';
-import { coldRepeats } from './cold-repeats.store.ts';
 import type { FlushLock } from './flush-lock.store.ts';
 import { isMissingPartition, type PartitionKeeper } from './partitions.ts';
 import type { PreparedEvent } from './prepared-event.ts';
@@ -114,22 +112,7 @@ export class GroupCommit {
    * An event that the database could not take is `rejected` as `unavailable`: if the connection
    * broke after the insert was sent it may be stored, so send it again with the same id.
    */
-  record(events: readonly PreparedEvent[], keyId: string | null): Promise<Outcome[]> {
-    const nowMs = this.#deps.now();
-    const late = events.some(({ uuid }) => isLate(uuidTimeMs(uuid), nowMs));
-    return late ? this.#recordLate(events, keyId) : this.#recordNew(events, keyId);
-  }
-
-  async #recordLate(events: readonly PreparedEvent[], keyId: string | null): Promise<Outcome[]> {
-    const known = await coldRepeats(this.#deps, events);
-    const recorded = await this.#recordNew(
-      events.filter((event) => !known.has(event)),
-      keyId,
-    );
-    return events.flatMap((event) => known.get(event) ?? recorded.shift() ?? []);
-  }
-
-  async #recordNew(events: readonly PreparedEvent[], keyId: string | null): Promise<Outcome[]> {
+  async record(events: readonly PreparedEvent[], keyId: string | null): Promise<Outcome[]> {
     const [first] = events;
     if (!first) return [];
     const size = events.reduce((sum, event) => sum + event.bytes, 0);

@@ -10,18 +10,16 @@ import { copiesSelected, longBytes, storedColumns } from './event-columns.store.
 import { allMatching, Params, type SqlFilter, type Visibility } from './filter-sql.store.ts';
 import type { ListPosition } from './list-cursor.ts';
 import { type CutPage, type ListedPage, type ListedRow, pageBytesMax } from './listed-row.ts';
-import {
-  coldRangeOf,
-  isAheadOfCold,
-  isBeforeCold,
-  positionAt,
-  positionBehind,
-  type WantedPage,
-  withCold,
-  withColdById,
-} from './merge-cold.store.ts';
 import { inOneStatement, nearFirst, portions, restOfUser, widerAndWider } from './portions.ts';
 import { prepared, rowsWith } from './prepared-statement.ts';
+
+/** A page of a list, as PostgreSQL is asked for it. */
+interface WantedPage {
+  query: ListQuery & { filter: SqlFilter };
+  descending: boolean;
+  position: ListPosition | null;
+  bytesMax: number;
+}
 
 /** A list in the order of the log, without totals and states. */
 const noMore = { total: false, state: false };
@@ -46,7 +44,7 @@ export async function listEvents(
     // One more than wanted: the next part may have no match.
     const part = { ...query, sort, filter, limit: query.limit + 1 - rows.length };
     const wanted = { query: part, position, descending, bytesMax: pageBytesMax - bytes };
-    const page = await nextInOrder(visible, wanted);
+    const page = await nextPage(visible, wanted);
     more = isOver(rows, page, wanted);
     if (more) break;
     rows.push(...page.rows);
@@ -114,7 +112,7 @@ async function positionAfter(
 
 type PartOfList = ListQuery & { filter: SqlFilter };
 
-/** The position of the nth event of one statement and the archive. */
+/** The position of the nth event of one statement. */
 async function keyAt(
   query: PartOfList,
   visible: Visibility,
@@ -122,25 +120,18 @@ async function keyAt(
   nth: number,
 ): Promise<ListPosition | null> {
   const [key] = await keysInOrder(query, visible, descending, { skip: nth - 1, limit: 1 });
-  const wanted: WantedPage = { query, descending, position: null, bytesMax: pageBytesMax };
-  const range = coldRangeOf(visible, wanted);
-  if (range === null || (key !== undefined && isAheadOfCold(key, wanted, range)))
-    return key === undefined ? null : positionAt(key);
-  const keys = await keysInOrder(query, visible, descending, { skip: 0, limit: nth });
-  return positionBehind(visible, wanted, range, keys, nth);
+  return key === undefined ? null : positionAt(key);
 }
 
-/** A page of one part, and of the archive if it reaches that far back. */
-async function nextInOrder(visible: Visibility, wanted: WantedPage): Promise<CutPage> {
-  const hot = await hotPage(visible, wanted);
-  const range = coldRangeOf(visible, wanted);
-  return range === null || isBeforeCold(hot, wanted, range)
-    ? hot
-    : withCold(visible, wanted, range, hot);
-}
+const positionAt = ({ uuid, emailKey }: Keys[number]): ListPosition => ({
+  direction: 'next',
+  uuid,
+  emailKey,
+  sequence: 0,
+});
 
-/** PostgreSQL's events of a page: those of one address after the other, or of one statement. */
-async function hotPage(visible: Visibility, wanted: WantedPage): Promise<CutPage> {
+/** A page of one part: the events of one address after the other, or of one statement. */
+async function nextPage(visible: Visibility, wanted: WantedPage): Promise<CutPage> {
   const { query, descending, bytesMax } = wanted;
   if (query.sort !== 'user') return statementPage(visible, wanted);
   const parts = partsOfPage(query.filter, visible, wanted.position, descending);
@@ -176,7 +167,7 @@ async function statementPage(
 
 type Keys = { uuid: string; emailKey: string }[];
 
-/** Keys of events in PostgreSQL: of one address after the other, or of one statement. */
+/** Keys of events: of one address after the other, or of one statement. */
 async function keysInOrder(
   query: PartOfList,
   visible: Visibility,
@@ -229,7 +220,7 @@ function keysStatement(
   );
 }
 
-/** The number of events in PostgreSQL, up to `max`. */
+/** The number of events, up to `max`. */
 async function countKeys(
   query: PartOfList,
   visible: Visibility,
@@ -309,7 +300,5 @@ export async function eventsById(
   const order = query.order === 'asc' ? 'sequence' : 'sequence DESC';
   const page = `SELECT * FROM audit_events WHERE ${conditions.join(' AND ')}
     ORDER BY ${order} LIMIT ${params.add(query.limit + 1)}`;
-  const hot = await cutPage(visible.tx, query, page, order, params, bytesMax);
-  const descending = query.order === 'desc';
-  return withColdById(visible, uuids, { query, descending, bytesMax }, hot);
+  return cutPage(visible.tx, query, page, order, params, bytesMax);
 }

@@ -134,8 +134,8 @@ export function recordOwnWith(deps: OwnEventDeps & { partitions: PartitionKeeper
 
 async function asSetUp(tx: WriterTx, tenantId: string, event: OwnEvent): Promise<OwnEvent> {
   const isSetUp = await hasRow(tx)`
-    SELECT FROM tenants WHERE id = ${tenantId} AND (cold_before IS NOT NULL OR EXISTS (
-      SELECT FROM audit_events WHERE tenant_id = ${tenantId} AND recorded_by_kind <> 'service'))`;
+    SELECT FROM tenants WHERE id = ${tenantId} AND EXISTS (
+      SELECT FROM audit_events WHERE tenant_id = ${tenantId} AND recorded_by_kind <> 'service')`;
   return isSetUp ? event : { ...event, actor: { ...event.actor, role: 'api_key' } };
 }
 

@@ -70,17 +70,16 @@ export function nearFirst(
 
 /**
  * The events behind this position of the same user, which most often fill the next page by user: a
- * statement for all users opens every partition. Not those of more than a year, and none of the
- * archive.
+ * statement for all users opens every partition. Not those of more than a year.
  */
 export function restOfUser(
   filter: EventFilter,
-  visible: Pick<Visibility, 'newestMs' | 'coldBefore'>,
+  visible: Pick<Visibility, 'newestMs'>,
   position: { uuid: string; emailKey: string } | null,
   descending: boolean,
 ): SqlFilter[] {
   const isOther = filter.user !== undefined || filter.q !== undefined;
-  if (position === null || isOther || visible.coldBefore !== null) return [];
+  if (position === null || isOther) return [];
   const ofUser = { ...filter, user: only(position.emailKey) };
   return nearFirst(ofUser, visible, position, descending).slice(0, -1);
 }

@@ -8,8 +8,6 @@ import {
 import { uuidArray } from '../postgres/pg-arrays.ts';
 import { countInBlocks } from '../words/count-values.ts';
 import { type Group, GroupCounts, type KeyValue } from '../words/group-counts.ts';
-import { countBefore } from '../words/time-offsets.ts';
-import { coldGroups, coldRange } from './cold.store.ts';
 import { splitByBlocks } from './count-blocks.ts';
 import { allMatching, Params, type SqlFilter, type Visibility } from './filter-sql.store.ts';
 import { inOneStatement } from './portions.ts';
@@ -53,7 +51,6 @@ export async function countGroups(
   for (const part of rest) {
     const filter = await inOneStatement(part, visible);
     await countRows({ ...counted, filter }, visible, counts);
-    await countCold({ ...counted, filter }, visible, counts);
   }
   if (inBlocks !== null) await countInBlocks(visible.tx, inBlocks, counts, groupsMax);
   return inOrder(counts, counted);
@@ -98,28 +95,6 @@ function keyExpression(key: GroupKey, bucketStarts: readonly number[], params: P
   const column = columnOf(key);
   if (column) return column;
   return `width_bucket(id, ${params.add(uuidArray(bucketStarts.map(firstUuidAt)))}::uuid[])`;
-}
-
-/** The same of the archive, whose times are in milliseconds. */
-async function countCold(
-  { groupBy, filter, bucketStarts }: Counted,
-  visible: Visibility,
-  counts: GroupCounts,
-): Promise<void> {
-  const range = coldRange(visible, filter);
-  if (range === null) return;
-  const columns = groupBy.map((key) => columnOf(key) ?? null);
-  const withEmail = groupBy.includes('user');
-  // Local buckets begin at multiples of it: time zones differ by quarters of an hour.
-  const slotMs = groupBy.includes('minute') ? 60_000 : 900_000;
-  const groups = coldGroups(visible, { filter, range, columns, withEmail, slotMs });
-  // As `width_bucket`: how many buckets begin at this time or before.
-  const bucketOf = (timeMs: number) => countBefore(bucketStarts, timeMs + 1);
-  const keyOf = (key: unknown) =>
-    typeof key === 'bigint' ? bucketOf(Number(key)) : ((key ?? null) as KeyValue);
-  for await (const { keys, lastEmail, count } of groups) {
-    addGroup(counts, groupBy, [keyOf(keys[0]), keyOf(keys[1])], lastEmail, count);
-  }
 }
 
 /** `lastEmail` is an id and the address of its event, joined. */

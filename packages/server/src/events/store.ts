@@ -3,7 +3,6 @@ import { AppError } from '../http/problem.ts';
 import { type Database, type Queries, readTenant, type TenantTx } from '../postgres/db.ts';
 import { firstRow, raw } from '../postgres/sql.ts';
 import { shownFrom } from '../tenants/plans.store.ts';
-import { coldEventsById } from './cold.store.ts';
 import { storedColumns } from './event-columns.store.ts';
 import { shownSince, type Visibility } from './filter-sql.store.ts';
 import type { StoredEvent } from './prepared-event.ts';
@@ -20,7 +19,6 @@ export async function getEvent(uuid: string, visible: Visibility): Promise<Store
         AND (id >= ${oldest} OR received_at >= ${shownSince({ oldest })})`;
     if (event) return event;
   }
-  for await (const [event] of coldEventsById([uuid], visible)) return event ?? null;
   return null;
 }
 
@@ -29,13 +27,13 @@ export async function visibility(tx: TenantTx, nowMs: number): Promise<Visibilit
   type Terms = Parameters<typeof shownFrom>[0];
   const row = await firstRow<Terms & Omit<Visibility, 'tx' | 'oldest'>>(tx)`
     SELECT days, years, legal_hold AS "legalHold", retention_class || other_classes AS classes,
-      size, cold_before AS "coldBefore", last_received_us / 1000 AS "newestMs"
+      size, last_received_us / 1000 AS "newestMs"
     FROM tenants JOIN plans ON plans.name = plan JOIN log_heads ON tenant_id = id
     WHERE id = ${tx.tenantId}`;
   if (row === null) return null;
-  const { classes, size, coldBefore, newestMs } = row;
+  const { classes, size, newestMs } = row;
   const oldest = firstUuidAt(shownFrom(row, nowMs) ?? 0);
-  return { tx, classes, size, coldBefore, newestMs, oldest };
+  return { tx, classes, size, newestMs, oldest };
 }
 
 /** Reads in a tenant what its plan shows now. Throws `not_found` for an unknown tenant. */

@@ -263,8 +263,8 @@ export async function readEntries(tx: TenantTx, start: number, end: number): Pro
   throw unreadable(`a log lacks its entry ${start + entries.length}`, tx.tenantId);
 }
 
-/** The same of any tenant, up to the first gap: no entry is taken for its neighbour. */
-export async function readEntriesOf(
+/** Entries of any tenant, up to the first gap: no entry is taken for its neighbour. */
+async function readEntriesOf(
   tx: Pick<TenantTx, 'query'>,
   tenantId: string,
   start: number,

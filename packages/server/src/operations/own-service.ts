@@ -3,7 +3,6 @@ import { nilUuid } from '@indelible/protocol';
 import { SignJWT } from 'jose';
 import pino from 'pino';
 import { type App, buildApp } from '../app.ts';
-import { coldSettings, openColdSource } from '../cold/duckdb-reader.ts';
 import { type AuthConfig, type Config, type Environment, readConfig } from '../config.ts';
 import { newSecretToken } from '../crypto/secret-token.ts';
 import { sha } from '../crypto/sha256.ts';
@@ -52,7 +51,6 @@ export async function withOwnService<T>(
   const config = readConfig(env);
   const outcome = await runAsOwner(config, 'the log cannot be read', async (ownerUrl) => {
     const objects = openObjectStore(config.objectStoreUrl);
-    const cold = openColdSource(objects, coldSettings(config));
     const run = async (db: Database) => {
       const own = ownConfig(config);
       const [key = ''] = own.platformApiKeys;
@@ -92,7 +90,7 @@ export async function withOwnService<T>(
       return worked;
     };
     // A login of the owner's own is no member of the serving roles.
-    return withDatabase(config.databaseUrl ?? ownerUrl, run, { poolSize: 4, cold });
+    return withDatabase(config.databaseUrl ?? ownerUrl, run, { poolSize: 4 });
   });
   if (outcome.status === 'rejected') throw outcome.reason;
   return outcome.value;

@@ -11,8 +11,6 @@ import { type Commit, queryTimeout, transaction, transactionOn } from './transac
  * itself needs only membership in both roles.
  */
 export interface Database {
-  /** Reads events that have left PostgreSQL. */
-  readonly cold: ColdSource | undefined;
   /** Tenants whose newest events searches of this process were long reading; see `words`. */
   readonly toIndex: Set<string>;
   /** With password: the export thread opens it again. */
@@ -39,7 +37,6 @@ export const recordingConnections = { flushes: 2, waiters: 4, partitions: 1 } as
  */
 export interface TenantTx {
   readonly tenantId: string;
-  readonly cold?: ColdReader | undefined;
   /** Aborts when the caller has gone: long work between statements should end. */
   readonly gone?: AbortSignal | undefined;
   /** Has the tenant's newest events put into a block of words soon. */
@@ -50,26 +47,6 @@ export interface TenantTx {
 /** For transactions that work longer than 15 s between two statements: PostgreSQL ends others. */
 export async function mayPause(tx: Pick<TenantTx, 'query'>): Promise<void> {
   await tx.query({ text: 'SET LOCAL idle_in_transaction_session_timeout = 0' });
-}
-
-/** Reads archived events with DuckDB; see the folder `cold`. */
-export interface ColdReader {
-  /**
-   * The rows of a statement over local copies of these objects. Throws `archive_unavailable` while
-   * the object store cannot be read, and `too_slow` after ten seconds.
-   */
-  read(
-    files: readonly { name: string; bytes: number; sha256: string }[],
-    statement: (paths: readonly string[]) => string,
-    values: readonly unknown[],
-  ): Promise<unknown[][]>;
-}
-
-/** Opened once a process. Each statement may take ten seconds. */
-export interface ColdSource extends ColdReader {
-  /** For one answer: all of its statements together may take ten seconds. */
-  forAnswer(): ColdReader;
-  close(): Promise<void>;
 }
 
 /** A transaction of the writer role: a flush, or an administrative change with its record. */
@@ -90,10 +67,9 @@ export function openDatabase(
     poolSize: number;
     poolerUrl?: string | null;
     onIdleError: (e: Error) => void;
-    cold?: ColdSource;
   },
 ): Database {
-  const { poolSize, poolerUrl = null, cold } = options;
+  const { poolSize, poolerUrl = null } = options;
   let isClosing = false;
   // A connection that ends on request is not lost.
   const onIdleError = (error: Error) => {
@@ -115,7 +91,6 @@ export function openDatabase(
   return {
     url,
     poolerUrl,
-    cold,
     toIndex: new Set(),
     reader,
     writer,
@@ -126,7 +101,6 @@ export function openDatabase(
       isClosing = true;
       const pools = [reader, writer, recording, background, operations];
       await Promise.all(pools.map((pool) => pool.end()));
-      await cold?.close();
     },
   };
 }
@@ -135,7 +109,7 @@ export function openDatabase(
 export async function withDatabase<T>(
   url: string,
   work: (db: Database) => Promise<T>,
-  options: { poolSize?: number; cold?: ColdSource } = {},
+  options: { poolSize?: number } = {},
 ): Promise<T> {
   const db = openDatabase(url, { poolSize: 2, onIdleError: () => {}, ...options });
   return work(db).finally(() => db.close());
@@ -178,7 +152,7 @@ export async function readTenant<T>(
     gone?.throwIfAborted();
     const indexSoon = () => db.toIndex.add(tenantId);
     const read = (client: pg.PoolClient) =>
-      work({ ...tenantIn(client, tenantId), cold: db.cold?.forAnswer(), gone, indexSoon });
+      work({ ...tenantIn(client, tenantId), gone, indexSoon });
     return await transactionOn(client, beginTenant(tenantId), read, state);
   } finally {
     gone?.removeEventListener('abort', disconnect);

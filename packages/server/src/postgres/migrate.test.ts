@@ -229,6 +229,27 @@ test('a database with the last former migration keeps its schema, and the former
   expect(await migrateDatabase(env)).toEqual([]);
 });
 
+test('a database whose older events are in the archive alone is refused, and stays as it is', async () => {
+  const { env, ask } = await newDatabase();
+  const migration = '0019-no-cold-reads.sql';
+  await migrateDatabase(env);
+  await ask(`SET ROLE indelible_owner; DELETE FROM migrations WHERE name = '${migration}';
+    CREATE TABLE cold_parts (tenant_id uuid);
+    ALTER TABLE tenants ADD COLUMN cold_before uuid;
+    INSERT INTO tenants (id, name, plan, created_at, updated_at, cold_before)
+      VALUES (gen_random_uuid(), 'Old', 'Enterprise', now(), now(), gen_random_uuid())`);
+  expect(await sentenceOf(migrateDatabase(env))).toMatch(
+    /^migration 0019-no-cold-reads.sql failed: older events of 1 tenant.* archive only.*docs\/archive.md/,
+  );
+  const left = await ask(
+    "SELECT to_regclass('cold_parts')::text AS parts, cold_before FROM tenants",
+  );
+  expect(left).toEqual([{ parts: 'cold_parts', cold_before: expect.any(String) }]);
+  await ask('UPDATE tenants SET cold_before = NULL');
+  expect(await migrateDatabase(env)).toContain(migration);
+  expect(await ask("SELECT to_regclass('cold_parts') AS parts")).toEqual([{ parts: null }]);
+});
+
 test('a database of an older build is refused with what to do, and stays as it is', async () => {
   const { env, ask } = await newDatabase();
   await ask(`CREATE SCHEMA indelible AUTHORIZATION indelible_owner; SET ROLE indelible_owner;

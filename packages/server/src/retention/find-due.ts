@@ -2,7 +2,7 @@ import { lateClass } from '@indelible/protocol';
 import type { Queries } from '../postgres/db.ts';
 import { readPlans } from '../tenants/plans.store.ts';
 import { listPartitions, type StoredPartition, tenantsIn } from './partitions.store.ts';
-import { archivedTenantIds, type Piece } from './rows.store.ts';
+import type { Piece } from './rows.store.ts';
 import { isDue, type RetentionTerms, removalCutoff } from './schedule.ts';
 import { readTerms, type TenantTerms, unsettledTenants } from './terms.store.ts';
 
@@ -17,7 +17,7 @@ export interface Due {
   /** Partitions without an event to keep. */
   whole: StoredPartition[];
   kept: KeptPartition[];
-  /** Other events to remove: in kept partitions, former classes of their tenant, the archive. */
+  /** Other events to remove: in kept partitions, or in former classes of their tenant. */
   pieces: Piece[];
 }
 
@@ -60,20 +60,16 @@ async function lookInto(owner: Queries, partition: StoredPartition, atMs: number
   return { owed: tenantIds.filter(isKept), free: tenantIds.filter((id) => !isKept(id)) };
 }
 
-/** Events in a class left by a downgrade or lifted hold, after the grace; and in the archive. */
+/** Events in a class left by a downgrade or lifted hold, after the grace. */
 async function leftPieces(owner: Queries, atMs: number): Promise<Piece[]> {
   const left = (await unsettledTenants(owner)).flatMap(({ tenantId, otherClasses }) =>
     otherClasses.map((retentionClass) => ({ tenantId, retentionClass })),
   );
-  const archived = (await archivedTenantIds(owner)).map((tenantId) => {
-    return { tenantId, retentionClass: null };
-  });
-  const all = [...left, ...archived];
   const terms: Map<string, TenantTerms> = await readTerms(
     owner,
-    all.map(({ tenantId }) => tenantId),
+    left.map(({ tenantId }) => tenantId),
   );
-  return all.flatMap((piece) => {
+  return left.flatMap((piece) => {
     const own = terms.get(piece.tenantId);
     const beforeMs = own ? removalCutoff(own, atMs) : null;
     return beforeMs === null ? [] : [{ ...piece, beforeMs }];

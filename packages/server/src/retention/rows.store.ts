@@ -1,7 +1,7 @@
-import { firstUuidAt, lateAfterMs, lateClass } from '@indelible/protocol';
+import { firstUuidAt } from '@indelible/protocol';
 import type { Queries, WriterTx } from '../postgres/db.ts';
 import { uuidArray } from '../postgres/pg-arrays.ts';
-import { countOf, execute, firstRow, rowsOf, sql } from '../postgres/sql.ts';
+import { countOf, execute, firstRow, sql } from '../postgres/sql.ts';
 import { partitionOf } from './schedule.ts';
 
 /* Statements of the owner role on single tenants' events, a limited number at a time. */
@@ -9,8 +9,7 @@ import { partitionOf } from './schedule.ts';
 /** Events of a tenant in one class that happened and were received before a given time. */
 export interface Piece {
   tenantId: string;
-  /** Null: the events of archive parts that hold only older events. */
-  retentionClass: number | null;
+  retentionClass: number;
   beforeMs: number;
 }
 
@@ -20,7 +19,6 @@ export async function countPiece(
   { tenantId, retentionClass, beforeMs }: Piece,
   except: readonly string[] = [],
 ): Promise<number> {
-  if (retentionClass === null) return countArchived(owner, tenantId, beforeMs);
   const parts = except
     .flatMap((name) => partitionOf(name) ?? [])
     .filter((part) => part.retentionClass === retentionClass);
@@ -40,39 +38,12 @@ export async function removeBatch(
   size: number,
   rowsMax: number,
 ): Promise<number> {
-  if (retentionClass === null) return unlistArchived(tx, tenantId, beforeMs);
   const before = firstUuidAt(beforeMs);
   const expired = sql`tenant_id = ${tenantId} AND retention_class = ${retentionClass}
     AND sequence < ${size} AND received_at < ${new Date(beforeMs)}`;
   return execute(tx)`DELETE FROM audit_events
     WHERE ${expired} AND id < coalesce((SELECT id FROM audit_events
       WHERE ${expired} AND id < ${before} ORDER BY id OFFSET ${rowsMax} LIMIT 1), ${before})`;
-}
-
-/** Tenants whose events are read from the archive. */
-export async function archivedTenantIds(owner: Queries): Promise<string[]> {
-  const rows = await rowsOf<{ id: string }>(owner)`
-    SELECT DISTINCT tenant_id AS id FROM cold_parts WHERE highest IS NOT NULL`;
-  return rows.map(({ id }) => id);
-}
-
-// An event that is not late was received at most a day after its time.
-const highestId = (beforeMs: number) => firstUuidAt(Math.max(0, beforeMs - lateAfterMs));
-
-/** Late events are in the archive too, but are read from PostgreSQL. */
-function countArchived(owner: Queries, tenantId: string, beforeMs: number): Promise<number> {
-  return countOf(owner)`SELECT coalesce(sum(events - late), 0)::bigint AS count
-    FROM archive_segments JOIN cold_parts USING (tenant_id, first_sequence),
-      LATERAL (SELECT count(*) AS late FROM audit_events
-        WHERE tenant_id = ${tenantId} AND retention_class = ${lateClass}
-          AND sequence BETWEEN first_sequence AND cold_parts.last_sequence) l
-    WHERE tenant_id = ${tenantId} AND highest < ${highestId(beforeMs)}`;
-}
-
-/** No reader looks into a part without ids. Its row stays, so that it is not listed again. */
-function unlistArchived(tx: WriterTx, tenantId: string, beforeMs: number): Promise<number> {
-  return execute(tx)`UPDATE cold_parts SET lowest = NULL, highest = NULL, keys = '\\x00'
-    WHERE tenant_id = ${tenantId} AND highest < ${highestId(beforeMs)}`;
 }
 
 /** Id of the tenant's oldest event of the class at or after `from`, or null. */

@@ -20,7 +20,6 @@ const attempt = (statement: string, id: string): Promise<string> =>
 test.each([
   "UPDATE tenants SET plan = 'Starter' WHERE id = $1",
   'UPDATE tenants SET legal_hold = false WHERE id = $1',
-  "UPDATE tenants SET cold_before = 'ffffffff-ffff-4fff-bfff-ffffffffffff' WHERE id = $1",
   "UPDATE grace SET until = '-infinity' WHERE tenant_id = $1",
   "INSERT INTO grace VALUES ($1, 1, '-infinity')",
   'DELETE FROM grace WHERE tenant_id = $1',

@@ -1,7 +1,5 @@
 import { type EventFilter, lateClass, storedFilter, uuidTimeMs } from '@indelible/protocol';
-import { coldKeys, coldRange } from '../events/cold.store.ts';
 import { matching, Params, shownIn, type Visibility } from '../events/filter-sql.store.ts';
-import { newestOf } from '../events/merge-cold.store.ts';
 import { portions } from '../events/portions.ts';
 import { rowsWith } from '../events/prepared-statement.ts';
 import type { TenantTx, WriterTx } from '../postgres/db.ts';
@@ -85,17 +83,14 @@ export async function nextMatches(
     const params = new Params();
     const conditions = matching(visible.tx, part, params);
     if (before !== null) conditions.push(`id < ${params.add(before)}`);
-    const left = count - matches.length;
-    const limit = params.add(left);
+    const limit = params.add(count - matches.length);
     const branches = visible.classes.map(
       (each) => `(SELECT id AS uuid, sequence FROM audit_events
         WHERE ${[...conditions, ...shownIn([each], part, visible, params)].join(' AND ')} ORDER BY id DESC LIMIT ${limit})`,
     );
-    const hot = await rowsWith<Match>(visible.tx, params)`
+    const found = await rowsWith<Match>(visible.tx, params)`
       SELECT * FROM (${branches.join(' UNION ALL ')}) m ORDER BY uuid DESC LIMIT ${limit}`;
-    const wanted = { filter: part, before, count: left };
-    const idOf = ({ uuid }: Match) => uuid;
-    matches.push(...(await newestOf<Match>(visible, wanted, hot, idOf, (keys) => [...keys])));
+    matches.push(...found);
     if (matches.length === count) break;
   }
   return matches;
@@ -123,12 +118,6 @@ export async function countedFrom(
   const times = rows.map(({ uuid, received }) =>
     uuid === null ? (received ?? 0) : uuidTimeMs(uuid),
   );
-  const coldIds = coldRange(visible, range);
-  if (coldIds) {
-    const query = { filter: range, range: coldIds, descending: false };
-    const [oldest] = await coldKeys(visible, query, 1);
-    if (oldest) times.push(uuidTimeMs(oldest.uuid));
-  }
   return times.length === 0 ? null : Math.min(...times);
 }
 

@@ -8,7 +8,6 @@ import pino from 'pino';
 import { inject as provided } from 'vitest';
 import { type App, buildApp } from '../app.ts';
 import type { AppDeps } from '../app-log.ts';
-import { coldSettings, openColdSource } from '../cold/duckdb-reader.ts';
 import { type Config, type Environment, readConfig } from '../config.ts';
 import { openConfiguredSigner } from '../crypto/signer.ts';
 import { openObjectStore } from '../objects/open-store.ts';
@@ -159,9 +158,8 @@ export async function serviceOn(
   });
   const config = { ...fromEnv, ...changes };
   const objects = openObjectStore(config.objectStoreUrl);
-  const cold = openColdSource(objects, coldSettings(config));
   const { databasePoolerUrl: poolerUrl } = config;
-  const db = openDatabase(servingUrl, { poolSize, poolerUrl, onIdleError: () => {}, cold });
+  const db = openDatabase(servingUrl, { poolSize, poolerUrl, onIdleError: () => {} });
   const logger = pino({ level: env.LOG_LEVEL ?? 'silent' });
   const signer = openConfiguredSigner(config);
   const deps = {

@@ -1,6 +1,4 @@
-import { firstUuidAt, storedFields, uuidTimeMs } from '@indelible/protocol';
-import { coldEvents } from '../cold/cold-events.store.ts';
-import { partsHolding } from '../cold/store.ts';
+import { storedFields } from '@indelible/protocol';
 import { givingWay } from '../http/giving-way.ts';
 import { classesOf } from '../log/store.ts';
 import type { Queries, TenantTx, WriterTx } from '../postgres/db.ts';
@@ -86,7 +84,7 @@ const longAtOnce = 16;
 
 type Row = BlockFields & { uuid: string };
 
-/** The events of these ids that are stored or archived, each with its words. */
+/** The events of these ids that are stored, each with its words. */
 export async function* wordedEvents(
   tx: TenantTx,
   uuids: readonly string[],
@@ -103,21 +101,12 @@ export async function* searchedEvents(tx: TenantTx, uuids: readonly string[]): A
   const own = { tenantId, classes: await classesOf(tx, tenantId) };
   const short = await rowsOfIds<Row>(tx, own, uuids, blockColumns, isShort);
   yield* oneByOne(tx, short);
-  const others = without(uuids, short);
-  const left: string[] = [];
+  const found = new Set(short.map(({ uuid }) => uuid));
+  const others = uuids.filter((uuid) => !found.has(uuid));
   for (let at = 0; at < others.length; at += longAtOnce) {
     const some = others.slice(at, at + longAtOnce);
-    const long = await rowsOfIds<Row>(tx, own, some, blockColumns);
-    left.push(...without(some, long));
-    yield* oneByOne(tx, long);
+    yield* oneByOne(tx, await rowsOfIds<Row>(tx, own, some, blockColumns));
   }
-  // Rows come first: an erasure empties them before the archive.
-  yield* archivedAmong(tx, left);
-}
-
-function without(uuids: readonly string[], rows: readonly { uuid: string }[]): string[] {
-  const found = new Set(rows.map(({ uuid }) => uuid));
-  return uuids.filter((uuid) => !found.has(uuid));
 }
 
 async function* oneByOne({ gone }: TenantTx, rows: readonly Row[]): AsyncGenerator<Row> {
@@ -126,23 +115,6 @@ async function* oneByOne({ gone }: TenantTx, rows: readonly Row[]): AsyncGenerat
     await giveWay();
     gone?.throwIfAborted();
     yield row;
-  }
-}
-
-/** Those of these events that have left PostgreSQL: a migration may let blocks be made again. */
-async function* archivedAmong(tx: TenantTx, uuids: readonly string[]): AsyncGenerator<Row> {
-  const sorted = uuids.toSorted();
-  const [lowest, highest] = [sorted[0], sorted.at(-1)];
-  if (lowest === undefined || highest === undefined) return;
-  const range = { from: lowest, before: firstUuidAt(uuidTimeMs(highest) + 1) };
-  for (const part of await partsHolding(tx, range)) {
-    const inside = sorted.filter((uuid) => uuid >= part.lowest && uuid <= part.highest);
-    if (inside.length === 0) continue;
-    for await (const rows of coldEvents(tx, part, { uuids: inside }))
-      yield* oneByOne(
-        tx,
-        rows.flatMap(({ body }) => body?.event ?? []),
-      );
   }
 }
 
@@ -322,10 +294,7 @@ export async function blocksWithSequences(
       GROUP BY wanted)`;
 }
 
-/**
- * Blocks whose oldest event was removed. An event that is read from the archive is removed when its
- * plan does not show it any more; a block of such events goes as a whole.
- */
+/** Blocks whose oldest event was removed. */
 export async function blocksWithGoneEvents(
   owner: Queries,
   atMs: number,
@@ -336,7 +305,6 @@ export async function blocksWithGoneEvents(
     SELECT b.tenant_id AS "tenantId", b.first FROM word_blocks b
       JOIN tenants t ON t.id = b.tenant_id JOIN plans p ON p.name = t.plan
     WHERE b.oldest < ${shownFrom}
-      AND (t.cold_before IS NULL OR NOT t.legal_hold AND b.newest < ${shownFrom})
       AND NOT EXISTS (SELECT 1 FROM log_heads h,
         unnest(h.retention_class || h.other_classes) AS class,
         LATERAL (SELECT 1 FROM audit_events WHERE tenant_id = b.tenant_id

@@ -12,9 +12,8 @@ const { id, key } = await service.tenant();
 await recordAll(service, key, poolEvents(400, service.clock.now, 20));
 const row = await exportRow(service, id, await askForJob(service, key));
 const database = { databaseUrl: service.servingUrl, poolerUrl: null };
-const cold = { folder: `${service.dataDir}/cold`, bytesMax: 2 ** 28 };
 const objectStoreUrl = `file://${service.dataDir}/objects`;
-const settings = { ...database, objectStoreUrl, cold };
+const settings = { ...database, objectStoreUrl };
 const files = new FileThread(settings, (e) => errors.push(e));
 afterAll(() => files.close());
 

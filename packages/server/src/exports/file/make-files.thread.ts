@@ -1,5 +1,4 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { type ColdSettings, openColdSource } from '../../cold/duckdb-reader.ts';
 import { openObjectStore } from '../../objects/open-store.ts';
 import { openDatabase } from '../../postgres/db.ts';
 import type { ExportRow, Failure, FinishedFile } from '../store.ts';
@@ -13,7 +12,6 @@ export interface ThreadSettings {
   databaseUrl: string;
   poolerUrl: string | null;
   objectStoreUrl: string;
-  cold: ColdSettings;
   /** The number of requests to the process, shared. */
   requests: Int32Array<SharedArrayBuffer>;
 }
@@ -30,15 +28,10 @@ export type FileNews = { rows: number } | { error: unknown } | { outcome: Finish
 const poolSize = 6;
 const newsEveryMs = 250;
 
-const { databaseUrl, poolerUrl, objectStoreUrl, cold, requests } = workerData as ThreadSettings;
+const { databaseUrl, poolerUrl, objectStoreUrl, requests } = workerData as ThreadSettings;
 const objects = openObjectStore(objectStoreUrl);
 // A connection lost while idle is replaced at the next use.
-const db = openDatabase(databaseUrl, {
-  poolSize,
-  poolerUrl,
-  onIdleError: () => {},
-  cold: openColdSource(objects, cold),
-});
+const db = openDatabase(databaseUrl, { poolSize, poolerUrl, onIdleError: () => {} });
 
 parentPort?.on('message', ({ row, port }: FileRequest) => {
   const tell = (news: FileNews) => port.postMessage(news);

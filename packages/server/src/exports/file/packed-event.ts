@@ -22,13 +22,13 @@ export interface ExportedEvent extends CsvEvent {
 export const fieldEnd = 0x1f;
 export const uuidBytes = 36;
 
-/** A field, as PostgreSQL packs it and of an event that was read from the archive. */
+/** A field, as PostgreSQL packs it and as it is packed from an event. */
 export interface PackedField {
   sql: string;
   of(event: StoredEvent): string;
 }
 
-/** A row of these fields, of an event from the archive. */
+/** A row of these fields, of an event. */
 export function packedEvent(event: StoredEvent, fields: readonly PackedField[]): string {
   return [event.uuid, ...fields.map(({ of }) => of(event))].join('\u001f');
 }

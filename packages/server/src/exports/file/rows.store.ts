@@ -1,13 +1,11 @@
 import type { EventFilter } from '@indelible/protocol';
 import { inOrder } from '../../events/branches.store.ts';
-import { type ColdKey, coldRows } from '../../events/cold.store.ts';
 import { longBytes } from '../../events/event-columns.store.ts';
 import { Params, type Visibility } from '../../events/filter-sql.store.ts';
-import { newestOf } from '../../events/merge-cold.store.ts';
 import { portions } from '../../events/portions.ts';
 import { rowsWith } from '../../events/prepared-statement.ts';
 import type { TenantTx } from '../../postgres/db.ts';
-import { type PackedField, packedEvent, uuidBytes } from './packed-event.ts';
+import { type PackedField, uuidBytes } from './packed-event.ts';
 import type { PageSize } from './page-size.ts';
 
 /** The rows of a file, and their fields. */
@@ -50,25 +48,15 @@ export async function nextRows(
     const params = new Params();
     const conditions = [`id >= ${params.add(from)}`];
     if (before !== null) conditions.push(`id < ${params.add(before)}`);
-    const count = page.rows - texts.length;
-    const limit = params.add(count);
+    const limit = params.add(page.rows - texts.length);
     const source = inOrder('id DESC', part, visible, conditions, limit, params);
-    const hot = await packedRows(shown.tx, source, limit, params, { fields, withStates, page });
-    const wanted = { filter: part, from, before, count };
-    texts.push(...(await newestOf(visible, wanted, hot, idOf, ofKeys)));
+    const found = await packedRows(shown.tx, source, limit, params, { fields, withStates, page });
+    texts.push(...found);
     if (texts.length === page.rows) break;
   }
   const isAlone = (text: string) => fields.length > 0 && text.length === uuidBytes;
   return { rows: texts, alone: texts.filter(isAlone).length };
-
-  async function ofKeys(keys: readonly ColdKey[]): Promise<string[]> {
-    const rows = await coldRows(shown.tx, keys, page.eventBytesMax);
-    const packed = new Map(rows.map((row) => [row.uuid, packedEvent(row, fields)]));
-    return keys.map(({ uuid }) => packed.get(uuid) ?? uuid);
-  }
 }
-
-const idOf = (row: string) => row.slice(0, uuidBytes);
 
 async function packedRows(
   tx: TenantTx,
