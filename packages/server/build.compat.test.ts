@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, readdirSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { createClient } from '@indelible/client';
@@ -38,16 +38,7 @@ test('what is installed takes at most 350 MB, with neither compiler, bundler nor
   }
 });
 
-test('with --parquet npm accepts the lock file, and installs DuckDB', async () => {
-  const cwd = join(folder, 'parquet');
-  await buildServer(cwd, { withParquet: true });
-  const { stdout } = await run('npm', ['ci', '--dry-run', '--ignore-scripts', '--prefer-offline'], {
-    cwd,
-  });
-  expect(stdout).toContain('add @duckdb/node-api');
-});
-
-test('it starts by itself, serves the panel, exports, and stops when it is told', async () => {
+test('it starts by itself, serves the panel, exports, archives, and stops when it is told', async () => {
   const data = { DATA_DIR: join(folder, 'data'), PLATFORM_API_KEY: platformKey };
   const env = { ...process.env, ...data, PORT: '0', LOG_LEVEL: 'warn' };
   const command = join(installed, 'node_modules/.bin/indelible');
@@ -61,10 +52,19 @@ test('it starts by itself, serves the panel, exports, and stops when it is told'
   expect((await fetch(`${url}${script}`)).status).toBe(200);
   const tenantId = '0199c0de-4b1e-7a55-8d37-6c2f90ab1e24';
   const client = createClient({ url, key: platformKey, tenantId, reason: 'a trial' });
-  await client.tenants.put(tenantId, { name: 'Tenant', plan: 'Pro' });
+  await client.tenants.put(tenantId, { name: 'Tenant', plan: 'Enterprise' });
   const { id } = await client.exports.create({ format: 'csv' });
   const status = async () => (await client.exports.get(id)).status;
   await expect.poll(status, { timeout: 60_000 }).toBe('ready');
+  // The first run comes a minute after the start.
+  const archive = join(data.DATA_DIR, 'objects/archive');
+  const archived = () =>
+    existsSync(archive) ? readdirSync(archive, { recursive: true, encoding: 'utf8' }) : [];
+  const part = expect.stringMatching(/\/_\d{12}-\d{12}\.json$/);
+  await expect.poll(archived, { timeout: 120_000, interval: 1_000 }).toContainEqual(part);
+  expect((await run(command, ['verify', archive], { cwd: installed, env })).stdout).toContain(
+    'INTACT',
+  );
   service.kill('SIGTERM');
   expect((await exited)[0]).toBe(0);
 });

@@ -1,12 +1,10 @@
 /**
  * Writes the folder that a production host installs with `npm ci`: the service and its command as
  * plain JavaScript with the built panel, and a lock file of their dependencies, without compiler
- * and tests. Run as a program it writes `dist/server`, or the given folder; `--parquet` adds DuckDB
- * for the archive.
+ * and tests. Run as a program it writes `dist/server`, or the given folder.
  */
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { build } from 'vite';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -23,7 +21,6 @@ const programs = [
   'packages/server/src/archive/draft-part.thread.ts',
   'packages/server/src/exports/file/make-files.thread.ts',
 ];
-const parquet = '@duckdb/node-api';
 
 interface Manifest {
   dependencies?: Record<string, string>;
@@ -40,7 +37,7 @@ interface LockFile {
 }
 
 /** Writes into `target` and replaces its content. The panel must be built. */
-export async function buildServer(target: string, { withParquet = false } = {}): Promise<void> {
+export async function buildServer(target: string): Promise<void> {
   rmSync(target, { recursive: true, force: true });
   const filter = (path: string) => !path.endsWith('.test.ts');
   for (const part of folders) {
@@ -49,9 +46,9 @@ export async function buildServer(target: string, { withParquet = false } = {}):
   await bundle(join(target, installed, 'dist/esm'));
   const host = hostManifest();
   writeJson(join(target, installed, 'package.json'), host);
-  const manifest = rootManifest(withParquet);
+  const manifest = rootManifest();
   writeJson(join(target, 'package.json'), manifest);
-  writeJson(join(target, 'package-lock.json'), productionLock(manifest, host, withParquet));
+  writeJson(join(target, 'package-lock.json'), productionLock(manifest, host));
 }
 
 /**
@@ -97,43 +94,26 @@ function hostManifest(): Manifest {
   return { ...production(manifestOf(installed)), exports: undefined, bin, dependencies };
 }
 
-function rootManifest(withParquet: boolean): Manifest {
-  const manifest = production(manifestOf('.'));
-  const added = withParquet ? { [parquet]: parquetVersion() } : {};
-  const dependencies = { ...manifest.dependencies, ...added };
+function rootManifest(): Manifest {
   const scripts = { start: 'indelible serve' };
-  return { ...manifest, workspaces: [installed], scripts, dependencies };
-}
-
-function parquetVersion(): string {
-  const version = manifestOf(installed).devDependencies?.[parquet];
-  if (version === undefined) throw new Error(`${installed} names no ${parquet}`);
-  return version;
+  return { ...production(manifestOf('.')), workspaces: [installed], scripts };
 }
 
 /** The entries of our lock file that a production host needs, unchanged. */
-function productionLock(manifest: Manifest, host: Manifest, withParquet: boolean): LockFile {
+function productionLock(manifest: Manifest, host: Manifest): LockFile {
   const lock = readJson('package-lock.json') as LockFile;
   const packages: LockFile['packages'] = {};
   for (const [path, { dev = false, ...entry }] of Object.entries(lock.packages)) {
     const workspace = entry.link ? entry.resolved : /^(packages|examples)\/[^/]+$/.exec(path)?.[0];
     const isElsewhere = workspace !== undefined && workspace !== installed;
-    const isParquet = withParquet && /^node_modules\/(@duckdb\/|detect-libc$)/.test(path);
-    if (isElsewhere || (dev && !isParquet)) continue;
+    if (isElsewhere || dev) continue;
     packages[path] = production(entry);
-    // `npm ci` refuses a lock file that lacks DuckDB for a platform that its package names.
-    if (isParquet) packages[path].optionalDependencies = presentIn(lock, entry);
   }
   const { workspaces = [], dependencies = {} } = manifest;
   packages[''] = { ...packages[''], workspaces, dependencies };
   const { bin = {}, dependencies: bundled = {} } = host;
   packages[installed] = { ...packages[installed], bin, dependencies: bundled };
   return { ...lock, packages };
-}
-
-function presentIn({ packages }: LockFile, { optionalDependencies = {} }: Manifest) {
-  const named = Object.entries(optionalDependencies);
-  return Object.fromEntries(named.filter(([name]) => `node_modules/${name}` in packages));
 }
 
 const readJson = (path: string): unknown => JSON.parse(readFileSync(join(root, path), 'utf8'));
@@ -143,11 +123,7 @@ function writeJson(path: string, value: unknown): void {
 }
 
 if (import.meta.main) {
-  const { values, positionals } = parseArgs({
-    options: { parquet: { type: 'boolean', default: false } },
-    allowPositionals: true,
-  });
-  const target = resolve(positionals[0] ?? join(root, 'dist/server'));
-  await buildServer(target, { withParquet: values.parquet });
+  const target = resolve(process.argv[2] ?? join(root, 'dist/server'));
+  await buildServer(target);
   console.log(`built ${target}; on the host: npm ci && npm start`);
 }

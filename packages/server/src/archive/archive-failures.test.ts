@@ -1,5 +1,4 @@
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
-import { registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
@@ -138,20 +137,6 @@ test('an object of the same name with other content is never overwritten, and th
     `${name} already exists in the object store with other content`,
   );
   expect(Buffer.from((await objectOf(objects, name)) ?? []).toString()).toBe('something else');
-});
-
-test('without the package that reads the archive nothing is written to it', async () => {
-  const { id } = await tenantWith(2);
-  const hooks = registerHooks({
-    resolve(name, context, next) {
-      if (name === '@duckdb/node-api') throw new Error('not found');
-      return next(name, context);
-    },
-  });
-  const { problem } = await archiveOf(service, id).finally(() => hooks.deregister());
-  expect(problem).toContain('@duckdb/node-api, which is not installed');
-  expect(await objects.list(`archive/tenant=${id}`)).toEqual([]);
-  expect(await archiveOf(service, id)).toMatchObject({ problem: null, size: 4 });
 });
 
 test('a connection that is lost while the tree is read ends the run, and not the process', async () => {

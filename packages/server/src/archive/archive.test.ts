@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defaultCatalogue } from '@indelible/protocol';
+import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { demoHistory } from '../../../cli/src/demo/history.ts';
 import { demoTenants } from '../../../cli/src/demo/load-demo.ts';
@@ -24,7 +25,7 @@ import {
   tenantOf,
 } from '../testing/retention-setup.ts';
 import { platformKey, testService } from '../testing/service.ts';
-import { archiveWhenDue } from './command.ts';
+import { archiveInBackground, archiveWhenDue } from './command.ts';
 import { parseManifest } from './manifest.ts';
 import { takeArchiveLock } from './store.ts';
 
@@ -256,6 +257,22 @@ test('the service archives when its interval is over, and a restart does not put
   expect(await due(now + 10 * year)).not.toBe(null);
   expect(await due(now + hour + 2)).not.toBe(null);
   expect(await due(now + hour + 3)).toBe(null);
+});
+
+test('with default settings the background work archives the events of an Enterprise tenant', async () => {
+  const { id, key } = await service.tenant();
+  await recordMany(service, key, 3);
+  await service.app.checkpoints.tick();
+  await service.owner.query("UPDATE archive_runs SET started_at = '-infinity'");
+  const logger = pino({ level: 'silent' });
+  const running = new AbortController().signal;
+  const { ownerUrl } = service;
+  expect(await archiveInBackground(ownerUrl, configOf(service), logger, running)).toBe(true);
+  const names = await openObjectStore(configOf(service).objectStoreUrl).list(
+    `archive/tenant=${id}`,
+  );
+  expect(names.filter((name) => name.endsWith('.parquet'))).toHaveLength(2);
+  expect(names.filter((name) => name.endsWith('.json'))).toHaveLength(1);
 });
 
 test('a run that could not do its work is due again an hour later, not an interval', async () => {

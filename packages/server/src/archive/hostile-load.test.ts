@@ -21,13 +21,12 @@ import { sha } from '../crypto/sha256.ts';
 import { seedSigner } from '../crypto/signer.ts';
 import { planEntries } from '../log/sequencer.ts';
 import { openObjectStore } from '../objects/open-store.ts';
-import { archiveOf, configOf, envOf } from '../testing/archived.ts';
+import { archiveOf, configOf, duckDb, envOf } from '../testing/archived.ts';
 import { newFolder } from '../testing/folders.ts';
 import { eventOf, testService } from '../testing/service.ts';
 import { type ArchivedRow, entryOf } from './archived-row.ts';
 import { restoreArchive } from './command.ts';
 import { openPartWriter } from './draft-part.ts';
-import { openDuckDb } from './duckdb.ts';
 import { type ArchiveManifest, formatManifest, parseManifest } from './manifest.ts';
 import { readManifest, sha256Hex, withPart } from './part-files.ts';
 
@@ -224,9 +223,7 @@ const hostile: [name: string, make: () => Promise<string>, sentence: RegExp][] =
     async () => {
       const { folder, first } = copied();
       await changeFile(first, async (path) => {
-        const { db, close } = await openDuckDb(newFolder());
-        await db.run(`COPY (SELECT *, 1 AS more FROM '${path}') TO '${path}-' (FORMAT parquet)`);
-        close();
+        await duckDb(`COPY (SELECT *, 1 AS more FROM '${path}') TO '${path}-' (FORMAT parquet)`);
         renameSync(`${path}-`, path);
       });
       return folder;

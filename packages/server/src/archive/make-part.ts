@@ -16,7 +16,6 @@ import type { ObjectStore } from '../objects/object-store.ts';
 import { actOf, byService } from '../own-event.ts';
 import type { ArchiveDeps, ArchivedPart } from './archived-part.ts';
 import { type DraftedPart, draftPart } from './draft-part.ts';
-import { requireDuckDb } from './duckdb.ts';
 import { monthFolder, parseArchiveName, partNames } from './layout.ts';
 import { type ArchiveManifest, archiveFormat, formatManifest } from './manifest.ts';
 import { putOnce, sha256Hex } from './part-files.ts';
@@ -31,7 +30,7 @@ import {
 /**
  * Archives the part that begins at `first` and returns it with its bookmark. Null if it must wait:
  * the record of a removal is after the checkpoint, or events may come back from a partition that
- * retention is removing. Throws a sentence if the package that reads the archive is not installed.
+ * retention is removing.
  */
 export async function makePart(
   deps: ArchiveDeps,
@@ -39,7 +38,6 @@ export async function makePart(
   first: number,
   checkpoint: PublishedCheckpoint,
 ): Promise<ArchivedPart | null> {
-  requireDuckDb();
   const { owner, limits, now, thread, threadFrom } = deps;
   const wasHeldBack = await owner(isHeldBack);
   const end = checkpoint.size;

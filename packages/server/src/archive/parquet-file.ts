@@ -105,7 +105,7 @@ const types: Readonly<Record<Column['type'], Omit<Schema[number], 'name'>>> = {
   BIGINT: { type: 'INT64', converted_type: 'INT_64' },
   TIMESTAMP: {
     ...{ type: 'INT64', converted_type: 'TIMESTAMP_MICROS' },
-    // In no time zone: as DuckDB's TIMESTAMP.
+    // In no time zone: as TIMESTAMP in SQL.
     logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: false, unit: 'MICROS' },
   },
   VARCHAR: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },

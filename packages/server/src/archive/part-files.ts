@@ -11,7 +11,6 @@ import type { ArchiveDeps } from './archived-part.ts';
 import type { ArchivedRow } from './archived-row.ts';
 import { type ArchiveManifest, type PartFile, parseManifest } from './manifest.ts';
 import type { PartPaths } from './part.ts';
-import { readPart } from './read-part.store.ts';
 
 /** Larger than anything written, so that a hostile archive fills neither memory nor disk. */
 export const bytesMax = { manifest: 16 * 2 ** 20, parquet: 256 * 2 ** 20 };
@@ -68,7 +67,11 @@ export async function openCopies(prefix: string) {
       return isSame ? 'intact' : 'other';
     },
     /** The rows in order and in pages. FormatError if they are not files of a part. */
-    rows: (tenantId: string) => readPart(folder, paths, tenantId),
+    async *rows(tenantId: string): AsyncGenerator<ArchivedRow[], void, undefined> {
+      // Only here: a start of the service does not load the library.
+      const { readPart } = await import('./read-part.ts');
+      yield* readPart(paths, tenantId);
+    },
     remove: () => rm(folder, { recursive: true, force: true }),
   };
 }
