@@ -209,6 +209,15 @@ test('a recording and a person are chosen by name, of which the filter keeps the
   await pick('User', 'lucía', /^Lucía Prado · prado@example.com/);
   await see(page).toHaveURL(/user=prado%40example\.com/);
   await see(rows(page)).toHaveCount(1);
+
+  // Also those of whom no event is in the search; a person of no event is marked.
+  await page.goto(`${panel.url}/settings/audit/events?action=login&last=15m`);
+  await pick('User', 'prado', /^(Lucía Prado · )?prado@example.com$/);
+  await see(page).toHaveURL(/user=prado%40example\.com/);
+  await pick('Resource ID', 'call of', /^Call of Ms Prado$/);
+  await page.goto(`${panel.url}/settings/audit/events`);
+  await pick('User', 'rhea', /^rhea \(in no event\)$/);
+  await see(page).toHaveURL(/user=rhea/);
 });
 
 test('evidence about a person whom no event names is refused with a way on, or shown in red, on paper too', async () => {
@@ -223,7 +232,7 @@ test('evidence about a person whom no event names is refused with a way on, or s
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   const sheet = page.getByRole('dialog');
   const refusal = sheet.getByRole('status');
-  await see(refusal).toContainText('occur in no event of this log');
+  await see(refusal).toContainText('No event has these values');
   await see(refusal).toContainText('User: rhea');
   await see(sheet.getByRole('alert')).toHaveCount(0);
   expect(await violations(page, 'refused evidence')).toEqual([]);

@@ -1,4 +1,4 @@
-import { type FacetName, facetOf } from '@indelible/protocol';
+import type { FacetName } from '@indelible/protocol';
 import { Check, Search } from 'lucide-react';
 import { type RefObject, useRef, useState } from 'react';
 import {
@@ -15,20 +15,16 @@ import {
 } from 'react-aria-components';
 import { ScrollRegion } from '../components/ScrollRegion.tsx';
 import { isTooMany, SmallError } from '../components/States.tsx';
-import { type Texts, useFormats, useTexts } from '../i18n/texts.tsx';
+import { useFormats, useTexts } from '../i18n/texts.tsx';
 import { changed, type EventSearch, type Searching, withoutFacet } from './event-search.ts';
-import { finds } from './folding.ts';
-import { type Choice, useChoices } from './use-choices.ts';
-import { valueText } from './use-criteria-texts.ts';
-import { useNamed, useNamesOf, withNames } from './use-named.ts';
+import type { Choice } from './use-choices.ts';
+import { type Mode, useOffered } from './use-offered.ts';
 
 interface FacetPickerProps extends Searching {
   anchor: RefObject<HTMLElement | null>;
   facet: FacetName;
   close: () => void;
 }
-
-const shownMax = 100;
 
 /** The values of one filter with their counts; any of them, or none of them. */
 export default function FacetPicker(props: FacetPickerProps) {
@@ -41,7 +37,7 @@ export default function FacetPicker(props: FacetPickerProps) {
   const [text, setText] = useState('');
   // The service does not count these values: the reader types them.
   const hint = (t.filters.typed as Partial<Record<FacetName, string>>)[facet];
-  const choices = useChoices(facet, search, nowMs);
+  const { choices, shown } = useOffered(facet, search, nowMs, { mode, text });
   const input = useRef<HTMLInputElement>(null);
   const retry = () => {
     // The retry button goes away: with the focus in it, keys such as Escape would reach nothing.
@@ -52,11 +48,6 @@ export default function FacetPicker(props: FacetPickerProps) {
     const picked = selection === 'all' ? [] : [...selection].map(String);
     change(withPicked(search, facet, mode, picked));
   };
-  const names = useNamesOf(facet, search.facets);
-  const named = withNames(choices.data ?? [], useNamed(facet, search, nowMs, text));
-  // Chosen values may be none of those that events were read for.
-  const all = named.map((each) => ({ ...each, label: names.get(each.value) ?? each.label }));
-  const shown = shownChoices(all, values[mode].map(namedBy(names, facet, t)), facet, text);
   return (
     <Popover
       triggerRef={anchor}
@@ -119,7 +110,7 @@ function withPicked(
 }
 
 interface NoChoicesProps {
-  choices: ReturnType<typeof useChoices>;
+  choices: ReturnType<typeof useOffered>['choices'];
   hint: string | undefined;
   retry: () => void;
 }
@@ -139,8 +130,6 @@ function NoChoices({ choices, hint, retry }: NoChoicesProps) {
   const text = choices.isLoading ? t.filters.loading : none;
   return <p className="px-2 py-4 text-center text-faint">{hint ?? text}</p>;
 }
-
-type Mode = 'any' | 'none';
 
 function Modes({ mode, setMode }: { mode: Mode; setMode: (mode: Mode) => void }) {
   const t = useTexts();
@@ -184,28 +173,4 @@ function ChoiceItem({ choice }: { choice: Choice }) {
       )}
     </ListBoxItem>
   );
-}
-
-const namedBy =
-  (names: ReturnType<typeof useNamesOf>, facet: FacetName, t: Texts) =>
-  (value: string): Choice => ({
-    ...{ value, label: names.get(value) ?? valueText(facet, value, t), count: null },
-  });
-
-/** Chosen values, then found ones, then the typed text if it is a valid value. */
-function shownChoices(
-  choices: readonly Choice[],
-  chosen: readonly Choice[],
-  facet: FacetName,
-  text: string,
-): Choice[] {
-  const known = new Set(choices.map(({ value }) => value));
-  const own = chosen.filter(({ value }) => !known.has(value));
-  const found = [...own, ...choices].filter(({ label, value }) => finds(text, `${label} ${value}`));
-  const { normalise } = facetOf(facet);
-  const typed = text.trim();
-  const valid = normalise(typed) ?? normalise(typed.toLowerCase());
-  const value = found.length === 0 ? valid : null;
-  const extra = value === null ? [] : [{ value, label: value, count: null }];
-  return [...found.slice(0, shownMax), ...extra];
 }

@@ -55,6 +55,12 @@ export const emptySearch: EventSearch = {
   page: 1,
 };
 
+/** Every event that the plan shows. */
+export const everything: EventSearch = {
+  ...emptySearch,
+  range: { kind: 'last', preset: 'all' },
+};
+
 /**
  * The search of decoded parameters, or all problems: a misspelt parameter must not silently widen
  * the result.

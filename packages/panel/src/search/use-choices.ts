@@ -13,8 +13,11 @@ export interface Choice {
   count: number | null;
 }
 
-/** The values of a facet under all other filters, most frequent first, counted by the service. */
-export function useChoices(facet: FacetName, search: EventSearch, nowMs: number) {
+/**
+ * The values of a facet under all other filters, most frequent first, counted by the service. Not
+ * read for a facet that it does not count, or while it is not `wanted`.
+ */
+export function useChoices(facet: FacetName, search: EventSearch, nowMs: number, wanted = true) {
   const t = useTexts();
   const group = countedFacets.find((each) => each === facet) ?? null;
   const others = { ...search, facets: withoutFacet(search.facets, facet) };
@@ -23,7 +26,7 @@ export function useChoices(facet: FacetName, search: EventSearch, nowMs: number)
   const criteria = filterToJson({ ...filter, from: filter.from ?? 0 });
   return useQuery({
     queryKey: ['choices', facet, criteria],
-    enabled: group !== null,
+    enabled: group !== null && wanted,
     queryFn: async () => {
       const { data } = await client.stats({ ...criteria, groupBy: [group ?? 'user'] });
       const { normalise } = facetOf(facet);

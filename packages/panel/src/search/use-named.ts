@@ -1,11 +1,25 @@
 import type { AuditEvent } from '@indelible/client';
-import { type FacetName, facets, filterToJson, isEmail, only, revealed } from '@indelible/protocol';
-import { useQueries } from '@tanstack/react-query';
+import {
+  type FacetName,
+  facets,
+  filterToJson,
+  isEmail,
+  namedFilters,
+  only,
+  revealed,
+} from '@indelible/protocol';
+import { useQueries, useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { client } from '../api.ts';
 import { actorLabel } from '../components/Parties.tsx';
 import { type Texts, useTexts } from '../i18n/texts.tsx';
-import { type EventSearch, type Facets, filterAt, withoutFacet } from './event-search.ts';
+import {
+  type EventSearch,
+  everything,
+  type Facets,
+  filterAt,
+  withoutFacet,
+} from './event-search.ts';
 import type { Choice } from './use-choices.ts';
 
 /** Events read for their names, newest first. */
@@ -25,7 +39,8 @@ const named: Partial<Record<FacetName, Named>> = {
 
 /**
  * Persons and resources by name: those of the newest events, whose names any part of a word finds,
- * and of the newest events that have the typed words. Empty for other filters.
+ * and of the newest events that have the typed words, in the search and in the whole log. Empty for
+ * other filters. `text` has rested: each request of an operator is recorded.
  */
 export function useNamed(
   facet: FacetName,
@@ -34,13 +49,10 @@ export function useNamed(
   text: string,
 ): Choice[] {
   const t = useTexts();
-  const words = facets.q.normalise(useRested(text));
-  const others = withoutFacet(search.facets, facet);
-  const found = words === null ? [] : [{ q: only(words) }];
+  const others = { ...search, facets: withoutFacet(search.facets, facet) };
   const data = useQueries({
-    queries: [{}, ...found].map((q) => {
-      const filter = filterAt({ ...search, facets: { ...others, ...q } }, nowMs);
-      const query = { ...filterToJson(filter), limit: eventsRead };
+    queries: searchesFor(others, text).map((each) => {
+      const query = { ...filterToJson(filterAt(each, nowMs)), limit: eventsRead };
       return {
         queryKey: ['named', facet, query],
         enabled: facet in named,
@@ -57,6 +69,17 @@ export function useNamed(
   return [...choices.values()];
 }
 
+/** The searches whose newest events are read for names, each once. */
+function searchesFor(others: EventSearch, text: string): EventSearch[] {
+  const words = facets.q.normalise(text);
+  if (words === null) return [others];
+  const q = { q: only(words) };
+  const isAll = others.range.kind === 'last' && others.range.preset === 'all';
+  const isEverywhere = isAll && Object.keys(others.facets).length === 0;
+  const within = isEverywhere ? [] : [{ ...others, facets: { ...others.facets, ...q } }];
+  return [others, ...within, { ...everything, facets: q }];
+}
+
 /** The value that an event has, if people call it anything. */
 function choiceIn(facet: FacetName, event: AuditEvent, t: Texts): Choice | undefined {
   const [value = '', label = null] = named[facet]?.(event, t) ?? [];
@@ -68,16 +91,8 @@ export function useNamesOf(facet: FacetName, chosen: Facets) {
   const t = useTexts();
   const { any = [], none = [] } = chosen[facet] ?? {};
   const ids = named[facet] ? [...any, ...none].filter((value) => !isEmail(value)) : [];
-  // The host's own id of a resource is one of its type.
-  const type = facet === 'resourceId' && chosen.resource ? { resource: chosen.resource } : {};
   return useQueries({
-    queries: ids.map((id) => {
-      const query = filterToJson({ ...type, [facet]: only(id) });
-      return {
-        queryKey: ['name', facet, query],
-        queryFn: async () => (await client.page({ ...query, limit: 1 })).data[0] ?? null,
-      };
-    }),
+    queries: ids.map((id) => newestWith(facet, id, chosen)),
     combine: (answers) => {
       const labelOf = (event: AuditEvent | null | undefined) =>
         event ? choiceIn(facet, event, t)?.label : undefined;
@@ -86,8 +101,25 @@ export function useNamesOf(facet: FacetName, chosen: Facets) {
   });
 }
 
+/** The newest event of the whole log that has this value of a filter; null if none has it. */
+function newestWith(facet: FacetName, value: string, { resource }: Facets) {
+  // The host's own id of a resource is one of its type.
+  const type = facet === 'resourceId' && resource ? { resource } : {};
+  const query = filterToJson({ ...type, [facet]: only(value) });
+  return {
+    queryKey: ['name', facet, query],
+    queryFn: async () => (await client.page({ ...query, limit: 1 })).data[0] ?? null,
+  };
+}
+
+/** Whether a person or resource occurs in no event; false as long as that is not known. */
+export function useUnknown(facet: FacetName, value: string | null, chosen: Facets): boolean {
+  const enabled = value !== null && namedFilters.some((name) => name === facet);
+  return useQuery({ ...newestWith(facet, value ?? '', chosen), enabled }).data === null;
+}
+
 /** The text after a pause in typing, because each request of an operator is recorded. */
-function useRested(text: string): string {
+export function useRested(text: string): string {
   const [rested, setRested] = useState(text);
   useEffect(() => {
     const timer = setTimeout(() => setRested(text), 300);

@@ -15,7 +15,7 @@ export function UnknownVerdict({ texts }: { texts: readonly string[] }) {
   const t = useTexts();
   if (texts.length === 0) return null;
   return (
-    <div className="mx-4 mt-6 max-w-3xl lg:mx-6 print:mx-0 print:max-w-none">
+    <div className="max-w-3xl px-4 pt-6 lg:px-6 print:max-w-none">
       <Verdict look="bad" title={t.evidence.unknown}>
         <p>{t.evidence.unknownText}</p>
         <ValueList texts={texts} />
