@@ -5,6 +5,7 @@ import { startService } from '../../../server/src/main.ts';
 import { envOf } from '../../../server/src/testing/archived.ts';
 import { makeDataDir, newFolder } from '../../../server/src/testing/folders.ts';
 import {
+  databaseTime,
   day,
   recordAt,
   records,
@@ -20,7 +21,7 @@ const env = envOf(service);
 const retention = (...args: string[]) => runCli(['retention', ...args], { env });
 
 test('the plan shows what goes before it goes, and the run removes exactly that', async () => {
-  const now = Date.now();
+  const now = await databaseTime(service);
   service.clock.now = now - 45 * day;
   const tenant = await tenantOf(service, 'Starter', 20);
   const ids = [

@@ -284,9 +284,13 @@ test('what a receiver of webhooks answered about the person goes, and no other a
   await service.owner.query(
     `INSERT INTO webhook_deliveries (tenant_id, webhook_id, id, message_id, type, status, attempt, events, at,
        duration_ms, response)
-     SELECT w.tenant_id, w.id, gen_random_uuid(), w.id, 'audit.events.recorded', 'failed', 1, 1, now(), 1, answer
+     SELECT w.tenant_id, w.id, gen_random_uuid(), w.id, 'audit.events.recorded', 'failed', 1, 1, $3, 1, answer
      FROM webhooks w, unnest($2::text[]) AS answer WHERE w.tenant_id = $1`,
-    [tenant.id, ['no user Ana@example.com', 'no user ben@example.com']],
+    [
+      tenant.id,
+      ['no user Ana@example.com', 'no user ben@example.com'],
+      new Date(service.clock.now),
+    ],
   );
   await erase();
   const url = `/api/webhooks/${webhook.id}/deliveries`;

@@ -1,7 +1,15 @@
 import { expect, test } from 'vitest';
 import { archiveNow } from '../testing/archived.ts';
 import { clusterNodes } from '../testing/cluster.ts';
-import { change, day, recordAt, runTwice, stored, tenantOf } from '../testing/retention-setup.ts';
+import {
+  change,
+  databaseTime,
+  day,
+  recordAt,
+  runTwice,
+  stored,
+  tenantOf,
+} from '../testing/retention-setup.ts';
 import { testService } from '../testing/service.ts';
 
 /* The owner's jobs remove events; a stolen serving login must not be able to make them. */
@@ -36,6 +44,7 @@ test.each([
 });
 
 test('with a smaller plan and without a hold, events stay for the grace, whatever time a serving login names', async () => {
+  service.clock.now = await databaseTime(service);
   const tenant = await tenantOf(service, 'Enterprise', 901);
   const old = await recordAt(service, tenant, service.clock.now - 900 * day);
   await change(service, tenant, { legalHold: true });

@@ -32,6 +32,11 @@ export interface Tenant {
   key: string;
 }
 
+/** PostgreSQL's time in ms, by which its functions go, and the commands of operators. */
+export async function databaseTime({ owner }: Pick<TestService, 'owner'>): Promise<number> {
+  return (await owner.query('SELECT clock_timestamp() AS now')).rows[0].now.getTime();
+}
+
 let number = 0;
 
 /** A published event at that time. */
