@@ -49,12 +49,27 @@ const slow = [
   'packages/client/src/outbox/outbox.test.ts',
 ];
 
+/**
+ * What counts days, months or years, for `test:calendar`. Nothing that waits for a timeout of
+ * PostgreSQL: its timers stand still under faketime.
+ */
+const calendar = [
+  'packages/protocol/src/{plan,event/{timestamp,take-event-time},filter/{time-buckets,event-filter,stats-query}}.test.ts',
+  'packages/protocol/src/verify/*cover.test.ts',
+  'packages/panel/src/{search,i18n,pages/{events,operator-access}}/*.test.ts',
+  'packages/server/src/{digests,retention}/{digests,period,retention,schedule,serving-login}.test.ts',
+  'packages/server/src/{archive,exports,alerts,erasure,tenants}/**/{time-walk,download.routes,quota,export-mail,test-rule,elsewhere,terms-mail}.test.ts',
+  'packages/server/src/{events,sessions,postgres,operations}/{backdated,stats,session-times,clock,doctor}.test.ts',
+  'packages/cli/src/**/{retention,rules,retained-log}.test.ts',
+];
+
 /** What has a command of its own, by the mode of that. `npm test` has only the first of them. */
 const tiers: Record<string, string[]> = {
   tidy: ['tidy.test.ts'],
   compat,
   nemesis,
   deploy,
+  calendar,
   citus,
   'citus-alone': citusAlone,
 };
@@ -77,13 +92,14 @@ export default defineConfig(({ mode }) => ({
     include: tiers[mode] ?? ['{packages,examples,e2e,locales,deploy}/**/*.test.ts', '*.test.ts'],
     exclude: [
       ...configDefaults.exclude,
-      ...(mode in tiers ? [] : [...compat, ...nemesis, ...deploy]),
+      ...(mode in tiers && mode !== 'calendar' ? [] : [...compat, ...nemesis, ...deploy]),
       ...(mode === 'citus' ? plain : []),
       ...(mode === 'citus-alone' ? [] : cluster),
       ...(mode === 'fast' ? slow : []),
     ],
     // One PostgreSQL for the whole run; every test file clones its own database from a template.
     globalSetup: mode === 'tidy' ? [] : './packages/server/src/testing/global-setup.ts',
+    setupFiles: mode === 'calendar' ? ['./packages/server/src/testing/shared-clock.ts'] : [],
     // A worker runs many files and loads the service once: loading it is most of the time of a
     // short file.
     isolate: false,

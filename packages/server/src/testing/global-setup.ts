@@ -25,6 +25,7 @@ declare module 'vitest' {
  * a server start their own.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  if (project.config.mode === 'calendar') await import('./shared-clock.ts');
   const [coordinator] = clusterNodes();
   if (coordinator !== undefined) return setUpCluster(project, coordinator);
   const folder = await mkdtemp(join(memoryFolder() ?? tmpdir(), 'indelible-test-'));

@@ -8,7 +8,11 @@ export interface Account {
 }
 
 /** A minimal environment for PostgreSQL's programs, because the service's contains secrets. */
-const environment = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
+export const environment: Record<string, string> = {
+  PATH: '/usr/bin:/bin',
+  LC_ALL: 'C',
+  TZ: 'UTC',
+};
 
 /**
  * The account for a service that runs as root, from the text of passwd(5); adds no account. An
