@@ -130,6 +130,21 @@ test('days and months are those of UTC, whatever zone the database is set to', a
   expect(made).toEqual([name]);
 });
 
+test('partitions are made ahead for every day and month, also across a clock change and from a 31st', async () => {
+  await service.owner.query("SET ROLE indelible_owner; SET timezone = 'Europe/Berlin'");
+  for (const [from, days] of [
+    ['2032-10-29T23:30:00Z', 2],
+    ['2032-01-31T12:00:00Z', 30],
+  ]) {
+    await service.owner.query('SELECT make_partitions_ahead($1, $2)', [from, days]);
+  }
+  await service.owner.query('RESET ROLE; RESET timezone');
+  const made = await partitions(service);
+  const wanted = ['0_20321029', '0_20321030', '0_20321031', '2_203201', '2_203202', '2_203203'];
+  const names = wanted.map((each) => `audit_events_${each}`);
+  expect(names.filter((name) => !made.includes(name))).toEqual([]);
+});
+
 test('a downgrade hides at once and removes after 30 days; what is left settles in one class', async () => {
   const tenant = await tenantOf(service, 'Enterprise', 901);
   const { now } = service.clock;
@@ -253,7 +268,7 @@ test('partitions are there three months ahead, and a run that came late makes up
   const names = await partitions(service);
   const ahead = service.clock.now + 92 * day;
   expect(names).toContain(partitionName(0, ahead));
-  const month = new Date(service.clock.now + 89 * day).toISOString().slice(0, 7).replace('-', '');
+  const month = new Date(ahead).toISOString().slice(0, 7).replace('-', '');
   for (const name of [1, 2, 3]) {
     expect(names).toContain(`audit_events_${name}_${month}`);
   }
