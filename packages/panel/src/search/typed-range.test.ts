@@ -2,8 +2,7 @@ import { parseDate } from '@internationalized/date';
 import { expect, test } from 'vitest';
 import { typedRange } from './typed-range.ts';
 
-const today = parseDate('2026-03-10');
-const typed = (text: string, language = 'en') => {
+const typed = (text: string, language = 'en', today = parseDate('2026-03-10')) => {
   const range = typedRange(text, today, language);
   const at = (day: unknown, time: unknown) => [day, time].filter(Boolean).join(' ');
   return range && `${at(range.start, range.startTime)} to ${at(range.end, range.endTime)}`;
@@ -28,6 +27,15 @@ test.each([
   ['es', '2026-03-01 08:00 - 2026-03-05 17:45', '2026-03-01 08:00:00 to 2026-03-05 17:45:00'],
 ])('in %s “%s” is %s', (language, text, said) => {
   expect(typed(text, language)).toBe(said);
+});
+
+test.each([
+  ['2026-11-28', '2024-02-29'],
+  ['2028-01-31', '2024-02-29'],
+  ['2028-02-29', '2028-02-29'],
+  ['2103-03-01', '2096-02-29'],
+])('on %s “29 February” is the latest one, %s', (today, said) => {
+  expect(typed('29 February', 'en', parseDate(today))).toBe(`${said} to ${said}`);
 });
 
 test.each([

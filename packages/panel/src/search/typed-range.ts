@@ -56,13 +56,18 @@ function monthNames(language: string): string[] {
   return Array.from({ length: 12 }, (_, month) => folded(name.format(Date.UTC(2026, month))));
 }
 
+/** 29 February is up to eight years ago: 1900 and 2100 are no leap years. */
+const yearsBack = [0, 1, 2, 3, 4, 5, 6, 7, 8];
+
 function dayOf(
   { day = 0, month = 0, year }: Partial<Record<Unit, number | undefined>>,
   today: CalendarDate,
 ): CalendarDate | null {
-  const found = new CalendarDate(year ?? today.year, month, day);
+  const years = year === undefined ? yearsBack.map((back) => today.year - back) : [year];
+  const found = years.map((each) => new CalendarDate(each, month, day));
   // The constructor moves a day that does not exist, such as 31 February.
-  if (found.day !== day || found.month !== month || found.year < 1970) return null;
-  if (found.compare(today) <= 0) return found;
-  return year === undefined ? found.subtract({ years: 1 }) : null;
+  const exists = (date: CalendarDate) => date.day === day && date.month === month;
+  return (
+    found.find((date) => exists(date) && date.year >= 1970 && date.compare(today) <= 0) ?? null
+  );
 }
