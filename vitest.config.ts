@@ -107,12 +107,11 @@ export default defineConfig(({ mode }) => ({
     // Tests wait for the database and for processes of their own: as many workers as cores leave
     // some of these idle.
     maxWorkers: availableParallelism() + 2,
-    // One second, the default, is over on a loaded machine before what is waited for has happened.
-    expect: { poll: { timeout: 20_000 } },
-    // On a cluster each statement is one on each of its nodes, all on the machine of the tests;
-    // other runtimes and frameworks are installed and compiled.
-    testTimeout: ['citus', 'compat'].includes(mode) ? 180_000 : 60_000,
-    hookTimeout: mode === 'citus' ? 480_000 : 120_000,
+    // These end only what hangs: what a test takes grows with the load of the machine, without
+    // bound. Single tests and calls name no shorter limits.
+    expect: { poll: { timeout: 300_000 } },
+    testTimeout: 1_200_000,
+    hookTimeout: 1_200_000,
     tags: [
       { name: 'plain', description: 'needs one PostgreSQL: not in test:citus' },
       { name: 'stops-worker', description: 'needs commands that stop a worker of the cluster' },

@@ -65,7 +65,7 @@ beforeAll(async () => {
       response.setHeader('content-type', 'text/html').end(around),
     );
   }
-}, 120_000);
+});
 
 afterAll(async () => {
   await behind.app.http.close();

@@ -1,6 +1,6 @@
 import { get, type IncomingMessage } from 'node:http';
 import type { Locale } from '@indelible/protocol';
-import { afterAll, expect, test, vi } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { type Dictionary, textsIn } from '../locales/texts.ts';
 import { demoTenants, loadDemo } from '../packages/cli/src/demo/load-demo.ts';
 import { languageCodes, languages } from '../packages/panel/src/i18n/languages.ts';
@@ -21,7 +21,6 @@ const [good, bad] = [await webhookReceiver(), await webhookReceiver()];
 afterAll(() => Promise.all([good.close(), bad.close()]));
 bad.answers = [{ code: 503, text: '{"text":"Server is busy","code":9}' }];
 const panel = await openPanel({ WEBHOOK_ALLOW_PRIVATE: 'true' }, { visitsStay: true });
-vi.setConfig({ testTimeout: 120_000 });
 await loadDemo(panel.client, Date.now(), clinics);
 const restoreUrl = 'https://app.example.com/restore';
 await panel.client.tenants.put(tenantId, { locale: 'en', restoreUrl });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createClient, type EventInput, type IndelibleClient } from '@indelible/client';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { afterEach, expect, vi } from 'vitest';
+import { afterEach, expect } from 'vitest';
 import {
   eventOf,
   platformKey,
@@ -71,8 +71,6 @@ export async function openPanel(
   env: Record<string, string> = {},
   { visitsStay = false } = {},
 ): Promise<OpenPanel> {
-  // A browser shares its machine with whatever else is tested.
-  vi.setConfig({ testTimeout: 60_000 });
   await builtPanel();
   const [service, browser] = await Promise.all([testService(env), sharedChromium()]);
   let aheadMs = 0;

@@ -4,7 +4,7 @@ import type { Locator, Page } from 'playwright-core';
 /* What people see and touch on the panel's pages, by the names that screen readers say. */
 
 /** Expectations that wait; for a machine that does much else at the same time. */
-export const see = expect.configure({ timeout: 30_000 });
+export const see = expect.configure({ timeout: 300_000 });
 
 export const rows = (page: Page): Locator => page.locator('tr.row');
 

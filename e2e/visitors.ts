@@ -28,7 +28,7 @@ export function visitors(
   let visited: Page[] = [];
   const context: Visitors['context'] = async () => {
     const opened = await browser.newContext({ ...locale, viewport, reducedMotion: 'reduce' });
-    opened.setDefaultTimeout(30_000);
+    opened.setDefaultTimeout(300_000);
     opened.on('page', watch);
     own.push(opened);
     return opened;

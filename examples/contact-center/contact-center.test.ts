@@ -4,7 +4,7 @@ import { createClient } from '@indelible/client';
 import { expect } from '@playwright/test';
 import pg from 'pg';
 import type { FrameLocator, Page } from 'playwright-core';
-import { afterEach, test, vi, expect as want } from 'vitest';
+import { afterEach, test, expect as want } from 'vitest';
 import { builtPanel } from '../../e2e/built-panel.ts';
 import { sharedChromium } from '../../e2e/chromium.ts';
 import { visitors } from '../../e2e/visitors.ts';
@@ -19,9 +19,7 @@ import { startExample } from './start.ts';
 
 /* The story of the product, told by a host application that uses all of it. */
 
-vi.setConfig({ testTimeout: 90_000 });
-
-const see = expect.configure({ timeout: 30_000 });
+const see = expect.configure({ timeout: 300_000 });
 const dataDir = newFolder();
 const [harbor = '', lumen = ''] = tenants.map(({ id }) => id);
 await builtPanel();

@@ -2,16 +2,13 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, expect, test, vi } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { type AuditEvent, createClient } from '../../client/src/index.ts';
 import { hostDatabase } from '../../client/src/outbox/testing/host-database.ts';
 import { newFolder } from '../../server/src/testing/folders.ts';
 import { platformKey, testService } from '../../server/src/testing/service.ts';
 
 /* The recipes, as they stand there, against a real service. */
-
-// Each command is a process of its own, which takes its time on a busy machine.
-vi.setConfig({ testTimeout: 120_000 });
 
 const run = promisify(execFile);
 const recipes = join(import.meta.dirname, '../../../docs/recipes');

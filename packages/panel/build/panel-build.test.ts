@@ -21,7 +21,7 @@ beforeAll(async () => {
     build: { outDir, emptyOutDir: true },
   });
   [bundle] = [built].flat() as [Rolldown.RolldownOutput];
-}, 120_000);
+});
 
 afterAll(() => rm(outDir, { recursive: true, force: true }));
 

@@ -336,9 +336,7 @@ async function leftOf(tenantId: string, segment: 'identity' | 'change' | 'state'
   return { hash, eventSalt: row.salts.subarray(16, 32).toString('hex') };
 }
 
-const patient = { timeout: 120_000 };
-
-test('the commands run, list and verify an archive', patient, async () => {
+test('the commands run, list and verify an archive', async () => {
   const own = await service.tenant();
   await service.app.checkpoints.tick();
   const env = envOf(service);
@@ -356,7 +354,7 @@ test('the commands run, list and verify an archive', patient, async () => {
   expect(nothing.stderr).toContain(`tenant ${small.id} has no archive`);
 });
 
-test('what was archived is forgotten only where nothing of it is left', patient, async () => {
+test('what was archived is forgotten only where nothing of it is left', async () => {
   const own = await service.tenant();
   await service.app.checkpoints.tick();
   const env = envOf(service);
@@ -371,22 +369,18 @@ test('what was archived is forgotten only where nothing of it is left', patient,
   expect((await archive('run')).stdout).toContain('1 part added');
 });
 
-test(
-  'verify takes the folder of an archive, and says whose it needs to know',
-  patient,
-  async () => {
-    const offline = await runCli(['verify', whole]);
-    expect(offline.status).toBe(0);
-    expect(offline.stdout).toContain('The archive');
-    await service.tenant();
-    await archiveNow(service);
-    const all = await runCli(['verify', join(service.dataDir, 'objects')]);
-    expect(all.status).toBe(2);
-    expect(all.stderr).toContain(tenant.id);
-  },
-);
+test('verify takes the folder of an archive, and says whose it needs to know', async () => {
+  const offline = await runCli(['verify', whole]);
+  expect(offline.status).toBe(0);
+  expect(offline.stdout).toContain('The archive');
+  await service.tenant();
+  await archiveNow(service);
+  const all = await runCli(['verify', join(service.dataDir, 'objects')]);
+  expect(all.status).toBe(2);
+  expect(all.stderr).toContain(tenant.id);
+});
 
-test('restore asks first, fills an empty service, and no other', patient, async () => {
+test('restore asks first, fills an empty service, and no other', async () => {
   const fresh = await testService();
   try {
     const env = envOf(fresh);

@@ -108,7 +108,7 @@ test('a backup that is made under load restores on another machine, and the guar
   const found = await idsIn(elsewhere);
   expect(found.size).toBeGreaterThan(ids.size);
   expect(other.log).toBe('');
-}, 120_000);
+});
 
 test('a database that is older than its objects is stopped by the guard', async () => {
   rmSync(join(folders.live, 'postgresql'), { recursive: true });
@@ -117,7 +117,7 @@ test('a database that is older than its objects is stopped by the guard', async 
   const stopped = await serve(folders.live);
   expect(await readiness(stopped)).toBe(503);
   expect(stopped.log).toContain('restored from an older backup');
-}, 120_000);
+});
 
 test('a backup of a service that is stopped is the same, and nothing is ever overwritten', async () => {
   const second = join(scratch, 'second');
@@ -131,7 +131,7 @@ test('a backup of a service that is stopped is the same, and nothing is ever ove
   const env = { DATABASE_URL: 'postgres://app@127.0.0.1/a', PLATFORM_API_KEY: platformKey };
   const own = await runCli(['backup', join(scratch, 'third')], { env });
   expect([own.status, own.stderr]).toEqual([1, expect.stringContaining('its own tools')]);
-}, 60_000);
+});
 
 test('a restore that ended midway is completed by the next one', async () => {
   const large = join(folders.backup, 'objects', 'large');
@@ -160,4 +160,4 @@ test('a restore that ended midway is completed by the next one', async () => {
   expect(JSON.parse(stdout)).toMatchObject({ objects: true });
   const files = (folder: string) => readdirSync(folder, { recursive: true }).sort();
   expect(files(join(dataDir, 'objects'))).toEqual(files(join(folders.backup, 'objects')));
-}, 60_000);
+});

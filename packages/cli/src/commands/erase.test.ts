@@ -104,7 +104,7 @@ test('an export that meets an erasure which its checkpoint does not reach is beg
   rmSync(`${folder}.part`, { recursive: true });
   await exportBundle(client(fetch), options);
   expect(await verifiedBundle(folder)).toMatchObject({ result: 'intact' });
-}, 60_000);
+});
 
 test('a segment that is emptied without a record of the log is found', async () => {
   const { service, tenant } = verified;
@@ -162,7 +162,7 @@ test('what cannot be done is said in a sentence', async () => {
   const unknown = await erase('--actor', 'unknown@example.com');
   expect(unknown.status).toBe(1);
   expect(unknown.stderr).toContain('no event of the tenant has an identity');
-}, 60_000);
+});
 
 test('a tenant leaves with its bundle, and is given a certificate', async () => {
   const { service, tenant } = verified;
@@ -193,7 +193,7 @@ test('a tenant leaves with its bundle, and is given a certificate', async () => 
   const after = await runCli(args);
   const report = JSON.parse(after.stdout);
   expect([report.result, report.findings.kept]).toEqual(['intact', []]);
-}, 120_000);
+});
 
 test('offboarding without its object store, or of an unknown tenant, is refused in one sentence', async () => {
   const env = { ...envOf(verified.service), OBJECT_STORE_URL: 's3://b/prefix' };

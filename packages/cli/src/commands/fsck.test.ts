@@ -137,7 +137,7 @@ test('every damage to any log is found, and its tenant is named', async () => {
   });
   await owner.query('DELETE FROM log_tail');
   expect((await fsck(service)).status).toBe(1);
-}, 60_000);
+});
 
 test('damage to the published rounds is found', async () => {
   const service = await installation();

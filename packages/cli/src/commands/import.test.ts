@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { uuidFromEventId } from '@indelible/protocol';
-import { afterAll, expect, test, vi } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { scriptedService } from '../../../client/src/testing/scripted-service.ts';
 import { newFolder } from '../../../server/src/testing/folders.ts';
 import {
@@ -15,9 +15,6 @@ import {
 } from '../../../server/src/testing/service.ts';
 import { takeLine } from '../import/source-line.ts';
 import { type CliOptions, RunningCli, runCli } from '../testing/run-cli.ts';
-
-// Each command is a process of its own, which takes its time on a busy machine.
-vi.setConfig({ testTimeout: 120_000 });
 
 const service = await testService();
 const url = await service.app.http.listen({ port: 0 });
@@ -193,7 +190,7 @@ test('what is piped in slowly is recorded while the pipe is still open', async (
   const cli = new RunningCli(['import', '-'], { env, cwd: folder });
   for (const [index, line] of lines.entries()) {
     cli.process.stdin?.write(`${line}\n`);
-    await expect.poll(() => storedIds(tenant.id), { timeout: 60_000 }).toHaveLength(index + 1);
+    await expect.poll(() => storedIds(tenant.id)).toHaveLength(index + 1);
   }
   cli.process.stdin?.end();
   expect((await cli.ended()).status).toBe(0);
@@ -209,7 +206,7 @@ test('Ctrl-C settles what is under way, says how far it got, and the next run fi
       .map((line) => `${line}\n`)
       .join(''),
   );
-  await expect.poll(() => storedIds(tenant.id), { timeout: 60_000 }).not.toHaveLength(0);
+  await expect.poll(() => storedIds(tenant.id)).not.toHaveLength(0);
   // npx sends it a second time, at any moment.
   const again = setInterval(() => cli.process.kill('SIGINT'), 1);
   const { status, stdout, stderr } = await cli.ended().finally(() => clearInterval(again));
@@ -227,7 +224,7 @@ test('a service that no longer answers holds Ctrl-C up for a few seconds at most
   const there = { ...env, INDELIBLE_URL: silent.url };
   const cli = new RunningCli(['import', '-', '--json'], { env: there, cwd: folder });
   cli.process.stdin?.write(`${linesOf(1, newTenants(1))[0]}\n`);
-  await expect.poll(() => silent.received.length, { timeout: 60_000 }).toBe(2);
+  await expect.poll(() => silent.received.length).toBe(2);
   cli.process.kill('SIGINT');
   const { status, stdout } = await cli.ended();
   expect([status, JSON.parse(stdout).created]).toEqual([130, 0]);
@@ -243,7 +240,7 @@ test('a service that restarts in the middle costs nothing but time', async () =>
   const there = { ...env, INDELIBLE_URL: `http://127.0.0.1:${port}` };
   const cli = new RunningCli(['import', '-', '--json'], { env: there, cwd: folder });
   cli.process.stdin?.write(half(lines.slice(0, 1_000)));
-  await expect.poll(() => storedIds(tenant.id), { timeout: 60_000 }).not.toHaveLength(0);
+  await expect.poll(() => storedIds(tenant.id)).not.toHaveLength(0);
   await first.app.http.close();
   cli.process.stdin?.end(half(lines.slice(1_000)));
   const second = await serviceOn(service.servingUrl, service.clock);

@@ -91,4 +91,4 @@ test('the embedded database is maintained beside the service that uses it, and w
   const alone = await runCli(['retention', 'plan', '--json'], { env: embedded });
   expect([alone.status, JSON.parse(alone.stdout).tenants]).toEqual([0, []]);
   rmSync(scratch, { recursive: true, maxRetries: 10 });
-}, 60_000);
+});

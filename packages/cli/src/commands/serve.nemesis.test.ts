@@ -68,16 +68,16 @@ test('while an ended process cannot be replaced the others serve, and it is repl
   const before = pidsBelow(cli);
   rmSync(node);
   process.kill(Number(before[0]), 'SIGKILL');
-  await expect.poll(() => cli.stderr, { timeout: 10_000 }).toContain('ENOENT');
+  await expect.poll(() => cli.stderr).toContain('ENOENT');
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
   copyFileSync(process.execPath, node);
-  await expect.poll(() => pidsBelow(cli).length, { timeout: 10_000 }).toBe(2);
+  await expect.poll(() => pidsBelow(cli).length).toBe(2);
   expect(pidsBelow(cli)).not.toEqual(before);
 });
 
 test('a signal during the start, also that of a closed terminal, is obeyed once the start is over, and leaves no database behind', async () => {
   const cli = start([], { DATA_DIR: join(folder, 'cut-off'), LOG_LEVEL: 'info' });
-  await expect.poll(() => cli.stderr, { timeout: 60_000 }).toContain('making a database');
+  await expect.poll(() => cli.stderr).toContain('making a database');
   cli.process.kill('SIGHUP');
   expect((await cli.ended()).status).toBe(0);
   const data = join(folder, 'cut-off', 'postgresql', 'data');

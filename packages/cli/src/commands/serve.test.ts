@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { emptyDatabase } from '../../../server/src/testing/empty-database.ts';
 import { platformKey } from '../../../server/src/testing/service.ts';
 import { RunningCli, runCli } from '../testing/run-cli.ts';
@@ -11,9 +11,6 @@ import { servedFolder } from '../testing/served-folder.ts';
  * The command as a process of its own: what it prints, how it is told to stop, and what the next
  * start finds. Each start goes on with what the one before left.
  */
-
-// A process takes its time on a busy machine.
-vi.setConfig({ testTimeout: 120_000 });
 
 const { folder, dataDir, env, start, serving, ready } = servedFolder();
 

@@ -1,9 +1,6 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { eventOf, platformKey, testService } from '../../../server/src/testing/service.ts';
 import { RunningCli, runCli } from '../testing/run-cli.ts';
-
-// Each command is a process of its own, which takes its time on a busy machine.
-vi.setConfig({ testTimeout: 120_000 });
 
 const service = await testService();
 const url = await service.app.http.listen({ port: 0 });
@@ -96,9 +93,9 @@ test('with --follow what is recorded later is shown too', async () => {
   const cli = new RunningCli(['tail', '--tenant', id, '-n', '1', '--follow', '--interval', '1'], {
     env,
   });
-  await expect.poll(() => sequences(cli.stdout), { timeout: 60_000 }).toEqual([2]);
+  await expect.poll(() => sequences(cli.stdout)).toEqual([2]);
   await record(key, {});
-  await expect.poll(() => sequences(cli.stdout), { timeout: 60_000 }).toEqual([2, 3]);
+  await expect.poll(() => sequences(cli.stdout)).toEqual([2, 3]);
   cli.process.kill('SIGINT');
   await cli.ended();
 });

@@ -1,15 +1,13 @@
 import { mkdirSync, readFileSync, rmdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { platformKey } from '../../../server/src/testing/service.ts';
 import { runCli } from '../testing/run-cli.ts';
 import { verifiedService } from '../testing/verified-service.ts';
 import { noProgress } from '../verify/log-source.ts';
 import { exportTable } from './export-table.ts';
 import { PartFile, type TableTerms } from './part-file.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const verified = await verifiedService();
 verified.service.app.jobs.start();

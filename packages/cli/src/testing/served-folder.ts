@@ -34,9 +34,7 @@ export function servedFolder() {
 
   async function ready(cli: RunningCli) {
     const where = /http:\/\/127\.0\.0\.1:\d+/;
-    await expect
-      .poll(() => where.test(cli.stdout) || cli.process.exitCode !== null, { timeout: 60_000 })
-      .toBe(true);
+    await expect.poll(() => where.test(cli.stdout) || cli.process.exitCode !== null).toBe(true);
     const [url = ''] = where.exec(cli.stdout) ?? [];
     expect(url, cli.stderr).not.toBe('');
     return { cli, url };

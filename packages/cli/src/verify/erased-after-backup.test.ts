@@ -1,5 +1,5 @@
 import { createClient } from '@indelible/client';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { eraseNow } from '../../../server/src/erasure/command.ts';
 import { reopenLog } from '../../../server/src/operations/reopen.command.ts';
 import { archiveOf } from '../../../server/src/testing/archived.ts';
@@ -8,8 +8,6 @@ import { poolEvents, recordAll } from '../../../server/src/testing/event-pool.ts
 import { rewindable } from '../../../server/src/testing/rewindable.ts';
 import { noProgress } from './log-source.ts';
 import { verifyTenant } from './verify-tenant.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const address = 'zoë@example.com';
 

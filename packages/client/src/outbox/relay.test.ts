@@ -53,7 +53,7 @@ test('tenants whose logs take nothing hold up no other, however many batches of 
   await change(7);
   const relaying = relay({ batchMax: 2 });
   relaying.start();
-  await vi.waitFor(() => expect(stored).toEqual([7]), { timeout: 3_000, interval: 5 });
+  await expect.poll(() => stored, { interval: 5 }).toEqual([7]);
   stuck.clear();
   await relaying.drain();
   expect(stored).toEqual([7, 1, 2, 3, 1, 2, 3, 1, 2, 3]);
@@ -71,7 +71,7 @@ test('a tenant that waits is tried again in time, even if the clock of the machi
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 86_400_000 });
   onTestFinished(() => void vi.useRealTimers());
   stuck.clear();
-  await vi.waitFor(() => expect(stored).toEqual([7, 1]), { timeout: 3_000, interval: 5 });
+  await expect.poll(() => stored, { interval: 5 }).toEqual([7, 1]);
 });
 
 /** The host's pool, with something to do before each statement that has this in its text. */
@@ -98,7 +98,7 @@ test('rows of a tenant that waits are not read, however many there are', async (
     reads += 1;
   });
   relay({ pool, batchMax: 2 }).start();
-  await vi.waitFor(() => expect(stored).toEqual([7]), { timeout: 3_000, interval: 5 });
+  await expect.poll(() => stored, { interval: 5 }).toEqual([7]);
   expect(reads).toBe(2);
 });
 
@@ -137,7 +137,7 @@ test('a relay that is started while it stops goes on afterwards, and both calls 
   goOn.resolve();
   await stopped;
   await change(2);
-  await vi.waitFor(() => expect(stored).toEqual([1, 2]), { timeout: 3_000, interval: 5 });
+  await expect.poll(() => stored, { interval: 5 }).toEqual([1, 2]);
 });
 
 test('a relay that stops does not wait for a service that never answers, and loses no row', async () => {
@@ -171,7 +171,7 @@ test('draining leaves a relay running that was started meanwhile', async () => {
   relaying.start();
   await drained;
   await change(2);
-  await vi.waitFor(() => expect(stored).toEqual([1, 2]), { timeout: 3_000, interval: 5 });
+  await expect.poll(() => stored, { interval: 5 }).toEqual([1, 2]);
 });
 
 test.each([
@@ -233,7 +233,7 @@ test('a refused event is told once, also if the database fails before the others
     onRejected,
   });
   relaying.start();
-  await vi.waitFor(() => expect(failures).toBe(1), { timeout: 3_000, interval: 5 });
+  await expect.poll(() => failures, { interval: 5 }).toBe(1);
   await relaying.stop();
   expect(told).toEqual([1]);
 });

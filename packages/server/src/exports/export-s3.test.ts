@@ -62,7 +62,7 @@ test('a file of several parts goes to S3, is taken from there in ranges, and is 
   const gone = await service.call({ url: `${exportsUrl}/${job.id}/download`, key });
   expect(gone.body.code).toBe('gone');
   await expectLogIntact(service, id);
-}, 120_000);
+});
 
 test('what a failing store has refused is made again, and whole', async () => {
   const { id, key } = tenant;
@@ -81,7 +81,7 @@ test('what a failing store has refused is made again, and whole', async () => {
   expect(Buffer.byteLength(text)).toBe(ready.bytes);
   expect(text.trimEnd().split('\n')).toHaveLength(ready.rowsDone);
   await expectLogIntact(service, id);
-}, 120_000);
+});
 
 test('an export whose store is gone has failed, says why, and tells it by mail', async () => {
   const { id, key } = await service.tenant();
@@ -105,4 +105,4 @@ test('an export whose store is gone has failed, says why, and tells it by mail',
   s3.fault(null);
   expect((await stored()).filter((name) => name.includes(id))).toEqual([]);
   await expectLogIntact(service, id);
-}, 120_000);
+});

@@ -69,7 +69,7 @@ test('what waited is made as of its request: nothing later, nothing hidden since
   });
   await haveAllEnded(crowd);
   await leavesNoFile(cancelled);
-}, 60_000);
+});
 
 /** Events with moments before the request, which are recorded after it. */
 async function askThenRecord() {
@@ -258,7 +258,7 @@ test('a worker that falls silent is replaced, and may come back without doing ha
     await other.close();
     await first.close();
   }
-}, 60_000);
+});
 
 /** Wherever a crash comes between two steps that last, the next attempt makes the same of it. */
 test.each(['before', 'after'])(

@@ -195,7 +195,6 @@ test('after an object that another installation wrote is put aside, everything g
 
 test('a cold copy of the embedded database is found out at the start, and reopened once no process uses it', {
   tags: 'plain',
-  timeout: 60_000,
 }, async () => {
   const baseFolder = newFolder();
   const dataDir = join(baseFolder, 'data');

@@ -97,7 +97,6 @@ test.each([1, 255, 256, 257, 65_536, 70_000])(
     await expectEntries(entries);
     if (size !== 65_536) await expectTreeIntact(service, grown.id);
   },
-  60_000,
 );
 
 /** Entry bundles: each entry behind its length in two bytes. */
@@ -191,7 +190,7 @@ test('of any two sizes the proof shows that one continues the other', async () =
     }),
     { numRuns: 60 },
   );
-}, 60_000);
+});
 
 /** MTH(D[0:n]) of RFC 6962 for any n; complete subtrees are computed once. */
 function rootsOver(leaves: readonly Buffer[]): (size: number) => Buffer {

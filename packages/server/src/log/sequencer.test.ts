@@ -87,7 +87,7 @@ test('however a log is cut into flushes, its frontier, entries and tiles are the
     }),
     { numRuns: 25 },
   );
-}, 60_000);
+});
 
 /** What record_events keeps: a completed tile takes its entries out of the tail. */
 function storedLog() {

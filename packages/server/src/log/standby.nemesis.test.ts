@@ -202,4 +202,4 @@ test('a service goes on at a promoted standby, which has all that waited for it;
   const found = await logState(started);
   expect(found.halted).toMatch(/checkpoint round \d+ is already published/);
   expect(found.size).toBeLessThan(size);
-}, 120_000);
+});

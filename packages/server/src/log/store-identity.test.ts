@@ -167,4 +167,4 @@ test('the logs are not reopened while a process serves, nor does one start meanw
   goOn.resolve();
   expect(await reopening).toEqual([]);
   await starts(env);
-}, 60_000);
+});

@@ -53,13 +53,13 @@ test('work in the background is counted by how it ended', async () => {
   expect((await put({ notifyEmails: ['ana@example.com'], plan: 'Starter' })).status).toBe(200);
   const closed = await further(service.servingUrl, { SMTP_URL: 'smtp://127.0.0.1:1' });
   await closed.app.jobs.start();
-  await expect.poll(() => counted(closed.app, 'failed'), { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => counted(closed.app, 'failed')).toBe(1);
   await closed.app.jobs.stop();
   expect((await put({ plan: 'Pro' })).status).toBe(200);
   expect((await put({ plan: 'Starter' })).status).toBe(200);
   const outbox = await further();
   await outbox.app.jobs.start();
-  await expect.poll(() => counted(outbox.app, 'done'), { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => counted(outbox.app, 'done')).toBe(1);
   expect(await counted(outbox.app, 'failed')).toBeUndefined();
 });
 

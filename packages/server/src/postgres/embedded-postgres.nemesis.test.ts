@@ -31,7 +31,7 @@ describe('a first start', () => {
     const killed = folders().launch();
     const unfinished = await vi.waitUntil(
       () => globSync(join(folders().dataDir, 'postgresql', 'initdb-*', 'data', 'global'))[0],
-      { interval: 2, timeout: 10_000 },
+      { interval: 2, timeout: 300_000 },
     );
     await killed.end('SIGKILL');
     expect(existsSync(unfinished)).toBe(true);

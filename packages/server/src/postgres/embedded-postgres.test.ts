@@ -16,7 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { serverPid } from '../testing/embedded-postgres-service.ts';
 import { newFolder } from '../testing/folders.ts';
 import {
@@ -92,10 +92,8 @@ test('a start while the owner of the data folder stops its server waits, and sta
       .catch((error: Error) => error);
     const others = `SELECT count(*)::int FROM pg_stat_activity
       WHERE datname = 'postgres' AND backend_type = 'client backend'`;
-    await vi.waitUntil(async () => Number(await ask(first.ownerUrl, others)) > 1, {
-      interval: 5,
-      timeout: 10_000,
-    });
+    const asked = async () => Number(await ask(first.ownerUrl, others));
+    await expect.poll(asked, { interval: 5 }).toBeGreaterThan(1);
     await first.stop();
     const outcome = await second;
     // On a slow machine the second start may give up before the first server stops.
@@ -142,10 +140,7 @@ test('a password file open to others, or wrong, stops the start with a sentence'
   await expect(folders().start()).rejects.toThrow(
     `refuses the password kept for it in ${folders().dataDir}`,
   );
-  await vi.waitUntil(() => serverPid(folders().dataDir) === undefined, {
-    interval: 5,
-    timeout: 10_000,
-  });
+  await expect.poll(() => serverPid(folders().dataDir), { interval: 5 }).toBeUndefined();
   rmSync(file);
   await expect(folders().start()).rejects.toThrow(file);
 });

@@ -180,7 +180,7 @@ test('a service that stops cuts its calls off, and the next one takes them up', 
   tenant.host.answers = [slow.answer, { status: 'applied' }];
   const { app, close } = await anotherProcess(service, env);
   const asked = restoreOn(app, await recordChange(service, tenant));
-  await expect.poll(() => tenant.host.calls.length, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => tenant.host.calls.length).toBe(1);
   const { body } = await asked;
   await close();
   expect(await statusOf(body.id)).toBe('requested');

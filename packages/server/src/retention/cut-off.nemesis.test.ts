@@ -130,7 +130,7 @@ test('a run that is cut off before any step is durable leaves nothing broken, an
   }
   expect(cut).toBeGreaterThan(15);
   await expectDone(work);
-}, 120_000);
+});
 
 /** What is missing is covered, unless it only waits in a detached partition. */
 async function expectRetained(tenantId: string, { gone }: Work) {

@@ -136,7 +136,7 @@ test('over months of changing plans and holds nothing owed goes, nothing expired
     service.clock.now += (1 + roll(12)) * day + roll(day);
   }
   for (const { tenant } of all) await expectRetainedIntact(service, tenant.id);
-}, 240_000);
+});
 
 test('over eight years, leap days among them, every plan keeps exactly what it promises', async () => {
   const all = await Promise.all(names.map(simulated));
@@ -152,4 +152,4 @@ test('over eight years, leap days among them, every plan keeps exactly what it p
   }
   expect(service.clock.now - from).toBeGreaterThan(7.9 * 365 * day);
   for (const { tenant } of all) await expectRetainedIntact(service, tenant.id);
-}, 240_000);
+});

@@ -26,7 +26,6 @@ export class Ledger {
   /** Status of each answer; 0 = none came. */
   readonly statuses = new Map<number, number>();
   readonly problems: string[] = [];
-  slowestMs = 0;
 
   get acknowledged(): Sent[] {
     return this.sent.filter(({ sequence }) => sequence !== null);
@@ -60,7 +59,6 @@ export async function send(
   ledger: Ledger,
   events: Sent[],
 ): Promise<number> {
-  const started = performance.now();
   const [single] = events;
   const call =
     events.length === 1 && single
@@ -68,7 +66,6 @@ export async function send(
       : { path: '/api/audit-logs/batch', body: { events: events.map(bodyOf) } };
   const answer = await service.call({ method: 'POST', ...call }).catch(() => null);
   const status = answer?.status ?? 0;
-  ledger.slowestMs = Math.max(ledger.slowestMs, performance.now() - started);
   ledger.statuses.set(status, (ledger.statuses.get(status) ?? 0) + 1);
   if (answer) enter(ledger, events, answer);
   return status;
