@@ -60,7 +60,7 @@ test('what an assistant did for a person, and was denied, is found and shown as 
   const [latest] = denied;
   const person = latest?.onBehalfOf?.[0]?.email ?? '';
   const row = rows(page).first();
-  await see(row).toContainText(`Routing copilotfor ${person}Assistant · Admin`);
+  await see(row).toContainText(`Routing copilotfor ${person}Assistant · admin`);
   await row.getByRole('link').click();
   await see(detail(page).locator('header p').first()).toHaveText('Update·User roleDenied');
   await see(detail(page)).toContainText(`Assistant Routing copilot for ${person}`);

@@ -121,7 +121,7 @@ test('criteria name persons and resources beside their ids; the service and peop
   const search = `user=${id}&resource_id=${resource.id}`;
   const page = await panel.enter({ tenantId, path: `/settings/audit/exports?${search}` });
   const criteria = page.getByRole('main').getByRole('definition');
-  const person = `Admin · ${id.slice(0, 8)} (${id})`;
+  const person = `admin · ${id.slice(0, 8)} (${id})`;
   await see(criteria).toContainText([person, `Madrid (${resource.id})`]);
   await page.goto(`${panel.url}${list}?last=90d&action=no_such_thing&${search}`);
   await see(page.getByRole('main').getByText(person).last()).toBeVisible();
