@@ -109,7 +109,9 @@ export interface Parameters {
   'panel.alerts.matched': { count: number };
   'panel.alerts.dropped': { count: number };
   'panel.alerts.perDay': { n: number };
+  'panel.alerts.awaiting': { emails: string };
   'panel.alerts.emailsWrong': { emails: string };
+  'mail.confirm.lead': { tenant: string };
   'mail.export.ready.lead': { tenant: string };
   'mail.export.failed.lead': { tenant: string };
   'mail.terms.emails': { tenant: string };

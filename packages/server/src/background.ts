@@ -26,6 +26,7 @@ import { indexSearched, indexWords } from './words/index-words.ts';
  * | `webhook-mail`,|                  |                       |                                   |
  * | `tenant-mail`, |                  |                       |                                   |
  * | `alert-mail`,  |                  |                       |                                   |
+ * | `confirm-mail`,|                  |                       |                                   |
  * | `digest-mail`  |                  |                       |                                   |
  * | `webhook`      | `webhooks.lease` | 20, of a tenant 4     | the message is sent again, same id|
  * | `alerts`       | `alert_cursors`  | 4, of a tenant 1      | the same events are evaluated     |

@@ -143,6 +143,7 @@ const tableNames: Record<string, string> = {
   sessions: 'sessions',
   viewerLinks: 'links to the panel',
   formerEmails: 'former addresses of notices',
+  mailRecipients: 'recipients of mail',
 };
 
 function mentionLines({ asResource, inText, newestInText }: NonNullable<ErasurePlan['mentions']>) {

@@ -22,6 +22,8 @@ export interface AlertRule extends AlertRuleSettings {
   /** A built-in rule that ordinary traffic rarely sets off. */
   recommended: boolean;
   enabled: boolean;
+  /** Addresses of `notify.emails` that get no mail before they confirm by a link. */
+  awaitingConfirmation: string[];
   /** Alerts name it; 0 for a built-in rule that was never changed. */
   version: number;
   /** Findings above 60 in an hour since the rule began, which raised no alert. */

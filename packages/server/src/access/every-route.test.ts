@@ -81,7 +81,8 @@ async function tenantWithAll() {
   const visitor = { tenantId: id, actor: admin() };
   await new Browser(service.app).signIn({ token: await viewerToken(service.app, visitor) });
   const published = { name: 'Published', kind: 'match', filters: { action: 'publish' } };
-  const rule = await post('/api/alert-rules', key, published);
+  const notify = { emails: ['ops@example.com'] };
+  const rule = await post('/api/alert-rules', key, { ...published, notify });
   for (const sequence of [0, 2]) {
     const source = { id: 'billing', sequence };
     await post('/api/audit-logs', key, eventOf({ action: 'publish', source }));

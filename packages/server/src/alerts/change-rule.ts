@@ -12,6 +12,7 @@ import { lockHeads, logSize } from '../log/store.ts';
 import type { Who } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import { readTenant, tenantIn, type WriterTx, write } from '../postgres/db.ts';
+import { askToConfirm } from '../tenants/mail-recipients.ts';
 import { webhookIdPrefix, webhooksTakingAlerts } from '../webhooks/store.ts';
 import { acknowledgedEvent, changedEvent, mutedEvent } from './alert-event.ts';
 import { closeCursor, openCursor } from './cursor.store.ts';
@@ -47,6 +48,7 @@ export async function createRule(
     }
     await refuseUnknownWebhooks(tx, tenantId, settings.notify);
     await parts.recordOwn(tx, tenantId, changedEvent(who, null, rule));
+    await askToConfirm(parts, tx, tenantId, settings.notify.emails ?? []);
     return saveVersion(tx, parts.now(), null, rule);
   });
 }
@@ -66,6 +68,7 @@ export function changeRule(
     if (changed.settings === row.settings && changed.enabled === row.enabled) return row;
     await refuseUnknownWebhooks(tx, key.tenantId, patch.notify ?? {}, settingsOf(row).notify);
     await parts.recordOwn(tx, key.tenantId, changedEvent(who, row, changed));
+    await askToConfirm(parts, tx, key.tenantId, patch.notify?.emails ?? []);
     return saveVersion(tx, parts.now(), row, changed);
   });
 }

@@ -6,6 +6,7 @@ import { invalid } from '../http/problem.ts';
 import { logSize } from '../log/store.ts';
 import type { Parts } from '../parts.ts';
 import { readTenant } from '../postgres/db.ts';
+import { unconfirmedIn } from '../tenants/mail-recipients.ts';
 import {
   acknowledge,
   changeRule,
@@ -18,7 +19,7 @@ import { getCursor } from './cursor.store.ts';
 import { allRules, ruleWith, settingsOf, shownRule } from './rule.ts';
 import { type RulePatch, readRule } from './rule-input.ts';
 import * as schemas from './schemas.ts';
-import { listRules, type RuleKey } from './store.ts';
+import { listRules, type RuleKey, type RuleRow } from './store.ts';
 import { runningTests, type TestRange, testedEvents, testRule } from './test-rule.ts';
 
 export function alertRoutes(app: FastifyInstance, parts: Parts): void {
@@ -27,21 +28,25 @@ export function alertRoutes(app: FastifyInstance, parts: Parts): void {
     ...{ idPrefix: null, none: noRule },
   });
   testCalls(calls, parts);
+  const shown = ({ tenantId }: TenantCall, row: RuleRow) =>
+    readTenant(parts.db, tenantId, async (tx) => shownRule(row, await unconfirmedIn(tx)));
   calls.on('get', schemas.listSchema, ({ tenantId }) =>
     readTenant(parts.db, tenantId, async (tx) => {
       const [rules, cursor, size] = [await listRules(tx), await getCursor(tx), await logSize(tx)];
       const behind = cursor === null ? 0 : Math.max(0, size - cursor.nextSequence);
-      const data = allRules(tenantId, rules).map(shownRule);
+      const unconfirmed = await unconfirmedIn(tx);
+      const data = allRules(tenantId, rules).map((rule) => shownRule(rule, unconfirmed));
       return { data, behind, lateSkipped: cursor?.lateSkipped ?? 0 };
     }),
   );
-  calls.on('post', schemas.createSchema, async ({ access, request }) =>
-    shownRule(await createRule(parts, access.tenantId, request.body as RulePatch, access)),
-  );
-  calls.on('get /:id', schemas.getSchema, async (call) => shownRule(await ruleIn(call)));
+  calls.on('post', schemas.createSchema, async (call) => {
+    const { access, request } = call;
+    return shown(call, await createRule(parts, access.tenantId, request.body as RulePatch, access));
+  });
+  calls.on('get /:id', schemas.getSchema, async (call) => shown(call, await ruleIn(call)));
   calls.on('put /:id', schemas.changeSchema, async (call) => {
     const patch = call.request.body as RulePatch;
-    return shownRule(await changeRule(parts, keyOf(call), patch, call.access));
+    return shown(call, await changeRule(parts, keyOf(call), patch, call.access));
   });
   calls.on('delete /:id', schemas.removeSchema, (call) =>
     removeRule(parts, keyOf(call), call.access),
@@ -49,7 +54,7 @@ export function alertRoutes(app: FastifyInstance, parts: Parts): void {
   calls.on('post /:id/mute', schemas.muteSchema, async (call) => {
     const { until } = call.request.body as { until: string | null };
     const untilMs = until === null ? null : parseTimestamp(until);
-    return shownRule(await muteRule(parts, keyOf(call), untilMs, call.access));
+    return shown(call, await muteRule(parts, keyOf(call), untilMs, call.access));
   });
   calls.on('post /:id/acknowledge', schemas.acknowledgeSchema, async (call) => {
     const { alertId, note = null } = call.request.body as { alertId: string; note?: string };

@@ -55,12 +55,14 @@ export const ruleWith = ({ tenantId, id }: RuleKey, stored: readonly RuleRow[]) 
 export const settingsOf = ({ settings }: Pick<RuleRow, 'settings'>): AlertRuleSettings =>
   JSON.parse(settings);
 
-export function shownRule(row: RuleRow) {
+/** `unconfirmed` keeps the addresses that get no mail before they have confirmed. */
+export function shownRule(row: RuleRow, unconfirmed: (emails: readonly string[]) => string[]) {
   const { id, builtIn, enabled, version, dropped, mutedUntilMs } = row;
   const { name, kind, filters, notify, ...limits } = settingsOf(row);
   const isStored = version > 0;
   return {
     ...{ id, builtIn, name, kind, filters, ...limits, enabled, notify, version, dropped },
+    awaitingConfirmation: unconfirmed(notify.emails ?? []),
     recommended: builtInRules.some((rule) => rule.id === builtIn && !rule.ringsOften),
     mutedUntil: timestampOrNull(mutedUntilMs),
     createdAt: timestampOrNull(isStored ? row.createdAtMs : null),

@@ -46,7 +46,10 @@ const noGroup = Type.Unsafe<AlertGroup | null>({
 
 const notify = named('AlertNotify', {
   emails: Type.Optional(
-    emails("Who is mailed; without it the tenant's `notifyEmails`, `[]` is no recipient."),
+    emails(
+      "Who is mailed; without it the tenant's `notifyEmails`, `[]` is no recipient. Others than " +
+        '`notifyEmails` first confirm by a link that is mailed to them.',
+    ),
   ),
   webhookIds: Type.Optional(
     Type.Array(idWith('whk_'), {
@@ -93,6 +96,10 @@ const rule = {
   ...{ name: needed.name, kind, filters: storedFilters() },
   ...Type.Partial(Type.Object({ ...limits, followedBy: storedFilters() })).properties,
   ...{ enabled, notify },
+  awaitingConfirmation: Type.Array(Type.String(), {
+    description:
+      'Addresses of `notify.emails` that get no mail yet: outside `notifyEmails`, an address confirms once.',
+  }),
   version: count('Counts its changes; alerts name it.'),
   dropped: count('Findings above 60 in an hour since the rule began, which raised no alert.'),
   mutedUntil: timeOrNull('Until then its alerts are recorded, and no message tells of them.'),

@@ -27,6 +27,8 @@ async function makeWebhook(body: object): Promise<void> {
 
 test('the first alert is mailed at once, further ones of ten minutes together, without event texts', async () => {
   const emails = ['ops@example.com'];
+  const settings = { notifyEmails: emails };
+  await service.call({ method: 'PUT', url: `/api/tenants/${tenant.id}`, body: settings });
   const { id } = await alerts.create({ name: 'Published a menu', notify: { emails } });
   const evaluate = async () => {
     await alerts.evaluate();

@@ -40,6 +40,7 @@ const queues = {
   'webhook-mail': mail,
   'tenant-mail': mail,
   'alert-mail': mail,
+  'confirm-mail': mail,
   'digest-mail': mail,
 } satisfies Record<string, Queue>;
 

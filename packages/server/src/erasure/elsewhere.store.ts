@@ -100,6 +100,7 @@ function personalTables(person: Person) {
       change: null,
     },
     formerEmails: { table: 'former_emails', rows: isAddress('email'), change: null },
+    mailRecipients: { table: 'mail_recipients', rows: isAddress('email'), change: null },
   };
 }
 
@@ -153,6 +154,7 @@ async function asWritten(owner: Queries, person: Person): Promise<Person> {
       SELECT actor_email FROM sessions WHERE tenant_id = ${tenantId}
       UNION SELECT actor_email FROM viewer_links WHERE tenant_id = ${tenantId}
       UNION SELECT email FROM former_emails WHERE tenant_id = ${tenantId}
+      UNION SELECT email FROM mail_recipients WHERE tenant_id = ${tenantId}
       UNION SELECT unnest(mail_to || notified) FROM exports WHERE tenant_id = ${tenantId}
       UNION SELECT unnest(notify_emails) FROM tenants WHERE id = ${tenantId}),
     longer (text) AS (

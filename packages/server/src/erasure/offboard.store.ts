@@ -88,7 +88,15 @@ export async function removeBelongings(
   await execute(tx)`UPDATE tenants
     SET notify_emails = '{}', restore_url = NULL, restore_secret = NULL WHERE id = ${tenantId}`;
   for (const table of [
-    ...['former_emails', 'source_gaps', 'sources', 'views', 'alert_cursors', 'alert_rules'],
+    ...[
+      'former_emails',
+      'mail_recipients',
+      'source_gaps',
+      'sources',
+      'views',
+      'alert_cursors',
+      'alert_rules',
+    ],
   ]) {
     await execute(tx)`DELETE FROM ${raw(table)} WHERE tenant_id = ${tenantId}`;
   }

@@ -43,7 +43,15 @@ test('of a tenant that left, the log and one record stay, and nothing else', asy
   ]);
   expect(offboarding).toMatchObject({ size, record: size, counts: { events: size, apiKeys: 1 } });
   const belongings = ['api_keys', 'sessions', 'viewer_links', 'searches', 'restores', 'webhooks'];
-  const others = ['exports', 'sources', 'source_gaps', 'views', 'alert_rules', 'alert_cursors'];
+  const others = [
+    'exports',
+    'sources',
+    'source_gaps',
+    'views',
+    'alert_rules',
+    'alert_cursors',
+    'mail_recipients',
+  ];
   for (const table of [...belongings, ...others]) {
     const found = await service.owner.query(`SELECT FROM ${table} WHERE tenant_id = $1`, [
       tenant.id,

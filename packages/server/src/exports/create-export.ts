@@ -15,7 +15,15 @@ import { filterOfBody } from '../http/filter-body.ts';
 import { AppError, unavailable } from '../http/problem.ts';
 import { lockHeads } from '../log/store.ts';
 import { whenceOf } from '../own-event.ts';
-import { type Database, readTenant, tookTooLong, type WriterTx, write } from '../postgres/db.ts';
+import {
+  type Database,
+  readTenant,
+  tenantIn,
+  tookTooLong,
+  type WriterTx,
+  write,
+} from '../postgres/db.ts';
+import { askToConfirm, unconfirmedIn } from '../tenants/mail-recipients.ts';
 import type { ExportInput } from './schemas.ts';
 import { requestedEvent } from './shown-export.ts';
 import {
@@ -42,10 +50,11 @@ export function readExportInput(request: FastifyRequest) {
 /** Begins an export: counts up to the limit, then one transaction with record, row and job. */
 export async function createExport(
   request: FastifyRequest,
-  { db, now, newUuid, recordOwn, jobs, quota }: ExportParts,
+  parts: ExportParts,
   access: TenantAccess,
   { wantsJob, ...input }: ReturnType<typeof readExportInput> & { wantsJob: boolean },
 ): Promise<ExportRow> {
+  const { db, now, newUuid, recordOwn, jobs, quota } = parts;
   const { tenantId } = access;
   const nowMs = now();
   const { format, columns } = input;
@@ -53,8 +62,7 @@ export async function createExport(
   const { visible, count } = await countRows(db, tenantId, filter, nowMs, request.gone);
   const basis = {
     ...requesterOf(access),
-    // Only an address from a token: mail must not go to an address in a header.
-    mailTo: request.principal.email,
+    mailTo: null,
     ...{ id: newUuid(nowMs), createdAtMs: nowMs, oldestId: visible.oldest },
     ...{ format, columns, filters: JSON.stringify(filterToJson(filter)) },
   };
@@ -66,7 +74,7 @@ export async function createExport(
     // The record has locked the log's head: of two exports at once the second counts the first.
     const usage = await exportUsage(tx, tenantId);
     if (mode === 'job') await requireRoom(usage, quota);
-    const row = await insertExport(tx, wanted);
+    const row = await insertExport(tx, await withMailTo(parts, tx, wanted, request));
     if (row.mode === 'stream') return row;
     // The first export of every tenant comes before the second of any: a tenant with many exports
     // waits behind tenants with one.
@@ -74,6 +82,24 @@ export async function createExport(
     await jobs.send(tx, 'export', { id, data: { tenantId, id }, tenantId, priority });
     return row;
   });
+}
+
+/**
+ * Adds the address for the mail: never one of a header. One from a link that a tenant's key made
+ * was chosen by the tenant, and confirms first; until then the mail goes to `notifyEmails`.
+ */
+async function withMailTo(
+  parts: ExportParts,
+  tx: WriterTx,
+  wanted: ExportRequest,
+  { principal }: FastifyRequest,
+): Promise<ExportRequest> {
+  const { email, maker } = principal;
+  if (email === null || maker?.kind !== 'tenant') return { ...wanted, mailTo: email };
+  const { tenantId } = wanted;
+  const isKnown = (await unconfirmedIn(tenantIn(tx, tenantId)))([email]).length === 0;
+  if (!isKnown && wanted.mode === 'job') await askToConfirm(parts, tx, tenantId, [email]);
+  return { ...wanted, mailTo: isKnown ? email : null };
 }
 
 /**

@@ -17,12 +17,15 @@ import { isMailAddress } from '../outbound/outbound-url.ts';
 import { quoted } from '../outbound/plain-line.ts';
 import type { Parts } from '../parts.ts';
 import { readTenant, write } from '../postgres/db.ts';
+import { listRecipients } from '../tenants/mail-recipients.store.ts';
+import { countSent, mailableOf, mailsPerDayMax } from '../tenants/mail-recipients.ts';
 import { getTenant, type TenantRow } from '../tenants/store.ts';
 import { exportIdPrefix, fileOf } from './shown-export.ts';
 import { type ExportKey, type ExportRow, getExport, setNotified } from './store.ts';
 
 const noRecipients =
   'no e-mail was sent: the requester has no address for mail, and the tenant has no notifyEmails';
+const tooMany = `no e-mail was sent: the tenant has had ${mailsPerDayMax} today`;
 const notDelivered = 'the e-mail could not be sent: the mail server refused it or did not answer';
 
 /**
@@ -41,19 +44,24 @@ export function handleExportMail(parts: Parts): void {
 async function mailOutcome(parts: Parts, { id, data }: RunningJob<ExportKey>) {
   const { db, mailer } = parts;
   const found = await readTenant(db, data.tenantId, async (tx) => {
-    return { row: await getExport(tx, data.id), tenant: await getTenant(tx) };
+    const [row, tenant] = [await getExport(tx, data.id), await getTenant(tx)];
+    return { row, tenant, recipients: await listRecipients(tx) };
   });
-  const { row, tenant } = found;
+  const { row, tenant, recipients } = found;
   if (!row || !tenant || row.notified !== null) return;
   const told = (to: readonly string[], notice: string | null) =>
     write(db, (tx) => setNotified(tx, data, to, notice));
   // A token may have an address to which no mail can be sent: it would fail at every attempt.
   const { mailTo } = row;
-  const to = mailTo !== null && isMailAddress(mailTo) ? [mailTo] : tenant.notifyEmails;
-  if (to.length === 0) return told([], noRecipients);
+  const all = mailTo !== null && isMailAddress(mailTo) ? [mailTo] : tenant.notifyEmails;
+  if (all.length === 0) return told([], noRecipients);
+  // The address of the requester was judged when the export was made.
+  const to = mailableOf({ notifyEmails: all }, recipients, all, parts.now());
+  if (to.length === 0) return told([], tooMany);
   const filters = filterWords(storedFilter(row.filters));
   const url = `${parts.publicUrl()}${panelRoot}/exports#${typeId(exportIdPrefix, row.id)}`;
   await mailer.send({ id, to, ...exportMail(tenant, row, filters, url) });
+  await countSent(parts, data.tenantId, to);
   // A crash before this sends it again, with the same Message-ID.
   await told(to, null);
 }

@@ -42,7 +42,7 @@ export function composeMail(content: MailContent): Mail {
   const text = [
     leads({ tenant }).join('\n'),
     ...warning,
-    facts.map(([label, value, link]) => `${label}: ${value}${link ? `\n${link}` : ''}`).join('\n'),
+    ...(facts.length > 0 ? [facts.map(lineOf).join('\n')] : []),
     ...next,
     `${open}:\n${url}`,
     footer,
@@ -50,13 +50,15 @@ export function composeMail(content: MailContent): Mail {
   const html = mailPage(locale, subject, [
     ...leads({ tenant: `<bdi>${escapeHtml(tenant)}</bdi>` }).map(paragraph),
     ...warning.map(paragraph),
-    table(facts),
+    ...(facts.length > 0 ? [table(facts)] : []),
     ...next.map(paragraph),
     linkButton(url, open),
     small(footer),
   ]);
   return { subject, text: `${text}\n`, html };
 }
+
+const lineOf = ([label, value, link]: Fact) => `${label}: ${value}${link ? `\n${link}` : ''}`;
 
 /** Date, time and zone in words. */
 export function mailTime(ms: number, locale: Locale, timeZone: string): string {
@@ -70,7 +72,7 @@ function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-function paragraph(html: string): string {
+export function paragraph(html: string): string {
   return `<p style="margin:0 0 12px">${html}</p>`;
 }
 
@@ -99,7 +101,7 @@ function small(html: string): string {
   return `<p class="muted" style="margin:24px 0 0;font-size:13px;color:#57606a">${html}</p>`;
 }
 
-const button =
+export const button =
   'display:inline-block;padding:12px 20px;border-radius:6px;background:#0b57d0;color:#ffffff;' +
   'font-weight:600;text-decoration:none';
 
@@ -112,7 +114,7 @@ const dark = `@media (prefers-color-scheme: dark) {
 }`;
 
 /** A whole message; inserts `title` and `parts` unescaped. */
-function mailPage(locale: string, title: string, parts: string[]): string {
+export function mailPage(locale: string, title: string, parts: string[]): string {
   return `<!doctype html>
 <html lang="${locale}" dir="ltr">
 <head>

@@ -189,6 +189,7 @@ test('no serving role holds a right on any table beyond those that are named her
     former_emails: ['DELETE', 'INSERT', 'UPDATE'],
     installation: ['UPDATE(digests_until)'],
     jobs: ['DELETE', 'INSERT', 'UPDATE(attempts due_at lease)'],
+    mail_recipients: ['DELETE', 'INSERT', 'UPDATE'],
     processes: ['DELETE', 'INSERT', 'UPDATE'],
     restores: ['INSERT', 'UPDATE(body finished_at reason status)'],
     retention_clock: ['SELECT(seen_at)'],

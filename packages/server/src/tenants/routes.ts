@@ -8,6 +8,8 @@ import { answerPage, PageQuery, readPage } from '../http/keyset-page.ts';
 import { AppError } from '../http/problem.ts';
 import { readTenant, write } from '../postgres/db.ts';
 import { announcePartitions } from '../postgres/partitions.store.ts';
+import { confirmMailRoutes } from './confirm-mail.routes.ts';
+import { handleConfirmMail } from './mail-recipients.ts';
 import { type PutTenantParts, putTenant } from './put-tenant.store.ts';
 import { Tenant, TenantPage, TenantParams, tenantChange, WrittenTenant } from './schemas.ts';
 import { getTenant, listTenants, type TenantRow } from './store.ts';
@@ -15,9 +17,11 @@ import { settingsOf } from './tenant-settings.ts';
 
 const tags = ['Tenants'];
 
-/** Creates, changes, shows and lists tenants. */
+/** Creates, changes, shows and lists tenants, and confirms addresses of their mail. */
 export function tenantRoutes(app: FastifyInstance, parts: PutTenantParts): void {
   const typed = app.withTypeProvider<TypeBoxTypeProvider>();
+  confirmMailRoutes(app, parts);
+  handleConfirmMail(parts);
 
   typed.put('/api/tenants/:id', putOptions(parts.plans), async (request, reply) => {
     requireActsFor(request.principal, null);

@@ -34,7 +34,11 @@ export function handleTermsMail(parts: Parts): void {
   handleTenantMail<TermsNotice>(parts, 'tenant-mail', async (tenant, { to, ...change }) => {
     const { locale, timeZone, name: tenantName } = tenant;
     const url = `${publicUrl()}${panelHome}?resource=tenant`;
-    return { to, ...termsMail(plans, { ...change, locale, timeZone, tenantName, url }) };
+    return {
+      to,
+      isNotice: true,
+      ...termsMail(plans, { ...change, locale, timeZone, tenantName, url }),
+    };
   });
 }
 

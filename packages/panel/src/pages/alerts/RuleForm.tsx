@@ -50,6 +50,7 @@ export function RuleForm({ title, rule, close }: RuleFormProps) {
     rule === null ? client.alerts.create(input) : client.alerts.update(rule.id, change),
   );
   const wrong = (input.notify?.emails ?? []).filter((email) => !isEmail(email)).join(', ');
+  const awaiting = (rule?.awaitingConfirmation ?? []).join(', ');
   // Half-typed addresses do not matter to a test.
   const { notify, ...tested } = { ...input, name: input.name || '–' };
   return (
@@ -72,6 +73,11 @@ export function RuleForm({ title, rule, close }: RuleFormProps) {
           value={draft.emails}
           change={(emails) => edit({ emails, mailsNobody: false })}
         />
+        {awaiting !== '' && (
+          <p className="text-xs text-faint wrap-anywhere">
+            {t.alerts.awaiting({ emails: revealed(awaiting) })}
+          </p>
+        )}
         {mayChoose && <ToldWebhooks draft={draft} edit={edit} />}
         <Backtest rule={tested} isReady={isReady} />
       </div>

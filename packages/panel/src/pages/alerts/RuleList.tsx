@@ -85,6 +85,7 @@ function RuleFacts({ rule }: RuleProps) {
     return shown.map(({ name, text }) => `${name}: ${text}`);
   };
   const muted = isMuted(rule, nowMs) && rule.mutedUntil;
+  const awaiting = revealed(rule.awaitingConfirmation.join(', '));
   return (
     <p className="mt-0.5 text-xs text-muted wrap-anywhere">
       {[
@@ -95,6 +96,7 @@ function RuleFacts({ rule }: RuleProps) {
         ),
         ...criteriaOf(rule.filters),
         ...criteriaOf(rule.followedBy ?? {}).map((text) => `${t.alerts.followedBy} ${text}`),
+        ...(awaiting === '' ? [] : [t.alerts.awaiting({ emails: awaiting })]),
         ...(rule.dropped > 0 ? [t.alerts.dropped({ count: rule.dropped })] : []),
         ...(rule.builtIn !== null && !rule.recommended ? [t.alerts.ringsOften] : []),
       ].join(' · ')}

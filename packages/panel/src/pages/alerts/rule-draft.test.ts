@@ -11,6 +11,7 @@ const rule: AlertRule = {
     dropped: 0,
     enabled: true,
     notify: {},
+    awaitingConfirmation: [],
   },
   ...{ name: 'Downloads', kind: 'threshold', filters: { action: ['download', '!play'] } },
   ...{ count: 5, windowMinutes: 10, groupBy: 'actor' },
