@@ -104,6 +104,17 @@ test('a table has the rows of the list under the same filter, whichever it is', 
   }
 });
 
+test('a table without a row proves nothing about a person whom no event of the bundle names', async () => {
+  const rhea = await verified([], { filter: { user: values('rhea') } });
+  expect(rhea).toMatchObject({
+    result: 'unproven',
+    unproven: [expect.stringContaining('Anything about user "rhea": it occurs in no event')],
+  });
+  const ana = values('10000000-0000-4000-8000-000000000000');
+  const nothing = { user: ana, action: values('no_such_thing') };
+  expect(await verified([], { filter: nothing })).toMatchObject({ result: 'intact' });
+});
+
 test('a table may have other columns, another order, and end before a sequence', async () => {
   const columns: CsvColumn[] = ['id', 'before', 'after', 'recordedBy', 'receivedAt', 'diff'];
   const rows = await rowsOf({ order: 'asc' }, columns);

@@ -10,6 +10,8 @@ import {
   eventMatches,
   type FindingCode,
   isCsvColumn,
+  type NamedValue,
+  namedValues,
   parseBodyLine,
   readOrNull,
   resolvedFilter,
@@ -20,6 +22,7 @@ import {
 import type { BundleCheck, VerifiedBundle } from '../bundle/verify-bundle.ts';
 import { UsageError } from '../io.ts';
 import type { Reading } from '../verify/entry-file.ts';
+import { unknownText } from '../verify/unknown-text.ts';
 import { type CsvRecord, cellsOf, csvRecords } from './csv-reader.ts';
 import { EventIndex, type IndexedEvent } from './event-index.ts';
 
@@ -41,6 +44,8 @@ export function csvCheck(options: CsvOptions): BundleCheck {
   const { filter, recordedBefore, path } = options;
   let isOrdered = true;
   let resolved: EventFilter | null = null;
+  /** Persons and resources of the filter that no event had so far. */
+  let unknown: NamedValue[] | null = null;
   return {
     what: 'csv',
     subject: path,
@@ -49,6 +54,8 @@ export function csvCheck(options: CsvOptions): BundleCheck {
       if (body === null) return; // a finding of the bundle already
       const { event } = body;
       resolved ??= resolvedFilter(filter, event.tenantId);
+      unknown ??= namedValues(filter, event.tenantId);
+      if (unknown.length > 0) unknown = unknown.filter(({ alone }) => !eventMatches(event, alone));
       const wanted = event.sequence < recordedBefore && eventMatches(event, resolved);
       isOrdered = index.add(event.uuid, event.sequence, wanted, line) && isOrdered;
     },
@@ -60,7 +67,7 @@ export function csvCheck(options: CsvOptions): BundleCheck {
       }
       const comparison = new Comparison(options, index, bundle);
       await comparison.run();
-      return comparison.outcome();
+      return comparison.outcome(unknown ?? namedValues(filter, verified.manifest.tenantId));
     },
     close: () => index.close(),
   };
@@ -127,7 +134,7 @@ class Comparison {
       this.#add('csv_header', 'The first line is not a header of the service with the column id.');
   }
 
-  outcome() {
+  outcome(unknown: readonly NamedValue[]) {
     const rows = this.#rows;
     const hidden = this.#unproven;
     const how = hidden === 0 ? 'exactly' : 'in the cells that the bundle shows';
@@ -136,8 +143,9 @@ class Comparison {
         'matches the filter is missing.',
     ];
     // An attacker can write anything there.
-    const unproven =
-      hidden === 0 ? [] : [`What ${hidden} cells of the table say: the bundle does not show it.`];
+    const unproven = unknown.map(({ name, value }) => unknownText(name, value));
+    if (hidden > 0)
+      unproven.push(`What ${hidden} cells of the table say: the bundle does not show it.`);
     return { checked: { rows }, follows, unproven };
   }
 

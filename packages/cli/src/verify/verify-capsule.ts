@@ -10,6 +10,7 @@ import { sha } from './hashing.ts';
 import { readAtMost } from './read-at-most.ts';
 import { type Report, verified } from './report.ts';
 import { type KeySource, trustedCheckpoint } from './trusted-checkpoint.ts';
+import { unknownText } from './unknown-text.ts';
 
 /** Verifies an evidence capsule as its own page does, but with a program from elsewhere. */
 export async function verifyCapsuleFile(path: string, vkeys: readonly string[]): Promise<Report> {
@@ -53,11 +54,7 @@ async function concluded(content: CapsuleContent, pinned: readonly string[] | un
       'The log recorded the hash of the data when the capsule was made.',
     ],
     unproven: [
-      ...unknownPairs(unknownValues).map(
-        ([name, value]) =>
-          `Anything about ${name} ${JSON.stringify(value)}: it occurs in no event that the log ` +
-          'shows, so it may be misspelt.',
-      ),
+      ...unknownPairs(unknownValues).map((pair) => unknownText(...pair)),
       ...(unseen > 0 ? [`Whether ${unseen} events match: their content is gone.`] : []),
       ...(isRewritten
         ? ['The query as it was asked: an erasure has put ids in place of an address in it.']

@@ -1,3 +1,4 @@
+import { type EventFilter, only, resolvedFilter } from '../filter/event-filter.ts';
 import type { FacetName } from '../filter/facets.ts';
 
 /** The filters whose values are persons and resources. */
@@ -48,5 +49,28 @@ export function unknownOf(totals: readonly ValueTotal[], matched: number): Unkno
 export function unknownPairs(unknown: UnknownValues): [NamedFilter, string][] {
   return namedFilters.flatMap((name) =>
     (unknown[name] ?? []).map((value): [NamedFilter, string] => [name, value]),
+  );
+}
+
+/** A person or resource that a filter asks for, and the filter that looks for it alone. */
+export interface NamedValue {
+  name: NamedFilter;
+  value: string;
+  alone: EventFilter;
+}
+
+/**
+ * The persons and resources that a filter asks for. Not those that it excludes: one of no event
+ * excludes nothing.
+ */
+export function namedValues(filter: EventFilter, tenantId: string): NamedValue[] {
+  const { resource } = filter;
+  return namedFilters.flatMap((name) =>
+    (filter[name]?.any ?? []).map((value) => {
+      // The host's own id of a resource is one of its type.
+      const ofType = name === 'resourceId' && resource ? { resource } : {};
+      const { [name]: found } = resolvedFilter({ ...ofType, [name]: only(value) }, tenantId);
+      return { name, value, alone: found ? { [name]: found } : {} };
+    }),
   );
 }

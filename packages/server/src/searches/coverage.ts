@@ -3,8 +3,8 @@ import {
   type EventFilter,
   formatTimestamp,
   namedFilters,
+  namedValues,
   only,
-  resolvedFilter,
   type UnknownValues,
 } from '@indelible/protocol';
 import { countEvents, countOrMore } from '../events/count.store.ts';
@@ -59,22 +59,12 @@ export async function readCoverage(filter: FrozenFilter, visible: Visibility): P
   };
 }
 
-/**
- * The persons and resources that a filter asks for and that no event has which the plan shows, at
- * any time. A value that the filter excludes may be unknown: then it excludes nothing.
- */
+/** The persons and resources that a filter asks for and that no event has which the plan shows. */
 export async function findUnknown(asked: EventFilter, visible: Visibility): Promise<UnknownValues> {
-  const { tenantId } = visible.tx;
   const unknown: UnknownValues = {};
-  for (const name of namedFilters) {
-    for (const value of asked[name]?.any ?? []) {
-      const { resource } = asked;
-      const ofType = name === 'resourceId' && resource ? { resource } : {};
-      // An own id of a resource is one of its type; the id alone is looked for.
-      const resolved = resolvedFilter({ ...ofType, [name]: only(value) }, tenantId)[name];
-      if ((await countEvents({ [name]: resolved }, visible, 0)) > 0) continue;
-      unknown[name] = [...(unknown[name] ?? []), value];
-    }
+  for (const { name, value, alone } of namedValues(asked, visible.tx.tenantId)) {
+    if ((await countEvents(alone, visible, 0)) > 0) continue;
+    unknown[name] = [...(unknown[name] ?? []), value];
   }
   return unknown;
 }
