@@ -64,14 +64,17 @@ export interface RoundKeys {
   installation?: Uint8Array;
 }
 
-/** A round with a valid signature of one of these keys. */
-export interface PublishedRound extends Pick<Round, 'round' | 'at' | 'state' | 'isReopening'> {
-  checkpoints: LogCheckpoint[];
-  retired: RetiredLog[];
+/** A round with a valid signature of one of these keys, whose checkpoints are not read. */
+interface SealedRound extends Pick<Round, 'round' | 'at' | 'state' | 'isReopening'> {
   /** False: of these keys only the installation key signed it. */
   isKnown: boolean;
   /** As it is stored. */
   object: Uint8Array;
+}
+
+export interface PublishedRound extends SealedRound {
+  checkpoints: LogCheckpoint[];
+  retired: RetiredLog[];
 }
 
 /** Rounds are numbered from 1 without gaps, so the object after the last one must not exist. */
@@ -127,8 +130,31 @@ export async function readRound(
   sha: Sha256,
   round: number,
   bytes: Uint8Array,
-  { known, installation }: RoundKeys,
+  keys: RoundKeys,
 ): Promise<PublishedRound | null> {
+  const sealed = await openRound(sha, round, bytes, keys);
+  if (sealed === null) return null;
+  try {
+    const { contents, ...seal } = sealed;
+    const { notes, retired: pairs = [] } = contents;
+    const retired = pairs.map(([log, next]) => ({
+      logId: hexToLogId(log),
+      nextLogId: next && hexToLogId(next),
+    }));
+    return { ...seal, checkpoints: notes.map(readNote), retired };
+  } catch (error) {
+    if (error instanceof FormatError) return null;
+    throw error;
+  }
+}
+
+/** The same, with the checkpoints unread: of many logs that takes most of the time. */
+async function openRound(
+  sha: Sha256,
+  round: number,
+  bytes: Uint8Array,
+  { known, installation }: RoundKeys,
+): Promise<(SealedRound & { contents: RoundObject }) | null> {
   try {
     const object = parseObject(bytes);
     if (object === null) return null;
@@ -142,16 +168,15 @@ export async function readRound(
     };
     const isKnown = await isBy(known);
     if (!isKnown && !(installation && (await isBy([installation])))) return null;
-    const isReopening = reopened !== undefined;
-    const checkpoints = object.notes.map(readNote);
-    const signedState = parseBase64(state) ?? new Uint8Array();
-    const retired = (object.retired ?? []).map(([log, next]) => ({
-      logId: hexToLogId(log),
-      nextLogId: next && hexToLogId(next),
-    }));
-    const { at } = object;
-    const read = { round, at, isReopening, checkpoints, retired, isKnown };
-    return { ...read, state: signedState, object: bytes };
+    return {
+      round,
+      at: object.at,
+      state: parseBase64(state) ?? new Uint8Array(),
+      isReopening: reopened !== undefined,
+      isKnown,
+      object: bytes,
+      contents: object,
+    };
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof FormatError) return null;
     throw error;
@@ -163,14 +188,24 @@ export type RoundStore = Pick<Parts, 'sha' | 'objects'>;
 /** What the object store has under a number: `foreign` if none of the keys signed it. */
 export type FoundRound = PublishedRound | 'missing' | 'foreign';
 
-export async function fetchRound(
+/** The same, with the checkpoints unread. */
+export type FoundSeal = SealedRound | 'missing' | 'foreign';
+
+export const fetchRound = (store: RoundStore, round: number, keys: RoundKeys) =>
+  fetchAs(readRound, store, round, keys);
+
+export const fetchSeal = (store: RoundStore, round: number, keys: RoundKeys): Promise<FoundSeal> =>
+  fetchAs(openRound, store, round, keys);
+
+async function fetchAs<T>(
+  read: (sha: Sha256, round: number, body: Uint8Array, keys: RoundKeys) => Promise<T | null>,
   { sha, objects }: RoundStore,
   round: number,
   keys: RoundKeys,
-): Promise<FoundRound> {
+): Promise<T | 'missing' | 'foreign'> {
   try {
     const body = await readObject(objects, roundName(round), roundBytesMax);
-    return body === null ? 'missing' : ((await readRound(sha, round, body, keys)) ?? 'foreign');
+    return body === null ? 'missing' : ((await read(sha, round, body, keys)) ?? 'foreign');
   } catch (error) {
     if (error instanceof FormatError) return 'foreign'; // longer than any round
     throw error;

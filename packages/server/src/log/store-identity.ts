@@ -4,7 +4,7 @@ import { readObject } from '../objects/read-object.ts';
 import type { Queries } from '../postgres/db.ts';
 import { messageOf } from '../postgres/embedded/error-code.ts';
 import { openStoreId, signingKeys, storeLink, takeRound } from './checkpoint.store.ts';
-import { type FoundRound, fetchRound, type RoundStore, roundName, stateOf } from './round.ts';
+import { type FoundSeal, fetchSeal, type RoundStore, roundName, stateOf } from './round.ts';
 
 /*
  * Database and object store share one identity: `installation.json` in the store, a column in the
@@ -45,7 +45,7 @@ async function look(tx: Queries, deps: StoreDeps) {
   const known = [...(deps.publicKeys ?? []), ...stored];
   const shown = Promise.all([
     readIdentity(deps.objects),
-    round === 0 ? null : fetchRound(deps, round, { known }),
+    round === 0 ? null : fetchSeal(deps, round, { known }),
   ]);
   const [inStore, last] = await fromStore(shown);
   return { storeId, firstId, round, inStore, last };
@@ -141,7 +141,7 @@ async function refusalOf({ objects }: StoreDeps, shown: ShownStore): Promise<str
   return inStore === null || inStore === firstId ? null : usedStore;
 }
 
-const isRound = (last: FoundRound | null) => last !== null && typeof last !== 'string';
+const isRound = (last: FoundSeal | null) => last !== null && typeof last !== 'string';
 
 export function foreignStore(ours: string, theirs: string): string {
   return (
