@@ -25,7 +25,6 @@ export * from './event/field-rules.ts';
 export * from './event/hidden-segments.ts';
 export * from './event/limits.ts';
 export * from './event/masking.ts';
-export * from './event/plain-body.ts';
 export * from './event/state-diff.ts';
 export * from './event/take-event.ts';
 export * from './event/timestamp.ts';

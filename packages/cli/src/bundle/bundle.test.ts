@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createClient, UnreachableError } from '@indelible/client';
-import { formatVerifierKey, parseBodyLine, readPlainBody } from '@indelible/protocol';
+import { formatVerifierKey } from '@indelible/protocol';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { bundleOf, forgedBundle, verifiedBundle } from '../testing/bundle-of.ts';
@@ -30,12 +30,6 @@ async function withEvents(change: (content: string[]) => string[]) {
 }
 
 const original = () => lines(readFileSync(join(bundle, 'events.ndjson')));
-
-test('the lines of a bundle are read the short way, and as the full reader reads them', () => {
-  const plain = original().filter((line) => !line.includes('\\'));
-  expect(plain.length).toBeGreaterThan(500);
-  for (const line of plain) expect(readPlainBody(line)).toMatchObject(parseBodyLine(line));
-});
 
 test('a bundle made by the command is verified by the command, with no service and no network', async () => {
   const folder = join(log.folder, 'handed-over');

@@ -13,9 +13,7 @@ import { uuidFromEventId, uuidTimeMs } from './event-id.ts';
 import { timeMsMax } from './timestamp.ts';
 
 /** A UUID of any version, in the spelling that is hashed. */
-export const lowerUuidPattern = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
-
-const lowerUuid = new RegExp(`^${lowerUuidPattern}$`);
+const lowerUuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** An event as the single read shows it, flattened: committed and derived fields. */
 export interface ShownEvent extends CommittedEvent {
@@ -49,7 +47,7 @@ export function committedEventOf(json: unknown): ShownEvent {
 }
 
 /** The member of a `ShownEvent` that holds a field. Times are texts there. */
-export const shownKey = ({ name, key }: EventField): string =>
+const shownKey = ({ name, key }: EventField): string =>
   key === undefined || key === 'receivedAtMs' ? name : key;
 
 /** The fields of version 1, which every event has. */
@@ -100,7 +98,7 @@ function listOf(value: unknown, path: string): readonly unknown[] {
 }
 
 /** The texts of the fields of version 2. Throws FormatError unless they have the right types. */
-export function shownContext(event: object): ContextTexts {
+function shownContext(event: object): ContextTexts {
   for (const field of contextFields) {
     const value = valueAt(event, field);
     if (value !== undefined) requireContextValue(field, value);
@@ -113,7 +111,7 @@ export function shownContext(event: object): ContextTexts {
 }
 
 /** The event's UUID; null if its time has no timestamp text. */
-export function shownUuidOf(id: string): string | null {
+function shownUuidOf(id: string): string | null {
   const uuid = uuidFromEventId(id);
   return uuid !== null && uuidTimeMs(uuid) <= timeMsMax ? uuid : null;
 }

@@ -5,7 +5,7 @@ import { hashBytes, type Sha256 } from '../log/merkle.ts';
 import { commitmentOfSegments, saltBytes } from './commitment.ts';
 import { committedEventOf, type ShownEvent } from './committed-event.ts';
 import { emptiedSegment, type SegmentName, segmentNames } from './event-fields.ts';
-import { quotePlain, segmentTexts } from './event-texts.ts';
+import { segmentTexts } from './event-texts.ts';
 
 /**
  * An event with the values that open its commitment. Both lists are in the order of `segmentNames`:
@@ -16,8 +16,6 @@ export interface EventBody {
   event: ShownEvent;
   salts: readonly (Uint8Array | null)[];
   hashes: readonly (Uint8Array | null)[];
-  /** No text of the event, except in its canonical texts, needs an escape in JSON. */
-  isPlain?: true;
 }
 
 /** The segments that may be replaced by their hash. `event` may not: it identifies the event. */
@@ -134,8 +132,8 @@ export function withheldSegments({ hashes }: EventBody): WithholdableSegment[] {
 
 /** The commitment that the log entry must hold if this body is the recorded one. */
 export function commitmentOfBody(sha: Sha256, body: EventBody): Uint8Array {
-  const { event, salts, hashes, isPlain } = body;
-  const texts = segmentTexts(event, event.id, event.timestamp, isPlain ? quotePlain : undefined);
+  const { event, salts, hashes } = body;
+  const texts = segmentTexts(event, event.id, event.timestamp);
   return commitmentOfSegments(sha, texts, salts, hashes);
 }
 

@@ -3,12 +3,13 @@ import {
   commitmentOfBody,
   type EventBody,
   hasStateSegment,
+  noHashes,
+  parseBodyLine,
   versionOf,
   withholdsContext,
 } from '../event/event-body.ts';
 import { uuidFromBytes } from '../event/event-id.ts';
-import { readPlainBody } from '../event/plain-body.ts';
-import { decodeUtf8, equalBytes, readOrNull } from '../log/bytes.ts';
+import { equalBytes, readOrNull } from '../log/bytes.ts';
 import { receivedAtUs } from '../log/entry.ts';
 import type { Sha256 } from '../log/merkle.ts';
 import type { FindingCode } from './findings.ts';
@@ -53,13 +54,14 @@ export interface BodyEntries {
 }
 
 /**
- * The sequence of a body line that the service has written exactly so, and that matches its entry:
+ * The sequence of a body line that withholds nothing and matches its entry:
  * `BodyPass.addIntact` takes it from another thread. -1 for any other line, and for the service's
  * own events, which are records of what it did: `BodyPass.add` judges those.
  */
 export function intactSequence(sha: Sha256, line: Uint8Array, against: BodyEntries): number {
-  const body = readOrNull(() => readPlainBody(decodeUtf8(line, 'it')));
-  if (body === null || body.event.recordedByKind === 'service') return -1;
+  const body = readOrNull(() => parseBodyLine(line));
+  if (body === null || body.hashes !== noHashes) return -1;
+  if (body.event.recordedByKind === 'service') return -1;
   const { sequence } = body.event;
   if (sequence >= against.size) return -1;
   const entry = against.entryAt(sequence);

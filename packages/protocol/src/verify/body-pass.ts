@@ -7,9 +7,8 @@ import {
 } from '../event/event-body.ts';
 import { eventIdFromUuid, uuidFromBytes, uuidFromEventId, uuidTimeMs } from '../event/event-id.ts';
 import type { ErasedSegment } from '../event/hidden-segments.ts';
-import { readPlainBody } from '../event/plain-body.ts';
 import { isCount } from '../json/strict-json.ts';
-import { decodeUtf8, FormatError } from '../log/bytes.ts';
+import { FormatError } from '../log/bytes.ts';
 import { type Checkpoint, sizedCheckpoint } from '../log/checkpoint.ts';
 import { receivedAtUs } from '../log/entry.ts';
 import type { Sha256 } from '../log/merkle.ts';
@@ -252,8 +251,6 @@ class Sequences {
 function readBody(line: string | Uint8Array): EventBody | Finding {
   let value: unknown;
   try {
-    const plain = readPlainBody(typeof line === 'string' ? line : decodeUtf8(line, 'it'));
-    if (plain !== null) return plain;
     value = parseProvenJson(line);
     return bodyLineOf(value);
   } catch (error) {
