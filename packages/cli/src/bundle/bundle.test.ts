@@ -6,6 +6,7 @@ import { createClient, UnreachableError } from '@indelible/client';
 import { formatVerifierKey } from '@indelible/protocol';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { costlyRuns } from '../../../server/src/testing/arbitraries.ts';
 import { bundleOf, forgedBundle, verifiedBundle } from '../testing/bundle-of.ts';
 import { runCli } from '../testing/run-cli.ts';
 import { signedAgain } from '../testing/signed-again.ts';
@@ -280,7 +281,7 @@ test('a changed byte in any file is found, wherever it is, and no byte breaks th
       // What the manifest says of itself is proven by nothing.
       if (name !== 'manifest.json') expect(report.result, `${name} ${at}`).toBe('damaged');
     }),
-    { numRuns: 60 },
+    costlyRuns,
   );
 });
 

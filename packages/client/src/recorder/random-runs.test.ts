@@ -159,6 +159,6 @@ test('whatever becomes of calls and of processes, each log holds what was record
         expect(left).toEqual(nothing);
       },
     ),
-    { numRuns: 80 },
+    { numRuns: 30 },
   );
 });

@@ -75,6 +75,7 @@ test('batches of any size, up to 2,000 entries, give the root of a tree built pl
         state = tree.state();
       }
     }),
+    { numRuns: 20 },
   );
 });
 

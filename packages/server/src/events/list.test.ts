@@ -2,6 +2,7 @@ import { eventIdFromUuid, lateClass } from '@indelible/protocol';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { idsOf, pathsOf } from '../testing/answers.ts';
+import { costlyRuns } from '../testing/arbitraries.ts';
 import {
   type Facets,
   naiveMatches,
@@ -136,7 +137,7 @@ test('every filter, sort, order and limit: the pages are exactly the naive answe
         );
       },
     ),
-    { numRuns: 60 },
+    costlyRuns,
   );
 });
 

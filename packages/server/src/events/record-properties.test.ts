@@ -2,7 +2,7 @@ import { canonicalize, type JsonValue } from '@indelible/protocol';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { anyCharacter } from '../../../protocol/src/testing/any-character.ts';
-import { eventArbitrary, spoiltEventArbitrary } from '../testing/arbitraries.ts';
+import { costlyRuns, eventArbitrary, spoiltEventArbitrary } from '../testing/arbitraries.ts';
 import { recordingService } from '../testing/recording.ts';
 
 const { service, tenant, recordBatch, read } = await recordingService();
@@ -22,6 +22,7 @@ test('whatever JSON is sent as an event, the answer is 201 or a problem the call
         expect(answer.body.errors.length).toBeGreaterThan(0);
       }
     }),
+    costlyRuns,
   );
 });
 
@@ -43,6 +44,7 @@ test('whatever JSON is sent as a batch, the answer is 200 with a result for each
       const indexes = answer.results.map(({ index }: { index: number }) => index);
       expect(indexes).toEqual([...(batch as { events: unknown[] }).events.keys()]);
     }),
+    costlyRuns,
   );
 });
 
@@ -67,6 +69,7 @@ test('any bytes as a body are answered with a problem and never with a fault', a
       } as const;
       expect([201, 400, 413, 422]).toContain((await service.call(call)).status);
     }),
+    costlyRuns,
   );
 });
 
@@ -87,6 +90,7 @@ test('any valid event is read exactly as it was sent, alone and from a batch', a
         expect(found.hasState).toBe(sent.before !== null || sent.after !== null);
       }
     }),
+    costlyRuns,
   );
 });
 
@@ -97,5 +101,6 @@ test('sent twice with an id of its own, any event is stored once', async () => {
       const again = await send({ ...event, id: first.body.id });
       expect([again.status, again.text]).toEqual([200, first.text]);
     }),
+    costlyRuns,
   );
 });

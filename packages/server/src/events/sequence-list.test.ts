@@ -2,6 +2,7 @@ import { eventIdFromUuid, importedEventUuid } from '@indelible/protocol';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { idsOf } from '../testing/answers.ts';
+import { costlyRuns } from '../testing/arbitraries.ts';
 import {
   naiveMatches,
   naiveOrder,
@@ -80,7 +81,7 @@ test('every filter, order, limit and beginning: the pages are exactly the naive 
       expect(pages.flat()).toEqual(ids(naiveOrder(matching, 'sequence', way)));
       for (const page of pages) expect(page.length).toBeLessThanOrEqual(max);
     }),
-    { numRuns: 40 },
+    costlyRuns,
   );
 });
 

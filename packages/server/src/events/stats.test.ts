@@ -1,6 +1,7 @@
 import { eventIdFromUuid, importedEventUuid } from '@indelible/protocol';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { costlyRuns } from '../testing/arbitraries.ts';
 import {
   naiveMatches,
   poolValues,
@@ -107,7 +108,7 @@ test.each([false, true])(
           expect(body.total).toBe(expected.length);
         },
       ),
-      { numRuns: 80 },
+      costlyRuns,
     );
   },
 );

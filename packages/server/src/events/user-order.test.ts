@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { costlyRuns } from '../testing/arbitraries.ts';
 import {
   naiveMatches,
   naiveOrder,
@@ -87,7 +88,7 @@ test.each(['asc', 'desc'] as const)(
         const backwards = await idsByCursor(query, 'previousCursor', forwards.back);
         expect(backwards.pages.reverse()).toEqual(forwards.pages.slice(0, -1));
       }),
-      { numRuns: 20 },
+      costlyRuns,
     );
   },
 );

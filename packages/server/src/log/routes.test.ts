@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { hashBytes, verifyConsistency } from '@indelible/protocol';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { costlyRuns } from '../testing/arbitraries.ts';
 import { checkpointOf } from '../testing/checkpoints.ts';
 import { growLog } from '../testing/grow-log.ts';
 import { expectTreeIntact, naiveRoot, rootStored, storedEntries } from '../testing/intact.ts';
@@ -188,7 +189,7 @@ test('of any two sizes the proof shows that one continues the other', async () =
         expect(verifyConsistency(sha, claim)).toBe(false);
       }
     }),
-    { numRuns: 60 },
+    costlyRuns,
   );
 });
 

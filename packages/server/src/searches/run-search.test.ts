@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { filterToJson, parseFilterBody } from '@indelible/protocol';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { costlyRuns } from '../testing/arbitraries.ts';
 import {
   type Facets,
   naiveMatches,
@@ -82,7 +83,7 @@ test('whatever the filter, log size and page, count and digest are those of the 
         expect({ ...earlier, digest: hex(earlier.digest) }).toEqual(expected(both));
       },
     ),
-    { numRuns: 60 },
+    costlyRuns,
   );
   await expectLogIntact(service, tenantId);
 });

@@ -2,6 +2,7 @@ import { nilUuid } from '@indelible/protocol';
 import fc from 'fast-check';
 import pg from 'pg';
 import { beforeEach, expect, test } from 'vitest';
+import { costlyRuns } from '../testing/arbitraries.ts';
 import { expectLogIntact } from '../testing/intact.ts';
 import { callOn, eventOf, serviceOn, testService } from '../testing/service.ts';
 
@@ -81,7 +82,7 @@ test('what is lost, late, repeated and reordered leaves the gaps that a naive mo
         expect(await gapsOf(id)).toEqual(missing(received));
       }
     }),
-    { numRuns: 20 },
+    costlyRuns,
   );
 });
 

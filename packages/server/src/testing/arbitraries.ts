@@ -6,6 +6,12 @@ import { anyCharacter } from '../../../protocol/src/testing/any-character.ts';
  * secrets), so that a read must return exactly what was sent.
  */
 
+/**
+ * For a random comparison whose every run asks a service or a verifier. Each run of the tests has
+ * another seed, so that few at once find what many would, some days later.
+ */
+export const costlyRuns = { numRuns: 15 };
+
 /** Any Unicode text without U+0000 and lone surrogates: control characters, emoji, RTL marks. */
 export const textArbitrary = (maxLength: number): fc.Arbitrary<string> =>
   fc
