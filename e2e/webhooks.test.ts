@@ -129,6 +129,24 @@ test('while the receiver fails the page says so, and when it tries again; told t
   expect(receiver.events().map((event) => event.id)).toContain(meanwhile);
 });
 
+test('a message that the receiver never accepts is skipped with a reason, and the next one arrives', async () => {
+  await addWebhook('SIEM');
+  receiver.answers = [{ code: 400 }];
+  const { id: refused } = await recordAndLook();
+  await see(condition()).toHaveText('Failing');
+  receiver.answers = [{ code: 204 }];
+  receiver.calls.length = 0;
+  await button('Skip').click();
+  const skip = dialog('Pass events');
+  await see(skip.getByRole('button', { name: 'Skip these events' })).toBeDisabled();
+  await skip.getByLabel('Reason').fill('the receiver cannot store it');
+  await skip.getByRole('button', { name: 'Skip these events' }).click();
+  await see(condition()).toHaveText('Up to date');
+  const arrived = receiver.events();
+  expect(arrived.map(({ action }) => action)).toContain('skip');
+  expect(arrived.map(({ id }) => id)).not.toContain(refused);
+});
+
 test('from an event an admin has everything since sent again, after reading what that means', async () => {
   await record();
   await addWebhook('SIEM');

@@ -82,6 +82,7 @@ export interface Parameters {
   'panel.webhooks.replay.now': { position: number };
   'panel.webhooks.replay.again': { count: number };
   'panel.webhooks.replay.choose': { position: number };
+  'panel.webhooks.skip.towardHint': { max: number; min: number };
   'panel.webhooks.remove.title': { name: string };
   'panel.webhooks.deliveries.range': { first: number; last: number };
   'panel.webhooks.deliveries.attempt': { n: number };

@@ -96,7 +96,7 @@ test('a value is inserted as it is, even one that looks like a placeholder', () 
 /** What the service records itself, beyond the catalogue of host products. */
 const own = {
   actions: [
-    ...['erase', 'reopen', 'pause', 'resume', 'rotate', 'replay', 'report_gap'],
+    ...['erase', 'reopen', 'pause', 'resume', 'rotate', 'replay', 'skip', 'report_gap'],
     ...['report_silence', 'raise', 'acknowledge', 'mute', 'unmute', 'notify'],
   ],
   types: [

@@ -18,7 +18,7 @@ async function answering(...answers: Answer[]) {
 
 test('each call of a webhook is the one of the API, with the operator headers', async () => {
   const page = { body: { data: [{ id: 'a' }], pagination: { nextCursor: null } } };
-  const { webhooks, received } = await answering({}, {}, {}, {}, {}, {}, {}, {}, {}, page);
+  const { webhooks, received } = await answering({}, {}, {}, {}, {}, {}, {}, {}, {}, {}, page);
   await webhooks.create({ url: 'https://x.example' });
   await webhooks.get('whk_1');
   await webhooks.update('whk_1', { name: 'y' });
@@ -27,6 +27,7 @@ test('each call of a webhook is the one of the API, with the operator headers', 
   await webhooks.rotateSecret('whk_1');
   await webhooks.test('whk_1');
   await webhooks.replay('whk_1', 7);
+  await webhooks.skip('whk_1', 9, 'too large');
   await webhooks.remove('a/b');
   for await (const { id } of webhooks.list()) expect(id).toBe('a');
   for await (const { id } of webhooks.deliveries('whk_1')) expect(id).toBe('a');
@@ -39,6 +40,7 @@ test('each call of a webhook is the one of the API, with the operator headers', 
     'POST /api/webhooks/whk_1/secret',
     'POST /api/webhooks/whk_1/test',
     'POST /api/webhooks/whk_1/replay {"fromSequence":7}',
+    'POST /api/webhooks/whk_1/skip {"toSequence":9,"reason":"too large"}',
     'DELETE /api/webhooks/a%2Fb',
     'GET /api/webhooks',
     'GET /api/webhooks/whk_1/deliveries',

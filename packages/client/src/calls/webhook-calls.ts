@@ -112,8 +112,10 @@ export interface WebhookCalls {
   rotateSecret(id: string): Promise<{ secret: string; previousValidUntil: string }>;
   /** Sends a message of type `audit.webhook.test`, or the health check of the format. */
   test(id: string): Promise<WebhookTest>;
-  /** Sends again from this sequence on. The position can only move back. */
+  /** Sends again from this sequence on. `conflict` if the webhook has not come to it yet. */
   replay(id: string, fromSequence: number): Promise<Webhook>;
+  /** Never sends the events before this sequence, which the receiver does not accept. */
+  skip(id: string, toSequence: number, reason: string): Promise<Webhook>;
   /** Newest first. */
   deliveries(id: string): AsyncGenerator<WebhookDelivery, void, undefined>;
 }
@@ -133,6 +135,7 @@ export function webhookCalls({ get, every, post, put, remove }: JsonCalls): Webh
     rotateSecret: (id) => post(`${of(id)}/secret`),
     test: (id) => post(`${of(id)}/test`),
     replay: (id, fromSequence) => post(`${of(id)}/replay`, { fromSequence }),
+    skip: (id, toSequence, reason) => post(`${of(id)}/skip`, { toSequence, reason }),
     deliveries: (id) => every(`${of(id)}/deliveries`),
   };
 }

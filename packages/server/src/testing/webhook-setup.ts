@@ -55,7 +55,7 @@ interface ShownDelivery {
   responseStatus: number;
 }
 
-type Member = 'pause' | 'resume' | 'secret' | 'test' | 'replay';
+type Member = 'pause' | 'resume' | 'secret' | 'test' | 'replay' | 'skip';
 
 /** Calls of one tenant's key. */
 export function webhookCalls(service: TestService, tenant: HookedTenant) {

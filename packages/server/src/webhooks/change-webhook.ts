@@ -2,6 +2,7 @@ import { formatTimestamp, futureMsMax, uuidTimeMs, webhooksMax } from '@indelibl
 import { visibility } from '../events/store.ts';
 import { AppError } from '../http/problem.ts';
 import { firstReceivedSince } from '../log/received-since.ts';
+import { logSize } from '../log/store.ts';
 import { newSecret } from '../outbound/standard-webhooks.ts';
 import { actOf, type OwnEvent, type Who } from '../own-event.ts';
 import { readTenant, type WriterTx, write } from '../postgres/db.ts';
@@ -148,7 +149,10 @@ export async function rotateSecret(
   return { secret, previousValidUntilMs };
 }
 
-/** Back to this sequence, or to the first event that the plan shows. Throws `not_found`. */
+/**
+ * Back to this sequence, or to the first event that the plan shows. Throws `not_found`, and
+ * `conflict` for a sequence that is not before the webhook's position.
+ */
 export async function replayWebhook(
   parts: WebhookParts,
   key: WebhookKey,
@@ -163,11 +167,42 @@ export async function replayWebhook(
     return firstReceivedSince(tx, uuidTimeMs(visible.oldest) - futureMsMax, visible.size);
   });
   return changeLocked(parts, key, (row) => {
+    const position = row.nextSequence;
+    if (fromSequence >= position) {
+      const detail = `nothing to replay: the next event to send is ${position}; name an earlier one`;
+      throw new AppError('conflict', detail);
+    }
     const nextSequence = Math.max(first, fromSequence);
-    if (nextSequence >= row.nextSequence) return null; // never forward
-    const diff = { nextSequence: { from: row.nextSequence, to: nextSequence } };
+    if (nextSequence >= position) {
+      throw new AppError('conflict', 'the plan shows no event between this one and the position');
+    }
+    const diff = { nextSequence: { from: position, to: nextSequence } };
     const changed = { ...startedAnew(row, now()), nextSequence, announcedSequence: -1 };
     return { changed, event: actOf(who, 'replay', resource(row), { diff }) };
+  });
+}
+
+/**
+ * Forward to this sequence: the events before it are never sent, unless they are replayed. Throws
+ * `not_found`, and `conflict` for a sequence that is not ahead, or beyond the end of the log.
+ */
+export async function skipTo(
+  parts: WebhookParts,
+  key: WebhookKey,
+  { toSequence, reason }: { toSequence: number; reason: string },
+  who: Who,
+): Promise<WebhookRow> {
+  const size = await readTenant(parts.db, key.tenantId, logSize);
+  return changeLocked(parts, key, (row) => {
+    const position = row.nextSequence;
+    if (toSequence <= position || toSequence > size) {
+      const range = position < size ? `name one from ${position + 1} to ${size}` : 'nothing waits';
+      const detail = `the next event to send is ${position}, the log has ${size} entries: ${range}`;
+      throw new AppError('conflict', detail);
+    }
+    const diff = { nextSequence: { from: position, to: toSequence } };
+    const changed = { ...startedAnew(row, parts.now()), nextSequence: toSequence };
+    return { changed, event: actOf(who, 'skip', resource(row), { diff, after: { reason } }) };
   });
 }
 

@@ -198,14 +198,14 @@ test('paused it keeps its place, resumed it goes on there', async () => {
   expect(await hooks.log('resume')).toHaveLength(1);
 });
 
-test('a replay goes back, never forward, and is recorded', async () => {
+test('a replay goes back, is recorded, and is refused where nothing was sent yet', async () => {
   const { receiver } = tenant;
   const { id, nextSequence } = await hooks.create();
   const ids = await hooks.recordMany(5);
   await deliver();
   const before = await hooks.get(id);
   const forward = await hooks.act(id, 'replay', { fromSequence: before.nextSequence + 100 });
-  expect([forward.status, forward.body]).toEqual([202, before]);
+  expect([forward.status, forward.body.code]).toEqual([409, 'conflict']);
   const back = await hooks.act(id, 'replay', { fromSequence: nextSequence + 2 });
   expect([back.status, back.body.nextSequence]).toEqual([202, nextSequence + 2]);
   await deliver();
@@ -220,6 +220,33 @@ test('a replay goes back, never forward, and is recorded', async () => {
   });
   expect(wrongOf(await hooks.act(id, 'replay', { fromSequence: -1 }))).toBe('/fromSequence');
   expect(wrongOf(await hooks.act(id, 'replay', { fromSequence: 1.5 }))).toBe('/fromSequence');
+});
+
+test('an event that the receiver never accepts is skipped, and the log says why and by whom', async () => {
+  const { receiver } = tenant;
+  const { id, nextSequence } = await hooks.create();
+  const [refused, ...others] = await hooks.recordMany(3);
+  receiver.answers = [{ code: 400 }];
+  await deliver();
+  expect(idsIn(receiver.events())).toContain(refused);
+  const skip = (toSequence: number, reason = 'it never takes this one') =>
+    hooks.act(id, 'skip', { toSequence, reason });
+  for (const nowhere of [nextSequence, nextSequence + 1_000]) {
+    expect((await skip(nowhere)).body.code).toBe('conflict');
+  }
+  expect(wrongOf(await skip(nextSequence + 1, ''))).toBe('/reason');
+  const { status, body } = await skip(nextSequence + 1);
+  expect([status, body.nextSequence]).toEqual([202, nextSequence + 1]);
+  receiver.calls.length = 0;
+  receiver.answers = [{ code: 204 }];
+  await deliver();
+  expect(idsIn(receiver.events()).filter((each) => others.includes(each))).toEqual(others);
+  expect(idsIn(receiver.events())).not.toContain(refused);
+  const [skipped] = await hooks.log('skip');
+  expect(skipped).toMatchObject({
+    actor: { role: 'api_key' },
+    diff: { nextSequence: { from: nextSequence, to: nextSequence + 1 } },
+  });
 });
 
 const wrongOf = (answer: { body: { errors: { path: string }[] } }) => answer.body.errors[0]?.path;

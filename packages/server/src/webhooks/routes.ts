@@ -22,6 +22,7 @@ import {
   replayWebhook,
   resumeWebhook,
   rotateSecret,
+  skipTo,
 } from './change-webhook.ts';
 import { type DeliveryRow, keptMs, lastDeliveries, listDeliveries } from './deliveries.store.ts';
 import { formats } from './formats.ts';
@@ -85,6 +86,10 @@ function actionCalls(calls: TenantCalls, parts: RouteParts): void {
   calls.onInput('post /:id/replay', schemas.replaySchema, requireReads, async (call) => {
     const { fromSequence } = call.request.body as { fromSequence: number };
     return showDue(parts, await replayWebhook(parts, keyOf(call), fromSequence, call.access));
+  });
+  calls.onInput('post /:id/skip', schemas.skipSchema, requireReads, async (call) => {
+    const skip = call.request.body as { toSequence: number; reason: string };
+    return showDue(parts, await skipTo(parts, keyOf(call), skip, call.access));
   });
   const pageIn = (request: FastifyRequest) => readPage(request, 'newest');
   calls.onInput('get /:id/deliveries', schemas.deliveriesSchema, pageIn, async (call, page) => {

@@ -213,10 +213,26 @@ export const testSchema = {
 
 export const replaySchema = {
   operationId: 'replayWebhook',
+  'x-refuses': [409],
   summary: 'Deliver again from an earlier event on',
   description:
-    'Goes back, never forward, and not behind what the plan still shows: `nextSequence` says from where. Needs `events:read` too.',
+    'Goes back, and not behind what the plan still shows: `nextSequence` says from where. `409` if the ' +
+    'webhook has not come to this event yet. Needs `events:read` too.',
   body: named('WebhookReplay', { fromSequence: count('The first event to be sent again.') }),
+  response: { 202: Webhook },
+};
+
+export const skipSchema = {
+  operationId: 'skipWebhookEvents',
+  'x-refuses': [409],
+  summary: 'Pass events that the receiver never accepts',
+  description:
+    'Events before `toSequence` are not sent, unless they are replayed; the log records the skip with its reason. ' +
+    '`409` if the webhook is there already, or the log is shorter. Needs `events:read` too.',
+  body: named('WebhookSkip', {
+    toSequence: count('The first event to be sent next.'),
+    reason: Type.String({ description: 'Why, for the log.', minLength: 1, maxLength: 1000 }),
+  }),
   response: { 202: Webhook },
 };
 

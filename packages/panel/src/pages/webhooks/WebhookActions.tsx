@@ -10,6 +10,7 @@ import {
   Repeat,
   RotateCw,
   Send,
+  SkipForward,
   Trash2,
 } from 'lucide-react';
 import { client } from '../../api.ts';
@@ -26,11 +27,12 @@ import { Failure } from './Failure.tsx';
 import { formatFields } from './formats.ts';
 import { ReplaySheet } from './ReplaySheet.tsx';
 import { SecretSheet } from './SecretSheet.tsx';
+import { SkipSheet } from './SkipSheet.tsx';
 import { useWebhookChange } from './use-webhooks.ts';
 import { webhookName } from './WebhookCondition.tsx';
 import { WebhookForm } from './WebhookForm.tsx';
 
-type Dialog = 'edit' | 'rotate' | 'replay' | 'remove';
+type Dialog = 'edit' | 'rotate' | 'replay' | 'skip' | 'remove';
 
 interface WebhookActionsProps {
   webhook: Webhook;
@@ -69,6 +71,9 @@ export function WebhookActions({ webhook, refresh, replayFrom }: WebhookActionsP
         {webhook.status === 'active' && <Doer label={w.pause} Icon={Pause} change={pause} />}
         <Opener label={w.edit} Icon={Pencil} open={() => setOpen('edit')} />
         <Opener label={w.replay.button} Icon={Repeat} open={() => setOpen('replay')} />
+        {(webhook.status === 'paused' || isFailing) && (
+          <Opener label={w.skip.button} Icon={SkipForward} open={() => setOpen('skip')} />
+        )}
         {formatFields[webhook.format].isSigned && (
           <Opener label={w.rotate.button} Icon={KeyRound} open={() => setOpen('rotate')} />
         )}
@@ -79,6 +84,7 @@ export function WebhookActions({ webhook, refresh, replayFrom }: WebhookActionsP
       <ActionError error={failed} className="" />
       {open === 'edit' && <WebhookForm webhook={webhook} saved={close} close={close} />}
       {open === 'replay' && <ReplaySheet webhook={webhook} from={replayFrom} close={close} />}
+      {open === 'skip' && <SkipSheet webhook={webhook} close={close} />}
       {open === 'rotate' && <Rotate webhook={webhook} close={close} />}
       {open === 'remove' && <Remove webhook={webhook} close={close} />}
     </section>
