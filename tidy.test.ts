@@ -234,3 +234,10 @@ test('the server keeps to 25 runtime dependencies, the client and the protocol t
 test('the lock file names no download addresses', () => {
   expect(text('package-lock.json')).not.toMatch(/"resolved": "http/);
 });
+
+test('migrations have numbers without gaps, each once', () => {
+  const numbers = readdirSync(join(root, 'packages/server/migrations')).map((file) =>
+    Number(file.slice(0, 4)),
+  );
+  expect(numbers.toSorted((a, b) => a - b)).toEqual(numbers.map((_, at) => at + 1));
+});
