@@ -3,6 +3,7 @@ import { type Config, type Environment, readConfig, withSecrets } from './config
 import { openLogger } from './operations/logger.ts';
 import { isReadOnly } from './postgres/db.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './postgres/embedded-postgres.ts';
+import type { MigrateOptions } from './postgres/migrate.ts';
 import type { Cleanup, Role, Service } from './serve.ts';
 
 export { readConfig, withSecrets };
@@ -26,12 +27,12 @@ export async function startService(
 /** Roles and schema, as the owner: of DATABASE_URL's PostgreSQL, or of the embedded one. */
 export async function migrateDatabase(
   env: Environment,
-  log?: (message: string) => void,
+  options: Pick<MigrateOptions, 'daysAhead' | 'log'> = {},
 ): Promise<string[]> {
   return orUndone(async (cleanup) => {
     const config = { ...readConfig(env), logLevel: 'silent' };
     const { embedded, migrateConfigured } = await begin(config, 1, cleanup);
-    const applied = await migrateConfigured(config, embedded, { log });
+    const applied = await migrateConfigured(config, embedded, options);
     await embedded?.stop();
     return applied;
   });

@@ -9,7 +9,7 @@ export function migrateCommand(program: Command, io: Io): void {
     .action(async (options: { json?: boolean }) => {
       const { migrateDatabase } = await loadServer(io.env);
       const log = (message: string) => void io.stderr.write(`${message}\n`);
-      const applied = await migrateDatabase(io.env, log).catch((error: unknown) => {
+      const applied = await migrateDatabase(io.env, { log }).catch((error: unknown) => {
         throw new FindingError(reasons(error));
       });
       const text = applied.length === 0 ? 'the database is up to date\n' : appliedText(applied);

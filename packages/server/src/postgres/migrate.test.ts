@@ -13,7 +13,7 @@ import { expectLogIntact } from '../testing/intact.ts';
 import { lockWaits } from '../testing/lock-waits.ts';
 import { eventOf, platformKey } from '../testing/service.ts';
 import { startEmbeddedPostgres } from './embedded-postgres.ts';
-import { migrate } from './migrate.ts';
+import { daysAheadMin, migrate } from './migrate.ts';
 
 /* A cluster of its own: which roles exist, and who made them, belongs to a whole cluster. */
 
@@ -35,6 +35,10 @@ afterAll(async () => {
   await postgres.stop();
   rmSync(baseFolder, { recursive: true, maxRetries: 10 });
 });
+
+/** Makes partitions for a week: those of three months, which the first has, take a second. */
+const migrateWeek = (env: Environment, log?: (message: string) => void) =>
+  migrateDatabase(env, { daysAhead: daysAheadMin, log });
 
 async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url, options: '-c search_path=indelible' });
@@ -142,7 +146,7 @@ test('migrating again changes nothing', async () => {
   const { env, ask } = first;
   const before = await ask('SELECT * FROM migrations ORDER BY name');
   expect(before.map((row) => row.name)).toEqual(allMigrations);
-  expect(await migrateDatabase(env)).toEqual([]);
+  expect(await migrateWeek(env)).toEqual([]);
   expect(await ask('SELECT * FROM migrations ORDER BY name')).toEqual(before);
 });
 
@@ -152,7 +156,7 @@ test('a migrator that waits for another one says so, and for which, and goes on 
   await other.query("SET application_name = 'other'; SELECT pg_advisory_lock(7204118552)");
   const { rows } = await other.query('SELECT pg_backend_pid() AS pid');
   const lines: string[] = [];
-  const migrating = migrateDatabase(env, (line) => lines.push(line));
+  const migrating = migrateWeek(env, (line) => lines.push(line));
   await expect.poll(() => lines).toHaveLength(1);
   expect(lines[0]).toContain(`migrating this database (other, session ${rows[0].pid}): waiting`);
   await other.end();
@@ -163,7 +167,7 @@ test('a migrator that waits for another one says so, and for which, and goes on 
 test('two migrators at the same moment apply each migration once, and do not disturb those of another database', async () => {
   const { env, ask } = await newDatabase();
   const other = await newDatabase();
-  const migrators = [env, env, other.env].map((each) => migrateDatabase(each));
+  const migrators = [env, env, other.env].map((each) => migrateWeek(each));
   const [one = [], two = [], apart] = await Promise.all(migrators);
   expect([...one, ...two].sort()).toEqual(allMigrations);
   expect([one.length, two.length].sort()).toEqual([0, allMigrations.length]);
@@ -176,7 +180,7 @@ test('while a migration waits for one partition to index it, others take events;
 }, async () => {
   const { name, env, ask } = await newDatabase();
   const lines: string[] = [];
-  await migrateDatabase(env, (line) => lines.push(line));
+  await migrateWeek(env, (line) => lines.push(line));
   const migration = '0006-event-indexes.sql';
   const migrations = [migration, '0019-unknown-values-of-searches.sql'];
   const indexes = await ask(
@@ -191,7 +195,7 @@ test('while a migration waits for one partition to index it, others take events;
   expect(busy).not.toBe(other);
   const recording = await connect(databaseUrl(postgres.ownerUrl, name));
   await recording.query(`BEGIN; LOCK TABLE ${busy} IN ROW EXCLUSIVE MODE`);
-  const migrated = sentenceOf(migrateDatabase(env));
+  const migrated = sentenceOf(migrateWeek(env));
   await expect.poll(() => lockWaits(recording)).toBe(1);
   // With the locks of an insert into the other partition.
   await ask(`BEGIN; LOCK TABLE ONLY audit_events, ${other} IN ROW EXCLUSIVE MODE NOWAIT; COMMIT`);
@@ -202,7 +206,7 @@ test('while a migration waits for one partition to index it, others take events;
   expect(await migrated).toContain(`migration ${migration}`);
   await recording.query('COMMIT');
   await recording.end();
-  const again = await migrateDatabase(env, (line) => lines.push(line));
+  const again = await migrateWeek(env, (line) => lines.push(line));
   expect(again).toEqual(migrations);
   const applied = migrations.map((each) => `applying migration ${each}`);
   expect(lines, 'not of an empty database').toEqual(applied);
@@ -213,7 +217,7 @@ test('while a migration waits for one partition to index it, others take events;
 
 test('a database with the last former migration keeps its schema, and the former names by which its processes start', async () => {
   const { env, ask } = await newDatabase();
-  await migrateDatabase(env);
+  await migrateWeek(env);
   const former = ['0001-log-and-events.sql', '0053-announce-by-clock.sql'];
   await ask(`DELETE FROM migrations; INSERT INTO migrations VALUES ('${former.join("'), ('")}');
     CREATE FUNCTION append_log(home uuid) RETURNS void LANGUAGE sql AS 'SELECT'`);
@@ -221,24 +225,24 @@ test('a database with the last former migration keeps its schema, and the former
     ask(`SELECT oid FROM pg_class WHERE relnamespace = 'indelible'::regnamespace
       AND relkind IN ('r', 'p') ORDER BY 1`);
   const before = await tables();
-  expect(await migrateDatabase(env)).toEqual(allMigrations.filter((name) => name > '0015'));
+  expect(await migrateWeek(env)).toEqual(allMigrations.filter((name) => name > '0015'));
   expect(await tables()).toEqual(before);
   const names = (await ask('SELECT name FROM migrations')).map(({ name }) => name);
   expect(names.sort()).toEqual([...allMigrations, ...former].sort());
   expect(await ask("SELECT to_regproc('append_log') AS called")).toEqual([{ called: null }]);
-  expect(await migrateDatabase(env)).toEqual([]);
+  expect(await migrateWeek(env)).toEqual([]);
 });
 
 test('a database whose older events are in the archive alone is refused, and stays as it is', async () => {
   const { env, ask } = await newDatabase();
   const migration = '0021-no-cold-reads.sql';
-  await migrateDatabase(env);
+  await migrateWeek(env);
   await ask(`SET ROLE indelible_owner; DELETE FROM migrations WHERE name = '${migration}';
     CREATE TABLE cold_parts (tenant_id uuid);
     ALTER TABLE tenants ADD COLUMN cold_before uuid;
     INSERT INTO tenants (id, name, plan, created_at, updated_at, cold_before)
       VALUES (gen_random_uuid(), 'Old', 'Enterprise', now(), now(), gen_random_uuid())`);
-  expect(await sentenceOf(migrateDatabase(env))).toMatch(
+  expect(await sentenceOf(migrateWeek(env))).toMatch(
     /^migration 0021-no-cold-reads.sql failed: older events of 1 tenant.* archive only.*docs\/archive.md/,
   );
   const left = await ask(
@@ -246,7 +250,7 @@ test('a database whose older events are in the archive alone is refused, and sta
   );
   expect(left).toEqual([{ parts: 'cold_parts', cold_before: expect.any(String) }]);
   await ask('UPDATE tenants SET cold_before = NULL');
-  expect(await migrateDatabase(env)).toContain(migration);
+  expect(await migrateWeek(env)).toContain(migration);
   expect(await ask("SELECT to_regclass('cold_parts') AS parts")).toEqual([{ parts: null }]);
 });
 
@@ -257,7 +261,7 @@ test('a database of an older build is refused with what to do, and stays as it i
     INSERT INTO migrations VALUES ('0001-log-and-events.sql'), ('0052-announced-partitions.sql')`);
   const stored = () => ask('SELECT * FROM migrations ORDER BY name');
   const before = await stored();
-  expect(await sentenceOf(migrateDatabase(env))).toBe(
+  expect(await sentenceOf(migrateWeek(env))).toBe(
     'the database has the schema of an older build (0052-announced-partitions.sql): run ' +
       '`indelible migrate` of commit 8d63926f first, then that of this build',
   );
@@ -293,13 +297,13 @@ test('a login that was given its memberships beforehand migrates without the rig
   await superuser.query(`CREATE ROLE plain LOGIN PASSWORD '${password}'`);
   await superuser.query('GRANT indelible_owner TO plain');
   const { env } = await newDatabase('plain');
-  expect(await migrateDatabase(env)).toEqual(allMigrations);
+  expect(await migrateWeek(env)).toEqual(allMigrations);
 });
 
 test('a login that may not make or hand out roles is refused in a sentence that says so', async () => {
   await superuser.query(`CREATE ROLE stranger LOGIN PASSWORD '${password}'`);
   const { env } = await newDatabase('stranger');
-  expect(await sentenceOf(migrateDatabase(env))).toMatch(
+  expect(await sentenceOf(migrateWeek(env))).toMatch(
     /^roles and schema cannot be made: permission denied to grant role "indelible_owner"/,
   );
 });
@@ -308,13 +312,13 @@ test('a migration that fails leaves nothing of it behind and is named with its r
   const { env, ask } = await newDatabase();
   await ask('CREATE SCHEMA indelible AUTHORIZATION indelible_owner');
   await ask('CREATE TABLE indelible.log_tail (other int)');
-  expect(await sentenceOf(migrateDatabase(env))).toBe(
+  expect(await sentenceOf(migrateWeek(env))).toBe(
     'migration 0003-logs.sql failed: relation "log_tail" already exists',
   );
   expect(await ask(`SELECT to_regclass('indelible.log_heads') AS made`)).toEqual([{ made: null }]);
   expect((await ask('SELECT name FROM migrations')).length).toBe(2);
   await ask('DROP TABLE indelible.log_tail');
-  expect(await migrateDatabase(env)).toEqual(allMigrations.slice(2));
+  expect(await migrateWeek(env)).toEqual(allMigrations.slice(2));
 });
 
 test('a service refuses a database that was never migrated, or not by its own release', async () => {
@@ -322,7 +326,7 @@ test('a service refuses a database that was never migrated, or not by its own re
   expect(await sentenceOf(startService(env))).toMatch(
     /^the database cannot be used: .*; has `indelible migrate` been run\?$/,
   );
-  await migrateDatabase(env);
+  await migrateWeek(env);
   const last = allMigrations.at(-1);
   await ask(`DELETE FROM migrations WHERE name = '${last}'`);
   expect(await sentenceOf(startService(env))).toBe(
