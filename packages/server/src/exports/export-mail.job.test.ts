@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
+import { admin, Browser } from '../testing/browser.ts';
 import { askForJob, exportUntil, hasEnded } from '../testing/exports.ts';
-import { testService } from '../testing/service.ts';
+import { keyOf } from '../testing/restore-setup.ts';
+import { type CallOptions, testService } from '../testing/service.ts';
 import { startSmtpServer } from '../testing/smtp-server.ts';
 import { jwtSecret, token } from '../testing/token.ts';
 
@@ -57,6 +59,27 @@ test('where the address of the requester takes no mail, the tenant is told', asy
   const told = await exportUntil(service, key, job.id, ({ notified }) => notified.length > 0);
   expect(told.notified).toEqual(notifyEmails);
   expect(mailsTo('desk@example.com')).toHaveLength(1);
+});
+
+test('the address of a link that the tenant made itself gets no mail before it has confirmed', async () => {
+  const { id } = await service.tenant();
+  const notifyEmails = ['office@example.com'];
+  await service.call({ method: 'PUT', url: `/api/tenants/${id}`, body: { notifyEmails } });
+  const key = await keyOf(service, id, ['viewer-links:write', 'events:read', 'exports:write']);
+  const link = { tenantId: id, actor: admin('stranger@example.com') };
+  const made = await service.call({ method: 'POST', url: '/api/viewer-links', key, body: link });
+  const browser = new Browser(service.app);
+  const origin = 'https://audit.example.com';
+  await browser.signIn({ token: new URL(made.body.url).hash.slice(1) }, { origin });
+  const session = {
+    call: ({ headers, ...options }: CallOptions) =>
+      browser.call({ ...options, key: null, headers: { ...headers, origin } }),
+  };
+  const job = await askForJob(session, '');
+  await exportUntil(session, '', job.id, ({ notified }) => notified.length > 0);
+  expect(mailsTo('office@example.com')).toHaveLength(1);
+  await expect.poll(() => mailsTo('stranger@example.com').length).toBe(1);
+  expect(mailsTo('stranger@example.com')[0]?.parsed.text).toContain('/confirm-mail/');
 });
 
 test('a mail server that is down fails no export, and is tried again', async () => {
