@@ -18,6 +18,7 @@ import { createSealer } from './crypto/sealed.ts';
 import { sha } from './crypto/sha256.ts';
 import { openDigests } from './digests/digest.job.ts';
 import type { GroupCommit } from './events/flush.ts';
+import { refuseIdempotencyKeys } from './events/idempotency-key.ts';
 import { createCursorSeal } from './events/list-cursor.ts';
 import { proofRoutes } from './events/proof.routes.ts';
 import { readRoutes } from './events/read.routes.ts';
@@ -102,6 +103,7 @@ export async function buildApp(deps: AppDeps) {
   authenticateRoutes(http, authenticator, sessionGate(gate));
   await limitCalls(http, config);
   refuseUndocumentedParameters(http);
+  refuseIdempotencyKeys(http);
   const publicUrl = () => config.publicUrl ?? localUrl(http, config);
   await documentApi(http, publicUrl);
 

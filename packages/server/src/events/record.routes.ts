@@ -27,6 +27,7 @@ import { parseInTurn } from '../http/large-bodies.ts';
 import { AppError, invalid, repeatedMember, unavailable } from '../http/problem.ts';
 import { splitBatch } from './batch-body.ts';
 import type { GroupCommit } from './flush.ts';
+import { idempotencyHeaders, idempotencyKeyOf, keyedUuid } from './idempotency-key.ts';
 import type { OwnEventDeps } from './own-events.store.ts';
 import {
   eventJson,
@@ -62,13 +63,14 @@ export function recordRoutes(app: FastifyInstance, deps: RecordDeps): void {
     '/api/audit-logs',
     {
       bodyLimit: eventBytesMax,
-      config,
+      config: { ...config, takesIdempotencyKey: true },
       schema: {
         tags: ['Events'],
         operationId: 'recordEvent',
         'x-refuses': [409],
         summary: 'Record an event',
         description,
+        headers: idempotencyHeaders,
         body: { ...EventInput, examples: [eventExample] },
         response: {
           201: answer('Recorded and durable.', ['application/json', RecordedEvent]),
@@ -97,7 +99,12 @@ export function recordRoutes(app: FastifyInstance, deps: RecordDeps): void {
   );
 }
 
-function take(raw: unknown, request: FastifyRequest, deps: RecordDeps) {
+function take(
+  raw: unknown,
+  request: FastifyRequest,
+  deps: RecordDeps,
+  idempotencyKey: string | null = null,
+) {
   const { catalogue, masker, newUuid, now, backdatedMs } = deps;
   const { id, tenantId } = request.principal;
   const taken = takeEvent(raw, {
@@ -110,13 +117,15 @@ function take(raw: unknown, request: FastifyRequest, deps: RecordDeps) {
     backdatedMs,
   });
   if (taken.refusal) return taken;
-  return { ...taken, event: prepare(taken.event, deps.sha, deps.random) };
+  const { event } = taken;
+  if (idempotencyKey) event.uuid = keyedUuid(event.tenantId, idempotencyKey, event.uuid);
+  return { ...taken, event: prepare(event, deps.sha, deps.random) };
 }
 
 async function recordOne(request: FastifyRequest, reply: FastifyReply, deps: RecordDeps) {
   const duplicates = duplicateKeyProblem(request.duplicateKeys);
   if (duplicates) throw errorOf(duplicates);
-  const taken = take(request.body, request, deps);
+  const taken = take(request.body, request, deps, idempotencyKeyOf(request));
   if (taken.refusal) throw errorOf(taken.refusal);
   const { event, warnings } = taken;
   const { recheckKeyId } = request.principal;
