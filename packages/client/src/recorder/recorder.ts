@@ -28,7 +28,7 @@ import {
 } from './options.ts';
 import { type PendingEvent, PendingEvents } from './pending-events.ts';
 import { watchProcessEnd } from './process-end.ts';
-import { Alarm, Reports } from './reports.ts';
+import { Alarm, lostAtExit, Reports } from './reports.ts';
 import { SetAside } from './set-aside.ts';
 import { SourceNumbers } from './source-numbers.ts';
 import { Spool } from './spool.ts';
@@ -105,7 +105,7 @@ class BufferedRecorder implements Recorder {
     this.#openSpool = () => (root === undefined ? null : new Spool({ root, bytesMax, onDamaged }));
     this.#spool = this.#openSpool();
     this.#setAside = root === undefined ? null : new SetAside(root, bytesMax, onDamaged);
-    const endings = { close: () => this.close(), end: () => this.#end() };
+    const endings = { close: () => this.close(), end: () => lostAtExit(this.#end(), root) };
     this.#unwatch = watchProcessEnd(this.#settings.closeOnExit, endings);
     this.#takeOver();
   }
@@ -162,9 +162,9 @@ class BufferedRecorder implements Recorder {
     return this.stats();
   }
 
-  /** The synchronous part of closing, for an exiting process: writes memory to disk. */
-  #end(): void {
-    if (this.#isEnded) return;
+  /** The synchronous part of closing: writes memory to disk. Returns how many events were lost. */
+  #end(): number {
+    if (this.#isEnded) return 0;
     this.#isEnded = true;
     this.#unwatch();
     const alarms = [this.#pauseEnds, this.#holdEnds, this.#flushDue, this.#syncDue];
@@ -179,6 +179,7 @@ class BufferedRecorder implements Recorder {
     this.#numbers?.close();
     this.#waiters.releaseAll();
     this.#calls.abort();
+    return left.length;
   }
 
   #take(event: PendingEvent): void {

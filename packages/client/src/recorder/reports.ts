@@ -63,6 +63,20 @@ function readable(given: EventInput): OutgoingEvent {
   }
 }
 
+/**
+ * Prints to stderr, which Node writes before it exits; what `process.emitWarning` or the host's
+ * logger is given then may be lost.
+ */
+export function lostAtExit(events: number, spoolFolder: string | undefined): void {
+  if (events === 0) return;
+  const remedy =
+    spoolFolder === undefined
+      ? 'Set spoolFolder to keep them on disk; or set closeOnExit, and do not end by process.exit.'
+      : `The folder ${spoolFolder} could not be written: see onWarning.`;
+  const held = `${events} audit event${events === 1 ? '' : 's'}`;
+  console.error(`audit recorder: the process exited with ${held} in memory. ${remedy}`);
+}
+
 /** Rings once, that long after it was set. Keeps the process running only if it is told so. */
 export class Alarm {
   readonly #ring: () => void;
