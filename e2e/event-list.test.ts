@@ -280,7 +280,8 @@ test('columns and density are remembered, in the link, and in an export', async 
   ]);
   const [head] = (await readFile(await download.path(), 'utf8')).split('\r\n');
   expect(head).toBe(
-    'id,timestamp,actor.id,actor.email,actor.role,action,outcome,resource.type,resource.id,resource.name',
+    'id,timestamp,actor.id,actor.email,actor.role,actor.name,actor.externalId,onBehalfOf,action,outcome,' +
+      'resource.type,resource.id,resource.name,resource.externalId,targets',
   );
   // A colleague's own choice stays, while the link shows what it was made with.
   const colleague = await panel.enter({ tenantId, path: `${list}?columns=action` });

@@ -4,9 +4,9 @@ import type { CsvColumn } from '@indelible/protocol';
 
 /** In their order, with the columns of CSV that hold the same. */
 const csvOf = {
-  user: ['actor.id', 'actor.email', 'actor.role'],
+  user: ['actor.id', 'actor.email', 'actor.role', 'actor.name', 'actor.externalId', 'onBehalfOf'],
   action: ['action', 'outcome'],
-  resource: ['resource.type', 'resource.id', 'resource.name'],
+  resource: ['resource.type', 'resource.id', 'resource.name', 'resource.externalId', 'targets'],
   changes: ['diff', 'crossTenant', 'reason'],
   ip: ['actor.ip'],
 } as const satisfies Readonly<Record<string, readonly CsvColumn[]>>;

@@ -10,6 +10,7 @@ import {
   record,
 } from '../testing/recorded-log.ts';
 import { committedEventOf } from './committed-event.ts';
+import { contextTexts } from './context.ts';
 import {
   type CsvColumn,
   type CsvEvent,
@@ -20,6 +21,7 @@ import {
   csvRow,
   isCsvColumn,
 } from './csv-row.ts';
+import { eventFields } from './event-fields.ts';
 
 const event: CsvEvent = { ...plainEvent(0), sequence: 7, receivedAtMs: firstMs + 250 };
 
@@ -36,11 +38,36 @@ const nameCell = (resourceName: string | null) =>
 test('the header names the standard columns, and ends in CRLF', () => {
   expect(csvHeader()).toBe(
     'id,timestamp,tenantId,actor.id,actor.email,actor.role,actor.ip,actor.userAgent,action,' +
-      'resource.type,resource.id,resource.name,diff,crossTenant,reason,category,sequence\r\n',
+      'resource.type,resource.id,resource.name,diff,crossTenant,reason,category,sequence,' +
+      'outcome,actor.name,actor.externalId,onBehalfOf,resource.externalId,targets,metadata\r\n',
   );
   expect(csvHeader(['id', ...csvFurtherColumns])).toBe(
-    'id,receivedAt,recordedBy,before,after,actor.type,actor.name,actor.externalId,outcome,' +
-      'resource.externalId,correlationId,traceId,onBehalfOf,via,targets,metadata,source\r\n',
+    'id,receivedAt,recordedBy,before,after,actor.type,correlationId,traceId,via,source\r\n',
+  );
+});
+
+test('every field of an event is in a CSV by default, unless it is decided that it is not', () => {
+  const standard = new Set<string>(csvColumns);
+  const others = eventFields.map(({ path }) => path).filter((path) => !standard.has(path));
+  // How it came about or was recorded, and whole states: `diff` has what changed.
+  expect(others.sort()).toEqual([
+    ...['actor.type', 'after', 'before', 'correlationId', 'hasState', 'receivedAt'],
+    ...['recordedBy.id', 'recordedBy.kind', 'source', 'traceId', 'via'],
+  ]);
+});
+
+test('a row says that an action was denied, by whom, for whom and on what', () => {
+  const context = contextTexts({
+    outcome: 'denied',
+    actor: { name: 'Ana Sanz', externalId: 'user_42' },
+    onBehalfOf: [{ externalId: 'bea' }],
+    resource: { externalId: 'q1' },
+    targets: [{ type: 'user', name: 'Carl' }],
+    metadata: { attempt: 3 },
+  });
+  expect(csvRow({ ...event, ...context }).split(',configuration,7,')[1]).toBe(
+    'denied,Ana Sanz,user_42,"[{""externalId"":""bea""}]",q1,' +
+      '"[{""name"":""Carl"",""type"":""user""}]","{""attempt"":3}"\r\n',
   );
 });
 
@@ -51,7 +78,7 @@ test('a row has the standard columns, null as nothing and diff as one JSON cell'
       'ana.0@example.com,admin,,' +
       '"Mozilla/5.0 (X11; Linux x86_64; rv:142.0) Gecko/20100101 Firefox/142.0",update,queue,' +
       '0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11,Sales,' +
-      '"{""maxWaitSeconds"":{""from"":0,""to"":60}}",false,,configuration,7\r\n',
+      '"{""maxWaitSeconds"":{""from"":0,""to"":60}}",false,,configuration,7,,,,,,,\r\n',
   );
 });
 

@@ -1,7 +1,7 @@
 import { canonicalize, type JsonValue } from '../json/canonical.ts';
 import { FormatError } from '../log/bytes.ts';
 import type { ShownEvent } from './committed-event.ts';
-import { contextOf, valueAt } from './context.ts';
+import { contextOf, type EventContext, valueAt } from './context.ts';
 import {
   type CsvField,
   contextFields,
@@ -15,15 +15,28 @@ import { formatTimestamp, parseTimestamp } from './timestamp.ts';
 
 /* One event as a line of CSV: RFC 4180, CRLF, UTF-8 without a byte order mark. */
 
+/** Standard columns of version 2: behind the others, so that those keep their places. */
+const appended = [
+  'outcome',
+  'actor.name',
+  'actor.externalId',
+  'onBehalfOf',
+  'resource.externalId',
+  'targets',
+  'metadata',
+] as const satisfies readonly CsvField<'further'>[];
+
 /** The standard columns, in their default order. */
-export const csvColumns = columnsOf('standard');
+export const csvColumns = [...columnsOf('standard'), ...appended];
+
+const contextNames: ReadonlySet<string> = new Set(contextFields.map(({ path }) => path));
 
 /** Columns that are written only on request. */
 export const csvFurtherColumns: readonly (CsvField<'further'> | 'recordedBy')[] = [
   ...columnsOf('further').filter((name) => !isState(name) && !isContextColumn(name)),
   'recordedBy', // both of its fields in one cell
   ...columnsOf('further').filter(isState),
-  ...columnsOf('further').filter(isContextColumn),
+  ...columnsOf('further').filter((name) => isContextColumn(name) && !isAppended(name)),
 ];
 
 function isState(name: FieldPath): boolean {
@@ -32,7 +45,11 @@ function isState(name: FieldPath): boolean {
 
 /** Whether a column holds a field of version 2, which has no column in the database. */
 export function isContextColumn(name: string): boolean {
-  return contextFields.some(({ path }) => path === name);
+  return contextNames.has(name);
+}
+
+function isAppended(name: string): boolean {
+  return appended.some((each) => each === name);
 }
 
 function columnsOf<Kind extends 'standard' | 'further'>(kind: Kind): readonly CsvField<Kind>[] {
@@ -68,10 +85,11 @@ export function csvHeader(columns: readonly CsvColumn[] = csvColumns): string {
  * reader removes one leading `'`.
  */
 export function csvRow(event: CsvEvent, columns: readonly CsvColumn[] = csvColumns): string {
-  return `${columns.map((column) => cells[column](event)).join(',')}\r\n`;
+  const context = columns.some(isContextColumn) ? contextOf(event) : {};
+  return `${columns.map((column) => cells[column](event, context)).join(',')}\r\n`;
 }
 
-type Cell = (event: CsvEvent) => string;
+type Cell = (event: CsvEvent, context: EventContext) => string;
 
 /** Kinds whose texts need neither a formula guard nor quotes. */
 export const bareKinds: ReadonlySet<EventField['kind']> = new Set(['uuid', 'boolean', 'sequence']);
@@ -84,7 +102,7 @@ cells.recordedBy = ({ recordedById: id, recordedByKind: kind }) =>
 
 function cellOf(field: EventField): Cell {
   const { kind, key, since } = field;
-  if (since === 2) return (e) => contextCell(valueAt(contextOf(e), field));
+  if (since === 2) return (_, context) => cellOfValue(valueAt(context, field));
   if (kind === 'eventId') return ({ uuid }) => eventIdFromUuid(uuid);
   if (kind === 'time') {
     return (e) => formatTimestamp(key === 'receivedAtMs' ? e.receivedAtMs : uuidTimeMs(e.uuid));
@@ -118,7 +136,13 @@ function jsonCell(json: string): string {
   return quoted(json.replaceAll(';', '\\u003b'));
 }
 
-function contextCell(value: unknown): string {
+/** The cell of a column of version 2. */
+export function csvContextCell(context: EventContext, column: CsvColumn): string {
+  const field = contextFields.find(({ path }) => path === column);
+  return field === undefined ? '' : cellOfValue(valueAt(context, field));
+}
+
+function cellOfValue(value: unknown): string {
   if (value === undefined) return '';
   return typeof value === 'string'
     ? csvTextCell(value)

@@ -226,7 +226,8 @@ test('the file has the standard columns, or those asked for in their order', asy
   const [header = [], row = []] = parse(standard.text);
   expect(header.join()).toBe(
     'id,timestamp,tenantId,actor.id,actor.email,actor.role,actor.ip,actor.userAgent,action,resource.type,' +
-      'resource.id,resource.name,diff,crossTenant,reason,category,sequence',
+      'resource.id,resource.name,diff,crossTenant,reason,category,sequence,outcome,actor.name,' +
+      'actor.externalId,onBehalfOf,resource.externalId,targets,metadata',
   );
   expect(row[14]).toBe('\'=1+1; "x",\r\n😀 שלום');
   expect(String(standard.headers['content-type'])).toMatch(/^text\/csv; charset=utf-8/);

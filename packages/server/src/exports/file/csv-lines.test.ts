@@ -1,10 +1,10 @@
 import {
   type CsvColumn,
   type CsvEvent,
+  contextTexts,
   csvColumns,
   csvFurtherColumns,
   csvRow,
-  isContextColumn,
 } from '@indelible/protocol';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -36,10 +36,7 @@ function written(rows: readonly string[], columns: readonly CsvColumn[]): string
   return text;
 }
 
-const all: readonly CsvColumn[] = [
-  ...csvColumns,
-  ...csvFurtherColumns.filter((name) => !isContextColumn(name)),
-];
+const all: readonly CsvColumn[] = [...csvColumns, ...csvFurtherColumns];
 
 test('a packed row becomes the bytes of its event, whatever its texts are', () => {
   const odd = fc.constantFrom('=', '"', ',', '\r', '\n', '\t', "'", ' ', 'a', '＝', ';', 'é', '😀');
@@ -49,10 +46,22 @@ test('a packed row becomes the bytes of its event, whatever its texts are', () =
     ...{ actorEmail: fc.option(text), actorUserAgent: fc.option(text), resourceName: text },
     ...{ reason: fc.option(text), diff: fc.oneof(json, fc.constant('{}')), after: fc.option(json) },
   });
+  const context = fc.record(
+    {
+      outcome: fc.constant('denied'),
+      actor: fc.record({ name: text }),
+      targets: fc.array(fc.record({ name: text })),
+    },
+    { requiredKeys: [] },
+  );
+  const changes = fc.tuple(
+    texts,
+    context.map((each) => contextTexts(each)),
+  );
   const columns = fc.shuffledSubarray([...all], { minLength: 1 });
   fc.assert(
-    fc.property(fc.array(texts, { minLength: 1, maxLength: 5 }), columns, (changes, columns) => {
-      const events = changes.map((each) => ({ ...event, ...each }));
+    fc.property(fc.array(changes, { minLength: 1, maxLength: 5 }), columns, (changes, columns) => {
+      const events = changes.map((parts): CsvEvent => Object.assign({ ...event }, ...parts));
       fc.pre(!JSON.stringify(events).includes('\\u001f'));
       const rows = events.map((each) => packed(each, columns));
       expect(written(rows, columns)).toBe(events.map((each) => csvRow(each, columns)).join(''));

@@ -1,10 +1,14 @@
 import {
   bareKinds,
   type CsvColumn,
+  contextOf,
+  csvContextCell,
   csvTextCell,
+  type EventContext,
   eventFields,
   eventIdPrefix,
   formatTimestamp,
+  isContextColumn,
 } from '@indelible/protocol';
 import type { WriteLine } from './line-buffer.ts';
 import { fieldEnd, uuidBytes } from './packed-event.ts';
@@ -14,19 +18,27 @@ import { fieldEnd, uuidBytes } from './packed-event.ts';
  * each cell would cost more than the rest of an export.
  */
 export function csvLineWriter(columns: readonly CsvColumn[]): WriteLine {
-  const kinds = columns.map(kindOf);
+  const cells = columns.map((column) => ({ column, kind: kindOf(column) }));
+  const hasContext = columns.some(isContextColumn);
   const line = new CsvLine();
   return (row, bytes, out, at) => {
     line.begin(row, bytes, out, at);
-    for (const kind of kinds) line.cell(kind);
+    const context = hasContext ? line.context() : noContext;
+    for (const { column, kind } of cells) {
+      if (kind === 'context') line.contextCell(context, column);
+      else line.cell(kind);
+    }
     return line.end();
   };
 }
 
+const noContext: EventContext = {};
+
 /** The content of a cell: the id, text, JSON, or a field that needs no escaping. */
 type Kind = 'id' | 'timestamp' | 'text' | 'json' | 'bare';
 
-function kindOf(column: CsvColumn): Kind {
+function kindOf(column: CsvColumn): Kind | 'context' {
+  if (isContextColumn(column)) return 'context';
   const field = eventFields.find(({ path }) => path === column);
   if (field === undefined) return 'json'; // recordedBy
   const { kind, key } = field;
@@ -91,6 +103,20 @@ class CsvLine {
     return this.#at + 1;
   }
 
+  /** The fields of version 2, from the two texts with which such a row begins. */
+  context(): EventContext {
+    const context = this.#takeText();
+    const contextIdentity = this.#takeText();
+    if (context === '' && contextIdentity === '') return noContext;
+    return contextOf({ context: context || null, contextIdentity: contextIdentity || null });
+  }
+
+  contextCell(context: EventContext, column: CsvColumn): void {
+    if (context !== noContext)
+      this.#at += this.#out.write(csvContextCell(context, column), this.#at);
+    this.#out[this.#at++] = comma;
+  }
+
   cell(kind: Kind): void {
     if (kind === 'id') this.#writeId();
     else if (kind === 'timestamp') this.#write(formatTimestamp(this.#timeMs()));
@@ -129,16 +155,19 @@ class CsvLine {
   }
 
   #field(kind: Kind): void {
-    const row = this.#row;
-    if (this.#from >= this.#end || row[this.#from] !== fieldEnd) {
-      this.#fits = false;
-      return;
-    }
-    this.#from += 1;
+    if (!this.#beginField()) return;
     if (kind === 'bare') this.#copy(inBare);
     else if (kind === 'json') this.#copy(inJson);
-    else if (startsPlain[row[this.#from] as number] === 1) this.#copy(inText);
+    else if (startsPlain[this.#row[this.#from] as number] === 1) this.#copy(inText);
     else this.#guard();
+  }
+
+  /** Steps over a separator; false if there is none. */
+  #beginField(): boolean {
+    const isThere = this.#from < this.#end && this.#row[this.#from] === fieldEnd;
+    if (isThere) this.#from += 1;
+    else this.#fits = false;
+    return isThere;
   }
 
   #copy(asked: Uint8Array): void {
@@ -176,12 +205,20 @@ class CsvLine {
 
   /** Text that is empty, or may be a formula. */
   #guard(): void {
+    const text = this.#toFieldEnd();
+    if (text !== '') this.#at += this.#out.write(csvTextCell(text), this.#at);
+  }
+
+  #takeText(): string {
+    if (!this.#beginField()) return '';
+    return this.#toFieldEnd();
+  }
+
+  #toFieldEnd(): string {
     const next = this.#row.indexOf(fieldEnd, this.#from);
     const end = next === -1 ? this.#end : Math.min(next, this.#end);
-    if (end > this.#from) {
-      const text = this.#row.toString('utf8', this.#from, end);
-      this.#at += this.#out.write(csvTextCell(text), this.#at);
-    }
+    const text = end > this.#from ? this.#row.toString('utf8', this.#from, end) : '';
     this.#from = end;
+    return text;
   }
 }

@@ -5,7 +5,6 @@ import {
   csvRow,
   type EventFilter,
   formatTimestamp,
-  isContextColumn,
 } from '@indelible/protocol';
 import { eventJson, hasState } from '../../events/prepared-event.ts';
 import type { ExportFile } from '../store.ts';
@@ -43,34 +42,27 @@ export function fileShape(format: ExportFormat, names: readonly string[] | null)
   if (format === 'ndjson') return ndjson;
   const columns = (names ?? csvColumns) as readonly CsvColumn[];
   const header = csvHeader(columns);
-  const line = (event: ExportedEvent) => csvRow(event, columns);
-  // Fields of version 2 have no column in the database, so their cells are made of whole events.
-  if (columns.some(isContextColumn)) return { ...ofWholeEvents(line), header };
   return {
     fields: csvFieldsOf(columns),
     withStates: columns.includes('before') || columns.includes('after'),
     header,
-    line,
+    line: (event) => csvRow(event, columns),
     writeLine: csvLineWriter(columns),
   };
 }
 
 const eventLine = (event: ExportedEvent) => `${eventJson(event, true, hasState(event))}\n`;
 
-function ofWholeEvents(line: FileShape['line']): FileShape {
-  return {
-    fields: wholeFields,
-    withStates: true,
-    header: '',
-    line,
-    writeLine(row, bytes, out, at) {
-      const event = unpackEvent(row.toString('utf8', 0, bytes));
-      return event === null ? -1 : at + out.write(line(event), at);
-    },
-  };
-}
-
-const ndjson = ofWholeEvents(eventLine);
+const ndjson: FileShape = {
+  fields: wholeFields,
+  withStates: true,
+  header: '',
+  line: eventLine,
+  writeLine(row, bytes, out, at) {
+    const event = unpackEvent(row.toString('utf8', 0, bytes));
+    return event === null ? -1 : at + out.write(eventLine(event), at);
+  },
+};
 
 /** The object name of a job's file. */
 export function objectName(file: ExportFile): string {

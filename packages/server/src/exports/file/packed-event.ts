@@ -2,6 +2,7 @@ import {
   type CsvColumn,
   type CsvEvent,
   eventFields,
+  isContextColumn,
   type StoredField,
   storedFields,
 } from '@indelible/protocol';
@@ -73,9 +74,18 @@ const cellFields = new Map<CsvColumn, PackedField>([
   ],
 ]);
 
-/** The packed fields of these columns; `id` and `timestamp` come from the id. */
+/** Both texts of the fields of version 2, which have no column of their own. */
+const contextPair: readonly PackedField[] = storedFields
+  .filter(({ kind }) => kind === 'context')
+  .map((field) => ({ sql: packedColumn(field), of: textOf(field.key) }));
+
+/**
+ * The packed fields of these columns; `id` and `timestamp` come from the id. With columns of
+ * version 2, `context` and `contextIdentity` come first.
+ */
 export function csvFieldsOf(columns: readonly CsvColumn[]): PackedField[] {
-  return columns.flatMap((name) => (name === 'id' ? [] : (cellFields.get(name) ?? [])));
+  const own = columns.flatMap((name) => (name === 'id' ? [] : (cellFields.get(name) ?? [])));
+  return columns.some(isContextColumn) ? [...contextPair, ...own] : own;
 }
 
 /** The fields of a whole event after its id, in packed order. */
