@@ -105,8 +105,8 @@ export default defineConfig(({ mode }) => ({
     isolate: false,
     sequence: { sequencer: LongestFirst },
     // Tests wait for the database and for processes of their own: as many workers as cores leave
-    // some of these idle.
-    maxWorkers: availableParallelism() + 2,
+    // some of these idle. Each worker loads the service, for 5 seconds of processor time.
+    maxWorkers: availableParallelism() + 1,
     // These end only what hangs: what a test takes grows with the load of the machine, without
     // bound. Single tests and calls name no shorter limits.
     expect: { poll: { timeout: 300_000 } },
