@@ -1,6 +1,6 @@
 import type { CatalogueFile } from './event/catalogue.ts';
 import { actionsByCategory } from './event/catalogue-data.ts';
-import { snakeCasePattern } from './event/field-rules.ts';
+import { wordPattern } from './event/field-rules.ts';
 import { wordLengthMax } from './event/limits.ts';
 import { type JsonSchema, schemaProblem } from './json/schema-problem.ts';
 import { parseStrictJson } from './json/strict-json.ts';
@@ -8,7 +8,7 @@ import { parseStrictJson } from './json/strict-json.ts';
 const words = (description: string, minItems = 0): JsonSchema => ({
   type: 'array',
   description,
-  items: { type: 'string', pattern: snakeCasePattern, maxLength: wordLengthMax },
+  items: { type: 'string', pattern: wordPattern, maxLength: wordLengthMax },
   minItems,
   uniqueItems: true,
 });

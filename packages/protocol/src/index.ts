@@ -23,6 +23,7 @@ export * from './event/external-id.ts';
 export * from './event/field-problem.ts';
 export * from './event/field-rules.ts';
 export * from './event/hidden-segments.ts';
+export * from './event/ip-address.ts';
 export * from './event/limits.ts';
 export * from './event/masking.ts';
 export * from './event/state-diff.ts';

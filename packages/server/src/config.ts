@@ -7,7 +7,7 @@ import {
   defaultCatalogue,
   defaultMaskedKeys,
   type EventWords,
-  isSnakeCase,
+  isWord,
   parseCatalogueFile,
 } from '@indelible/protocol';
 import ipaddr from 'ipaddr.js';
@@ -202,7 +202,7 @@ function reader(env: Environment) {
 /** The file's, or the default one; either way with these sensitive types besides. */
 function readCatalogue(path: string | null, sensitiveTypes: readonly string[]): Catalogue {
   if (path === null && sensitiveTypes.length === 0) return defaultCatalogue;
-  const wrong = sensitiveTypes.find((type) => !isSnakeCase(type));
+  const wrong = sensitiveTypes.find((type) => !isWord(type));
   if (wrong !== undefined) throw new Error(`SENSITIVE_TYPES names ${wrong}: it must be snake_case`);
   try {
     const file = path === null ? {} : parseCatalogueFile(readSmallFile(path));

@@ -15,6 +15,7 @@ import {
   parseStrictJson,
   parseTimestamp,
   problemsText,
+  timeForm,
 } from '@indelible/protocol';
 import type { Line } from './line-splitter.ts';
 
@@ -129,7 +130,7 @@ function problemsOf(event: Members, sourceId: JsonValue): FieldProblem[] {
   if (timestamp === undefined) {
     add('/timestamp', 'required', 'is required, so that the event gets the same id in every run');
   } else if (typeof timestamp !== 'string' || parseTimestamp(timestamp) === null) {
-    add('/timestamp', 'invalid_format', 'is not an ISO 8601 time');
+    add('/timestamp', 'invalid_format', `is not ${timeForm}`);
   }
   return problems;
 }

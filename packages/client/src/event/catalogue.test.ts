@@ -4,7 +4,10 @@ import ts from 'typescript';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { createClient, defineCatalogue, type EventInput, type IndelibleClient } from '../index.ts';
 
-const catalogue = defineCatalogue({ actions: ['refund'], resourceTypes: ['invoice'] });
+const catalogue = defineCatalogue({
+  actions: ['refund', 'invoice.refund', '2fa_enabled'],
+  resourceTypes: ['invoice', 'crm.deal'],
+});
 const options = { url: 'http://127.0.0.1:9', key: null };
 
 type EventOf<C extends IndelibleClient<never, never>> = Parameters<C['record']>[0];
@@ -16,6 +19,7 @@ test('a client with a catalogue takes known words and its own, and any other is 
   type Rest = { actor: EventInput['actor'] };
   expectTypeOf<Words<'update', 'queue'> & Rest>().toExtend<Event>();
   expectTypeOf<Words<'refund', 'invoice'> & Rest>().toExtend<Event>();
+  expectTypeOf<Words<'invoice.refund', 'crm.deal'> & Rest>().toExtend<Event>();
   expectTypeOf<Words<'refnd', 'invoice'> & Rest>().not.toExtend<Event>();
   expectTypeOf<Words<'refund', 'invoic'> & Rest>().not.toExtend<Event>();
   expectTypeOf(client.recordBatch).parameter(0).toEqualTypeOf<readonly Event[]>();
@@ -85,7 +89,10 @@ describe('in an editor', () => {
   function editor(event: string, option: string) {
     version += 1;
     source = `import { createClient, defineCatalogue } from '../index.ts';
-const catalogue = defineCatalogue({ actions: ['refund'], resourceTypes: ['invoice'] });
+const catalogue = defineCatalogue({
+  actions: ['refund', 'invoice.refund', '2fa_enabled'],
+  resourceTypes: ['invoice', 'crm.deal'],
+});
 const client = createClient({ url: '', key: null, ${option} });
 client.record({ ${event} });`;
     const at = source.lastIndexOf("''") + 1;

@@ -2,7 +2,8 @@ import {
   type Catalogue,
   type CatalogueFile,
   createCatalogue,
-  isSnakeCase,
+  isWord,
+  wordForm,
 } from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
 import type { KnownAction, KnownResourceType } from './words.ts';
@@ -16,7 +17,7 @@ export interface EventCatalogue<A extends string, R extends string> {
   event(event: EventInput<A, R>): EventInput<A, R>;
 }
 
-/** The product's own words: `snake_case`, at most 64 characters. */
+/** The product's own words: `snake_case` with dots between them, at most 64 characters. */
 export interface CatalogueWords<A extends string, R extends string> {
   actions?: readonly A[];
   resourceTypes?: readonly R[];
@@ -45,10 +46,8 @@ function requireRecordable(
   action: string,
   resourceType: string,
 ): void {
-  if (!isSnakeCase(word)) {
-    throw new TypeError(
-      `${JSON.stringify(word)} is not a snake_case word of at most 64 characters`,
-    );
+  if (!isWord(word)) {
+    throw new TypeError(`${JSON.stringify(word)} is not ${wordForm}, of at most 64 characters`);
   }
   const why = service.notRecordable(action, resourceType);
   if (why !== null) throw new TypeError(`${word} cannot be recorded. ${why}`);

@@ -1,4 +1,4 @@
-import { canonicalIp } from '@indelible/protocol';
+import { plainIp } from '@indelible/protocol';
 
 /** Proxies between clients and this server, for frameworks without such a setting. */
 export interface ProxyOptions {
@@ -92,19 +92,6 @@ function isEscaped(text: string, at: number): boolean {
   let first = at;
   while (text[first - 1] === '\\') first -= 1;
   return (at - first) % 2 === 1;
-}
-
-/** Addresses as sockets, proxies and configuration write them. No Node modules. */
-
-/**
- * A client's address for an event, or null: without port, brackets or zone; IPv4 in dotted form,
- * also if a dual-stack socket writes `::ffff:192.0.2.1`.
- */
-export function plainIp(text: string | null | undefined): string | null {
-  const [, bracketed, v4] = /^\[([^\]]*)\](?::\d+)?$|^([\d.]+):\d+$/.exec(text?.trim() ?? '') ?? [];
-  const bare = (bracketed ?? v4 ?? text?.trim() ?? '').replace(/%.*$/, '');
-  const address = canonicalIp(bare);
-  return address?.replace(/^::ffff:(?=\d+\.)/, '') ?? null;
 }
 
 /** Names of ranges, as in Express. */

@@ -1,5 +1,5 @@
+import { plainIp } from '@indelible/protocol';
 import { auditOf, originOf } from './audit-of.ts';
-import { plainIp } from './client-address.ts';
 import type { AuditOptions, RequestAudit } from './request-audit.ts';
 
 export * from './request-audit.ts';

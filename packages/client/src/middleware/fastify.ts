@@ -1,6 +1,6 @@
+import { plainIp } from '@indelible/protocol';
 import type {} from 'fastify';
 import { auditOf, originOf } from './audit-of.ts';
-import { plainIp } from './client-address.ts';
 import type { AuditOptions, RequestAudit } from './request-audit.ts';
 
 export * from './request-audit.ts';

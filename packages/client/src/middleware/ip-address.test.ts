@@ -1,5 +1,6 @@
+import { plainIp } from '@indelible/protocol';
 import { expect, test } from 'vitest';
-import { plainIp, rangesOf } from './client-address.ts';
+import { rangesOf } from './client-address.ts';
 
 test.each([
   ['203.0.113.7', '203.0.113.7'],

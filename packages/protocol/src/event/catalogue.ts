@@ -35,7 +35,7 @@ export function createCatalogue({ plans, events = contactCenter }: CatalogueFile
   requireNarrow(refusals);
   requireKnownTypes(events);
   const actionCategory = (action: string) =>
-    categoryByAction.get(lastWord(action)) ?? 'configuration';
+    categoryByAction.get(action) ?? categoryByAction.get(lastWord(action)) ?? 'configuration';
   return {
     plans: plans ? createPlans(plans) : defaultPlans,
     /** The scope of the page "Sensitive access"; null if the catalogue names no types. */
@@ -47,7 +47,7 @@ export function createCatalogue({ plans, events = contactCenter }: CatalogueFile
     notRecordable(action: string, resourceType: string): string | null {
       const refusal = refusals.find(
         (each) =>
-          (each.actions?.includes(lastWord(action)) ?? true) &&
+          (each.actions?.some((word) => word === action || word === lastWord(action)) ?? true) &&
           (each.resourceTypes?.includes(resourceType) ?? true),
       );
       return refusal?.why ?? null;
@@ -76,7 +76,7 @@ function knownActions(additions: NonNullable<EventWords['actions']>): Map<string
   for (const actions of [actionsByCategory, additions]) {
     for (const [category, words] of Object.entries(actions)) {
       for (const action of words) {
-        const former = known.get(action);
+        const former = known.get(action) ?? known.get(lastWord(action));
         if (former !== undefined && former !== category) {
           throw new RangeError(`the action ${action} is ${former} and cannot be ${category} too`);
         }

@@ -4,8 +4,6 @@ import { type EventField, eventFields, type FieldKind, type MemberRule } from '.
 import { isUuid, uuidFromEventId } from './event-id.ts';
 import { boundedPath, type FieldProblem, fieldProblemsMax, pointerOf } from './field-problem.ts';
 import {
-  actionExpression,
-  canonicalIp,
   exceedsBytes,
   isExternalId,
   isLonger,
@@ -13,8 +11,10 @@ import {
   isRecordedEmail,
   isRole,
   isVisible,
-  snakeCaseExpression,
+  isWord,
+  wordForm,
 } from './field-rules.ts';
+import { plainIp } from './ip-address.ts';
 import {
   diffFieldsMax,
   diffTextBytesMax,
@@ -25,7 +25,7 @@ import {
   metadataTextLengthMax,
   stateBytesMax,
 } from './limits.ts';
-import { parseTimestamp } from './timestamp.ts';
+import { parseTimestamp, timeForm } from './timestamp.ts';
 
 /* Checks the shape of an event by the table of fields; the checks are compiled once. */
 
@@ -99,11 +99,7 @@ const textKinds: Partial<Record<FieldKind, TextKind>> = {
     is: 'a TypeID: evt_audit_ and a UUIDv7 in base32',
   },
   uuid: { fits: isUuid, is: 'a UUID' },
-  word: { fits: (text) => snakeCaseExpression.test(text), is: 'a snake_case word' },
-  action: {
-    fits: (text) => actionExpression.test(text),
-    is: 'a snake_case word, or several with dots between them',
-  },
+  word: { fits: isWord, is: wordForm },
   // No invisible characters, so that a role cannot imitate another one.
   role: { fits: isRole, is: 'a text of visible characters' },
   // A blank one would stand in lists in place of the id.
@@ -111,8 +107,8 @@ const textKinds: Partial<Record<FieldKind, TextKind>> = {
   externalId: { fits: isExternalId, is: 'an id of visible characters without a leading !' },
   traceId: { fits: (text) => /^[0-9a-f]{32}$/i.test(text), is: '32 hexadecimal digits' },
   email: { fits: isRecordedEmail, is: 'an e-mail address of visible characters' },
-  ip: { fits: (text) => canonicalIp(text) !== null, is: 'an IP address' },
-  time: { fits: (text) => parseTimestamp(text) !== null, is: 'an ISO 8601 time' },
+  ip: { fits: (text) => plainIp(text) !== null, is: 'an IP address' },
+  time: { fits: (text) => parseTimestamp(text) !== null, is: timeForm },
 };
 
 /** What a check needs to know of a field, or of a member of an object in it. */

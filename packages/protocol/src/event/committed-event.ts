@@ -64,7 +64,7 @@ type Reader = (value: unknown, where: string) => unknown;
 const readers: Partial<Record<FieldKind, Reader>> = {
   eventId: textOf,
   uuid: lowerUuidOf,
-  ...{ word: textOf, action: textOf, role: textOf, email: textOf, ip: textOf, text: textOf },
+  ...{ word: textOf, role: textOf, email: textOf, ip: textOf, text: textOf },
   ...{ time: textOf, choice: textOf, externalId: textOf, traceId: textOf },
   boolean: (value, where) => (typeof value === 'boolean' ? value : refuse(where)),
   sequence: (value, where) => (isCount(value) ? value : refuse(where)),

@@ -64,7 +64,7 @@ export interface CommittedEvent {
 
 /** The kind of a field decides its validation, storage, packing and documentation. */
 export type FieldKind =
-  | ('eventId' | 'uuid' | 'word' | 'action' | 'role' | 'email' | 'ip' | 'text' | 'name' | 'choice')
+  | ('eventId' | 'uuid' | 'word' | 'role' | 'email' | 'ip' | 'text' | 'name' | 'choice')
   | ('externalId' | 'traceId' | 'time' | 'boolean' | 'sequence' | 'diff' | 'state')
   | ('object' | 'list' | 'metadata' | 'context');
 
@@ -192,7 +192,7 @@ const fieldRules = {
     about: "The host's own id. Without `actor.id`, the service derives the UUID from it.",
   },
   action: {
-    ...{ kind: 'action', key: 'action', column: 'action', segment: 'event' },
+    ...{ kind: 'word', key: 'action', column: 'action', segment: 'event' },
     ...{ lengthMax: wordLengthMax, sent: 'required', csv: 'standard' },
     ...{ about: 'What was done.', examples: ['create', 'update', 'delete', 'access'] },
   },

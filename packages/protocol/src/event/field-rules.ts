@@ -2,30 +2,28 @@
 
 import { emailLengthMax, reasonLength, reasonLengthMax, wordLengthMax } from './limits.ts';
 
-/** `snake_case`, the form of actions and resource types; `wordLengthMax` limits its length. */
-export const snakeCasePattern = '^[a-z][a-z0-9]*(_[a-z0-9]+)*$';
+/**
+ * The form of actions and resource types: `snake_case` words with dots between them, such as
+ * `update`, `user.login` and `2fa_enabled`. `wordLengthMax` limits the length.
+ */
+export const wordPattern = '^[a-z0-9]+(_[a-z0-9]+)*(\\.[a-z0-9]+(_[a-z0-9]+)*)*$';
 
-export const snakeCaseExpression = new RegExp(snakeCasePattern);
+const wordExpression = new RegExp(wordPattern);
 
-/** Words with dots between them, the form of actions: `update`, `user.login`. */
-export const actionPattern = '^[a-z][a-z0-9]*(_[a-z0-9]+)*(\\.[a-z][a-z0-9]*(_[a-z0-9]+)*)*$';
-
-export const actionExpression = new RegExp(actionPattern);
+/** As messages say it. */
+export const wordForm = 'a snake_case word, or several with dots between them';
 const emailExpression = /^(?=.{3,320}$)[^\s@]+@[^\s@]+$/u;
 const unprintable = /[\p{Cc}\p{Cs}\uFFFD]/u;
 // Zero-width and direction marks, variation selectors, tags, fillers, the blank Braille pattern.
 const unseen = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
 const plainLine = /^[ -~]*$/;
 let concealing: RegExp | undefined;
+const joining = String.raw`[[\p{L}\p{M}]--[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Default_Ignorable_Code_Point}\u2800]]`;
 // Excludes Hangul fillers, which Unicode calls letters, and the blank Braille pattern, a sign.
 const visible = /(?![\p{Default_Ignorable_Code_Point}\u2800])[\p{L}\p{N}\p{P}\p{S}]/u;
 
-export function isSnakeCase(text: string): boolean {
-  return text.length <= wordLengthMax && snakeCaseExpression.test(text);
-}
-
-export function isAction(text: string): boolean {
-  return text.length <= wordLengthMax && actionExpression.test(text);
+export function isWord(text: string): boolean {
+  return text.length <= wordLengthMax && wordExpression.test(text);
 }
 
 /** The word that decides what an action is: `login` of `user.login`. */
@@ -63,7 +61,7 @@ export function isLonger(text: string, max: number): boolean {
 }
 
 function isPlainText(text: string): boolean {
-  return isPrintable(text) && !hidesCharacters(text) && isVisible(text);
+  return isPrintable(text) && !hidesCharacters(withoutJoined(text)) && isVisible(text);
 }
 
 /**
@@ -97,6 +95,11 @@ export function isPrintable(text: string): boolean {
   return !unprintable.test(text);
 }
 
+/** `text` without its emoji, and without the joiners of Persian and Indic words. */
+function withoutJoined(text: string): string {
+  return unseen.test(text) ? text.replace(concealed(), (_, hidden = '') => hidden) : text;
+}
+
 /** Whether `text` contains invisible characters, so that it may look like another text. */
 function hidesCharacters(text: string): boolean {
   return unseen.test(text);
@@ -104,8 +107,8 @@ function hidesCharacters(text: string): boolean {
 
 /**
  * `text` as a person may safely read it: control characters, marks that change text direction and
- * other invisible characters are written as code points, `⟨U+202E⟩`. Line breaks, tabs and the
- * joiners within an emoji stay.
+ * other invisible characters are written as code points, `⟨U+202E⟩`. Line breaks, tabs, and the
+ * joiners within an emoji or a word of a joining script stay.
  */
 export function revealed(text: string): string {
   return text.replace(concealed(), (found, hidden?: string) =>
@@ -123,10 +126,10 @@ export function revealedLine(text: string, written = codePointOf): string {
 
 /** Made at its first use, which no start needs: the list of emoji takes 10 ms. */
 function concealed(): RegExp {
-  // A whole emoji first, because joiners and selectors are invisible only outside of one.
-  // biome-ignore lint/complexity/useRegexLiterals: ES2022, the packages’ target, has no flag v
+  // A whole emoji first, because joiners and selectors are invisible only outside of one. Between
+  // Latin, Greek or Cyrillic letters a joiner changes nothing that can be seen.
   concealing ??= new RegExp(
-    String.raw`\p{RGI_Emoji}|([\p{Cc}\p{Cs}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800])`,
+    String.raw`\p{RGI_Emoji}|(?<=${joining})[\u200c\u200d](?=${joining})|([\p{Cc}\p{Cs}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800])`,
     'gv',
   );
   return concealing;
@@ -156,27 +159,4 @@ const utf8 = new TextEncoder();
 export function exceedsBytes(text: string, max: number): boolean {
   if (text.length > max) return true;
   return text.length * 3 > max && utf8.encode(text).length > max;
-}
-
-/** IP addresses in their stored form. No Node modules, so it runs in browsers. */
-
-const ipv4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
-const ipv6 = /^(?=.*:)[0-9a-f:.]{2,45}$/i;
-
-/**
- * The stored form of an address: IPv4 unchanged, IPv6 by RFC 5952, an IPv4 address inside IPv6 in
- * dotted form (`::ffff:192.0.2.1`). Null for any other text, also for zones.
- */
-export function canonicalIp(text: string): string | null {
-  if (ipv4.test(text)) return text;
-  // The URL standard defines how addresses are parsed and written, the same in every runtime.
-  if (!ipv6.test(text) || !URL.canParse(`http://[${text}]`)) return null;
-  const shown = new URL(`http://[${text}]`).hostname.slice(1, -1);
-  const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(shown);
-  return mapped ? `::ffff:${dotted(mapped[1], mapped[2])}` : shown;
-}
-
-function dotted(high = '', low = ''): string {
-  const [upper, lower] = [Number.parseInt(high, 16), Number.parseInt(low, 16)];
-  return [upper >> 8, upper & 255, lower >> 8, lower & 255].join('.');
 }

@@ -9,13 +9,8 @@ import { type CommittedEvent, type EventField, eventFields } from './event-field
 import { nilUuid, uuidFromEventId, uuidTimeMs } from './event-id.ts';
 import { externalUuid } from './external-id.ts';
 import { type FieldProblem, fieldProblemsMax, problemsText } from './field-problem.ts';
-import {
-  canonicalIp,
-  exceedsBytes,
-  isVisible,
-  operatorRole,
-  resemblesOperator,
-} from './field-rules.ts';
+import { exceedsBytes, isVisible, operatorRole, resemblesOperator } from './field-rules.ts';
+import { plainIp } from './ip-address.ts';
 import { eventBytesMax, futureMsMax, inKib, stateBytesMax, userAgentLengthMax } from './limits.ts';
 import type { Masker } from './masking.ts';
 import type { Diff } from './state-diff.ts';
@@ -194,9 +189,8 @@ type CopiedColumns = Omit<
 
 const spellings: { [Kind in EventField['kind']]?: (text: string) => string | null } = {
   uuid: (text) => text.toLowerCase(),
-  ip: canonicalIp,
+  ip: plainIp,
   word: (text) => text,
-  action: (text) => text,
   role: (text) => text,
   email: (text) => text,
   text: (text) => text,

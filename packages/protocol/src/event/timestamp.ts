@@ -1,20 +1,25 @@
 /** Times as text: reads a strict subset of ISO 8601, writes one canonical form. */
 
 const date = /(\d{4})-(\d\d)-(\d\d)/.source;
-const time = /[Tt](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?/.source;
+const time = /[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?/.source;
 const offset = /[Zz]|([+-])(\d\d)(?::?(\d\d))?/.source;
-const timestampExpression = new RegExp(`^${date}(?:${time}(?:${offset})?)?$`);
+const timestampExpression = new RegExp(`^${date}(?:${time}(?: ?(?:${offset}))?)?$`);
+
+/** As messages say it. */
+export const timeForm = 'a time as in 2026-05-31T12:00:00Z';
 
 /** The end of the year 9999: later times have no text. */
 export const timeMsMax = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
 
 /**
  * Milliseconds since 1970 of `2025-09-03`, `2025-09-03T10:00`, `2025-09-03T10:00:00.123456+02:00`
  * and similar texts, or null. Without an offset the time is UTC, a date alone its midnight in UTC,
- * digits below the millisecond are cut off. Refused: days that do not exist, hour 24, leap seconds,
- * a space for the `T`, times outside 1970 to 9999 in UTC. (`Date.parse` accepts too much, and uses
- * the machine's zone without an offset.)
+ * digits below the millisecond are cut off. A space may stand for the `T`, a comma for the point.
+ * `24:00:00` is the next midnight, and so is a leap second, `23:59:60` in UTC, as in POSIX.
+ * Refused: days that do not exist, times outside 1970 to 9999 in UTC. (`Date.parse` accepts too
+ * much, and uses the machine's zone without an offset.)
  */
 export function parseTimestamp(text: string): number | null {
   const match = timestampExpression.exec(text);
@@ -23,14 +28,17 @@ export function parseTimestamp(text: string): number | null {
   const [fraction = '', sign = '+', offsetHour = '0', offsetMinute = '0'] = match.slice(7);
   const dayStart = dateMs(Number(year), Number(month), Number(day));
   const timeOfDay = timeOfDayMs(Number(hour), Number(minute), Number(second));
-  const ahead = timeOfDayMs(Number(offsetHour), Number(offsetMinute), 0);
+  const ahead =
+    Number(offsetHour) > 23 ? null : timeOfDayMs(Number(offsetHour), Number(offsetMinute), 0);
   if (dayStart === null || timeOfDay === null || ahead === null) return null;
   const milliseconds = Number(fraction.padEnd(3, '0').slice(0, 3));
-  const moment = dayStart + timeOfDay + milliseconds - (sign === '-' ? -ahead : ahead);
+  const wholeSecond = dayStart + timeOfDay - (sign === '-' ? -ahead : ahead);
+  if (second === '60' && wholeSecond % dayMs !== 0) return null;
+  if (hour === '24' && (timeOfDay !== dayMs || Number(fraction) !== 0)) return null;
+  const moment = wholeSecond + milliseconds;
   return moment >= 0 && moment <= timeMsMax ? moment : null;
 }
 
-const dayMs = 24 * 60 * minuteMs;
 // Marked pure, so that a bundler can drop it from a program that only reads times.
 const twoDigits = /* @__PURE__ */ Array.from({ length: 60 }, (_, value) =>
   String(value).padStart(2, '0'),
@@ -76,7 +84,7 @@ function dateMs(year: number, month: number, day: number): number | null {
 }
 
 function timeOfDayMs(hour: number, minute: number, second: number): number | null {
-  if (hour > 23 || minute > 59 || second > 59) return null;
+  if (hour > 24 || minute > 59 || second > 60) return null;
   return (hour * 60 + minute) * minuteMs + second * 1000;
 }
 

@@ -46,7 +46,7 @@ const validValue: Record<FacetName, fc.Arbitrary<string>> = {
   onBehalfOf: fc.oneof(fc.uuid(), fc.constantFrom('user_123', 'ana@example.com')),
   correlationId: fc.constantFrom('req-1', 'a b', 'ü'),
   q: fc.constantFrom('Main menu', 'ünï 10.1.2.3', 'a'),
-  ip: fc.oneof(fc.ipV4(), fc.constantFrom('2001:db8::1', '::ffff:192.0.2.1')),
+  ip: fc.oneof(fc.ipV4(), fc.constantFrom('2001:db8::1', '192.0.2.1')),
 };
 
 const mapValues = <T>(make: (facet: FacetName) => T) =>

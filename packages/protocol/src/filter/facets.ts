@@ -10,16 +10,16 @@ import { actorTypes, outcomes, type SegmentName } from '../event/event-fields.ts
 import { isUuid } from '../event/event-id.ts';
 import { eventWords } from '../event/event-words.ts';
 import {
-  canonicalIp,
   emailKey,
-  isAction,
   isEmail,
   isExternalId,
   isLonger,
   isPrintable,
-  isSnakeCase,
+  isWord,
+  wordForm,
 } from '../event/field-rules.ts';
-import { correlationIdLengthMax, externalIdLengthMax } from '../event/limits.ts';
+import { plainIp } from '../event/ip-address.ts';
+import { correlationIdLengthMax, externalIdLengthMax, wordLengthMax } from '../event/limits.ts';
 import { matchesWords, queryCharactersMax, queryWordsMax, wordsOf } from './words.ts';
 
 /** A filter by values; each value is wanted or excluded. */
@@ -54,13 +54,8 @@ interface Facet {
 }
 
 const word = {
-  expected: 'a snake_case word of at most 64 characters',
-  normalise: (text: string) => (isSnakeCase(text) ? text : null),
-};
-
-const action = {
-  expected: 'a snake_case word, or several with dots between them, of at most 64 characters',
-  normalise: (text: string) => (isAction(text) ? text : null),
+  expected: `${wordForm}, of at most ${wordLengthMax} characters`,
+  normalise: (text: string) => (isWord(text) ? text : null),
 };
 
 /** A UUID, or the host's own id. */
@@ -93,7 +88,7 @@ export const facets = {
   },
   action: {
     about: 'action',
-    ...action,
+    ...word,
     columns: { text: 'action' },
     of: ({ action }) => [action],
     heldIn: () => ['event'],
@@ -138,7 +133,7 @@ export const facets = {
   ip: {
     about: "actor's IP address",
     expected: 'an IP address',
-    normalise: canonicalIp,
+    normalise: plainIp,
     columns: { text: 'actor_ip' },
     nullable: true,
     of: ({ actorIp }) => [actorIp],

@@ -1,5 +1,4 @@
 import {
-  actionPattern,
   batchEventsMax,
   diffFieldsMax,
   diffTextBytesMax,
@@ -10,8 +9,8 @@ import {
   type MemberRule,
   metadataKeysMax,
   metadataTextLengthMax,
-  snakeCasePattern,
   withholdableSegments,
+  wordPattern,
 } from '@indelible/protocol';
 import type { TSchema } from 'typebox';
 import { described, named, strict } from '../http/field-schemas.ts';
@@ -33,8 +32,7 @@ const change = {
 const kinds: Record<Exclude<FieldKind, 'context'>, Schema> = {
   eventId: { type: 'string', pattern: '^evt_audit_[0-7][0-9a-hjkmnp-tv-z]{25}$' },
   uuid: { type: 'string', format: 'uuid' },
-  word: { type: 'string', pattern: snakeCasePattern },
-  action: { type: 'string', pattern: actionPattern },
+  word: { type: 'string', pattern: wordPattern },
   role: { type: 'string', format: 'role', minLength: 1 },
   name: { type: 'string', format: 'visible' },
   externalId: { type: 'string', format: 'external-id' },

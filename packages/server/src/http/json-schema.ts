@@ -1,4 +1,3 @@
-import { isIP } from 'node:net';
 import {
   emailLengthMax,
   type FieldProblem,
@@ -10,6 +9,7 @@ import {
   isUuid,
   isVisible,
   parseTimestamp,
+  plainIp,
   pointerOf,
 } from '@indelible/protocol';
 import type { ErrorObject } from 'ajv/dist/2020.js';
@@ -42,7 +42,7 @@ const named: Record<string, Format> = {
   'outbound-url': { is: isOutboundUrl, name: 'address (http or https)' },
   'ip-range': { is: isIpRange, name: 'IP address or range, such as 192.0.2.0/24' },
   'panel-path': { is: isPanelPath },
-  ip: { is: (text) => isIP(text) !== 0 && !text.includes('%'), name: 'IP address' },
+  ip: { is: (text) => plainIp(text) !== null, name: 'IP address' },
 };
 
 /** The formats of our schemas. */
