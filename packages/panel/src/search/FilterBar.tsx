@@ -36,6 +36,8 @@ const furtherFacets = [
   'actorType',
   'onBehalfOf',
   'correlationId',
+  'target',
+  'traceId',
 ] as const;
 const usualFacets = facetNames.filter(
   (facet) => facet !== 'hasReason' && furtherFacets.every((further) => further !== facet),

@@ -205,6 +205,13 @@ export function personKeys(event: ContextTexts): string[] {
   return [...new Set(keys.flat())].sort();
 }
 
+/** The targets: ids, and own ids in NFC; each once, sorted. */
+export function targetKeys(event: ContextTexts): string[] {
+  const { targets = [] } = contextOf(event);
+  const keys = targets.flatMap(({ id, externalId }) => [id ?? [], externalId?.normalize() ?? []]);
+  return [...new Set(keys.flat())].sort();
+}
+
 /** The actor and the people it acts for: whose identity an event holds. */
 export function personIds(event: ContextTexts & { actorId: string }): string[] {
   const { onBehalfOf = [] } = event.context === null ? {} : contextOf(event);

@@ -46,9 +46,12 @@ function* diffTexts(diff: string): Generator<string> {
 }
 
 function* contextWords(event: SearchedFields): Generator<string> {
-  const { actor, resource, correlationId, metadata = {}, ...lists } = contextOf(event);
-  yield* present([actor?.name, actor?.externalId, resource?.externalId, correlationId]);
-  for (const { name, externalId } of lists.targets ?? []) yield* present([name, externalId]);
+  const { actor, resource, correlationId, traceId, metadata = {}, ...lists } = contextOf(event);
+  yield* present([actor?.name, actor?.externalId, resource?.externalId]);
+  yield* present([correlationId, traceId]);
+  for (const { id, name, externalId } of lists.targets ?? []) {
+    yield* present([id, name, externalId]);
+  }
   for (const { name, externalId, email } of lists.onBehalfOf ?? []) {
     yield* present([name, externalId, email]);
   }

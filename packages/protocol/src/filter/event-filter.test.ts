@@ -45,6 +45,8 @@ const validValue: Record<FacetName, fc.Arbitrary<string>> = {
   actorType: fc.constantFrom(...actorTypes),
   onBehalfOf: fc.oneof(fc.uuid(), fc.constantFrom('user_123', 'ana@example.com')),
   correlationId: fc.constantFrom('req-1', 'a b', 'ü'),
+  target: fc.oneof(fc.uuid(), fc.constantFrom('user_123', 'ü')),
+  traceId: fc.constantFrom('0af7651916cd43dd8448eb211c80319c', 'b'.repeat(32)),
   q: fc.constantFrom('Main menu', 'ünï 10.1.2.3', 'a'),
   ip: fc.oneof(fc.ipV4(), fc.constantFrom('2001:db8::1', '192.0.2.1')),
 };

@@ -5,7 +5,7 @@
 
 import { categories } from '../event/catalogue-data.ts';
 import type { ShownEvent } from '../event/committed-event.ts';
-import { actorAddress, contextOf, outcomeOf, personKeys } from '../event/context.ts';
+import { actorAddress, contextOf, outcomeOf, personKeys, targetKeys } from '../event/context.ts';
 import { actorTypes, outcomes, type SegmentName } from '../event/event-fields.ts';
 import { isUuid } from '../event/event-id.ts';
 import { eventWords } from '../event/event-words.ts';
@@ -58,10 +58,11 @@ const word = {
   normalise: (text: string) => (isWord(text) ? text : null),
 };
 
-/** A UUID, or the host's own id. */
+/** A UUID, or the host's own id in NFC. */
 function idValue(text: string): string | null {
   if (isUuid(text)) return text.toLowerCase();
-  return isExternalId(text) && !isLonger(text, externalIdLengthMax) ? text : null;
+  const ownId = text.normalize('NFC');
+  return isExternalId(ownId) && !isLonger(ownId, externalIdLengthMax) ? ownId : null;
 }
 
 const oneOf = (values: readonly string[]) => ({
@@ -69,13 +70,16 @@ const oneOf = (values: readonly string[]) => ({
   normalise: (text: string) => (values.includes(text) ? text : null),
 });
 
+/** A trace id of W3C Trace Context. */
+const traceIdForm = /^(?!0{32})[0-9a-f]{32}$/;
+
 const person = {
   expected: "an actor's id (UUID), an own id of visible characters, or an e-mail address",
   normalise: personValue,
   external: 'actor',
 } as const;
 
-/** Stored filters and cursors depend on this order: add a new facet at the end, after `q`. */
+/** Stored filters and cursors depend on this order: add a new facet at the end. */
 export const facets = {
   user: {
     about: 'actor id, own id of the host, or e-mail address in any case',
@@ -200,6 +204,29 @@ export const facets = {
     of: (event) => [...eventWords(event)].sort(),
     has: matchesWords,
     heldIn: () => ['change', 'context', 'identity'],
+  },
+  target: {
+    about: 'further resource that the action concerned: id, or own id of the host',
+    expected: 'a UUID, or an own id of visible characters',
+    normalise: idValue,
+    // As `targetKeys`.
+    columns: {
+      list: `(SELECT array_agg(key) FROM (
+        SELECT value->>'id' AS key FROM json_array_elements(context->'targets') UNION ALL
+        SELECT normalize(value->>'externalId') FROM json_array_elements(context_identity->'targets')) keys)`,
+    },
+    nullable: true,
+    of: (event) => targetKeys(event),
+    heldIn: (value) => [isUuid(value) ? 'context' : 'identity'],
+  },
+  traceId: {
+    about: 'W3C trace id',
+    expected: '32 hexadecimal digits, not all of them 0',
+    normalise: (text) => (traceIdForm.test(text.toLowerCase()) ? text.toLowerCase() : null),
+    columns: { text: "(context->>'traceId')" },
+    nullable: true,
+    of: (event) => [contextOf(event).traceId ?? null],
+    heldIn: () => ['context'],
   },
 } as const satisfies Record<string, Facet>;
 

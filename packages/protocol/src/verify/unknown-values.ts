@@ -7,6 +7,7 @@ export const namedFilters = [
   'onBehalfOf',
   'resource',
   'resourceId',
+  'target',
 ] as const satisfies FacetName[];
 
 export type NamedFilter = (typeof namedFilters)[number];

@@ -5,6 +5,7 @@ import {
   facetOf,
   uuidTimeMs,
 } from '@indelible/protocol';
+import { wordsToFind } from '../words/block-words.ts';
 import {
   byColumn,
   matching,
@@ -24,7 +25,9 @@ export async function countEvents(
 ): Promise<number> {
   let count = 0;
   const parts =
-    filter.q === undefined ? nearFirst(filter, visible, null, true) : portions(filter, visible);
+    wordsToFind(filter) === undefined
+      ? nearFirst(filter, visible, null, true)
+      : portions(filter, visible);
   for await (const part of parts) {
     count += await countMatching(part, visible, max + 1 - count);
     if (count > max) break;

@@ -151,6 +151,38 @@ test('each filter of version 2 finds its events, and excludes them, in list, cou
   expect(Object.fromEntries(counts)).toEqual({ null: 2, failure: 1, success: 1, denied: 1 });
 });
 
+test('what was done to a person or thing is found by its id, own id and words, and by trace id', async () => {
+  const traceId = '0af7651916cd43dd8448eb211c80319c';
+  const member = { type: 'user', id: '3f8e21b7-94c6-4d05-a1e2-7b60c9d4f518' };
+  await named('by id', { action: 'add_member', traceId, targets: [member] });
+  const decomposed = { type: 'did', externalId: 'l\u0131ne-e\u0301' };
+  await named('by own id', { targets: [{ type: 'ivr', externalId: 'x' }, decomposed] });
+  await named('other', { targets: [{ type: 'user', externalId: 'bo' }] });
+  await named('plain');
+  const own = encodeURIComponent('l\u0131ne-\u00e9');
+  for (const value of [
+    `target=${member.id}`,
+    `q=${member.id}`,
+    `trace_id=${traceId.toUpperCase()}`,
+  ])
+    expect([value, await found(value)]).toEqual([value, ['by id']]);
+  for (const value of [`target=${own}`, `target=${externalUuid(tenant.id, 'ivr', 'x')}`])
+    expect([value, await found(value)]).toEqual([value, ['by own id']]);
+  expect(await found(`target=${member.id}&target=bo`)).toEqual(['by id', 'other']);
+  expect(await found(`resource=queue&target=!bo&trace_id=!${traceId}`)).toEqual([
+    'by own id',
+    'plain',
+  ]);
+  const { body } = await get(`?target=${member.id}&target=${own}`);
+  expect(body.data.map(({ resource }: { resource: { name: string } }) => resource.name)).toEqual([
+    'by own id',
+    'by id',
+  ]);
+  const stats = await get(`/stats?group_by=action&target=${member.id}`);
+  expect(stats.body).toMatchObject({ data: [{ action: 'add_member', count: 1 }], total: 1 });
+  expect((await get('?trace_id=1234')).body.code).toBe('invalid_parameter');
+});
+
 test('row-level security does not keep a correlation id from its index', async () => {
   const { owner } = service;
   await owner.query('BEGIN');

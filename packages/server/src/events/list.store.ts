@@ -2,6 +2,7 @@ import type { ListQuery } from '@indelible/protocol';
 import type pg from 'pg';
 import type { TenantTx } from '../postgres/db.ts';
 import { uuidArray } from '../postgres/pg-arrays.ts';
+import { wordsToFind } from '../words/block-words.ts';
 import { amongWithWords } from '../words/find-words.ts';
 import { partsByAddress, partsOfPage } from './address-parts.store.ts';
 import { behind, orderBy, ordered } from './branches.store.ts';
@@ -73,7 +74,7 @@ async function partsOf(
     const rest = restOfUser(filter, visible, position, descending);
     return [...rest, await inOneStatement(filter, visible)];
   }
-  if (filter.q === undefined) return nearFirst(filter, visible, position, descending);
+  if (wordsToFind(filter) === undefined) return nearFirst(filter, visible, position, descending);
   const bound = position ? { [descending ? 'before' : 'from']: position.uuid } : {};
   return portions(filter, visible, { ...bound, ascending: !descending });
 }
@@ -89,7 +90,7 @@ async function positionAfter(
     const filter = await inOneStatement(query.filter, visible);
     return keyAt({ ...query, filter }, visible, descending, skip);
   }
-  if (query.filter.q === undefined) {
+  if (wordsToFind(query.filter) === undefined) {
     const rest = await behindCounted(query.filter, visible, descending, skip);
     const key = { skip: rest.skip - 1, limit: 1 };
     const whole = keysStatement({ ...query, filter: rest.filter }, visible, descending, key);

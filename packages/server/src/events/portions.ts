@@ -1,5 +1,6 @@
 import { type EventFilter, firstUuidAt, only, uuidTimeMs } from '@indelible/protocol';
 import { invalidParameter } from '../http/problem.ts';
+import { wordsToFind } from '../words/block-words.ts';
 import { findWords } from '../words/find-words.ts';
 import { lowestShown, type SqlFilter, type Visibility } from './filter-sql.store.ts';
 
@@ -22,7 +23,7 @@ export async function* portions(
   visible: Visibility,
   bounds: IdBounds = {},
 ): AsyncGenerator<SqlFilter> {
-  const { q } = filter;
+  const q = wordsToFind(filter);
   if (q === undefined) {
     yield filter;
     return;
@@ -121,7 +122,9 @@ export async function inOneStatement(filter: SqlFilter, visible: Visibility): Pr
   for await (const portion of portions(filter, visible)) {
     if (portion.among === undefined) return portion;
     among.push(...portion.among);
-    if (among.length > foundMax) throw tooMany();
+    if (among.length <= foundMax) continue;
+    if (filter.q === undefined) return filter;
+    throw tooMany();
   }
   return { ...filter, among };
 }

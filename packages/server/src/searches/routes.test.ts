@@ -214,7 +214,7 @@ test('evidence about a person or resource that occurs in no event is refused at 
   });
   const wrong = {
     ...{ user: ['bo@example.com', 'rhea'], onBehalfOf: 'bo@example.com' },
-    ...{ resource: 'recording', resourceId: '3205' },
+    ...{ resource: 'recording', resourceId: '3205', target: 'lea' },
   };
   const refused = await save(tenant.key, { filters: wrong, note: 'Rhea did not access call 3205' });
   expect(codeOf(refused)).toEqual([422, 'validation_failed']);
@@ -227,6 +227,7 @@ test('evidence about a person or resource that occurs in no event is refused at 
       ['/filters/onBehalfOf', 'bo@example.com'],
       ['/filters/resource', 'recording'],
       ['/filters/resourceId', '3205'],
+      ['/filters/target', 'lea'],
     ].map(([path, value]) => ({
       ...{ path, code: 'unknown_value' },
       message: expect.stringContaining(`"${value}" occurs in no event that the plan shows`),
@@ -234,7 +235,7 @@ test('evidence about a person or resource that occurs in no event is refused at 
   );
   const unknownValues = {
     ...{ user: ['rhea'], onBehalfOf: ['bo@example.com'] },
-    ...{ resource: ['recording'], resourceId: ['3205'] },
+    ...{ resource: ['recording'], resourceId: ['3205'], target: ['lea'] },
   };
   const kept = await saved(tenant.key, wrong, { unknown: true });
   expect(kept).toMatchObject({ unknownValues, matched: { value: 0 } });

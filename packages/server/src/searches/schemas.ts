@@ -150,7 +150,7 @@ export const createSchema = {
   description:
     'Freezes the question (an absolute range, within what the plan shows and not beyond now), asks it ' +
     'against a signed checkpoint, and keeps count and digest of the answer. Recorded. At most 1,000,000 ' +
-    'matches. A `user`, `onBehalfOf`, `resource` or `resourceId` that occurs in no event which the plan ' +
+    'matches. A `user`, `onBehalfOf`, `resource`, `resourceId` or `target` that occurs in no event which the plan ' +
     'shows, at any time, is refused with `unknown_value` at its path, unless `unknown` is `true`; a value ' +
     'that `!` excludes is not.',
   body: SearchInput,

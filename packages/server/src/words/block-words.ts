@@ -11,6 +11,7 @@ import {
   isUuid,
   outcomeOf,
   searchedTexts,
+  type ValueFilter,
   wordsOf,
 } from '@indelible/protocol';
 import { wordOfValue } from './word-lists.ts';
@@ -35,7 +36,7 @@ const marked: Partial<Record<FacetName, (event: BlockFields) => (string | null)[
 const markedFacets = facetNames.filter((facet) => facet in marked);
 
 /** Filters whose values are texts of an event, so that it has their words. */
-const textFacets: readonly FacetName[] = ['onBehalfOf', 'correlationId'];
+const textFacets: readonly FacetName[] = ['onBehalfOf', 'correlationId', 'target', 'traceId'];
 
 /** What statistics count by, and the address that they show of a user. */
 const counted = {
@@ -135,6 +136,18 @@ export function wantedWords(filter: EventFilter): WantedWords {
 }
 
 const wordsOnce = (query: string) => [...new Set(wordsOf(query))];
+
+/** Filters without an index: the words of their values find the events. */
+const foundByWords = ['target', 'traceId'] as const;
+
+/** The words by which the events of a filter are found; undefined: not by words. */
+export function wordsToFind(filter: EventFilter): ValueFilter | undefined {
+  if (filter.q !== undefined) return filter.q;
+  const found = foundByWords.map((facet) => filter[facet]?.any ?? []);
+  const any = found.find((values) => values.length > 0) ?? [];
+  const haveWords = any.length > 0 && any.every((value) => wordsOf(value).length > 0);
+  return haveWords ? { any, none: [] } : undefined;
+}
 
 /** Words that each event with the value has; none if that is unknown. */
 function wordsOfValue(facet: FacetName, value: string): string[] {

@@ -515,3 +515,30 @@ test('blocks become one, and too many entries without a block are refused, not l
   expect((await found('oct')).sort()).toEqual(['Octagon', 'Octopus']);
   expect(await counted('example')).toBeGreaterThan(100);
 });
+
+test('blocks find the events of a target and of a trace, also by frequent ids, counted and by user', async () => {
+  const target = { type: 'user', id: randomUUID(), externalId: 'user:7' };
+  const traceId = randomUUID().replaceAll('-', '');
+  const close = { type: 'user', id: target.id.split('-').reverse().join('-') };
+  await inBlock([
+    named('first', { targets: [target], traceId }),
+    named('second', { targets: [{ type: 'did', externalId: 'other' }, target] }),
+    named('same words', { reason: `user 7 ${close.id}` }),
+  ]);
+  await recordAll(service, tenant.key, [named('newest', { targets: [target] })]);
+  for (const value of [target.id, target.externalId]) {
+    for (const more of ['', '&sort=user&order=desc']) {
+      const url = `/api/audit-logs?target=${value}&include=total${more}`;
+      const { body } = await service.call({ url, key: tenant.key });
+      const names = body.data.map((event: { resource: { name: string } }) => event.resource.name);
+      expect([names.sort(), body.pagination.total.value]).toEqual([
+        ['first', 'newest', 'second'],
+        3,
+      ]);
+    }
+  }
+  const { body } = await service.call({
+    ...{ url: `/api/audit-logs?trace_id=${traceId}&target=${target.id}`, key: tenant.key },
+  });
+  expect(body.data).toHaveLength(1);
+});

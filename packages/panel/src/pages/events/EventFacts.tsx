@@ -5,6 +5,7 @@ import { ErasedValue, isErased } from '../../components/Erased.tsx';
 import { Fact } from '../../components/Fact.tsx';
 import { Moments } from '../../components/MomentCard.tsx';
 import { PartyName, RecordedBy } from '../../components/Parties.tsx';
+import { TargetValue } from '../../components/TargetValue.tsx';
 import { Value } from '../../components/Value.tsx';
 import { roleText, useReader, useTexts, wordOf } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
@@ -109,11 +110,15 @@ function ContextFacts({ event }: { event: AuditEvent }) {
       <Text name={t.detail.externalActorId} text={actor.externalId} />
       <Text name={t.detail.externalResourceId} text={resource.externalId} />
       {correlationId !== undefined && <Correlation id={correlationId} />}
-      <Text name={t.detail.traceId} text={traceId} />
-      {targets.map(({ type = '', id = '', externalId, name }) => (
-        <Fact key={`${type} ${id}`} name={t.detail.targets} copy={externalId ?? id}>
-          <span className="text-faint">{wordOf(t.resources, type)}</span>{' '}
-          <bdi>{revealed(name ?? externalId ?? id)}</bdi>
+      {traceId !== undefined && (
+        <Fact name={t.filters.traceId} copy={traceId}>
+          <Value facet="traceId" value={traceId} label={traceId} className="font-mono text-xs" />
+        </Fact>
+      )}
+      {targets.map((target, at) => (
+        <Fact key={target.id ?? at} name={t.detail.targets} copy={target.externalId ?? target.id}>
+          <span className="text-faint">{wordOf(t.resources, target.type ?? '')}</span>{' '}
+          <TargetValue target={target} />
         </Fact>
       ))}
       {source && (

@@ -1,13 +1,14 @@
 import type { AuditEvent } from '@indelible/client';
 import { type Diff, parseTimestamp, partyName, revealed, type Scalar } from '@indelible/protocol';
 import { ArrowRight } from 'lucide-react';
-import { type FC, useRef } from 'react';
+import { type FC, Fragment, useRef } from 'react';
 import { ActionValue, OutcomeBadge } from '../../components/ActionLabel.tsx';
 import { AppLink } from '../../components/AppLink.tsx';
 import { ErasedBadge, isErased } from '../../components/Erased.tsx';
 import { isNoText, NoText } from '../../components/NoText.tsx';
 import { outcomeIn } from '../../components/outcome-in.ts';
 import { noteOn, OnBehalfOf, PartyName, useActorText } from '../../components/Parties.tsx';
+import { TargetValue, targetName } from '../../components/TargetValue.tsx';
 import { TabStops, useMenus, Value } from '../../components/Value.tsx';
 import { useReader, useTexts, wordOf } from '../../i18n/texts.tsx';
 import type { ListColumn } from '../../search/list-view.ts';
@@ -81,7 +82,7 @@ function Origin({ event }: CellProps) {
   return <span title={event.actor.ip ?? ''}>{event.actor.ip}</span>;
 }
 
-/** The resource: its name and type, or without a name its type and id. */
+/** The resource: its name and type, or without a name its type and id; then the targets. */
 function ResourceName({ event }: CellProps) {
   const t = useTexts();
   const { id, name, type } = event.resource;
@@ -109,8 +110,29 @@ function ResourceName({ event }: CellProps) {
   );
   return (
     <>
-      <div>{name === null ? typed : named}</div>
+      <div>
+        {name === null ? typed : named}
+        <Targets event={event} />
+      </div>
       <div>{name === null ? named : typed}</div>
+    </>
+  );
+}
+
+const targetsShown = 2;
+
+function Targets({ event: { targets = [] } }: CellProps) {
+  const t = useTexts();
+  const more = targets.length - targetsShown;
+  return (
+    <>
+      {targets.slice(0, targetsShown).map((target, at) => (
+        <Fragment key={target.id ?? at}>
+          <span className="text-faint"> · </span>
+          <TargetValue target={target} />
+        </Fragment>
+      ))}
+      {more > 0 && <span className="text-xs text-faint"> {t.events.more({ count: more })}</span>}
     </>
   );
 }
@@ -142,10 +164,11 @@ function Time({ event, href, withDate }: { event: AuditEvent; href: string; with
   const ms = parseTimestamp(event.timestamp) ?? 0;
   const actorText = useActorText();
   const outcome = outcomeIn(event);
-  const { action, resource } = event;
+  const { action, resource, targets = [] } = event;
   const what = [
     wordOf(t.actions, action),
     revealed(resource.name ?? wordOf(t.resources, resource.type)),
+    ...targets.slice(0, targetsShown).map(targetName),
     actorText(event),
     ...(outcome === null ? [] : [t.outcomes[outcome]]),
     formats.dateTime(ms),

@@ -1,3 +1,4 @@
+import type { FacetName } from '@indelible/protocol';
 import { useParams } from '@tanstack/react-router';
 import { History, ListTree } from 'lucide-react';
 import { useEffect } from 'react';
@@ -11,7 +12,7 @@ import { OlderButton, usePages } from '../../components/paged-list.tsx';
 import { ActionError, FailedPage, LoadingPage, Notice } from '../../components/States.tsx';
 import { useReader, useTexts, wordOf } from '../../i18n/texts.tsx';
 import { paths } from '../../paths.ts';
-import { changed, emptySearch, onlyValue } from '../../search/event-search.ts';
+import { changed, everything, onlyValue } from '../../search/event-search.ts';
 import { useGo, useSearchPairs } from '../../use-location.ts';
 import { useVersionText } from './use-version-text.ts';
 import { VersionComparison } from './VersionComparison.tsx';
@@ -34,10 +35,8 @@ export default function VersionsPage() {
   const restoredAt = unrecordedRestore(events.items);
   const named = versions.find(({ event }) => event.resource.name !== null)?.event;
   const { resource } = named ?? events.items[0] ?? {};
-  const search = changed(emptySearch, {
-    facets: onlyValue({}, 'resourceId', resourceId),
-    range: { kind: 'last', preset: 'all' },
-  });
+  const searchBy = (facet: FacetName) =>
+    changed(everything, { facets: onlyValue({}, facet, resourceId) });
   return (
     <>
       <PageHead
@@ -50,10 +49,15 @@ export default function VersionsPage() {
         }
         intro={versions.length > 1 ? t.versions.intro : ''}
         actions={
-          <AppLink href={paths.events(search)} className="btn">
-            <ListTree aria-hidden />
-            {t.versions.allEvents}
-          </AppLink>
+          <>
+            <AppLink href={paths.events(searchBy('target'))} className="link">
+              {t.versions.asTarget}
+            </AppLink>
+            <AppLink href={paths.events(searchBy('resourceId'))} className="btn">
+              <ListTree aria-hidden />
+              {t.versions.allEvents}
+            </AppLink>
+          </>
         }
       />
       {erased > 0 && versions.length > 0 && (
