@@ -193,7 +193,8 @@ export const warningCodes = {
   operator_email_missing: "An operator event came without the operator's e-mail address.",
   state_missing:
     'A change of a sensitive resource came without the complete states before and after ' + 'it.',
-  diff_truncated: 'The computed diff had more than 500 fields; the first 500 were kept.',
+  diff_truncated:
+    'The computed diff is not whole: over 500 fields (the first were kept), a text over 32 KiB, or a path over 1,024 characters.',
   backdated:
     'The event happened long before the service took it: 24 hours, unless BACKDATED_HOURS says otherwise.',
   secret_masked: 'Values under key names that hold secrets were replaced before storing.',

@@ -5,6 +5,7 @@ export * from './call-failures.ts';
 export * from './catalogue-file.ts';
 export * from './embedding.ts';
 export * from './error-codes.ts';
+export { readsAsOther } from './event/align-lists.ts';
 export * from './event/catalogue.ts';
 export * from './event/catalogue-data.ts';
 export { jsonProblems } from './event/check-event.ts';

@@ -134,8 +134,8 @@ const defaultMasker = createMasker(defaultMaskedKeys);
 
 /**
  * The diff that the service computes from `before` and `after`: dotted paths, elements of lists
- * aligned and named by index, at most 500 fields, texts cut at 32 KiB, secrets masked (the
- * service's key names and `maskedKeys`). Throws TypeError for values that cannot be JSON.
+ * by their `id`, `key`, `name` or value, at most 500 fields, texts cut at 32 KiB, secrets masked
+ * (the service's key names and `maskedKeys`). Throws TypeError for values that cannot be JSON.
  */
 export function diffOf(
   before: StateValue,

@@ -2,6 +2,7 @@ import { revealed, type StateLeaf } from '@indelible/protocol';
 import { diffWordsWithSpace } from 'diff';
 import { useMemo } from 'react';
 import { isNoText, NoText } from './NoText.tsx';
+import { valueText } from './value-text.ts';
 
 const wordDiffMax = 4_000;
 
@@ -16,7 +17,7 @@ interface ChangedTextProps {
 export function ChangedText(props: ChangedTextProps) {
   const { from, to, side } = props;
   const parts = useMemo(() => wordsOf(from, to, side), [from, to, side]);
-  const value = side === 'from' ? from : to;
+  const [value, other] = side === 'from' ? [from, to] : [to, from];
   const tone = side === 'from' ? 'bg-del-soft text-del' : 'bg-add-soft text-add';
   if (isNoText(value)) return <NoText value={value} />;
   if (parts === null) {
@@ -25,7 +26,7 @@ export function ChangedText(props: ChangedTextProps) {
         dir="auto"
         className={`rounded px-1 wrap-anywhere whitespace-pre-wrap box-decoration-clone ${tone}`}
       >
-        {revealed(String(value))}
+        {valueText(value, other)}
       </span>
     );
   }

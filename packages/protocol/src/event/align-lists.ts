@@ -1,131 +1,183 @@
-/**
- * An element of a list before and after a change; undefined: there was none. `index` is that of the
- * new list, of a removed element that of the old one.
- */
-interface ElementPair {
-  index: number;
+import { counted, withCommas } from './limits.ts';
+
+/** An element of a list before and after a change. */
+export interface ElementPair {
+  /** How a path tells the element: `[carl]`; or `.2`, its position. */
+  step: string;
+  /** Undefined: there was none. */
   from: unknown;
   to: unknown;
-  /** Whether the two are known to be equal. */
-  isEqual: boolean;
+  /** The member that says which element it is, if one does. */
+  identity?: string;
+  /** Whether a diff need not look into it: the two are equal, or `note` tells the difference. */
+  isTold: boolean;
+}
+
+/** The elements of two lists, each once. */
+export interface AlignedLists {
+  pairs: ElementPair[];
+  /** What the elements do not tell: another order, or how many differ where they are too many. */
+  note?: string;
 }
 
 type List = readonly unknown[];
 
-/** What may still be spent on a pair of states: bounds the cost of all its lists. */
-export interface Effort {
-  /** Of the texts by which elements are compared. */
-  characters: number;
-  /** Pairs of elements. */
-  comparisons: number;
-}
+/** What names an element in a path. */
+type Label = string | number | boolean | null;
+
+/** Longer texts would make paths that cannot be read. */
+const labelLengthMax = 200;
+/** More elements than these, known by their position alone, are counted and not listed. */
+const changedPositionsMax = 100;
 
 /**
- * Which elements of two lists are the same one: objects by their `id`, else `key`, other elements
- * by their value, in the longest common subsequence. Between those, elements replace one another in
- * order. By index if that would give two elements one index, or if `effort` does not suffice.
+ * Which elements of two lists are the same: objects by their `id`, else `key`, else `name`, if all
+ * have it and no two share it; scalars by their value. Other elements are the same if they are
+ * equal; those that are left are told by their position. Takes linear time.
  */
-export function alignLists(from: List, to: List, effort: Effort): ElementPair[] {
-  const [olds, news] = [elementsOf(from, effort), elementsOf(to, effort)];
-  const matches = effort.characters < 0 ? null : commonElements(olds, news, effort);
-  if (matches === null) return byIndex(from, to);
-  const pairs = fillGaps(olds, news, matches);
-  const removed = new Set(pairs.filter(({ to }) => to === undefined).map(({ index }) => index));
-  const isClear = pairs.every(
-    ({ index, to, isEqual }) => isEqual || to === undefined || !removed.has(index),
+export function alignLists(from: List, to: List): AlignedLists {
+  const both = [...from, ...to];
+  const identity = ['id', 'key', 'name'].find(
+    (name) => both.every((element) => isLabel(ownOf(element, name))) && areUnique(name, from, to),
   );
-  return isClear ? pairs : byIndex(from, to);
+  if (identity !== undefined) return byIdentity(identity, from, to);
+  return both.every((element) => element === null || isLabel(element))
+    ? byValue(from as readonly Label[], to as readonly Label[])
+    : byPosition(from, to);
 }
 
-interface Element {
-  value: unknown;
-  /** Equal texts, equal values; objects with their members in another order differ. */
-  text: unknown;
-  /** What makes it the same element, though it may have changed. */
-  identity: unknown;
+function ownOf(element: unknown, name: string): unknown {
+  const isObject = typeof element === 'object' && element !== null && !Array.isArray(element);
+  return isObject && Object.hasOwn(element, name)
+    ? (element as Record<string, unknown>)[name]
+    : undefined;
 }
 
-function elementsOf(list: List, effort: Effort): Element[] {
-  return list.map((value) => {
-    // Their first character tells texts, objects, lists and ids apart.
-    const text = typeof value === 'string' ? `"${value}` : textOf(value, effort);
-    const id = idOf(value);
-    return { value, text, identity: id === undefined ? text : `#${JSON.stringify(id)}` };
+/** Whether it may stand in a path. U+0000 is in texts that masking has yet to replace. */
+function isLabel(value: unknown): value is Label {
+  if (typeof value !== 'string') return typeof value === 'number' || typeof value === 'boolean';
+  return value.length <= labelLengthMax && !value.includes('\0');
+}
+
+function areUnique(name: string, ...lists: List[]): boolean {
+  return lists.every((list) => new Set(list.map((each) => ownOf(each, name))).size === list.length);
+}
+
+/** How a path tells a value: texts that would read as another value or path are in quotes. */
+function labelOf(value: Label): string {
+  const isQuoted = typeof value === 'string' && (readsAsOther(value) || /["[\]]/.test(value));
+  return `[${isQuoted ? JSON.stringify(value) : value}]`;
+}
+
+/** Whether a text reads like a number, a boolean, `null` or nothing. */
+export function readsAsOther(text: string): boolean {
+  return /^(true|false|null)$/.test(text) || !Number.isNaN(Number(text));
+}
+
+function byIdentity(identity: string, from: List, to: List): AlignedLists {
+  const label = (element: unknown) => labelOf(ownOf(element, identity) as Label);
+  const [before, after] = [from.map(label), to.map(label)];
+  const olds = new Map(before.map((step, at) => [step, from[at]]));
+  const news = new Map(after.map((step, at) => [step, to[at]]));
+  const pairs = inOrder(before, after).map((step): ElementPair => {
+    const sides = { from: olds.get(step), to: news.get(step) };
+    return { step, ...sides, identity, isTold: false };
   });
+  return noted(pairs, before, after);
 }
 
-function textOf(value: unknown, effort: Effort): unknown {
-  if (typeof value !== 'object' || value === null || effort.characters < 0) return value;
-  const text = JSON.stringify(value);
-  effort.characters -= text.length;
-  return text;
+/** Equal scalars are one pair; it has their numbers, where only these differ. */
+function byValue(from: readonly Label[], to: readonly Label[]): AlignedLists {
+  const [before, after] = [from.map(labelOf), to.map(labelOf)];
+  const [olds, news] = [countsOf(before), countsOf(after)];
+  const values = new Map(before.map((step, at) => [step, from[at]]));
+  for (const [at, step] of after.entries()) values.set(step, to[at]);
+  const pairs = inOrder(before, after).map((step): ElementPair => {
+    const [was, is] = [olds.get(step) ?? 0, news.get(step) ?? 0];
+    const value = values.get(step);
+    // A null that went would be nothing that became nothing.
+    const isNumber = was !== is && (Math.max(was, is) > 1 || value === null);
+    const side = (count: number) => (isNumber ? counted(count, 'time') : value);
+    return {
+      step,
+      from: was === 0 ? undefined : side(was),
+      to: is === 0 ? undefined : side(is),
+      isTold: was === is,
+    };
+  });
+  return noted(pairs, before, after);
 }
 
-function idOf(element: unknown): unknown {
-  if (typeof element !== 'object' || element === null || Array.isArray(element)) return undefined;
-  const own = (name: string): unknown =>
-    Object.hasOwn(element, name) ? (element as Record<string, unknown>)[name] : null;
-  const id = own('id') ?? own('key');
-  return typeof id === 'string' || typeof id === 'number' ? id : undefined;
-}
-
-/** Indices before and after. */
-type Match = readonly [from: number, to: number];
-
-/** The longest common subsequence; null if it would cost too much. */
-function commonElements(olds: Element[], news: Element[], effort: Effort): Match[] | null {
-  const isSame = (x: number, y: number) => olds[x]?.identity === news[y]?.identity;
-  let [start, oldEnd, newEnd] = [0, olds.length, news.length];
-  while (start < oldEnd && start < newEnd && isSame(start, start)) start += 1;
-  while (start < oldEnd && start < newEnd && isSame(oldEnd - 1, newEnd - 1)) {
-    [oldEnd, newEnd] = [oldEnd - 1, newEnd - 1];
+/** Each step of either list once: in the order of the new one, removed ones where they stood. */
+function inOrder(olds: string[], news: string[]): string[] {
+  const young = new Set(news);
+  const steps = new Set<string>();
+  let at = 0;
+  const addRemoved = () => {
+    for (let old = olds[at]; old !== undefined; old = olds[at]) {
+      if (young.has(old) && !steps.has(old)) return;
+      steps.add(old);
+      at += 1;
+    }
+  };
+  for (const step of news) {
+    addRemoved();
+    steps.add(step);
   }
-  const [rows, columns] = [oldEnd - start, newEnd - start];
-  if (rows * columns > effort.comparisons) return null;
-  effort.comparisons -= rows * columns;
+  addRemoved();
+  return [...steps];
+}
 
-  // How many are common to what follows each pair of indices.
-  const common = new Uint32Array((rows + 1) * (columns + 1));
-  const commonFrom = (row: number, column: number) => common[row * (columns + 1) + column] ?? 0;
-  for (let row = rows - 1; row >= 0; row -= 1) {
-    for (let column = columns - 1; column >= 0; column -= 1) {
-      common[row * (columns + 1) + column] = isSame(start + row, start + column)
-        ? commonFrom(row + 1, column + 1) + 1
-        : Math.max(commonFrom(row + 1, column), commonFrom(row, column + 1));
+function byPosition(from: List, to: List): AlignedLists {
+  const textOf = (element: unknown) => JSON.stringify(element);
+  const [before, after] = [from.map(textOf), to.map(textOf)];
+  const oldOf = equalElements(before, after);
+  const kept = new Set(oldOf.values());
+  const [removed, added] = [from.length - kept.size, to.length - kept.size];
+  const isMany = removed > 0 && added > 0 && Math.max(removed, added) > changedPositionsMax;
+  const pairs: ElementPair[] = [];
+  for (let at = 0; at < Math.max(from.length, to.length); at += 1) {
+    const old = kept.has(at) ? undefined : from[at];
+    const equal = oldOf.get(at);
+    const step = `.${at}`;
+    if (equal !== undefined) pairs.push({ step, from: from[equal], to: to[at], isTold: true });
+    const young = equal === undefined ? to[at] : undefined;
+    if (old !== undefined || young !== undefined) {
+      pairs.push({ step, from: old, to: young, isTold: isMany });
     }
   }
-  const matches: Match[] = Array.from({ length: start }, (_, at) => [at, at]);
-  let [row, column] = [0, 0];
-  while (row < rows && column < columns) {
-    const isMatch = isSame(start + row, start + column);
-    if (isMatch) matches.push([start + row, start + column]);
-    const isRemoved = commonFrom(row + 1, column) >= commonFrom(row, column + 1);
-    if (isMatch || isRemoved) row += 1;
-    if (isMatch || !isRemoved) column += 1;
-  }
-  for (let at = oldEnd; at < olds.length; at += 1) matches.push([at, at - oldEnd + newEnd]);
-  return matches;
+  const many = isMany ? [`${withCommas(added)} new or changed`] : [];
+  return noted(pairs, before, after, many);
 }
 
-/** Every element, once; those between two matches are paired in order. */
-function fillGaps(olds: Element[], news: Element[], matches: Match[]): ElementPair[] {
-  const pairs: ElementPair[] = [];
-  const add = (index: number, old: Element | undefined, young: Element | undefined) => {
-    const isEqual = old?.text === young?.text;
-    pairs.push({ index, from: old?.value, to: young?.value, isEqual });
-  };
-  let [x, y] = [0, 0];
-  for (const [nextX, nextY] of [...matches, [olds.length, news.length] as const]) {
-    for (; x < nextX && y < nextY; x += 1, y += 1) add(y, olds[x], news[y]);
-    for (; x < nextX; x += 1) add(x, olds[x], undefined);
-    for (; y < nextY; y += 1) add(y, undefined, news[y]);
-    if (x < olds.length && y < news.length) add(y, olds[x], news[y]);
-    [x, y] = [x + 1, y + 1];
+/** By the position of an element its position in the old list, if that has an equal one left. */
+function equalElements(olds: string[], news: string[]): Map<number, number> {
+  const places = new Map<string, number[]>();
+  for (const [at, text] of [...olds.entries()].reverse()) {
+    const known = places.get(text);
+    if (known) known.push(at);
+    else places.set(text, [at]);
   }
-  return pairs;
+  const found = news.map((text, at) => [at, places.get(text)?.pop()] as const);
+  return new Map(found.filter((pair): pair is [number, number] => pair[1] !== undefined));
 }
 
-function byIndex(from: List, to: List): ElementPair[] {
-  const longer = from.length > to.length ? from : to;
-  return longer.map((_, index) => ({ index, from: from[index], to: to[index], isEqual: false }));
+/** Adds whether elements that both lists have equally often come in another order. */
+function noted(
+  pairs: ElementPair[],
+  olds: string[],
+  news: string[],
+  notes: string[] = [],
+): AlignedLists {
+  const [were, are] = [countsOf(olds), countsOf(news)];
+  const isKept = (step: string) => were.get(step) === are.get(step);
+  const [first, second] = [olds.filter(isKept), news.filter(isKept)];
+  if (first.some((step, at) => step !== second[at])) notes.push('in another order');
+  return notes.length === 0 ? { pairs } : { pairs, note: notes.join(', ') };
+}
+
+function countsOf(steps: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const step of steps) counts.set(step, (counts.get(step) ?? 0) + 1);
+  return counts;
 }

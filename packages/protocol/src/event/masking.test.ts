@@ -70,7 +70,7 @@ test('a value beside a name that is secret is masked, one beside another name is
   const { diff } = masker.maskDiff({
     'headers.0.name': { from: null, to: 'Authorization' },
     'headers.0.value': { from: null, to: 'Basic YTpi' },
-    'headers.1.value': { from: null, to: 'text/html' },
+    'headers[Authorization].value': { from: null, to: 'text/html' },
   });
   expect(Object.values(diff).map(({ to }) => to)).toEqual([
     'Authorization',
@@ -193,11 +193,11 @@ test('a diff hides what a state hides, also beside a name, and tells that it cha
   });
   const diffOf = (before: JsonObject, after: JsonObject) => masker.diffStates(before, after).diff;
   expect(diffOf(header('Authorization', 'one'), header('Authorization', 'two'))).toEqual({
-    'headers.1.value': { from: '[masked]', to: '[masked]' },
+    'headers[Authorization].value': { from: '[masked]', to: '[masked]' },
   });
   expect(diffOf(header('Authorization', { a: 'one' }), header('Cookie', null))).toEqual({
     'headers.1.name': { from: 'Authorization', to: 'Cookie' },
-    'headers.1.value': { from: '[masked]', to: null },
+    'headers[Authorization].value': { from: '[masked]', to: null },
   });
   expect(diffOf(header('Authorization', 'one'), header('Authorization', 'one'))).toEqual({});
   expect(diffOf({ password: ['one', 'two'] }, { password: ['two'] })).toEqual({

@@ -28,15 +28,15 @@ function naiveDiff(before: object, after: object): Diff {
   return Object.fromEntries(changes.filter(([path, c]) => path !== '' && c.from !== c.to));
 }
 
-test('only leaves that differ are listed, nested ones by dotted path and index', () => {
+test('only leaves that differ are listed, by the path of names and elements', () => {
   const before = { name: 'Support', on: true, steps: [{ name: 'Greet', s: 3 }, { name: 'Queue' }] };
-  const after = { name: 'Support', on: false, steps: [{ name: 'Welcome', s: 3 }], limit: 5 };
+  const after = { name: 'Support', on: false, steps: [{ name: 'Greet', s: 4 }], limit: 5 };
   expect(diffStates(before, after)).toEqual({
     diff: {
       limit: change(null, 5),
       on: change(true, false),
-      'steps.0.name': change('Greet', 'Welcome'),
-      'steps.1.name': change('Queue', null),
+      'steps[Greet].s': change(3, 4),
+      'steps[Queue]': change('Queue', null),
     },
     truncated: false,
   });
@@ -50,7 +50,7 @@ test('a created state is all "to", a deleted one all "from"', () => {
 });
 
 test('null and absent are equal, and an empty container is a leaf of its own', () => {
-  expect(diffStates({ a: null, b: [null] }, { b: [] }).diff).toEqual({ b: change(null, '[]') });
+  expect(diffStates({ a: null, b: [] }, { b: null }).diff).toEqual({ b: change('[]', null) });
   expect(diffStates({ a: {}, b: [] }, { a: { x: 1 } }).diff).toEqual({
     a: change('{}', null),
     'a.x': change(null, 1),
@@ -63,12 +63,18 @@ test('null and absent are equal, and an empty container is a leaf of its own', (
 test('a value that becomes a container shows both its loss and the new leaves', () => {
   expect(diffStates({ a: 'x' }, { a: { length: 2, b: [1] } }).diff).toEqual({
     a: change('x', null),
-    'a.b.0': change(null, 1),
+    'a.b[1]': change(null, 1),
     'a.length': change(null, 2),
   });
-  expect(diffStates({ a: [7] }, { a: { length: 1 } }).diff).toEqual({
-    'a.0': change(7, null),
-    'a.length': change(null, 1),
+});
+
+test('a list that becomes an object is told by their sizes, and a text of brackets is quoted', () => {
+  expect(diffStates({ a: [7, 8] }, { a: { 0: 7 } }).diff).toEqual({
+    a: change('[2 elements]', '{1 member}'),
+  });
+  expect(diffStates({ a: '[]', b: {} }, { a: [], b: '{}' }).diff).toEqual({
+    a: change('"[]"', '[]'),
+    b: change('{}', '"{}"'),
   });
 });
 
@@ -129,14 +135,14 @@ test('of too many fields the first are kept, in one order whatever the order of 
     expect(truncated).toBe(true);
   }
   const steps = diffStates(null, { steps: fields.map(([, i]) => i) }).diff;
-  expect(Object.keys(steps).slice(8, 11)).toEqual(['steps.8', 'steps.9', 'steps.10']);
+  expect(Object.keys(steps).slice(8, 11)).toEqual(['steps[8]', 'steps[9]', 'steps[10]']);
 });
 
 test('exactly as many fields as allowed are not truncated', () => {
   const list = Array.from({ length: 500 }, (_, i) => i + 1);
   expect(diffStates(null, { list }).truncated).toBe(false);
   expect(diffStates({ list }, { list: [...list, 0] }, 1)).toEqual({
-    diff: { 'list.500': change(null, 0) },
+    diff: { 'list[0]': change(null, 0) },
     truncated: false,
   });
   expect(diffStates(null, { list: [...list, 0] }).truncated).toBe(true);
@@ -155,9 +161,21 @@ test('texts over 32 KiB are cut between characters, and still count as different
   expect(diffStates(null, { u: 'é'.repeat(16_384) }).truncated).toBe(false);
 });
 
-test('two leaves with one path, and paths over 1,024 characters, are reported as truncated', () => {
-  const clash = diffStates(null, { a: { b: 1 }, 'a.b': 2, c: 3 });
-  expect(clash).toEqual({ diff: { 'a.b': change(null, 1), c: change(null, 3) }, truncated: true });
+test('names with dots, brackets or quotes are quoted, so no two leaves have one path', () => {
+  const state = { a: { b: 1, 'b"': 2 }, 'a.b': 3, 'a[b]': 4, '': 5 };
+  expect(diffStates(null, state)).toEqual({
+    diff: {
+      '[""]': change(null, 5),
+      'a.b': change(null, 1),
+      'a["b\\""]': change(null, 2),
+      '["a.b"]': change(null, 3),
+      '["a[b]"]': change(null, 4),
+    },
+    truncated: false,
+  });
+});
+
+test('a leaf whose path has over 1,024 characters is reported as truncated', () => {
   const long = diffStates(null, { ['k'.repeat(1_023)]: { a: 1, bb: 2 }, ['k'.repeat(1_024)]: 3 });
   expect(Object.keys(long.diff)).toEqual(['k'.repeat(1_024)]);
   expect(long.truncated).toBe(true);

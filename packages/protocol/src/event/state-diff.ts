@@ -1,5 +1,6 @@
-import { alignLists, type Effort } from './align-lists.ts';
-import { diffFieldsMax, diffTextBytesMax } from './limits.ts';
+import { isObject } from '../json/strict-json.ts';
+import { alignLists, type ElementPair } from './align-lists.ts';
+import { counted, diffFieldsMax, diffTextBytesMax } from './limits.ts';
 
 export type Scalar = string | number | boolean | null;
 
@@ -12,7 +13,7 @@ export type FieldChange = {
   to: Scalar;
 };
 
-/** Changes by the dotted path of their field. */
+/** Changes by the path of their field: `address.city`, `members[carl].role`. */
 export type Diff = Record<string, FieldChange>;
 
 export interface StateDiff {
@@ -24,10 +25,6 @@ export interface StateDiff {
 // Without a limit, 500 fields below one key of 200 KB would make 100 MB of paths.
 const pathCharactersMax = 1024;
 
-// Enough for lists of a thousand elements, beside what they have in common at both ends; some
-// milliseconds.
-const effortMax: Effort = { characters: 2 ** 20, comparisons: 2 ** 20 };
-
 /** A leaf of a state; undefined: the state has none at this path. */
 export type StateLeaf = Scalar | undefined;
 
@@ -36,52 +33,91 @@ type TakeLeaf = (path: string, from: StateLeaf, to: StateLeaf) => boolean;
 
 /**
  * Gives the leaves of two JSON states (`checkJson` has limited their depth) in one order: depth
- * first, members by UTF-16 code units, elements as they are aligned (`alignLists`). Paths are
- * dotted (`steps.0.name`), an empty container is the text `{}` or `[]`. Skips elements that it
- * knows to be equal. Removed elements may have the path of one that did not change.
+ * first, members by UTF-16 code units, elements as they are aligned (`alignLists`). No two have one
+ * path. Skips elements that it knows to be equal.
  */
 export function compareStates(before: object | null, after: object | null, take: TakeLeaf): void {
-  const pairsOf = memberPairs();
-  const compareMembers = (prefix: string, from: unknown, to: unknown): boolean =>
-    pairsOf(from, to).every((pair) => pair.isEqual || compare(`${prefix}${pair.name}`, pair));
-  const compare = (path: string, { from, to }: MemberPair): boolean => {
-    const [leaf, other] = [leafOf(from), leafOf(to)];
-    const isLeaf = leaf !== undefined || other !== undefined;
-    return (!isLeaf || take(path, leaf, other)) && compareMembers(`${path}.`, from, to);
+  const compare = (path: string, { from, to, members }: ComparedValues): boolean => {
+    const isLeaf = from !== undefined || to !== undefined;
+    if (isLeaf && path !== '' && !take(path, from, to)) return false;
+    return members.every((pair) => pair.isTold || compare(pathTo(path, pair), inside(pair)));
   };
-  compareMembers('', before, after);
+  const inside = ({ from, to, identity }: MemberPair) => compareValues(from, to, identity);
+  const pathTo = (path: string, { step }: MemberPair) =>
+    path === '' && step.startsWith('.') ? step.slice(1) : path + step;
+  compare('', compareValues(before, after));
 }
 
-/** A member of two containers; undefined: that one does not have it. */
-export interface MemberPair {
-  /** Of a list: the index, of a removed element in the old list. */
+/** A member of two objects, or an element of two lists, before and after. */
+export interface MemberPair extends ElementPair {
+  /** The member's own name; of an element how a path tells it. */
   name: string;
-  from: unknown;
-  to: unknown;
-  /** Whether the two are known to be equal. */
-  isEqual: boolean;
+}
+
+/** Two values of one path. */
+export interface ComparedValues {
+  /** Of a container: undefined, or what its members do not tell. */
+  from: StateLeaf;
+  to: StateLeaf;
+  members: MemberPair[];
 }
 
 /**
- * A function that pairs the members of two values of one comparison, in the order of every diff:
- * by UTF-16 code units, elements as they are aligned. Values that are no containers have none.
+ * Two values as every diff shows them. An empty container is the text `[]` or `{}`. A list in
+ * another order, and a list that became an object, are texts with their sizes (`[3 elements]`). An
+ * element that its member `identity` tells has this member as its own value.
  */
-export function memberPairs(): (from: unknown, to: unknown) => MemberPair[] {
-  const effort = { ...effortMax };
-  return (from, to) =>
-    Array.isArray(from) && Array.isArray(to)
-      ? alignLists(from, to, effort).map(({ index, ...pair }) => ({ name: `${index}`, ...pair }))
-      : memberNames(from, to).map((name) => ({
-          ...{ name, from: memberOf(from, name), to: memberOf(to, name) },
-          isEqual: false,
-        }));
+export function compareValues(from: unknown, to: unknown, identity?: string): ComparedValues {
+  if (!isContainer(from) && !isContainer(to)) {
+    return { from: from as StateLeaf, to: to as StateLeaf, members: [] };
+  }
+  const [olds, news] = [elementsOf(from), elementsOf(to)];
+  const { pairs, note } = alignLists(olds, news);
+  const elements = pairs.map((pair) => ({ ...pair, name: pair.step.replace('.', '') }));
+  const members = [...elements, ...objectPairs(from, to)];
+  if (identity !== undefined) {
+    const own = (side: unknown) => memberOf(side, identity) as StateLeaf;
+    const others = members.filter(({ name }) => name !== identity);
+    return { from: own(from), to: own(to), members: others };
+  }
+  const [was, is] = [leafOf(from), leafOf(to)];
+  if (isFilled(from) && isFilled(to) && Array.isArray(from) !== Array.isArray(to)) {
+    const told = members.map((member) => ({ ...member, isTold: true }));
+    return { from: sizeText(from), to: sizeText(to), members: told };
+  }
+  if (note !== undefined) return { from: sizeText(olds), to: sizeText(news, note), members };
+  // The text `[]` beside an empty list.
+  if (was === is && isContainer(from) !== isContainer(to)) {
+    return { from: quoted(from, was), to: quoted(to, is), members };
+  }
+  return { from: was, to: is, members };
+}
+
+const elementsOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+const quoted = (value: unknown, leaf: StateLeaf) =>
+  typeof value === 'string' ? JSON.stringify(value) : leaf;
+
+function sizeText(container: object, note?: string): string {
+  const isList = Array.isArray(container);
+  const size = counted(sizeOf(container), isList ? 'element' : 'member');
+  const text = note === undefined ? size : `${size}, ${note}`;
+  return isList ? `[${text}]` : `{${text}}`;
+}
+
+function objectPairs(from: unknown, to: unknown): MemberPair[] {
+  const names = new Set([from, to].flatMap((side) => (isObject(side) ? Object.keys(side) : [])));
+  return [...names].sort().map((name) => {
+    const step = /^$|[.[\]"]/.test(name) ? `[${JSON.stringify(name)}]` : `.${name}`;
+    const [was, is] = [memberOf(from, name), memberOf(to, name)];
+    return { name, step, from: was, to: is, isTold: false };
+  });
 }
 
 /**
  * The leaves that differ between two states, see `compareStates`; `null` equals absent. The first
  * `maxFields` are kept. `truncated` is also true if a text was cut to 32 KiB, or if a leaf was left
- * out because its path has over 1,024 characters or equals an earlier path (`{"a.b": 1}` beside
- * `{"a": {"b": 1}}`).
+ * out because its path has over 1,024 characters.
  */
 export function diffStates(
   before: object | null,
@@ -100,7 +136,7 @@ export function diffStates(
   const take: TakeLeaf = (path, from = null, to = null) => {
     if (from === to) return true;
     const isFull = changes.size >= maxFields;
-    if (isFull || path.length > pathCharactersMax || changes.has(path)) truncated = true;
+    if (isFull || path.length > pathCharactersMax) truncated = true;
     else changes.set(path, { from: cut(from), to: cut(to) });
     return !isFull;
   };
@@ -110,29 +146,23 @@ export function diffStates(
 }
 
 /** A container with members is not a leaf; as a leaf it counts as absent. */
-export function leafOf(value: unknown): StateLeaf {
+function leafOf(value: unknown): StateLeaf {
   if (!isContainer(value)) return value as StateLeaf;
-  if (Object.keys(value).length > 0) return undefined;
+  if (isFilled(value)) return undefined;
   return Array.isArray(value) ? '[]' : '{}';
 }
 
-function memberNames(from: unknown, to: unknown): string[] {
-  if (!isContainer(from)) return isContainer(to) ? namesOf(to) : [];
-  if (!isContainer(to)) return namesOf(from);
-  return [...new Set([...Object.keys(from), ...Object.keys(to)])].sort();
+// Own members only: `constructor` and `__proto__` are inherited by every object.
+function memberOf(value: unknown, name: string): unknown {
+  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
-function namesOf(container: object): string[] {
-  const names = Object.keys(container);
-  return Array.isArray(container) ? names : names.sort();
+function sizeOf(container: object): number {
+  return Array.isArray(container) ? container.length : Object.keys(container).length;
 }
 
-// Own members only: `constructor` and `__proto__` are inherited by every object, and every array
-// has a `length`.
-function memberOf(container: unknown, name: string): unknown {
-  if (!isContainer(container)) return undefined;
-  const own = Object.prototype.propertyIsEnumerable.call(container, name);
-  return own ? (container as Record<string, unknown>)[name] : undefined;
+function isFilled(value: unknown): value is object {
+  return isContainer(value) && sizeOf(value) > 0;
 }
 
 function isContainer(value: unknown): value is object {

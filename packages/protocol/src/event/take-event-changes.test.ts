@@ -95,14 +95,27 @@ test('states are objects or null, stored as canonical JSON', () => {
   }
 });
 
-test('states without a diff give one: nested fields by dotted path, arrays by index', () => {
+test('states without a diff give one: nested fields by dotted path, elements by identity', () => {
   const { diff, warnings } = computed({
-    before: { name: 'Main', steps: [{ say: 'hi' }, { say: 'bye' }], hours: { mon: 9 }, gone: true },
-    after: { name: 'Main', steps: [{ say: 'hello' }], hours: { mon: 9, tue: 10 }, tags: [] },
+    before: {
+      name: 'Main',
+      steps: [{ say: 'hi' }, { say: 'bye' }],
+      team: ['a', 'b'],
+      hours: { mon: 9 },
+      gone: true,
+    },
+    after: {
+      name: 'Main',
+      steps: [{ say: 'hello' }],
+      team: ['b'],
+      hours: { mon: 9, tue: 10 },
+      tags: [],
+    },
   });
   expect(diff).toEqual({
     'steps.0.say': { from: 'hi', to: 'hello' },
     'steps.1.say': { from: 'bye', to: null },
+    'team[a]': { from: 'a', to: null },
     'hours.tue': { from: null, to: 10 },
     gone: { from: true, to: null },
     tags: { from: null, to: '[]' },

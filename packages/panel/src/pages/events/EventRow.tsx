@@ -10,6 +10,7 @@ import { outcomeIn } from '../../components/outcome-in.ts';
 import { noteOn, OnBehalfOf, PartyName, useActorText } from '../../components/Parties.tsx';
 import { TargetValue, targetName } from '../../components/TargetValue.tsx';
 import { TabStops, useMenus, Value } from '../../components/Value.tsx';
+import { valueText } from '../../components/value-text.ts';
 import { useReader, useTexts, wordOf } from '../../i18n/texts.tsx';
 import type { ListColumn } from '../../search/list-view.ts';
 
@@ -227,9 +228,9 @@ function DiffPreview({ diff }: { diff: Diff }) {
             {revealed(field)}
           </span>
           <span className={fromTo}>
-            <ShortValue value={from} kind="del" />
+            <ShortValue value={from} other={to} kind="del" />
             <ArrowRight aria-hidden className="size-3 self-center text-faint" />
-            <ShortValue value={to} kind="add" />
+            <ShortValue value={to} other={from} kind="add" />
           </span>
           {more > 0 && index === shown.length - 1 && (
             <span className="ml-1 shrink-0 text-xs/6 text-faint">
@@ -242,7 +243,8 @@ function DiffPreview({ diff }: { diff: Diff }) {
   );
 }
 
-function ShortValue({ value, kind }: { value: Scalar; kind: 'add' | 'del' }) {
+function ShortValue(props: { value: Scalar; other: Scalar; kind: 'add' | 'del' }) {
+  const { value, other, kind } = props;
   const t = useTexts();
   return (
     <span
@@ -250,7 +252,7 @@ function ShortValue({ value, kind }: { value: Scalar; kind: 'add' | 'del' }) {
       className={`max-w-40 min-w-0 truncate text-xs/6 ${kind === 'del' ? 'text-muted line-through decoration-del/60' : 'text-add'}`}
     >
       <span className="sr-only">{kind === 'del' ? t.events.from : t.events.to} </span>
-      {isNoText(value) ? <NoText value={value} /> : revealed(String(value))}
+      {isNoText(value) ? <NoText value={value} /> : valueText(value, other)}
     </span>
   );
 }

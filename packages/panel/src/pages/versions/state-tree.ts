@@ -1,17 +1,12 @@
 import type { State } from '@indelible/client';
-import {
-  leafOf,
-  type MemberPair,
-  maskText,
-  memberPairs,
-  type StateLeaf,
-} from '@indelible/protocol';
+import { compareValues, type MemberPair, maskText, type StateLeaf } from '@indelible/protocol';
 
-/** A member of two states: a value, an object or a list, on either side; undefined: absent. */
+/** A member of two states: a value, an object or a list, on either side. */
 export interface StateNode {
   /** Its position at each level, such as `2.0.1`: elements of a list may share a name. */
   key: string;
   name: string;
+  /** Undefined: absent; or a container, unless it has what its members do not tell. */
   left: StateLeaf;
   right: StateLeaf;
   /** How many of its values differ. */
@@ -21,16 +16,15 @@ export interface StateNode {
 
 /** Two states as one tree, with the members and in the order of every diff of the service. */
 export function stateTree(left: State | null, right: State | null): StateNode[] {
-  const pairsOf = memberPairs();
-  const grow = (prefix: string, from: unknown, to: unknown): StateNode[] =>
-    pairsOf(from, to).map((pair, position) => node(`${prefix}${position}`, pair));
-  const node = (key: string, { name, from, to }: MemberPair): StateNode => {
-    const sides = { left: leafOf(from), right: leafOf(to) };
-    const members = grow(`${key}.`, from, to);
-    const differing = Number(sides.left !== sides.right) + differingIn(members);
-    return { key, name, ...sides, differing, members };
+  const grow = (prefix: string, pairs: MemberPair[]): StateNode[] =>
+    pairs.map((pair, position) => node(`${prefix}${position}`, pair));
+  const node = (key: string, pair: MemberPair): StateNode => {
+    const { from, to, members: pairs } = compareValues(pair.from, pair.to, pair.identity);
+    const members = grow(`${key}.`, pairs);
+    const differing = Number(from !== to) + differingIn(members);
+    return { key, name: pair.name, left: from, right: to, differing, members };
   };
-  return grow('', left, right);
+  return grow('', compareValues(left, right).members);
 }
 
 export function differingIn(nodes: readonly StateNode[]): number {

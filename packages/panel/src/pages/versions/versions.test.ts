@@ -19,7 +19,7 @@ test('two states are one tree: nested members, list elements, absent ones', () =
   const right = { name: 'a', hours: { open: '09:00' }, list: ['x'] };
   expect(differing(left, right)).toEqual([
     ['hours.open', '08:00', '09:00'],
-    ['list.1', 'y', undefined],
+    ['list.[y]', 'y', undefined],
   ]);
   expect(stateTree(left, right)).toMatchObject([
     { name: 'hours', left: undefined, right: undefined, differing: 1 },
@@ -34,7 +34,7 @@ test('an inserted element is one difference, and null, absent and empty are told
     { id: 2, label: 'Cats' },
   ];
   expect(differing({ menu: [dogs, cats] }, { menu: [dogs, { id: 3 }, cats] })).toEqual([
-    ['menu.1.id', undefined, 3],
+    ['menu.[3]', undefined, 3],
   ]);
   expect(differing({ a: null, b: '', c: null }, { a: '', b: null })).toEqual([
     ['a', null, ''],
@@ -43,11 +43,22 @@ test('an inserted element is one difference, and null, absent and empty are told
   ]);
 });
 
+test('an element is known by its id, and another order is a difference of the list', () => {
+  const [ana, bea] = [{ id: 'ana' }, { id: 'bea', role: 'user' }];
+  const left = { team: [ana, bea], tags: ['a', 'b'] };
+  const right = { team: [{ ...bea, role: 'admin' }], tags: ['b', 'a'] };
+  expect(differing(left, right)).toEqual([
+    ['tags', '[2 elements]', '[2 elements, in another order]'],
+    ['team.[ana]', 'ana', undefined],
+    ['team.[bea].role', 'user', 'admin'],
+  ]);
+});
+
 test('a member whose name holds a dot stays one member, and the tenth element follows the ninth', () => {
   const list = [...Array(11).keys()];
   const tree = stateTree(null, { 'a.b': 1, list });
   expect(tree.map(({ name }) => name)).toEqual(['a.b', 'list']);
-  expect(tree[1]?.members.map(({ name }) => name)).toEqual(list.map(String));
+  expect(tree[1]?.members.map(({ name }) => name)).toEqual(list.map((n) => `[${n}]`));
 });
 
 test('what is equal is folded or hidden, and what differs is shown with all it lies in', () => {
