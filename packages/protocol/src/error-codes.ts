@@ -197,7 +197,7 @@ export const warningCodes = {
     'The computed diff is not whole: over 500 fields (the first were kept), a text over 32 KiB, or a path over 1,024 characters.',
   backdated:
     'The event happened long before the service took it: 24 hours, unless BACKDATED_HOURS says otherwise.',
-  secret_masked: 'Values under key names that hold secrets were replaced before storing.',
+  secret_masked: 'Secrets were replaced before storing: by the name of a value, or by its text.',
 } as const;
 
 export type WarningCode = keyof typeof warningCodes;

@@ -2,7 +2,6 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { defaultMaskedKeys } from '@indelible/protocol';
 import { expect, test } from 'vitest';
 import { type Config, type Environment, readConfig } from './config.ts';
 
@@ -24,7 +23,7 @@ test('nothing needs to be set: the service is for this machine alone, on its own
     platformApiKeys: [],
     auth: { jwksUrl: null, jwtSecret: null, issuer: null, audience: null, operatorIssuer: null },
     sessionSecret: null,
-    maskedKeys: defaultMaskedKeys,
+    maskedKeys: [],
     backdatedMs: 86_400_000,
     rateLimitPerMinute: 6_000,
     trustProxy: false,
@@ -74,7 +73,7 @@ const accepted: [env: Environment, expected: Partial<Config>][] = [
     { platformApiKeys: [`${secret}-old`, `${secret}-new`] },
   ],
   [{ SESSION_SECRET: secret }, { sessionSecret: secret }],
-  [{ MASKED_KEYS: 'iban, pin' }, { maskedKeys: [...defaultMaskedKeys, 'iban', 'pin'] }],
+  [{ MASKED_KEYS: 'iban, pin' }, { maskedKeys: ['iban', 'pin'] }],
   [{ RATE_LIMIT_PER_MINUTE: '1' }, { rateLimitPerMinute: 1 }],
   [{ BACKDATED_HOURS: '1' }, { backdatedMs: 3_600_000 }],
   [{ SOURCE_SILENT_HOURS: '2' }, { sourceSilentMs: 7_200_000 }],

@@ -5,7 +5,6 @@ import {
   contactCenter,
   createCatalogue,
   defaultCatalogue,
-  defaultMaskedKeys,
   type EventWords,
   isWord,
   parseCatalogueFile,
@@ -82,7 +81,7 @@ function readSettings(read: Reader) {
     platformApiKeys: read.list('PLATFORM_API_KEY'),
     auth: readAuth(read),
     sessionSecret: read.text('SESSION_SECRET'),
-    maskedKeys: [...defaultMaskedKeys, ...read.list('MASKED_KEYS')],
+    maskedKeys: read.list('MASKED_KEYS'),
     catalogue: readCatalogue(read.text('CATALOGUE_FILE'), read.list('SENSITIVE_TYPES')),
     /** Events that happened longer before they are recorded come with a warning. */
     backdatedMs: read.integer('BACKDATED_HOURS', 24, 1, 87_600) * 3_600_000,

@@ -2,7 +2,6 @@ import {
   type Category,
   createMasker,
   defaultCatalogue,
-  defaultMaskedKeys,
   type EventContext,
   type EventRefusal,
   eventText,
@@ -42,7 +41,7 @@ export type JudgeContext = Pick<TakeContext, 'nowMs' | 'boundTenantId'> &
 const service = {
   newUuid: (timeMs: number) => eventUuid(timeMs, crypto.getRandomValues(new Uint8Array(10))),
   catalogue: defaultCatalogue,
-  masker: createMasker(defaultMaskedKeys),
+  masker: createMasker(),
   recordedBy: { kind: 'api_key', id: nilUuid },
 } as const;
 

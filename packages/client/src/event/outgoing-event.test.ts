@@ -102,6 +102,22 @@ test('no configured name hides a field of the event, at any depth, but what meta
   expect(sent.metadata).toMatchObject({ region: '[masked]', attempt: '[masked]' });
 });
 
+test('the value of a secret does not leave, and an id that looks like one stays', () => {
+  const resource = { type: 'secret', externalId: 'https://x.example/?token=7', name: 'SMTP' };
+  const sent = createOutgoing()({
+    ...event,
+    resource,
+    before: { value: 's3cret-1' },
+    after: { value: 's3cret-2' },
+  });
+  expect(sent).toMatchObject({
+    resource,
+    before: { value: '[masked]' },
+    diff: { value: { from: '[masked]', to: '[masked]' } },
+  });
+  expect(JSON.stringify(sent)).not.toContain('s3cret');
+});
+
 test('a diff that is none is left for the service to refuse, without its secrets', () => {
   const diff = { password: 's3cret', name: null } as unknown as NonNullable<EventInput['diff']>;
   const sent = createOutgoing()({ ...event, diff });

@@ -1,7 +1,6 @@
 import {
   createMasker,
   type Diff,
-  defaultMaskedKeys,
   eventBytesMax,
   isObject,
   type JsonObject,
@@ -35,6 +34,8 @@ const fields = new Set([
 const innerFields = new Set([...fields, 'channel', 'clientId', 'tool', 'sessionId', 'sequence']);
 /** Objects, and lists of objects, whose members are fields too. Those of `metadata` are not. */
 const objects = new Set(['actor', 'resource', 'onBehalfOf', 'via', 'targets', 'source']);
+/** The members of `via`, whose texts may be tokens. */
+const maskedTexts = new Set(['channel', 'clientId', 'tool', 'sessionId']);
 
 /**
  * Prepares events for sending: each gets an id, so that retries record it once. Values of secret
@@ -44,7 +45,7 @@ const objects = new Set(['actor', 'resource', 'onBehalfOf', 'via', 'targets', 's
  * that is far too large, before it searches secrets, which takes much longer.
  */
 export function createOutgoing({ tenantId, maskedKeys = [] }: OutgoingOptions = {}) {
-  const masker = createMasker([...defaultMaskedKeys, ...maskedKeys]);
+  const masker = createMasker(maskedKeys);
   const mask: Mask = (value) => masker.maskState(value).value;
   return (event: EventInput): OutgoingEvent => {
     // Converted once, so that getters and `toJSON` cannot return something else later.
@@ -52,12 +53,15 @@ export function createOutgoing({ tenantId, maskedKeys = [] }: OutgoingOptions = 
     if (!isObject(given)) throw new TypeError('an audit event must be an object');
     const sent = maskedMembers(given, mask, fields);
     const { diff, before, after } = given;
+    const owner = objectOrNull(given.resource) ?? {};
+    if (before !== undefined) sent.before = masker.maskState(before, owner).value;
+    if (after !== undefined) sent.after = masker.maskState(after, owner).value;
     if (diff !== undefined) {
-      sent.diff = isDiff(diff) ? (masker.maskDiff(diff).diff as JsonObject) : mask(diff);
+      sent.diff = isDiff(diff) ? (masker.maskDiff(diff, owner).diff as JsonObject) : mask(diff);
     } else if (before !== sent.before || after !== sent.after) {
       // To the service two masked secrets are equal; only here can a change be detected.
       const states = [objectOrNull(before), objectOrNull(after)] as const;
-      sent.diff = masker.diffStates(...states).diff as JsonObject;
+      sent.diff = masker.diffStates(...states, owner).diff as JsonObject;
     }
     sent.id ??= newEventId(timeOf(given));
     if (tenantId !== undefined) sent.tenantId ??= tenantId;
@@ -73,11 +77,13 @@ function timeOf({ timestamp }: JsonObject): number {
 /** Masks a value as in a state. */
 type Mask = (value: JsonValue) => JsonValue;
 
-/** A copy masked as in a state, except for these members. */
+/** A copy masked as in a state, except for these members; their texts stay, as in the service. */
 function maskedMembers(value: JsonObject, mask: Mask, names: ReadonlySet<string>): JsonObject {
   const made = { ...(mask(value) as JsonObject) };
   for (const [name, own] of Object.entries(value)) {
-    if (names.has(name)) made[name] = objects.has(name) ? maskedInner(own, mask) : mask(own);
+    if (!names.has(name)) continue;
+    if (objects.has(name)) made[name] = maskedInner(own, mask);
+    else made[name] = typeof own === 'string' && !maskedTexts.has(name) ? own : mask(own);
   }
   return made;
 }

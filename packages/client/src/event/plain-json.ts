@@ -1,10 +1,4 @@
-import {
-  createMasker,
-  type Diff,
-  defaultMaskedKeys,
-  type JsonObject,
-  type JsonValue,
-} from '@indelible/protocol';
+import { createMasker, type Diff, type JsonObject, type JsonValue } from '@indelible/protocol';
 import { errorOf } from '../error-of.ts';
 
 /*
@@ -130,7 +124,7 @@ const isName = (key: unknown) => Object(key) !== key;
 /** Any object that can be JSON; `null` and undefined mean that the resource does not exist. */
 type StateValue = object | null | undefined;
 
-const defaultMasker = createMasker(defaultMaskedKeys);
+const defaultMasker = createMasker();
 
 /**
  * The diff that the service computes from `before` and `after`: dotted paths, elements of lists
@@ -143,7 +137,7 @@ export function diffOf(
   maskedKeys: readonly string[] = [],
 ): Diff {
   const isDefault = maskedKeys.length === 0;
-  const masker = isDefault ? defaultMasker : createMasker([...defaultMaskedKeys, ...maskedKeys]);
+  const masker = isDefault ? defaultMasker : createMasker(maskedKeys);
   return masker.diffStates(stateOf(before), stateOf(after)).diff;
 }
 

@@ -1,118 +1,100 @@
-import { folded } from '../filter/folded.ts';
 import type { JsonObject, JsonValue } from '../json/canonical.ts';
+import { type Hides, hides, secretNames } from './secret-names.ts';
+import { isSecretText } from './secret-texts.ts';
 import { type Diff, diffStates, maskText, type Scalar, type StateDiff } from './state-diff.ts';
-
-/**
- * Key names whose values are never stored; configuration adds more. A longer key that ends with one
- * of them (`clientSecret`, `refreshToken`) also matches: see `createMasker`.
- */
-export const defaultMaskedKeys: readonly string[] = (
-  'password passwords passwordHash passwd pwd passphrase passcode pin secret secrets secretKey ' +
-  'secretValue token tokenValue accessTokens refreshTokens bearer jwt sharedKey mnemonic ' +
-  'recoveryCode recoveryCodes apiKey apiKeys accessKey privateKey privateKeyPem encryptionKey ' +
-  'signingKey credential credentials authorization cookie cookies connectionString otp ' +
-  'cardNumber cvc cvv'
-).split(' ');
-
-/** Too short to match as endings (`bypass`, `maxTokens`): secret only as whole names of a text. */
-const exactKey = /^(pass|auth|tokens)$/i;
 
 /** Members that name the content of `value` beside them: `{name: "Authorization", value}`. */
 const namingKeys = ['name', 'key', 'header', 'Name', 'Key', 'Header'] as const;
-const namedKey = /^[vV]alue$/;
+const namedKey = /^values?$/i;
 
-/**
- * Texts that are secret under any name: a private key in PEM, a JWT, and keys with a published
- * prefix (Stripe, GitHub, GitLab, Slack, OpenAI, Anthropic, AWS, Standard Webhooks, this service).
- */
-const secretTexts = [
-  /-----BEGIN [A-Z ]*PRIVATE KEY-----/,
-  /^(Bearer )?eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*$/,
-  /^([sr]k_(live|test)_|gh[opsur]_|github_pat_|glpat-|xox[a-s]-|sk-|whsec_|idl_|AKIA)[\w+/=-]{16}/,
-];
-
-/** `auth: "x"` and `tokens: ["x"]` are secrets, `auth: {user, method}` is a group of settings. */
-function isSecretText(key: string, value: JsonValue): boolean {
-  if (Array.isArray(value)) return exactKey.test(key) && value.some(isText);
-  return isText(value) && (exactKey.test(key) || secretTexts.some((text) => text.test(value)));
+/** What an event changes: the `value` of a secret is secret, by the resource's type or name. */
+interface Owner {
+  type?: unknown;
+  name?: unknown;
 }
-
-const isText = (value: JsonValue) => typeof value === 'string';
 
 export type Masker = ReturnType<typeof createMasker>;
 
 /**
- * Replaces secrets by `"[masked]"`; `null` stays. Names are compared without case, `_`, `-`, `.`
- * and spaces. A key is secret if it equals or ends with a name, with or without digits after it
- * (`newPassword`, `sip_password2`, but not `tokenizer`). A diff field is secret if its dotted path
- * matches at its end or before a dot: a field below a secret (`password.hash`) is masked too. Only
- * for values that `checkJson` has accepted: their depth bounds the recursion.
+ * Replaces secrets by `"[masked]"`; `null` stays. What a name hides is in `secretNames`,
+ * `ownNames` are further ones. A diff field is named by its whole path: a field below a secret
+ * (`password.hash`) is masked too. Texts are masked whole, see `isSecretText`. Only for values that
+ * `checkJson` has accepted: their depth bounds the recursion.
  */
-export function createMasker(names: readonly string[]) {
-  const alternatives = names.map((name) => normalise(name)).filter((name) => name !== '');
-  // A key has no dots left, so `$` ends it. In a path, dots may also be part of the name
-  // (`api.key`).
-  const secret = new RegExp(
-    `(?:${alternatives.map(dotsBetween).join('|') || '(?!)'})\\d*(?:\\.|$)`,
-    'u',
-  );
-  const isSecretKey = remember((key) => secret.test(normalise(key)));
-  const isSecretField = remember((path) => secret.test(normalise(path, /[_\-\s\u200b]/g)));
-  const mask = { isSecret: isSecretKey, replace: masked };
-  const mark = { isSecret: isSecretKey, replace: marked };
-  const fields = (diff: Diff) => maskFields(diff, isSecretField);
+export function createMasker(ownNames: readonly string[] = []) {
+  const hiddenBy = secretNames(ownNames);
+  const isSecret = (name: unknown) => typeof name === 'string' && hiddenBy(name) >= hides.values;
+  const hidesValue = ({ type, name }: Owner) => isSecret(type) || isSecret(name);
+  const mask = (value: JsonValue, owner: Owner, replace: Hiding['replace']) =>
+    maskNode(value, '', { hiddenBy, isSecret, replace, hidesValue: hidesValue(owner) });
+  const fields = (diff: Diff, owner: Owner) =>
+    maskFields(diff, { hiddenBy, isSecret, replace: masked, hidesValue: hidesValue(owner) });
   return {
-    /** Masks the value of every matching key at any depth; the same object if there is none. */
-    maskState(value: JsonValue) {
-      const result = maskNode(value, mask);
+    /** Masks the value of every secret key at any depth; the same object if there is none. */
+    maskState(value: JsonValue, owner: Owner = {}) {
+      const result = mask(value, owner, masked);
       return { value: result, masked: result !== value };
     },
-    /** Masks `from` and `to` of every matching field; the same object if there is none. */
-    maskDiff(diff: Diff) {
-      const result = fields(diff);
+    /** Masks `from` and `to` of every secret field; the same object if there is none. */
+    maskDiff(diff: Diff, owner: Owner = {}) {
+      const result = fields(diff, owner);
       return { diff: result, masked: result !== diff };
     },
     /** The diff of two states, without what `maskState` hides; a changed secret is in it. */
-    diffStates(before: JsonObject | null, after: JsonObject | null): StateDiff {
-      const [from, to] = [before, after].map((state) => maskNode(state, mark) as object | null);
+    diffStates(before: JsonObject | null, after: JsonObject | null, owner: Owner = {}): StateDiff {
+      const replace = marker();
+      const [from, to] = [before, after].map((state) => mask(state, owner, replace) as object);
       const { diff, truncated } = diffStates(from ?? null, to ?? null);
-      return { diff: fields(diff), truncated };
+      return { diff: fields(diff, owner), truncated };
     },
   };
 }
 
-/** Which keys are secret, and what replaces their values. */
+/** What is secret, and what replaces it. */
 interface Hiding {
-  isSecret: (key: string) => boolean;
+  hiddenBy: (name: string) => Hides;
+  isSecret: (name: unknown) => boolean;
   replace: (value: JsonValue) => Scalar;
+  /** Whether a member `value` is secret at any depth. */
+  hidesValue: boolean;
 }
 
 const masked = (value: JsonValue): Scalar => (value === null ? null : maskText);
 
-/** Masked, and still another text for another secret; `diffStates` shows the mask alone. */
-const marked = (value: JsonValue): Scalar =>
-  value === null ? null : `${maskText}\0${JSON.stringify(value)}`;
-
-/** A name in whatever letters, without characters that separate its words or are not seen. */
-function normalise(name: string, ignored = /[_\-.\s\u200b]/g): string {
-  return folded(name.replace(ignored, ''));
+/**
+ * Masks, with another number for another secret; `diffStates` shows the mask alone. The secret
+ * itself could get into the path of an element.
+ */
+function marker(): Hiding['replace'] {
+  const numbers = new Map<string, number>();
+  return (value) => {
+    if (value === null) return null;
+    const text = JSON.stringify(value);
+    const number = numbers.get(text) ?? numbers.size;
+    numbers.set(text, number);
+    return `${maskText}\0${number}`;
+  };
 }
 
-/** The pattern of a name with an optional dot between any two characters. */
-function dotsBetween(name: string): string {
-  return [...name].map((c) => c.replace(/[\\^$.*+?()[\]{}|/]/, '\\$&')).join('\\.*');
+/** Whether a name that hides this much hides this value. */
+function isHidden(how: Hides, value: JsonValue): boolean {
+  if (how === hides.texts) return Array.isArray(value) ? value.some(isText) : isText(value);
+  return how === hides.everything || (how === hides.values && typeof value !== 'boolean');
 }
 
-function maskNode(value: JsonValue, hiding: Hiding): JsonValue {
-  if (value === null || typeof value !== 'object')
-    return isSecretText('', value) ? hiding.replace(value) : value;
-  return Array.isArray(value) ? maskElements(value, hiding) : maskMembers(value, hiding);
+const isText = (value: JsonValue) => typeof value === 'string';
+
+function maskNode(value: JsonValue, name: string, hiding: Hiding): JsonValue {
+  if (typeof value === 'string')
+    return isSecretText(value, hiding.hiddenBy) ? hiding.replace(value) : value;
+  if (value === null || typeof value !== 'object') return value;
+  return Array.isArray(value) ? maskElements(value, hiding) : maskMembers(value, name, hiding);
 }
 
 function maskElements(list: JsonValue[], hiding: Hiding): JsonValue[] {
   let copy: JsonValue[] | undefined;
   list.forEach((element, index) => {
-    const result = maskNode(element, hiding);
+    const result = maskNode(element, '', hiding);
     if (result === element) return;
     copy ??= [...list];
     copy[index] = result;
@@ -120,14 +102,16 @@ function maskElements(list: JsonValue[], hiding: Hiding): JsonValue[] {
   return copy ?? list;
 }
 
-function maskMembers(object: JsonObject, hiding: Hiding): JsonObject {
-  const { isSecret, replace } = hiding;
+/** `name` is that of the object: with it, `key` of `{api: {key}}` is a secret, as `api.key` is. */
+function maskMembers(object: JsonObject, name: string, hiding: Hiding): JsonObject {
   let copy: JsonObject | undefined;
-  const isPair = namesSecret(object, isSecret);
+  const isPair = hiding.hidesValue || namingKeys.some((key) => hiding.isSecret(object[key]));
   for (const key of Object.keys(object)) {
     const member = object[key] as JsonValue;
-    const isHidden = isSecret(key) || (isPair && namedKey.test(key)) || isSecretText(key, member);
-    const result = isHidden ? replace(member) : maskNode(member, hiding);
+    const ofName = hiding.hiddenBy(name === '' ? key : `${name}.${key}`);
+    const how = isPair && namedKey.test(key) ? Math.max(ofName, hides.values) : ofName;
+    const isSecret = isHidden(how as Hides, member);
+    const result = isSecret ? hiding.replace(member) : maskNode(member, key, hiding);
     if (result === member) continue;
     // The copy already has every key as its own member, so assigning `__proto__` sets plain data.
     copy ??= { ...object };
@@ -136,56 +120,29 @@ function maskMembers(object: JsonObject, hiding: Hiding): JsonObject {
   return copy ?? object;
 }
 
-function namesSecret(object: JsonObject, isSecret: (key: string) => boolean): boolean {
-  return namingKeys.some((key) => typeof object[key] === 'string' && isSecret(object[key]));
-}
-
-function maskFields(diff: Diff, isSecret: (path: string) => boolean): Diff {
+function maskFields(diff: Diff, hiding: Hiding): Diff {
   let copy: Diff | undefined;
   for (const [path, { from, to }] of Object.entries(diff)) {
-    const last = lastName(path);
-    const isHidden = isSecret(path) || isBesideSecret(diff, path, isSecret);
-    const hidden = (side: Scalar) => (isHidden || isSecretText(last, side) ? masked(side) : side);
-    if (hidden(from) === from && hidden(to) === to) continue;
+    const ofPath = hiding.hiddenBy(path);
+    const how = isSecretValue(diff, path, hiding) ? Math.max(ofPath, hides.values) : ofPath;
+    const hide = (side: Scalar) =>
+      isHidden(how as Hides, side) ? masked(side) : (maskNode(side, '', hiding) as Scalar);
+    const [was, is] = [hide(from), hide(to)];
+    if (was === from && is === to) continue;
     copy ??= { ...diff };
-    copy[path] = { from: hidden(from), to: hidden(to) };
+    copy[path] = { from: was, to: is };
   }
   return copy ?? diff;
 }
 
-/** Of `users.0.tokens.1` it is `tokens`. A pattern would take quadratic time for some paths. */
-function lastName(path: string): string {
-  for (let end = path.length; ; ) {
-    const start = path.lastIndexOf('.', end - 1) + 1;
-    const name = path.slice(start, end);
-    if (start === 0 || !/^\d+$/.test(name)) return name;
-    end = start - 1;
-  }
-}
-
-/** Whether a field is the `value` beside a field that names a secret, now or before. */
-function isBesideSecret(diff: Diff, path: string, isSecret: (path: string) => boolean): boolean {
-  if (!/(?:^|\.)[vV]alue$/.test(path)) return false;
-  const group = path.slice(0, -'value'.length);
+/** Whether a field is the `value` of a secret, or beside a field that names one, now or before. */
+function isSecretValue(diff: Diff, path: string, { isSecret, hidesValue }: Hiding): boolean {
+  if (hidesValue && /(?:^|[.\]])values?(?:[.[]|$)/i.test(path)) return true;
+  const group = /(?:^|\.)values?$/i.exec(path);
+  if (!group) return false;
+  const prefix = path.slice(0, group.index + (group[0].startsWith('.') ? 1 : 0));
   return namingKeys.some((key) => {
-    const { from = null, to = null } = diff[group + key] ?? {};
-    return [from, to].some((side) => typeof side === 'string' && isSecret(side));
+    const { from = null, to = null } = diff[prefix + key] ?? {};
+    return isSecret(from) || isSecret(to);
   });
-}
-
-const rememberedMax = 4096;
-const rememberedCharactersMax = 128;
-
-/** Caches the decision for each key; limited, because producers choose the keys. */
-function remember(decide: (key: string) => boolean): (key: string) => boolean {
-  const decisions = new Map<string, boolean>();
-  return (key) => {
-    const known = decisions.get(key);
-    if (known !== undefined) return known;
-    const decision = decide(key);
-    if (key.length > rememberedCharactersMax) return decision;
-    if (decisions.size >= rememberedMax) decisions.clear();
-    decisions.set(key, decision);
-    return decision;
-  };
 }

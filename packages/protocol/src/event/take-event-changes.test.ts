@@ -187,6 +187,34 @@ test('secrets are masked in a diff, in states at any depth and in what is comput
   expect(warnings).toEqual(['secret_masked']);
 });
 
+test('the usual names and forms of secrets are masked in states, diff and metadata', () => {
+  const after = {
+    password_digest: 'hunter2',
+    'user[password]': 'hunter2',
+    database_url: 'postgres://app:hunter2@db.example.com/x',
+    body: '{"password":"hunter2"}',
+    headers: ['Authorization: Bearer hunter2'],
+  };
+  const { headers, ...metadata } = after;
+  const event = taken({ after, metadata, diff: undefined }).event;
+  expect(JSON.stringify(event)).not.toContain('hunter2');
+  expect(JSON.parse(event?.diff ?? '')).toMatchObject({ body: { from: null, to: '[masked]' } });
+});
+
+test('a switch of a security setting is shown, the value of a secret is not', () => {
+  const before = { requirePin: true, otp: true, hasPassword: true, spin: 1, value: secret };
+  const after = { requirePin: false, otp: false, hasPassword: false, spin: 2, value: 'other' };
+  const resource = { type: 'secret', externalId: 's1' };
+  const { diff } = stored({ resource, before, after, diff: undefined }).event;
+  expect(JSON.parse(diff)).toEqual({
+    hasPassword: { from: true, to: false },
+    otp: { from: true, to: false },
+    requirePin: { from: true, to: false },
+    spin: { from: 1, to: 2 },
+    value: { from: '[masked]', to: '[masked]' },
+  });
+});
+
 test('that a secret changed is seen in the computed diff, though neither value is', () => {
   const of = (from: string, to: string) =>
     computed({ before: { user: { password: from } }, after: { user: { password: to } } }).diff;

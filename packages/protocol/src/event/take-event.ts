@@ -52,7 +52,7 @@ interface SentEvent {
   actor: { externalId?: string; role: string; email?: string | null; userAgent?: string | null };
   onBehalfOf?: readonly { role?: string; email?: string | null }[] | null;
   action: string;
-  resource: { type: string; externalId?: string };
+  resource: { type: string; externalId?: string; name?: string | null };
   diff?: Diff;
   reason?: string | null;
   before?: JsonObject | null;
@@ -258,10 +258,10 @@ function takeChanges(
     after: stateText(is, '/after', problems),
   };
   if (problems.length > 0) return null;
-  const before = masker.maskState(was);
-  const after = masker.maskState(is);
-  const computed = event.diff === undefined ? masker.diffStates(was, is) : null;
-  const diff = masker.maskDiff(computed?.diff ?? event.diff ?? {});
+  const before = masker.maskState(was, event.resource);
+  const after = masker.maskState(is, event.resource);
+  const computed = event.diff === undefined ? masker.diffStates(was, is, event.resource) : null;
+  const diff = masker.maskDiff(computed?.diff ?? event.diff ?? {}, event.resource);
   if (before.masked || after.masked || diff.masked) warnings.push('secret_masked');
   if (computed?.truncated) warnings.push('diff_truncated');
   return {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createCatalogue } from '../event/catalogue.ts';
 import { eventUuid } from '../event/event-id.ts';
-import { createMasker, defaultMaskedKeys } from '../event/masking.ts';
+import { createMasker } from '../event/masking.ts';
 import { type TakeContext, takeEvent } from '../event/take-event.ts';
 
 export const boundTenantId = 'aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee';
@@ -37,7 +37,7 @@ export function takeContext(changes: Partial<TakeContext> = {}): TakeContext {
     nowMs,
     newUuid: (timeMs) => eventUuid(timeMs, randomBytes(10)),
     catalogue: createCatalogue(),
-    masker: createMasker(defaultMaskedKeys),
+    masker: createMasker(),
     recordedBy: { kind: 'api_key', id: '0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11' },
     boundTenantId,
     ...changes,
