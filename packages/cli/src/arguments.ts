@@ -1,12 +1,18 @@
-import { isUuid, wholeNumber } from '@indelible/protocol';
+import { isUuid, tenantUuid, wholeNumber } from '@indelible/protocol';
 import { InvalidArgumentError } from 'commander';
 
 /* Reads the texts of options and arguments; a wrong one ends the command with 2. */
 
-/** A tenant's UUID; in lower case, as the service writes it. */
+/** A tenant's UUID, in lower case, of its UUID or the host's own id. */
 export function tenantIdArgument(text: string): string {
-  if (isUuid(text)) return text.toLowerCase();
-  throw new InvalidArgumentError('A tenant is named by its UUID.');
+  const id = tenantUuid(text);
+  if (id !== null) return id;
+  throw new InvalidArgumentError('A tenant is named by its UUID, or by your own id for it.');
+}
+
+/** The name of a tenant that may be new: the service stores an own id. */
+export function newTenantArgument(text: string): string {
+  return isUuid(text) ? text.toLowerCase() : tenantIdArgument(text) && text;
 }
 
 export function wholeArgument(min: number, max = Number.MAX_SAFE_INTEGER) {

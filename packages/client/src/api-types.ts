@@ -21,7 +21,8 @@ export type { Diff, Identity, Scalar } from '@indelible/protocol';
 export type State = Record<string, unknown>;
 
 /**
- * An event to record. Times are ISO 8601; ids of tenants are UUIDs. A catalogue limits its words.
+ * An event to record. Times are ISO 8601; a tenant is named by UUID or own id. A catalogue limits
+ * its words.
  */
 export interface EventInput<A extends string = AnyAction, R extends string = AnyResourceType>
   extends Omit<EventContext, 'actor' | 'resource'> {
@@ -129,6 +130,8 @@ export interface TenantSettings {
 
 export interface Tenant extends TenantSettings {
   id: string;
+  /** Your own id; null: you name the tenant by the UUID. */
+  externalId: string | null;
   createdAt: string;
   updatedAt: string;
 }

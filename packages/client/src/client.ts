@@ -30,7 +30,7 @@ export interface ClientOptions<A extends string = AnyAction, R extends string = 
    * origin.
    */
   key?: string | null;
-  /** The tenant of reads, and of events that name none. */
+  /** The tenant of reads, and of events that name none: its UUID, or your own id. */
   tenantId?: string;
   /** Why an operator reads a tenant's data; the tenant sees it. */
   reason?: string;
@@ -124,7 +124,8 @@ export function createClient<A extends string = AnyAction, R extends string = An
   };
   const send = createTransport(transport);
   const declared = declaredHeaders(options);
-  const headers = { 'x-tenant-id': options.tenantId, ...declared };
+  const { tenantId } = options;
+  const headers = { 'x-tenant-id': tenantId && encodeURIComponent(tenantId), ...declared };
   const [plain, administering] = [jsonCalls(send), jsonCalls(send, declared)];
   const calls = jsonCalls(send, headers);
   return {

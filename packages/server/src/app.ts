@@ -210,7 +210,7 @@ function openHttp(config: Config, logger: Logger): FastifyInstance {
     forceCloseConnections: 'idle',
     // What still arrives on an open connection is answered like anything else, and closes it.
     return503OnClosing: false,
-    routerOptions: { maxParamLength: pathPartLengthMax },
+    routerOptions: { maxParamLength: 2 * pathPartLengthMax /* UTF-16 units */ },
     schemaController,
     // A path that cannot be read passes no hook.
     frameworkErrors: (error, request, reply) => {

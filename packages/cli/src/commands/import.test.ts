@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { uuidFromEventId } from '@indelible/protocol';
+import { tenantUuid, uuidFromEventId } from '@indelible/protocol';
 import { afterAll, expect, test } from 'vitest';
 import { scriptedService } from '../../../client/src/testing/scripted-service.ts';
 import { newFolder } from '../../../server/src/testing/folders.ts';
@@ -91,6 +91,15 @@ test('every event is stored exactly once in the order of its lines; importing ag
   expect(second.summary).toMatchObject({ created: 0, duplicates: 2_100, tenantsCreated: 0 });
   for (const id of tenants) expect(await storedIds(id)).toHaveLength(300);
   expect(existsSync(join(folder, 'events.jsonl.gz.rejected.ndjson'))).toBe(false);
+});
+
+test('lines may name a new tenant by the own id of the host product', async () => {
+  writeFileSync(join(folder, 'own.ndjson'), linesOf(2, ['org_7']).join('\n'));
+  const { status } = await importJson(['own.ndjson', '--create-tenants', 'Pro']);
+  expect(status).toBe(0);
+  expect(await storedIds(tenantUuid('org_7') ?? '')).toHaveLength(2);
+  const made = await service.call({ url: '/api/tenants/org_7' });
+  expect(made.body).toMatchObject({ externalId: 'org_7', name: 'Imported org_7' });
 });
 
 test('bad lines are kept with number and reason, and do not keep any other line from being stored', async () => {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { newFolder } from '../../../server/src/testing/folders.ts';
 import { eventOf, platformKey, testService } from '../../../server/src/testing/service.ts';
 import { runCli } from '../testing/run-cli.ts';
 
@@ -90,4 +91,23 @@ test('a platform key can expire; who reads the terminal sees when', async () => 
   expect(stdout).toMatch(/^expires {2}2999-12-31T00:00:00\.000Z$/m);
   expect(stdout).toMatch(/^key {6}idl_\S+$/m);
   expect(stdout).toContain('shown only once');
+});
+
+test('every command names a tenant by the own id of the host product', async () => {
+  const made = await json('tenant', 'create', 'Hooli', '--id', 'org_7', '--plan', 'Pro');
+  expect(made.externalId).toBe('org_7');
+  const larger = await json('tenant', 'set-plan', 'org_7', 'Enterprise');
+  expect(larger).toMatchObject({ id: made.id, plan: 'Enterprise' });
+  const scopes = ['--name', 'host', '--scope', 'events:write'];
+  const key = await json('key', 'create', '--tenant', 'org_7', ...scopes);
+  expect(key.tenantId).toBe(made.id);
+  const verified = await cli(
+    'verify',
+    ...['--tenant', 'org_7', '--reason', 'a look', '--state', newFolder()],
+  );
+  expect([verified.status, verified.stdout]).toEqual([0, expect.stringContaining(made.id)]);
+  const { stdout } = await cli('tenant', 'list');
+  expect(stdout).toContain(`${made.id}  Enterprise  Hooli  (org_7)\n`);
+  const wrong = await cli('key', 'list', '--tenant', '!org');
+  expect([wrong.status, wrong.stderr]).toEqual([2, expect.stringContaining('by your own id')]);
 });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Tenant } from '@indelible/client';
 import type { Locale, Plan } from '@indelible/protocol';
 import type { Command } from 'commander';
-import { tenantIdArgument } from '../arguments.ts';
+import { newTenantArgument, tenantIdArgument } from '../arguments.ts';
 import {
   type ConnectionOptions,
   connect,
@@ -26,7 +26,7 @@ export function tenantCommand(program: Command, io: Io): void {
     .command('create')
     .description('create a tenant')
     .argument('<name>', 'what people call it')
-    .option('--id <uuid>', 'its id in the host product; random by default', tenantIdArgument)
+    .option('--id <id>', 'its id in the host product; a random UUID by default', newTenantArgument)
     .requiredOption('--plan <plan>', 'how long its events are kept: a plan of the service')
     .option('--locale <locale>', 'language of mail and panel')
     .option('--time-zone <zone>', 'in which times are shown, such as Europe/Madrid');
@@ -65,9 +65,10 @@ async function createTenant(name: string, options: CreateOptions, io: Io) {
 
 async function listTenants(options: ConnectionOptions, io: Io) {
   for await (const tenant of connect(options, io).tenants.list()) {
-    const { id, plan, name, legalHold } = tenant;
+    const { id, externalId, plan, name, legalHold } = tenant;
+    const own = externalId === null ? '' : `  (${visible(externalId)})`;
     const held = legalHold ? '  (legal hold)' : '';
-    const line = `${id}  ${plan.padEnd(10)}  ${visible(name)}${held}\n`;
+    const line = `${id}  ${plan.padEnd(10)}  ${visible(name)}${own}${held}\n`;
     await answer(io, options.json, tenant, line);
   }
 }
@@ -80,7 +81,9 @@ async function setTenantPlan(id: string, plan: Plan, options: ConnectionOptions,
 }
 
 async function show(tenant: Tenant, { json }: ConnectionOptions, io: Io): Promise<void> {
-  const { id, name, plan, locale, timeZone } = tenant;
-  const rows = Object.entries({ id, name: visible(name), plan, locale, 'time zone': timeZone });
+  const { id, externalId, name, plan, locale, timeZone } = tenant;
+  const own = externalId === null ? {} : { 'own id': visible(externalId) };
+  const said = { name: visible(name), plan, locale, 'time zone': timeZone };
+  const rows = Object.entries({ id, ...own, ...said });
   await answer(io, json, tenant, aligned(rows));
 }

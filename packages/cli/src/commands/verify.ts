@@ -82,7 +82,11 @@ export function verifyCommand(program: Command, io: Io): void {
     .option('--state <folder>', 'the folder that keeps the checkpoints of earlier runs')
     .option('--plan <plan>', 'the plan you know the tenant to have')
     .option('--reopened', 'accept that the log was reopened under another name')
-    .option('--tenant <id>', 'whose log a receipt is of, or which of an archive', tenantIdArgument);
+    .option(
+      '--tenant <id>',
+      'whose log, by UUID or your own id; of a receipt, of an archive, or alone',
+      tenantIdArgument,
+    );
   withOperator(withConnection(withFilter(command)))
     .addHelpText('after', help)
     .action(async (subject: string | undefined, options: VerifyOptions) => {
@@ -128,6 +132,8 @@ async function verify(
     if (subject !== undefined) throw new UsageError('name either a receipt or another subject');
     return verifyReceipt(connect(options, io, { attempts: 10 }), { path: receipt, vkeys });
   }
+  if (subject === undefined && options.tenant !== undefined)
+    return verifyLog(options.tenant, options, io, progress);
   if (subject === undefined)
     throw new UsageError('name what to verify: a tenant, bundle, archive, capsule or table');
   if (isArchive(subject)) {

@@ -5,7 +5,7 @@ import {
   type IndelibleClient,
   UnreachableError,
 } from '@indelible/client';
-import { batchBytesMax, batchEventsMax, type Plan } from '@indelible/protocol';
+import { batchBytesMax, batchEventsMax, isUuid, type Plan } from '@indelible/protocol';
 import type { FindingsFile } from './findings-file.ts';
 import { Lanes } from './lanes.ts';
 import { isBlank, type Line, LineSplitter } from './line-splitter.ts';
@@ -193,8 +193,10 @@ async function createTenants(
   { client, createTenants: plan, tally }: SendingDeps,
 ): Promise<void> {
   if (plan === null) return;
-  for (const tenantId of new Set(unknown.map((event) => event.tenantId))) {
-    await client.tenants.put(tenantId, { name: `Imported ${tenantId.slice(0, 8)}`, plan });
+  const names = new Map(unknown.map(({ tenantId, tenantName }) => [tenantId, tenantName]));
+  for (const [tenantId, named] of names) {
+    const short = named.slice(0, isUuid(named) ? 8 : 150);
+    await client.tenants.put(named, { name: `Imported ${short}`, plan });
     created.add(tenantId);
     tally.tenantsCreated += 1;
   }

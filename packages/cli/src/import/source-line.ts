@@ -15,6 +15,7 @@ import {
   parseStrictJson,
   parseTimestamp,
   problemsText,
+  tenantUuid,
   timeForm,
 } from '@indelible/protocol';
 import type { Line } from './line-splitter.ts';
@@ -22,8 +23,10 @@ import type { Line } from './line-splitter.ts';
 /** An event between a line of the source and the service. */
 export interface SourceEvent {
   line: Line;
-  /** The tenant's id; '' if the line has no valid one. */
+  /** The tenant's UUID; what the line says if that names no tenant. */
   tenantId: string;
+  /** As the line names it: a UUID, or the host's own id. */
+  tenantName: string;
   /** Canonical JSON, with an id. */
   text: string;
   /** Detects one source id with two contents; null without `sourceId`. */
@@ -66,7 +69,8 @@ export function takeLine(line: Line, tenantDefault: string | null): TakenLine {
   const event = named === undefined ? members : { ...members, tenantId: named };
   const problems = problemsOf(event, sourceId);
   if (problems.length > 0) return refuse(problems);
-  const tenantId = String(event.tenantId).toLowerCase();
+  const tenantName = String(event.tenantId);
+  const tenantId = tenantUuid(tenantName) ?? tenantName.toLowerCase();
   const text = canonicalize(event);
   const name = sourceId === null ? text : String(sourceId);
   const digest = sha256(`${tenantId}\n${name}`);
@@ -74,7 +78,7 @@ export function takeLine(line: Line, tenantDefault: string | null): TakenLine {
   const source = sourceId === null ? null : { id: name, ...facts };
   const order = source === null ? 0 : orderOfSourceId(source.id);
   const identified = event.id === undefined ? withId(event, order, digest, text) : text;
-  return { event: { line, tenantId, source, text: identified } };
+  return { event: { line, tenantId, tenantName, source, text: identified } };
 }
 
 // Members that a service adds to a stored event; the importing service adds its own.

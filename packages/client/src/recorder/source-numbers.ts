@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isUuid } from '@indelible/protocol';
+import { tenantUuid } from '@indelible/protocol';
 import { type SourceStamp, sourceOf } from '../delivery/ready-event.ts';
 import { errorOf } from '../error-of.ts';
 import { SpoolFolders, tagOf } from './spool-folders.ts';
@@ -43,8 +43,9 @@ export class SourceNumbers {
   }
 
   /** The next number; none for what is no tenant, nor after `close`. Never throws. */
-  stamp = (tenantId: string): SourceStamp | undefined => {
-    if (this.#isClosed || !(tenantId === '' || isUuid(tenantId))) return undefined;
+  stamp = (tenant: string): SourceStamp | undefined => {
+    const tenantId = tenant === '' ? '' : tenantUuid(tenant);
+    if (this.#isClosed || tenantId === null) return undefined;
     let counter = this.#counters.get(tenantId);
     if (counter === undefined || counter.next === counter.end) {
       counter = this.#reserve(tenantId, counter?.next);

@@ -99,6 +99,7 @@ const textKinds: Partial<Record<FieldKind, TextKind>> = {
     is: 'a TypeID: evt_audit_ and a UUIDv7 in base32',
   },
   uuid: { fits: isUuid, is: 'a UUID' },
+  tenant: { fits: isExternalId, is: 'a UUID, or an own id of visible characters' },
   word: { fits: isWord, is: wordForm },
   // No invisible characters, so that a role cannot imitate another one.
   role: { fits: isRole, is: 'a text of visible characters' },

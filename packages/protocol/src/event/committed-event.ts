@@ -64,6 +64,7 @@ type Reader = (value: unknown, where: string) => unknown;
 const readers: Partial<Record<FieldKind, Reader>> = {
   eventId: textOf,
   uuid: lowerUuidOf,
+  tenant: lowerUuidOf,
   ...{ word: textOf, role: textOf, email: textOf, ip: textOf, text: textOf },
   ...{ time: textOf, choice: textOf, externalId: textOf, traceId: textOf },
   boolean: (value, where) => (typeof value === 'boolean' ? value : refuse(where)),

@@ -92,7 +92,12 @@ export function csvRow(event: CsvEvent, columns: readonly CsvColumn[] = csvColum
 type Cell = (event: CsvEvent, context: EventContext) => string;
 
 /** Kinds whose texts need neither a formula guard nor quotes. */
-export const bareKinds: ReadonlySet<EventField['kind']> = new Set(['uuid', 'boolean', 'sequence']);
+export const bareKinds: ReadonlySet<EventField['kind']> = new Set([
+  'uuid',
+  'tenant',
+  'boolean',
+  'sequence',
+]);
 
 const cells = Object.fromEntries(
   eventFields.flatMap((field) => (field.csv === undefined ? [] : [[field.path, cellOf(field)]])),

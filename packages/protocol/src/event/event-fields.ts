@@ -65,7 +65,7 @@ export interface CommittedEvent {
 /** The kind of a field decides its validation, storage, packing and documentation. */
 export type FieldKind =
   | ('eventId' | 'uuid' | 'word' | 'role' | 'email' | 'ip' | 'text' | 'name' | 'choice')
-  | ('externalId' | 'traceId' | 'time' | 'boolean' | 'sequence' | 'diff' | 'state')
+  | ('tenant' | 'externalId' | 'traceId' | 'time' | 'boolean' | 'sequence' | 'diff' | 'state')
   | ('object' | 'list' | 'metadata' | 'context');
 
 /** A member of a field that is an object, or a list of objects. */
@@ -151,9 +151,9 @@ const fieldRules = {
     about: 'Moment of the action; taken from `id`, else now.',
   },
   tenantId: {
-    ...{ kind: 'uuid', key: 'tenantId', column: 'tenant_id', segment: 'event' },
-    ...{ sent: 'optional', csv: 'standard' },
-    about: 'May be omitted by a credential that is bound to one tenant.',
+    ...{ kind: 'tenant', key: 'tenantId', column: 'tenant_id', segment: 'event' },
+    ...{ lengthMax: externalIdLengthMax, sent: 'optional', csv: 'standard' },
+    about: 'May be omitted by a credential that is bound to one tenant. Sent as UUID or own id.',
   },
   'actor.id': {
     ...{ kind: 'uuid', key: 'actorId', column: 'actor_id', segment: 'event' },

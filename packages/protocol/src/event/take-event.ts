@@ -7,7 +7,7 @@ import { takeContext } from './context.ts';
 import { isOperators } from './delegation.ts';
 import { type CommittedEvent, type EventField, eventFields } from './event-fields.ts';
 import { nilUuid, uuidFromEventId, uuidTimeMs } from './event-id.ts';
-import { externalUuid } from './external-id.ts';
+import { externalUuid, tenantUuid } from './external-id.ts';
 import { type FieldProblem, fieldProblemsMax, problemsText } from './field-problem.ts';
 import { exceedsBytes, isVisible, operatorRole, resemblesOperator } from './field-rules.ts';
 import { plainIp } from './ip-address.ts';
@@ -73,7 +73,7 @@ export function takeEvent(raw: unknown, context: TakeContext): TakenEvent {
   if (isObject(raw) && !wrong.has('')) problems.push(...ruleProblems(raw, wrong, context));
   if (changes === null || problems.length > 0) return refuse(problems);
   const bound = context.boundTenantId?.toLowerCase();
-  const tenantId = (event.tenantId ?? bound ?? '').toLowerCase();
+  const tenantId = (event.tenantId === undefined ? bound : tenantUuid(event.tenantId)) ?? '';
   if (bound && tenantId !== bound) {
     return { refusal: { code: 'forbidden', detail: 'this credential is bound to another tenant' } };
   }

@@ -146,7 +146,7 @@ describe('with a shared secret', () => {
     ['without sub', { sub: undefined }],
     ['whose sub is no UUID', { sub: 'ana' }],
     ['of an admin without tenant', { tenantId: undefined }],
-    ['of an admin whose tenant is no UUID', { tenantId: 'acme' }],
+    ['of an admin whose tenant is no id', { tenantId: '!acme' }],
     ['of an admin of several tenants', { tenantId: [tenant] }],
   ])('a token %s is refused', async (_, changes) => {
     expect(await codeOf(await hmac(withClaims(changes)), auth)).toBe('unauthenticated');

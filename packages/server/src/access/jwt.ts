@@ -1,4 +1,11 @@
-import { agentsOf, isEmail, isUuid, namesAgents, type Scope } from '@indelible/protocol';
+import {
+  agentsOf,
+  isEmail,
+  isUuid,
+  namesAgents,
+  type Scope,
+  tenantUuid,
+} from '@indelible/protocol';
 import {
   createRemoteJWKSet,
   customFetch,
@@ -146,7 +153,7 @@ function principalOf(payload: JWTPayload, auth: AuthConfig): JwtPrincipal {
     id: uuidClaim(payload, auth.claims.sub),
     email: typeof email === 'string' && isEmail(email) ? email : null,
     role,
-    tenantId: role === 'admin' ? uuidClaim(payload, auth.claims.tenantId) : null,
+    tenantId: role === 'admin' ? tenantClaim(payload, auth.claims.tenantId) : null,
     scopes: personScopes,
     recheckKeyId: null,
     maker: null,
@@ -180,3 +187,13 @@ function uuidClaim(payload: JWTPayload, name: string): string {
   if (typeof value === 'string' && isUuid(value)) return value.toLowerCase();
   throw unauthenticated(`the claim ${name} must be a UUID`);
 }
+
+/** A UUID, or the host's own id, which may be a number. */
+function tenantClaim(payload: JWTPayload, name: string): string {
+  const id = tenantUuid(ownText(payload[name]));
+  if (id !== null) return id;
+  throw unauthenticated(`the claim ${name} must be a UUID, or an own id of visible characters`);
+}
+
+const ownText = (value: unknown): string =>
+  typeof value === 'string' || Number.isSafeInteger(value) ? String(value) : '';

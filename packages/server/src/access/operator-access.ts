@@ -1,5 +1,6 @@
 import {
   emailLengthMax,
+  externalIdLengthMax,
   isEmail,
   reasonLength,
   reasonLengthMax,
@@ -78,7 +79,10 @@ export function parseOperatorEmail([value, ...more]: readonly string[]): string 
 /** Headers of calls that read a tenant's data; required for operators and platform-bound keys. */
 export const operatorHeaders = Type.Object({
   'x-tenant-id': Type.Optional(
-    Type.String({ format: 'uuid', description: 'Operators: whose data.' }),
+    Type.String({
+      maxLength: 12 * externalIdLengthMax,
+      description: 'Operators: whose data. A UUID, or your own id, percent-encoded.',
+    }),
   ),
   'x-access-reason': Type.Optional(
     Type.String({

@@ -155,7 +155,7 @@ test.each(['superadmin', 'platform key'])('a %s must name the tenant', async (wh
   const key = who === 'superadmin' ? superadmin : platformKey;
   const before = (await accesses(tenant)).length;
   for (const url of reads()) {
-    for (const id of [undefined, 'acme', '', [tenant.id, tenant.id]]) {
+    for (const id of [undefined, '!acme', '', [tenant.id, tenant.id]]) {
       const named = id === undefined ? {} : { 'x-tenant-id': id };
       const answer = await ask({ ...named, ...reasoned }, url, key);
       expect(codeOf(answer)).toEqual([400, 'invalid_parameter']);

@@ -1,4 +1,4 @@
-import { type Agent, agentsIn, isUuid } from '@indelible/protocol';
+import { type Agent, agentsIn, tenantUuid } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
 import { AppError, invalidParameter } from '../http/problem.ts';
 import { actOf, actorOf, type OwnEvent, type Whence, type Who } from '../own-event.ts';
@@ -88,16 +88,27 @@ function emailOf({ principal, raw }: FastifyRequest): string | null {
   return principal.email ?? parseOperatorEmail(headerValues(raw.rawHeaders, operatorEmailHeader));
 }
 
-function headerTenant(request: FastifyRequest): string | null {
-  const header = request.headers['x-tenant-id'];
+function headerTenant({ raw }: FastifyRequest): string | null {
+  const [header, ...more] = headerValues(raw.rawHeaders, 'x-tenant-id');
   if (header === undefined) return null;
-  if (typeof header === 'string' && isUuid(header)) return header.toLowerCase();
-  throw wrongTenantId('invalid_format', 'the header X-Tenant-Id is not a UUID');
+  const id = more.length > 0 ? null : tenantUuid(percentDecoded(header));
+  if (id !== null) return id;
+  const sentence = 'the header X-Tenant-Id is no UUID and no percent-encoded own id';
+  throw wrongTenantId('invalid_format', sentence);
+}
+
+/** Empty if it cannot be decoded. Node reads bytes above ASCII as Latin-1: wrong letters. */
+function percentDecoded(header: string): string {
+  try {
+    return /[\u0080-\uffff]/.test(header) ? '' : decodeURIComponent(header);
+  } catch {
+    return '';
+  }
 }
 
 const wrongTenantId = (code: string, sentence: string) =>
   invalidParameter(
-    { path: 'X-Tenant-Id', code, message: 'must be the UUID of a tenant' },
+    { path: 'X-Tenant-Id', code, message: 'must be the UUID or own id of a tenant' },
     sentence,
   );
 

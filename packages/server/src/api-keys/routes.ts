@@ -5,6 +5,7 @@ import { newApiKeyText } from '../access/bearer.ts';
 import { administratorHeaders } from '../access/operator-access.ts';
 import { makerOf, requireActsFor } from '../access/principal.ts';
 import { administrator } from '../access/tenant-access.ts';
+import { tenantNamed } from '../access/tenant-name.ts';
 import { hashSecretToken } from '../crypto/secret-token.ts';
 import { answerPage, PageQuery, readPage } from '../http/keyset-page.ts';
 import { AppError, invalid } from '../http/problem.ts';
@@ -55,7 +56,7 @@ interface KeysPath {
   id?: string;
 }
 
-const ownerOf = ({ id }: KeysPath): string | null => id?.toLowerCase() ?? null;
+const ownerOf = ({ id }: KeysPath): string | null => (id === undefined ? null : tenantNamed(id));
 
 const tags = ['API keys'];
 const config = { scope: 'tenants:write' } as const;

@@ -10,11 +10,12 @@ import {
   time,
   timeOrNull,
   uuid,
+  uuidOrOwnId,
 } from '../http/field-schemas.ts';
 import { pageOf } from '../http/keyset-page.ts';
 import { Type } from '../http/type.ts';
 
-const tenantParam = { id: uuid('The tenant.') };
+const tenantParam = { id: uuidOrOwnId('The tenant.') };
 const keyParam = { keyId: pathPart("The key's id.") };
 
 /** Paths of a tenant's keys, and of the platform's. */

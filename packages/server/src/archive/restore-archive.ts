@@ -82,7 +82,13 @@ function insertArchivedTenant(
 ) {
   const { name, plan, locale, timeZone, legalHold } = tenant;
   const settings = changedSettings(null, { name, plan, locale, timeZone, legalHold });
-  return insertTenant(tx, { id, ...settings, createdAtMs: nowMs, updatedAtMs: nowMs });
+  return insertTenant(tx, {
+    id,
+    externalId: null,
+    ...settings,
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+  });
 }
 
 async function restoreTenant(

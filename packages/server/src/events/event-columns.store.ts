@@ -68,6 +68,7 @@ function arrayOf({ key, kind }: StoredField): ArrayOf {
       return (rows) => timeArray(rows.map(({ receivedAtUs }) => receivedAtUs));
     case 'eventId':
     case 'uuid':
+    case 'tenant':
       return (rows) => uuidArray(values(rows) as string[]);
     case 'boolean':
       return (rows) => boolArray(values(rows) as boolean[]);

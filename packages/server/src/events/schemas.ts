@@ -35,6 +35,7 @@ const kinds: Record<Exclude<FieldKind, 'context'>, Schema> = {
   word: { type: 'string', pattern: wordPattern },
   role: { type: 'string', format: 'role', minLength: 1 },
   name: { type: 'string', format: 'visible' },
+  tenant: { type: 'string', format: 'external-id' },
   externalId: { type: 'string', format: 'external-id' },
   traceId: { type: 'string', pattern: '^[0-9A-Fa-f]{32}$' },
   choice: { type: 'string' },
@@ -71,7 +72,8 @@ interface Described extends Omit<MemberRule, 'sent' | 'segment'> {
 
 function schemaOf(field: Described, form: Form): Schema {
   const { kind, nullable, lengthMax, values, about, examples, members, itemsMax } = field;
-  const { type, ...rules } = kinds[kind as keyof typeof kinds];
+  const spoken = kind === 'tenant' && form === 'shown' ? 'uuid' : kind;
+  const { type, ...rules } = kinds[spoken as keyof typeof kinds];
   const inner = members && objectSchema(propertiesOf(members, form), requiredOf(members, form));
   return {
     ...{ type: nullable ? [type, 'null'] : type, ...rules },

@@ -1,4 +1,10 @@
-import { emailLengthMax, paramLengthMax, reasonLength, reasonLengthMax } from '@indelible/protocol';
+import {
+  emailLengthMax,
+  externalIdLengthMax,
+  paramLengthMax,
+  reasonLength,
+  reasonLengthMax,
+} from '@indelible/protocol';
 import type { TProperties, TSchema } from 'typebox';
 import { Type } from './type.ts';
 
@@ -26,6 +32,14 @@ export const described = <Members extends TProperties>(
 
 export const uuid = (description?: string) =>
   Type.String({ format: 'uuid', ...(description && { description }) });
+
+const hostId = { format: 'external-id', minLength: 1, maxLength: externalIdLengthMax };
+
+/** The UUID of something of the host product, or the host's own id for it. */
+export const uuidOrOwnId = (description: string) =>
+  Type.String({ ...hostId, description: `${description} Its UUID, or your own id.` });
+
+export const ownId = (description: string) => nullable({ ...hostId, description });
 
 /** An id such as `whk_…`, as `typeId` writes it. */
 export const idWith = (prefix: string, description?: string) =>

@@ -1,6 +1,16 @@
 import { emailLengthMax, panelHome, panelPathMax, panelRoot, scopes } from '@indelible/protocol';
 import { makerSchema } from '../access/principal.ts';
-import { described, exact, named, nullable, reason, time, uuid } from '../http/field-schemas.ts';
+import {
+  described,
+  exact,
+  named,
+  nullable,
+  ownId,
+  reason,
+  time,
+  uuid,
+  uuidOrOwnId,
+} from '../http/field-schemas.ts';
 import { pageOf } from '../http/keyset-page.ts';
 import { Type } from '../http/type.ts';
 
@@ -13,7 +23,7 @@ const ttlSecondsMax = 900;
 export const ttlSecondsDefault = 300;
 
 export const ViewerLinkInput = named('ViewerLinkInput', {
-  tenantId: uuid('Whose log is opened.'),
+  tenantId: uuidOrOwnId('Whose log is opened.'),
   actor: exact(
     { id: uuid('Of the person.'), email, role },
     'Who looks. An operator has an e-mail address.',
@@ -46,9 +56,7 @@ export const SignIn = described('SignIn', 'Either `token` or `jwt`.', {
   jwt: Type.Optional(
     Type.String({ maxLength: 16_384, description: 'A token of the host product.' }),
   ),
-  tenantId: Type.Optional(
-    nullable({ format: 'uuid', description: "With an operator's `jwt`: whose log." }),
-  ),
+  tenantId: Type.Optional(ownId("With an operator's `jwt`: whose log. A UUID, or your own id.")),
   reason: Type.Optional(reason("With an operator's `jwt`: why")),
 });
 

@@ -3,6 +3,7 @@ import type { Static } from 'typebox';
 import { unauthenticated } from '../access/bearer.ts';
 import type { JwtPrincipal } from '../access/jwt.ts';
 import { parseReasonField } from '../access/operator-access.ts';
+import { tenantNamed } from '../access/tenant-name.ts';
 import { hashSecretToken, newSecretToken } from '../crypto/secret-token.ts';
 import { AppError, invalid } from '../http/problem.ts';
 import type { Whence } from '../own-event.ts';
@@ -102,7 +103,8 @@ async function byJwt(parts: SignInParts, attempt: SignInAttempt, jwt: string): P
   const { id, email, role, tenantId, agents, expiresAtMs } = await parts.authenticateJwt(jwt);
   // Calls take a token for some seconds longer: clocks differ. A session would be over at once.
   if (expiresAtMs <= parts.now()) throw unauthenticated();
-  const named = attempt.credential.tenantId?.toLowerCase() ?? null;
+  const { tenantId: name } = attempt.credential;
+  const named = name == null ? null : tenantNamed(name);
   const person = (at: string) => ({
     ...({ signedInBy: 'jwt', path: null, openedBy: null, scopes: null, reason: null } as const),
     ...{ actorId: id, actorEmail: email, latestEndMs: expiresAtMs },

@@ -5,6 +5,7 @@ import type { Static } from 'typebox';
 import { personScopes } from '../access/jwt.ts';
 import { parseReasonField } from '../access/operator-access.ts';
 import { makerOf, type Principal, requireActsFor } from '../access/principal.ts';
+import { tenantNamed } from '../access/tenant-name.ts';
 import { hashSecretToken, newSecretToken } from '../crypto/secret-token.ts';
 import { AppError, invalid } from '../http/problem.ts';
 import { actorOf, type OwnEvent } from '../own-event.ts';
@@ -51,7 +52,7 @@ type Input = Static<typeof ViewerLinkInput>;
 
 /** Only the platform may make links for operators: a tenant must not fake their visits. */
 function requireMayOpen(principal: Principal, { tenantId, actor }: Input): void {
-  requireActsFor(principal, tenantId.toLowerCase());
+  requireActsFor(principal, tenantNamed(tenantId));
   if (actor.role === 'admin') return;
   if (principal.tenantId !== null) {
     throw new AppError('forbidden', 'a link for an operator needs a platform-bound credential');
@@ -68,7 +69,7 @@ function linkOf({ now, newUuid }: Parts, maker: Principal, input: Input): Link {
   const { tenantId, actor, ttlSeconds, path } = input;
   return {
     id: newUuid(nowMs),
-    tenantId: tenantId.toLowerCase(),
+    tenantId: tenantNamed(tenantId),
     actorId: actor.id.toLowerCase(),
     actorEmail: actor.email,
     actorRole: actor.role,

@@ -36,6 +36,8 @@ export interface PutTenantParts extends Parts {
 interface PutTenant {
   /** Lower-case UUID. */
   id: string;
+  /** The own id by which the caller names it; null for a UUID. */
+  externalId: string | null;
   change: Partial<TenantSettings>;
   /** The reason is required to lift a hold and to downgrade, and recorded whenever it is given. */
   who: Who;
@@ -66,7 +68,8 @@ export async function putTenant(
   if (existing !== null) return changeTenant(tx, parts, put, existing);
   const nowMs = parts.now();
   const settings = changedSettings(null, put.change);
-  const tenant = { id: put.id, ...settings, createdAtMs: nowMs, updatedAtMs: nowMs };
+  const { id, externalId } = put;
+  const tenant = { id, externalId, ...settings, createdAtMs: nowMs, updatedAtMs: nowMs };
   // Another transaction created it meanwhile: this is now a change.
   if (!(await insertTenant(tx, tenant))) return putTenant(tx, parts, put);
   const restoreSecret = await renewRestoreSecret(tx, parts.sealer, null, tenant);
@@ -90,14 +93,15 @@ async function changeTenant(
   before: TenantRow,
 ): Promise<WrittenTenant> {
   const settings = changedSettings(settingsOf(before), put.change);
-  if (sameSettings(settings, before))
+  const externalId = before.externalId ?? put.externalId;
+  if (externalId === before.externalId && sameSettings(settings, before))
     return { created: false, tenant: before, restoreSecret: null };
   if (put.who.reason === null && weakensRetention(parts.plans, before, settings)) {
     const sentence =
       'lifting a legal hold or choosing a smaller plan needs the header X-Access-Reason';
     throw new AppError('reason_required', sentence);
   }
-  const tenant = { ...before, ...settings, updatedAtMs: parts.now() };
+  const tenant = { ...before, externalId, ...settings, updatedAtMs: parts.now() };
   await updateTenant(tx, tenant);
   const restoreSecret = await renewRestoreSecret(tx, parts.sealer, before.restoreUrl, tenant);
   if (weakensRetention(parts.plans, before, settings) || hasOtherEmails(before, tenant))
@@ -152,6 +156,11 @@ function tenantEvent(
   const resource = { type: 'tenant', id: after.id, name: after.name };
   // A new tenant has no data to read or weaken: its creation is not an operator's access.
   const actor = before === null ? { ...who.actor, role: 'api_key' } : who.actor;
-  const states = { ...(before && { before: settingsOf(before) }), after: settingsOf(after) };
+  const states = { ...(before && { before: stateOf(before) }), after: stateOf(after) };
   return { actor, action, resource, ...states, reason: who.reason };
+}
+
+function stateOf(tenant: TenantRow) {
+  const { externalId } = tenant;
+  return { ...settingsOf(tenant), ...(externalId === null ? {} : { externalId }) };
 }

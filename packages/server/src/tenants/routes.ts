@@ -1,9 +1,10 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import { formatTimestamp, type Plans } from '@indelible/protocol';
+import { formatTimestamp, ownIdOf, type Plans } from '@indelible/protocol';
 import type { FastifyInstance } from 'fastify';
 import { administratorHeaders } from '../access/operator-access.ts';
 import { isReadingAdmin, type Principal, requireActsFor } from '../access/principal.ts';
 import { administrator } from '../access/tenant-access.ts';
+import { tenantNamed } from '../access/tenant-name.ts';
 import { answerPage, PageQuery, readPage } from '../http/keyset-page.ts';
 import { AppError } from '../http/problem.ts';
 import { readTenant, write } from '../postgres/db.ts';
@@ -26,7 +27,8 @@ export function tenantRoutes(app: FastifyInstance, parts: PutTenantParts): void 
   typed.put('/api/tenants/:id', putOptions(parts.plans), async (request, reply) => {
     requireActsFor(request.principal, null);
     const put = {
-      id: request.params.id.toLowerCase(),
+      id: tenantNamed(request.params.id),
+      externalId: ownIdOf(request.params.id),
       change: request.body,
       who: administrator(request),
     };
@@ -39,7 +41,7 @@ export function tenantRoutes(app: FastifyInstance, parts: PutTenantParts): void 
   });
 
   typed.get('/api/tenants/:id', getOptions, async (request) => {
-    const id = request.params.id.toLowerCase();
+    const id = tenantNamed(request.params.id);
     requireMaySee(request.principal, id);
     const tenant = await readTenant(parts.db, id, getTenant);
     if (tenant === null) throw new AppError('not_found');
@@ -117,6 +119,7 @@ function requireMaySee(principal: Principal, id: string): void {
 function shown(tenant: TenantRow) {
   return {
     id: tenant.id,
+    externalId: tenant.externalId,
     ...settingsOf(tenant),
     createdAt: formatTimestamp(tenant.createdAtMs),
     updatedAt: formatTimestamp(tenant.updatedAtMs),

@@ -5,9 +5,11 @@ import {
   exact,
   label,
   nullable,
+  ownId,
   strict,
   time,
   uuid,
+  uuidOrOwnId,
 } from '../http/field-schemas.ts';
 import { pageOf } from '../http/keyset-page.ts';
 import { Type } from '../http/type.ts';
@@ -43,7 +45,7 @@ const settings = {
   legalHold: Type.Boolean({ description: 'While true, nothing is hidden or removed by age.' }),
 };
 
-export const TenantParams = exact({ id: uuid('The tenant.') });
+export const TenantParams = exact({ id: uuidOrOwnId('The tenant.') });
 
 /** The body of PUT: omitted fields keep their value; a new tenant needs name and plan. */
 export const tenantChange = ({ names }: Plans) =>
@@ -54,7 +56,8 @@ export const tenantChange = ({ names }: Plans) =>
   });
 
 const shown = {
-  id: uuid('Chosen by the host product.'),
+  id: uuid('Chosen by the host product, or derived from its own id.'),
+  externalId: ownId('The own id of the host product; `null`: it names the tenant by the UUID.'),
   ...settings,
   createdAt: time('When it was created here.'),
   updatedAt: time('When a setting last changed.'),

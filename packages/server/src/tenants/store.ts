@@ -6,13 +6,15 @@ import type { TenantSettings } from './tenant-settings.ts';
 /** A stored tenant, without its restore secret. */
 export interface TenantRow extends TenantSettings {
   id: string;
+  /** The host's own id, from which `id` is derived; null: the host names it by the UUID. */
+  externalId: string | null;
   createdAtMs: number;
   updatedAtMs: number;
   /** When its log was closed by offboarding. */
   closedAtMs?: number | null;
 }
 
-const columns = sql`id, name, plan, locale, time_zone AS "timeZone", notify_emails AS "notifyEmails",
+const columns = sql`id, external_id AS "externalId", name, plan, locale, time_zone AS "timeZone", notify_emails AS "notifyEmails",
   digest, restore_url AS "restoreUrl", legal_hold AS "legalHold",
   created_at AS "createdAtMs", updated_at AS "updatedAtMs",
   closed_at AS "closedAtMs"`;
@@ -44,11 +46,11 @@ export async function lockTenant(tx: WriterTx, id: string): Promise<TenantRow | 
 
 /** False if another transaction created it first, which has committed by then. */
 export async function insertTenant(tx: WriterTx, tenant: TenantRow): Promise<boolean> {
-  const { id, name, plan, locale, timeZone, notifyEmails, digest, restoreUrl } = tenant;
+  const { id, externalId, name, plan, locale, timeZone, notifyEmails, digest, restoreUrl } = tenant;
   return hasRow(tx)`
-    INSERT INTO tenants (id, name, plan, locale, time_zone, notify_emails, digest, restore_url,
-      legal_hold, created_at, updated_at)
-    VALUES (${id}, ${name}, ${plan}, ${locale}, ${timeZone}, ${notifyEmails}, ${digest},
+    INSERT INTO tenants (id, external_id, name, plan, locale, time_zone, notify_emails, digest,
+      restore_url, legal_hold, created_at, updated_at)
+    VALUES (${id}, ${externalId}, ${name}, ${plan}, ${locale}, ${timeZone}, ${notifyEmails}, ${digest},
       ${restoreUrl}, ${tenant.legalHold}, ${new Date(tenant.createdAtMs)},
       ${new Date(tenant.updatedAtMs)}) ON CONFLICT DO NOTHING`;
 }
@@ -63,7 +65,7 @@ export async function updateTenant(tx: WriterTx, tenant: TenantRow): Promise<voi
   const updatedAt = new Date(tenant.updatedAtMs);
   await execute(tx)`SELECT change_terms(${id}, ${plan}, ${legalHold}, ${updatedAt})`;
   await execute(tx)`UPDATE tenants
-    SET name = ${name}, locale = ${locale}, time_zone = ${timeZone},
+    SET external_id = ${tenant.externalId}, name = ${name}, locale = ${locale}, time_zone = ${timeZone},
       notify_emails = ${notifyEmails}, restore_url = ${restoreUrl}, digest = ${digest},
       digests_until = CASE WHEN digest = ${digest} THEN digests_until END, updated_at = ${updatedAt}
     WHERE id = ${id}`;
