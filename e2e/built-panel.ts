@@ -14,6 +14,7 @@ const sources = [
   'packages/panel/vite.config.ts',
   'packages/client/src',
   'packages/protocol/src',
+  'locales',
 ];
 /** No build takes this long: who holds the lock for longer has died. */
 const lockMaxMs = 120_000;

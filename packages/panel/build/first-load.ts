@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import type { Plugin, Rolldown } from 'vite';
 
 /** The most script, in bytes of gzip, that a browser fetches before the first page is shown. */
-export const firstLoadMax = 230 * 1024;
+const firstLoadMax = 230 * 1024;
 
 /** Prints the size of the entry with all its imports; fails a build that exceeds the limit. */
 export function firstLoad(): Plugin {
@@ -19,13 +19,13 @@ export function firstLoad(): Plugin {
 }
 
 /** Bytes of gzip of the chunks that are fetched first. */
-export function firstLoadBytes(bundle: Rolldown.OutputBundle): number {
+function firstLoadBytes(bundle: Rolldown.OutputBundle): number {
   const sizes = firstLoadCode(bundle).map((code) => gzipSync(code, { level: 9 }).length);
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
 /** The code of the entry chunks and of all that they import statically. */
-export function firstLoadCode(bundle: Rolldown.OutputBundle): string[] {
+function firstLoadCode(bundle: Rolldown.OutputBundle): string[] {
   const chunks = Object.values(bundle).filter((output) => output.type === 'chunk');
   const byName = new Map(chunks.map((chunk) => [chunk.fileName, chunk]));
   const needed = new Set<Rolldown.OutputChunk>();
