@@ -72,12 +72,14 @@ test('a value beside a name that is secret is masked, one beside another name is
   const { diff } = masker.maskDiff({
     'headers.0.name': { from: null, to: 'Authorization' },
     'headers.0.value': { from: null, to: 'Basic YTpi' },
-    'headers[Authorization].value': { from: null, to: 'text/html' },
+    'headers[Accept].value': { from: null, to: 'text/html' },
+    'headers[Authorization].value': { from: null, to: 'Basic YTpi' },
   });
   expect(Object.values(diff).map(({ to }) => to)).toEqual([
     'Authorization',
     '[masked]',
     'text/html',
+    '[masked]',
   ]);
 });
 
@@ -228,8 +230,9 @@ test('a diff hides what a state hides, also beside a name, and tells that it cha
     'headers[Authorization].value': { from: '[masked]', to: '[masked]' },
   });
   expect(diffOf(header('Authorization', { a: 'one' }), header('Cookie', null))).toEqual({
-    'headers.1.name': { from: 'Authorization', to: 'Cookie' },
+    'headers[Authorization]': { from: '[masked]', to: null },
     'headers[Authorization].value': { from: '[masked]', to: null },
+    'headers[Cookie]': { from: null, to: '[masked]' },
   });
   expect(diffOf(header('Authorization', 'one'), header('Authorization', 'one'))).toEqual({});
   expect(diffOf({ password: ['one', 'two'] }, { password: ['two'] })).toEqual({

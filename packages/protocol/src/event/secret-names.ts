@@ -92,7 +92,8 @@ const textPattern = /(?:(?<!\p{L})(?:pass|tokens)|^auth)[-\d]*$/u;
  * Words are separated by camelCase and by anything but letters and digits, and compared without
  * case and accents. `ownNames` are added: they match as `endings` do, and at the end of a name
  * they hide booleans too.
- * Takes linear time. The decisions are remembered.
+ * Takes linear time, and of a name of more than 2,000 characters reads the first and last 1,000:
+ * folding one of 200 KB would stop the event loop. The decisions are remembered.
  */
 export function secretNames(ownNames: readonly string[]): (name: string) => Hides {
   const own = ownNames.map((name) => wordsOf(name).replace(/[-.]/g, '')).filter((name) => name);
@@ -105,7 +106,8 @@ export function secretNames(ownNames: readonly string[]): (name: string) => Hide
     // Most names hold nothing of all this.
     any: new RegExp(`${ownPattern}|${builtIn.replaceAll('$', '(?=\\.|$)')}`, 'u'),
   };
-  return remember((name) => {
+  return remember((whole) => {
+    const name = whole.length > 2_000 ? `${whole.slice(0, 1_000)}.${whole.slice(-1_000)}` : whole;
     const most = hiddenBy(wordsOf(name), patterns);
     // `APIKey` is split before its K, `PASSWORDold` would be split before its D.
     const other = capitals.test(name) ? hiddenBy(wordsOf(name, humps), patterns) : most;
