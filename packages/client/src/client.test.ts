@@ -288,16 +288,27 @@ test('a time limit that is no number, as of a variable that is not set, is told 
   }
 });
 
-test('without a key a process is told at once; `null` and a page of a browser may have none', () => {
+test('without a key the first call of a process throws; `null` and a page of a browser may have none', async () => {
+  const { url, received, close } = await scriptedService([{ body: {} }]);
+  onTestFinished(close);
   vi.stubEnv('INDELIBLE_API_KEY', '');
   onTestFinished(() => {
     vi.unstubAllEnvs();
     vi.unstubAllGlobals();
   });
-  expect(() => createClient()).toThrow('no API key: set INDELIBLE_API_KEY, or pass key');
-  expect(() => createClient({ key: null })).not.toThrow();
-  vi.stubGlobal('location', { origin: 'https://audit.example.com' });
-  expect(() => createClient()).not.toThrow();
+  const client = createClient({ url });
+  const told = 'no API key: set INDELIBLE_API_KEY, or pass key';
+  await expect(client.ready()).rejects.toThrow(told);
+  await expect(client.exports.download('exp_1').next()).rejects.toThrow(told);
+  await createClient({ url, key: null }).ready();
+  vi.stubEnv('INDELIBLE_API_KEY', 'idl_late');
+  await client.ready();
+  vi.stubEnv('INDELIBLE_API_KEY', '');
+  vi.stubGlobal('location', { origin: url });
+  await createClient({ url }).ready();
+  expect(received.map(({ headers }) => headers.authorization)).toEqual([
+    ...[undefined, 'Bearer idl_late', undefined],
+  ]);
 });
 
 test('plain JavaScript may leave out the query of a page and of statistics', async () => {

@@ -102,8 +102,8 @@ export interface IndelibleClient<A extends string = AnyAction, R extends string 
 
 /**
  * A client of one service with one credential. It holds no connection and needs no closing. Throws
- * TypeError without a key, for an invalid address, or one to which the key must not be sent, and
- * RangeError for a time limit that is not more than 0.
+ * TypeError for an invalid address, or one to which the key must not be sent, and RangeError for a
+ * time limit that is not more than 0. Without a key, each call throws TypeError.
  */
 export function createClient<A extends string = AnyAction, R extends string = AnyResourceType>(
   options: ClientOptions<A, R> = {},
@@ -115,7 +115,9 @@ export function createClient<A extends string = AnyAction, R extends string = An
   if (!(timeoutMs > 0)) throw new RangeError(`timeoutMs is ${timeoutMs}: it must be more than 0`);
   const transport = {
     baseUrl: serviceUrl(url, { key: key !== null, insecure }),
-    key,
+    get key() {
+      return key === undefined ? requireKey() : key;
+    },
     timeoutMs,
     attempts: options.attempts ?? 4,
     fetch: options.fetch ?? globalThis.fetch,
@@ -148,16 +150,25 @@ function variable(name: string): string | undefined {
   return globalThis.process?.env?.[name] || undefined;
 }
 
-/** Null in a browser, whose cookie may stand for a key. Elsewhere each call would be refused. */
-function keyOfEnvironment(): string | null {
-  const key = variable('INDELIBLE_API_KEY') ?? null;
-  if (key !== null || (globalThis as { location?: unknown }).location) return key;
-  throw new TypeError('no API key: set INDELIBLE_API_KEY, or pass key (null for none)');
+/** Null in a browser, whose cookie may stand for a key; undefined if there is none. */
+function keyOfEnvironment(): string | null | undefined {
+  const isBrowser = Boolean((globalThis as { location?: unknown }).location);
+  return variable('INDELIBLE_API_KEY') ?? (isBrowser ? null : undefined);
+}
+
+// Thrown by calls: a build or a test that imports a module with a client may have no key.
+function requireKey(): string | null {
+  const key = keyOfEnvironment();
+  if (key === undefined) {
+    throw new TypeError('no API key: set INDELIBLE_API_KEY, or pass key (null for none)');
+  }
+  requireSendable(key);
+  return key;
 }
 
 // Checked here, because the platform's error would quote the key.
-function requireSendable(key: string | null): void {
-  if (key === null || /^[\x21-\x7e]+$/.test(key)) return;
+function requireSendable(key: string | null | undefined): void {
+  if (key == null || /^[\x21-\x7e]+$/.test(key)) return;
   throw new TypeError('the API key is empty or contains a line break');
 }
 

@@ -17,7 +17,7 @@ const refusalBytesMax = 64 * 1024;
  * credential, and with `range`. Throws like every call. The body has no time limit.
  */
 export function createDownload(options: TransportOptions) {
-  const { baseUrl, key } = options;
+  const { baseUrl } = options;
   const open = (url: string, headers: Headers, isExpected: (answer: Response) => boolean) =>
     exchange(url, { headers }, options, async (answer) => {
       if (isExpected(answer)) return answer;
@@ -26,7 +26,7 @@ export function createDownload(options: TransportOptions) {
     });
   return async (path: string, headers: SentHeaders, range: SentHeaders): Promise<Response> => {
     requireOnePath(path);
-    const answer = await open(`${baseUrl}${path}`, headersOf(key, headers), isLink);
+    const answer = await open(`${baseUrl}${path}`, headersOf(options.key, headers), isLink);
     await answer.body?.cancel();
     return open(linkAt(baseUrl, answer), headersOf(null, range), ({ ok }) => ok);
   };

@@ -7,6 +7,7 @@ import type { JsonCalls } from './json-calls.ts';
 
 /** Rows and columns of an export; NDJSON always has complete events. */
 export interface ExportInput {
+  /** Default: all events. */
   filters?: EventCriteria;
   format: 'csv' | 'ndjson';
   /** Of CSV; default: the standard columns. */
@@ -57,7 +58,7 @@ export function exportCalls(
   return {
     create: (input) => {
       const inBackground = { headers: { ...headers, prefer: 'respond-async' } };
-      return post(path, { filters: {}, ...input }, inBackground);
+      return post(path, input, inBackground);
     },
     get: (id) => get(of(id)),
     list: () => every(path),

@@ -2,7 +2,16 @@ import { join } from 'node:path';
 import { contactCenter } from '@indelible/protocol';
 import ts from 'typescript';
 import { describe, expect, expectTypeOf, test } from 'vitest';
-import { createClient, defineCatalogue, type EventInput, type IndelibleClient } from '../index.ts';
+import {
+  type AuditSink,
+  createClient,
+  defineCatalogue,
+  type EventInput,
+  type IndelibleClient,
+} from '../index.ts';
+import { createOutbox } from '../outbox/index.ts';
+import { createRecorder } from '../recorder/index.ts';
+import { captureAudit } from '../testing/index.ts';
 
 const catalogue = defineCatalogue({
   actions: ['refund', 'invoice.refund', '2fa_enabled'],
@@ -24,6 +33,19 @@ test('a client with a catalogue takes known words and its own, and any other is 
   expectTypeOf<Words<'refund', 'invoic'> & Rest>().not.toExtend<Event>();
   expectTypeOf(client.recordBatch).parameter(0).toEqualTypeOf<readonly Event[]>();
   expectTypeOf(catalogue.event).parameter(0).toEqualTypeOf<Event>();
+});
+
+test('recorder, outbox and capture take a catalogue as the client does', () => {
+  type Event = Parameters<typeof catalogue.event>[0];
+  const recorder = createRecorder({ client: createClient(options), catalogue });
+  const outbox = createOutbox({ catalogue }).with(async () => {});
+  const capture = captureAudit({ catalogue });
+  expectTypeOf(recorder.record).parameter(0).toEqualTypeOf<Event>();
+  expectTypeOf(outbox.inTransaction).parameter(1).toEqualTypeOf<Event>();
+  expectTypeOf(outbox.sink).returns.toHaveProperty('record').parameter(0).toEqualTypeOf<Event>();
+  expectTypeOf(capture.record).parameter(0).toEqualTypeOf<Event>();
+  const sinks: AuditSink[] = [recorder, capture, outbox.sink(null)];
+  expect(sinks).toHaveLength(3);
 });
 
 test('without a catalogue every word that the service takes may be written', () => {
@@ -85,20 +107,26 @@ describe('in an editor', () => {
     ...(ts.sys.realpath === undefined ? {} : { realpath: ts.sys.realpath }),
   });
 
+  /** The errors of a file. */
+  function errorsOf(text: string) {
+    version += 1;
+    source = text;
+    return service.getSemanticDiagnostics(file).map(({ messageText }) => messageText);
+  }
+
   /** What the editor makes of an event that is being written. */
   function editor(event: string, option: string) {
-    version += 1;
-    source = `import { createClient, defineCatalogue } from '../index.ts';
+    const errors = errorsOf(`import { createClient, defineCatalogue } from '../index.ts';
 const catalogue = defineCatalogue({
   actions: ['refund', 'invoice.refund', '2fa_enabled'],
   resourceTypes: ['invoice', 'crm.deal'],
 });
 const client = createClient({ url: '', key: null, ${option} });
-client.record({ ${event} });`;
+client.record({ ${event} });`);
     const at = source.lastIndexOf("''") + 1;
     return {
       names: () => service.getCompletionsAtPosition(file, at, {})?.entries.map(({ name }) => name),
-      errors: () => service.getSemanticDiagnostics(file).map(({ messageText }) => messageText),
+      errors,
     };
   }
 
@@ -113,8 +141,27 @@ client.record({ ${event} });`;
   });
 
   test('a misspelt action is an error that says which word was meant', () => {
-    const errors = JSON.stringify(editor("action: 'refnd'", 'catalogue').errors());
+    const errors = JSON.stringify(editor("action: 'refnd'", 'catalogue').errors);
     expect(errors).toContain(`Did you mean`);
     expect(errors).toContain('refund');
   });
+
+  test.each(['express', 'nestjs', 'fetch'])(
+    'the words that a host gives to @indelible/client/%s hold for the audit of a request',
+    (name) => {
+      const errors = errorsOf(`import { defineCatalogue } from '../index.ts';
+import type { RequestAudit } from '../middleware/${name}.ts';
+const catalogue = defineCatalogue({ actions: ['refund'], resourceTypes: ['invoice'] });
+declare module '../middleware/${name}.ts' {
+  interface AuditWords { catalogue: typeof catalogue }
+}
+declare const audit: RequestAudit;
+const resource = { type: 'invoice', externalId: 'inv_17' } as const;
+audit.record({ action: 'refund', resource });
+audit.record({ action: 'refnd', resource });
+audit.event({ action: 'refund', resource: { type: 'invoic', externalId: 'inv_17' } });`);
+      const said = errors.map((error) => JSON.stringify(error));
+      expect(said).toEqual([expect.stringContaining('refnd'), expect.stringContaining('invoic')]);
+    },
+  );
 });

@@ -26,9 +26,9 @@ export interface CatalogueWords<A extends string, R extends string> {
 }
 
 /**
- * Declares a product's actions and resource types. A client with this catalogue accepts these and
- * the known ones; any other word is a type error. Throws TypeError for a word that the service
- * would refuse.
+ * Declares a product's actions and resource types. A client, recorder, outbox or capture with this
+ * catalogue accepts these and the known ones; any other word is a type error. Throws TypeError for
+ * a word that the service would refuse.
  */
 export function defineCatalogue<const A extends string = never, const R extends string = never>(
   words: CatalogueWords<A, R>,

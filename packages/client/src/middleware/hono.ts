@@ -1,3 +1,4 @@
+import type { Context } from 'hono';
 import { auditOf } from './audit-of.ts';
 import type { ProxyOptions } from './client-address.ts';
 import { originFinder } from './fetch.ts';
@@ -12,25 +13,19 @@ export interface AuditVariables {
   audit: RequestAudit;
 }
 
-/** The used part of a Hono context. */
-export interface HonoContextLike {
-  req: { header(name: string): string | undefined };
-  env: unknown;
-  set(key: string, value: unknown): void;
-}
-
-export interface HonoAuditOptions<Context> extends AuditOptions<Context>, ProxyOptions {
+export interface HonoAuditOptions<C> extends AuditOptions<C>, ProxyOptions {
   /** The `getConnInfo` of the adapter in use; default: that of `@hono/node-server`. */
-  getConnInfo?(context: Context): { remote: { address?: string | undefined } };
+  getConnInfo?(context: C): { remote: { address?: string | undefined } };
 }
 
 /**
  * Sets the variable `audit`. Use it before handlers that record. It reads the actor when an event
- * is made. Throws TypeError for invalid `trustedProxies`.
+ * is made; give `Context<Env>` to have its variables typed. Throws TypeError for invalid
+ * `trustedProxies`.
  */
-export function honoAudit<Context extends HonoContextLike>(options: HonoAuditOptions<Context>) {
+export function honoAudit<C extends Context>(options: HonoAuditOptions<C>) {
   const originOf = originFinder(options);
-  return async (context: Context, next: () => Promise<void>): Promise<void> => {
+  return async (context: C, next: () => Promise<void>): Promise<void> => {
     const peer = options.getConnInfo
       ? options.getConnInfo(context).remote.address
       : nodePeer(context.env);

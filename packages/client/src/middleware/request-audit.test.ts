@@ -187,6 +187,19 @@ test('Hono: the peer of another adapter is told by its getConnInfo', async () =>
   expectAudited(sink, { actor: { ip: null } });
 });
 
+test('Hono: actorOf reads a variable of its context, which needs no type', async () => {
+  const sink = captureAudit();
+  const app = new Hono<{ Variables: AuditVariables & { user: Actor } }>();
+  app.use(honoAudit({ sink, actorOf: (context) => context.get('user') }));
+  app.use(async (context, next) => {
+    context.set('user', ana);
+    await next();
+  });
+  app.post('/', async (context) => context.text(await context.get('audit').record(change)));
+  await app.request('/', { method: 'POST' });
+  expectAudited(sink, { actor: { id: ana.id } });
+});
+
 test('Fastify: an id of its own is the request id, its counter is not', async () => {
   const idOf = async (options: object) => {
     const app = fastify(options);

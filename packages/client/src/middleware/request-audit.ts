@@ -8,8 +8,10 @@ import {
 } from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
 import type { AuditSink } from '../audit-sink.ts';
+import type { EventCatalogue } from '../event/catalogue.ts';
 import { newEventId } from '../event/outgoing-event.ts';
 import { plainJson } from '../event/plain-json.ts';
+import type { AnyAction, AnyResourceType } from '../event/words.ts';
 import { IndelibleError } from '../http/errors.ts';
 import { delegationOf } from './agents.ts';
 
@@ -31,8 +33,21 @@ export interface ActingAs {
   email?: string | null;
 }
 
+/**
+ * The words of events that handlers record. Extend it with the type of your catalogue, so that any
+ * other word is a type error; see `docs/client.md`.
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: a host adds the member `catalogue`
+export interface AuditWords {}
+
+type Words = AuditWords extends { catalogue: EventCatalogue<infer A, infer R> }
+  ? { action: A; type: R }
+  : { action: AnyAction; type: AnyResourceType };
+
 /** A handler's part of an event; the middleware adds the rest. Set `actor` only for sign-ins. */
-export type AuditInput = Omit<EventInput, 'actor'> & { actor?: Actor };
+export type AuditInput = Omit<EventInput<Words['action'], Words['type']>, 'actor'> & {
+  actor?: Actor;
+};
 
 /** A complete event. */
 export type FilledEvent = EventInput & { id: string };
@@ -139,7 +154,8 @@ export class RequestAudit {
 
   /** Records a sign-in of `actor`; `more` may name the session or the tenant. */
   login(actor: Actor, more: Partial<AuditInput> = {}): Promise<string> {
-    const resource = { type: 'session', ...identityBy(actor.id), name: actor.email ?? null };
+    const type = 'session' as const;
+    const resource = { type, ...identityBy(actor.id), name: actor.email ?? null };
     return this.record({ actor, action: 'login', resource, ...more });
   }
 
@@ -149,7 +165,7 @@ export class RequestAudit {
    */
   loginFailed(email: string | null = null, more: Partial<AuditInput> = {}): Promise<string> {
     const actor = { ...anonymous, email: email !== null && isEmail(email) ? email : null };
-    const resource = { type: 'session', id: nilUuid };
+    const resource = { type: 'session', id: nilUuid } as const;
     return this.record({ actor, action: 'login_failed', resource, ...more });
   }
 }

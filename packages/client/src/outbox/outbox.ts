@@ -1,17 +1,20 @@
 import type { EventInput } from '../api-types.ts';
-import type { AuditSink } from '../audit-sink.ts';
 import {
   createReadying,
   InvalidEventError,
   type ReadyEvent,
   requireSourceName,
 } from '../delivery/ready-event.ts';
+import type { EventCatalogue } from '../event/catalogue.ts';
 import { judgeEvent } from '../event/judge-event.ts';
+import type { AnyAction, AnyResourceType } from '../event/words.ts';
 import type { Adapter } from './adapters.ts';
 import { OutboxRelay, type Relay, type RelayOptions } from './relay.ts';
 import { insertSql, migrationSql, outboxTable } from './store.ts';
 
-export interface OutboxOptions {
+export interface OutboxOptions<A extends string = AnyAction, R extends string = AnyResourceType> {
+  /** The allowed words of events; without it, all words that the service accepts. */
+  catalogue?: EventCatalogue<A, R>;
   /** The table in lower case, optionally with its schema; default `audit_outbox`. */
   table?: string;
   /** Additional key names whose values are masked before writing. */
@@ -26,28 +29,34 @@ export interface OutboxOptions {
 }
 
 /** Events in the transactions of one database library. */
-export interface TransactionalAudit<Tx> {
+export interface TransactionalAudit<
+  Tx,
+  A extends string = AnyAction,
+  R extends string = AnyResourceType,
+> {
   /**
    * Writes the event in the host product's transaction: it is recorded if and only if that commits.
    * Call it after the change, so that the events of one row are in the order of its changes.
    * Resolves with the event's id. Throws InvalidEventError, before writing, for an event that the
    * service would refuse, and errors of the database.
    */
-  inTransaction(transaction: Tx, event: EventInput): Promise<string>;
+  inTransaction(transaction: Tx, event: EventInput<A, R>): Promise<string>;
   /** The same as a sink, for middleware and code without access to the transaction. */
-  sink(transaction: Tx): AuditSink & { record(event: EventInput): Promise<string> };
+  sink(transaction: Tx): { record(event: EventInput<A, R>): Promise<string> };
 }
 
-export interface Outbox {
+export interface Outbox<A extends string = AnyAction, R extends string = AnyResourceType> {
   /** SQL that creates the table, for the host product's migrations; may run repeatedly. */
   migration: string;
-  with<Tx>(adapter: Adapter<Tx>): TransactionalAudit<Tx>;
+  with<Tx>(adapter: Adapter<Tx>): TransactionalAudit<Tx, A, R>;
   /** Delivers committed events. Each process may run one; a lock lets one work at a time. */
   relay(options: RelayOptions): Relay;
 }
 
 /** Throws TypeError for a table's name that is not a lower-case identifier, or a wrong source. */
-export function createOutbox(options: OutboxOptions = {}): Outbox {
+export function createOutbox<A extends string = AnyAction, R extends string = AnyResourceType>(
+  options: OutboxOptions<A, R> = {},
+): Outbox<A, R> {
   requireSourceName(options.source);
   const table = outboxTable(options.table ?? 'audit_outbox', options.source);
   const ready = createReadying(options);

@@ -5,10 +5,14 @@ import type { BatchClient } from '../delivery/deliver-batch.ts';
 import { given } from '../delivery/given.ts';
 import { createWarning, warn, warnRejected } from '../delivery/hold.ts';
 import { type InvalidEventError, requireSourceName } from '../delivery/ready-event.ts';
+import type { EventCatalogue } from '../event/catalogue.ts';
+import type { AnyAction, AnyResourceType } from '../event/words.ts';
 import type { IndelibleError } from '../http/errors.ts';
 
-export interface RecorderOptions {
+export interface RecorderOptions<A extends string = AnyAction, R extends string = AnyResourceType> {
   client: BatchClient;
+  /** The allowed words of events; without it, all words that the service accepts. */
+  catalogue?: EventCatalogue<A, R>;
   /** The tenant of events that name none. */
   tenantId?: string;
   /** Additional key names whose values are masked before an event is sent or written. */
@@ -69,12 +73,13 @@ export interface RecorderStats {
   lost: number;
 }
 
-export interface Recorder extends AuditSink {
+export interface Recorder<A extends string = AnyAction, R extends string = AnyResourceType>
+  extends AuditSink {
   /**
    * Takes the event and returns its id at once. Never throws, never waits: callbacks and `stats`
    * report what happens to the event.
    */
-  record(event: EventInput): string;
+  record(event: EventInput<A, R>): string;
   /**
    * Resolves when the service has acknowledged every event recorded before. If the service is
    * unavailable, or refuses a tenant's events for now, it resolves when they are on disk (without a
@@ -90,7 +95,7 @@ export interface Recorder extends AuditSink {
 }
 
 export type Settings = Required<
-  Omit<RecorderOptions, 'tenantId' | 'maskedKeys' | 'spoolFolder' | 'source'>
+  Omit<RecorderOptions, 'catalogue' | 'tenantId' | 'maskedKeys' | 'spoolFolder' | 'source'>
 >;
 
 const limits = [

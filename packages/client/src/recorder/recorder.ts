@@ -18,6 +18,7 @@ import {
   tenantOf,
   tooLarge,
 } from '../delivery/ready-event.ts';
+import type { AnyAction, AnyResourceType } from '../event/words.ts';
 import { FlushWaiters } from './flush-waiters.ts';
 import {
   type Recorder,
@@ -34,7 +35,9 @@ import { SourceNumbers } from './source-numbers.ts';
 import { Spool } from './spool.ts';
 
 /** Throws RangeError or TypeError for invalid options. */
-export function createRecorder(options: RecorderOptions): Recorder {
+export function createRecorder<A extends string = AnyAction, R extends string = AnyResourceType>(
+  options: RecorderOptions<A, R>,
+): Recorder<A, R> {
   return new BufferedRecorder(options);
 }
 

@@ -1,12 +1,16 @@
 import { type CatalogueFile, createCatalogue, errorCodes } from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
 import type { AuditSink } from '../audit-sink.ts';
+import type { EventCatalogue } from '../event/catalogue.ts';
 import { type CapturedEvent, judgeEvent } from '../event/judge-event.ts';
+import type { AnyAction, AnyResourceType } from '../event/words.ts';
 import { IndelibleError } from '../http/errors.ts';
 
 export type { CapturedEvent } from '../event/judge-event.ts';
 
-export interface CaptureOptions {
+export interface CaptureOptions<A extends string = AnyAction, R extends string = AnyResourceType> {
+  /** The allowed words of events; without it, all words that the service accepts. */
+  catalogue?: EventCatalogue<A, R>;
   /**
    * The tenant of the credential in production; `null` for a platform key, whose events must name
    * their tenant. Without it, events may name any tenant or none.
@@ -19,13 +23,14 @@ export interface CaptureOptions {
 }
 
 /** A sink for tests: holds what the service would record, and refuses what it would refuse. */
-export interface AuditCapture extends AuditSink {
+export interface AuditCapture<A extends string = AnyAction, R extends string = AnyResourceType>
+  extends AuditSink {
   /** As the service would show them, in order. */
   readonly events: readonly CapturedEvent[];
   /** Refused events. They are also thrown, but the code under test may catch that. */
   readonly refusals: readonly IndelibleError[];
   /** Returns the event's id. Throws IndelibleError with the service's code and field errors. */
-  record(event: EventInput): string;
+  record(event: EventInput<A, R>): string;
   /** Clears everything, for the next test. */
   clear(): void;
 }
@@ -34,7 +39,9 @@ export interface AuditCapture extends AuditSink {
  * A sink to pass to the application under test instead of its client or recorder. It applies the
  * service's rules, except those that need the service's database (`judgeEvent`).
  */
-export function captureAudit(options: CaptureOptions = {}): AuditCapture {
+export function captureAudit<A extends string = AnyAction, R extends string = AnyResourceType>(
+  options: CaptureOptions<A, R> = {},
+): AuditCapture<A, R> {
   const { tenantId, catalogueFile, now = Date.now } = options;
   const catalogue = createCatalogue(catalogueFile);
   const events: CapturedEvent[] = [];

@@ -68,7 +68,8 @@ const asOperator = (tenantId: string, body: object, headers: Record<string, stri
 
 test('an export holds the rows of the list, in its order, under the same filters', async () => {
   Object.assign(tenant, await tenantWithPool(service, 900));
-  const asked: [filters: object, query: string][] = [
+  const asked: [filters: object | undefined, query: string][] = [
+    [undefined, ''],
     [{}, ''],
     [{ action: ['create', 'login'] }, '&action=create&action=login'],
     [{ resource: '!queue', crossTenant: false }, '&resource=!queue&cross_tenant=false'],

@@ -21,7 +21,7 @@ import { Type } from '../http/type.ts';
 
 /* `readExportInput` also checks the filters, and columns by the format. */
 const ExportInput = named('ExportInput', {
-  filters: filterSchema('EventFilters'),
+  filters: Type.Optional(filterSchema('EventFilters')),
   format: Type.Enum(['csv', 'ndjson']),
   columns: Type.Optional(
     Type.Unsafe<string[] | null>({
