@@ -72,14 +72,31 @@ test('a value beside a name that is secret is masked, one beside another name is
   const { diff } = masker.maskDiff({
     'headers.0.name': { from: null, to: 'Authorization' },
     'headers.0.value': { from: null, to: 'Basic YTpi' },
-    'headers[Accept].value': { from: null, to: 'text/html' },
     'headers[Authorization].value': { from: null, to: 'Basic YTpi' },
+    'headers[Authorization].kind': { from: null, to: 'request' },
+    'headers.1.value': { from: null, to: 'text/html' },
   });
   expect(Object.values(diff).map(({ to }) => to)).toEqual([
-    'Authorization',
-    '[masked]',
-    'text/html',
-    '[masked]',
+    ...['Authorization', '[masked]', '[masked]', 'request', 'text/html'],
+  ]);
+});
+
+test('an element of a list that is named like a secret is shown, unless the list is one of secrets', () => {
+  const before = { scopes: ['read'], features: [{ key: 'reset_password', level: 'low' }] };
+  const after = {
+    scopes: ['read', 'read_secrets'],
+    features: [{ ...before.features[0], level: 'top' }],
+  };
+  expect(masker.diffStates(before, after).diff).toEqual({
+    'features[reset_password].level': { from: 'low', to: 'top' },
+    'scopes[read_secrets]': { from: null, to: 'read_secrets' },
+  });
+  const given = {
+    'tokens[abc]': { from: null, to: 'abc' },
+    'user[pin]': { from: null, to: 'abc' },
+  };
+  expect(Object.values(masker.maskDiff(given).diff).map(({ to }) => to)).toEqual([
+    ...['[masked]', '[masked]'],
   ]);
 });
 
@@ -230,9 +247,9 @@ test('a diff hides what a state hides, also beside a name, and tells that it cha
     'headers[Authorization].value': { from: '[masked]', to: '[masked]' },
   });
   expect(diffOf(header('Authorization', { a: 'one' }), header('Cookie', null))).toEqual({
-    'headers[Authorization]': { from: '[masked]', to: null },
+    'headers[Authorization]': { from: 'Authorization', to: null },
     'headers[Authorization].value': { from: '[masked]', to: null },
-    'headers[Cookie]': { from: null, to: '[masked]' },
+    'headers[Cookie]': { from: null, to: 'Cookie' },
   });
   expect(diffOf(header('Authorization', 'one'), header('Authorization', 'one'))).toEqual({});
   expect(diffOf({ password: ['one', 'two'] }, { password: ['two'] })).toEqual({

@@ -123,16 +123,28 @@ function maskMembers(object: JsonObject, name: string, hiding: Hiding): JsonObje
 function maskFields(diff: Diff, hiding: Hiding): Diff {
   let copy: Diff | undefined;
   for (const [path, { from, to }] of Object.entries(diff)) {
-    const ofPath = hiding.hiddenBy(path);
-    const how = isSecretValue(diff, path, hiding) ? Math.max(ofPath, hides.values) : ofPath;
-    const hide = (side: Scalar) =>
-      isHidden(how as Hides, side) ? masked(side) : (maskNode(side, '', hiding) as Scalar);
+    const hide = (side: Scalar) => {
+      const ofPath = hiding.hiddenBy(namesOf(path, side));
+      const how = isSecretValue(diff, path, hiding) ? Math.max(ofPath, hides.values) : ofPath;
+      return isHidden(how as Hides, side) ? masked(side) : (maskNode(side, '', hiding) as Scalar);
+    };
     const [was, is] = [hide(from), hide(to)];
     if (was === from && is === to) continue;
     copy ??= { ...diff };
     copy[path] = { from: was, to: is };
   }
   return copy ?? diff;
+}
+
+/**
+ * The names in a path. What tells an element of a list names only the `value` in it, and is shown
+ * itself: `scopes[read_secrets]` from null to `read_secrets`.
+ */
+function namesOf(path: string, side: Scalar): string {
+  const labels = [`[${side}]`, `[${JSON.stringify(side)}]`];
+  const own = labels.find((label) => path.endsWith(label)) ?? '';
+  const names = path.slice(0, path.length - own.length);
+  return names.replace(/\[[^[\]"]*\](?=\.(?!values?(?:[.[]|$)))/gi, '.0');
 }
 
 /** Whether a field is the `value` of a secret, or beside a field that names one, now or before. */
