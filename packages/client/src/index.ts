@@ -65,6 +65,7 @@ export type {
 } from './calls/webhook-calls.ts';
 export { type ClientOptions, createClient, type IndelibleClient } from './client.ts';
 export { type CatalogueWords, defineCatalogue, type EventCatalogue } from './event/catalogue.ts';
+export { idOf } from './event/id-of.ts';
 export {
   createOutgoing,
   newEventId,

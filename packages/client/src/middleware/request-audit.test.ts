@@ -270,6 +270,24 @@ test('what an MCP client writes is cut, read by the protocol’s rules, and comp
   expect(other.event(change).via).toEqual({ channel: 'mcp' });
 });
 
+test('own ids of the resource, of targets and of people become external ids too', () => {
+  const capture = captureAudit();
+  const audit = auditOf(ana, capture);
+  const event = audit.event({
+    action: 'update',
+    resource: { type: 'queue', id: 'q_7', name: 'Sales' },
+    targets: [queue, { type: 'agent', id: 'agent_7' }],
+    onBehalfOf: [{ id: 'user_9', role: 'admin' }],
+  });
+  expect(event).toMatchObject({
+    resource: { type: 'queue', externalId: 'q_7', name: 'Sales' },
+    targets: [queue, { type: 'agent', externalId: 'agent_7' }],
+    onBehalfOf: [{ externalId: 'user_9', role: 'admin' }],
+  });
+  capture.record(event);
+  expect(capture.refusals).toEqual([]);
+});
+
 test('an id that is no UUID is the product’s own, of actors and of sessions', async () => {
   const capture = captureAudit();
   const audit = auditOf({ ...ana, id: 'user_123' }, capture);

@@ -2,6 +2,7 @@ import {
   type FieldProblem,
   identityBy,
   isEmail,
+  isUuid,
   nilUuid,
   parseTimestamp,
   reasonLengthMax,
@@ -131,7 +132,7 @@ export class RequestAudit {
       ...(tenantId == null ? {} : { tenantId }),
       ...(via ? { via: { ...(clientId ? { clientId } : {}), ...this.#via, ...via } } : {}),
       ...forWhom,
-      ...said,
+      ...withOwnIds(said),
       actor: { ...actor, ip: this.ip, userAgent: this.userAgent },
       ...(why === null ? {} : { reason: why }),
     };
@@ -183,6 +184,25 @@ export class NotRecordedError extends Error {
     super(`the audit event was not recorded${code}`, { cause });
     this.errors = cause instanceof IndelibleError ? cause.errors : [];
   }
+}
+
+type Said = Pick<AuditInput, 'resource' | 'targets' | 'onBehalfOf'>;
+
+/** Ids of things and people that are no UUIDs become own ids, as those of actors do. */
+function withOwnIds<Given extends Said>(said: Given): Given {
+  const { resource, targets, onBehalfOf } = said;
+  return {
+    ...said,
+    ...(resource && { resource: withOwnId(resource) }),
+    ...(targets && { targets: targets.map(withOwnId) }),
+    ...(onBehalfOf && { onBehalfOf: onBehalfOf.map(withOwnId) }),
+  };
+}
+
+function withOwnId<Named extends { id?: string; externalId?: string }>(named: Named): Named {
+  const { id, ...others } = named;
+  if (id === undefined || others.externalId !== undefined || isUuid(id)) return named;
+  return { ...others, externalId: id } as Named;
 }
 
 /** The actor of requests without a signed-in user. */
