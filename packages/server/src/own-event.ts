@@ -7,6 +7,8 @@ import type { WriterTx } from './postgres/db.ts';
 export interface OwnEvent {
   actor: {
     id: string;
+    /** The host's own id, from which `id` derives. */
+    externalId?: string;
     email: string | null;
     role: string;
     ip: string | null;
@@ -111,8 +113,9 @@ export type RecordQueued = (tenantId: string, event: OwnEvent, uuid?: string) =>
 
 /** The authenticated caller as the actor of an event. */
 export function actorOf(request: FastifyRequest): OwnEvent['actor'] {
-  const { id, email, role, agents } = request.principal;
-  return { id, email, role, agents, ...whenceOf(request) };
+  const { id, externalId, email, role, agents } = request.principal;
+  const own = externalId === null ? {} : { externalId };
+  return { id, ...own, email, role, agents, ...whenceOf(request) };
 }
 
 /** The caller's origin (no address after a disconnect), and the key of their session. */

@@ -35,7 +35,7 @@ export function isOwnId(text: string): boolean {
 
 /** The own id that answers show beside the UUID; null for a UUID, which has none. */
 export function ownIdOf(name: string): string | null {
-  return isUuid(name) ? null : name.normalize('NFC');
+  return isUuid(name) ? null : name;
 }
 
 function uuidV5(namespace: string, text: string): string {

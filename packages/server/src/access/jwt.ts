@@ -1,8 +1,11 @@
 import {
   agentsOf,
+  externalUuid,
   isEmail,
-  isUuid,
+  isOwnId,
   namesAgents,
+  nilUuid,
+  ownIdOf,
   type Scope,
   tenantUuid,
 } from '@indelible/protocol';
@@ -146,14 +149,15 @@ async function verify(token: string, getKey: JWTVerifyGetKey, options: JWTVerify
 function principalOf(payload: JWTPayload, auth: AuthConfig): JwtPrincipal {
   const role = roleOf(payload, auth);
   const email = payload[auth.claims.email];
+  const tenantId = role === 'admin' ? tenantClaim(payload, auth.claims.tenantId) : null;
   // Without a name for the agent, the log would say that the person acted.
   if (!namesAgents(payload)) throw unauthenticated('the claim act must name each actor by sub');
   return {
     kind: 'jwt',
-    id: uuidClaim(payload, auth.claims.sub),
+    ...personClaim(payload, auth.claims.sub, tenantId),
     email: typeof email === 'string' && isEmail(email) ? email : null,
     role,
-    tenantId: role === 'admin' ? tenantClaim(payload, auth.claims.tenantId) : null,
+    tenantId,
     scopes: personScopes,
     recheckKeyId: null,
     maker: null,
@@ -182,18 +186,22 @@ function roleOf(
   return role;
 }
 
-function uuidClaim(payload: JWTPayload, name: string): string {
-  const value = payload[name];
-  if (typeof value === 'string' && isUuid(value)) return value.toLowerCase();
-  throw unauthenticated(`the claim ${name} must be a UUID`);
+/** An operator's token names no tenant: `idIn` derives the UUID that a tenant's log shows. */
+function personClaim(payload: JWTPayload, name: string, tenantId: string | null) {
+  const own = ownText(payload[name]);
+  if (!isOwnId(own)) throw wrongId(name);
+  return { id: externalUuid(tenantId ?? nilUuid, 'actor', own), externalId: ownIdOf(own) };
 }
 
 /** A UUID, or the host's own id, which may be a number. */
 function tenantClaim(payload: JWTPayload, name: string): string {
   const id = tenantUuid(ownText(payload[name]));
   if (id !== null) return id;
-  throw unauthenticated(`the claim ${name} must be a UUID, or an own id of visible characters`);
+  throw wrongId(name);
 }
+
+const wrongId = (name: string) =>
+  unauthenticated(`the claim ${name} must be a UUID, or an own id of visible characters`);
 
 const ownText = (value: unknown): string =>
   typeof value === 'string' || Number.isSafeInteger(value) ? String(value) : '';

@@ -1,4 +1,4 @@
-import { tenantUuid } from '@indelible/protocol';
+import { externalUuid, tenantUuid } from '@indelible/protocol';
 import { afterAll, expect, test } from 'vitest';
 import { admin, Browser, viewerToken } from '../testing/browser.ts';
 import { expectLogIntact } from '../testing/intact.ts';
@@ -87,6 +87,57 @@ test('a viewer link, and the sign-in of an operator, name the tenant by its own 
   const jwt = await token({ role: 'superadmin', email: 'olga@operator.example' });
   const signedIn = await browser.signIn({ jwt, tenantId: name, reason: 'a look' });
   expect([signedIn.status, signedIn.body.tenant.id]).toEqual([200, id]);
+});
+
+/** What the tenant's log says of a person, by the filter that takes the own id. */
+async function eventsOf(user: string) {
+  const url = `/api/audit-logs?user=${encodeURIComponent(user)}&sort=sequence`;
+  return (await service.call({ url, key })).body.data;
+}
+
+test('a person who records, reads with a token and enters by a link is one person', async () => {
+  const person = 'auth0|user_123';
+  const uuid = externalUuid(id, 'actor', person);
+  const actor = { externalId: person, role: 'admin' };
+  expect((await post('/api/audit-logs', eventOf({ actor }), key)).status).toBe(201);
+  const browser = new Browser(service.app);
+  const jwt = await token({ sub: person, role: 'admin', tenantId: name });
+  const signedIn = await browser.signIn({ jwt });
+  expect(signedIn.body.actor).toMatchObject({ id: uuid, externalId: person });
+  const link = await viewerToken(service.app, {
+    tenantId: name,
+    actor: { ...admin(), id: person },
+  });
+  expect((await browser.signIn({ token: link })).body.actor.externalId).toBe(person);
+  const found = await eventsOf(person);
+  const actions = found.map(({ action }: { action: string }) => action);
+  expect(actions).toEqual([eventOf().action, 'login', 'login']);
+  for (const event of found) expect(event.actor).toMatchObject({ id: uuid, externalId: person });
+});
+
+test('an operator with an own id is one person in the log of each tenant that they visit', async () => {
+  await put('/api/tenants/org_visited', { name: 'Visited', plan: 'Pro' });
+  const jwt = await token({ sub: 'op_1', email: 'olga@operator.example', role: 'superadmin' });
+  for (const tenant of ['org_visited', name]) {
+    const named = { 'x-tenant-id': encodeURIComponent(tenant), 'x-access-reason': 'own ids' };
+    const look = await service.call({ url: '/api/audit-logs?limit=1', key: jwt, headers: named });
+    expect(look.status).toBe(200);
+  }
+  const session = await new Browser(service.app).signIn({ jwt, tenantId: name, reason: 'a visit' });
+  const uuid = externalUuid(id, 'actor', 'op_1');
+  expect(session.body.actor).toMatchObject({ id: uuid, externalId: 'op_1' });
+  const found = await eventsOf('op_1');
+  expect(found.map(({ action }: { action: string }) => action)).toEqual(['access', 'login']);
+  for (const event of found) expect(event.actor).toMatchObject({ id: uuid, externalId: 'op_1' });
+});
+
+test('an agent that uses the token of a person with an own id acts on their behalf', async () => {
+  const claims = { sub: 'user_8', role: 'admin', tenantId: name, act: { sub: 'bot_8' } };
+  const signedIn = await new Browser(service.app).signIn({ jwt: await token(claims) });
+  expect(signedIn.status).toBe(200);
+  const [event] = await eventsOf('bot_8');
+  const uuid = externalUuid(id, 'actor', 'user_8');
+  expect(event.onBehalfOf).toMatchObject([{ id: uuid, externalId: 'user_8', type: 'user' }]);
 });
 
 test('a text that is no own id names no tenant', async () => {

@@ -1,4 +1,4 @@
-import type { Agent, Scope } from '@indelible/protocol';
+import { type Agent, externalUuid, type Scope } from '@indelible/protocol';
 import { named, uuid } from '../http/field-schemas.ts';
 import { AppError } from '../http/problem.ts';
 import { Type } from '../http/type.ts';
@@ -11,8 +11,10 @@ export type Maker = { kind: 'platform' | 'tenant'; id: string };
 
 export interface Principal {
   kind: 'api_key' | 'jwt' | 'session';
-  /** UUID of the key, the token's `sub`, or the signed-in person. */
+  /** UUID of the key, of the token's `sub`, or of the signed-in person. */
   id: string;
+  /** The host's own id of the person, from which `id` derives; null: it is the UUID itself. */
+  externalId: string | null;
   email: string | null;
   role: 'api_key' | 'admin' | 'superadmin';
   /** The only tenant it may use; null for a platform-bound key and for a superadmin's token. */
@@ -49,6 +51,11 @@ export function requireActsFor({ tenantId }: Principal, owner: string | null): v
       ? 'this needs a platform-bound credential'
       : 'this credential is bound to another tenant';
   throw new AppError('forbidden', sentence);
+}
+
+/** The caller's UUID in a tenant's log: of an operator's own id, each tenant has another one. */
+export function idIn(tenantId: string, { id, externalId }: Pick<Principal, 'id' | 'externalId'>) {
+  return externalId === null ? id : externalUuid(tenantId, 'actor', externalId);
 }
 
 /** Throws `forbidden` unless the caller may read the events. */

@@ -10,7 +10,7 @@ import {
   parseAccessReason,
   parseOperatorEmail,
 } from './operator-access.ts';
-import { type Principal, requireActsFor } from './principal.ts';
+import { idIn, type Principal, requireActsFor } from './principal.ts';
 import type { RecordAccess } from './record-looks.ts';
 
 /** The tenant of a read, and its reader; an operator has the role `superadmin`. */
@@ -39,7 +39,8 @@ async function tenantAccess(
     throw wrongTenantId('required', 'name the tenant in the header X-Tenant-Id');
   }
   const { reason, email, refusal } = await declared(request);
-  const access = { tenantId: named, actor: asOperator(request, email), reason };
+  const actor = { ...asOperator(request, email), id: idIn(named, principal) };
+  const access = { tenantId: named, actor, reason };
   if (refusal === undefined) return access;
   await record(named, accessEvent(request, access, look, 'refused'), credentialOf(principal));
   throw refusal;

@@ -82,8 +82,9 @@ function prepareOwn(
 function recordedActor(tenantId: string, { agents = [], ...caller }: OwnEvent['actor']) {
   const [agent, ...before] = agentsIn(tenantId, agents);
   if (agent === undefined) return { actor: caller };
-  const { id, email, role, ip, userAgent } = caller;
-  const person = { id, ...(email === null ? {} : { email }), role, type: 'user' as const };
+  const { id, externalId, email, role, ip, userAgent } = caller;
+  const named = externalId === undefined ? { id } : { id, externalId };
+  const person = { ...named, ...(email === null ? {} : { email }), role, type: 'user' as const };
   const { actor, onBehalfOf } = actingFor([agent, ...before], person);
   return { actor: { ...actor, ip, userAgent }, onBehalfOf };
 }

@@ -71,6 +71,7 @@ export function principalOf(session: StoredSession): Principal {
   return {
     kind: 'session',
     id: session.actorId,
+    externalId: session.actorExternalId,
     email: session.actorEmail,
     role: session.actorRole,
     tenantId: session.tenantId,

@@ -69,7 +69,7 @@ function shown(row: StoredSession, { principal }: FastifyRequest) {
   const { id, actorId, actorEmail, actorRole, reason, signedInBy, openedBy } = row;
   return {
     id: typeId(prefix, id),
-    actor: { id: actorId, email: actorEmail, role: actorRole },
+    actor: { id: actorId, externalId: row.actorExternalId, email: actorEmail, role: actorRole },
     crossTenant: actorRole === 'superadmin',
     ...{ reason, signedInBy, openedBy },
     isOwn: principal.session?.id === id,

@@ -332,7 +332,7 @@ test('a sign-in names one credential, in full, and nothing else', async () => {
     { token: 1 },
     { token, path: '/settings/audit' },
     { token: 'x'.repeat(201) },
-    { tenantId: 'x', jwt: 'x' },
+    { tenantId: '!x', jwt: 'x' },
   ]) {
     const answer = await browser().signIn(body);
     expect(codeOf(answer), JSON.stringify(body)).toEqual([422, 'validation_failed']);

@@ -129,12 +129,12 @@ function shown(
   tenant: TenantRow,
   path: string | null,
 ) {
-  const { id, email, role, session } = principal;
+  const { id, externalId, email, role, session } = principal;
   if (session === null || role === 'api_key') throw unauthenticated();
   const { name, plan, locale, timeZone, restoreUrl, closedAtMs } = tenant;
   const closed = closedAtMs ? { closedAt: formatTimestamp(closedAtMs) } : {};
   return {
-    actor: { id, email, role },
+    actor: { id, externalId, email, role },
     tenant: {
       ...{ id: tenant.id, name, plan, locale, timeZone, ...closed },
       restoreUrl: restoreUrl !== null,

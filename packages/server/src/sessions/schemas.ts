@@ -25,7 +25,7 @@ export const ttlSecondsDefault = 300;
 export const ViewerLinkInput = named('ViewerLinkInput', {
   tenantId: uuidOrOwnId('Whose log is opened.'),
   actor: exact(
-    { id: uuid('Of the person.'), email, role },
+    { id: uuidOrOwnId('Of the person.'), email, role },
     'Who looks. An operator has an e-mail address.',
   ),
   reason: Type.Optional(
@@ -71,7 +71,11 @@ const Tenant = exact({
 });
 
 const visit = {
-  actor: exact({ id: uuid('Who is signed in.'), email, role }),
+  actor: exact({
+    id: uuid('Who is signed in.'),
+    externalId: ownId('Your own id of the person; `null`: a UUID.'),
+    ...{ email, role },
+  }),
   crossTenant: Type.Boolean({ description: 'Whether an operator looks in from outside.' }),
   reason: nullable({ description: 'What the operator declared; `null` for an admin.' }),
   openedBy: makerSchema('Which key made the link; `null` for a token.'),

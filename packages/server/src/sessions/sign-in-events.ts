@@ -4,7 +4,10 @@ import type { StoredSession, ViewerLink } from './store.ts';
 
 /* The log's records of signing in to the panel. They contain neither tokens nor their hashes. */
 
-type SignedIn = Pick<StoredSession, 'actorId' | 'actorEmail' | 'actorRole' | 'agents'>;
+type SignedIn = Pick<
+  StoredSession,
+  'actorId' | 'actorExternalId' | 'actorEmail' | 'actorRole' | 'agents'
+>;
 
 const sessionOf = (id: string) => ({ type: 'session', id, name: null });
 
@@ -54,6 +57,7 @@ export function linkEvent(
 }
 
 function actorOf(visitor: SignedIn, whence: Whence): OwnEvent['actor'] {
-  const { actorId, actorEmail, actorRole, agents } = visitor;
-  return { id: actorId, email: actorEmail, role: actorRole, agents, ...whence };
+  const { actorId, actorExternalId, actorEmail, actorRole, agents } = visitor;
+  const own = actorExternalId === null ? {} : { externalId: actorExternalId };
+  return { id: actorId, ...own, email: actorEmail, role: actorRole, agents, ...whence };
 }

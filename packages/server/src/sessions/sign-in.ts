@@ -3,6 +3,7 @@ import type { Static } from 'typebox';
 import { unauthenticated } from '../access/bearer.ts';
 import type { JwtPrincipal } from '../access/jwt.ts';
 import { parseReasonField } from '../access/operator-access.ts';
+import { idIn } from '../access/principal.ts';
 import { tenantNamed } from '../access/tenant-name.ts';
 import { hashSecretToken, newSecretToken } from '../crypto/secret-token.ts';
 import { AppError, invalid } from '../http/problem.ts';
@@ -100,14 +101,20 @@ async function byLink(tx: WriterTx, token: string, nowMs: number): Promise<Entry
 }
 
 async function byJwt(parts: SignInParts, attempt: SignInAttempt, jwt: string): Promise<Entry> {
-  const { id, email, role, tenantId, agents, expiresAtMs } = await parts.authenticateJwt(jwt);
+  const principal = await parts.authenticateJwt(jwt);
+  const { externalId, email, role, tenantId, agents, expiresAtMs } = principal;
   // Calls take a token for some seconds longer: clocks differ. A session would be over at once.
   if (expiresAtMs <= parts.now()) throw unauthenticated();
   const { tenantId: name } = attempt.credential;
   const named = name == null ? null : tenantNamed(name);
   const person = (at: string) => ({
     ...({ signedInBy: 'jwt', path: null, openedBy: null, scopes: null, reason: null } as const),
-    ...{ actorId: id, actorEmail: email, latestEndMs: expiresAtMs },
+    ...{
+      actorId: idIn(at, principal),
+      actorExternalId: externalId,
+      actorEmail: email,
+      latestEndMs: expiresAtMs,
+    },
     ...{ tenantId: at, agents: agentsIn(at, agents) },
   });
   if (role !== 'superadmin' && tenantId !== null) {

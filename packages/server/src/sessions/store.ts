@@ -8,6 +8,8 @@ import { execute, firstRow, rowsOf, sql } from '../postgres/sql.ts';
 export interface Visitor {
   tenantId: string;
   actorId: string;
+  /** The host's own id of the person; null: a UUID. */
+  actorExternalId: string | null;
   actorEmail: string | null;
   actorRole: 'admin' | 'superadmin';
   reason: string | null;
@@ -38,8 +40,8 @@ export interface StoredSession extends Visitor {
   expiresAtMs: number;
 }
 
-const visitor = sql`tenant_id AS "tenantId", actor_id AS "actorId", actor_email AS "actorEmail",
-  actor_role AS "actorRole", reason, opened_by AS "openedBy", scopes`;
+const visitor = sql`tenant_id AS "tenantId", actor_id AS "actorId",
+  actor_external_id AS "actorExternalId", actor_email AS "actorEmail", actor_role AS "actorRole", reason, opened_by AS "openedBy", scopes`;
 
 const session = sql`id, ${visitor}, agents, signed_in_by AS "signedInBy",
   idle_expires_at AS "idleExpiresAtMs", expires_at AS "expiresAtMs"`;
@@ -49,13 +51,13 @@ const ofValidKey = (nowMs: number) => sql`NOT EXISTS (SELECT 1 FROM api_keys
   WHERE api_keys.id = (opened_by->>'id')::uuid
     AND (revoked_at IS NOT NULL OR api_keys.expires_at <= ${new Date(nowMs)}))`;
 
-const visitorValues = (v: Visitor) => sql`${v.tenantId}, ${v.actorId}, ${v.actorEmail},
-  ${v.actorRole}, ${v.reason}, ${v.openedBy}, ${v.scopes}`;
+const visitorValues = (v: Visitor) => sql`${v.tenantId}, ${v.actorId}, ${v.actorExternalId},
+  ${v.actorEmail}, ${v.actorRole}, ${v.reason}, ${v.openedBy}, ${v.scopes}`;
 
 export async function insertViewerLink(tx: WriterTx, tokenHash: Uint8Array, link: ViewerLink) {
   await execute(tx)`
-    INSERT INTO viewer_links (token_hash, id, tenant_id, actor_id, actor_email, actor_role, reason,
-      opened_by, scopes, path, expires_at)
+    INSERT INTO viewer_links (token_hash, id, tenant_id, actor_id, actor_external_id, actor_email, actor_role,
+      reason, opened_by, scopes, path, expires_at)
     VALUES (${tokenHash}, ${link.id}, ${visitorValues(link)}, ${link.path},
       ${new Date(link.expiresAtMs)})`;
 }
@@ -77,8 +79,8 @@ export async function spendViewerLink(
 
 export async function insertSession(tx: WriterTx, tokenHash: Uint8Array, session: StoredSession) {
   await execute(tx)`
-    INSERT INTO sessions (token_hash, id, tenant_id, actor_id, actor_email, actor_role, reason,
-      opened_by, scopes, signed_in_by, agents, idle_expires_at, expires_at)
+    INSERT INTO sessions (token_hash, id, tenant_id, actor_id, actor_external_id, actor_email, actor_role,
+      reason, opened_by, scopes, signed_in_by, agents, idle_expires_at, expires_at)
     VALUES (${tokenHash}, ${session.id}, ${visitorValues(session)}, ${session.signedInBy},
       ${JSON.stringify(session.agents)}, ${new Date(session.idleExpiresAtMs)},
       ${new Date(session.expiresAtMs)})`;

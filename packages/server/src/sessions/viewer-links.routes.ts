@@ -1,5 +1,5 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import { formatTimestamp } from '@indelible/protocol';
+import { externalUuid, formatTimestamp, ownIdOf } from '@indelible/protocol';
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import { personScopes } from '../access/jwt.ts';
@@ -66,11 +66,13 @@ function requireMayOpen(principal: Principal, { tenantId, actor }: Input): void 
 
 function linkOf({ now, newUuid }: Parts, maker: Principal, input: Input): Link {
   const nowMs = now();
-  const { tenantId, actor, ttlSeconds, path } = input;
+  const { actor, ttlSeconds, path } = input;
+  const tenantId = tenantNamed(input.tenantId);
   return {
     id: newUuid(nowMs),
-    tenantId: tenantNamed(tenantId),
-    actorId: actor.id.toLowerCase(),
+    tenantId,
+    actorId: externalUuid(tenantId, 'actor', actor.id),
+    actorExternalId: ownIdOf(actor.id),
     actorEmail: actor.email,
     actorRole: actor.role,
     reason: null,

@@ -60,8 +60,8 @@ test('a key of the tenant opens its own panel; no other tenant, and no operator'
 test('a wrong link is refused with every field that is wrong', async () => {
   expect(codeOf(await makeLink({ tenantId: randomUUID() }))).toEqual([422, 'unknown_tenant']);
   const wrong: [Record<string, unknown>, string][] = [
-    [{ tenantId: 'x' }, '/tenantId'],
-    [{ actor: { ...admin(), id: 'x' } }, '/actor/id'],
+    [{ tenantId: '!x' }, '/tenantId'],
+    [{ actor: { ...admin(), id: '!x' } }, '/actor/id'],
     [{ actor: { ...admin(), role: 'api_key' } }, '/actor/role'],
     [{ actor: { ...admin(), email: 'nobody' } }, '/actor/email'],
     [{ actor: { id: randomUUID(), role: 'admin' } }, '/actor/email'],
