@@ -102,6 +102,20 @@ test('lines may name a new tenant by the own id of the host product', async () =
   expect(made.body).toMatchObject({ externalId: 'org_7', name: 'Imported org_7' });
 });
 
+test('events of one second are listed in the order of their lines; importing again, also more of them, adds no other', async () => {
+  const { id, key } = await service.tenant();
+  const steps = ['create', 'update', 'attach', 'share', 'detach', 'delete'];
+  const lines = steps.map((action) =>
+    JSON.stringify({ ...eventOf({ action }), sourceId: randomUUID(), timestamp: moment(0) }),
+  );
+  const run = (input: string[]) =>
+    importJson(['-', '--tenant', id], { input: input.join('\n') }).then(({ summary }) => summary);
+  expect(await run(lines.slice(0, 4))).toMatchObject({ created: 4 });
+  expect(await run(lines)).toMatchObject({ created: 2, duplicates: 4 });
+  const { body } = await service.call({ url: '/api/audit-logs?resource=queue&order=asc', key });
+  expect(body.data.map(({ action }: { action: string }) => action)).toEqual(steps);
+});
+
 test('bad lines are kept with number and reason, and do not keep any other line from being stored', async () => {
   const tenant = await service.tenant();
   const good = linesOf(4, [tenant.id]);

@@ -8,6 +8,7 @@ import {
 import { batchBytesMax, batchEventsMax, isUuid, type Plan } from '@indelible/protocol';
 import type { FindingsFile } from './findings-file.ts';
 import { Lanes } from './lanes.ts';
+import { LineOrders } from './line-orders.ts';
 import { isBlank, type Line, LineSplitter } from './line-splitter.ts';
 import type { Source } from './source.ts';
 import { SourceIdTable } from './source-id-table.ts';
@@ -40,8 +41,8 @@ const limits = {
 
 /**
  * Imports a source from its first line to its last, or until `stop`. The outcome is in `tally` and
- * in the two files, also after an error. Memory grows only with the table of source ids (27 to 53
- * bytes each). Throws errors of reading and sending.
+ * in the two files, also after an error. Memory grows only with the table of source ids, some 50
+ * bytes each. Throws errors of reading and sending.
  */
 export async function runImport(run: ImportRun): Promise<void> {
   const send = createSending({
@@ -71,12 +72,12 @@ export async function runImport(run: ImportRun): Promise<void> {
 
 async function readAll(run: ImportRun, lanes: Lanes<SourceEvent>): Promise<void> {
   const splitter = new LineSplitter();
-  const sourceIds = new SourceIdTable();
+  const known = { sourceIds: new SourceIdTable(), orders: new LineOrders() };
   const take = async (lines: Iterable<Line>) => {
     for (const line of lines) {
       run.stop.signal.throwIfAborted();
       if (isBlank(line)) continue;
-      takeOne(run, lanes, sourceIds, line);
+      takeOne(run, lanes, known, line);
       if (lanes.full) await lanes.room();
     }
   };
@@ -88,12 +89,12 @@ async function readAll(run: ImportRun, lanes: Lanes<SourceEvent>): Promise<void>
 function takeOne(
   run: ImportRun,
   lanes: Lanes<SourceEvent>,
-  sourceIds: SourceIdTable,
+  { sourceIds, orders }: { sourceIds: SourceIdTable; orders: LineOrders },
   line: Line,
 ): void {
   run.tally.lines += 1;
   run.tally.lastLine = line.number;
-  const taken = takeLine(line, run.tenantDefault);
+  const taken = takeLine(line, run.tenantDefault, orders);
   if ('refusal' in taken) {
     reject(run, line, taken.refusal);
     return;

@@ -1,6 +1,7 @@
 import { uuidFromEventId, uuidTimeMs } from '@indelible/protocol';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { LineOrders } from './line-orders.ts';
 import { type LineRefusal, type SourceEvent, takeLine } from './source-line.ts';
 
 const tenantId = '6da45ac7-5db6-56fb-8c55-847471cb240c';
@@ -50,6 +51,34 @@ test('an id is of the time, of the number its source id ends in, then of tenant 
 test('events of one minute keep the order of their source ids', () => {
   const ids = [1, 2, 3, 10, 200].map((n) => idOf({ ...event, sourceId: `INC1#${n}` }));
   expect([...ids].sort()).toEqual(ids);
+});
+
+test('lines of one second keep their order, whatever their source ids are or without any', () => {
+  const orders = new LineOrders();
+  const idIn = (value: object) => {
+    const bytes = Buffer.from(JSON.stringify(value));
+    const taken = takeLine({ number: 1, bytes, tooLong: false }, null, orders);
+    return 'event' in taken ? JSON.parse(taken.event.text).id : null;
+  };
+  const uuids = Array.from({ length: 20 }, (_, n) => `9c5b94b1-35ad-49bb-b118-8e8fc24a${n}f80`);
+  const names = ['a7f', 'V1StGXR8_Z5jdHi6B', '1700000000.998877', 'b0f3:0004a3'];
+  const others = [undefined, undefined, undefined];
+  const lines = [...uuids, ...names, ...others].map((sourceId, n) => {
+    return { ...event, sourceId, reason: `${n}` };
+  });
+  const ids = lines.map(idIn);
+  expect([...ids].sort()).toEqual(ids);
+  expect(lines.toReversed().map(idIn).reverse(), 'a repeated line is the same event').toEqual(ids);
+});
+
+test('a source id that counts gives one id, whatever lines stand before it', () => {
+  const orders = new LineOrders();
+  orders.of(tenantId, Date.parse(event.timestamp), new Uint8Array(8));
+  for (const sourceId of ['7', 7, 'audit-1041', 'row12', 'INC0000045#2']) {
+    const line = { number: 2, bytes: Buffer.from(JSON.stringify({ ...event, sourceId })) };
+    const taken = takeLine({ ...line, tooLong: false }, null, orders);
+    expect('event' in taken && JSON.parse(taken.event.text).id).toBe(idOf({ ...event, sourceId }));
+  }
 });
 
 test('without ids an equal event gets an equal id, and any other one another', () => {

@@ -18,6 +18,7 @@ import {
   tenantUuid,
   timeForm,
 } from '@indelible/protocol';
+import { LineOrders } from './line-orders.ts';
 import type { Line } from './line-splitter.ts';
 
 /** An event between a line of the source and the service. */
@@ -56,12 +57,17 @@ const sha256 = (data: string): Uint8Array => hash('sha256', data, 'buffer');
 
 /**
  * The event of a line, the same at every run. An `id` in the line is used. A `sourceId` gives an id
- * from the line's timestamp, the number at the end of the source id, and a hash of tenant and
- * source id. Without both, the hash is of tenant and event, so equal lines are one event. A line of
- * an NDJSON export loses the members that its service added. `tenantDefault` is for lines without a
- * tenant.
+ * from the line's timestamp, an order, and a hash of tenant and source id. Without both, the hash
+ * is of tenant and event, so equal lines are one event. The order is the number at the end of a
+ * source id that counts, else the position among the lines of this timestamp: a source id that
+ * counts has one id in every file, any other one only behind the same lines. A line of an NDJSON
+ * export loses the members that its service added. `tenantDefault` is for lines without a tenant.
  */
-export function takeLine(line: Line, tenantDefault: string | null): TakenLine {
+export function takeLine(
+  line: Line,
+  tenantDefault: string | null,
+  orders = new LineOrders(),
+): TakenLine {
   const parsed = parseLine(line);
   if ('refusal' in parsed) return parsed;
   const { sourceId = null, ...members } = withoutOutput(parsed.members);
@@ -76,9 +82,24 @@ export function takeLine(line: Line, tenantDefault: string | null): TakenLine {
   const digest = sha256(`${tenantId}\n${name}`);
   const facts = { key: digest.subarray(8, 16), content: sha256(text).subarray(0, 8) };
   const source = sourceId === null ? null : { id: name, ...facts };
-  const order = source === null ? 0 : orderOfSourceId(source.id);
-  const identified = event.id === undefined ? withId(event, order, digest, text) : text;
-  return { event: { line, tenantId, tenantName, source, text: identified } };
+  const taken = { line, tenantId, tenantName, source };
+  if (event.id !== undefined) return { event: { ...taken, text } };
+  const timeMs = parseTimestamp(String(event.timestamp)) ?? 0;
+  const order =
+    source !== null && counts(source.id)
+      ? orderOfSourceId(source.id)
+      : orders.of(tenantId, timeMs, digest);
+  const id = eventIdFromUuid(importedEventUuid(timeMs, order, digest));
+  return { event: { ...taken, text: `{"id":"${id}",${text.slice(1)}` } };
+}
+
+const uuidAtEnd = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+// Longer numbers are times or of several parts: their last digits do not count events.
+const counterAtEnd = /^(?:|[A-Za-z]+|.*[^0-9A-Za-z.])\d{1,12}$/s;
+
+/** Whether a source id ends in a number that counts events: `7`, `INC0000045#2`, not a UUID. */
+function counts(sourceId: string): boolean {
+  return counterAtEnd.test(sourceId) && !uuidAtEnd.test(sourceId);
 }
 
 // Members that a service adds to a stored event; the importing service adds its own.
@@ -137,10 +158,4 @@ function problemsOf(event: Members, sourceId: JsonValue): FieldProblem[] {
     add('/timestamp', 'invalid_format', `is not ${timeForm}`);
   }
   return problems;
-}
-
-function withId(event: Members, order: number, digest: Uint8Array, text: string): string {
-  const timeMs = parseTimestamp(String(event.timestamp)) ?? 0;
-  const id = eventIdFromUuid(importedEventUuid(timeMs, order, digest));
-  return `{"id":"${id}",${text.slice(1)}`;
 }

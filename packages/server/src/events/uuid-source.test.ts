@@ -45,3 +45,10 @@ test('what a guess at the next id would need is random: 62 bits of each id diffe
   const tails = Array.from({ length: 1_000 }, (_, ms) => newUuid(noon + ms).slice(19));
   expect(new Set(tails).size).toBe(tails.length);
 });
+
+test('ids of one past millisecond sort as they were made, also with others made in between', () => {
+  const newUuid = createUuidSource(random);
+  const made = Array.from({ length: 20 }, (_, n) => [newUuid(noon), newUuid(noon + 1 + n)]);
+  const past = made.map(([uuid]) => uuid);
+  expect(past).toEqual([...past].sort());
+});

@@ -5,17 +5,19 @@ import type { Random } from './prepared-event.ts';
 export type UuidSource = (timeMs: number) => string;
 
 const counterMax = 0xfff;
+/** So many timestamps have a counter: events of the past arrive between those of now. */
+const remembered = 10_000;
 
 /**
  * UUIDv7s whose 12 bits after the millisecond count up (RFC 9562, section 6.2, method 1), so that
  * lists show events of one process and millisecond in order of arrival; 62 bits stay random.
  */
 export function createUuidSource(random: Random): UuidSource {
-  let lastMs = -1;
-  let counter = 0;
+  const counters = new Map<number, number>();
   return (timeMs) => {
-    counter = timeMs === lastMs ? Math.min(counter + 1, counterMax) : 0;
-    lastMs = timeMs;
+    const counter = counters.get(timeMs) ?? 0;
+    if (counters.size >= remembered) counters.clear();
+    counters.set(timeMs, Math.min(counter + 1, counterMax));
     return importedEventUuid(timeMs, counter, random(8));
   };
 }
