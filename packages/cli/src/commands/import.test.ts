@@ -207,6 +207,28 @@ test("a tenant's own key imports lines that name no tenant, from a pipe", async 
   expect(await storedIds(tenant.id)).toEqual(idsOf(lines, tenant.id));
 });
 
+test('lines of another tenant are recorded in the tenant of --tenant, and the summary says so', async () => {
+  const [old, other] = await Promise.all([service.tenant(), service.tenant()]);
+  const lines = linesOf(3, [old.id]);
+  const first = await importJson(['-'], { input: lines.join('\n') });
+  expect(first.summary).toMatchObject({ created: 3, moved: 0 });
+  const run = await importJson(['-', '--tenant', other.id], { input: lines.join('\n') });
+  expect(run.summary).toMatchObject({ created: 3, moved: 3 });
+  expect(await storedIds(other.id)).toHaveLength(3);
+});
+
+test('a file in another form ends after some lines with a sentence, and stores nothing', async () => {
+  const { id } = await service.tenant();
+  const records = Array.from({ length: 200 }, (_, n) => ({ eventTime: moment(n), user: 'ana' }));
+  const pretty = JSON.stringify({ Records: records }, null, 2);
+  const { status, stderr, summary } = await importJson(['-', '--tenant', id], { input: pretty });
+  expect([status, summary.created, summary.lines]).toEqual([2, 0, 12]);
+  expect(stderr).toContain("jq -c '.Records[]'");
+  const short = JSON.stringify({ Records: records.slice(0, 2) });
+  const one = await importJson(['-', '--tenant', id], { input: short });
+  expect([one.status, one.stderr.trim().split('\n').length]).toEqual([2, 1]);
+});
+
 test('what is piped in slowly is recorded while the pipe is still open', async () => {
   const tenant = await service.tenant();
   const lines = linesOf(2, [tenant.id]);

@@ -10,6 +10,7 @@ import {
   withConnection,
 } from '../connection.ts';
 import { FindingsFile, findingsPaths } from '../import/findings-file.ts';
+import { ForeignFormError } from '../import/foreign-form.ts';
 import { type ImportRun, runImport } from '../import/run-import.ts';
 import { openSource, type Source } from '../import/source.ts';
 import {
@@ -51,7 +52,11 @@ export function importCommand(program: Command, io: Io): void {
     .command('import')
     .description('record the events of a file, one JSON object a line')
     .argument('<file>', 'NDJSON, plain or gzip; - for standard input')
-    .option('--tenant <id>', 'the tenant of lines that name none', tenantIdArgument)
+    .option(
+      '--tenant <id>',
+      'the tenant of all lines, also of those that name another',
+      tenantIdArgument,
+    )
     .option('--create-tenants <plan>', 'create unknown tenants with this plan')
     .option('--rejects <file>', 'where rejected lines go');
   withConnection(command)
@@ -109,7 +114,7 @@ async function prepare(
     tally,
     rejected: new FindingsFile(paths.rejected),
     conflicts: new FindingsFile(paths.conflicts),
-    tenantDefault: options.tenant ?? null,
+    tenantForAll: options.tenant ?? null,
     createTenants: options.createTenants ?? null,
     stop,
     signal: cancel.signal,
@@ -145,6 +150,7 @@ function exitStatus(
   { exitCode }: Interruption,
   { stderr }: Io,
 ): number {
+  if (failure?.error instanceof ForeignFormError) throw failure.error;
   if (failure !== null) {
     stderr.write(
       `${exitCode === null ? 'stopped by the error below' : 'interrupted'} at line ` +

@@ -9,7 +9,14 @@ const tenantId = '6da45ac7-5db6-56fb-8c55-847471cb240c';
 
 function eventOf(number: number): SourceEvent {
   const line = { number, bytes: Buffer.from(`${number}`), tooLong: false };
-  return { line, tenantId, tenantName: tenantId, text: `{"id":${number}}`, source: null };
+  return {
+    line,
+    tenantId,
+    tenantName: tenantId,
+    text: `{"id":${number}}`,
+    source: null,
+    isMoved: false,
+  };
 }
 
 const results = (...codes: string[]): Answer => ({

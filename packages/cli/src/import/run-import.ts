@@ -7,6 +7,7 @@ import {
 } from '@indelible/client';
 import { batchBytesMax, batchEventsMax, isUuid, type Plan } from '@indelible/protocol';
 import type { FindingsFile } from './findings-file.ts';
+import { FirstLines } from './foreign-form.ts';
 import { Lanes } from './lanes.ts';
 import { LineOrders } from './line-orders.ts';
 import { isBlank, type Line, LineSplitter } from './line-splitter.ts';
@@ -21,7 +22,8 @@ export interface ImportRun {
   tally: Tally;
   rejected: FindingsFile;
   conflicts: FindingsFile;
-  tenantDefault: string | null;
+  /** The tenant of every line; null: each names its own. */
+  tenantForAll: string | null;
   /** The plan for unknown tenants; null: their events are rejected. */
   createTenants: Plan | null;
   /** Stops reading; batches in flight are still settled. */
@@ -72,34 +74,38 @@ export async function runImport(run: ImportRun): Promise<void> {
 
 async function readAll(run: ImportRun, lanes: Lanes<SourceEvent>): Promise<void> {
   const splitter = new LineSplitter();
+  const firstLines = new FirstLines();
   const known = { sourceIds: new SourceIdTable(), orders: new LineOrders() };
   const take = async (lines: Iterable<Line>) => {
     for (const line of lines) {
       run.stop.signal.throwIfAborted();
       if (isBlank(line)) continue;
-      takeOne(run, lanes, known, line);
+      firstLines.note(line, takeOne(run, lanes, known, line));
       if (lanes.full) await lanes.room();
     }
   };
   for await (const chunk of run.source.chunks) await take(splitter.push(chunk));
   run.stop.signal.throwIfAborted();
   await take(splitter.end());
+  firstLines.end();
 }
 
+/** Whether the line holds an event; the service may still refuse it. */
 function takeOne(
   run: ImportRun,
   lanes: Lanes<SourceEvent>,
   { sourceIds, orders }: { sourceIds: SourceIdTable; orders: LineOrders },
   line: Line,
-): void {
+): boolean {
   run.tally.lines += 1;
   run.tally.lastLine = line.number;
-  const taken = takeLine(line, run.tenantDefault, orders);
+  const taken = takeLine(line, run.tenantForAll, orders);
   if ('refusal' in taken) {
     reject(run, line, taken.refusal);
-    return;
+    return false;
   }
-  const { source, tenantId } = taken.event;
+  const { source, tenantId, isMoved } = taken.event;
+  if (isMoved) run.tally.moved += 1;
   const firstLine = source && sourceIds.note(source.key, source.content, line.number);
   if (source && firstLine) {
     const conflict = { sourceId: source.id, tenantId, firstLine, line: line.number };
@@ -107,6 +113,7 @@ function takeOne(
     run.conflicts.append(conflict);
   }
   lanes.add(taken.event);
+  return true;
 }
 
 function reject(run: ImportRun, line: Line, refusal: LineRefusal): void {

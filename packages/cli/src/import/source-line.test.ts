@@ -13,10 +13,10 @@ const event = {
   resource: { type: 'incident', id: 'e4ddc849-a2ba-5644-a534-22f9ec165038' },
 };
 
-function take(value: unknown, tenantDefault: string | null = null) {
+function take(value: unknown, tenantForAll: string | null = null) {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   const bytes = Buffer.isBuffer(value) ? value : Buffer.from(text);
-  return takeLine({ number: 1, bytes, tooLong: false }, tenantDefault);
+  return takeLine({ number: 1, bytes, tooLong: false }, tenantForAll);
 }
 
 function taken(value: unknown, tenantDefault: string | null = null): SourceEvent {
@@ -112,10 +112,13 @@ test('everything but the source id reaches the service with the value it had', (
   );
 });
 
-test('a line without a tenant is of the one named for all; one that names another keeps it', () => {
+test('every line is of the tenant named for all, also one that names another', () => {
   const { tenantId: _, ...bare } = event;
   expect(idOf(bare, tenantId)).toBe(idOf(event));
-  expect(taken(event, event.actor.id).tenantId).toBe(tenantId);
+  const moved = taken({ ...event, sourceId: 'a' }, event.actor.id);
+  expect([moved.tenantId, moved.isMoved]).toEqual([event.actor.id, true]);
+  expect(JSON.parse(moved.text).tenantId).toBe(event.actor.id);
+  expect(taken(event, tenantId).isMoved).toBe(false);
   expect(refused(bare).errors).toMatchObject([{ path: '/tenantId', code: 'required' }]);
 });
 

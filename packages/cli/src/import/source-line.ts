@@ -28,6 +28,8 @@ export interface SourceEvent {
   tenantId: string;
   /** As the line names it: a UUID, or the host's own id. */
   tenantName: string;
+  /** Whether the line names another tenant, from which `--tenant` moves it. */
+  isMoved: boolean;
   /** Canonical JSON, with an id. */
   text: string;
   /** Detects one source id with two contents; null without `sourceId`. */
@@ -61,28 +63,28 @@ const sha256 = (data: string): Uint8Array => hash('sha256', data, 'buffer');
  * is of tenant and event, so equal lines are one event. The order is the number at the end of a
  * source id that counts, else the position among the lines of this timestamp: a source id that
  * counts has one id in every file, any other one only behind the same lines. A line of an NDJSON
- * export loses the members that its service added. `tenantDefault` is for lines without a tenant.
+ * export loses the members that its service added. `tenantForAll` replaces the line's tenant.
  */
 export function takeLine(
   line: Line,
-  tenantDefault: string | null,
+  tenantForAll: string | null,
   orders = new LineOrders(),
 ): TakenLine {
   const parsed = parseLine(line);
   if ('refusal' in parsed) return parsed;
   const { sourceId = null, ...members } = withoutOutput(parsed.members);
-  const named = members.tenantId ?? tenantDefault ?? undefined;
-  const event = named === undefined ? members : { ...members, tenantId: named };
+  const event = tenantForAll === null ? members : { ...members, tenantId: tenantForAll };
   const problems = problemsOf(event, sourceId);
   if (problems.length > 0) return refuse(problems);
   const tenantName = String(event.tenantId);
-  const tenantId = tenantUuid(tenantName) ?? tenantName.toLowerCase();
+  const tenantId = uuidOf(tenantName);
   const text = canonicalize(event);
   const name = sourceId === null ? text : String(sourceId);
   const digest = sha256(`${tenantId}\n${name}`);
   const facts = { key: digest.subarray(8, 16), content: sha256(text).subarray(0, 8) };
   const source = sourceId === null ? null : { id: name, ...facts };
-  const taken = { line, tenantId, tenantName, source };
+  const isMoved = members.tenantId !== undefined && uuidOf(members.tenantId) !== tenantId;
+  const taken = { line, tenantId, tenantName, source, isMoved };
   if (event.id !== undefined) return { event: { ...taken, text } };
   const timeMs = parseTimestamp(String(event.timestamp)) ?? 0;
   const order =
@@ -92,6 +94,8 @@ export function takeLine(
   const id = eventIdFromUuid(importedEventUuid(timeMs, order, digest));
   return { event: { ...taken, text: `{"id":"${id}",${text.slice(1)}` } };
 }
+
+const uuidOf = (tenant: JsonValue) => tenantUuid(String(tenant)) ?? String(tenant).toLowerCase();
 
 const uuidAtEnd = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 // Longer numbers are times or of several parts: their last digits do not count events.

@@ -20,6 +20,8 @@ export function newTally() {
     lastLine: 0,
     created: 0,
     duplicates: 0,
+    /** Lines that name another tenant than `--tenant`, and are recorded there. */
+    moved: 0,
     rejected: 0,
     rejectedByCode: new Map<string, number>(),
     warnings: new Map<string, number>(),
@@ -88,6 +90,8 @@ export function summaryText(tally: Tally, ending: Ending): string {
       `${ending.seconds.toFixed(1)} (${withCommas(eventsPerSecond(tally, ending))} events/s)`,
     ],
   ];
+  if (tally.moved > 0)
+    rows.push(['of other tenants', `${withCommas(tally.moved)} lines, moved to that of --tenant`]);
   if (tally.warnings.size > 0) rows.push(['warnings', counted(tally.warnings)]);
   const lines = [...conflictLines(tally), ...advice(tally)];
   return aligned(rows) + lines.map((line) => `${line}\n`).join('');

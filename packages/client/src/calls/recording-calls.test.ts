@@ -112,3 +112,10 @@ test('every event of a batch leaves with an id and without secrets', async () =>
   expect(sent(received[0]?.body ?? '')[0]?.id).toMatch(/^evt_audit_/);
   expect(received[0]?.body).not.toContain('s3cret');
 });
+
+test('results that come with 422, because every event was refused, are returned like others', async () => {
+  const result = { index: 0, status: 'rejected', error: { code: 'unknown_tenant', detail: 'no' } };
+  const service = await scriptedService([{ status: 422, body: { results: [result] } }]);
+  const client = createClient({ url: service.url, key: 'idl_test' });
+  expect(await client.recordBatch([event()])).toEqual([result]);
+});

@@ -47,7 +47,8 @@ export function recordingCalls(send: Transport, options: OutgoingOptions): Recor
   const post = (path: string, body: string, { requestId, ...limits }: RecordContext = {}) => {
     const isKept = requestIdForm.test(requestId ?? '');
     const headers = { 'x-request-id': isKept ? requestId : undefined };
-    return send({ method: 'POST', path, body, headers, ...limits, idempotent: true });
+    const call = { method: 'POST', path, body, headers, ...limits, idempotent: true } as const;
+    return send({ ...call, answers: hasResults });
   };
   const recordBatchTexts = async (texts: readonly string[], context?: RecordContext) => {
     const answer = await post(`${eventsPath}/batch`, batchOf(texts), context);
@@ -67,6 +68,10 @@ export function recordingCalls(send: Transport, options: OutgoingOptions): Recor
     recordBatchTexts,
   };
 }
+
+/** A batch of which every event was refused. */
+const hasResults = (status: number, body: unknown) =>
+  status === 422 && Array.isArray((body as { results?: unknown } | null)?.results);
 
 const statuses: readonly unknown[] = ['created', 'duplicate', 'rejected'];
 

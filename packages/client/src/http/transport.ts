@@ -50,6 +50,8 @@ export interface Call {
   signal?: AbortSignal | undefined;
   /** A longer answer is refused while it is read; default 64 MiB. */
   answerBytesMax?: number;
+  /** Whether an answer with another status than success is returned, not thrown. */
+  answers?: (status: number, body: unknown) => boolean;
   /** Media type of an answer to return unparsed, as a `RawAnswer`, instead of JSON. */
   mediaType?: string;
 }
@@ -127,6 +129,7 @@ function attemptOnce(call: Call, options: TransportOptions): Promise<unknown> {
       if (ok && isRaw(call, headers)) return { bytes, headers };
       const body = jsonOrUndefined(bytes);
       if (ok && call.mediaType === undefined && isAnswer(status, body)) return body;
+      if (call.answers?.(status, body)) return body;
       if (gatewayStatus.includes(status)) {
         throw Object.assign(new Error(`a gateway answered ${status} for it`), { status });
       }

@@ -282,3 +282,30 @@ test('of many repeated members none is overlooked: no event with one is ever rec
     expect(statusesOf(body.results)).toEqual([...Array(60).fill('rejected'), 'created']);
   }
 });
+
+test('a batch of which no event is stored answers 422 with its results, until one is', async () => {
+  const id = newId();
+  const wrong = eventOf({ action: 'Not Snake' });
+  const none = await recordBatch([wrong, eventOf({ action: 'heartbeat' })]);
+  expect([none.status, statusesOf(none.body.results)]).toEqual([422, ['rejected', 'rejected']]);
+  expect((await recordBatch([wrong, eventOf({ id })])).status).toBe(200);
+  const repeated = await recordBatch([wrong, eventOf({ id })]);
+  expect([repeated.status, statusesOf(repeated.body.results)]).toEqual([
+    200,
+    ['rejected', 'duplicate'],
+  ]);
+});
+
+test('a list sent as one event, and an event sent as a batch, are told where to go', async () => {
+  const send = async (path: string, body: unknown) => {
+    const url = `/api/audit-logs${path}`;
+    const answer = await service.call({ method: 'POST', url, key: tenant.key, body });
+    return [answer.status, answer.body.detail];
+  };
+  const toBatch = [422, expect.stringContaining('to /api/audit-logs/batch as {"events": […]}')];
+  expect(await send('', [eventOf()])).toEqual(toBatch);
+  expect(await send('', { events: [eventOf()] })).toEqual(toBatch);
+  const toSingle = [422, expect.stringContaining('a single event to /api/audit-logs')];
+  expect(await send('/batch', [eventOf()])).toEqual(toSingle);
+  expect(await send('/batch', eventOf())).toEqual(toSingle);
+});

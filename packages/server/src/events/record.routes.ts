@@ -7,6 +7,7 @@ import {
   eventIdFromUuid,
   type FieldProblem,
   fieldProblemsMax,
+  isObject,
   leafHash,
   type Masker,
   parseStrictJson,
@@ -95,7 +96,13 @@ export function recordRoutes(app: FastifyInstance, deps: RecordDeps): void {
         response: { 200: BatchResults },
       },
     },
-    async (request) => ({ results: await recordBatch(request, deps) }),
+    async (request) => {
+      const results = await recordBatch(request, deps);
+      // A forwarder that looks at the status alone must not take refused events for stored ones.
+      if (results.every(isRefused))
+        throw new AppError('validation_failed', 'every event was refused', { results });
+      return { results };
+    },
   );
 }
 
@@ -125,6 +132,10 @@ function take(
 async function recordOne(request: FastifyRequest, reply: FastifyReply, deps: RecordDeps) {
   const duplicates = duplicateKeyProblem(request.duplicateKeys);
   if (duplicates) throw errorOf(duplicates);
+  if (isBatch(request.body)) {
+    const message = `must be one event; send several to ${request.url}/batch as {"events": […]}`;
+    throw invalid([{ path: '', code: 'wrong_type', message }]);
+  }
   const taken = take(request.body, request, deps, idempotencyKeyOf(request));
   if (taken.refusal) throw errorOf(taken.refusal);
   const { event, warnings } = taken;
@@ -141,6 +152,9 @@ async function recordOne(request: FastifyRequest, reply: FastifyReply, deps: Rec
   const stored = Object.assign(event, { sequence, receivedAtMs });
   return recordedJson(stored, outcome.leafHash, warnings);
 }
+
+const isBatch = (body: unknown) =>
+  Array.isArray(body) || (isObject(body) && Object.hasOwn(body, 'events'));
 
 function rejected({ code, detail }: { code: ErrorCode; detail: string }): AppError {
   return code === 'unavailable' ? unavailable(detail) : new AppError(code, detail);
@@ -167,6 +181,9 @@ function recordedJson(
 function storedLeafHash(stored: StoredEvent, sha: Sha256): Uint8Array {
   return leafHash(sha, storedEntry(sha, stored).entry);
 }
+
+const isRefused = ({ status, error }: BatchResult) =>
+  status === 'rejected' && error?.code !== 'unavailable';
 
 interface BatchResult {
   index: number;
@@ -294,7 +311,8 @@ async function readBatch(body: Buffer): Promise<SentEvent[]> {
   const errors = envelopeProblems(names);
   const code = batchProblem(events);
   if (code !== null) {
-    const message = `must be an array of 1 to ${batchEventsMax} events`;
+    const form = 'send {"events": […]} here, and a single event to /api/audit-logs';
+    const message = `must be an array of 1 to ${batchEventsMax} events: ${form}`;
     errors.unshift({ path: '/events', code, message });
   }
   if (errors.length > 0) throw invalid(errors, `${problemsText(errors)}; nothing was recorded`);

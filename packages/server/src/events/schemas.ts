@@ -221,7 +221,7 @@ export const BatchInput = named('EventBatch', {
   events: Type.Array(EventInput, { minItems: 1, maxItems: batchEventsMax }),
 });
 
-const BatchResult = named('BatchResult', {
+export const BatchResult = named('BatchResult', {
   index: Type.Integer({ description: 'Position in the batch, from 0.' }),
   status: Type.Enum(['created', 'duplicate', 'rejected']),
   id: Type.Optional(Type.Unsafe<string>(kinds.eventId)),

@@ -10,6 +10,8 @@ import {
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly errors: FieldProblem[] | undefined;
+  /** Of a batch of which every event was refused, for each of them. */
+  readonly results: unknown[] | undefined;
   /** Response headers, such as `Retry-After` in seconds. */
   readonly headers: Record<string, string>;
   /** The operator's log line, if the operator must act. */
@@ -19,11 +21,17 @@ export class AppError extends Error {
   constructor(
     code: ErrorCode,
     detail = `${errorCodes[code].title}. ${errorCodes[code].help}`,
-    more: { errors?: FieldProblem[]; headers?: Record<string, string>; finding?: string } = {},
+    more: {
+      errors?: FieldProblem[];
+      results?: unknown[];
+      headers?: Record<string, string>;
+      finding?: string;
+    } = {},
   ) {
     super(detail);
     this.code = code;
     this.errors = more.errors;
+    this.results = more.results;
     this.headers = more.headers ?? {};
     this.finding = more.finding;
   }
@@ -65,6 +73,7 @@ export interface Problem {
   code: ErrorCode;
   requestId: string;
   errors?: FieldProblem[];
+  results?: unknown[];
 }
 
 export function problemOf(error: AppError, requestId: string): Problem {
@@ -77,5 +86,6 @@ export function problemOf(error: AppError, requestId: string): Problem {
     code: error.code,
     requestId,
     ...(error.errors ? { errors: error.errors } : {}),
+    ...(error.results ? { results: error.results } : {}),
   };
 }

@@ -1,5 +1,5 @@
 import { errorCodes } from '@indelible/protocol';
-import { FieldError } from '../events/schemas.ts';
+import { BatchResult, FieldError } from '../events/schemas.ts';
 import { answer, named } from '../http/field-schemas.ts';
 import { Type } from '../http/type.ts';
 import { http } from '../outbound/node-http.ts';
@@ -14,6 +14,9 @@ const Problem = named('Problem', {
   code: Type.Enum(Object.keys(errorCodes), { description: 'More may be added.' }),
   requestId: Type.String({ description: 'As in the header `X-Request-Id`.' }),
   errors: Type.Optional(Type.Array(FieldError, { description: 'Every field that is wrong.' })),
+  results: Type.Optional(
+    Type.Array(BatchResult, { description: 'Of a batch of which every event was refused.' }),
+  ),
 });
 
 const problem = (description: string) => answer(description, ['application/problem+json', Problem]);
