@@ -17,10 +17,12 @@ import { atEnd } from '../packages/server/src/testing/at-end.ts';
 /**
  * The Chromium inside the npm package @sparticuz/chromium: works as root, without network, apt or a
  * download. Unpacked once per version into `.cache`; where the package has no build for this
- * machine (Arm, macOS), a browser that Playwright finds is used.
+ * machine (Arm, macOS), a browser that Playwright finds is used. Takes further flags of Chromium.
  */
-export async function openChromium(): Promise<Browser> {
-  if (process.platform !== 'linux' || process.arch !== 'x64') return chromium.launch();
+export async function openChromium(more: string[] = []): Promise<Browser> {
+  if (process.platform !== 'linux' || process.arch !== 'x64') {
+    return chromium.launch({ args: more });
+  }
   const folder = unpacked();
   return chromium.launch({
     executablePath: join(folder, 'chromium'),
@@ -39,9 +41,13 @@ export async function openChromium(): Promise<Browser> {
       '--disable-component-update',
       '--disable-sync',
       '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
+      ...more,
     ],
   });
 }
+
+/** Without optimizing compilers: what they compile is used for a second, which does not pay. */
+const forTests = ['--js-flags=--no-maglev,--no-turbofan'];
 
 let shared: Promise<Browser> | undefined;
 
@@ -50,7 +56,7 @@ let shared: Promise<Browser> | undefined;
  * end of a file, so that the next one finds the browser as it was started.
  */
 export async function sharedChromium(): Promise<Browser> {
-  shared ??= openChromium();
+  shared ??= openChromium(forTests);
   const browser = await shared;
   atEnd(() => Promise.all(browser.contexts().map((context) => context.close())));
   return browser;
