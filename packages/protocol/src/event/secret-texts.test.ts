@@ -66,6 +66,7 @@ test('texts that speak of secrets without one are kept', () => {
     'postgres://app:***@db/x',
     'postgres://app:{{password}}@db/x',
     'password=[FILTERED]&user=ana',
+    'update users set token = ?, password = $2 where pin = :pin',
     'sip:1001@pbx.example.com:5060',
     'if (token === expected)',
     'Basic Enterprise',

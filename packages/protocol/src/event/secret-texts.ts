@@ -25,7 +25,8 @@ const secretTexts = [
   /(?<!\w)SG\.[\w-]{16,32}\.[\w-]{16}|(?<!\w)SK[\da-f]{32}|(?<![\w-])key-[\da-f]{32}/,
   /(?<!\w)[\da-f]{32}-us\d|(?<!\w)\d{8,10}:AA[\w-]{30}/,
   // A user with a password in a URL or a SIP address.
-  /(?::\/\/|\bsips?:)[^\s/?#@:"']{0,256}:(?!\*+@|\$\{|\{\{|<|\[)[^\s/@"']{1,128}@/,
+  /:\/\/[^\s/?#@:"']{0,256}:(?!\*+@|\$\{|\{\{|<|\[)[^\s/@"']{1,256}@/,
+  /\bsips?:[^\s/?#@:"']{1,64}:[^\s/@"':;]{1,64}@/,
   // Incoming webhooks, whose address is all that a sender needs.
   /hooks\.slack\.com\/(?:services|workflows|triggers)\/\w/,
   /discord(?:app)?\.com\/api\/webhooks\/\d+\/\w|webhook\.office\.com\/webhookb2\/\w/,
@@ -36,9 +37,10 @@ const secretTexts = [
   /^(?:bearer +(?=\S*\d)\S{8,}|basic +(?=\S*[\d=])[\w+/]{12,}={0,2})$/i,
 ];
 
-/** What stands for a value that another program has hidden, or for none. */
+/** What stands for a value that another program has hidden or puts in later, or for none. */
 const placeholder =
-  '(?:null|true|false|undefined|\\*+|\\[\\w{1,20}\\]|<\\w{1,20}>|\\$\\{\\w{1,64}\\}|\\{\\{[^}]{1,64}\\}\\})';
+  '(?:null|true|false|undefined|\\*+|\\[\\w{1,20}\\]|<\\w{1,20}>|\\$\\{\\w{1,64}\\}|\\{\\{[^}]{1,64}\\}\\}' +
+  '|\\?|%s|:\\w{1,20}|\\$\\d{1,3})';
 const noValue =
   `(?!\\\\{0,8}["']?${placeholder}(?:["'\\\\\\s&;,}\\])]|$))` +
   `(?!\\\\{0,8}["']\\\\{0,8}["'])(?![\\s&;,}\\])]|$)`;
