@@ -28,7 +28,7 @@ test('help that was asked for is fine; no command, an unknown one and wrong opti
   const wrong = [
     [],
     ['imprt'],
-    ['tail', '--tenant', 'acme'],
+    ['tail', '--tenant', '!acme'],
     ['tail', '--tenant', tenantId, '--lines', '1.5'],
     ['tenant', 'create', 'Acme', '--plan'],
     ['key', 'create', '--name', 'x', '--scope', 'events:read'],
