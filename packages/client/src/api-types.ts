@@ -11,6 +11,7 @@ import type {
   Plan,
   Scope,
   WarningCode,
+  WarningPaths,
 } from '@indelible/protocol';
 import type { AnyAction, AnyResourceType } from './event/words.ts';
 
@@ -81,6 +82,8 @@ export interface RecordedEvent extends AuditEvent {
   /** RFC 6962 hash of the log entry, hexadecimal. */
   leafHash: string;
   warnings: WarningCode[];
+  /** By the code of each warning: JSON Pointers to what it is about. */
+  warningPaths: WarningPaths;
 }
 
 /** The outcome of one event of a batch; `index` is its position in the batch, from 0. */
@@ -90,6 +93,7 @@ export interface BatchResult {
   id?: string;
   sequence?: number;
   warnings?: WarningCode[];
+  warningPaths?: WarningPaths;
   error?: { code: ErrorCode; detail: string; errors?: FieldProblem[] };
 }
 

@@ -186,7 +186,9 @@ export type ErrorCode = keyof typeof errorCodes;
 
 /** The text of each warning. An event with warnings is recorded. */
 export const warningCodes = {
-  truncated: 'The user agent was longer than 1,024 characters and was cut.',
+  truncated: 'A value was longer than its limit and was cut; `asSent` has its beginning.',
+  value_dropped:
+    'A value could not be used: it is not stored, or with other characters; `asSent` has it.',
   reason_missing: 'An operator event came without a declared reason.',
   role_resembles_operator:
     'A role looks like superadmin and is another one: it is recorded as it is, and is not the operator team.',
@@ -194,7 +196,7 @@ export const warningCodes = {
   state_missing:
     'A change of a sensitive resource came without the complete states before and after ' + 'it.',
   diff_truncated:
-    'The computed diff is not whole: over 500 fields (the first were kept), a text over 32 KiB, or a path over 1,024 characters.',
+    'The diff is not whole: over 500 fields (the first were kept), a text over 32 KiB, or a path over 1,024 characters.',
   backdated:
     'The event happened long before the service took it: 24 hours, unless BACKDATED_HOURS says otherwise.',
   secret_masked: 'Secrets were replaced before storing: by the name of a value, or by its text.',

@@ -10,6 +10,7 @@ import {
   type TakeContext,
   takeEvent,
   type WarningCode,
+  type WarningPaths,
 } from '@indelible/protocol';
 import type { AuditEvent, State } from '../api-types.ts';
 import { plainJson } from './plain-json.ts';
@@ -28,6 +29,8 @@ export interface CapturedEvent
   after: State | null;
   /** The service's warnings; an event with warnings is recorded. */
   warnings: WarningCode[];
+  /** By the code of each warning: JSON Pointers to what it is about. */
+  warningPaths: WarningPaths;
 }
 
 type Judgement =
@@ -50,16 +53,14 @@ const service = {
  * cannot check what needs the database: unknown tenants, retention, used ids.
  */
 export function judgeEvent(sent: unknown, context: JudgeContext): Judgement {
-  const { event, warnings, refusal } = {
-    warnings: [],
-    ...takeEvent(plainJson(sent), { ...service, ...context }),
-  };
-  if (refusal) {
-    const { code, detail, errors = [] } = refusal;
+  const taken = takeEvent(plainJson(sent), { ...service, ...context });
+  if (taken.refusal) {
+    const { code, detail, errors = [] } = taken.refusal;
     return { refusal: { code, detail, errors } };
   }
+  const { event, warnings, warningPaths } = taken;
   const hasState = event.before !== null || event.after !== null;
   const text = eventText({ ...event, sequence: 0, receivedAtMs: 0 }, true, hasState);
   const { sequence: _, receivedAt: __, recordedBy: ___, ...shown } = JSON.parse(text);
-  return { event: { ...shown, tenantId: event.tenantId || null, warnings } };
+  return { event: { ...shown, tenantId: event.tenantId || null, warnings, warningPaths } };
 }

@@ -29,7 +29,7 @@ const fields = new Set([
   ...['id', 'timestamp', 'tenantId', 'action', 'crossTenant', 'reason', 'actor', 'resource'],
   ...['diff', 'before', 'after', 'email', 'role', 'ip', 'userAgent', 'type', 'name'],
   ...['externalId', 'outcome', 'correlationId', 'traceId', 'onBehalfOf', 'via', 'targets'],
-  ...['metadata', 'source'],
+  ...['metadata', 'source', 'asSent'],
 ]);
 const innerFields = new Set([...fields, 'channel', 'clientId', 'tool', 'sessionId', 'sequence']);
 /** Objects, and lists of objects, whose members are fields too. Those of `metadata` are not. */

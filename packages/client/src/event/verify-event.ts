@@ -119,7 +119,7 @@ function differenceOf({ event, hashes = {} }: Proven, shown: string | AuditEvent
 
 /** Compares states only if they were shown, and ignores members that are not part of the event. */
 function textOf(event: AuditEvent, shown: AuditEvent): string {
-  const left = ['leafHash', 'warnings', 'erased'];
+  const left = ['leafHash', 'warnings', 'warningPaths', 'erased'];
   if (!('before' in shown || 'after' in shown)) left.push('before', 'after');
   const members = Object.entries(event).filter(([name]) => !left.includes(name));
   return canonicalize(plainJson(Object.fromEntries(members)));

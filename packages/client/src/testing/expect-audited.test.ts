@@ -67,19 +67,19 @@ test('a failure names the nearest event and each value that differs', () => {
 
 test('a failure says when nothing was recorded, and what was refused meanwhile', () => {
   const audit = captureAudit();
-  const notUuid = 'is not a UUID: send your own ids as externalId';
-  const bad = { ...changed, actor: { ...ana, id: '42' } };
+  const noWord = 'is not a snake_case word, or several with dots between them';
+  const bad = { ...changed, action: 'No word' };
   const refusal = failureOf(() => audit.record(bad));
   expect(refusal).toBeInstanceOf(IndelibleError);
   expect(refusal).toMatchObject({
     status: 422,
     code: 'validation_failed',
-    errors: [{ path: '/actor/id', code: 'invalid_format', message: notUuid }],
+    errors: [{ path: '/action', code: 'invalid_format', message: noWord }],
   });
   expect(failureOf(() => expectAudited(audit, { action: 'update' })).message.split('\n')).toEqual([
     'no audit event matches {"action":"update"}',
     'no event was recorded',
-    `refused: the service would refuse this event (validation_failed): /actor/id ${notUuid}`,
+    `refused: the service would refuse this event (validation_failed): /action ${noWord}`,
   ]);
 });
 

@@ -72,6 +72,7 @@ const readers: Partial<Record<FieldKind, Reader>> = {
   diff: canonicalObject,
   state: canonicalObject,
   metadata: canonicalObject,
+  texts: canonicalObject,
 };
 
 /** Every member must be one that `contextTexts` puts into a text, or it would not be proven. */

@@ -1,4 +1,3 @@
-import type { WarningCode } from '../error-codes.ts';
 import { canonicalize, type JsonObject, type JsonValue } from '../json/canonical.ts';
 import { parseStrictJson } from '../json/strict-json.ts';
 import {
@@ -9,9 +8,7 @@ import {
   type MemberRule,
   type Outcome,
 } from './event-fields.ts';
-import { externalUuid } from './external-id.ts';
 import { emailKey } from './field-rules.ts';
-import type { Masker } from './masking.ts';
 
 /*
  * The fields that version 2 has added. An event stores and commits to two canonical texts of them:
@@ -39,6 +36,8 @@ export interface EventContext {
   metadata?: Record<string, string | number | boolean | null>;
   /** Set by recorder and outbox if they number events; see their option `source`. */
   source?: { id: string; sequence: number };
+  /** Set by the service: texts as they were sent that are cut or dropped, by JSON Pointer. */
+  asSent?: Record<string, string>;
 }
 
 /** Absent members are not stated; erased ones are absent too. */
@@ -221,32 +220,17 @@ export function personIds(event: ContextTexts & { actorId: string }): string[] {
 const none: ContextTexts = { context: null, contextIdentity: null };
 
 /**
- * The fields of version 2 of a sent event whose shape was checked: normalised, secrets masked. An
- * empty value counts as not sent.
+ * The fields of version 2 of an event whose values are usable. An empty value counts as not sent.
  */
-export function takeContext(
-  event: object,
-  tenantId: string,
-  masker: Masker,
-  warnings: WarningCode[],
-): ContextTexts {
+export function takeContext(event: object): ContextTexts {
   if (contextFields.every((field) => isUnset(valueAt(event, field)))) return none;
   const taken: Members = {};
   for (const field of contextFields) {
-    const value = takenValue(field, valueAt(event, field), tenantId);
+    const value = takenValue(field, valueAt(event, field));
     if (value !== undefined) putAt(taken, field, value);
-  }
-  for (const name of maskedFields) {
-    const { value, masked } = masker.maskState((taken[name] ?? null) as JsonValue);
-    if (!masked) continue;
-    taken[name] = value;
-    if (!warnings.includes('secret_masked')) warnings.push('secret_masked');
   }
   return contextTexts(taken);
 }
-
-/** A host may send a token as the session. Ids are left alone: they must stay distinct. */
-const maskedFields = ['metadata', 'via'] as const;
 
 /** What tracers that are switched off send: W3C Trace Context calls it invalid. */
 const noTrace = /^0+$/;
@@ -256,17 +240,11 @@ function isUnset(value: unknown): boolean {
   return typeof value === 'object' && Object.keys(value).length === 0;
 }
 
-function takenValue({ kind, members = {} }: EventField, value: unknown, tenantId: string): unknown {
+function takenValue({ kind, members = {} }: EventField, value: unknown): unknown {
   if (isUnset(value) || (kind === 'traceId' && noTrace.test(value as string))) return undefined;
   if (kind === 'object') return takenMembers(members, value as Members);
   if (kind !== 'list') return spelt(kind, value);
-  return (value as Members[]).map((item) => {
-    const taken = takenMembers(members, item);
-    // An actor has no type of resource: `type` is not a word there.
-    const type = members.type?.kind === 'word' ? String(taken.type) : 'actor';
-    taken.id ??= externalUuid(tenantId, type, String(taken.externalId));
-    return taken;
-  });
+  return (value as Members[]).map((item) => takenMembers(members, item));
 }
 
 function takenMembers(rules: Readonly<Record<string, MemberRule>>, object: Members): Members {

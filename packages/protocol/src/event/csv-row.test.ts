@@ -42,7 +42,7 @@ test('the header names the standard columns, and ends in CRLF', () => {
       'outcome,actor.name,actor.externalId,onBehalfOf,resource.externalId,targets,metadata\r\n',
   );
   expect(csvHeader(['id', ...csvFurtherColumns])).toBe(
-    'id,receivedAt,recordedBy,before,after,actor.type,correlationId,traceId,via,source\r\n',
+    'id,receivedAt,recordedBy,before,after,actor.type,correlationId,traceId,via,source,asSent\r\n',
   );
 });
 
@@ -51,7 +51,7 @@ test('every field of an event is in a CSV by default, unless it is decided that 
   const others = eventFields.map(({ path }) => path).filter((path) => !standard.has(path));
   // How it came about or was recorded, and whole states: `diff` has what changed.
   expect(others.sort()).toEqual([
-    ...['actor.type', 'after', 'before', 'correlationId', 'hasState', 'receivedAt'],
+    ...['actor.type', 'after', 'asSent', 'before', 'correlationId', 'hasState', 'receivedAt'],
     ...['recordedBy.id', 'recordedBy.kind', 'source', 'traceId', 'via'],
   ]);
 });

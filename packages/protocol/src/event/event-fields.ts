@@ -12,6 +12,7 @@ import {
   sourceIdLengthMax,
   stateBytesMax,
   targetsMax,
+  userAgentLengthMax,
   viaTextLengthMax,
   wordLengthMax,
 } from './limits.ts';
@@ -66,7 +67,13 @@ export interface CommittedEvent {
 export type FieldKind =
   | ('eventId' | 'uuid' | 'word' | 'role' | 'email' | 'ip' | 'text' | 'name' | 'choice')
   | ('tenant' | 'externalId' | 'traceId' | 'time' | 'boolean' | 'sequence' | 'diff' | 'state')
-  | ('object' | 'list' | 'metadata' | 'context');
+  | ('object' | 'list' | 'metadata' | 'texts' | 'context');
+
+/**
+ * What becomes of a value that cannot be used, with a warning: it is cut at its limit, or dropped.
+ * A text that is cut is dropped if it has not the right form. Absent: it refuses the event.
+ */
+type Unusable = 'cut' | 'drop';
 
 /** A member of a field that is an object, or a list of objects. */
 export interface MemberRule {
@@ -76,8 +83,10 @@ export interface MemberRule {
   values?: readonly string[];
   /** Absent if optional. */
   sent?: 'required';
-  /** It need not be sent beside this other member. */
-  unless?: 'externalId';
+  /** What becomes of a text that cannot be used; absent: the object is refused or dropped. */
+  unusable?: Unusable;
+  /** It need not be sent beside one of these members. */
+  unless?: readonly ('externalId' | 'email')[];
   /** Personal: erased with the identity, while the rest of the field stays. */
   segment?: 'identity';
 }
@@ -100,10 +109,11 @@ interface FieldRule {
   lengthMax?: number;
   /** The segment that commits to it; absent for what the log entry holds. */
   segment?: SegmentName;
+  unusable?: Unusable;
   /** Absent if only the service sets it. */
   sent?: 'required' | 'optional';
-  /** It need not be sent beside this other member of its object. */
-  unless?: 'externalId';
+  /** It need not be sent beside one of these members of its object. */
+  unless?: readonly ('externalId' | 'email')[];
   /** Whether CSV files have it by default or only on request. */
   csv?: 'standard' | 'further';
   /** For the OpenAPI document. */
@@ -122,20 +132,23 @@ export type Outcome = (typeof outcomes)[number];
 export const actorTypes = ['user', 'service', 'agent', 'system'] as const;
 export type ActorType = (typeof actorTypes)[number];
 
+/** Erased with the identity, and cut if it is too long. */
+const personal = { segment: 'identity', unusable: 'cut' } as const;
+
 const externalId = {
   kind: 'externalId',
   since: 2,
   lengthMax: externalIdLengthMax,
-  segment: 'identity',
+  ...personal,
   sent: 'optional',
   csv: 'further',
 } as const;
-const personName = { kind: 'name', lengthMax: nameLengthMax, segment: 'identity' } as const;
+const personName = { kind: 'name', lengthMax: nameLengthMax, ...personal } as const;
 const idOrExternal = {
-  id: { kind: 'uuid', sent: 'required', unless: 'externalId' },
-  externalId: { kind: 'externalId', lengthMax: externalIdLengthMax, segment: 'identity' },
+  id: { kind: 'uuid', sent: 'required', unless: ['externalId'] },
+  externalId: { kind: 'externalId', lengthMax: externalIdLengthMax, ...personal },
 } as const;
-const viaText = { kind: 'text', lengthMax: viaTextLengthMax } as const;
+const viaText = { kind: 'text', lengthMax: viaTextLengthMax, unusable: 'cut' } as const;
 /** In the segment `context`, but for members that are personal. */
 const ofContext = { since: 2, segment: 'context', sent: 'optional', csv: 'further' } as const;
 
@@ -157,29 +170,34 @@ const fieldRules = {
   },
   'actor.id': {
     ...{ kind: 'uuid', key: 'actorId', column: 'actor_id', segment: 'event' },
-    ...{ sent: 'required', unless: 'externalId', csv: 'standard' },
+    ...{ sent: 'required', unless: ['externalId', 'email'], csv: 'standard' },
     about: 'Who acted; the nil UUID for an unauthenticated actor.',
   },
   'actor.email': {
+    unusable: 'drop',
     ...{ kind: 'email', key: 'actorEmail', column: 'actor_email', segment: 'identity' },
     ...{ nullable: true, lengthMax: emailLengthMax, sent: 'optional', csv: 'standard' },
   },
   'actor.role': {
+    unusable: 'cut',
     ...{ kind: 'role', key: 'actorRole', column: 'actor_role', segment: 'event' },
     ...{ lengthMax: roleLengthMax, sent: 'required', csv: 'standard' },
     examples: ['admin', 'superadmin'],
   },
   'actor.ip': {
+    unusable: 'drop',
     ...{ kind: 'ip', key: 'actorIp', column: 'actor_ip', segment: 'identity' },
     ...{ nullable: true, lengthMax: ipLengthMax, sent: 'optional', csv: 'standard' },
     about: 'IPv4 or IPv6, stored canonically (RFC 5952).',
   },
   'actor.userAgent': {
+    unusable: 'cut',
     ...{ kind: 'text', key: 'actorUserAgent', column: 'actor_user_agent', segment: 'identity' },
-    ...{ nullable: true, sent: 'optional', csv: 'standard' },
+    ...{ nullable: true, lengthMax: userAgentLengthMax, sent: 'optional', csv: 'standard' },
     about: 'Cut at 1,024 characters, with warning `truncated`.',
   },
   'actor.type': {
+    unusable: 'drop',
     ...{ kind: 'choice', values: actorTypes, ...ofContext },
     about: 'What kind of actor it is.',
   },
@@ -197,6 +215,7 @@ const fieldRules = {
     ...{ about: 'What was done.', examples: ['create', 'update', 'delete', 'access'] },
   },
   outcome: {
+    unusable: 'drop',
     ...{ kind: 'choice', values: outcomes, ...ofContext },
     about: 'Whether it succeeded. An action that ends in `_failed` counts as a failure without it.',
   },
@@ -207,9 +226,10 @@ const fieldRules = {
   },
   'resource.id': {
     ...{ kind: 'uuid', key: 'resourceId', column: 'resource_id', segment: 'event' },
-    ...{ sent: 'required', unless: 'externalId', csv: 'standard', about: 'Which one.' },
+    ...{ sent: 'required', unless: ['externalId'], csv: 'standard', about: 'Which one.' },
   },
   'resource.name': {
+    unusable: 'cut',
     ...{ kind: 'text', key: 'resourceName', column: 'resource_name', segment: 'identity' },
     ...{ nullable: true, lengthMax: nameLengthMax, sent: 'optional', csv: 'standard' },
     about: 'A label people recognise.',
@@ -228,15 +248,18 @@ const fieldRules = {
     about: 'Set by the service from the roles of `actor` and `onBehalfOf`.',
   },
   reason: {
+    unusable: 'cut',
     ...{ kind: 'text', key: 'reason', column: 'reason', segment: 'change' },
     ...{ nullable: true, lengthMax: reasonLengthMax, sent: 'optional', csv: 'standard' },
     about: "The operator's declared reason.",
   },
   correlationId: {
+    unusable: 'cut',
     ...{ kind: 'externalId', lengthMax: correlationIdLengthMax, ...ofContext },
     about: 'What the events of one request, job or message have in common.',
   },
   traceId: {
+    unusable: 'drop',
     ...{ kind: 'traceId', lengthMax: 32, ...ofContext },
     about: 'W3C trace id, 32 hexadecimal digits.',
   },
@@ -244,10 +267,11 @@ const fieldRules = {
     ...{ kind: 'list', itemsMax: onBehalfOfMax, ...ofContext },
     members: {
       ...idOrExternal,
-      email: { kind: 'email', lengthMax: emailLengthMax, segment: 'identity' },
+      id: { kind: 'uuid', sent: 'required', unless: ['externalId', 'email'] },
+      email: { kind: 'email', lengthMax: emailLengthMax, ...personal, unusable: 'drop' },
       name: personName,
-      type: { kind: 'choice', values: actorTypes },
-      role: { kind: 'role', lengthMax: roleLengthMax },
+      type: { kind: 'choice', values: actorTypes, unusable: 'drop' },
+      role: { kind: 'role', lengthMax: roleLengthMax, unusable: 'cut' },
     },
     about: 'For whom the actor acts, nearest first, as `act` of RFC 8693.',
   },
@@ -279,6 +303,15 @@ const fieldRules = {
       sequence: { kind: 'sequence', sent: 'required' },
     },
     about: 'Stamped by recorder and outbox, so that gaps are noticed.',
+  },
+  asSent: {
+    kind: 'texts',
+    since: 2,
+    segment: 'identity',
+    sent: 'optional',
+    csv: 'further',
+    about:
+      'The texts of cut and dropped values as they were sent, by JSON Pointer. Set by the service; taken from an exported event.',
   },
   before: {
     ...{ kind: 'state', key: 'before', column: 'before', segment: 'state' },

@@ -14,8 +14,9 @@ export type SearchedFields = Pick<
 const valueCharactersMax = 1_000;
 
 /**
- * The words of an event: of names, addresses, own ids, IP, reason, correlation id, metadata, and of
- * paths and values of its diff; never of its states. Erased texts are not there. Or only those of
+ * The words of an event: of names, addresses, own ids, IP, reason, correlation id, metadata, texts
+ * as they were sent, and of paths and values of its diff; never of its states. Erased texts are
+ * not there. Or only those of
  * the texts that are `wanted`.
  */
 export function eventWords(
@@ -46,7 +47,16 @@ function* diffTexts(diff: string): Generator<string> {
 }
 
 function* contextWords(event: SearchedFields): Generator<string> {
-  const { actor, resource, correlationId, traceId, metadata = {}, ...lists } = contextOf(event);
+  const {
+    actor,
+    resource,
+    correlationId,
+    traceId,
+    metadata = {},
+    asSent = {},
+    ...lists
+  } = contextOf(event);
+  yield* Object.values(asSent);
   yield* present([actor?.name, actor?.externalId, resource?.externalId]);
   yield* present([correlationId, traceId]);
   for (const { id, name, externalId } of lists.targets ?? []) {

@@ -8,11 +8,12 @@ const utf8 = new TextEncoder();
 /**
  * The UUID of an actor or resource that its host names by an id of its own: UUIDv5 (RFC 9562,
  * section 5.5) with the tenant's id as namespace. `type` is `actor`, or the type of the resource.
- * An own id that is a UUID is that one: filters could not tell it from an id.
+ * An own id that is a UUID is that one: filters could not tell it from an id. Two own ids that are
+ * equal in NFC are one.
  */
 export function externalUuid(tenantId: string, type: string, externalId: string): string {
   if (isUuid(externalId)) return externalId.toLowerCase();
-  return uuidV5(tenantId, `${type}:${externalId}`);
+  return uuidV5(tenantId, `${type}:${externalId.normalize('NFC')}`);
 }
 
 /** RFC 9562, section 6.6: the namespace of URLs. The docs publish it, so hosts can derive ids. */

@@ -60,6 +60,16 @@ export function isLonger(text: string, max: number): boolean {
   return text.length > 2 * max || (text.length > max && [...text].length > max);
 }
 
+/** The first `max` characters of a text. */
+export function cutText(text: string, max: number): string {
+  return isLonger(text, max) ? [...text.slice(0, 2 * max)].slice(0, max).join('') : text;
+}
+
+/** A text with U+0000 and halves of surrogate pairs written as code points. */
+export function repairedText(text: string): string {
+  return text.replace(/\0|\p{Cs}/gu, codePointOf);
+}
+
 function isPlainText(text: string): boolean {
   return isPrintable(text) && !hidesCharacters(withoutJoined(text)) && isVisible(text);
 }
@@ -135,7 +145,7 @@ function concealed(): RegExp {
   return concealing;
 }
 
-function codePointOf(character: string): string {
+export function codePointOf(character: string): string {
   const point = character.codePointAt(0) ?? 0;
   return `⟨U+${point.toString(16).toUpperCase().padStart(4, '0')}⟩`;
 }
@@ -154,6 +164,11 @@ export function reasonProblem(text: string): string | null {
 }
 
 const utf8 = new TextEncoder();
+
+/** The first characters of a text that take at most `max` bytes of UTF-8. */
+export function cutBytes(text: string, max: number): string {
+  return text.slice(0, utf8.encodeInto(text, new Uint8Array(max)).read);
+}
 
 /** Whether `text` takes more than `max` bytes of UTF-8 (at most three per UTF-16 unit). */
 export function exceedsBytes(text: string, max: number): boolean {

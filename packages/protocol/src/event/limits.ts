@@ -32,6 +32,9 @@ export const reasonLength = `1 to ${withCommas(reasonLengthMax)} characters`;
 export const externalIdLengthMax = 200;
 /** The name of a person or thing beside its id. */
 export const nameLengthMax = 200;
+/** Texts in `asSent`, and the length of each. */
+export const asSentPathsMax = 20;
+export const asSentLengthMax = 1_000;
 export const onBehalfOfMax = 4;
 export const targetsMax = 10;
 /** Each text in `via`. */

@@ -1,20 +1,21 @@
 import type { ErrorCode, WarningCode } from '../error-codes.ts';
-import { canonicalize, type JsonObject, type JsonValue } from '../json/canonical.ts';
+import { canonicalize, type JsonObject } from '../json/canonical.ts';
 import { isObject } from '../json/strict-json.ts';
 import type { Catalogue } from './catalogue.ts';
-import { type Members, shapeProblems } from './check-event.ts';
 import { takeContext } from './context.ts';
 import { isOperators } from './delegation.ts';
 import { type CommittedEvent, type EventField, eventFields } from './event-fields.ts';
 import { nilUuid, uuidFromEventId, uuidTimeMs } from './event-id.ts';
-import { externalUuid, tenantUuid } from './external-id.ts';
+import { tenantUuid } from './external-id.ts';
 import { type FieldProblem, fieldProblemsMax, problemsText } from './field-problem.ts';
 import { exceedsBytes, isVisible, operatorRole, resemblesOperator } from './field-rules.ts';
 import { plainIp } from './ip-address.ts';
-import { eventBytesMax, futureMsMax, inKib, stateBytesMax, userAgentLengthMax } from './limits.ts';
+import { eventBytesMax, futureMsMax, inKib, stateBytesMax } from './limits.ts';
 import type { Masker } from './masking.ts';
+import { Notes, type WarningPaths } from './notes.ts';
 import type { Diff } from './state-diff.ts';
 import { parseTimestamp } from './timestamp.ts';
+import { type Members, usableEvent } from './usable-event.ts';
 
 /** The inputs of `takeEvent` besides the event. Clock and randomness come from here. */
 export interface TakeContext {
@@ -41,7 +42,12 @@ export interface EventRefusal {
 }
 
 export type TakenEvent =
-  | { event: CommittedEvent; warnings: WarningCode[]; refusal?: never }
+  | {
+      event: CommittedEvent;
+      warnings: WarningCode[];
+      warningPaths: WarningPaths;
+      refusal?: never;
+    }
   | { refusal: EventRefusal; event?: never };
 
 /** The members that this file reads, after their shape was checked. */
@@ -65,41 +71,47 @@ interface SentEvent {
  * database checks the rest: unknown tenants, retention, used ids.
  */
 export function takeEvent(raw: unknown, context: TakeContext): TakenEvent {
-  const problems = shapeProblems(raw);
-  const wrong = new Set(problems.map(({ path }) => path));
-  const warnings: WarningCode[] = [];
-  const event = raw as SentEvent;
-  const changes = wrong.size > 0 ? null : takeChanges(event, context, warnings, problems);
-  if (isObject(raw) && !wrong.has('')) problems.push(...ruleProblems(raw, wrong, context));
-  if (changes === null || problems.length > 0) return refuse(problems);
+  const { masker, nowMs, catalogue } = context;
+  const notes = new Notes();
   const bound = context.boundTenantId?.toLowerCase();
+  const usable = usableEvent(raw, { masker, namespace: namespaceOf(raw, bound) }, notes);
+  const wrong = new Set(notes.problems.map(({ path }) => path));
+  if (isObject(raw) && !wrong.has('')) notes.problems.push(...ruleProblems(raw, wrong, context));
+  if (usable === null || notes.problems.length > 0) return refuse(notes.problems);
+  const event = usable as unknown as SentEvent;
   const tenantId = (event.tenantId === undefined ? bound : tenantUuid(event.tenantId)) ?? '';
   if (bound && tenantId !== bound) {
     return { refusal: { code: 'forbidden', detail: 'this credential is bound to another tenant' } };
   }
-  warnings.push(...operatorWarnings(event), ...stateWarnings(event, context.catalogue));
+  const changes = takeChanges(event, context, notes);
+  noteOperators(event, notes);
+  noteStates(event, catalogue, notes);
   const uuid = uuidOf(event, context);
-  if (context.nowMs - uuidTimeMs(uuid) > (context.backdatedMs ?? Infinity)) {
-    warnings.push('backdated');
+  if (nowMs - uuidTimeMs(uuid) > (context.backdatedMs ?? Infinity)) {
+    notes.warn('backdated', event.timestamp === undefined ? '/id' : '/timestamp');
   }
+  const asSent = notes.asSent(masker);
   const crossTenant = isOperators(event);
-  const namespace = tenantId || nilUuid;
-  const copied = copiedColumns(event, warnings);
-  const { type, externalId } = event.resource;
   const taken: CommittedEvent = {
     uuid,
     tenantId,
-    ...copied,
-    actorId: copied.actorId || externalUuid(namespace, 'actor', event.actor.externalId ?? ''),
-    resourceId: copied.resourceId || externalUuid(namespace, type, externalId ?? ''),
+    ...copiedColumns(event),
     ...changes,
-    ...takeContext(event, namespace, context.masker, warnings),
+    ...takeContext({ ...event, asSent }),
     crossTenant,
-    category: context.catalogue.categoryOf(event.action, crossTenant),
+    category: catalogue.categoryOf(event.action, crossTenant),
     recordedByKind: context.recordedBy.kind,
     recordedById: context.recordedBy.id,
   };
-  return isTooLarge(event, taken) ? tooLarge : { event: taken, warnings };
+  if (isTooLarge(raw, taken, notes)) return tooLarge;
+  const { warnings, warningPaths } = notes;
+  return { event: taken, warnings, warningPaths };
+}
+
+/** The tenant in which own ids get their UUIDs; the nil UUID if it is not known. */
+function namespaceOf(raw: unknown, bound: string | undefined): string {
+  const named = isObject(raw) ? raw.tenantId : undefined;
+  return (typeof named === 'string' ? tenantUuid(named) : null) ?? bound ?? nilUuid;
 }
 
 const ruleCodes = new Set<string>([
@@ -201,84 +213,71 @@ const copiedFields = eventFields.flatMap(({ key, owner, name, kind, sent }) => {
   return sent && spell && key && key !== 'tenantId' ? [{ key, owner, name, spell }] : [];
 });
 
-/**
- * The columns of an event's plain fields; empty and absent values are null. A user agent that is
- * too long is cut, not refused, so that it cannot suppress the record of a failed login.
- */
-export function copiedColumns(event: object, warnings: WarningCode[]): CopiedColumns {
+/** The columns of an event's plain fields; empty and absent values are null. */
+export function copiedColumns(event: object): CopiedColumns {
   const columns: Record<string, string | null> = {};
   for (const { key, owner, name, spell } of copiedFields) {
     const within = (owner === null ? event : (event as Members)[owner]) as Members;
     const value = within[name];
     columns[key] = typeof value === 'string' && value !== '' ? spell(value) : null;
   }
-  const copied = columns as unknown as CopiedColumns;
-  copied.actorUserAgent = cutUserAgent(copied.actorUserAgent, warnings);
-  return copied;
-}
-
-function cutUserAgent(text: string | null, warnings: WarningCode[]): string | null {
-  if (text === null || text.length <= userAgentLengthMax) return text;
-  const characters = [...text];
-  if (characters.length <= userAgentLengthMax) return text;
-  warnings.push('truncated');
-  return characters.slice(0, userAgentLengthMax).join('');
+  return columns as unknown as CopiedColumns;
 }
 
 /** An operator whose agent acts has an address beside it, in `onBehalfOf`. */
-function operatorWarnings({ actor, onBehalfOf, reason }: SentEvent): WarningCode[] {
+function noteOperators({ actor, onBehalfOf, reason }: SentEvent, notes: Notes): void {
   const parties = [actor, ...(onBehalfOf ?? [])];
-  const isSimilar = parties.some(({ role }) => resemblesOperator(role ?? ''));
-  const warnings: WarningCode[] = isSimilar ? ['role_resembles_operator'] : [];
+  for (const [at, { role }] of parties.entries()) {
+    if (!resemblesOperator(role ?? '')) continue;
+    const path = at === 0 ? '/actor/role' : `/onBehalfOf/${at - 1}/role`;
+    notes.warn('role_resembles_operator', path);
+  }
   const operators = parties.filter(({ role }) => role === operatorRole);
-  if (operators.length === 0) return warnings;
-  if (!isVisible(reason ?? '')) warnings.push('reason_missing');
-  if (!operators.some(({ email }) => email)) warnings.push('operator_email_missing');
-  return warnings;
+  if (operators.length === 0) return;
+  if (!isVisible(reason ?? '')) notes.warn('reason_missing', '/reason');
+  if (!operators.some(({ email }) => email)) notes.warn('operator_email_missing', '/actor/email');
 }
 
-function stateWarnings({ action, resource, before, after }: SentEvent, catalogue: Catalogue) {
-  const missing = catalogue.stateWarning(resource.type, action, before != null, after != null);
-  return missing ? (['state_missing'] as const) : [];
+function noteStates(
+  { action, resource, before, after }: SentEvent,
+  catalogue: Catalogue,
+  notes: Notes,
+) {
+  if (!catalogue.stateWarning(resource.type, action, before != null, after != null)) return;
+  const missing = [...(before == null ? ['/before'] : []), ...(after == null ? ['/after'] : [])];
+  notes.warn('state_missing', ...missing);
 }
 
 type Changes = Pick<CommittedEvent, 'diff' | 'before' | 'after'>;
 
 /** Masks and canonicalises diff and states; computes the diff if the event has only states. */
-function takeChanges(
-  event: SentEvent,
-  { masker }: TakeContext,
-  warnings: WarningCode[],
-  problems: FieldProblem[],
-): Changes | null {
+function takeChanges(event: SentEvent, { masker }: TakeContext, notes: Notes): Changes {
   const { before: was = null, after: is = null } = event;
-  // The sizes first: to mask and compare states without bounds may take seconds.
-  const sent = {
-    before: stateText(was, '/before', problems),
-    after: stateText(is, '/after', problems),
-  };
-  if (problems.length > 0) return null;
-  const before = masker.maskState(was, event.resource);
-  const after = masker.maskState(is, event.resource);
   const computed = event.diff === undefined ? masker.diffStates(was, is, event.resource) : null;
   const diff = masker.maskDiff(computed?.diff ?? event.diff ?? {}, event.resource);
-  if (before.masked || after.masked || diff.masked) warnings.push('secret_masked');
-  if (computed?.truncated) warnings.push('diff_truncated');
+  if (diff.masked) notes.warn('secret_masked', '/diff');
+  if (computed?.truncated) notes.warn('diff_truncated', '/diff');
   return {
     diff: canonicalize(diff.diff),
-    before: before.masked ? stateText(before.value, '/before', problems) : sent.before,
-    after: after.masked ? stateText(after.value, '/after', problems) : sent.after,
+    before: takeState(event, '/before', masker, notes),
+    after: takeState(event, '/after', masker, notes),
   };
 }
 
-function stateText(value: JsonValue, path: string, problems: FieldProblem[]): string | null {
-  if (value === null) return null;
+function takeState(
+  { before = null, after = null, resource }: SentEvent,
+  path: '/before' | '/after',
+  masker: Masker,
+  notes: Notes,
+): string | null {
+  const state = path === '/before' ? before : after;
+  if (state === null) return null;
+  const { value, masked } = masker.maskState(state, resource);
   const text = canonicalize(value);
-  if (exceedsBytes(text, stateBytesMax)) {
-    const message = `is larger than ${inKib(stateBytesMax)}`;
-    problems.push({ path, code: 'too_long', message });
-  }
-  return text;
+  if (masked) notes.warn('secret_masked', path);
+  if (!exceedsBytes(text, stateBytesMax)) return text;
+  notes.dropped(path, text);
+  return null;
 }
 
 // Other fields have limits of their own, and UTF-8 takes at most three bytes per UTF-16 unit, so
@@ -286,11 +285,13 @@ function stateText(value: JsonValue, path: string, problems: FieldProblem[]): st
 const measuredFrom = eventBytesMax / 3 - 16 * 1024;
 
 /** Measures only what was sent: a computed diff is never a reason to refuse. */
-function isTooLarge(event: SentEvent, taken: CommittedEvent): boolean {
-  const { diff, before, after, context, contextIdentity } = taken;
-  const texts = [event.actor.userAgent, diff, before, after, context, contextIdentity];
+function isTooLarge(sent: unknown, taken: CommittedEvent, { warnings }: Notes): boolean {
+  const { actorUserAgent, diff, before, after, context, contextIdentity } = taken;
+  const texts = [actorUserAgent, diff, before, after, context, contextIdentity];
   const all = texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
-  return all > measuredFrom && exceedsBytes(JSON.stringify(event), eventBytesMax);
+  // A value that is cut or dropped may have been long.
+  if (all <= measuredFrom && warnings.length === 0) return false;
+  return exceedsBytes(JSON.stringify(sent), eventBytesMax);
 }
 
 /** The refusal of an event that is too large as a whole. */

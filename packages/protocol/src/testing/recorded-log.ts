@@ -117,6 +117,7 @@ export const everyContext = {
   ],
   metadata: { region: 'eu', attempt: 2, dry: false, note: null },
   source: { id: 'app-1', sequence: 7 },
+  asSent: { '/actor/ip': '203.0.113.7:51234' },
 } as const satisfies JsonObject;
 
 /** Records events in order, a flush of three at a time, as the service does. */

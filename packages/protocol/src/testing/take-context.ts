@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createCatalogue } from '../event/catalogue.ts';
+import { contextOf } from '../event/context.ts';
 import { eventUuid } from '../event/event-id.ts';
 import { createMasker } from '../event/masking.ts';
 import { type TakeContext, takeEvent } from '../event/take-event.ts';
@@ -48,12 +49,9 @@ export function takeContext(changes: Partial<TakeContext> = {}): TakeContext {
  * Takes a valid event with these changes and gives back its columns and warnings; fails if refused.
  */
 export function taken(changes: Record<string, unknown> = {}, context: Partial<TakeContext> = {}) {
-  const { event, warnings, refusal } = {
-    warnings: [],
-    ...takeEvent(eventOf(changes), takeContext(context)),
-  };
-  if (!event) throw new Error(`refused: ${JSON.stringify(refusal)}`);
-  return { event, warnings };
+  const taken = takeEvent(eventOf(changes), takeContext(context));
+  if (!taken.event) throw new Error(`refused: ${JSON.stringify(taken.refusal)}`);
+  return { ...taken, asSent: contextOf(taken.event).asSent };
 }
 
 /**

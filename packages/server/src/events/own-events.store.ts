@@ -5,8 +5,10 @@ import {
   canonicalize,
   contextTexts,
   copiedColumns,
+  cutText,
   diffStates,
   type JsonValue,
+  userAgentLengthMax,
 } from '@indelible/protocol';
 import { createRandom } from '../crypto/random.ts';
 import { sha } from '../crypto/sha256.ts';
@@ -57,13 +59,13 @@ function prepareOwn(
   const states = [asObject(event.before), asObject(event.after)] as const;
   const diff = event.diff ?? diffStates(...states).diff;
   const named = { ...event, ...recordedActor(tenantId, event.actor) };
-  const copied = copiedColumns(named, []);
+  const copied = copiedColumns(named);
   return prepare(
     {
       tenantId,
       uuid,
       ...copied,
-      actorUserAgent: copied.actorUserAgent?.toWellFormed() ?? null,
+      actorUserAgent: userAgentOf(copied.actorUserAgent),
       diff: canonicalize(diff),
       crossTenant,
       category: deps.catalogue.categoryOf(action, crossTenant),
@@ -76,6 +78,11 @@ function prepareOwn(
     deps.sha,
     deps.random,
   );
+}
+
+/** A browser's own, of any length. */
+function userAgentOf(text: string | null): string | null {
+  return text === null ? null : cutText(text, userAgentLengthMax).toWellFormed();
 }
 
 /** The caller; if an agent used their token, the agent as the actor, and for whom it acts. */

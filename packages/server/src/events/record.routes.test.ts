@@ -31,8 +31,9 @@ test('a recorded event is answered with 201, its place and its address, and is f
     recordedBy: { kind: 'api_key', id: expect.any(String) },
     leafHash: expect.any(String),
     warnings: [],
+    warningPaths: {},
   });
-  const { leafHash: _, warnings: __, ...event } = body;
+  const { leafHash: _, warnings: __, warningPaths: ___, ...event } = body;
   const found = await service.call({ url: String(headers.location), key: tenant.key });
   expect(found.body).toEqual(event);
 });

@@ -18,6 +18,7 @@ import {
   takeEvent,
   tooLarge,
   type WarningCode,
+  type WarningPaths,
   withCommas,
 } from '@indelible/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -138,7 +139,7 @@ async function recordOne(request: FastifyRequest, reply: FastifyReply, deps: Rec
   }
   const taken = take(request.body, request, deps, idempotencyKeyOf(request));
   if (taken.refusal) throw errorOf(taken.refusal);
-  const { event, warnings } = taken;
+  const { event } = taken;
   const { recheckKeyId } = request.principal;
   const [outcome] = await deps.groupCommit.record([event], recheckKeyId);
   if (!outcome) throw new Error('an event without an outcome');
@@ -147,10 +148,10 @@ async function recordOne(request: FastifyRequest, reply: FastifyReply, deps: Rec
   reply.header('location', `/api/audit-logs/${eventIdFromUuid(event.uuid)}`);
   reply.code(outcome.status === 'created' ? 201 : 200).type('application/json; charset=utf-8');
   if (outcome.status === 'duplicate')
-    return recordedJson(outcome.stored, storedLeafHash(outcome.stored, deps.sha), warnings);
+    return recordedJson(outcome.stored, storedLeafHash(outcome.stored, deps.sha), taken);
   const { sequence, receivedAtMs } = outcome;
   const stored = Object.assign(event, { sequence, receivedAtMs });
-  return recordedJson(stored, outcome.leafHash, warnings);
+  return recordedJson(stored, outcome.leafHash, taken);
 }
 
 const isBatch = (body: unknown) =>
@@ -171,10 +172,11 @@ function errorOf(refusal: EventRefusal): AppError {
 function recordedJson(
   event: StoredEvent,
   hash: Uint8Array,
-  warnings: readonly WarningCode[],
+  { warnings, warningPaths }: Warned,
 ): string {
   const json = eventJson(event, true, hasState(event));
-  return `${json.slice(0, -1)},"leafHash":"${Buffer.from(hash).toString('hex')}","warnings":${JSON.stringify(warnings)}}`;
+  const more = { leafHash: Buffer.from(hash).toString('hex'), warnings, warningPaths };
+  return `${json.slice(0, -1)},${JSON.stringify(more).slice(1)}`;
 }
 
 // The entry that was appended then: everything that it hashes is stored with the event.
@@ -185,20 +187,24 @@ function storedLeafHash(stored: StoredEvent, sha: Sha256): Uint8Array {
 const isRefused = ({ status, error }: BatchResult) =>
   status === 'rejected' && error?.code !== 'unavailable';
 
-interface BatchResult {
+/** What was changed or missing, and where. */
+interface Warned {
+  warnings: WarningCode[];
+  warningPaths: WarningPaths;
+}
+
+interface BatchResult extends Partial<Warned> {
   index: number;
   status: 'created' | 'duplicate' | 'rejected';
   id?: string;
   sequence?: number;
-  warnings?: WarningCode[];
   error?: EventRefusal;
 }
 
 /** A valid event on its way to the log. */
-interface Accepted {
+interface Accepted extends Warned {
   index: number;
   event: PreparedEvent;
-  warnings: WarningCode[];
 }
 
 // Computed diffs enlarge events, so a batch is processed in parts that fit into memory.
@@ -264,9 +270,9 @@ async function recordPart(
       // An earlier part may be stored, so a full queue refuses only these events.
       return part.map(() => ({ status: 'rejected', code: error.code, detail: error.message }));
     });
-  part.forEach(({ index, event, warnings }, position) => {
+  part.forEach((accepted, position) => {
     const outcome = outcomes[position];
-    if (outcome) results[index] = resultOf(index, event, warnings, outcome);
+    if (outcome) results[accepted.index] = resultOf(accepted, outcome);
   });
 }
 
@@ -287,17 +293,14 @@ function commonDetail(refused: readonly BatchResult[]): string {
   return 'the events could not be recorded; retry with the same ids';
 }
 
-function resultOf(
-  index: number,
-  event: PreparedEvent,
-  warnings: WarningCode[],
-  outcome: Outcome,
-): BatchResult {
+function resultOf(accepted: Accepted, outcome: Outcome): BatchResult {
+  const { index, event, warnings, warningPaths } = accepted;
   const id = eventIdFromUuid(event.uuid);
-  if (outcome.status === 'created')
-    return { index, status: 'created', id, sequence: outcome.sequence, warnings };
-  if (outcome.status === 'duplicate')
-    return { index, status: 'duplicate', id, sequence: outcome.stored.sequence, warnings };
+  if (outcome.status === 'created' || outcome.status === 'duplicate') {
+    const { status } = outcome;
+    const { sequence } = status === 'created' ? outcome : outcome.stored;
+    return { index, status, id, sequence, warnings, warningPaths };
+  }
   const error: EventRefusal =
     outcome.status === 'conflict'
       ? { code: 'id_conflict', detail: 'this id is already stored with different content' }

@@ -19,9 +19,9 @@ const validate = ajv.compile<unknown>(EventInput);
 const words = (problems: readonly FieldProblem[]) =>
   [...new Set(problems.map(({ path, code }) => `${path} ${code}`))].sort();
 
-// Of an id or an external id, Ajv misses both, and says so of their object as well.
+// Of an id, an external id or an address, Ajv misses each, and says so of their object as well.
 const isSecondChoice = ({ keyword, schemaPath }: ErrorObject) =>
-  keyword === 'anyOf' || schemaPath.includes('/anyOf/1/');
+  keyword === 'anyOf' || /\/anyOf\/([12]\/|0\/properties)/.test(schemaPath);
 
 const ofSchema = (event: unknown) => {
   if (validate(event)) return [];
@@ -50,7 +50,8 @@ test('the document admits what the service takes, and refuses what it refuses, w
       const event = JSON.parse(JSON.stringify(sent));
       const problems = takeEvent(event, takeContext()).refusal?.errors ?? [];
       fc.pre(!problems.some(({ code }) => jsonCodes.includes(code)));
-      fc.pre(!JSON.stringify(event).includes(':""')); // taken for null where null may be
+      // Null and an empty text are taken for absent where they may be.
+      fc.pre(!/:""|"id":null/.test(JSON.stringify(event)));
       expect(ofService(event)).toEqual(ofSchema(event));
     }),
     { numRuns: 500 },

@@ -50,6 +50,7 @@ const kinds: Record<Exclude<FieldKind, 'context'>, Schema> = {
   state: { type: 'object' },
   object: { type: 'object', ...strict },
   list: { type: 'array' },
+  texts: { type: 'object', additionalProperties: { type: 'string' } },
   metadata: {
     ...{ type: 'object', maxProperties: metadataKeysMax },
     additionalProperties: {
@@ -70,11 +71,46 @@ interface Described extends Omit<MemberRule, 'sent' | 'segment'> {
   itemsMax?: number;
 }
 
+/** What the service takes of these kinds: values beyond a limit are cut or dropped, not refused. */
+const inputKinds: Partial<Record<FieldKind, Schema>> = {
+  uuid: { type: 'string', format: 'uuid' },
+  role: { type: 'string', minLength: 1 },
+  diff: {
+    type: 'object',
+    additionalProperties: {
+      ...change,
+      properties: { from: { type: scalar.type }, to: { type: scalar.type } },
+    },
+  },
+  metadata: { type: 'object', additionalProperties: { type: scalar.type } },
+};
+
+function inputSchema(field: Described): Schema {
+  const { kind, nullable, about, examples, members } = field;
+  const isId = kind === 'uuid' && field.unless !== undefined;
+  const isLenient = field.unusable !== undefined || isId;
+  const { type, ...rules } = inputKinds[kind] ?? kinds[kind as keyof typeof kinds];
+  const types = isId || kind === 'externalId' ? [type, 'number', 'null'] : [type];
+  const inner = members && objectSchema(propertiesOf(members, 'input'), []);
+  const { lengthMax, values } = field;
+  return {
+    type: nullable ? [...new Set([...types, 'null'])] : types.length > 1 ? types : type,
+    ...(isLenient ? (kind === 'role' ? { minLength: 1 } : {}) : rules),
+    ...(kind === 'object' ? inner : {}),
+    ...(kind === 'list' ? { items: inner } : {}),
+    ...(values === undefined || isLenient ? {} : { enum: [...values] }),
+    ...(lengthMax === undefined || isLenient ? {} : { maxLength: lengthMax }),
+    ...(about === undefined ? {} : { description: about }),
+    ...(examples === undefined ? {} : { examples }),
+  };
+}
+
 function schemaOf(field: Described, form: Form): Schema {
+  if (form === 'input') return inputSchema(field);
   const { kind, nullable, lengthMax, values, about, examples, members, itemsMax } = field;
   const spoken = kind === 'tenant' && form === 'shown' ? 'uuid' : kind;
   const { type, ...rules } = kinds[spoken as keyof typeof kinds];
-  const inner = members && objectSchema(propertiesOf(members, form), requiredOf(members, form));
+  const inner = members && objectSchema(propertiesOf(members, form), []);
   return {
     ...{ type: nullable ? [type, 'null'] : type, ...rules },
     ...(kind === 'object' ? inner : {}),
@@ -90,24 +126,17 @@ function propertiesOf(members: Readonly<Record<string, MemberRule>>, form: Form)
   return Object.fromEntries(
     Object.entries(members).map(([name, rule]) => {
       const nullable = form === 'input' && rule.sent === undefined;
-      const text = rule.kind === 'sequence' || nullable ? {} : { minLength: 1 };
+      const isText = rule.kind !== 'sequence' && form === 'shown';
+      const text = isText ? { minLength: 1 } : {};
       return [name, { ...schemaOf({ ...rule, nullable }, form), ...text }];
     }),
   );
 }
 
-/** Erased members are absent, so an answer requires none. */
-function requiredOf(members: Readonly<Record<string, MemberRule>>, form: Form): Needed[] {
-  if (form === 'shown') return [];
-  return Object.entries(members).flatMap(([name, { sent, unless }]) =>
-    sent === 'required' ? [{ name, unless }] : [],
-  );
-}
-
 interface Needed {
   name: string;
-  /** Needed only without this other member. */
-  unless?: string | undefined;
+  /** Needed only without each of these members. */
+  unless?: readonly string[] | undefined;
 }
 
 function objectSchema(
@@ -119,7 +148,12 @@ function objectSchema(
   const [either] = needed.filter((each) => !isAlways(each));
   return {
     ...{ type: 'object', ...strict, required: [...required], properties },
-    ...(either && { anyOf: [{ required: [either.name] }, { required: [either.unless] }] }),
+    ...(either && {
+      anyOf: [either.name, ...(either.unless ?? [])].map((name) => ({
+        required: [name],
+        properties: { [name]: { type: ['string', 'number'] } },
+      })),
+    }),
   };
 }
 
@@ -159,7 +193,10 @@ export const eventExample = {
   diff: { maxWaitSeconds: { from: 30, to: 60 } },
 };
 
-/** An event to record. Unknown fields are refused, not dropped. */
+/**
+ * An event to record. Unknown fields are refused, not dropped. Limits of values that are cut or
+ * dropped are not in its schema: docs/recording.md has them.
+ */
 export const EventInput = titled(
   'AuditEventInput',
   objectOf(
@@ -194,6 +231,11 @@ const warnings = Type.Array(Type.String(), {
   description: 'What was changed or missing; not stored.',
 });
 
+const warningPaths = {
+  ...{ type: 'object', additionalProperties: { type: 'array', items: { type: 'string' } } },
+  description: 'By the code of each warning: JSON Pointers to what it is about, at most 20.',
+};
+
 const leafHash = {
   ...{ type: 'string', pattern: '^[0-9a-f]{64}$' },
   description: 'RFC 6962 hash of the log entry.',
@@ -201,8 +243,8 @@ const leafHash = {
 
 export const RecordedEvent = titled('RecordedAuditEvent', {
   ...full,
-  required: [...stored.required, 'leafHash', 'warnings'],
-  properties: { ...full.properties, leafHash, warnings },
+  required: [...stored.required, 'leafHash', 'warnings', 'warningPaths'],
+  properties: { ...full.properties, leafHash, warnings, warningPaths },
 });
 
 export const FieldError = named('FieldProblem', {
@@ -227,6 +269,7 @@ export const BatchResult = named('BatchResult', {
   id: Type.Optional(Type.Unsafe<string>(kinds.eventId)),
   sequence: Type.Optional(Type.Unsafe<number>(kinds.sequence)),
   warnings: Type.Optional(warnings),
+  warningPaths: Type.Optional(Type.Unsafe<Record<string, string[]>>(warningPaths)),
   error: Type.Optional(rejection),
 });
 

@@ -127,6 +127,7 @@ function ContextFacts({ event }: { event: AuditEvent }) {
         </Fact>
       )}
       <Metadata event={event} />
+      <AsSent event={event} />
     </>
   );
 }
@@ -189,11 +190,18 @@ function Correlation({ id }: { id: string }) {
 }
 
 function Metadata({ event: { metadata = {} } }: { event: AuditEvent }) {
-  const t = useTexts();
-  const members = Object.entries(metadata);
+  return <MembersFact name={useTexts().detail.metadata} members={Object.entries(metadata)} />;
+}
+
+/** The texts of cut and dropped values, as the product sent them. */
+function AsSent({ event: { asSent = {} } }: { event: AuditEvent }) {
+  return <MembersFact name={useTexts().detail.asSent} members={Object.entries(asSent)} />;
+}
+
+function MembersFact({ name, members }: { name: string; members: [string, unknown][] }) {
   if (members.length === 0) return null;
   return (
-    <Fact name={t.detail.metadata}>
+    <Fact name={name}>
       <dl className="space-y-0.5 text-xs">
         {members.map(([name, value]) => (
           <div key={name} className="flex gap-2">
