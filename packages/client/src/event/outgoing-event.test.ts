@@ -95,10 +95,11 @@ test('no secret leaves, in whatever it is wrapped, and that one changed is still
 test('no configured name hides a field of the event, at any depth, but what metadata holds', () => {
   const given = { ...event, ...everyContext, actor: { ...event.actor, ...everyContext.actor } };
   const whole = { ...given, resource: { ...event.resource, ...everyContext.resource } };
-  const { metadata, ...others } = whole;
+  const { metadata, asSent, ...others } = whole;
   const maskedKeys = [...JSON.stringify(whole).matchAll(/"(\w+)":/g)].map(([, name = '']) => name);
   const sent = createOutgoing({ maskedKeys })(whole as unknown as EventInput);
   expect(sent).toMatchObject(others);
+  expect(sent.asSent).toEqual({ '/actor/ip': '[masked]' });
   expect(sent.metadata).toMatchObject({ region: '[masked]', attempt: '[masked]' });
 });
 

@@ -1,7 +1,7 @@
 import { canonicalize, type JsonValue } from '../json/canonical.ts';
 import { isCount, isObject } from '../json/strict-json.ts';
 import { FormatError } from '../log/bytes.ts';
-import { type ContextTexts, contextTexts, valueAt } from './context.ts';
+import { type ContextTexts, contextTexts, laterMembers, valueAt } from './context.ts';
 import {
   type CommittedEvent,
   contextFields,
@@ -29,13 +29,14 @@ export interface ShownEvent extends CommittedEvent {
 
 /**
  * Reads the JSON value of `GET /api/audit-logs/{id}`, parsed by `parseStrictJson`. Throws
- * FormatError unless it has exactly the members of an event with the right types: an extra member
- * would be shown but not proven. Ids must be lower case, because they are hashed as text.
+ * FormatError unless it has the members of an event with the right types. A member that this
+ * program does not know is of the context, or of the identity if `personal` names it: the hash
+ * proves it there. Ids must be lower case, because they are hashed as text.
  */
-export function committedEventOf(json: unknown): ShownEvent {
-  const event = objectOf(json, null, json);
+export function committedEventOf(json: unknown, personal: readonly string[] = []): ShownEvent {
+  const event = objectOf(json, null);
   const shown: Record<string, unknown> = {};
-  for (const owner of owners) objectOf(event[owner], owner, json);
+  for (const owner of owners) objectOf(event[owner], owner);
   for (const field of firstFields) {
     const { path, kind, nullable } = field;
     const value = valueAt(event, field);
@@ -43,7 +44,7 @@ export function committedEventOf(json: unknown): ShownEvent {
   }
   const id = shown.uuid as string;
   const uuid = shownUuidOf(id) ?? refuse('id');
-  return { ...(shown as unknown as ShownEvent), ...shownContext(event), id, uuid };
+  return { ...(shown as unknown as ShownEvent), ...shownContext(event, personal), id, uuid };
 }
 
 /** The member of a `ShownEvent` that holds a field. Times are texts there. */
@@ -53,11 +54,6 @@ const shownKey = ({ name, key }: EventField): string =>
 /** The fields of version 1, which every event has. */
 export const firstFields = eventFields.filter(({ since }) => since === undefined);
 const owners = [...new Set(firstFields.flatMap(({ owner }) => owner ?? []))];
-
-/** Of version 1; those of version 2 come on top if they are set. */
-const membersOf = (owner: string | null): number =>
-  (owner === null ? owners.length : 0) +
-  firstFields.filter((field) => field.owner === owner).length;
 
 type Reader = (value: unknown, where: string) => unknown;
 
@@ -75,7 +71,7 @@ const readers: Partial<Record<FieldKind, Reader>> = {
   texts: canonicalObject,
 };
 
-/** Every member must be one that `contextTexts` puts into a text, or it would not be proven. */
+/** Checks the types of the members that the table has. */
 function requireContextValue({ kind, members = {}, path }: EventField, value: unknown): void {
   if (kind === 'object') requireMembers(value, members, path);
   else if (kind !== 'list') readers[kind]?.(value, path);
@@ -86,8 +82,7 @@ function requireMembers(object: unknown, members: Members, path: string): void {
   if (!isObject(object)) refuse(path);
   for (const [name, value] of Object.entries(object)) {
     const rule = Object.hasOwn(members, name) ? members[name] : undefined;
-    if (rule === undefined) refuse(path);
-    readers[rule.kind]?.(value, path);
+    if (rule !== undefined) readers[rule.kind]?.(value, path);
   }
 }
 
@@ -100,13 +95,18 @@ function listOf(value: unknown, path: string): readonly unknown[] {
 }
 
 /** The texts of the fields of version 2. Throws FormatError unless they have the right types. */
-function shownContext(event: object): ContextTexts {
+function shownContext(event: object, personal: readonly string[]): ContextTexts {
   for (const field of contextFields) {
     const value = valueAt(event, field);
     if (value !== undefined) requireContextValue(field, value);
   }
+  const later = laterMembers(event, personal);
+  for (const { owner, name } of later) {
+    // Who recorded it is in the segment `event`, and assigning `__proto__` sets no member.
+    if (owner === 'recordedBy' || name === '__proto__') refuse(owner ?? 'the event');
+  }
   try {
-    return contextTexts(event);
+    return contextTexts(event, later, personal);
   } catch {
     return refuse('a field of version 2');
   }
@@ -122,15 +122,8 @@ function refuse(where: string): never {
   throw new FormatError(`${where} is not what an event has there`);
 }
 
-// Each member is read and type-checked, so an equal count means that none is missing and none is
-// extra.
-function objectOf(value: unknown, owner: string | null, event: unknown): Record<string, unknown> {
-  if (!isObject(value)) return refuse(owner ?? 'the event');
-  const more = contextFields.filter((field) => {
-    return field.owner === owner && isObject(event) && valueAt(event, field) !== undefined;
-  });
-  if (Object.keys(value).length === membersOf(owner) + more.length) return value;
-  return refuse(owner ?? 'the event');
+function objectOf(value: unknown, owner: string | null): Record<string, unknown> {
+  return isObject(value) ? value : refuse(owner ?? 'the event');
 }
 
 function lowerUuidOf(value: unknown, where: string): string {

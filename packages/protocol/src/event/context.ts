@@ -5,6 +5,7 @@ import {
   type CommittedEvent,
   contextFields,
   type EventField,
+  eventFields,
   type MemberRule,
   type Outcome,
 } from './event-fields.ts';
@@ -59,23 +60,69 @@ export interface Target {
 
 type Members = Record<string, unknown>;
 
-/** The value of a field in an event with objects inside; undefined if there is none. */
-export function valueAt(event: object, { owner, name }: EventField): unknown {
+/** The place of a member in an event with objects inside. */
+type Place = Pick<EventField, 'owner' | 'name'>;
+
+/** The value of a member; undefined if there is none. */
+export function valueAt(event: object, { owner, name }: Place): unknown {
   const within = owner === null ? event : (event as Record<string, unknown>)[owner];
   return (within as Record<string, unknown> | null | undefined)?.[name];
 }
 
-/** Sets the value of a field in such an event. */
-export function putAt(event: Members, { owner, name }: EventField, value: unknown): void {
+/** Sets the value of a member. */
+export function putAt(event: Members, { owner, name }: Place, value: unknown): void {
   if (owner === null) event[name] = value;
   else event[owner] = { ...(event[owner] as Members | undefined), [name]: value };
 }
 
+/** A member of an event that a newer service has recorded, unknown to this program. */
+export interface LaterMember extends Place {
+  isPersonal: boolean;
+}
+
+const objects = [null, ...new Set(eventFields.flatMap(({ owner }) => owner ?? []))];
+
+/**
+ * The members of an event, and of its objects, that the table of fields does not have. Those that
+ * `personal` names, dotted, are of the identity, the others of the context.
+ */
+export function laterMembers(event: object, personal: readonly string[]): LaterMember[] {
+  return objects.flatMap((owner) => {
+    const members = owner === null ? event : (event as Members)[owner];
+    const isKnown = (name: string) =>
+      eventFields.some((field) =>
+        owner === null
+          ? (field.owner ?? field.name) === name
+          : field.owner === owner && field.name === name,
+      );
+    const names = typeof members === 'object' && members !== null ? Object.keys(members) : [];
+    return names
+      .filter((name) => !isKnown(name))
+      .map((name) => {
+        const isPersonal = personal.includes(owner === null ? name : `${owner}.${name}`);
+        return { owner, name, isPersonal };
+      });
+  });
+}
+
+/** The personal fields of an event that older verifiers do not know; body lines name them. */
+export function identityMembers({ contextIdentity }: ContextTexts): string[] | undefined {
+  if (contextIdentity === null) return undefined;
+  const personal = parsed(contextIdentity);
+  const later = contextFields.filter((field) => field.isLater && valueAt(personal, field));
+  return later.length > 0 ? later.map(({ path }) => path) : undefined;
+}
+
 /**
  * Both texts of an event whose fields of version 2 have the right types. Both are null without
- * any: then the event is of version 1. TypeError for a value that has no canonical text.
+ * any: then the event is of version 1. `later` are members that this program does not know; of
+ * lists, `personal` names those of the identity. TypeError for a value that has no canonical text.
  */
-export function contextTexts(event: object): ContextTexts {
+export function contextTexts(
+  event: object,
+  later: readonly LaterMember[] = [],
+  personal: readonly string[] = [],
+): ContextTexts {
   const context: JsonObject = {};
   const identity: JsonObject = {};
   for (const field of contextFields) {
@@ -84,9 +131,12 @@ export function contextTexts(event: object): ContextTexts {
     if (field.kind !== 'list')
       putAt(field.segment === 'identity' ? identity : context, field, value);
     else {
-      putList(context, field, value as JsonObject[], undefined);
-      putList(identity, field, value as JsonObject[], 'identity');
+      putList(context, field, value as JsonObject[], false, personal);
+      putList(identity, field, value as JsonObject[], true, personal);
     }
+  }
+  for (const member of later) {
+    putAt(member.isPersonal ? identity : context, member, valueAt(event, member));
   }
   if (!isEmpty(identity)) {
     return { context: canonicalize(context), contextIdentity: canonicalize(identity) };
@@ -101,9 +151,12 @@ function putList(
   object: JsonObject,
   field: EventField,
   list: readonly JsonObject[],
-  segment: 'identity' | undefined,
+  isIdentity: boolean,
+  personal: readonly string[],
 ): void {
-  const isOf = (name: string) => field.members?.[name]?.segment === segment;
+  const isPersonal = (name: string) =>
+    field.members?.[name]?.segment === 'identity' || personal.includes(`${field.name}.${name}`);
+  const isOf = (name: string) => isPersonal(name) === isIdentity;
   const part = list.map((item) =>
     Object.fromEntries(Object.entries(item).filter(([name]) => isOf(name))),
   );

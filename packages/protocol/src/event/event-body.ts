@@ -47,13 +47,29 @@ export function quoted(name: string): string {
   return JSON.stringify(name.length > 40 ? `${name.slice(0, 40)}…` : name);
 }
 
+/** The members of a body line, or those of a proof that open its commitment. */
+interface BodyMembers {
+  event: unknown;
+  salts: unknown;
+  hashes?: unknown;
+  /** Of the identity, among the members that a reader may not know: `actor.nickname`. */
+  identityMembers?: unknown;
+}
+
+const bodyMembers = ['event', 'salts', 'hashes', 'identityMembers'];
+
+function namesOf(value: unknown = []): readonly string[] {
+  if (Array.isArray(value) && value.every((name) => typeof name === 'string')) return value;
+  throw new FormatError('identityMembers is not a list of names');
+}
+
 /**
- * Reads `{event, salts, hashes?}`: the JSON value of a body line, or that part of a proof. Throws
- * FormatError for other members or types. A segment given by its hash must be empty (null, `{}`),
- * because the hash would not prove its value.
+ * Reads `{event, salts, hashes?, identityMembers?}`: the JSON value of a body line, or that part of
+ * a proof. Throws FormatError for other members or types. A segment given by its hash must be empty
+ * (null, `{}`), because the hash would not prove its value.
  */
-export function eventBodyOf(json: { event: unknown; salts: unknown; hashes?: unknown }): EventBody {
-  const event = committedEventOf(json.event);
+export function eventBodyOf(json: BodyMembers): EventBody {
+  const event = committedEventOf(json.event, namesOf(json.identityMembers));
   const salts = segmentBytes(json.salts, saltBytes, 'salts');
   const hashes =
     json.hashes === undefined ? noHashes : segmentBytes(json.hashes, hashBytes, 'hashes');
@@ -138,7 +154,8 @@ export function commitmentOfBody(sha: Sha256, body: EventBody): Uint8Array {
 }
 
 /**
- * Reads a body line: `{"event":…,"salts":{…},"hashes":{…}}`. Throws FormatError and nothing else.
+ * Reads a body line: `{"event":…,"salts":{…},"hashes":{…},"identityMembers":[…]}`. Throws
+ * FormatError and nothing else.
  */
 export function parseBodyLine(source: string | Uint8Array): EventBody {
   return bodyLineOf(parseProvenJson(source));
@@ -147,9 +164,8 @@ export function parseBodyLine(source: string | Uint8Array): EventBody {
 /** As `parseBodyLine`, from the JSON value. */
 export function bodyLineOf(value: unknown): EventBody {
   if (typeof value !== 'object' || value === null) throw new FormatError('a body is an object');
-  const { event, salts, hashes } = value as Record<string, unknown>;
-  if (Object.keys(value).length !== (hashes === undefined ? 2 : 3)) {
+  if (Object.keys(value).some((name) => !bodyMembers.includes(name))) {
     throw new FormatError('a body has unknown members');
   }
-  return eventBodyOf({ event, salts, hashes });
+  return eventBodyOf(value as BodyMembers);
 }

@@ -95,6 +95,8 @@ interface FieldRule {
   kind: FieldKind;
   /** The first version of log entries that holds it; absent for version 1. Shown only if set. */
   since?: 2;
+  /** Newer than verifiers that are in use: body lines name it if it is personal. */
+  isLater?: true;
   values?: readonly string[];
   /** Of an object, or of each object of a list. */
   members?: Readonly<Record<string, MemberRule>>;
@@ -306,12 +308,10 @@ const fieldRules = {
   },
   asSent: {
     kind: 'texts',
-    since: 2,
+    isLater: true,
+    ...ofContext,
     segment: 'identity',
-    sent: 'optional',
-    csv: 'further',
-    about:
-      'The texts of cut and dropped values as they were sent, by JSON Pointer. Set by the service; taken from an exported event.',
+    about: 'Texts of cut and dropped values, by JSON Pointer. Set by the service, or exported.',
   },
   before: {
     ...{ kind: 'state', key: 'before', column: 'before', segment: 'state' },

@@ -2,14 +2,14 @@ import { formatHex } from '../log/bytes.ts';
 import type { Sha256 } from '../log/merkle.ts';
 import { segmentHash } from './commitment.ts';
 import { firstFields } from './committed-event.ts';
-import { type ContextTexts, contextOf, putAt, valueAt } from './context.ts';
+import { type ContextTexts, contextOf, laterMembers, putAt, valueAt } from './context.ts';
 import {
   bodyLineOf,
   parseProvenJson,
   type SegmentHex,
   type WithholdableSegment,
 } from './event-body.ts';
-import { contextFields, segmentNames } from './event-fields.ts';
+import { contextFields, type EventField, segmentNames } from './event-fields.ts';
 import { segmentTexts } from './event-texts.ts';
 
 type Members = Record<string, unknown>;
@@ -19,6 +19,7 @@ interface BodyJson {
   event: Members;
   salts: SegmentHex;
   hashes?: SegmentHex;
+  identityMembers?: readonly string[];
 }
 
 /**
@@ -46,6 +47,10 @@ export function withholdSegments(
     if (name === 'context') context = null;
     if (name === 'identity') contextIdentity = null;
   }
+  for (const member of laterMembers(json.event, json.identityMembers ?? [])) {
+    const text = member.isPersonal ? contextIdentity : context;
+    if (text === null) removeAt(json.event, member);
+  }
   showContext(json.event, { context, contextIdentity });
   return JSON.stringify(json);
 }
@@ -55,13 +60,17 @@ function empty(event: Members, segment: WithholdableSegment): void {
   for (const field of own) putAt(event, field, field.kind === 'diff' ? {} : null);
 }
 
+function removeAt(event: Members, { owner, name }: Pick<EventField, 'owner' | 'name'>): void {
+  delete (owner === null ? event : (event[owner] as Members))[name];
+}
+
 /** Shows what these texts have of the fields of version 2, and nothing else of them. */
 function showContext(event: Members, texts: ContextTexts): void {
   const left = contextOf(texts);
   for (const field of contextFields) {
     const members = field.owner === null ? event : (event[field.owner] as Members);
     const value = valueAt(left, field);
-    if (value === undefined) delete members[field.name];
+    if (value === undefined) removeAt(event, field);
     else members[field.name] = value;
   }
 }

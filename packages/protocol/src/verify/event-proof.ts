@@ -40,6 +40,7 @@ const proofMembers = [
   'receivedAt',
   'salts',
   'hashes',
+  'identityMembers',
   'commitment',
   'leafHash',
   'sequence',
@@ -48,9 +49,9 @@ const proofMembers = [
 ];
 
 /**
- * Reads the JSON text `{event, receivedAt, salts, hashes?, commitment, leafHash, sequence,
- * checkpoint, path}`; hashes and salts are lower-case hexadecimal. Throws only FormatError. Pass
- * the original text: JSON.parse drops repeated members.
+ * Reads the JSON text `{event, receivedAt, salts, hashes?, identityMembers?, commitment, leafHash,
+ * sequence, checkpoint, path}`; hashes and salts are lower-case hexadecimal. Throws only
+ * FormatError. Pass the original text: JSON.parse drops repeated members.
  */
 export function parseEventProof(source: string | Uint8Array): EventProof {
   const value = parseProvenJson(source);
@@ -58,14 +59,14 @@ export function parseEventProof(source: string | Uint8Array): EventProof {
   const json = value as Record<string, unknown>;
   const other = Object.keys(json).find((name) => !proofMembers.includes(name));
   if (other !== undefined) throw new FormatError(`a proof has no member ${quoted(other)}`);
-  const { event, salts, sequence, checkpoint, path } = json;
+  const { event, salts, hashes, identityMembers, sequence, checkpoint, path } = json;
   if (!isCount(sequence)) throw new FormatError('sequence is not a whole number from 0');
   if (typeof checkpoint !== 'string') throw new FormatError('checkpoint is not a text');
   if (!Array.isArray(path) || path.length > pathHashesMax) {
     throw new FormatError('path is not a list of at most 63 hashes');
   }
   return {
-    body: eventBodyOf({ event, salts, hashes: json.hashes }),
+    body: eventBodyOf({ event, salts, hashes, identityMembers }),
     receivedAtUs: receivedAtOf(json.receivedAt),
     commitment: hashOf(json.commitment, 'commitment'),
     leafHash: hashOf(json.leafHash, 'leafHash'),

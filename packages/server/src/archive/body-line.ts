@@ -1,4 +1,4 @@
-import { formatHex, segmentNames } from '@indelible/protocol';
+import { formatHex, identityMembers, segmentNames } from '@indelible/protocol';
 import { eventJson } from '../events/prepared-event.ts';
 import type { ArchivedRow } from './archived-row.ts';
 
@@ -10,7 +10,9 @@ export function bodyLine({ sequence, receivedAtUs, body }: ArchivedRow): string 
   const receivedAtMs = Math.floor(receivedAtUs / 1_000);
   const json = eventJson({ ...event, sequence, receivedAtMs, erased: null }, true, hasState);
   const erased = hashes.some((hash) => hash !== null) ? `,"hashes":${hexOf(hashes)}` : '';
-  return `{"event":${json},"salts":${hexOf(salts)}${erased}}`;
+  const names = identityMembers(event);
+  const named = names ? `,"identityMembers":${JSON.stringify(names)}` : '';
+  return `{"event":${json},"salts":${hexOf(salts)}${erased}${named}}`;
 }
 
 const stateIndex = segmentNames.indexOf('state');

@@ -44,6 +44,11 @@ const Proof = named('EventProof', {
       description: 'Of erased segments, in place of the salt.',
     }),
   ),
+  identityMembers: Type.Optional(
+    Type.Array(Type.String(), {
+      description: 'Personal members of the event that an older verifier may not know.',
+    }),
+  ),
   commitment: Hash,
   leafHash: Hash,
   sequence: Type.Integer({ minimum: 0 }),

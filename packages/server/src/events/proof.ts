@@ -2,6 +2,7 @@ import {
   actorAddress,
   type EventFilter,
   formatHex,
+  identityMembers,
   inclusionProof,
   type ListQuery,
   leafHash,
@@ -64,7 +65,7 @@ export function proofJson({ event, checkpoint, path }: Proven, sha: Sha256): str
   const { entry, commitment } = storedEntry(sha, event);
   const rest = {
     receivedAt: new Date(event.receivedAtMs).toISOString(),
-    ...segmentsOf(event),
+    ...openingOf(event),
     commitment: formatHex(commitment),
     leafHash: formatHex(leafHash(sha, entry)),
     sequence: event.sequence,
@@ -79,7 +80,11 @@ const fullJson = (event: StoredEvent) =>
   eventJson({ ...event, erased: null }, true, hasState(event));
 
 /** For each segment its salt, which gives the hash with the text; for an erased one the hash. */
-function segmentsOf(event: StoredEvent): { salts: SegmentHex; hashes?: SegmentHex } {
+function openingOf(event: StoredEvent): {
+  salts: SegmentHex;
+  hashes?: SegmentHex;
+  identityMembers?: string[] | undefined;
+} {
   const { salts, hashes } = openersOf(event);
   const byName = (list: readonly (Uint8Array | null)[]): SegmentHex =>
     Object.fromEntries(
@@ -89,12 +94,16 @@ function segmentsOf(event: StoredEvent): { salts: SegmentHex; hashes?: SegmentHe
       }),
     );
   const isWhole = hashes.every((hash) => hash === null);
-  return { salts: byName(salts), ...(isWhole ? {} : { hashes: byName(hashes) }) };
+  return {
+    salts: byName(salts),
+    ...(isWhole ? {} : { hashes: byName(hashes) }),
+    identityMembers: identityMembers(event),
+  };
 }
 
 /** An event with its salts, a line of NDJSON without its end. */
 export function bodyLine(row: ListedRow): string {
-  return `{"event":${fullJson(asFound(row))},${JSON.stringify(segmentsOf(row)).slice(1)}`;
+  return `{"event":${fullJson(asFound(row))},${JSON.stringify(openingOf(row)).slice(1)}`;
 }
 
 /**
