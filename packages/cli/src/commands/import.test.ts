@@ -217,6 +217,23 @@ test('lines of another tenant are recorded in the tenant of --tenant, and the su
   expect(await storedIds(other.id)).toHaveLength(3);
 });
 
+test('epoch times are read with --time, and refused with a hint at it', async () => {
+  const { id, key } = await service.tenant();
+  const line = JSON.stringify({
+    ...eventOf(),
+    timestamp: Math.floor(Date.parse(moment(7)) / 1_000),
+  });
+  const args = ['-', '--tenant', id];
+  expect((await importJson(args, { input: line })).summary).toMatchObject({ rejected: 1 });
+  expect(rejectedIn('import.rejected.ndjson')).toMatchObject([
+    { reason: expect.stringContaining('--time epoch_s') },
+  ]);
+  const read = await importJson([...args, '--time', 'epoch_s'], { input: line });
+  expect(read.summary).toMatchObject({ created: 1, rejected: 0 });
+  const { body } = await service.call({ url: '/api/audit-logs?resource=queue', key });
+  expect(body.data[0].timestamp.slice(0, 19)).toBe(moment(7).slice(0, 19));
+});
+
 test('a file in another form ends after some lines with a sentence, and stores nothing', async () => {
   const { id } = await service.tenant();
   const records = Array.from({ length: 200 }, (_, n) => ({ eventTime: moment(n), user: 'ana' }));

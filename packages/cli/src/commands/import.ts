@@ -1,7 +1,7 @@
 import type { Retry } from '@indelible/client';
 import type { Plan } from '@indelible/protocol';
 import { withCommas } from '@indelible/protocol';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { tenantIdArgument } from '../arguments.ts';
 import {
   type ConnectionOptions,
@@ -11,6 +11,7 @@ import {
 } from '../connection.ts';
 import { FindingsFile, findingsPaths } from '../import/findings-file.ts';
 import { ForeignFormError } from '../import/foreign-form.ts';
+import { type EpochForm, epochForms } from '../import/line-times.ts';
 import { type ImportRun, runImport } from '../import/run-import.ts';
 import { openSource, type Source } from '../import/source.ts';
 import {
@@ -28,6 +29,7 @@ import { type Shown, showWork } from '../progress.ts';
 interface ImportOptions extends ConnectionOptions {
   createTenants?: Plan;
   rejects?: string;
+  time?: EpochForm;
 }
 
 const help = `
@@ -58,7 +60,8 @@ export function importCommand(program: Command, io: Io): void {
       tenantIdArgument,
     )
     .option('--create-tenants <plan>', 'create unknown tenants with this plan')
-    .option('--rejects <file>', 'where rejected lines go');
+    .option('--rejects <file>', 'where rejected lines go')
+    .addOption(new Option('--time <form>', 'of numbers in timestamp').choices(epochForms));
   withConnection(command)
     .addHelpText('after', help)
     .action(async (path: string, options: ImportOptions) => {
@@ -115,6 +118,7 @@ async function prepare(
     rejected: new FindingsFile(paths.rejected),
     conflicts: new FindingsFile(paths.conflicts),
     tenantForAll: options.tenant ?? null,
+    epochForm: options.time ?? null,
     createTenants: options.createTenants ?? null,
     stop,
     signal: cancel.signal,

@@ -11,6 +11,7 @@ import { FirstLines } from './foreign-form.ts';
 import { Lanes } from './lanes.ts';
 import { LineOrders } from './line-orders.ts';
 import { isBlank, type Line, LineSplitter } from './line-splitter.ts';
+import type { EpochForm } from './line-times.ts';
 import type { Source } from './source.ts';
 import { SourceIdTable } from './source-id-table.ts';
 import { type LineRefusal, type SourceEvent, takeLine } from './source-line.ts';
@@ -24,6 +25,8 @@ export interface ImportRun {
   conflicts: FindingsFile;
   /** The tenant of every line; null: each names its own. */
   tenantForAll: string | null;
+  /** What numbers in `timestamp` count; null: they are refused. */
+  epochForm: EpochForm | null;
   /** The plan for unknown tenants; null: their events are rejected. */
   createTenants: Plan | null;
   /** Stops reading; batches in flight are still settled. */
@@ -99,7 +102,7 @@ function takeOne(
 ): boolean {
   run.tally.lines += 1;
   run.tally.lastLine = line.number;
-  const taken = takeLine(line, run.tenantForAll, orders);
+  const taken = takeLine(line, run.tenantForAll, orders, run.epochForm);
   if ('refusal' in taken) {
     reject(run, line, taken.refusal);
     return false;

@@ -16,10 +16,10 @@ import {
   parseTimestamp,
   problemsText,
   tenantUuid,
-  timeForm,
 } from '@indelible/protocol';
 import { LineOrders } from './line-orders.ts';
 import type { Line } from './line-splitter.ts';
+import { type EpochForm, notATime, timeOf } from './line-times.ts';
 
 /** An event between a line of the source and the service. */
 export interface SourceEvent {
@@ -64,16 +64,20 @@ const sha256 = (data: string): Uint8Array => hash('sha256', data, 'buffer');
  * source id that counts, else the position among the lines of this timestamp: a source id that
  * counts has one id in every file, any other one only behind the same lines. A line of an NDJSON
  * export loses the members that its service added. `tenantForAll` replaces the line's tenant.
+ * With `epochForm` its `timestamp` may be such a number.
  */
 export function takeLine(
   line: Line,
   tenantForAll: string | null,
   orders = new LineOrders(),
+  epochForm: EpochForm | null = null,
 ): TakenLine {
   const parsed = parseLine(line);
   if ('refusal' in parsed) return parsed;
   const { sourceId = null, ...members } = withoutOutput(parsed.members);
-  const event = tenantForAll === null ? members : { ...members, tenantId: tenantForAll };
+  const event: Members = tenantForAll === null ? members : { ...members, tenantId: tenantForAll };
+  const { timestamp } = event;
+  if (epochForm !== null && timestamp !== undefined) event.timestamp = timeOf(timestamp, epochForm);
   const problems = problemsOf(event, sourceId);
   if (problems.length > 0) return refuse(problems);
   const tenantName = String(event.tenantId);
@@ -159,7 +163,7 @@ function problemsOf(event: Members, sourceId: JsonValue): FieldProblem[] {
   if (timestamp === undefined) {
     add('/timestamp', 'required', 'is required, so that the event gets the same id in every run');
   } else if (typeof timestamp !== 'string' || parseTimestamp(timestamp) === null) {
-    add('/timestamp', 'invalid_format', `is not ${timeForm}`);
+    add('/timestamp', 'invalid_format', notATime(timestamp));
   }
   return problems;
 }
