@@ -192,6 +192,9 @@ test('one sourceId for two events is told with both lines: stored when the times
     { ...expected, line: 3 },
     { ...expected, line: 4 },
   ]);
+  expect(rejectedIn('twice.ndjson.rejected.ndjson')).toMatchObject([
+    { line: 4, reason: expect.stringContaining('stored this sourceId') },
+  ]);
   const fine = await importJson(['-'], { input: lines.slice(0, 3).join('\n') });
   expect([fine.status, fine.summary.conflicts.count]).toEqual([0, 1]);
 });

@@ -188,13 +188,18 @@ function settle(
   return unsettled;
 }
 
+// The service's sentence is about the id, which the import has made of timestamp and sourceId.
+const conflictReason =
+  'this import or a former one stored this sourceId, at this time, with other content';
+
 function settleOne(event: SourceEvent, result: BatchResult, { tally, reject }: SendingDeps): void {
   for (const warning of result.warnings ?? []) countIn(tally.warnings, warning);
   if (result.status === 'created') tally.created += 1;
   else if (result.status === 'duplicate') tally.duplicates += 1;
   else {
     const { code = 'internal_error', detail = '', errors } = result.error ?? {};
-    reject(event, { code, reason: detail, ...(errors ? { errors } : {}) });
+    const reason = code === 'id_conflict' && event.source ? conflictReason : detail;
+    reject(event, { code, reason, ...(errors ? { errors } : {}) });
   }
 }
 
