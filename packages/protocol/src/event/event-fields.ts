@@ -18,7 +18,7 @@ import {
 } from './limits.ts';
 
 /**
- * The fields of an event. From this table follow the validation of sent events (`check-event.ts`),
+ * The fields of an event. From this table follow the validation of sent events (`usable-event.ts`),
  * the columns of CSV and archive, the statements that read and write events, and the OpenAPI
  * document. The texts that are hashed and shown (`event-texts.ts`) are written by hand, for speed;
  * a test compares them with the table.

@@ -40,7 +40,7 @@ test('a batch of good events is stored in its order, without gaps', async () => 
   expect(status).toBe(200);
   expect(body.results).toEqual(
     Array.from({ length: 20 }, (_, at) => ({
-      ...{ index: at, status: 'created', sequence: at + 2, warnings: [] },
+      ...{ index: at, status: 'created', sequence: at + 2, warnings: [], warningPaths: {} },
       id: expect.stringMatching(/^evt_audit_/),
     })),
   );
