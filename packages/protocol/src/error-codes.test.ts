@@ -42,10 +42,11 @@ test('the answer to a page too deep names the cursor', () => {
   expect(errorCodes.page_too_deep.help).toContain('cursor');
 });
 
-test('the warnings are the nine of the event rules, each explained in a sentence', () => {
+test('the warnings are the ten of the event rules, each explained in a sentence', () => {
   expect(Object.keys(warningCodes).sort()).toEqual([
-    ...['backdated', 'diff_truncated', 'operator_email_missing', 'reason_missing'],
-    ...['role_resembles_operator', 'secret_masked', 'state_missing', 'truncated', 'value_dropped'],
+    ...['backdated', 'diff_truncated', 'number_as_text', 'operator_email_missing'],
+    ...['reason_missing', 'role_resembles_operator', 'secret_masked', 'state_missing', 'truncated'],
+    'value_dropped',
   ]);
   for (const text of Object.values(warningCodes)) expect(text).toMatch(/^[A-Z].*\.$/);
 });

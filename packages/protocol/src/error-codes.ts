@@ -189,6 +189,8 @@ export const warningCodes = {
   truncated: 'A value was longer than its limit and was cut; `asSent` has its beginning.',
   value_dropped:
     'A value could not be used: it is not stored, or with other characters; `asSent` has it.',
+  number_as_text:
+    'A number that a 64-bit float would change was kept as its text: more digits than a float has, an integer beyond 2^53, or too small or large.',
   reason_missing: 'An operator event came without a declared reason.',
   role_resembles_operator:
     'A role looks like superadmin and is another one: it is recorded as it is, and is not the operator team.',

@@ -16,6 +16,7 @@ function eventOf(number: number): SourceEvent {
     text: `{"id":${number}}`,
     source: null,
     isMoved: false,
+    hasNumbersAsText: number === 2,
   };
 }
 
@@ -103,10 +104,12 @@ test('a service that goes away is told as such, with nothing counted twice', asy
 
 test('warnings are counted by their code', async () => {
   const result = { index: 0, status: 'created', warnings: ['truncated', 'secret_masked'] };
-  const { done, tally } = await sending(1, [{ body: { results: [result] } }]);
+  const plain = { index: 1, status: 'created', warnings: [] };
+  const { done, tally } = await sending(2, [{ body: { results: [result, plain] } }]);
   await done;
   expect([...tally.warnings]).toEqual([
     ['truncated', 1],
     ['secret_masked', 1],
+    ['number_as_text', 1],
   ]);
 });

@@ -194,6 +194,8 @@ const conflictReason =
 
 function settleOne(event: SourceEvent, result: BatchResult, { tally, reject }: SendingDeps): void {
   for (const warning of result.warnings ?? []) countIn(tally.warnings, warning);
+  // The service gets the texts, and cannot know.
+  if (event.hasNumbersAsText && !result.error) countIn(tally.warnings, 'number_as_text');
   if (result.status === 'created') tally.created += 1;
   else if (result.status === 'duplicate') tally.duplicates += 1;
   else {

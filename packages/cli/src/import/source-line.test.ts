@@ -148,7 +148,7 @@ test('an unreadable moment leaves no id to be made, so the line is refused', () 
 });
 
 test('a source id that is no name is refused', () => {
-  for (const sourceId of ['', true, {}, [], 1.5, 2 ** 60]) {
+  for (const sourceId of ['', true, {}, [], 1.5]) {
     const { errors } = refused({ ...event, sourceId });
     expect(errors).toMatchObject([{ path: '/sourceId' }]);
   }
@@ -170,12 +170,10 @@ test('invalid UTF-8 is refused, never replaced', () => {
   expect(refused(bytes)).toMatchObject({ code: 'malformed_json', reason: /UTF-8/ });
 });
 
-test('what would silently change on its way is refused: repeated names, huge numbers, halves', () => {
+test('what would silently change on its way is refused: repeated names, halves of pairs', () => {
   const line = JSON.stringify(event).slice(0, -1);
   const cases = [
     [`${line},"action":"delete"}`, '/action', 'duplicate_key'],
-    [`${line},"after":{"n":12345678901234567890}}`, '/after/n', 'unsafe_integer'],
-    [`${line},"after":{"n":1e400}}`, '/after/n', 'unsafe_number'],
     [`${line},"after":{"n":"\\ud800"}}`, '/after/n', 'lone_surrogate'],
     [`${line},"after":${'['.repeat(40)}${']'.repeat(40)}}`, undefined, 'too_deep'],
   ] as const;
@@ -183,6 +181,15 @@ test('what would silently change on its way is refused: repeated names, huge num
     const { errors } = refused(text);
     expect(errors?.[0]).toMatchObject(path === undefined ? { code } : { path, code });
   }
+});
+
+test('numbers that a double would change are kept as texts, and the line says so', () => {
+  const line = JSON.stringify(event).slice(0, -1);
+  const { text, hasNumbersAsText } = taken(
+    `${line},"after":{"n":12345678901234567890,"m":1e-400}}`,
+  );
+  expect(JSON.parse(text).after).toEqual({ n: '12345678901234567890', m: '1e-400' });
+  expect([hasNumbersAsText, taken(event).hasNumbersAsText]).toEqual([true, false]);
 });
 
 test('a line of an export is taken back as it was sent in', () => {

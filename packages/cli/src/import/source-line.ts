@@ -34,6 +34,8 @@ export interface SourceEvent {
   text: string;
   /** Detects one source id with two contents; null without `sourceId`. */
   source: SourceFacts | null;
+  /** Whether numbers became texts, because a double would change them. */
+  hasNumbersAsText: boolean;
 }
 
 interface SourceFacts {
@@ -88,7 +90,8 @@ export function takeLine(
   const facts = { key: digest.subarray(8, 16), content: sha256(text).subarray(0, 8) };
   const source = sourceId === null ? null : { id: name, ...facts };
   const isMoved = members.tenantId !== undefined && uuidOf(members.tenantId) !== tenantId;
-  const taken = { line, tenantId, tenantName, source, isMoved };
+  const { hasNumbersAsText } = parsed;
+  const taken = { line, tenantId, tenantName, source, isMoved, hasNumbersAsText };
   if (event.id !== undefined) return { event: { ...taken, text } };
   const timeMs = parseTimestamp(String(event.timestamp)) ?? 0;
   const order =
@@ -121,17 +124,20 @@ function withoutOutput(members: Members): Members {
   ) as Members;
 }
 
-function parseLine(line: Line): { members: Members } | { refusal: LineRefusal } {
+type ParsedLine = { members: Members; hasNumbersAsText: boolean } | { refusal: LineRefusal };
+
+function parseLine(line: Line): ParsedLine {
   const refusal = (code: ErrorCode, reason: string) => ({ refusal: { code, reason } });
   if (line.tooLong)
     return refusal('payload_too_large', `the line is longer than ${inKib(eventBytesMax)}`);
   if (!isUtf8(line.bytes)) return refusal('malformed_json', 'the line is not valid UTF-8');
   try {
-    const { value, duplicateKeys } = parseStrictJson(line.bytes.toString());
+    const { value, duplicateKeys, numbersAsText } = parseStrictJson(line.bytes.toString());
     if (!isObject(value)) return refusal('validation_failed', 'the line is not a JSON object');
     // Without them, the values can be serialised again.
     const problems = [...repetitions(duplicateKeys), ...jsonProblems(value)];
-    return problems.length > 0 ? refuse(problems) : { members: value as Members };
+    if (problems.length > 0) return refuse(problems);
+    return { members: value as Members, hasNumbersAsText: numbersAsText.length > 0 };
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     return refusal('malformed_json', `the line is not valid JSON: ${error.message}`);

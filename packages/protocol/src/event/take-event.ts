@@ -32,6 +32,8 @@ export interface TakeContext {
   boundTenantId: string | null | undefined;
   /** How long before `nowMs` an event may have happened without a warning; absent: any time. */
   backdatedMs?: number;
+  /** Where the event has texts in place of numbers that a double would change. */
+  numbersAsText?: readonly string[];
 }
 
 /** Why an event is refused; `errors` names every wrong field. */
@@ -87,6 +89,8 @@ export function takeEvent(raw: unknown, context: TakeContext): TakenEvent {
   noteOperators(event, notes);
   noteStates(event, catalogue, notes);
   const uuid = uuidOf(event, context);
+  const { numbersAsText = [] } = context;
+  if (numbersAsText.length > 0) notes.warn('number_as_text', ...numbersAsText);
   if (nowMs - uuidTimeMs(uuid) > (context.backdatedMs ?? Infinity)) {
     notes.warn('backdated', event.timestamp === undefined ? '/id' : '/timestamp');
   }

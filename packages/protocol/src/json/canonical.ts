@@ -75,10 +75,9 @@ function insertionSort(keys: string[]): string[] {
 }
 
 /**
- * The problems, at most 50, that prevent storing and proving a value of JSON.parse:
+ * The problems, at most 50, that prevent storing and proving a value of `parseStrictJson`:
  * `lone_surrogate` and `null_character` (also in member names; the path is the
- * member's), `unsafe_integer` (beyond ±(2^53 - 1)), `unsafe_number` (1e400), `too_deep` (more than
- * 32 nested containers, including the value).
+ * member's), `too_deep` (more than 32 nested containers, including the value).
  */
 export function checkJson(value: unknown): FieldProblem[] {
   const problems: FieldProblem[] = [];
@@ -89,7 +88,6 @@ export function checkJson(value: unknown): FieldProblem[] {
 // Paths are built while the recursion returns, so a valid value builds none.
 function checkValue(value: unknown, depth: number, problems: FieldProblem[]): void {
   if (typeof value === 'string') checkText(value, problems);
-  else if (typeof value === 'number') checkNumber(value, problems);
   else if (typeof value === 'object' && value !== null) {
     // Stopping here also limits the recursion.
     if (depth > jsonDepthMax) report(problems, 'too_deep', `nested over ${jsonDepthMax} levels`);
@@ -125,19 +123,6 @@ function prefixPaths(token: string | number, problems: FieldProblem[], from: num
 function checkText(text: string, problems: FieldProblem[]): void {
   if (text.includes('\0')) report(problems, 'null_character', 'contains U+0000');
   if (!text.isWellFormed()) report(problems, 'lone_surrogate', 'contains half a surrogate pair');
-}
-
-function checkNumber(value: number, problems: FieldProblem[]): void {
-  if (Number.isSafeInteger(value)) return;
-  if (Number.isInteger(value)) {
-    report(
-      problems,
-      'unsafe_integer',
-      'is an integer beyond ±9007199254740991, and would lose digits',
-    );
-  } else if (!Number.isFinite(value)) {
-    report(problems, 'unsafe_number', 'is too large for a 64-bit float');
-  }
 }
 
 function report(problems: FieldProblem[], code: string, message: string): void {

@@ -1,17 +1,21 @@
 import { fieldProblemsMax, pointerOf } from '../event/field-problem.ts';
+import { keepsValue } from './number-text.ts';
 
 export interface StrictJson {
   value: unknown;
   /** JSON Pointers of members that occur more than once in their object. */
   duplicateKeys: string[];
+  /** JSON Pointers of numbers that are texts in `value`, because a double would change them. */
+  numbersAsText: string[];
 }
 
-// A duplicate below this depth is reported at its ancestor; such depth is refused anyway.
+// What is below this depth is reported at its ancestor; such depth is refused anyway.
 const pointerLevelsMax = 64;
 
 interface Result {
   value: unknown;
   duplicates: Set<string>;
+  numbers: Set<string>;
 }
 
 /** An open array or object; `name` is the member that is being read. */
@@ -22,11 +26,12 @@ interface Level {
 
 /**
  * Reads text that JSON.parse has accepted, character by character: some ten times slower, but it
- * reports repeated names (the first 50) and reads every name correctly. Uses a list instead of
+ * reports repeated names and numbers that a double would change (the first 50 of each), and reads
+ * every name correctly. Uses a list instead of
  * recursion, because nesting is not limited here.
  */
 export function readJson(text: string): StrictJson {
-  const result: Result = { value: undefined, duplicates: new Set() };
+  const result: Result = { value: undefined, duplicates: new Set(), numbers: new Set() };
   const levels: Level[] = [];
   for (let at = 0; at < text.length; at += 1) {
     const character = text[at];
@@ -36,7 +41,8 @@ export function readJson(text: string): StrictJson {
     else if (character === '}' || character === ']') put(levels.pop()?.container, levels, result);
     else if (isScalarStart(character)) at = readScalar(text, at, levels, result);
   }
-  return { value: result.value, duplicateKeys: [...result.duplicates] };
+  const { value, duplicates, numbers } = result;
+  return { value, duplicateKeys: [...duplicates], numbersAsText: [...numbers] };
 }
 
 /** Whether a scalar starts here; called outside strings and brackets. */
@@ -49,7 +55,9 @@ function readScalar(text: string, start: number, levels: Level[], result: Result
   const scalar = /[-+.\w]+/y;
   scalar.lastIndex = start;
   const [literal = ''] = scalar.exec(text) ?? [];
-  put(JSON.parse(literal), levels, result);
+  const isText = /^[-\d]/.test(literal) && !keepsValue(literal);
+  if (isText) report(result.numbers, levels);
+  put(isText ? literal : JSON.parse(literal), levels, result);
   return start + literal.length - 1;
 }
 
@@ -65,12 +73,13 @@ function readString(text: string, open: number, levels: Level[], result: Result)
     return close;
   }
   level.name = string;
-  if (Object.hasOwn(level.container, string)) {
-    const shown = levels.slice(0, pointerLevelsMax);
-    if (result.duplicates.size < fieldProblemsMax)
-      result.duplicates.add(pointerOf(...shown.map(tokenOf)));
-  }
+  if (Object.hasOwn(level.container, string)) report(result.duplicates, levels);
   return close;
+}
+
+function report(pointers: Set<string>, levels: Level[]): void {
+  if (pointers.size >= fieldProblemsMax) return;
+  pointers.add(pointerOf(...levels.slice(0, pointerLevelsMax).map(tokenOf)));
 }
 
 function tokenOf({ container, name }: Level): string | number {

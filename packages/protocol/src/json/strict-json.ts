@@ -1,4 +1,5 @@
 import { readJson, type StrictJson } from './json-reader.ts';
+import { keepsValue } from './number-text.ts';
 
 export type { StrictJson } from './json-reader.ts';
 
@@ -11,7 +12,8 @@ const utf8Decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /**
  * JSON.parse for text that will be proven. JSON.parse silently keeps the last of repeated member
  * names, so two readers of one text could see different events. This function reports them:
- * `duplicateKeys` has the JSON Pointers of the first 50. Throws SyntaxError like JSON.parse, and
+ * `duplicateKeys` has the JSON Pointers of the first 50. A number that a double would change is
+ * kept as its text, and `numbersAsText` has its pointer. Throws SyntaxError like JSON.parse, and
  * for nesting deeper than `jsonTextDepthMax`; TypeError for bytes that are not UTF-8.
  */
 export function parseStrictJson(source: string | Uint8Array): StrictJson {
@@ -20,7 +22,7 @@ export function parseStrictJson(source: string | Uint8Array): StrictJson {
   const text = isText ? source : utf8Decoder.decode(source);
   const value: unknown = JSON.parse(text);
   // The text has a duplicate twice, the result once: equal counts prove that there is none.
-  if (members === countKeptMembers(value)) return { value, duplicateKeys: [] };
+  if (members === countKeptMembers(value)) return { value, duplicateKeys: [], numbersAsText: [] };
   return readJson(text);
 }
 
@@ -29,7 +31,8 @@ const colon = 0x3a;
 const backslash = 0x5c;
 
 /**
- * Counts the colons outside strings, one for each member; null if a name has an escape. V8 (Node 24
+ * Counts the colons outside strings, one for each member; null if a number must be kept as text, or
+ * if a name has an escape. V8 (Node 24
  * and 26) returns a wrong name then, if an earlier text had a name with a backslash at that
  * position: https://github.com/nodejs/node/issues/63785
  * It reads bytes, because indexOf and charCodeAt are thirty times slower on the strings of large
@@ -40,6 +43,7 @@ function countPlainMembers(bytes: Uint8Array): number | null {
   let depth = 0;
   let hasEscape = false; // in the string that was read last
   let escapedName = false;
+  let changes = false; // whether a double would change a number
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at];
     if (byte === quote) {
@@ -57,8 +61,43 @@ function countPlainMembers(bytes: Uint8Array): number | null {
       depth += 1;
       if (depth > jsonTextDepthMax) throw new SyntaxError('nested too deeply');
     } else if (byte === 0x7d || byte === 0x5d) depth -= 1;
+    else if (byte === minus || isDigit(byte)) {
+      const start = at;
+      while (isNumeric(bytes[at + 1])) at += 1;
+      changes ||= mayChange(bytes, start, at + 1);
+    }
   }
-  return escapedName ? null : members;
+  return escapedName || changes ? null : members;
+}
+
+const minus = 0x2d;
+
+const isDigit = (byte: number | undefined) => byte !== undefined && byte >= 0x30 && byte <= 0x39;
+
+/** Of a number's digits, signs, point and exponent. */
+const isNumeric = (byte: number | undefined) =>
+  isDigit(byte) || byte === 0x2e || byte === minus || byte === 0x2b || isExponent(byte);
+
+const isExponent = (byte: number | undefined) => byte === 0x65 || byte === 0x45;
+
+/** A double holds any number of 15 digits with a small exponent; others are compared. */
+function mayChange(bytes: Uint8Array, start: number, end: number): boolean {
+  if (end - start > 100) return true;
+  let [at, digits] = [start, 0];
+  for (; at < end && !isExponent(bytes[at]); at += 1) {
+    if (isDigit(bytes[at]) && (digits > 0 || bytes[at] !== 0x30)) digits += 1;
+  }
+  if (digits <= 15 && at === end) return false;
+  const exponent = Number(asciiText(bytes, at + 1, end));
+  const isSmall = exponent > -100 && digits + exponent <= 15;
+  return (digits > 15 || !isSmall) && !keepsValue(asciiText(bytes, start, end));
+}
+
+// A TextDecoder takes longer for so few characters.
+function asciiText(bytes: Uint8Array, start: number, end: number): string {
+  let text = '';
+  for (let at = start; at < end; at += 1) text += String.fromCharCode(bytes[at] ?? 0);
+  return text;
 }
 
 /** Counts the members of the parsed tree, whose depth was checked before. */

@@ -108,14 +108,14 @@ export function recordRoutes(app: FastifyInstance, deps: RecordDeps): void {
 }
 
 function take(
-  raw: unknown,
+  sent: Omit<StrictJson, 'duplicateKeys'>,
   request: FastifyRequest,
   deps: RecordDeps,
   idempotencyKey: string | null = null,
 ) {
   const { catalogue, masker, newUuid, now, backdatedMs } = deps;
   const { id, tenantId } = request.principal;
-  const taken = takeEvent(raw, {
+  const taken = takeEvent(sent.value, {
     nowMs: now(),
     newUuid,
     catalogue,
@@ -123,6 +123,7 @@ function take(
     recordedBy: { kind: 'api_key', id },
     boundTenantId: tenantId,
     backdatedMs,
+    numbersAsText: sent.numbersAsText,
   });
   if (taken.refusal) return taken;
   const { event } = taken;
@@ -137,7 +138,8 @@ async function recordOne(request: FastifyRequest, reply: FastifyReply, deps: Rec
     const message = `must be one event; send several to ${request.url}/batch as {"events": […]}`;
     throw invalid([{ path: '', code: 'wrong_type', message }]);
   }
-  const taken = take(request.body, request, deps, idempotencyKeyOf(request));
+  const { body: value, numbersAsText } = request;
+  const taken = take({ value, numbersAsText }, request, deps, idempotencyKeyOf(request));
   if (taken.refusal) throw errorOf(taken.refusal);
   const { event } = taken;
   const { recheckKeyId } = request.principal;
@@ -251,7 +253,7 @@ type SentEvent = StrictJson | 'too_large';
 function takeFromBatch(sent: SentEvent, request: FastifyRequest, deps: RecordDeps) {
   if (sent === 'too_large') return tooLarge;
   const refusal = duplicateKeyProblem(sent.duplicateKeys);
-  return refusal ? { refusal } : take(sent.value, request, deps);
+  return refusal ? { refusal } : take(sent, request, deps);
 }
 
 async function recordPart(

@@ -29,9 +29,7 @@ const ofSchema = (event: unknown) => {
   return words(errors.map(fieldProblem));
 };
 
-const jsonCodes = [
-  ...['null_character', 'lone_surrogate', 'unsafe_integer', 'unsafe_number', 'too_deep'],
-];
+const jsonCodes = [...['null_character', 'lone_surrogate', 'too_deep']];
 const shapeCodes = ['required', 'unknown_field', 'too_long', 'too_short', 'too_many'];
 const ofService = (event: unknown) => {
   const { refusal } = takeEvent(event, takeContext());

@@ -30,6 +30,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** JSON Pointers of repeated members of the body. */
     duplicateKeys: string[];
+    /** JSON Pointers of numbers of the body that are texts, because a double would change them. */
+    numbersAsText: string[];
   }
   interface FastifyContextConfig {
     /** The handler checks path and body itself; else they are checked before it, by the schema. */
@@ -54,8 +56,10 @@ export function acceptJsonOnly(app: FastifyInstance): void {
   app.server.on('checkExpectation', (...call) => app.server.emit('request', ...call));
   refuseMisreadable(app);
   app.decorateRequest('duplicateKeys');
+  app.decorateRequest('numbersAsText');
   app.addHook('onRequest', (request, _reply, done) => {
     request.duplicateKeys = [];
+    request.numbersAsText = [];
     const encoding = request.headers['content-encoding'];
     if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
       throw new AppError('unsupported_media_type', 'compressed bodies are not accepted');
@@ -73,6 +77,7 @@ export function acceptJsonOnly(app: FastifyInstance): void {
       const isLarge = body.length > largeBodyBytes;
       const json = isLarge ? await parseInTurn(callerOf(request), read) : read();
       request.duplicateKeys = json.duplicateKeys;
+      request.numbersAsText = json.numbersAsText;
       return json.value;
     },
   );
