@@ -94,7 +94,7 @@ export function isRecordedEmail(text: string): boolean {
 
 /** The lower-case form, in which e-mail addresses are compared, filtered and sorted. */
 export function emailKey(email: string): string {
-  return email.toLowerCase();
+  return email.toLowerCase().normalize('NFC');
 }
 
 /**

@@ -203,7 +203,7 @@ export const facets = {
     nullable: true,
     of: (event) => [...eventWords(event)].sort(),
     has: matchesWords,
-    heldIn: () => ['change', 'context', 'identity'],
+    heldIn: () => ['change', 'context', 'event', 'identity'],
   },
   target: {
     about: 'further resource that the action concerned: id, or own id of the host',

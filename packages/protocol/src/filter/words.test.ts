@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { folded } from './folded.ts';
-import { matchesWords, wordCharactersMax, wordMatches, wordsOf } from './words.ts';
+import { indexedWords, matchesWords, wordCharactersMax, wordMatches, wordsOf } from './words.ts';
 
 test.each([
   ['Main menu', 'main menu'],
@@ -13,7 +13,9 @@ test.each([
   ['data::bar at 10:30', 'data bar at 10 30'],
   [':::eΣ', 'eσ'],
   ['a:b:::eg', 'a b eg'],
-  ['JIRA-12345 v1.2.3', 'jira 12345 v1 2.3'],
+  ['JIRA-12345 v1.2.3', 'jira 12345 v1 2 3'],
+  ['20.11.2026 1.234,50', '20 11 2026 1 234 50'],
+  ['Łódź, Đà Nẵng, smørrebrød, Ægir, œuvre, Þór', 'lodz da nang smorrebrod aegir oeuvre thor'],
   ['会议室 Queue', '会 议 室 queue'],
   ['Привет, мир', 'привет мир'],
   ['ﬁle ①', 'file 1'],
@@ -21,6 +23,24 @@ test.each([
   ['…!?', ''],
 ])('%s has the words %s', (text, words) => {
   expect(wordsOf(text).join(' ')).toBe(words);
+});
+
+test.each([
+  ['Rechnung vom 20.11.2026', ['2026', '11.2026', '20.11.2026']],
+  ['release v1.2.3 and 1.2.3.4.5', ['v1.2', 'v1.2.3', '1.2.3.4.5']],
+  ['1.234,50 EUR', ['234', '1.234', '1.234,50']],
+  ['+34 900 123 456', ['900123456', '34900123456', '9001', '900 123', '+34 900 123 456']],
+  ['(030) 1234-567', ['0301234567', '1234567']],
+  ['from 10.1.2.3 at 10:30:00', ['10.1.2.3', '10.1.2', '10:30']],
+  ['2001:db8::1', ['2001:db8::1', '2001:db8', 'db8']],
+])('%s is found by %j', (text, queries) => {
+  const words = indexedWords(text).sort();
+  for (const query of queries) expect([query, matchesWords(words, query)]).toEqual([query, true]);
+});
+
+test('an address is found as a whole only by itself, and numbers in a long list are not joined', () => {
+  expect(matchesWords(indexedWords('3.2.1.10').sort(), '10.1.2.3')).toBe(false);
+  expect(matchesWords(indexedWords('1111 2222 3333 4444').sort(), '11112222')).toBe(false);
 });
 
 test('short words are found whole, longer ones also by their beginning', () => {
@@ -53,7 +73,7 @@ test('folding twice, or another case or normal form, changes no word', () => {
 
 /** The rule again, without regular expressions for words. */
 function plainMatch(text: string, query: string): boolean {
-  const words = [...new Set(wordsOf(text))];
+  const words = [...new Set(indexedWords(text))];
   return wordsOf(query).every((wanted) =>
     words.some((word) =>
       [...wanted].length < 3 && wanted.length < 3
@@ -66,7 +86,7 @@ function plainMatch(text: string, query: string): boolean {
 test('a text matches a query exactly if each word is there or begins one', () => {
   fc.assert(
     fc.property(someText, someText, fc.nat(8), (text, other, cut) => {
-      const words = wordsOf(text).sort();
+      const words = indexedWords(text).sort();
       const parts = wordsOf(text).map((word) => word.slice(0, 3 + cut));
       for (const query of [text, other, parts.join(' '), `${parts[0] ?? ''} ${other}`]) {
         expect(matchesWords(words, query)).toBe(plainMatch(text, query));
@@ -92,11 +112,11 @@ test('a query reads few of the 120,000 words that an event may have', () => {
 test('the words of a very long text of colons or groups are found in linear time', () => {
   const processorMs = (text: string) => {
     const before = process.cpuUsage();
-    wordsOf(text);
+    indexedWords(text);
     const { user, system } = process.cpuUsage(before);
     return (user + system) / 1_000;
   };
-  for (const part of [':', 'a:', '1.', ': :', ':a', 'é:']) {
+  for (const part of [':', 'a:', '1.', '12 ', '1 (', ': :', ':a', 'é:']) {
     expect(processorMs(part.repeat(60_000))).toBeLessThan(1_000);
   }
 });

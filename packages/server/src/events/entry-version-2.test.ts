@@ -227,6 +227,23 @@ test('own ids that are UUIDs or look like addresses find their events too', asyn
   expect(await found('resource=mailbox&resource_id=Team@Example.com')).toEqual(['mailbox']);
 });
 
+test('own ids and addresses are the same in each normal form of Unicode', async () => {
+  const [composed, decomposed] = ['jos\u00e9', 'jose\u0301'];
+  for (const own of [composed, decomposed]) {
+    const actor = { id: undefined, externalId: own, email: `${own}@example.com` };
+    await named(own, { actor, resource: { type: 'order', id: undefined, externalId: own } });
+  }
+  const both = [composed, decomposed];
+  for (const own of [composed, decomposed].map(encodeURIComponent)) {
+    for (const query of [
+      `user=${own}`,
+      `user=${own}@example.com`,
+      `resource=order&resource_id=${own}`,
+    ])
+      expect([query, await found(query)]).toEqual([query, both]);
+  }
+});
+
 test('an own id of the longest length is found, whatever its characters', async () => {
   const externalId = '𝒜'.repeat(200);
   await named('long', { actor: { id: undefined, externalId }, correlationId: '𝒜'.repeat(128) });

@@ -156,7 +156,7 @@ export async function storedFacts(service: TestService, tenantId: string): Promi
   const { rows } = await service.owner.query(
     `SELECT id AS uuid, sequence::float8, retention_class AS "retentionClass", actor_id AS "actorId",
        actor_email AS email, action, resource_type AS "resourceType", resource_id AS "resourceId",
-       cross_tenant AS "crossTenant", category, actor_ip AS ip, resource_name, diff::text
+       cross_tenant AS "crossTenant", category, actor_ip AS ip, actor_role, resource_name, diff::text
      FROM audit_events WHERE tenant_id = $1`,
     [tenantId],
   );
@@ -166,6 +166,7 @@ export async function storedFacts(service: TestService, tenantId: string): Promi
     timeMs: Number.parseInt(row.uuid.replace('-', '').slice(0, 12), 16),
     words: eventWords({
       ...{ actorEmail: row.email, actorIp: row.ip, resourceName: row.resource_name },
+      ...{ action: row.action, resourceType: row.resourceType, actorRole: row.actor_role },
       ...{ diff: row.diff, reason: null, context: null, contextIdentity: null },
     }),
   }));

@@ -1,4 +1,4 @@
-import { canonicalize, eventWords } from '@indelible/protocol';
+import { canonicalize, eventWords, mayBeJoined } from '@indelible/protocol';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { givingWay } from '../http/giving-way.ts';
@@ -10,6 +10,7 @@ function eventOf(texts: readonly string[], changes: [string, string][] = []): Bl
   const diff = Object.fromEntries(changes.map(([key, to]) => [key, { from: null, to }]));
   return {
     ...{ actorId: '', action: '', resourceType: '', resourceId: '', category: '' },
+    actorRole: '',
     ...{ actorEmail: null, actorIp: null, resourceName, reason, diff: canonicalize(diff) },
     ...{ context: canonicalize({ metadata: { metadata } }), contextIdentity: null },
   };
@@ -27,7 +28,7 @@ test('each word of an event is a part of its folded texts', () => {
     fc.property(fc.array(texts, { minLength: 3, maxLength: 3 }), changes, (some, diff) => {
       const event = eventOf(some, diff);
       const folded = foldedTexts(event);
-      for (const word of eventWords(event)) expect(folded).toContain(word);
+      for (const word of eventWords(event)) if (!mayBeJoined(word)) expect(folded).toContain(word);
     }),
   );
 });

@@ -3,6 +3,7 @@ import {
   eventWords,
   folded,
   matchesWords,
+  mayBeJoined,
   type ValueFilter,
   wordsOf,
 } from '@indelible/protocol';
@@ -170,8 +171,9 @@ function readingEvents(
     const texts = foldedTexts(event);
     const has = (query: string) => {
       const wanted = wordsOfQuery.get(query) ?? [];
-      if (!wanted.every((word) => texts.includes(word))) return false;
-      const isWanted = (text: string) => wanted.some((word) => folded(text).includes(word));
+      if (!wanted.every((word) => mayBeJoined(word) || texts.includes(word))) return false;
+      const isWanted = (text: string) =>
+        wanted.some((word) => mayBeJoined(word) || folded(text).includes(word));
       return matchesWords([...eventWords(event, isWanted)].sort(), query);
     };
     return (any.length === 0 || any.some(has)) && !none.some(has);

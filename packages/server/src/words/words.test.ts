@@ -542,3 +542,24 @@ test('blocks find the events of a target and of a trace, also by frequent ids, c
   });
   expect(body.data).toHaveLength(1);
 });
+
+test('dates, versions, amounts, telephone numbers and letters with strokes are found, read or indexed', async () => {
+  const expected = {
+    ...{ lodz: 'Łódź', 'da nang': 'Đà Nẵng', smorrebrod: 'smørrebrød' },
+    ...{ 'vom 2026': 'Rechnung vom 20.11.2026', '11.2026': 'Rechnung vom 20.11.2026' },
+    ...{ 'v1.2': 'release v1.2.3', 934: '1.934,50', 900123456: '+34 900 123 456' },
+  };
+  const events = [...new Set(Object.values(expected))].map((name) => named(name));
+  const via = { channel: 'mcp', tool: 'zap_route' };
+  events.push(named('told', { action: 'menu.rewired', via, traceId: 'ab12'.repeat(8) }));
+  const all = { ...expected, rewired: 'told', zap: 'told', ['ab12'.repeat(8)]: 'told' };
+  const expectFound = async () => {
+    for (const [query, name] of Object.entries(all))
+      expect([query, await found(query)]).toEqual([query, [name]]);
+  };
+  await recordAll(service, tenant.key, events);
+  await expectFound();
+  await recordAll(service, tenant.key, poolEvents(256 - events.length, service.clock.now, 20));
+  await toBlocks();
+  await expectFound();
+});
