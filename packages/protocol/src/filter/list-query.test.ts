@@ -108,6 +108,10 @@ test.each([
   [`include=state&resource_id=${uuid}&resource_id=${uuid.replace('6', '7')}`, 'include'],
   ['from=2025-09-03&to=2025-09-03', 'to'],
   ['from=2025-09-04&to=2025-09-03', 'to'],
+  ['outcome=success&outcome=!success', 'outcome'],
+  ['user=Ana@example.com&user=bo@example.com&user=!ana@example.com', 'user'],
+  ['cross_tenant=true&cross_tenant=!true', 'cross_tenant'],
+  ['q=greeting&q=!greeting', 'q'],
 ])('%s contradicts itself', (text, path) => {
   expect(refusal(text)).toBe(`invalid_parameter ${path}`);
 });
@@ -134,6 +138,15 @@ test('an unknown parameter is named first, with what was probably meant; all pro
   ]) {
     expect(refusal(new URLSearchParams([[name, 'x']]).toString())).toMatch(/^unknown_parameter/);
   }
+});
+
+test('a value with a raw plus is refused with the way to write it', () => {
+  for (const text of ['user=ana+x@example.com', 'from=2025-09-03T10:00:00+02:00', 'limit=+5']) {
+    const result = read(text);
+    const [message = ''] = 'problems' in result ? result.problems.map((each) => each.message) : [];
+    expect(message).toMatch(/^must be .* \(a raw \+ is a space: write it as %2B\)$/);
+  }
+  expect(query('user=ana%2Bx@example.com').filter.user?.any).toEqual(['ana+x@example.com']);
 });
 
 test('each bad value of a facet is told by its place', () => {

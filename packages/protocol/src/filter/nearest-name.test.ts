@@ -15,6 +15,11 @@ test.each([
   ['form', 'from'],
   ['usr', 'user'],
   ['limt', 'limit'],
+  ['actor', 'user'],
+  ['email', 'user'],
+  ['role', 'q'],
+  ['since', 'from'],
+  ['until', 'to'],
 ])('%s was probably meant to be %s', (name, meant) => {
   expect(nearestName(name, listParamNames)).toBe(meant);
   const message = unknownNameMessage('filter', name, listParamNames);

@@ -2,6 +2,12 @@
 
 const comparedLengthMax = 64;
 
+/** What other APIs call our filters; roles are among the words of `q`. */
+const otherNames: Readonly<Record<string, string>> = {
+  ...{ actor: 'user', email: 'user', person: 'user', since: 'from', until: 'to' },
+  ...{ after: 'from', before: 'to', role: 'q', search: 'q', query: 'q', text: 'q' },
+};
+
 /**
  * The known name that `name` probably means, or null. Ignores case, underscores and hyphens
  * (`resourceId` means `resource_id`). Otherwise about a quarter of the letters may differ, or one
@@ -9,6 +15,8 @@ const comparedLengthMax = 64;
  */
 export function nearestName(name: string, known: readonly string[]): string | null {
   const wanted = lettersOf(name);
+  const meant = Object.hasOwn(otherNames, wanted) ? otherNames[wanted] : undefined;
+  if (meant !== undefined && known.includes(meant)) return meant;
   let nearest: string | null = null;
   let nearestEdits = Number.POSITIVE_INFINITY;
   for (const candidate of known) {

@@ -19,13 +19,18 @@ type Refuse = (name: string, message: string, code?: QueryProblemCode) => void;
 /** The longest value, in UTF-16 units; cursors are the longest ones. */
 export const paramLengthMax = 4_096;
 
+/** A raw + in an address arrives as a space: `ana+x@example.com` as `ana x@example.com`. */
+const plusHint = ' (a raw + is a space: write it as %2B)';
+
 /** Groups `params` by name. Unknown names, empty and unprintable values are problems. */
 export function readParams(params: Iterable<readonly [string, string]>, known: readonly string[]) {
   const problems: FieldProblem[] = [];
-  const refuse: Refuse = (path, message, code = 'invalid_parameter') => {
-    if (problems.length < fieldProblemsMax) problems.push({ path, code, message });
-  };
   const groups = valuesOf(params);
+  const refuse: Refuse = (path, message, code = 'invalid_parameter') => {
+    if (problems.length >= fieldProblemsMax) return;
+    const hasSpace = groups.get(path)?.some((value) => value.includes(' ')) === true;
+    problems.push({ path, code, message: hasSpace ? message + plusHint : message });
+  };
   refuseUnknown([...groups.keys()], known, refuse);
   const valuesByName = new Map<string, string[]>();
   for (const name of known) {

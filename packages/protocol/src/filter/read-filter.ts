@@ -28,10 +28,8 @@ const timestampExpected =
 /** Reads the filter's parameters; problems go to the reader. */
 export function readFilterParams(reader: ParamReader): EventFilter {
   const filter: EventFilter = {};
-  // An unescaped + arrives as a space, which would shift the range if it were accepted.
-  const expected = `${timestampExpected} (write a + as %2B)`;
   for (const bound of boundNames) {
-    const moment = reader.one(paramOf(bound), expected, parseTimestamp);
+    const moment = reader.one(paramOf(bound), timestampExpected, parseTimestamp);
     if (moment !== undefined) filter[bound] = moment;
   }
   for (const facet of facetNames) {
@@ -75,15 +73,18 @@ export function parseFilterBody(
     problems.push({ path: at + pointerOf(...tokens), code, message });
   };
   const filter = readMembers(json, known, refuse);
+  for (const [name, message] of contradictionsOf(filter, String)) refuse([name], message);
   return problems.length === 0 ? { filter } : { code: 'validation_failed', problems };
 }
 
-/** Reads a text of `filterToJson`. Throws Error for any other text. */
+/**
+ * Reads a text of `filterToJson`, also one that contradicts itself: earlier builds stored it.
+ * Throws Error for any other text.
+ */
 export function storedFilter(text: string): EventFilter {
-  const parsed = parseFilterBody(JSON.parse(text));
-  if ('filter' in parsed) return parsed.filter;
-  const [first] = parsed.problems;
-  throw new Error(`a stored filter cannot be read: ${first?.path} ${first?.message}`);
+  return readMembers(JSON.parse(text), filterNames, (tokens, message) => {
+    throw new Error(`a stored filter cannot be read: ${pointerOf(...tokens)} ${message}`);
+  });
 }
 
 function readMembers(json: unknown, known: readonly FilterName[], refuse: Refuse): EventFilter {
@@ -104,7 +105,6 @@ function readMembers(json: unknown, known: readonly FilterName[], refuse: Refuse
     if (isBound(name)) readTime(filter, name, value, refuse);
     else readValues(filter, name, value, refuse);
   }
-  for (const [name, message] of contradictionsOf(filter, String)) refuse([name], message);
   return filter;
 }
 
@@ -163,7 +163,10 @@ export function readFacet(
   return canonicalValues({ any, none });
 }
 
-/** What contradicts itself: empty ranges, an own id without its type. `nameOf` is for sentences. */
+/**
+ * What contradicts itself: empty ranges, a value wanted and excluded, an own id without its type.
+ * `nameOf` is for sentences.
+ */
 function contradictionsOf(
   filter: EventFilter,
   nameOf: (name: BoundName) => string,
@@ -174,6 +177,12 @@ function contradictionsOf(
     const isEmpty = from !== undefined && to !== undefined && to <= from;
     return after && isEmpty ? [[end, `must be later than ${nameOf(after)}`]] : [];
   });
+  for (const facet of facetNames) {
+    const { any = [], none = [] } = filter[facet] ?? {};
+    const both = any.find((value) => none.includes(value));
+    if (both !== undefined)
+      problems.push([facet, `wants and excludes "${both}": leave one of the two out`]);
+  }
   const ofResource = ownResourceProblem(filter);
   return ofResource === null ? problems : [...problems, ['resourceId', ofResource]];
 }

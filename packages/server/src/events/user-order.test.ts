@@ -60,7 +60,9 @@ async function idsByCursor(query: string, way: 'nextCursor' | 'previousCursor', 
 }
 
 const user = fc
-  .array(fc.tuple(fc.constantFrom(...users), fc.nat(5)), { minLength: 1, maxLength: 5 })
+  .uniqueArray(fc.tuple(fc.constantFrom(...users), fc.nat(5)), {
+    ...{ minLength: 1, maxLength: 5, selector: ([value]) => value },
+  })
   .map((picked) => picked.map(([value, sign]) => (sign === 0 ? `!${value}` : value)));
 const more = fc.constantFrom<Question>(
   ...[{}, {}, { action: ['update'] }, { action: ['!login'] }, { action: ['create', 'login'] }],

@@ -42,10 +42,11 @@ const run = (facets: Facets, size: number, more: Partial<Parameters<typeof runSe
   });
 
 const facet = (values: readonly string[]) =>
-  fc.array(
-    fc.tuple(fc.constantFrom(...values), fc.boolean()).map(([v, not]) => (not ? `!${v}` : v)),
-    { minLength: 1, maxLength: 3 },
-  );
+  fc
+    .uniqueArray(fc.tuple(fc.constantFrom(...values), fc.boolean()), {
+      ...{ minLength: 1, maxLength: 3, selector: ([value]) => value },
+    })
+    .map((picked) => picked.map(([value, not]) => (not ? `!${value}` : value)));
 
 const facets: fc.Arbitrary<Facets> = fc
   .record(
