@@ -24,6 +24,13 @@ test('the package brings a command named indelible that can be executed', () => 
   expect(stdout).toBe(`${version}\n`);
 });
 
+test('a Node that reads no TypeScript, such as Node 20, is told which one is needed', () => {
+  const bin = join(import.meta.dirname, '../bin/indelible.js');
+  const args = ['--no-experimental-strip-types', bin, '--version'];
+  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  expect([status, stderr]).toEqual([2, expect.stringContaining('indelible: it needs Node 24')]);
+});
+
 test('help that was asked for is fine; no command, an unknown one and wrong options are not', async () => {
   const wrong = [
     [],
