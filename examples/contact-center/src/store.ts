@@ -114,7 +114,7 @@ export async function keepRestoreAnswer(tx: Tx, restoreId: string, answer: unkno
   ]);
 }
 
-type ReceivedEvent = Required<Pick<EventInput, 'timestamp'>> & EventInput & { sequence: number };
+type ReceivedEvent = EventInput & { timestamp: string; sequence: number };
 
 /**
  * Keeps an event that a webhook brought, once. The newest is right: of an erased one less is left.

@@ -8,8 +8,10 @@ import type {
   FieldProblem,
   Identity,
   Locale,
+  OnBehalfOf,
   Plan,
   Scope,
+  Target,
   WarningCode,
   WarningPaths,
 } from '@indelible/protocol';
@@ -21,33 +23,49 @@ export type { Diff, Identity, Scalar } from '@indelible/protocol';
 
 export type State = Record<string, unknown>;
 
+/** Values of an absent member: the service takes null, and JSON drops undefined. */
+type Absent = null | undefined;
+
+/** The same members; optional ones may also be null or undefined. */
+type Sent<T> = {
+  [K in keyof T]: Record<never, never> extends Pick<T, K> ? T[K] | Absent : T[K];
+};
+
+type SentContext = Omit<EventContext, 'actor' | 'resource' | 'onBehalfOf' | 'targets' | 'via'>;
+
 /**
  * An event to record. Times are ISO 8601; a tenant is named by UUID or own id. A catalogue limits
  * its words.
  */
 export interface EventInput<A extends string = AnyAction, R extends string = AnyResourceType>
-  extends Omit<EventContext, 'actor' | 'resource'> {
+  extends Sent<SentContext> {
   /** `evt_audit_…`. If absent, the client makes one, so that retries are safe. */
-  id?: string;
-  timestamp?: string;
+  id?: string | undefined;
+  timestamp?: string | Date | undefined;
   /** May be absent if the credential is bound to one tenant. */
-  tenantId?: string;
+  tenantId?: string | undefined;
   actor: Identity & {
-    email?: string | null;
+    email?: string | Absent;
     role: string;
-    ip?: string | null;
-    userAgent?: string | null;
-    type?: ActorType;
-    name?: string;
+    ip?: string | Absent;
+    userAgent?: string | Absent;
+    type?: ActorType | Absent;
+    name?: string | Absent;
   };
   action: A;
-  resource: Identity & { type: R; name?: string | null };
-  diff?: Diff;
-  crossTenant?: boolean;
-  reason?: string | null;
+  resource: Identity & { type: R; name?: string | Absent };
+  diff?: Diff | undefined;
+  crossTenant?: boolean | undefined;
+  reason?: string | Absent;
   /** Complete states, as JSON. Interfaces and classes of the product are accepted. */
-  before?: object | null;
-  after?: object | null;
+  before?: object | Absent;
+  after?: object | Absent;
+  /** For whom the actor acts, nearest first; at most 4. */
+  onBehalfOf?: readonly Sent<OnBehalfOf>[] | Absent;
+  /** How it was done, such as over `mcp` with this tool. */
+  via?: Sent<NonNullable<EventContext['via']>> | Absent;
+  /** Further resources; at most 10. */
+  targets?: readonly Sent<Target>[] | Absent;
 }
 
 /** A stored event. `before` and `after` are present only if the call returns states. */

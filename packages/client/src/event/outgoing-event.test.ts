@@ -24,6 +24,30 @@ function stored(sent: unknown) {
   return { diff, before, after };
 }
 
+test('null, undefined and a Date are recorded wherever their type allows them', () => {
+  const absent = { email: null, ip: undefined, userAgent: null, type: null, name: null };
+  const sent: EventInput = {
+    ...event,
+    timestamp: new Date(),
+    tenantId: undefined,
+    actor: { ...event.actor, ...absent },
+    resource: { ...event.resource, name: undefined },
+    reason: null,
+    diff: undefined,
+    before: null,
+    after: undefined,
+    outcome: null,
+    correlationId: null,
+    metadata: null,
+    onBehalfOf: [{ externalId: 'ana', email: null, name: null, type: null, role: null }],
+    via: { channel: 'api', clientId: null, tool: null, sessionId: undefined },
+    targets: [{ type: 'user', externalId: 'bea', name: null }],
+  };
+  expect(() => stored(createOutgoing()(sent))).not.toThrow();
+  const none: EventInput = { ...event, onBehalfOf: null, via: null, targets: null };
+  expect(() => stored(createOutgoing()(none))).not.toThrow();
+});
+
 const names = ['name', 'password', 'apiKey', 'api', 'key', 'a.b', 'b', 'clientSecret', '__proto__'];
 const leaf = fc.oneof(fc.constantFrom('x', 'y', null, true, 1, ''), fc.integer(), fc.string());
 const { state } = fc.letrec((tie) => ({

@@ -199,10 +199,12 @@ function withOwnIds<Given extends Said>(said: Given): Given {
   };
 }
 
-function withOwnId<Named extends { id?: string; externalId?: string }>(named: Named): Named {
+type Named = Partial<Record<'id' | 'externalId', string | null | undefined>>;
+
+function withOwnId<Given extends Named>(named: Given): Given {
   const { id, ...others } = named;
-  if (id === undefined || others.externalId !== undefined || isUuid(id)) return named;
-  return { ...others, externalId: id } as Named;
+  if (id == null || others.externalId != null || isUuid(id)) return named;
+  return { ...others, externalId: id } as unknown as Given;
 }
 
 /** The actor of requests without a signed-in user. */
