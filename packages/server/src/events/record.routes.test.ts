@@ -270,7 +270,7 @@ test('a computed diff is stored and read like a sent one', async () => {
   });
   const expected = {
     'greeting.text': { from: 'Hi', to: 'Hello' },
-    'options.1.key': { from: null, to: 2 },
+    'options[2]': { from: null, to: 2 },
   };
   expect([body.diff, body.warnings]).toEqual([expected, []]);
   expect((await read(body.id)).body.diff).toEqual(expected);
