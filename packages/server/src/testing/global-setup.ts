@@ -45,7 +45,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   };
   const made = join(folder, 'made');
   const first = await startEmbeddedPostgres({ dataDir: made, log: () => {}, settings });
-  // As many as a start makes: with three months of them, each copy has 1,300 files more.
+  // As many as a start makes: with three months of them, each copy has over a thousand files more.
   await migrate(first.ownerUrl, first.servingUrl, { daysAhead: daysAheadMin });
   await first.stop();
   const dataDir = join(folder, 'shared');
