@@ -62,12 +62,12 @@ test('running the migration again changes nothing', async () => {
 test('an event the service would refuse throws in the transaction, with every field, and is not written', async () => {
   const { audit, tenantId, queueId, rows } = await newOutbox();
   const event = changeEvent(tenantId, queueId, 1);
-  const bad = { ...event, action: 'Not a word', actor: { ...event.actor, id: '7' } };
+  const bad = { ...event, action: 'Not a word', actor: { ...event.actor, role: '' } };
   const error = await audit.inTransaction(host.pool, bad).catch((e: unknown) => e);
   expect(error).toBeInstanceOf(InvalidEventError);
   expect(error).toMatchObject({
     code: 'validation_failed',
-    errors: [{ path: '/actor/id' }, { path: '/action' }],
+    errors: [{ path: '/actor/role' }, { path: '/action' }],
   });
   const others: [Partial<EventInput>, string][] = [
     [{ action: 'heartbeat' }, 'not_recordable'],

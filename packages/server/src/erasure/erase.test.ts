@@ -411,6 +411,6 @@ test('an operator who reads sees the same', async () => {
   expect(body.data).toMatchObject([{ id: event.id, actor: erased, erased: ['identity'] }]);
 });
 
-function withoutAnswer({ leafHash, warnings, ...event }: Record<string, unknown>) {
+function withoutAnswer({ leafHash, warnings, warningPaths, ...event }: Record<string, unknown>) {
   return event;
 }

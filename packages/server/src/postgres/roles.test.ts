@@ -198,8 +198,8 @@ test('no serving role holds a right on any table beyond those that are named her
     source_gaps: ['UPDATE(told_at)'],
     sources: ['UPDATE(silent_since)'],
     tenants: [
-      'INSERT(created_at digest id legal_hold locale name notify_emails plan restore_url time_zone updated_at)',
-      'UPDATE(digest digests_until locale name notify_emails restore_secret restore_url time_zone updated_at)',
+      'INSERT(created_at digest external_id id legal_hold locale name notify_emails plan restore_url time_zone updated_at)',
+      'UPDATE(digest digests_until external_id locale name notify_emails restore_secret restore_url time_zone updated_at)',
     ],
     viewer_links: ['DELETE', 'INSERT'],
     views: ['DELETE', 'INSERT', 'UPDATE'],
