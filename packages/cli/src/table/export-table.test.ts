@@ -140,7 +140,7 @@ test.each([
   [['--output', 't.csv', '--from', 'yesterday'], 'from'],
   [['--output', 'no/such/folder/t.csv'], 'no/such/folder is not a writable folder'],
   [['--output', '', '--format', 'csv'], 'name a table with --output'],
-  [['--bundle', 'b', '--action', 'login', '--tenant', 'x'], 'UUID'],
+  [['--bundle', 'b', '--action', 'login', '--tenant', 'x'], 'a whole log'],
 ])('export %j is wrong usage, and says what to do', async (args, sentence) => {
   const { status, stderr } = await runCli(['export', ...args], { env: env() });
   expect(status).toBe(2);

@@ -58,6 +58,7 @@ test('a stored key acts with its own id, tenant and scopes', async () => {
   expect(await authenticatorOf(stored).authenticate(header)).toEqual({
     kind: 'api_key',
     id: stored.id,
+    externalId: null,
     email: null,
     role: 'api_key',
     tenantId,

@@ -81,6 +81,7 @@ describe('with a shared secret', () => {
     expect(await authenticate(await hmac(claims), auth)).toEqual({
       kind: 'jwt',
       id: person,
+      externalId: null,
       email: 'ana@example.com',
       role: 'admin',
       tenantId: tenant,

@@ -151,7 +151,7 @@ test('keys of an unknown tenant can be neither made nor listed', async () => {
   const url = keysOf(randomUUID());
   expect((await post(url, { name: 'x', scopes: ['events:read'] })).status).toBe(404);
   expect((await list(url)).status).toBe(404);
-  expect((await list('/api/tenants/acme/api-keys')).body.code).toBe('invalid_parameter');
+  expect((await list('/api/tenants/acme/api-keys')).body.code).toBe('not_found');
 });
 
 test('a tenant-bound credential manages the keys of its own tenant only', async () => {
