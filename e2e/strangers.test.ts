@@ -251,8 +251,8 @@ test('null, absent, blanks, the empty text and the text “null” are told apar
   await see(detail(page).locator('dl i')).toHaveText(told);
   await page.goto(`${panel.url}/settings/audit/resources/${resource.id}`);
   const compared = page.getByRole('table').locator('td');
-  const ofBefore = ['null', 'empty', 'null', 'empty', 'absent'];
-  const ofAfter = ['null', 'empty', 'absent', 'null', blanks];
+  const ofBefore = ['null', 'empty', '"null"', 'empty', 'absent'];
+  const ofAfter = ['"null"', 'empty', 'absent', 'null', blanks];
   const values = ofBefore.flatMap((text, at) => [text, ofAfter[at] ?? '']);
   await see(compared).toHaveText(values);
   await see(compared.locator('i')).toHaveText(values.filter((_, at) => at !== 1 && at !== 4));
