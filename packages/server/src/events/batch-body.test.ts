@@ -8,6 +8,17 @@ const split = (text: string) => {
   return { names, events: events?.map((bytes) => parseStrictJson(bytes).value) };
 };
 
+/** Whether events are taken from the text; an envelope that is no batch is refused later. */
+function isTaken(text: string): boolean {
+  try {
+    const { events, names } = split(text);
+    return names.join() === 'events' && events !== undefined;
+  } catch (error) {
+    expect(error).toBeInstanceOf(SyntaxError);
+    return false;
+  }
+}
+
 /** What the whole text says; null if it is no JSON. */
 function whole(text: string): { events?: unknown } | null {
   try {
@@ -33,14 +44,14 @@ test('the events of a batch are those of its whole text, and a damaged batch is 
   const same = fc.property(fc.oneof(batch, damage), (text) => {
     const expected = whole(text);
     if (expected === null) {
-      expect(() => split(text)).toThrow(SyntaxError);
+      expect(isTaken(text)).toBe(false);
       return;
     }
     const { events, names } = split(text);
     if (names.join() !== 'events') return; // refused for its other members
     expect(events).toEqual(Array.isArray(expected.events) ? expected.events : undefined);
   });
-  fc.assert(same);
+  fc.assert(same, { examples: [[' { "events" :x[] } ']] });
 });
 
 test('a batch is read to event 1,001, however long it is', () => {
