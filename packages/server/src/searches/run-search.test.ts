@@ -44,7 +44,7 @@ const run = (facets: Facets, size: number, more: Partial<Parameters<typeof runSe
 const facet = (values: readonly string[]) =>
   fc
     .uniqueArray(fc.tuple(fc.constantFrom(...values), fc.boolean()), {
-      ...{ minLength: 1, maxLength: 3, selector: ([value]) => value },
+      ...{ minLength: 1, maxLength: 3, selector: ([value]) => value.toLowerCase() },
     })
     .map((picked) => picked.map(([value, not]) => (not ? `!${value}` : value)));
 
