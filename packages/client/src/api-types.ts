@@ -26,7 +26,7 @@ export type State = Record<string, unknown>;
 /** Values of an absent member: the service takes null, and JSON drops undefined. */
 type Absent = null | undefined;
 
-/** The same members; optional ones may also be null or undefined. */
+/** `T` with optional members that may also be null or undefined. */
 type Sent<T> = {
   [K in keyof T]: Record<never, never> extends Pick<T, K> ? T[K] | Absent : T[K];
 };

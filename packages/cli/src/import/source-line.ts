@@ -26,7 +26,7 @@ export interface SourceEvent {
   line: Line;
   /** The tenant's UUID; what the line says if that names no tenant. */
   tenantId: string;
-  /** As the line names it: a UUID, or the host's own id. */
+  /** The tenant as the line names it: a UUID, or the host's own id. */
   tenantName: string;
   /** Whether the line names another tenant, from which `--tenant` moves it. */
   isMoved: boolean;

@@ -52,7 +52,7 @@ interface BodyMembers {
   event: unknown;
   salts: unknown;
   hashes?: unknown;
-  /** Of the identity, among the members that a reader may not know: `actor.nickname`. */
+  /** Which members unknown to a reader belong to the identity, such as `actor.nickname`. */
   identityMembers?: unknown;
 }
 

@@ -10,7 +10,7 @@ export const wordPattern = '^[a-z0-9]+(_[a-z0-9]+)*(\\.[a-z0-9]+(_[a-z0-9]+)*)*$
 
 const wordExpression = new RegExp(wordPattern);
 
-/** As messages say it. */
+/** The form of actions and resource types, in the words of error messages. */
 export const wordForm = 'a snake_case word, or several with dots between them';
 const emailExpression = /^(?=.{3,320}$)[^\s@]+@[^\s@]+$/u;
 const unprintable = /[\p{Cc}\p{Cs}\uFFFD]/u;

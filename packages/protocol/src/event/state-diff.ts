@@ -56,7 +56,7 @@ export interface MemberPair extends ElementPair {
 
 /** Two values of one path. */
 export interface ComparedValues {
-  /** Of a container: undefined, or what its members do not tell. */
+  /** A side; for an object or list undefined, or what its members do not tell. */
   from: StateLeaf;
   to: StateLeaf;
   members: MemberPair[];

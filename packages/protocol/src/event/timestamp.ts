@@ -5,7 +5,7 @@ const time = /[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?/.source;
 const offset = /[Zz]|([+-])(\d\d)(?::?(\d\d))?/.source;
 const timestampExpression = new RegExp(`^${date}(?:${time}(?: ?(?:${offset}))?)?$`);
 
-/** As messages say it. */
+/** The form of times, in the words of error messages. */
 export const timeForm = 'a time as in 2026-05-31T12:00:00Z';
 
 /** The end of the year 9999: later times have no text. */

@@ -108,7 +108,7 @@ export function textTake(rule: TextRule, path: string): Take {
   };
 }
 
-/** Of an address with a port, a zone, or others behind it, only the address is stored. */
+/** Takes a port, a zone and further addresses off: only the first address is stored. */
 function address(text: string, path: string, notes: Notes): string | null {
   const plain = plainIp(text);
   if (plain !== null && canonicalIp(text) === null) notes.cut(path, text, plain);

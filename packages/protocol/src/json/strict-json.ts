@@ -74,7 +74,7 @@ const minus = 0x2d;
 
 const isDigit = (byte: number | undefined) => byte !== undefined && byte >= 0x30 && byte <= 0x39;
 
-/** Of a number's digits, signs, point and exponent. */
+/** Whether a byte may stand in a number: a digit, sign, point or exponent. */
 const isNumeric = (byte: number | undefined) =>
   isDigit(byte) || byte === 0x2e || byte === minus || byte === 0x2b || isExponent(byte);
 

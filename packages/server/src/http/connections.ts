@@ -9,7 +9,7 @@ import { onceClosed } from './once-closed.ts';
  */
 export function boundConnections(http: FastifyInstance, max: number): void {
   let open = 0;
-  /** Those that may be closed, the longest idle first. */
+  /** The connections that may be closed, the longest idle first. */
   const idle = new Set<Socket>();
   const beginIdle = (socket: Socket) => {
     idle.delete(socket);

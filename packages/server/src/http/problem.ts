@@ -10,7 +10,7 @@ import {
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly errors: FieldProblem[] | undefined;
-  /** Of a batch of which every event was refused, for each of them. */
+  /** One result for each event of a batch, if every one was refused. */
   readonly results: unknown[] | undefined;
   /** Response headers, such as `Retry-After` in seconds. */
   readonly headers: Record<string, string>;

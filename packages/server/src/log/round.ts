@@ -68,7 +68,7 @@ export interface RoundKeys {
 interface SealedRound extends Pick<Round, 'round' | 'at' | 'state' | 'isReopening'> {
   /** False: of these keys only the installation key signed it. */
   isKnown: boolean;
-  /** As it is stored. */
+  /** The round's bytes in the object store. */
   object: Uint8Array;
 }
 
@@ -148,7 +148,7 @@ export async function readRound(
   }
 }
 
-/** The same, with the checkpoints unread: of many logs that takes most of the time. */
+/** Opens a round without reading its checkpoints, which takes most of the time for many logs. */
 async function openRound(
   sha: Sha256,
   round: number,
@@ -188,7 +188,7 @@ export type RoundStore = Pick<Parts, 'sha' | 'objects'>;
 /** What the object store has under a number: `foreign` if none of the keys signed it. */
 export type FoundRound = PublishedRound | 'missing' | 'foreign';
 
-/** The same, with the checkpoints unread. */
+/** What the store has under the name of a round; its checkpoints are unread. */
 export type FoundSeal = SealedRound | 'missing' | 'foreign';
 
 export const fetchRound = (store: RoundStore, round: number, keys: RoundKeys) =>

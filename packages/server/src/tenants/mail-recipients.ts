@@ -32,7 +32,7 @@ const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
 
 type Trusting = Pick<TenantRow, 'notifyEmails'>;
 
-/** Those of the addresses that have to confirm before they get mail. */
+/** The addresses that have to confirm before they get mail. */
 export function unconfirmedOf(
   { notifyEmails }: Trusting,
   rows: readonly RecipientRow[],
