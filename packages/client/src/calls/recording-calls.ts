@@ -13,7 +13,11 @@ import { IndelibleError, notTheService, PartialBatchError } from '../http/errors
 import type { Transport } from '../http/transport.ts';
 import { eventsPath } from './json-calls.ts';
 
-/** Every call is safe to retry: an event without an id gets one before the first attempt. */
+/**
+ * Every call is safe to retry: an event without an id gets one before the first attempt. If the
+ * service refuses it because this machine's clock is fast, and the event has no `timestamp` either,
+ * the client sends it once more with an id of the service's time.
+ */
 export interface RecordingCalls<A extends string = AnyAction, R extends string = AnyResourceType> {
   /** Records one event. When it returns, the event is durable, and the next read finds it. */
   record(event: EventInput<A, R>, context?: RecordContext): Promise<RecordedEvent>;
@@ -44,11 +48,26 @@ export function recordingCalls(send: Transport, options: OutgoingOptions): Recor
       throw cause;
     }
   };
+  let serviceAheadMs = 0;
+  const onAnswer = (headers: Headers) => {
+    const serviceMs = Date.parse(headers.get('date') ?? '');
+    if (!Number.isNaN(serviceMs)) serviceAheadMs = serviceMs - Date.now();
+  };
+  const atServiceTime: Restamp = (event) => ({
+    ...event,
+    id: newEventId(Date.now() + serviceAheadMs),
+  });
   const post = (path: string, body: string, { requestId, ...limits }: RecordContext = {}) => {
     const isKept = requestIdForm.test(requestId ?? '');
     const headers = { 'x-request-id': isKept ? requestId : undefined };
     const call = { method: 'POST', path, body, headers, ...limits, idempotent: true } as const;
-    return send({ ...call, answers: hasResults });
+    return send({ ...call, answers: hasResults, onAnswer });
+  };
+  const recordSent = async (sent: OutgoingEvent, context?: RecordContext) => {
+    const answer = (await post(eventsPath, JSON.stringify(sent), context)) as RecordedEvent | null;
+    // Otherwise `200 OK` from a proxy would count as recorded, and the event would be lost.
+    if (answer?.id !== sent.id) throw notTheService(200);
+    return answer;
   };
   const recordBatchTexts = async (texts: readonly string[], context?: RecordContext) => {
     const answer = await post(`${eventsPath}/batch`, batchOf(texts), context);
@@ -58,16 +77,25 @@ export function recordingCalls(send: Transport, options: OutgoingOptions): Recor
     record: async (event, context) => {
       const sent = sentOf(event);
       if (!sent) throw new IndelibleError({ ...tooLarge, status: 413, requestId: null });
-      const body = JSON.stringify(sent);
-      const answer = (await post(eventsPath, body, context)) as RecordedEvent | null;
-      // Otherwise `200 OK` from a proxy would count as recorded, and the event would be lost.
-      if (answer?.id !== sent.id) throw notTheService(200);
-      return answer;
+      return recordSent(sent, context).catch((cause) => {
+        if (!isAhead(cause) || !hasNoTime(event)) throw cause;
+        return recordSent(atServiceTime(sent), context);
+      });
     },
-    recordBatch: async (events) => recordParts(events, events.map(sentOf), recordBatchTexts),
+    recordBatch: async (events) =>
+      recordParts(events, events.map(sentOf), recordBatchTexts, atServiceTime),
     recordBatchTexts,
   };
 }
+
+/** The event with an id of the service's time. */
+type Restamp = (event: OutgoingEvent) => OutgoingEvent;
+
+const isAhead = (error: unknown) =>
+  (error as { code?: unknown } | undefined)?.code === 'timestamp_in_future';
+
+/** Whether the client chose the time of this event. */
+const hasNoTime = (event: EventInput | undefined) => event?.id == null && event?.timestamp == null;
 
 /** A batch of which every event was refused. */
 const hasResults = (status: number, body: unknown) =>
@@ -90,17 +118,34 @@ const bytesMax = batchBytesMax - batchStart.length - 2;
 
 async function recordParts(
   given: readonly EventInput[],
-  events: readonly (OutgoingEvent | null)[],
+  events: (OutgoingEvent | null)[],
   recordTexts: RecordingCalls['recordBatchTexts'],
+  atServiceTime: Restamp,
 ): Promise<BatchResult[]> {
   const results: BatchResult[] = [];
+  let hasAnswer = false;
+  const record = async (texts: readonly string[], first: number) => {
+    const answer = await recordTexts(texts);
+    hasAnswer = true;
+    const ahead = answer.filter(
+      ({ index, error }) => isAhead(error) && hasNoTime(given[first + index]),
+    );
+    const again = ahead.map(({ index }) => {
+      const sent = atServiceTime(events[first + index] as OutgoingEvent);
+      events[first + index] = sent;
+      return JSON.stringify(sent);
+    });
+    const repeated = again.length > 0 ? await recordTexts(again) : [];
+    const byIndex = new Map(repeated.map((each) => [ahead[each.index]?.index, each]));
+    return answer.map((each) => byIndex.get(each.index) ?? each);
+  };
   for (const texts of partsOf(events)) {
     const first = results.length;
     try {
-      const answer = texts === null ? [refused] : await recordTexts(texts);
-      results.push(...answer.map((result) => ({ ...result, index: first + result.index })));
+      const answer = texts === null ? [refused] : await record(texts, first);
+      results.push(...answer.map((result, at) => ({ ...result, index: first + at })));
     } catch (cause) {
-      if (first === 0) throw cause;
+      if (first === 0 && !hasAnswer) throw cause;
       const all = events.map((event, at) => event ?? { id: newEventId(), ...given[at] });
       throw new PartialBatchError(results, all.slice(first) as OutgoingEvent[], cause);
     }

@@ -52,6 +52,8 @@ export interface Call {
   answerBytesMax?: number;
   /** Whether an answer with another status than success is returned, not thrown. */
   answers?: (status: number, body: unknown) => boolean;
+  /** Called with the headers of each answer, before it is returned or thrown. */
+  onAnswer?: (headers: Headers) => void;
   /** Media type of an answer to return unparsed, as a `RawAnswer`, instead of JSON. */
   mediaType?: string;
 }
@@ -119,6 +121,7 @@ function attemptOnce(call: Call, options: TransportOptions): Promise<unknown> {
     options,
     async (answer) => {
       const { ok, status, headers } = answer;
+      call.onAnswer?.(headers);
       const bytes = await readBounded(answer, answerBytesMax);
       if (bytes === null) {
         throw unexpected(

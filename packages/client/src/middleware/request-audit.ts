@@ -144,13 +144,24 @@ export class RequestAudit {
    * recorder it cannot fail.
    */
   async record(input: AuditInput): Promise<string> {
-    const event = this.event(input);
+    const { id, ...event } = this.event(input);
+    const context = { requestId: this.requestId };
+    const { sink } = this.#source;
     try {
-      await this.#source.sink.record(event, { requestId: this.requestId });
+      await sink.record({ id, ...event }, context);
+      return id;
+    } catch (cause) {
+      const isAhead = cause instanceof IndelibleError && cause.code === 'timestamp_in_future';
+      if (!isAhead || input.id != null || input.timestamp != null)
+        throw new NotRecordedError(cause);
+    }
+    // The clock of this machine is fast: a client can make an id of the service's time.
+    try {
+      const recorded = (await sink.record(event, context)) as Partial<FilledEvent> | undefined;
+      return recorded?.id ?? id;
     } catch (cause) {
       throw new NotRecordedError(cause);
     }
-    return event.id;
   }
 
   /** Records a sign-in of `actor`; `more` may name the session or the tenant. */
