@@ -30,7 +30,7 @@ export interface SourceEvent {
   tenantName: string;
   /** Whether the line names another tenant, from which `--tenant` moves it. */
   isMoved: boolean;
-  /** Canonical JSON, with an id. */
+  /** JSON with an id. */
   text: string;
   /** Detects one source id with two contents; null without `sourceId`. */
   source: SourceFacts | null;
@@ -84,7 +84,7 @@ export function takeLine(
   if (problems.length > 0) return refuse(problems);
   const tenantName = String(event.tenantId);
   const tenantId = uuidOf(tenantName);
-  const text = canonicalize(event);
+  const text = textOf(event);
   const name = sourceId === null ? text : String(sourceId);
   const digest = sha256(`${tenantId}\n${name}`);
   const facts = { key: digest.subarray(8, 16), content: sha256(text).subarray(0, 8) };
@@ -100,6 +100,14 @@ export function takeLine(
       : orders.of(tenantId, timeMs, digest);
   const id = eventIdFromUuid(importedEventUuid(timeMs, order, digest));
   return { event: { ...taken, text: `{"id":"${id}",${text.slice(1)}` } };
+}
+
+/**
+ * Equal events give equal texts. One with values that no log can hold goes to the service as it is:
+ * the service writes or drops them with a warning, or refuses the event.
+ */
+function textOf(event: Members): string {
+  return jsonProblems(event).length === 0 ? canonicalize(event) : JSON.stringify(event);
 }
 
 const uuidOf = (tenant: JsonValue) => tenantUuid(String(tenant)) ?? String(tenant).toLowerCase();
@@ -134,9 +142,7 @@ function parseLine(line: Line): ParsedLine {
   try {
     const { value, duplicateKeys, numbersAsText } = parseStrictJson(line.bytes.toString());
     if (!isObject(value)) return refusal('validation_failed', 'the line is not a JSON object');
-    // Without them, the values can be serialised again.
-    const problems = [...repetitions(duplicateKeys), ...jsonProblems(value)];
-    if (problems.length > 0) return refuse(problems);
+    if (duplicateKeys.length > 0) return refuse(repetitions(duplicateKeys));
     return { members: value as Members, hasNumbersAsText: numbersAsText.length > 0 };
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
