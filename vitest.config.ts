@@ -24,13 +24,11 @@ const citusAlone = [...cluster, 'nemesis/**/*.test.ts'];
 /**
  * Their subject is a plain or the embedded PostgreSQL, or what a cluster has not: DETACH
  * CONCURRENTLY, triggers, locks and settings of a coordinator that reach the rows on its workers,
- * flushes of one round trip, and those that processes do in turns. Single tests have the tag
- * `plain`.
+ * and flushes of one round trip. Single tests have the tag `plain`.
  */
 const plain = [
   'packages/server/src/postgres/{embedded*,distribute,upgrade*}.test.ts',
   'packages/server/src/retention/{detach-pending,salts-constraint}.test.ts',
-  'packages/server/src/events/flush-lock.test.ts',
   'packages/**/*.{nemesis,compat}.test.ts',
 ];
 

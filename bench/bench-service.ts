@@ -32,17 +32,8 @@ export interface BenchService {
     body?: object,
     headers?: Record<string, string>,
   ): Promise<Answer>;
-  /** A further service on the same database: so many processes that share a port. */
-  serving(processes: number): Promise<Serving>;
   /** A new tenant with a key of these scopes. */
   tenant(...scopes: string[]): Promise<BenchTenant>;
-  stop(): Promise<void>;
-}
-
-export interface Serving {
-  url: string;
-  /** Processor time that its processes have taken, seconds. */
-  processorSeconds(): number;
   stop(): Promise<void>;
 }
 
@@ -104,7 +95,6 @@ export async function startBenchService(): Promise<BenchService> {
     owner,
     connect,
     postgresSeconds: () => processorSeconds(Number.parseInt(postmaster, 10)),
-    serving: (processes) => startServing({ ...env, PROCESSES: String(processes) }),
     memory: () => memoryOf(child.pid ?? 0),
     stop: async () => {
       await owner.end();
@@ -120,16 +110,6 @@ async function startProcess(env: NodeJS.ProcessEnv) {
   const program = join(import.meta.dirname, 'service-process.ts');
   const child = spawn(process.execPath, [program], { env, stdio: ['ignore', 'pipe', 'inherit'] });
   return { child, url: await firstLine(child) };
-}
-
-async function startServing(env: NodeJS.ProcessEnv): Promise<Serving> {
-  const { child, url } = await startProcess(env);
-  const pid = child.pid ?? 0;
-  return {
-    url,
-    processorSeconds: () => processorSeconds(pid),
-    stop: () => ended(child),
-  };
 }
 
 async function ended(child: ChildProcess): Promise<void> {

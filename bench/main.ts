@@ -8,7 +8,6 @@ import { benchList } from './list.ts';
 import { benchNeighbours } from './neighbours.ts';
 import { benchOutbox } from './outbox.ts';
 import { benchPanel } from './panel.ts';
-import { benchProcesses } from './processes.ts';
 import { benchProof } from './proof.ts';
 import { benchRecord } from './record.ts';
 import { benchRecorder } from './recorder.ts';
@@ -37,7 +36,6 @@ interface Bench {
 const benches: Record<string, Bench> = {
   verify: { run: benchVerify, count: 500_000, smoke: 600 },
   record: { run: benchRecord, count: 50, seconds: 8, smoke: 2 },
-  processes: { run: benchProcesses, count: 1_000, seconds: 2, smoke: 2 },
   recorder: { run: benchRecorder, count: 100_000, smoke: 200 },
   outbox: { run: benchOutbox, count: 100_000, smoke: 200 },
   list: { run: benchList, count: 5_000_000, smoke: 2_000 },

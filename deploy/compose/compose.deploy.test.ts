@@ -112,7 +112,9 @@ test('what is mounted exists, and names, roles and ports agree', () => {
     expect(named.filter((name: string) => !(name in compose.volumes))).toEqual([]);
   }
   const { scrape_configs } = yaml.parse(read('compose/prometheus.yaml'));
-  expect(scrape_configs[0].static_configs[0].targets).toEqual(['api:3000', 'worker:3000']);
+  expect(scrape_configs[0].dns_sd_configs).toEqual([
+    { names: ['api', 'worker'], type: 'A', port: 3000 },
+  ]);
   expect(read('Dockerfile')).toContain('PORT=3000');
   expect(services.map(([, { command }]) => command)).toContainEqual(
     expect.arrayContaining(['api:3000']),

@@ -14,7 +14,8 @@ const instances: Record<string, string> = {
   'indelible-owner@.service': 'indelible-owner@retention.service',
   'indelible-owner@.timer': 'indelible-owner@retention.timer',
 };
-for (const [file, instance] of Object.entries(instances)) {
+const copies = [...Object.entries(instances), ['indelible.service', 'indelible@3001.service']];
+for (const [file = '', instance = ''] of copies) {
   cpSync(join(import.meta.dirname, file), join(folder, instance));
   const text = readFileSync(join(folder, instance), 'utf8');
   writeFileSync(join(folder, instance), text.replaceAll('/opt/indelible', root));
@@ -25,7 +26,7 @@ const analyze = (...args: string[]) =>
 test('systemd finds nothing to complain of in the units', () => {
   const units = readdirSync(import.meta.dirname).filter((file) => !file.endsWith('.ts'));
   expect(units.sort()).toEqual(Object.keys(instances).sort());
-  const paths = Object.values(instances).map((file) => join(folder, file));
+  const paths = copies.map(([, file = '']) => join(folder, file));
   expect(analyze('verify', '--man=no', ...paths)).toBe('');
 });
 

@@ -5,7 +5,6 @@ import type { Config } from './config.ts';
 import { sha } from './crypto/sha256.ts';
 import { type Signer, signingKeyFileOf } from './crypto/signer.ts';
 import { GroupCommit } from './events/flush.ts';
-import { FlushLock } from './events/flush-lock.store.ts';
 import { openOwnEvents, recordOwnQueued, recordOwnWith } from './events/own-events.store.ts';
 import { createPartitionKeeper, type PartitionWanted } from './events/partitions.ts';
 import { getEvent, visibility } from './events/store.ts';
@@ -36,8 +35,6 @@ export interface AppDeps {
   panelFolder?: string;
   /** How names of receivers are looked up; the system's way unless told otherwise. */
   resolve?: Resolve;
-  /** A name for the processes that share a port, if this is one of several. */
-  siblings?: string | null;
   /** How often a request may have the logs signed; see `CheckpointDeps`. */
   demandEveryMs?: number;
 }
@@ -46,7 +43,7 @@ export interface AppDeps {
  * Everything that appends to a log: the queue for producers, and what the service records itself.
  */
 export async function wireRecording(
-  { config, db, clock: { now }, siblings = null }: AppDeps,
+  { config, db, clock: { now } }: AppDeps,
   metrics: Metrics,
   onFlush: () => void,
 ) {
@@ -67,9 +64,7 @@ export async function wireRecording(
     queueBytesMax: config.queueBytesMax,
     waitMs: config.roomWaitMs,
     awaitedMs: config.flushAwaitedMs,
-    // Of several processes the others write meanwhile, and more at once would only be smaller.
-    slots: siblings === null ? recordingConnections.flushes : 1,
-    lock: siblings === null ? null : new FlushLock(siblings, config.flushAwaitedMs),
+    slots: recordingConnections.flushes,
   });
   metrics.watchQueue(() => groupCommit.depth());
   metrics.watchDisk(() => freeBytes(config));

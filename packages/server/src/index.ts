@@ -40,7 +40,6 @@ export { type OwnService, withOwnService } from './operations/own-service.ts';
 export { reopenLog } from './operations/reopen.command.ts';
 export { restoreBackup } from './operations/restore-backup.command.ts';
 export { startEmbeddedPostgres } from './postgres/embedded-postgres.ts';
-export { startOneOfSeveral, startProcesses } from './processes.ts';
 export { retentionPlan, retentionRun } from './retention/command.ts';
 export type { RetentionPlan, RetentionRun } from './retention/retention.job.ts';
 export type { Role, Service } from './serve.ts';

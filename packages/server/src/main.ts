@@ -19,7 +19,7 @@ export async function startService(
 ): Promise<Service> {
   return orUndone(async (cleanup) => {
     const config = readConfig(env);
-    const { embedded, prepare, serve } = await begin(config, 1, cleanup);
+    const { embedded, prepare, serve } = await begin(config, cleanup);
     return serve(await prepare(config, embedded), roles, cleanup);
   });
 }
@@ -31,7 +31,7 @@ export async function migrateDatabase(
 ): Promise<string[]> {
   return orUndone(async (cleanup) => {
     const config = { ...readConfig(env), logLevel: 'silent' };
-    const { embedded, migrateConfigured } = await begin(config, 1, cleanup);
+    const { embedded, migrateConfigured } = await begin(config, cleanup);
     const applied = await migrateConfigured(config, embedded, options);
     await embedded?.stop();
     return applied;
@@ -39,9 +39,9 @@ export async function migrateDatabase(
 }
 
 /** Starts the embedded PostgreSQL, if it is wanted, and loads meanwhile what serves. */
-export async function begin(config: Config, processes: number, cleanup: Cleanup) {
+async function begin(config: Config, cleanup: Cleanup) {
   const [embedded, serving] = await Promise.all([
-    config.databaseUrl === null ? startEmbedded(config, processes) : null,
+    config.databaseUrl === null ? startEmbedded(config) : null,
     // Loading keeps this thread busy: first PostgreSQL's process must be running.
     nextTurn().then(() => import('./serve.ts')),
   ]);
@@ -50,7 +50,7 @@ export async function begin(config: Config, processes: number, cleanup: Cleanup)
 }
 
 /** Runs a start; if it fails, undoes what it has done. */
-export async function orUndone<T>(start: (cleanup: Cleanup) => Promise<T>): Promise<T> {
+async function orUndone<T>(start: (cleanup: Cleanup) => Promise<T>): Promise<T> {
   const cleanup: Cleanup = [];
   try {
     return await start(cleanup);
@@ -65,13 +65,10 @@ const takesNoWrites =
   'the database is read-only, and a start writes to it: name the primary in DATABASE_URL if this is a ' +
   'standby; if its disk is full, make room; then start again';
 
-function startEmbedded(
-  { dataDir, databasePoolSize, logLevel }: Config,
-  processes: number,
-): Promise<EmbeddedPostgres> {
+function startEmbedded({ dataDir, databasePoolSize, logLevel }: Config): Promise<EmbeddedPostgres> {
   const logger = openLogger(logLevel);
-  // Of each process both pools, plus recording, migration, administration and diagnosis.
-  const connections = processes * (2 * databasePoolSize + 20) + 10;
+  // Both pools, plus recording, migration, administration and diagnosis.
+  const connections = 2 * databasePoolSize + 30;
   const settings = { max_connections: String(Math.max(50, connections)) };
   return startEmbeddedPostgres({ dataDir, settings, log: (message) => logger.info(message) });
 }

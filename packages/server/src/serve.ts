@@ -1,6 +1,4 @@
-import cluster from 'node:cluster';
 import { mkdir } from 'node:fs/promises';
-import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Plans } from '@indelible/protocol';
 import type pg from 'pg';
@@ -52,8 +50,8 @@ export type Role = 'api' | 'worker';
 
 export type Cleanup = (() => Promise<unknown>)[];
 
-/** What processes need before they serve: a migrated database, a data folder, a platform key. */
-export type Ground = Awaited<ReturnType<typeof prepare>>;
+/** What a process needs before it serves: a migrated database, a data folder, a platform key. */
+type Ground = Awaited<ReturnType<typeof prepare>>;
 
 export async function prepare(given: Config, embedded: EmbeddedPostgres | null) {
   const logger = openLogger(given.logLevel);
@@ -100,9 +98,7 @@ export async function serve(
   const signer = openConfiguredSigner(config);
   const clock = createClock();
   await clock.compare(() => databaseTime(db.reader));
-  const siblings = cluster.isWorker ? `${hostname()} ${process.ppid}` : null;
-  const deps = { config, db, clock, logger, sessionSecret, objects, signer, siblings };
-  const app = await buildApp(deps);
+  const app = await buildApp({ config, db, clock, logger, sessionSecret, objects, signer });
   cleanup.push(() => app.http.close());
   // An unavailable store does not stop the start: rounds wait for it, recording continues.
   await app.checkpoints.requireOwnStore().catch((error: unknown) => {
@@ -129,7 +125,7 @@ export async function serve(
   };
 }
 
-export function once(work: () => Promise<void>): () => Promise<void> {
+function once(work: () => Promise<void>): () => Promise<void> {
   let done: Promise<void> | undefined;
   return () => {
     done ??= work();
@@ -208,18 +204,14 @@ function onceSecret(dataDir: string, name: string, prefix: string): string {
 }
 
 async function listen(app: App, { host, port }: Config): Promise<string> {
-  // One of several processes shares the port with the others: the system deals connections out.
-  const where = { host, port, reusePort: cluster.isWorker };
-  return app.http.listen(where).catch((cause: unknown) => {
+  return app.http.listen({ host, port }).catch((cause: unknown) => {
     throw new Error(notListening(host, port, cause), { cause });
   });
 }
 
-export function notListening(host: string, port: number, cause: unknown): string {
+function notListening(host: string, port: number, cause: unknown): string {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
   if (code === 'EADDRINUSE') return `port ${port} on ${host} is taken; set PORT to another one`;
   if (code === 'EACCES') return `port ${port} is for privileged users; set PORT to another one`;
-  if (code === 'ENOTSUP')
-    return 'several processes can share a port on Linux only: leave out --processes';
   return `the service cannot listen on HOST ${host}: ${connectionProblem(cause)}`;
 }

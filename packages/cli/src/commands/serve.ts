@@ -1,25 +1,21 @@
-import cluster from 'node:cluster';
-import { availableParallelism } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { createClient } from '@indelible/client';
 import type { Role, Service } from '@indelible/server';
 import { type Command, Option } from 'commander';
-import { wholeArgument, wordsArgument } from '../arguments.ts';
+import { wordsArgument } from '../arguments.ts';
 import { banner, firstPanelLink, platformKey } from '../banner.ts';
 import { demoTenants, loadDemo } from '../demo/load-demo.ts';
 import { type Environment, endSoon, exitCodes, type Io, UsageError } from '../io.ts';
 import { withProgress } from '../progress.ts';
-import { asFinding, loadServer, loadStart } from '../server.ts';
+import { asFinding, loadStart } from '../server.ts';
 import { jsonLine } from '../text.ts';
 
 const drainMsMax = 30_000;
-const processesMax = 64;
 const roles: readonly Role[] = ['api', 'worker'];
 
 interface ServeOptions {
   role: Role[];
-  processes: number;
   demo?: boolean;
   json?: boolean;
 }
@@ -34,24 +30,11 @@ export function serveCommand(program: Command, io: Io): void {
         .argParser(wordsArgument(roles))
         .default([...roles], roles.join()),
     )
-    .option(
-      '--processes <n>',
-      'share the port: a number, or auto: one a core',
-      processesArgument,
-      1,
-    )
     .option('--demo', 'load two demo tenants with half a year of history, once')
-    .action((options: ServeOptions) =>
-      cluster.isWorker ? serveBeside(options, io) : serve(options, io),
-    );
+    .action((options: ServeOptions) => serve(options, io));
 }
 
-const processesArgument = (text: string) =>
-  text === 'auto'
-    ? Math.min(availableParallelism(), processesMax)
-    : wholeArgument(1, processesMax)(text);
-
-async function serve({ role, processes, demo, json }: ServeOptions, given: Io): Promise<void> {
+async function serve({ role, demo, json }: ServeOptions, given: Io): Promise<void> {
   const elsewhere = reachesElsewhere(given.env);
   if (demo && elsewhere !== undefined) {
     throw new UsageError(`--demo needs the embedded database on this machine: unset ${elsewhere}`);
@@ -63,11 +46,7 @@ async function serve({ role, processes, demo, json }: ServeOptions, given: Io): 
   const io = { ...given, env };
   // Heard before anything starts: a start that is cut off would leave its database running.
   const stopped = stopSignal(io);
-  const starting =
-    processes === 1
-      ? startService(io.env, role)
-      : loadServer(io.env).then((server) => server.startProcesses(io.env, processes, drainMsMax));
-  const service = await starting.catch(asFinding);
+  const service = await startService(io.env, role).catch(asFinding);
   const { url, dataDir, platformKeyFile, takenOver } = service;
   if (demo) await loadDemoInto(service, io);
   const panelLink =
@@ -82,17 +61,6 @@ async function serve({ role, processes, demo, json }: ServeOptions, given: Io): 
   io.stderr.write('stopping: accepted events are still recorded\n');
   await service.stop();
   endSoon();
-}
-
-/** One of several processes, started by the first one. */
-async function serveBeside({ role }: ServeOptions, io: Io): Promise<void> {
-  const { startOneOfSeveral } = await loadServer(io.env);
-  const stopped = stopSignal(io);
-  const service = await startOneOfSeveral(io.env, role);
-  freeStartMemorySoon();
-  await stopped;
-  await service.stop();
-  process.exit(0);
 }
 
 /**

@@ -20,9 +20,8 @@ export function servedFolder() {
   afterAll(() => rmSync(folder, { recursive: true }));
 
   /** It ends with the test at the latest. */
-  function start(args: string[], more: Record<string, string> = {}, node?: string): RunningCli {
-    const options = { env: { ...env, ...more }, cwd: folder, node };
-    const cli = new RunningCli(['serve', ...args], options);
+  function start(args: string[], more: Record<string, string> = {}): RunningCli {
+    const cli = new RunningCli(['serve', ...args], { env: { ...env, ...more }, cwd: folder });
     running.push(cli);
     return cli;
   }

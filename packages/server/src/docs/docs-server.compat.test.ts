@@ -89,8 +89,8 @@ const execOf = (name: string) => /^ExecStart=(.*)$/m.exec(unit(name))?.[1] ?? ''
 
 test('the ten commands for a server end in a service that the doctor finds sound', async () => {
   const commands = blocks('sh');
-  expect(commands).toHaveLength(11);
-  const check = commands.pop() ?? '';
+  expect(commands).toHaveLength(12);
+  const [check = ''] = commands.splice(10); // the last ones make several processes
   const migrate = commands.findIndex((command) => command.includes('indelible migrate'));
   await bash(commands.slice(0, migrate).join(''));
   await makeLogins();

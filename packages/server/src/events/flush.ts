@@ -16,16 +16,9 @@ import {
   withoutTooOld,
 } from './admission.ts';
 import { appendEvents, HeadsMoved, RepeatedId } from './append.store.ts';
-import type { FlushLock } from './flush-lock.store.ts';
 import { isMissingPartition, type PartitionKeeper } from './partitions.ts';
 import type { PreparedEvent } from './prepared-event.ts';
-import {
-  byTenant,
-  isFullFlush,
-  type Outcome,
-  type QueuedEvent,
-  RecordQueue,
-} from './record-queue.ts';
+import { byTenant, type Outcome, type QueuedEvent, RecordQueue } from './record-queue.ts';
 import { RememberedHeads } from './remembered-heads.ts';
 
 /** Observes flushes; the metrics endpoint implements it. */
@@ -45,8 +38,6 @@ export interface FlushDeps extends Pick<Parts, 'db' | 'sha' | 'now' | 'plans'> {
   awaitedMs: number;
   /** How many flushes write at once, beside those that wait for a head. */
   slots: number;
-  /** Of the processes that flush one after the other; null: this one is not one of several. */
-  lock: FlushLock | null;
 }
 
 /**
@@ -68,8 +59,8 @@ const busyEvents = 16;
  */
 const furtherEventsMin = 32;
 
-/** What a flush waits for: heads that others have locked, or the flush of another process. */
-type Wait = 'heads' | 'flush' | 'nothing';
+/** Whether a flush waits for heads that other processes have locked. */
+type Wait = 'heads' | 'nothing';
 
 /** Calls of a tenant that wait for room in the queue. */
 const waitingMax = 1_000;
@@ -173,8 +164,7 @@ export class GroupCommit {
       if (items.length === 0) break;
       this.#flushes++;
       const endAwaiting = this.#await();
-      const wait = isFullFlush(items) ? 'nothing' : 'flush';
-      void this.#run(items, wait, () => {
+      void this.#run(items, 'nothing', () => {
         this.#flushes--;
         endAwaiting();
       });
@@ -250,12 +240,13 @@ export class GroupCommit {
   }
 
   async #append(tx: WriterTx, items: QueuedEvent[], wait: Wait, commit?: Commit) {
-    const { sha, now, plans, partitions, observer, lock } = this.#deps;
+    const { sha, now, plans, partitions, observer } = this.#deps;
     const startedMs = performance.now();
-    // Processes that flush in turns move each other's heads.
-    const canRemember = commit && wait !== 'heads' && lock === null && !isSharded(tx);
-    const remembered = canRemember ? this.#heads.of(byTenant(items).keys()) : null;
-    const heads = remembered ?? (await this.#takeHeads(tx, items, wait, startedMs));
+    const tenantIds = [...byTenant(items).keys()];
+    const canRemember = commit && wait !== 'heads' && !isSharded(tx);
+    const remembered = canRemember ? this.#heads.of(tenantIds) : null;
+    const isContended = (id: string) => (this.#contended.get(id) ?? 0) > startedMs;
+    const heads = remembered ?? (await takeHeads(tx, tenantIds, wait === 'heads', isContended));
     items.push(...this.#queue.takeBehind(items, heads));
     const groups = byTenant(items);
     const keyIds = [...new Set(items.flatMap((item) => item.keyId ?? []))];
@@ -295,21 +286,6 @@ export class GroupCommit {
     return { settled, skipped, grown: appended.flatMap((each) => each?.grown ?? []) };
   }
 
-  /** Of the items, to which those are added that have come while another process flushed. */
-  async #takeHeads(tx: WriterTx, items: QueuedEvent[], wait: Wait, nowMs: number) {
-    const { lock } = this.#deps;
-    const isContended = (id: string) => (this.#contended.get(id) ?? 0) > nowMs;
-    const takeHeadsOf = (some: readonly QueuedEvent[]) =>
-      takeHeads(tx, [...byTenant(some).keys()], wait === 'heads', isContended);
-    const awaited = wait === 'flush' && lock?.take(tx);
-    // In one packet: a flush of one tenant has no round trip more.
-    const [hasWaited, heads] = await Promise.all([awaited, takeHeadsOf(items)]);
-    const more = hasWaited ? this.#queue.takeReady(items) : [];
-    items.push(...more);
-    if (more.length > 0) heads.push(...(await takeHeadsOf(more)));
-    return heads;
-  }
-
   /**
    * If the database is unavailable, or recording is stopped, all events fail with 503; with a
    * damaged log, those of its tenant. Any other error may come from one event: the flush is
@@ -324,7 +300,7 @@ export class GroupCommit {
       return { settled: items.map((item) => [item, outcome]), skipped: [] };
     }
     // What joined a part would not be released with the flush.
-    return this.#flushParts(items, wait === 'heads' ? wait : 'nothing');
+    return this.#flushParts(items, wait);
   }
 
   async #flushParts(items: QueuedEvent[], wait: Wait): Promise<Written> {

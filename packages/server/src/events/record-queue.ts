@@ -63,15 +63,15 @@ export class RecordQueue {
 
   /**
    * The events of the next flush, of tenants whose heads are not locked elsewhere: at most 500
-   * events and about 4 MiB, together with those that it has.
+   * events and about 4 MiB.
    */
-  takeReady(taken: readonly QueuedEvent[] = []): QueuedEvent[] {
-    const load = new Load(taken);
+  takeReady(): QueuedEvent[] {
+    const load = new Load();
     for (const tenantId of [...this.#lines.keys()]) {
       if (load.isFull()) break;
       if (this.#isReady(tenantId)) this.#takeFrom(tenantId, load);
     }
-    return load.items.slice(taken.length);
+    return load.items;
   }
 
   /** The events of one tenant whose head is often locked: a flush of its own waits for it. */
@@ -179,11 +179,6 @@ class Load {
   isFull(): boolean {
     return this.items.length >= flushEventsMax || this.#bytes >= flushBytesMax;
   }
-}
-
-/** Whether no further event has room in a flush of these. */
-export function isFullFlush(items: readonly QueuedEvent[]): boolean {
-  return new Load(items).isFull();
 }
 
 export function byTenant(items: readonly QueuedEvent[]): Map<string, QueuedEvent[]> {

@@ -68,12 +68,12 @@ export function createMetrics(
     },
     watchDisk(freeBytes: () => Promise<number>) {
       const help = 'Free bytes where the service keeps its files';
-      make.watched('indelible_disk_free_bytes', help, freeBytes, 'max');
+      make.watched('indelible_disk_free_bytes', help, freeBytes);
     },
     watchQueue(depth: () => { events: number; bytes: number }) {
       const help = 'Events waiting or being written';
-      make.watched('indelible_queue_events', help, () => depth().events, 'sum');
-      make.watched('indelible_queue_bytes', 'Memory they take', () => depth().bytes, 'sum');
+      make.watched('indelible_queue_events', help, () => depth().events);
+      make.watched('indelible_queue_bytes', 'Memory they take', () => depth().bytes);
     },
   };
 }
@@ -83,24 +83,17 @@ type Makers = ReturnType<typeof makersOf>;
 /** Makes metrics of a registry. Those that cannot be read keep their values. */
 function makersOf(registry: Registry, readFailed: (error: unknown) => void) {
   const registers = [registry];
-  // Of several processes each sees the same: their gauges are not added up.
-  const seenByAll = { registers, aggregator: 'max' } as const;
   return {
     counter: (name: string, help: string, labelNames: string[] = []) =>
       new Counter({ name, help, labelNames, registers }),
     histogram: (name: string, help: string, buckets: number[], labelNames: string[] = []) =>
       new Histogram({ name, help, buckets, labelNames, registers }),
     gauge: (name: string, help: string, labelNames: string[] = []) =>
-      new Gauge({ name, help, labelNames, ...seenByAll }),
-    /** Read with each scrape; `aggregator` makes one value of those of several processes. */
-    watched: (
-      name: string,
-      help: string,
-      read: () => number | Promise<number>,
-      aggregator: 'sum' | 'max',
-    ) =>
+      new Gauge({ name, help, labelNames, registers }),
+    /** Read with each scrape. */
+    watched: (name: string, help: string, read: () => number | Promise<number>) =>
       new Gauge({
-        ...{ name, help, registers, aggregator },
+        ...{ name, help, registers },
         async collect() {
           this.set(await read());
         },
@@ -120,7 +113,7 @@ function makersOf(registry: Registry, readFailed: (error: unknown) => void) {
         labelNames: string[] = [],
       ) =>
         new Gauge({
-          ...{ name, help, labelNames, ...seenByAll },
+          ...{ name, help, labelNames, registers },
           async collect() {
             const found = await counted();
             if (found) show(this, found.counts);

@@ -9,7 +9,6 @@ import type { CheckpointJob } from '../log/checkpoint.job.ts';
 import { haltReason } from '../log/checkpoint.store.ts';
 import { type Database, unavailability } from '../postgres/db.ts';
 import type { Metrics } from './metrics.ts';
-import { metricsText } from './metrics-text.ts';
 import { probeWrite } from './ready.store.ts';
 import { sharedWhileRunning } from './shared-while-running.ts';
 
@@ -33,7 +32,6 @@ export function operationsRoutes(app: FastifyInstance, deps: OperationsDeps): vo
   const { db, checkpoints } = deps;
   const { registry } = deps.metrics;
   const { metricsToken } = deps.config;
-  const readMetrics = metricsText(registry);
   // Public: a flood of calls must not become a flood of writes.
   const look = sharedWhileRunning(() =>
     Promise.all([haltReason(db, 2_000), probeWrite(db, 2_000)]),
@@ -95,7 +93,7 @@ export function operationsRoutes(app: FastifyInstance, deps: OperationsDeps): vo
       if (metricsToken !== null && !sameText(sent, `Bearer ${metricsToken}`)) {
         throw new AppError('unauthenticated', 'the metrics need their token');
       }
-      return reply.type(registry.contentType).send(await readMetrics());
+      return reply.type(registry.contentType).send(await registry.metrics());
     },
   );
 }

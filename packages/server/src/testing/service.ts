@@ -148,7 +148,7 @@ export async function serviceOn(
   env: Environment = {},
   poolSize = 6,
   changes: Partial<Config> = {},
-  more: Partial<Pick<AppDeps, 'panelFolder' | 'resolve' | 'logger' | 'siblings'>> = {},
+  more: Partial<Pick<AppDeps, 'panelFolder' | 'resolve' | 'logger'>> = {},
 ) {
   const fromEnv = readConfig({
     PLATFORM_API_KEY: platformKey,
