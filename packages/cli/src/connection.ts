@@ -9,7 +9,12 @@ import {
   type Retry,
   serviceUrl,
 } from '@indelible/client';
-import { createCatalogue, type Plans, parseCatalogueFile } from '@indelible/protocol';
+import {
+  type Catalogue,
+  createCatalogue,
+  type Plans,
+  parseCatalogueFile,
+} from '@indelible/protocol';
 import type { Command } from 'commander';
 import { type Environment, type Io, sentenceOf, UsageError } from './io.ts';
 import type { Progress } from './verify/log-source.ts';
@@ -137,15 +142,15 @@ function wellFormed(reason: string): string {
   throw new UsageError('the reason is not valid text');
 }
 
-/**
- * The plans in CATALOGUE_FILE, else the default plans. Throws UsageError if the file cannot be
- * read.
- */
-export function plansOf(env: Environment): Plans {
+/** The plans in CATALOGUE_FILE, else the default plans. Throws like `catalogueOf`. */
+export const plansOf = (env: Environment): Plans => catalogueOf(env).plans;
+
+/** The catalogue in CATALOGUE_FILE, else the default. Throws UsageError if it cannot be read. */
+export function catalogueOf(env: Environment): Catalogue {
   const path = env.CATALOGUE_FILE?.trim();
-  if (!path) return createCatalogue().plans;
+  if (!path) return createCatalogue();
   try {
-    return createCatalogue(parseCatalogueFile(readFileSync(path, 'utf8'))).plans;
+    return createCatalogue(parseCatalogueFile(readFileSync(path, 'utf8')));
   } catch (error) {
     throw new UsageError(`CATALOGUE_FILE ${path}: ${sentenceOf(error)}`);
   }

@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import {
+  backdatedHoursDefault,
   type Catalogue,
   contactCenter,
   createCatalogue,
@@ -84,7 +85,7 @@ function readSettings(read: Reader) {
     maskedKeys: read.list('MASKED_KEYS'),
     catalogue: readCatalogue(read.text('CATALOGUE_FILE'), read.list('SENSITIVE_TYPES')),
     /** Events that happened longer before they are recorded come with a warning. */
-    backdatedMs: read.integer('BACKDATED_HOURS', 24, 1, 87_600) * 3_600_000,
+    backdatedMs: read.integer('BACKDATED_HOURS', backdatedHoursDefault, 1, 87_600) * 3_600_000,
     /** A source that has sent nothing for longer counts as silent. */
     sourceSilentMs: read.integer('SOURCE_SILENT_HOURS', 24, 1, 8_760) * 3_600_000,
     /** Which peers may say whom they speak for: none, the nearest hops, or addresses and ranges. */

@@ -158,6 +158,56 @@ test('bad lines are kept with number and reason, and do not keep any other line 
   ]);
 });
 
+test('a dry run tells what the import will, without a service, and stores and writes nothing', async () => {
+  const tenant = await service.tenant();
+  const good = linesOf(3, [tenant.id]);
+  const event = JSON.parse(good[0] ?? '');
+  const ahead = new Date(Date.now() + 86_400_000).toISOString();
+  const lines = [
+    ...good,
+    good[1] ?? '',
+    '{"tenantId": ',
+    JSON.stringify({ ...event, sourceId: 'x', colour: 'red', action: 'Close!' }),
+    JSON.stringify({ ...event, sourceId: 'y', action: 'Open!' }),
+    JSON.stringify({ ...event, action: 'delete' }),
+    JSON.stringify({ ...event, sourceId: 'z', timestamp: ahead }),
+    JSON.stringify({ ...event, sourceId: 'w', timestamp: '1969-12-31T23:59:59Z' }),
+    JSON.stringify({ ...event, sourceId: 'v', actor: { ...event.actor, email: 'n/a' } }),
+  ];
+  writeFileSync(join(folder, 'first.ndjson'), lines.join('\n'));
+  const dry = await importJson(['first.ndjson', '--dry-run'], { env: {} });
+  expect(dry.status).toBe(1);
+  expect(dry.summary).toMatchObject({ dryRun: true, created: 4, duplicates: 1, rejected: 6 });
+  expect(await storedIds(tenant.id)).toEqual([]);
+  expect(existsSync(join(folder, 'first.ndjson.rejected.ndjson'))).toBe(false);
+  const real = await importJson(['first.ndjson']);
+  const { rejectedFile, ...counts } = { ...real.summary, dryRun: true };
+  expect(rejectedFile).toBe('first.ndjson.rejected.ndjson');
+  const either = { seconds: expect.anything(), eventsPerSecond: expect.anything() };
+  const conflicts = { ...counts.conflicts, file: null };
+  expect(dry.summary).toEqual({ ...counts, ...either, conflicts, rejectedFile: null });
+  expect(real.summary.rejections).toContainEqual({
+    path: '/action',
+    code: 'invalid_format',
+    count: 2,
+    message: expect.stringContaining('snake_case'),
+    lines: [6, 7],
+    text: lines[5]?.slice(0, 200),
+  });
+  const shown = await runCli(['import', 'first.ndjson', '--dry-run'], { env: {} });
+  expect(shown.stdout).toMatch(/would be created +4\n/);
+  expect(shown.stdout).toContain('dry run: nothing is stored');
+  expect(shown.stdout).toContain('1 × /timestamp invalid_format: is before 1970');
+});
+
+test('a dry run has no file of rejects, and its exit status tells of a fine file', async () => {
+  const [line = ''] = linesOf(1, newTenants(1));
+  const fine = await runCli(['import', '-', '--dry-run'], { env: {}, input: line });
+  expect([fine.status, fine.stderr]).toEqual([0, '']);
+  const both = await runCli(['import', '-', '--dry-run', '--rejects', 'x'], { env: {} });
+  expect([both.status, both.stderr]).toEqual([2, expect.stringContaining('--rejects')]);
+});
+
 test('lines that were rejected can be mended and imported from the file they are in', async () => {
   const tenant = await service.tenant();
   const lines = linesOf(2, [tenant.id]).map((line) => line.replace('"update"', '"Update"'));
@@ -222,10 +272,8 @@ test('lines of another tenant are recorded in the tenant of --tenant, and the su
 
 test('epoch times are read with --time, and refused with a hint at it', async () => {
   const { id, key } = await service.tenant();
-  const line = JSON.stringify({
-    ...eventOf(),
-    timestamp: Math.floor(Date.parse(moment(7)) / 1_000),
-  });
+  const seconds = Math.floor(Date.parse(moment(7)) / 1_000);
+  const line = JSON.stringify({ ...eventOf(), timestamp: seconds });
   const args = ['-', '--tenant', id];
   expect((await importJson(args, { input: line })).summary).toMatchObject({ rejected: 1 });
   expect(rejectedIn('import.rejected.ndjson')).toMatchObject([
@@ -234,7 +282,7 @@ test('epoch times are read with --time, and refused with a hint at it', async ()
   const read = await importJson([...args, '--time', 'epoch_s'], { input: line });
   expect(read.summary).toMatchObject({ created: 1, rejected: 0 });
   const { body } = await service.call({ url: '/api/audit-logs?resource=queue', key });
-  expect(body.data[0].timestamp.slice(0, 19)).toBe(moment(7).slice(0, 19));
+  expect(Date.parse(body.data[0].timestamp)).toBe(seconds * 1_000);
 });
 
 test('a file in another form ends after some lines with a sentence, and stores nothing', async () => {

@@ -5,11 +5,13 @@ import { type Command, Option } from 'commander';
 import { tenantIdArgument } from '../arguments.ts';
 import {
   type ConnectionOptions,
+  catalogueOf,
   connect,
   requireReachable,
   withConnection,
 } from '../connection.ts';
-import { FindingsFile, findingsPaths } from '../import/findings-file.ts';
+import { dryService } from '../import/dry-run.ts';
+import { FindingsFile, findingsPaths, noFindings } from '../import/findings-file.ts';
 import { ForeignFormError } from '../import/foreign-form.ts';
 import { type EpochForm, epochForms } from '../import/line-times.ts';
 import { type ImportRun, runImport } from '../import/run-import.ts';
@@ -28,6 +30,7 @@ import { type Shown, showWork } from '../progress.ts';
 
 interface ImportOptions extends ConnectionOptions {
   createTenants?: Plan;
+  dryRun?: boolean;
   rejects?: string;
   time?: EpochForm;
 }
@@ -42,7 +45,8 @@ content, so that two equal lines without sourceId are one event. Events of one t
 are recorded and listed in the order of their lines, those of one timestamp in that of
 the numbers at the end of their sourceIds, if these are numbers.
 
-Rejected lines go to <file>.rejected.ndjson with line number and reason. The same
+Rejected lines are shown by path and code, with one line of each, and all go to
+<file>.rejected.ndjson with line number and reason. The same
 sourceId with different content is reported too (all in <file>.conflicts.ndjson); where
 the times differ, both events are stored. At most ten million lines have a sourceId.
 
@@ -60,6 +64,11 @@ export function importCommand(program: Command, io: Io): void {
       tenantIdArgument,
     )
     .option('--create-tenants <plan>', 'create unknown tenants with this plan')
+    .addOption(
+      new Option('--dry-run', 'judge every line, and store nothing; needs no service').conflicts([
+        'rejects',
+      ]),
+    )
     .option('--rejects <file>', 'where rejected lines go')
     .addOption(new Option('--time <form>', 'of numbers in timestamp').choices(epochForms));
   withConnection(command)
@@ -97,26 +106,21 @@ async function prepare(
   io: Io,
   { stop, cancel }: Interruption,
 ): Promise<Prepared> {
-  const paths = findingsPaths(path, options.rejects);
-  // The default file may lie where nothing can be written: most imports do not need it.
-  if (options.rejects !== undefined) requireFolderOf(paths.rejected);
+  const { dryRun = false } = options;
+  const findings = dryRun ? noFiles : findingsOf(path, options);
   const source = await openSource(path === '-' ? io.stdin : path, stop.signal);
   const shown: { progress?: Shown } = {};
-  const client = connect(options, io, {
-    signal: cancel.signal,
-    timeoutMs: 60_000,
-    attempts: 10,
-    onRetry: (retry) => shown.progress?.note(retryNote(retry)),
-  });
-  await requireReachable(options, io.env);
-  const tally = newTally();
+  const note = (text: string) => shown.progress?.note(text);
+  const client = dryRun
+    ? dryService(catalogueOf(io.env), Date.now)
+    : await reachedService(options, io, cancel.signal, note);
+  const tally = newTally(dryRun);
   shown.progress = showImport(io.stderr, source, tally);
   return {
     client,
     source,
     tally,
-    rejected: new FindingsFile(paths.rejected),
-    conflicts: new FindingsFile(paths.conflicts),
+    ...findings,
     tenantForAll: options.tenant ?? null,
     epochForm: options.time ?? null,
     createTenants: options.createTenants ?? null,
@@ -124,6 +128,27 @@ async function prepare(
     signal: cancel.signal,
     progress: shown.progress,
   };
+}
+
+const noFiles = { rejected: noFindings, conflicts: noFindings };
+
+function findingsOf(path: string, { rejects }: ImportOptions) {
+  const { rejected, conflicts } = findingsPaths(path, rejects);
+  // The default file may lie where nothing can be written: most imports do not need it.
+  if (rejects !== undefined) requireFolderOf(rejected);
+  return { rejected: new FindingsFile(rejected), conflicts: new FindingsFile(conflicts) };
+}
+
+async function reachedService(
+  options: ImportOptions,
+  io: Io,
+  signal: AbortSignal,
+  note: (text: string) => void,
+) {
+  const onRetry = (retry: Retry) => note(retryNote(retry));
+  const client = connect(options, io, { signal, timeoutMs: 60_000, attempts: 10, onRetry });
+  await requireReachable(options, io.env);
+  return client;
 }
 
 /** A bar needs the length of the input, which a pipe does not have. */

@@ -3,12 +3,22 @@ import { basename, dirname, join } from 'node:path';
 import { sentenceOf, UsageError } from '../io.ts';
 import { jsonLine } from '../text.ts';
 
+/** Takes what an import has found, line by line. */
+export interface Findings {
+  path: string | null;
+  append(value: unknown): void;
+  close(): void;
+}
+
+/** Keeps nothing: for a dry run. */
+export const noFindings: Findings = { path: null, append: () => {}, close: () => {} };
+
 /**
  * A file of JSON lines, created with the first line and readable by this user only, because it
  * holds data of the source. Each line is written before the next one is checked, so an interrupted
  * import keeps it.
  */
-export class FindingsFile {
+export class FindingsFile implements Findings {
   readonly path: string;
   #fd: number | null = null;
 

@@ -6,7 +6,7 @@ import {
   UnreachableError,
 } from '@indelible/client';
 import { batchBytesMax, batchEventsMax, isUuid, type Plan } from '@indelible/protocol';
-import type { FindingsFile } from './findings-file.ts';
+import type { Findings } from './findings-file.ts';
 import { FirstLines } from './foreign-form.ts';
 import { Lanes } from './lanes.ts';
 import { LineOrders } from './line-orders.ts';
@@ -17,12 +17,17 @@ import { SourceIdTable } from './source-id-table.ts';
 import { type LineRefusal, type SourceEvent, takeLine } from './source-line.ts';
 import { addConflict, countIn, type Tally } from './tally.ts';
 
+/** The calls of the service that an import makes; a dry run answers them itself. */
+export interface ImportService extends Pick<IndelibleClient, 'recordBatchTexts'> {
+  tenants: Pick<IndelibleClient['tenants'], 'put'>;
+}
+
 export interface ImportRun {
-  client: IndelibleClient;
+  client: ImportService;
   source: Source;
   tally: Tally;
-  rejected: FindingsFile;
-  conflicts: FindingsFile;
+  rejected: Findings;
+  conflicts: Findings;
   /** The tenant of every line; null: each names its own. */
   tenantForAll: string | null;
   /** What numbers in `timestamp` count; null: they are refused. */
@@ -122,6 +127,7 @@ function takeOne(
 function reject(run: ImportRun, line: Line, refusal: LineRefusal): void {
   run.tally.rejected += 1;
   countIn(run.tally.rejectedByCode, refusal.code);
+  run.tally.rejections.add(line, refusal);
   run.rejected.append({ line: line.number, ...refusal, ...contentOf(line) });
 }
 
@@ -135,7 +141,7 @@ function contentOf({ bytes, tooLong }: Line): { text: string } | { base64: strin
 }
 
 interface SendingDeps extends Pick<ImportRun, 'createTenants' | 'tally' | 'signal'> {
-  client: Pick<IndelibleClient, 'recordBatchTexts' | 'tenants'>;
+  client: ImportService;
   reject(event: SourceEvent, refusal: LineRefusal): void;
 }
 

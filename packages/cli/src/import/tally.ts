@@ -1,5 +1,6 @@
 import { withCommas } from '@indelible/protocol';
 import { aligned, visible } from '../text.ts';
+import { RejectionGroups } from './rejections.ts';
 
 export type Tally = ReturnType<typeof newTally>;
 
@@ -14,8 +15,10 @@ export interface Conflict {
 const conflictsShownMax = 20;
 
 /** The progress of an import. `lines` counts non-empty lines. */
-export function newTally() {
+export function newTally(dryRun = false) {
   return {
+    /** Nothing is stored: `created` counts what a service would take. */
+    dryRun,
     lines: 0,
     lastLine: 0,
     created: 0,
@@ -24,6 +27,7 @@ export function newTally() {
     moved: 0,
     rejected: 0,
     rejectedByCode: new Map<string, number>(),
+    rejections: new RejectionGroups(),
     warnings: new Map<string, number>(),
     tenantsCreated: 0,
     conflicts: 0,
@@ -42,8 +46,9 @@ export function addConflict(tally: Tally, conflict: Conflict): void {
 }
 
 /** The progress in one line. */
-export function countsText({ lines, created, duplicates, rejected }: Tally): string {
-  const parts = [`${withCommas(lines)} lines`, `${withCommas(created)} created`];
+export function countsText({ dryRun, lines, created, duplicates, rejected }: Tally): string {
+  const taken = `${withCommas(created)} ${dryRun ? 'valid' : 'created'}`;
+  const parts = [`${withCommas(lines)} lines`, taken];
   if (duplicates > 0) parts.push(`${withCommas(duplicates)} duplicates`);
   if (rejected > 0) parts.push(`${withCommas(rejected)} rejected`);
   return parts.join(', ');
@@ -60,10 +65,11 @@ export interface Ending {
 
 /** The summary for programs. */
 export function summaryJson(tally: Tally, ending: Ending): Record<string, unknown> {
-  const { firstConflicts, conflicts, rejectedByCode, warnings, ...counts } = tally;
+  const { firstConflicts, conflicts, rejectedByCode, rejections, warnings, ...counts } = tally;
   return {
     ...counts,
     rejectedByCode: Object.fromEntries(rejectedByCode),
+    rejections: rejections.all,
     warnings: Object.fromEntries(warnings),
     conflicts: { count: conflicts, first: firstConflicts, file: ending.conflictsFile },
     rejectedFile: ending.rejectedFile,
@@ -77,7 +83,7 @@ export function summaryJson(tally: Tally, ending: Ending): Record<string, unknow
 export function summaryText(tally: Tally, ending: Ending): string {
   const rows: [string, string][] = [
     ['lines', withCommas(tally.lines)],
-    ['created', withCommas(tally.created)],
+    [tally.dryRun ? 'would be created' : 'created', withCommas(tally.created)],
     ['duplicates', withCommas(tally.duplicates)],
     ['rejected', withCommas(tally.rejected) + details(tally.rejectedByCode, ending.rejectedFile)],
     [
@@ -93,7 +99,7 @@ export function summaryText(tally: Tally, ending: Ending): string {
   if (tally.moved > 0)
     rows.push(['of other tenants', `${withCommas(tally.moved)} lines, moved to that of --tenant`]);
   if (tally.warnings.size > 0) rows.push(['warnings', counted(tally.warnings)]);
-  const lines = [...conflictLines(tally), ...advice(tally)];
+  const lines = [...tally.rejections.texts, ...conflictLines(tally), ...advice(tally)];
   return aligned(rows) + lines.map((line) => `${line}\n`).join('');
 }
 
@@ -120,7 +126,13 @@ function conflictLines({ conflicts, firstConflicts }: Tally): string[] {
   return ['one sourceId, different content:', ...lines, ...rest];
 }
 
-function advice({ rejectedByCode }: Tally): string[] {
+function advice({ dryRun, rejectedByCode }: Tally): string[] {
+  if (dryRun) {
+    return [
+      'dry run: nothing is stored. Only the service knows whether a tenant exists, how long its',
+      'plan keeps events, and whether a former import stored a sourceId with other content.',
+    ];
+  }
   if (!rejectedByCode.has('unknown_tenant')) return [];
   return ['the import can create unknown tenants: --create-tenants <plan>'];
 }

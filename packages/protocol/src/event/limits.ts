@@ -45,6 +45,8 @@ export const metadataKeysMax = 50;
 export const metadataKeyLengthMax = 40;
 export const metadataTextLengthMax = 500;
 
+/** An event that happened so long before it is recorded has a warning, unless configured. */
+export const backdatedHoursDefault = 24;
 /** How far an event's time may be ahead of the service's clock. */
 export const futureMsMax = 5 * 60_000;
 
