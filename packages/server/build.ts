@@ -13,7 +13,7 @@ const workspaces = ['protocol', 'client', 'cli', 'server'].map((name) => `packag
 const installed = 'packages/server';
 const folders = [
   ...['packages/server/migrations', 'packages/panel/dist'],
-  ...['deploy/systemd', 'deploy/proxies', 'LICENSE'],
+  ...['deploy/systemd', 'deploy/proxies', 'LICENSE', '.npmrc'],
 ];
 const programs = [
   'packages/cli/src/main.ts',

@@ -35,11 +35,8 @@ test('the recipe for bulk imports works as it stands: one line is rejected, mend
   const [lines = ''] = blocksOf('bulk-import.md', 'ndjson');
   writeFileSync(join(folder, 'history.ndjson'), lines);
   const commands = blocksOf('bulk-import.md', 'sh').join('\n');
-  writeFileSync(
-    join(folder, 'script'),
-    prelude + commands.replaceAll('http://127.0.0.1:3000', url),
-  );
-  const env = { PATH: process.env.PATH, HOME: folder };
+  writeFileSync(join(folder, 'script'), prelude + commands);
+  const env = { PATH: process.env.PATH, HOME: folder, PORT: new URL(url).port };
   const { stdout } = await run('bash', ['script'], { cwd: folder, env });
   const rejected = stdout.split('\n').filter((line) => line.startsWith('{"line"'));
   expect(rejected.map((line) => JSON.parse(line).line)).toEqual([3]);

@@ -1,11 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { emptyDatabase } from '../../../server/src/testing/empty-database.ts';
 import { platformKey } from '../../../server/src/testing/service.ts';
 import { RunningCli, runCli } from '../testing/run-cli.ts';
 import { servedFolder } from '../testing/served-folder.ts';
+import { startEnvironment } from './serve.ts';
 
 /*
  * The command as a process of its own: what it prints, how it is told to stop, and what the next
@@ -36,6 +38,20 @@ function shellWithCurl(): Record<string, string> {
 function commandsOf(banner: string): string[] {
   return [...banner.matchAll(/^ {2}curl [\s\S]*?(?=\n\n)/gm)].map(([command]) => command);
 }
+
+test('a terminal shows the banner without log lines; a file and LOG_LEVEL keep them', () => {
+  const onTerminal = Object.assign(new PassThrough(), { isTTY: true });
+  expect(startEnvironment({ env: { PORT: '1' }, stderr: onTerminal })).toEqual({
+    PORT: '1',
+    LOG_LEVEL: 'warn',
+  });
+  for (const io of [
+    { env: {}, stderr: new PassThrough() },
+    { env: { LOG_LEVEL: 'info' }, stderr: onTerminal },
+  ]) {
+    expect(startEnvironment(io)).toEqual(io.env);
+  }
+});
 
 test('a first start: the commands of its banner work as they are, no key is printed, and it stops once and cleanly', async () => {
   const { cli, url } = await serving();

@@ -42,7 +42,7 @@ async function serve({ role, demo, json }: ServeOptions, given: Io): Promise<voi
   const answers = role.includes('api');
   if (demo && !answers)
     throw new UsageError('--demo needs --role api: it records its events by HTTP');
-  const { startService, env } = await loadStart(given.env);
+  const { startService, env } = await loadStart(startEnvironment(given));
   const io = { ...given, env };
   // Heard before anything starts: a start that is cut off would leave its database running.
   const stopped = stopSignal(io);
@@ -61,6 +61,13 @@ async function serve({ role, demo, json }: ServeOptions, given: Io): Promise<voi
   io.stderr.write('stopping: accepted events are still recorded\n');
   await service.stop();
   endSoon();
+}
+
+/**
+ * The environment of the service. On a terminal, log lines would stand between those of the banner.
+ */
+export function startEnvironment({ env, stderr }: Pick<Io, 'env' | 'stderr'>): Environment {
+  return stderr.isTTY && !env.LOG_LEVEL ? { ...env, LOG_LEVEL: 'warn' } : env;
 }
 
 /**

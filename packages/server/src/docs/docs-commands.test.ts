@@ -28,8 +28,7 @@ function commandsOf(document: string): string {
   return [...blocks]
     .map(([, code = '']) => code)
     .filter((code) => !/^(npm|npx|node) /m.test(code)) // docs-recipes.test.ts runs the latter two
-    .join('\n')
-    .replaceAll('http://127.0.0.1:3000', url);
+    .join('\n');
 }
 
 // Does what curl does, and notes the status of each answer.
@@ -47,7 +46,7 @@ async function statusesOf(commands: string): Promise<string[]> {
   writeFileSync(join(folder, 'script'), prelude + commands);
   // Without the environment of the person who runs the tests:
   // no variable of theirs stands in for one of ours.
-  const env = { PATH: process.env.PATH, HOME: folder };
+  const env = { PATH: process.env.PATH, HOME: folder, PORT: new URL(url).port };
   await run('bash', ['script'], { cwd: folder, env, timeout: 60_000 });
   return readFileSync(join(folder, 'statuses'), 'utf8').trim().split('\n');
 }

@@ -282,8 +282,8 @@ test('the quick start records from code, opens the panel, and verifies', async (
   writeFileSync(join(product, 'first-event.mjs'), program);
   const blocks = [...text.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, code = '']) => code);
   const commands = blocks.filter((code) => /^(node|npx) /m.test(code)).join('');
-  const script = `${shell}${commands}`.replaceAll('http://127.0.0.1:3000', url);
-  const home = { PATH: process.env.PATH, HOME: folder };
+  const script = `${shell}${commands}`;
+  const home = { PATH: process.env.PATH, HOME: folder, PORT: new URL(url).port };
   const { stdout } = await run('bash', ['-c', script], { cwd: checkout, env: home });
   expect(stdout).toMatch(/^recorded as number \d+ of the log: \{/m);
   expect(stdout).toContain('maxWaitSeconds: { from: 30, to: 60 }');
@@ -349,8 +349,9 @@ test('the recipe for a home-grown table moves each row once, at its moment, and 
   writeFileSync(join(folder, 'export.sql'), query?.code ?? '');
   writeFileSync(join(folder, 'rows.mjs'), rowsProgram);
   const commands = `${shell}${importing?.code}${mending?.code}`;
-  writeFileSync(join(folder, 'script'), commands.replaceAll('http://127.0.0.1:3000', url));
-  const home = { PATH: process.env.PATH, HOME: folder, HOST_DATABASE_URL: service.ownerUrl };
+  writeFileSync(join(folder, 'script'), commands);
+  const reached = { PORT: new URL(url).port, HOST_DATABASE_URL: service.ownerUrl };
+  const home = { PATH: process.env.PATH, HOME: folder, ...reached };
   const migrate = () => run('bash', ['script'], { cwd: folder, env: home });
 
   // Looking at a page is nothing for an audit log: that line is rejected, and the query mended.
