@@ -23,8 +23,8 @@ const citusAlone = [...cluster, 'nemesis/**/*.test.ts'];
 
 /**
  * Their subject is a plain or the embedded PostgreSQL, or what a cluster has not: DETACH
- * CONCURRENTLY, triggers, locks and settings of a coordinator that reach the rows on its workers,
- * and flushes of one round trip. Single tests have the tag `plain`.
+ * CONCURRENTLY, triggers, locks and settings of a coordinator that reach the rows on its workers.
+ * Single tests have the tag `plain`.
  */
 const plain = [
   'packages/server/src/postgres/{embedded*,distribute,upgrade*}.test.ts',

@@ -6,14 +6,8 @@ import {
   type Sha256,
   uuidTimeMs,
 } from '@indelible/protocol';
-import {
-  headAfter,
-  type LogAppend,
-  type LogHead,
-  planAppend,
-  receivedUsOf,
-} from '../log/sequencer.ts';
-import { type Remembered, recordLogs } from '../log/store.ts';
+import { type LogAppend, type LogHead, planAppend, receivedUsOf } from '../log/sequencer.ts';
+import { recordLogs } from '../log/store.ts';
 import type { WriterTx } from '../postgres/db.ts';
 import { isSharded } from '../postgres/engine.ts';
 import { int2Array, uuidArray } from '../postgres/pg-arrays.ts';
@@ -30,28 +24,17 @@ export type Appended =
 /** A transaction that was committed at once has written nothing, and must be repeated. */
 export class RepeatedId extends Error {}
 
-/** The same: a remembered head differs from the stored one, or more than heads is needed. */
-export class HeadsMoved extends Error {}
-
-/** The events of one tenant to append, with its locked or remembered head. */
+/** The events of one tenant to append, with its locked head. */
 export interface TenantBatch {
   head: LogHead;
   events: readonly PreparedEvent[];
-}
-
-export interface AppendedBatch {
-  outcomes: Appended[];
-  /** The head that it leaves; null if nothing was new. */
-  grown: LogHead | null;
 }
 
 /**
  * Appends events to their tenants' logs in `tx`. Assumes that all ids are new, because most batches
  * repeat none: a call inserts and appends, and all are undone if one finds a repeated id. Answers
  * null for a batch whose head was only read, and has grown since or is locked. With `commit` it
- * commits at once, and throws RepeatedId, having written nothing, if an id is repeated. With
- * `remembered` heads each batch has an event, and it throws HeadsMoved if one of them is not the
- * stored head, or an event is a late repeat.
+ * commits at once, and throws RepeatedId, having written nothing, if an id is repeated.
  */
 export async function appendEvents(
   tx: WriterTx,
@@ -59,11 +42,8 @@ export async function appendEvents(
   batches: readonly TenantBatch[],
   nowMs: number,
   commit?: Commit,
-  remembered?: Remembered,
-): Promise<(AppendedBatch | null)[]> {
+): Promise<(Appended[] | null)[]> {
   const known = await storedElsewhere(tx, batches, nowMs);
-  // What a repeat is answered depends on its head, and no head is compared that gets no event.
-  if (remembered && known.size > 0) throw new HeadsMoved();
   // A single call that finds a repeated id has written nothing.
   const mustUndo = isSharded(tx) || batches.some(mayMove);
   let saved: Promise<unknown> | undefined;
@@ -80,16 +60,15 @@ export async function appendEvents(
     const rowsIn = (own: readonly { rows: InsertedRow[] }[]) => own.flatMap(({ rows }) => rows);
     if (mustUndo) saved ??= tx.query('SAVEPOINT append'); // travels with the insert
     const columnsOf = (own: Parameters<typeof rowsIn>[0]) => eventColumns(rowsIn(own));
-    const inserted = recordLogs(tx, grown, columnsOf, remembered);
+    const inserted = recordLogs(tx, grown, columnsOf);
     // On a cluster the savepoint may be what meets a lost node, also with nothing to insert.
     const [recorded] = await Promise.all([inserted, saved, mustUndo ? undefined : commit?.()]);
-    if (remembered && recorded[0]?.stored == null) throw new HeadsMoved();
     const passed = new Set(recorded.flatMap(({ home, stored }) => (stored === null ? home : [])));
     const isNew = recorded.every(({ stored }) => stored !== 0);
     const moved = isNew ? await storedElsewhere(tx, fresh.filter(mayMove), nowMs) : null;
     if (moved?.size === 0)
       return batches.map((batch, b) =>
-        passed.has(batch.head.tenantId) ? null : appended(batch, known, appends[b]),
+        passed.has(batch.head.tenantId) ? null : outcomes(batch, known, appends[b]),
       );
     if (mustUndo) await tx.query('ROLLBACK TO SAVEPOINT append');
     else if (commit) throw new RepeatedId();
@@ -181,15 +160,6 @@ function rowsOf(
     erased: null,
     source: event.context?.includes('"source"') ? contextOf(event).source : undefined,
   }));
-}
-
-function appended(
-  batch: TenantBatch,
-  known: Map<string, StoredEvent>,
-  append?: LogAppend & Pick<TenantBatch, 'events'>,
-): AppendedBatch {
-  const grown = append && append.leaves.length > 0 ? headAfter(append) : null;
-  return { outcomes: outcomes(batch, known, append), grown };
 }
 
 function outcomes(

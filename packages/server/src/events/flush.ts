@@ -4,7 +4,7 @@ import { AppError, unavailable } from '../http/problem.ts';
 import { LogDamaged, takeHeads } from '../log/store.ts';
 import type { Parts } from '../parts.ts';
 import { record, recordingConnections, unavailability, type WriterTx } from '../postgres/db.ts';
-import { createNodeGroups, isSharded } from '../postgres/engine.ts';
+import { createNodeGroups } from '../postgres/engine.ts';
 import type { Commit } from '../postgres/transaction.ts';
 import {
   failure,
@@ -15,11 +15,10 @@ import {
   withoutHead,
   withoutTooOld,
 } from './admission.ts';
-import { appendEvents, HeadsMoved, RepeatedId } from './append.store.ts';
+import { appendEvents, RepeatedId } from './append.store.ts';
 import { isMissingPartition, type PartitionKeeper } from './partitions.ts';
 import type { PreparedEvent } from './prepared-event.ts';
 import { byTenant, type Outcome, type QueuedEvent, RecordQueue } from './record-queue.ts';
-import { RememberedHeads } from './remembered-heads.ts';
 
 /** Observes flushes; the metrics endpoint implements it. */
 export interface FlushObserver {
@@ -79,7 +78,6 @@ export class GroupCommit {
   readonly #idle: (() => void)[] = [];
   /** Until when, by tenant. */
   readonly #contended = new Map<string, number>();
-  readonly #heads = new RememberedHeads();
   #flushes = 0;
   #waiters = 0;
   /** The flushes that few events wait for. */
@@ -222,19 +220,12 @@ export class GroupCommit {
   async #write(items: QueuedEvent[], wait: Wait): Promise<Written> {
     const { db, partitions } = this.#deps;
     const commitAtOnce = () => record(db, (tx, commit) => this.#append(tx, items, wait, commit));
-    const written = await commitAtOnce()
-      .catch((error: unknown) => {
-        if (!(error instanceof HeadsMoved)) throw error;
-        this.#heads.mismatched(byTenant(items).keys());
-        return commitAtOnce();
-      })
-      .catch((error: unknown) => {
-        if (isMissingPartition(error))
-          partitions.forget(); // retention has dropped one that was there
-        else if (!(error instanceof RepeatedId)) throw error;
-        return record(db, (tx) => this.#append(tx, items, wait));
-      });
-    this.#heads.keep(written.grown);
+    const written = await commitAtOnce().catch((error: unknown) => {
+      if (isMissingPartition(error))
+        partitions.forget(); // retention has dropped one that was there
+      else if (!(error instanceof RepeatedId)) throw error;
+      return record(db, (tx) => this.#append(tx, items, wait));
+    });
     await partitions.told();
     return written;
   }
@@ -243,21 +234,18 @@ export class GroupCommit {
     const { sha, now, plans, partitions, observer } = this.#deps;
     const startedMs = performance.now();
     const tenantIds = [...byTenant(items).keys()];
-    const canRemember = commit && wait !== 'heads' && !isSharded(tx);
-    const remembered = canRemember ? this.#heads.of(tenantIds) : null;
     const isContended = (id: string) => (this.#contended.get(id) ?? 0) > startedMs;
-    const heads = remembered ?? (await takeHeads(tx, tenantIds, wait === 'heads', isContended));
+    const heads = await takeHeads(tx, tenantIds, wait === 'heads', isContended);
     items.push(...this.#queue.takeBehind(items, heads));
     const groups = byTenant(items);
     const keyIds = [...new Set(items.flatMap((item) => item.keyId ?? []))];
     const nowMs = now();
     // After the heads: a key revoked meanwhile must not record, and its revocation is in the log.
-    const mayBeRevoked = remembered === null && keyIds.length > 0;
-    const revoked = mayBeRevoked ? await invalidKeyIds(tx, keyIds, nowMs) : new Set<string>();
+    const revoked = keyIds.length > 0 ? await invalidKeyIds(tx, keyIds, nowMs) : new Set<string>();
     const settled: Settled = [];
     const { skipped, beheaded } = await withoutHead(tx, groups, heads, settled);
     if (beheaded.length > 0) observer.failed(new LogDamaged('a log has lost its head', beheaded));
-    if (heads.length === 0) return { settled, skipped, grown: [] };
+    if (heads.length === 0) return { settled, skipped };
     const work: HeadWork[] = [];
     for (const head of heads) {
       const items = (groups.get(head.tenantId) ?? []).filter((item) => {
@@ -267,23 +255,19 @@ export class GroupCommit {
       });
       work.push(await withoutTooOld(tx, plans, { head, items, nowMs }, settled));
     }
-    // A refusal depends on a head, too, and nothing would compare that.
-    if (remembered && settled.length > 0) throw new HeadsMoved();
     await partitions.ensure(work, nowMs);
-    const unlocked = remembered ? { keyIds, nowMs } : undefined;
-    const appended = await appendEvents(tx, sha, work, nowMs, commit, unlocked);
-    if (remembered) this.#heads.matched();
+    const appended = await appendEvents(tx, sha, work, nowMs, commit);
     for (const [b, batch] of work.entries()) {
       if (!appended[b]) {
         skipped.push(...batch.items);
         this.#contended.set(batch.head.tenantId, startedMs + contendedMs);
       }
       batch.items.forEach((item, i) => {
-        const outcome = appended[b]?.outcomes[i];
+        const outcome = appended[b]?.[i];
         if (outcome) settled.push([item, outcome]);
       });
     }
-    return { settled, skipped, grown: appended.flatMap((each) => each?.grown ?? []) };
+    return { settled, skipped };
   }
 
   /**

@@ -140,29 +140,19 @@ export async function openLog(
   await execute(tx)`SELECT attach_owed(${former}, ${retentionClass})`;
 }
 
-/** A call for heads that are not locked, but remembered. */
-export interface Remembered {
-  /** To check once it has locked the heads. */
-  keyIds: readonly string[];
-  nowMs: number;
-}
-
 /**
  * Writes tail, tiles and heads, and what `columnsOf` gives `record_events` besides, in one call;
  * fails completely if a locked head has changed. Answers for each call how many events were stored:
- * 0 if one of their ids exists, null if the head, which was only read, has grown or is locked. If
- * all heads are `remembered`, it is null unless they are the stored ones and none is locked, the
- * keys are valid, and recording is not stopped. Throws LogDamaged if the next entries of a log
- * already exist: they are computed here, so a refused value or key is never the event's fault.
+ * 0 if one of their ids exists, null if the head, which was only read, has grown or is locked.
+ * Throws LogDamaged if the next entries of a log already exist: they are computed here, so a
+ * refused value or key is never the event's fault.
  */
 export async function recordLogs<Append extends LogAppend>(
   tx: WriterTx,
   appends: readonly Append[],
   columnsOf: (appends: readonly Append[]) => Buffer[],
-  remembered?: Remembered,
 ): Promise<Recorded[]> {
-  const call = (home: string, own: readonly Append[]) =>
-    recordOf(home, own, columnsOf(own), remembered);
+  const call = (home: string, own: readonly Append[]) => recordOf(home, own, columnsOf(own));
   return callForTenants<Append, Recorded>(tx, appends, tenantOf, call).catch((error: unknown) => {
     if (codeOf(error) !== 'IND03') throw error;
     throw new LogDamaged(messageOf(error), appends.map(tenantOf));
@@ -183,17 +173,11 @@ export interface Recorded {
 const tenantOf = ({ head }: LogAppend) => head.tenantId;
 
 /** The call of `record_events`; `columns` are those of its parameters that have a default. */
-export function recordOf(
-  home: string,
-  appends: readonly LogAppend[],
-  columns: readonly Buffer[],
-  remembered?: Remembered,
-) {
+export function recordOf(home: string, appends: readonly LogAppend[], columns: readonly Buffer[]) {
   const of = <T>(pick: (append: LogAppend) => T) => appends.map(pick);
   const tail = appends.flatMap((a) => a.tail.map((t) => ({ ...t, tenantId: a.head.tenantId })));
   const tiles = appends.flatMap((a) => a.tiles.map((t) => ({ ...t, tenantId: a.head.tenantId })));
   const values = [
-    ...(remembered ? headsOf(appends, remembered) : []),
     home,
     uuidArray(appends.map(tenantOf)),
     int8Array(of((a) => a.head.size)),
@@ -211,22 +195,12 @@ export function recordOf(
     ...columns,
   ];
   const parameters = values.map((_, at) => `$${at + 1}`).join(', ');
-  const called = remembered ? 'record_at_heads' : 'record_events';
   return {
-    name: `${called}-${values.length}`,
-    text: `SELECT $${remembered ? 6 : 1}::uuid AS home, stored FROM ${called}(${parameters}) AS stored`,
+    name: `record-events-${values.length}`,
+    text: `SELECT $1::uuid AS home, stored FROM record_events(${parameters}) AS stored`,
     values,
   };
 }
-
-/** The parameters of `record_at_heads` before those of `record_events`. */
-const headsOf = (appends: readonly LogAppend[], { keyIds, nowMs }: Remembered) => [
-  byteaArray(appends.map(({ head }) => head.frontier)),
-  int8Array(appends.map(({ head }) => head.lastReceivedUs)),
-  int2Array(appends.map(({ head }) => head.retentionClass)),
-  uuidArray(keyIds),
-  new Date(nowMs),
-];
 
 /** Size of the tenant's log: the next event's sequence. */
 export async function logSize(tx: TenantTx): Promise<number> {
