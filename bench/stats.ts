@@ -4,11 +4,10 @@ import type { BenchService } from './bench-service.ts';
 import { benchEvent } from './events.ts';
 import { load, requestOf } from './load.ts';
 import type { Report, Size } from './report.ts';
-import { wordsIndexed } from './words-indexed.ts';
 
 const day = 86_400_000;
 
-/** Statistics over 30 days, of events of 60 days in blocks of words, beside the same by SQL. */
+/** Statistics over 30 days, of events of 60 days, beside the bare counts by SQL. */
 export async function benchStats(
   service: BenchService,
   report: Report,
@@ -23,7 +22,6 @@ export async function benchStats(
     });
     await call('POST', '/api/audit-logs/batch', { events: batch });
   }
-  await wordsIndexed(service);
   await service.owner.query('VACUUM (ANALYZE) audit_events');
   const columns = {
     day: "date_trunc('day', uuid_extract_timestamp(id))",
@@ -56,8 +54,11 @@ export async function benchStats(
     };
     await report.compareLatencies(
       {
-        ...{ what: `stats, group_by=${keys}, last 30 days`, p50Max: 15, measure },
-        limit: { what: 'the same by SQL', measure: async () => Float64Array.of(await sql()) },
+        ...{ what: `stats, group_by=${keys}, last 30 days`, p50Max: 150, measure },
+        limit: {
+          what: 'the bare counts by SQL',
+          measure: async () => Float64Array.of(await sql()),
+        },
       },
       rounds,
     );

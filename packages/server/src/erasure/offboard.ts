@@ -4,7 +4,6 @@ import { forgetParts } from '../archive/store.ts';
 import { publishedCheckpoint } from '../log/checkpoint.store.ts';
 import { lockHeads } from '../log/store.ts';
 import { type OwnerSession, tenantIn, type WriterTx } from '../postgres/db.ts';
-import { wordsAreWholeFrom } from '../words/forget-words.ts';
 import {
   type ErasureDeps,
   ErasureRefused,
@@ -56,7 +55,6 @@ interface Leave {
 async function leave(tx: WriterTx, deps: ErasureDeps, { tenantId, bundle, requester }: Leave) {
   await requireNoHold(tx, tenantId);
   const belongings = await removeBelongings(tx, tenantId, deps.now());
-  await wordsAreWholeFrom(tx, tenantId, Number.MAX_SAFE_INTEGER);
   const [head] = await lockHeads(tx, [tenantId], true);
   if (!head) throw new ErasureRefused('the tenant has no log');
   const { count, newest, since } = await eventFacts(tx, tenantId, bundle.size);

@@ -1,6 +1,5 @@
 import {
   bucketStarts,
-  type GroupKey,
   type ListQuery,
   parseListQuery,
   parseStatsQuery,
@@ -23,7 +22,7 @@ import type { ListedRow } from './listed-row.ts';
 import { eventJson, hasState } from './prepared-event.ts';
 import { eventSchema, listSchema, statsSchema } from './read-schemas.ts';
 import { listBySequence } from './sequence-list.store.ts';
-import { bucketsMax, countGroups, groupsMax, type StatsGroups } from './stats.store.ts';
+import { bucketsMax, countGroups, groupsMax } from './stats.store.ts';
 import { getEvent, readShown } from './store.ts';
 
 export interface ReadDeps extends Pick<Parts, 'db' | 'now' | 'recordAccess' | 'publicUrl'> {
@@ -197,28 +196,17 @@ async function readStats(query: StatsQuery, visible: Visibility, nowMs: number):
       `the range is longer than ${bucketsMax} buckets; narrow it or group more coarsely`,
     );
   }
-  const counted = await countGroups(query, visible, starts);
-  if (counted.groups.length > groupsMax) {
+  const groups = await countGroups(query, visible, starts);
+  if (groups.length > groupsMax) {
     throw tooMany(`more than ${groupsMax} groups; narrow the range or group more coarsely`);
   }
-  return statsJson(query.groupBy, counted);
-}
-
-/** As text, put together from that of values: there are fewer of them than groups. */
-function statsJson(groupBy: readonly GroupKey[], { groups, values, emails }: StatsGroups): string {
-  const [texts, otherTexts = ['']] = groupBy.map((key, at) =>
-    values[at]?.map((value) => `"${key}":${JSON.stringify(value)},`),
-  );
-  const emailTexts = emails.map((email) => `"email":${JSON.stringify(email)},`);
-  const ofUser = groupBy.indexOf('user') === 0 ? 'first' : 'second';
-  let [data, total] = ['', 0];
-  for (const group of groups) {
-    const keys = `${texts?.[group.first]}${otherTexts[group.second]}`;
-    const email = emailTexts[group[ofUser]] ?? '';
-    data += `${data && ','}{${keys}${email}"count":${group.count}}`;
-    total += group.count;
-  }
-  return `{"data":[${data}],"total":${total}}`;
+  const data = groups.map(({ values, email, count }) => ({
+    ...Object.fromEntries(query.groupBy.map((key, at) => [key, values[at]])),
+    email,
+    count,
+  }));
+  const total = groups.reduce((sum, { count }) => sum + count, 0);
+  return JSON.stringify({ data, total });
 }
 
 /**

@@ -59,9 +59,12 @@ export function unavailable(detail: string, retryAfterSeconds = 1): AppError {
   });
 }
 
-/** The answer to a question that PostgreSQL or the archive would read too long for. */
+/** The answer to a question that PostgreSQL would read too long for. */
 export function tooSlow(): AppError {
-  return new AppError('too_slow', 'it takes longer than 10 seconds; narrow range or filters');
+  return new AppError(
+    'too_slow',
+    'the query took longer than 10 seconds; narrow the time range or add a filter',
+  );
 }
 
 /** RFC 9457 problem document. `type` is the code's anchor in docs/errors.md, as a URN. */

@@ -202,7 +202,7 @@ test('a statement that takes too long says so, and how to ask for less', async (
   const error = await asking.catch((cause: unknown) => cause);
   expect(asAppError(error)).toMatchObject({
     code: 'too_slow',
-    message: 'it takes longer than 10 seconds; narrow range or filters',
+    message: 'the query took longer than 10 seconds; narrow the time range or add a filter',
   });
 });
 

@@ -158,8 +158,7 @@ async function distributeTable(tx: WriterTx, table: string, shards: number): Pro
  * A function that takes a tenant first and is STRICT runs on the node of that tenant. There the
  * session has no time limits of the service: the function needs one of its own, or a locked log
  * would use up that of the statement. These functions call others that take several tenants. Those
- * are made on the nodes first, as are the functions that retention calls for all tenants,
- * `holds_key`, which chooses archived files, and `ids_before`, which searches in blocks of words.
+ * are made on the nodes first, as are the functions that retention calls for all tenants.
  */
 async function distributeFunctions(owner: OwnerSession): Promise<void> {
   const { rows } = await owner.query<{ name: string; tenant: string | null }>(
@@ -167,7 +166,7 @@ async function distributeFunctions(owner: OwnerSession): Promise<void> {
        CASE WHEN proargnames[1] IN ('home', 'tenant') THEN proargnames[1] END AS tenant
      FROM pg_proc WHERE pronamespace = 'indelible'::regnamespace AND proname <> 'rewind_readers'
        AND (proisstrict AND proargnames[1] IN ('home', 'tenant') OR proargnames[1] = 'tenants'
-         OR proname IN ('first_id_at', 'holds_key', 'ids_before'))
+         OR proname = 'first_id_at')
      ORDER BY tenant NULLS FIRST`,
   );
   for (const { name, tenant } of rows) {

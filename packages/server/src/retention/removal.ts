@@ -4,7 +4,6 @@ import { actOf, byItself, type OwnEvent, type RecordOwn } from '../own-event.ts'
 import type { OwnerSession, Queries, WriterTx } from '../postgres/db.ts';
 import { ensurePartition } from '../postgres/partitions.store.ts';
 import { holdPlans } from '../tenants/plans.store.ts';
-import { wordsAreWholeFrom } from '../words/forget-words.ts';
 import { type DetachOptions, detachAll, discardRetired, heldAsNull } from './detach.ts';
 import { type Due, findDue, isOwed, type KeptPartition } from './find-due.ts';
 import {
@@ -146,8 +145,6 @@ async function recordRemoval(
   const terms = await lockTerms(tx, tenantId);
   const { cutoffMs, count } = await countRemoval(tx, removal);
   if (terms === null || count === 0 || isOwed(terms, cutoffMs, atMs)) return null;
-  // Before the head: a worker that unites blocks must not hold up recording.
-  await wordsAreWholeFrom(tx, tenantId, cutoffMs);
   const [head] = await lockHeads(tx, [tenantId], true);
   if (!head) return null;
   const removed = { tenantId, plan: terms.plan, cutoffMs, size: head.size, count };

@@ -1,8 +1,6 @@
 import {
   actorAddress,
   type CommittedEvent,
-  type CountedFacet,
-  contextOf,
   type EventFilter,
   eventWords,
   type FacetName,
@@ -10,12 +8,10 @@ import {
   folded,
   indexedWords,
   isUuid,
-  outcomeOf,
   searchedTexts,
   type ValueFilter,
   wordsOf,
 } from '@indelible/protocol';
-import { wordOfValue } from './word-lists.ts';
 
 /** The fields that a block says something of. */
 export const blockKeys = [
@@ -48,32 +44,13 @@ const markedFacets = facetNames.filter((facet) => facet in marked);
 /** Filters whose values are texts of an event, so that it has their words. */
 const textFacets: readonly FacetName[] = ['onBehalfOf', 'correlationId', 'target', 'traceId'];
 
-/** What statistics count by, and the address that they show of a user. */
-const counted = {
-  user: ({ actorId }) => actorId,
-  address: ({ actorEmail }) => actorEmail,
-  action: ({ action }) => action,
-  resource: ({ resourceType }) => resourceType,
-  category: ({ category }) => category,
-  outcome: (event) => outcomeOf(event),
-  actorType: (event) => contextOf(event).actor?.type ?? null,
-} as const satisfies Record<CountedFacet | 'address', (event: BlockFields) => string | null>;
-export type CountedValue = keyof typeof counted;
-
-/** The number of the kind in a stored block: a new kind must be the last. */
-const countedValues = Object.entries(counted);
-export const kindOf = (value: CountedValue): number => Object.keys(counted).indexOf(value);
-
-/**
- * What a block says of an event: its words, the marks of values that filters compare, and the
- * values that statistics count.
- */
-export const blockWords = (event: BlockFields): Set<string> => withValues(eventWords(event), event);
+/** What a block says of an event: its words, and the marks of values that filters compare. */
+export const blockWords = (event: BlockFields): Set<string> => withMarks(eventWords(event), event);
 
 /** Most events have fewer, and are done at once. Of ligatures they take 3 ms. */
 const charactersInTurn = 4_000;
 
-/** The same; lets others go on by `giveWay` in between: one event may take 150 ms. */
+/** As `blockWords`; lets others go on by `giveWay` in between: one event may take 150 ms. */
 export async function blockWordsInTurns(
   event: BlockFields,
   giveWay: () => Promise<void>,
@@ -87,14 +64,10 @@ export async function blockWordsInTurns(
     characters = 0;
     await giveWay();
   }
-  return withValues(words, event);
+  return withMarks(words, event);
 }
 
-function withValues(words: Set<string>, event: BlockFields): Set<string> {
-  for (const [kind, [, read]] of countedValues.entries()) {
-    const value = read(event);
-    if (value !== null) words.add(wordOfValue(kind, value));
-  }
+function withMarks(words: Set<string>, event: BlockFields): Set<string> {
   for (const facet of markedFacets) {
     for (const value of marked[facet]?.(event) ?? []) if (value) words.add(markOf(facet, value));
   }

@@ -13,11 +13,11 @@ import { eventsBetween } from '../log/store.ts';
 import type { TenantTx } from '../postgres/db.ts';
 import { type Bits, firstBits, intersect, isEmpty, offsetsOf, subtract, unite } from './bits.ts';
 import { type BlockFields, foldedTexts, type WantedWords, wantedWords } from './block-words.ts';
-import { idsAt } from './offsets.store.ts';
 import {
   type BlockRange,
   blocksBetween,
   blocksOfEntries,
+  idsAt,
   readLists,
   searchedEvents,
   type WordsProgress,
@@ -136,7 +136,7 @@ async function foundInNoBlock(
 }
 
 /** The ids of the newest entries, whose words are in no block yet, in portions. */
-export async function* idsInNoBlock(
+async function* idsInNoBlock(
   tx: TenantTx,
   { from, before }: Pick<FindRange, 'from' | 'before'>,
   { indexed, size }: WordsProgress,
@@ -222,17 +222,17 @@ export async function wordsInLog(
 
 /** Of 4 KiB and a few microseconds each: up to 400 words stand in a query. */
 const listsAtOnce = 2_048;
+const blocksAtOnce = 128;
 
 /** The blocks that have matches, in this order, with these events; reads ever more at once. */
 async function* withMatches(
   tx: TenantTx,
   wanted: WantedWords,
   blocks: readonly BlockRange[],
-  { first = 2, most = 128 } = {},
 ): AsyncGenerator<{ block: BlockRange; events: Bits }> {
   const words = [...wanted.groups.flat(), ...wanted.none].flat().length;
-  let countMax = Math.max(1, Math.min(most, Math.floor(listsAtOnce / words)));
-  for (let [at, count] = [0, first]; at < blocks.length; ) {
+  let countMax = Math.max(1, Math.min(blocksAtOnce, Math.floor(listsAtOnce / words)));
+  for (let [at, count] = [0, 2]; at < blocks.length; ) {
     const some = blocks.slice(at, at + Math.min(count, countMax));
     const eventsOf = await readWords(tx, wanted, some);
     if (eventsOf === null) {
@@ -246,20 +246,6 @@ async function* withMatches(
     at += some.length;
     count *= 4;
   }
-}
-
-/** Those of these blocks that may have matches of a filter without words, as their marks tell. */
-export async function blocksWithMatches(
-  tx: TenantTx,
-  filter: EventFilter,
-  blocks: readonly BlockRange[],
-): Promise<BlockRange[]> {
-  const wanted = wantedWords(filter);
-  if (wanted.groups.length === 0) return [...blocks];
-  const found: BlockRange[] = [];
-  const all = { first: listsAtOnce, most: listsAtOnce };
-  for await (const { block } of withMatches(tx, wanted, blocks, all)) found.push(block);
-  return found;
 }
 
 /** Longer lists, those of frequent words, are read only where all shorter ones have matches. */

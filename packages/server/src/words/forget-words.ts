@@ -10,11 +10,10 @@ import {
   lockWords,
   replaceList,
   setOldest,
-  setWholeFrom,
   storedAmong,
 } from './store.ts';
 import { listsOf, rankOf, rewritten, uuidAt, uuidLength } from './word-block.ts';
-import { listOf, type WordLists } from './word-lists.ts';
+import { listOf } from './word-lists.ts';
 
 /* Runs as the owner: what is erased or removed must leave the words too. */
 
@@ -26,10 +25,7 @@ export interface ErasedWords {
   after: CommittedEvent;
 }
 
-/**
- * Removes the words that these events no longer have, in the transaction of their erasure. An event
- * whose own outcome is erased gains the one that its action says.
- */
+/** Removes the words that these events no longer have, in the transaction of their erasure. */
 export async function eraseWords(
   tx: WriterTx,
   tenantId: string,
@@ -41,19 +37,15 @@ export async function eraseWords(
   for (const block of await blocksWithSequences(tx, tenantId, sequences)) {
     const { first, entries, ids } = block;
     const gone = new Map<number, Set<string>>();
-    const gained: WordLists = new Map();
     for (const { sequence, uuid, before, after } of events) {
       if (sequence < first || sequence >= first + entries) continue;
       const [had, left] = [blockWords(before), blockWords(after)];
-      const offset = rankOf(ids, uuid);
-      gone.set(offset, new Set([...had].filter((word) => !left.has(word))));
-      for (const word of [...left].filter((each) => !had.has(each)))
-        gained.set(word, [...(gained.get(word) ?? []), offset]);
+      gone.set(rankOf(ids, uuid), new Set([...had].filter((word) => !left.has(word))));
     }
-    const words = [...gained.keys(), ...[...gone.values()].flatMap((each) => [...each])];
+    const words = [...gone.values()].flatMap((each) => [...each]);
     const touched = new Set(words.map((word) => listOf(word, listsOf(entries))));
     const isGone = (word: string, offset: number) => gone.get(offset)?.has(word) === true;
-    await rewriteLists(tx, tenantId, block, [...touched], isGone, gained);
+    await rewriteLists(tx, tenantId, block, [...touched], isGone);
   }
 }
 
@@ -72,15 +64,6 @@ export async function removeExpiredWords(
     await owner.transaction((tx) => removeGone(tx, tenantId, first));
   }
   return blocks.length;
-}
-
-/**
- * Retention may remove events from before this time: blocks do not count them any more, whatever
- * plan the tenant gets. In the transaction that records the removal.
- */
-export async function wordsAreWholeFrom(tx: WriterTx, tenantId: string, ms: number): Promise<void> {
-  await lockWords(tx, tenantId, true);
-  await setWholeFrom(tx, tenantId, ms);
 }
 
 async function removeGone(tx: WriterTx, tenantId: string, first: number): Promise<void> {
@@ -111,11 +94,9 @@ async function rewriteLists(
   { first, entries }: BlockIds,
   lists: readonly number[] | null,
   isGone: (word: string, offset: number) => boolean,
-  gained: WordLists = new Map(),
 ): Promise<void> {
   for (const { list, words } of await listsInBlocks(tx, tenantId, lists, first, first + 1)) {
-    const own = [...gained].filter(([word]) => listOf(word, listsOf(entries)) === list);
-    const left = rewritten(words, entries, isGone, new Map(own));
+    const left = rewritten(words, entries, isGone);
     if (left === null || !left.equals(words)) await replaceList(tx, tenantId, first, list, left);
   }
 }

@@ -4,7 +4,6 @@ import { classesOf } from '../log/store.ts';
 import type { Queries, TenantTx, WriterTx } from '../postgres/db.ts';
 import { byteaArray, int2Array, int8Array, uuidArray } from '../postgres/pg-arrays.ts';
 import { execute, firstRow, raw, rowsOf, sql } from '../postgres/sql.ts';
-import { encodeTimes } from './block-times.ts';
 import { type BlockFields, blockKeys, blockWordsInTurns } from './block-words.ts';
 import {
   smallEntries,
@@ -125,12 +124,11 @@ export async function insertBlocks(
   blocks: readonly WordBlock[],
 ): Promise<void> {
   const stored = blocks.filter(({ ids }) => ids.length > 0);
-  await execute(tx)`INSERT INTO word_blocks (tenant_id, first, entries, ids, times, oldest, newest)
+  await execute(tx)`INSERT INTO word_blocks (tenant_id, first, entries, ids, oldest, newest)
     SELECT tenant_id, u.* FROM word_heads CROSS JOIN unnest(
       ${int8Array(stored.map(({ first }) => first))}::int8[],
       ${int8Array(stored.map(({ entries }) => entries))}::int8[],
       ${byteaArray(stored.map(({ ids }) => ids))}::bytea[],
-      ${byteaArray(stored.map(({ ids }) => encodeTimes(ids)))}::bytea[],
       ${uuidArray(stored.map(({ ids }) => uuidAt(ids, 0)))}::uuid[],
       ${uuidArray(stored.map(({ ids }) => uuidAt(ids, ids.length / uuidLength - 1)))}::uuid[]) AS u
     WHERE tenant_id = ${tenantId}`;
@@ -206,15 +204,12 @@ export interface WordsProgress {
   /** Entries in blocks. */
   indexed: number;
   size: number;
-  /** Retention has removed no event that happened since then. */
-  wholeFromMs: number;
 }
 
 export async function wordsProgress(tx: TenantTx): Promise<WordsProgress> {
-  const row = await firstRow<WordsProgress>(tx)`SELECT coalesce(w.size, 0) AS indexed, h.size,
-      coalesce(w.whole_from_ms, 0) AS "wholeFromMs"
+  const row = await firstRow<WordsProgress>(tx)`SELECT coalesce(w.size, 0) AS indexed, h.size
     FROM log_heads h LEFT JOIN word_heads w USING (tenant_id) WHERE h.tenant_id = ${tx.tenantId}`;
-  return row ?? { indexed: 0, size: 0, wholeFromMs: 0 };
+  return row ?? { indexed: 0, size: 0 };
 }
 
 /** A block as a search reads it. */
@@ -224,12 +219,10 @@ export interface BlockRange {
   events: number;
   oldest: string;
   newest: string;
-  /** Of its first id, whose event may be removed: then it is before `oldest`. */
-  oldestMs: number;
 }
 
 const blockRange = sql`first, entries, octet_length(ids) / ${uuidLength}::int AS events,
-  oldest, newest, ('x' || encode(substring(ids FOR 6), 'hex'))::bit(48)::int8 AS "oldestMs"`;
+  oldest, newest`;
 
 /** The blocks with ids in a half-open range; the one with the newest id first. */
 export async function blocksBetween(
@@ -251,6 +244,25 @@ export async function blocksOfEntries(
   return rowsOf<BlockRange>(tx)`SELECT ${blockRange}
     FROM word_blocks WHERE tenant_id = ${tx.tenantId}
       AND first > ${start - entriesMax} AND first < ${end} AND first + entries > ${start}`;
+}
+
+/** The UUIDs at these ascending offsets of a block, in their order. */
+export async function idsAt(
+  tx: TenantTx,
+  first: number,
+  offsets: readonly number[],
+): Promise<string[]> {
+  const [low = 0, high = 0] = [offsets[0], offsets.at(-1)];
+  // One slice is faster, unless most of it is not needed.
+  const isDense = high - low < 16 * offsets.length;
+  const wanted = isDense
+    ? sql`substring(ids FROM ${low * uuidLength + 1}::int FOR ${(high - low + 1) * uuidLength}::int)`
+    : sql`(SELECT string_agg(substring(ids FROM o::int * ${uuidLength}::int + 1
+        FOR ${uuidLength}::int), '' ORDER BY o) FROM unnest(${int8Array(offsets)}::int8[]) o)`;
+  const row = await firstRow<{ ids: Buffer }>(tx)`SELECT ${wanted} AS ids FROM word_blocks
+    WHERE tenant_id = ${tx.tenantId} AND first = ${first}`;
+  const ids = row?.ids ?? Buffer.alloc(0);
+  return offsets.map((offset, at) => uuidAt(ids, isDense ? offset - low : at));
 }
 
 /** These lists of blocks, if they exist; null if one is longer than `bytesMax`. */
@@ -311,12 +323,6 @@ export async function blocksWithGoneEvents(
           AND retention_class = class AND id = b.oldest) e
         WHERE h.tenant_id = b.tenant_id)
     ORDER BY 1, 2`;
-}
-
-/** Retention removes events from before this time. */
-export async function setWholeFrom(tx: WriterTx, tenantId: string, ms: number): Promise<void> {
-  await execute(tx)`UPDATE word_heads SET whole_from_ms = greatest(whole_from_ms, ${ms})
-    WHERE tenant_id = ${tenantId}`;
 }
 
 /** Those of these ids whose events are stored. */

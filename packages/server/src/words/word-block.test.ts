@@ -1,8 +1,7 @@
-import { firstUuidAt, uuidBytes, wordMatches, wordsOf } from '@indelible/protocol';
+import { wordMatches, wordsOf } from '@indelible/protocol';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { offsetsOf } from './bits.ts';
-import { decodeTimes, encodeTimes } from './block-times.ts';
 import {
   largeEntries,
   listsOf,
@@ -88,18 +87,6 @@ test('blocks that were united find what each of them found', async () => {
       expect(foundIn(united, query)).toEqual(naive(all, query));
     }),
   );
-});
-
-test('the times of a block are those of its ids', () => {
-  const time = fc.oneof(fc.nat(2_000), fc.integer({ min: 0, max: 2 ** 48 - 1 }));
-  fc.assert(
-    fc.property(fc.array(time), (all) => {
-      const times = all.sort((a, b) => a - b);
-      const ids = Buffer.concat(times.map((ms) => uuidBytes(firstUuidAt(ms))));
-      expect([...decodeTimes(encodeTimes(ids), new Float64Array(times.length))]).toEqual(times);
-    }),
-  );
-  expect(() => decodeTimes(Buffer.from([0x80]), new Float64Array(1))).toThrow('damaged');
 });
 
 test('of a list exactly the named words of the named events go', async () => {

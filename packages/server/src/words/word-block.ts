@@ -134,23 +134,16 @@ export function uniteLists(
   return encoded(lists.entries(), entries);
 }
 
-/** A list without what `isGone` names and with `gained`; null if nothing is left. */
+/** A list without what `isGone` names; null if nothing is left. */
 export function rewritten(
   words: Buffer,
   entries: number,
   isGone: (word: string, offset: number) => boolean,
-  gained: WordLists = new Map(),
 ): Buffer | null {
   const left: WordLists = new Map();
   for (const [word, offsets] of decodeLists(words, entries)) {
     const kept = offsets.filter((offset) => !isGone(word, offset));
     if (kept.length > 0) left.set(word, kept);
-  }
-  for (const [word, offsets] of gained) {
-    left.set(
-      word,
-      [...(left.get(word) ?? []), ...offsets].sort((a, b) => a - b),
-    );
   }
   return left.size === 0 ? null : encodeLists(left, entries);
 }

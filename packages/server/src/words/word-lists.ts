@@ -1,4 +1,4 @@
-import { emailLengthMax, prefixCharactersMin } from '@indelible/protocol';
+import { prefixCharactersMin, wordCharactersMax } from '@indelible/protocol';
 import { type Bits, bytesOfBits, noBits, setBit } from './bits.ts';
 
 /*
@@ -9,8 +9,7 @@ import { type Bits, bytesOfBits, noBits, setBit } from './bits.ts';
  * are these bits instead: the length says which.
  */
 
-/** The longest words are values: addresses. */
-const wordBytesMax = 2 + 4 * emailLengthMax;
+const wordBytesMax = 4 * wordCharactersMax;
 
 /** The most entries of a block. */
 export const entriesMax = 65_536;
@@ -20,10 +19,9 @@ export type WordLists = Map<string, number[]>;
 
 /**
  * The list that holds a word, of `lists` (a power of two): all words with one beginning are in one
- * list. Behind them are lists of values, one for each kind; in a small block one for all.
+ * list.
  */
 export function listOf(word: string, lists: number): number {
-  if (word.startsWith(valueMark)) return lists + (lists === listsOfSmall ? 0 : Number(word[1]));
   let hash = 0x811c9dc5;
   for (let at = 0; at < word.length && at < prefixCharactersMin; at++) {
     hash = Math.imul(hash ^ word.charCodeAt(at), 0x01000193);
@@ -32,12 +30,6 @@ export function listOf(word: string, lists: number): number {
 }
 
 export const listsOfSmall = 16;
-
-/** Begins the word of a value, before the digit of its kind; no query has it. */
-const valueMark = ':';
-
-/** A value that is counted, as a word. */
-export const wordOfValue = (kind: number, value: string): string => `${valueMark}${kind}${value}`;
 
 export function encodeLists(lists: WordLists, entries: number): Buffer {
   const writer = new ByteWriter();
@@ -101,16 +93,8 @@ export function eventsWith(data: Uint8Array, entries: number, query: string): Bi
   return found;
 }
 
-/** The values of a kind in a list; each is the reader, until the next one is read. */
-export function* valuesIn(data: Uint8Array, entries: number, kind: number): Generator<ListReader> {
-  const digit = wordOfValue(kind, '').charCodeAt(1);
-  for (const words = new ListReader(data, entries); words.next(); ) {
-    if (words.bytes[1] === digit) yield words;
-  }
-}
-
 /** Those that were read last. */
-export const offsets = new Uint32Array(entriesMax);
+const offsets = new Uint32Array(entriesMax);
 
 /** Reads a list, one word after the other. */
 class ListReader {
@@ -139,11 +123,6 @@ class ListReader {
     this.#end = this.#number() + this.#at;
     if (this.#end > this.#data.length) throw damaged();
     return true;
-  }
-
-  /** Of a word that stands for a value. */
-  value(): string {
-    return this.bytes.toString('utf8', 2, this.length);
   }
 
   /** Reads ascending offsets, or the bits that stand for them, into `offsets`; returns how many. */

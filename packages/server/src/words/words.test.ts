@@ -353,7 +353,7 @@ test('blocks that once stayed apart are not united with larger ones when they ha
   ] as const) {
     const ids = [tenant.id, first, entries, firstUuidAt(service.clock.now)];
     await service.owner.query(
-      `INSERT INTO word_blocks VALUES ($1, $2, $3, uuid_send($4), $4, $4, '')`,
+      `INSERT INTO word_blocks VALUES ($1, $2, $3, uuid_send($4), $4, $4)`,
       ids,
     );
     await service.owner.query('INSERT INTO word_lists VALUES ($1, $2, $3, $4)', [
@@ -417,7 +417,7 @@ test('once a caller has gone, no further event of its search is looked at', asyn
 async function manyWith(word: string): Promise<void> {
   const offsets = Array.from({ length: largeEntries }, (_, offset) => offset);
   await service.owner.query(
-    `INSERT INTO word_blocks SELECT $1, first, ${largeEntries}, ids, first_id_at($3), $2, ''
+    `INSERT INTO word_blocks SELECT $1, first, ${largeEntries}, ids, first_id_at($3), $2
      FROM generate_series(0, 3) block, LATERAL (SELECT block * ${largeEntries} AS first) f, LATERAL
        (SELECT string_agg(uuid_send(first_id_at($3)), '') AS ids
         FROM generate_series(1, ${largeEntries})) i`,
@@ -450,7 +450,7 @@ test('of blocks of events with many words a search reads 16 MiB at once', async 
   const words = Array.from({ length: 200_000 }, (_, n) => `octo${(n + 1e9).toString(36)}`);
   const list = encodeLists(new Map(words.map((word) => [word, [0]])), 1);
   await service.owner.query(
-    `INSERT INTO word_blocks SELECT $1, first, 1, uuid_send($2), $2, $2, ''
+    `INSERT INTO word_blocks SELECT $1, first, 1, uuid_send($2), $2, $2
      FROM generate_series(0, 39) first`,
     [tenant.id, firstUuidAt(service.clock.now)],
   );
