@@ -1,10 +1,9 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import { type ErrorCode, errorCodes, uuidFromEventId, uuidTimeMs } from '@indelible/protocol';
 import type { BatchResult } from '../api-types.ts';
 import type { IndelibleClient } from '../client.ts';
 import { errorOf } from '../error-of.ts';
-import { IndelibleError, notTheService, UnreachableError, unexpected } from '../http/errors.ts';
-import { eventOf, tenantOf } from './ready-event.ts';
+import { IndelibleError, notTheService, unexpected } from '../http/errors.ts';
+import { isOfProxy, isPassing, refusalOf, subjectOf, type Trouble, troubleOf } from './failure.ts';
+import { tenantOf } from './ready-event.ts';
 
 /** Sends batches: a client, or any object with its `recordBatchTexts`. */
 export type BatchClient = Pick<IndelibleClient, 'recordBatchTexts'>;
@@ -33,20 +32,9 @@ export function endedBy(signal: AbortSignal, client: BatchClient): BatchClient {
 /** The outcome of one event; `again` must be sent again, in the order of its tenant. */
 export type Outcome =
   | { status: 'stored' }
-  /** `other`: not the service refuses this event, and others pass before and after it. */
+  /** `other`: the event failed alone while others pass, so the sender must keep it in a file. */
   | { status: 'rejected'; error: IndelibleError; refusedBy: 'service' | 'other' }
   | { status: 'again' };
-
-/**
- * Why events must be sent again. `away`: no answer, or a failing or busy service; it recovers by
- * itself. `refused`: an operator must correct the key, the address or a proxy.
- */
-export interface Trouble {
-  kind: 'away' | 'refused';
-  /** `tenants`: of those with events to be sent again; others may pass. `all`: of every event. */
-  scope: 'tenants' | 'all';
-  error: Error;
-}
 
 /** Outcomes in the order sent; `trouble` is set exactly if one of them is `again`. */
 export interface Delivery {
@@ -54,73 +42,82 @@ export interface Delivery {
   trouble: Trouble | null;
 }
 
-/**
- * What a sender knows of the way to the service: the text of an event that passed. Sent again, it
- * is recorded once, and tells an outage from an event that a firewall refuses.
- */
-export interface Known {
-  passed: string | null;
-  /** Between calls that seek an event at fault, because a gateway may limit their rate. */
-  pauseMs: number;
-  /** Texts that have failed alone since an event passed. */
-  readonly tried: Set<string>;
+/** What a sender remembers, from one delivery to the next, of events that fail alone. */
+export interface Memory {
+  /** How many events have reached the service so far. */
+  passed: number;
+  /** The texts that a proxy has refused alone, and how many events had passed by then. */
+  readonly refused: Map<string, number>;
+  /** Since when an event of the tenant fails alone, in milliseconds since 1970. */
+  readonly failing: Map<string, number>;
 }
 
-export const nothingKnown = (): Known => ({ passed: null, pauseMs: 0, tried: new Set() });
+export const emptyMemory = (): Memory => ({ passed: 0, refused: new Map(), failing: new Map() });
 
-/**
- * How many calls decide that a firewall refuses an event. A coin says for each whether it sends
- * this event, which must fail, or the known one, which must pass. An outage cannot tell them apart:
- * however its failures come and go, they agree with all tosses once in four billion times. While a
- * gateway fails at every second call, a sender may decide thousands of times in an hour.
- */
-const tosses = 32;
-/** How many others are tried as long as no event is known to pass. */
-const triesMax = 8;
-/** How many tried events are remembered; bounds the memory. */
-const triedMax = 1_000;
-const pauseMsMax = 2_000;
-/** How wrong a clock may be: an event further in the future is at fault itself. */
-const clockErrorMsMax = 24 * 3_600_000;
+/** An event that fails alone for so long is set aside: nothing may block others for ever. */
+const failingMsMax = 24 * 3_600_000;
+/** After so many events in a row that fail alone, the sender waits: perhaps nothing passes. */
+const aloneMax = 8;
+/** How many refused texts are remembered; bounds the memory. */
+const refusedMax = 500;
 
 /**
  * Sends a batch of JSON texts and returns the outcome of each. Never throws.
  *
- * If the whole batch is refused for its content, or perhaps for its content, it is halved until the
- * event at fault is alone, so it never blocks the others. The service itself may refuse this one
- * for good. For any other failure, of whatever status or a lost connection, it must be certain that
- * others pass: else it is an outage, and all are sent again. After a timeout it is sent again too.
+ * If the service refuses the whole batch for its content, or an answer of another server may be
+ * about the content, the batch is halved until the event at fault is alone. The service itself may
+ * refuse this one for good. A proxy must refuse it alone twice, and another event must be stored in
+ * between. After a 5xx or no answer it waits, and its tenant's later events with it.
  */
 export async function deliverBatch(
   client: BatchClient,
   texts: readonly string[],
-  known: Known = nothingKnown(),
+  memory: Memory = emptyMemory(),
+  nowMs = Date.now(),
 ): Promise<Delivery> {
-  const sorting = new Sorting(client, texts, known);
-  await sorting.send(sorting.all);
+  const sorting = new Sorting(client, texts, memory, nowMs);
+  await sorting.run();
   return sorting.delivery;
 }
 
 /** What is decided of a batch while its parts are sent. */
 class Sorting {
-  readonly all: readonly number[];
   readonly delivery: Delivery;
+  readonly #all: readonly number[];
   readonly #client: BatchClient;
   readonly #texts: readonly string[];
-  readonly #known: Known;
+  readonly #memory: Memory;
+  readonly #nowMs: number;
   /** Tenants with an event to be sent again: later ones must not overtake it. */
   readonly #held = new Set<string>();
+  /** Events that have failed alone since the last one passed. */
+  #alone = 0;
 
-  constructor(client: BatchClient, texts: readonly string[], known: Known) {
-    this.all = [...texts.keys()];
+  constructor(client: BatchClient, texts: readonly string[], memory: Memory, nowMs: number) {
+    this.#all = [...texts.keys()];
     this.#client = client;
     this.#texts = texts;
-    this.#known = known;
+    this.#memory = memory;
+    this.#nowMs = nowMs;
     this.delivery = { outcomes: texts.map(() => ({ status: 'again' })), trouble: null };
   }
 
+  async run(): Promise<void> {
+    const { refused } = this.#memory;
+    if (refused.size > refusedMax) refused.clear();
+    // Refused events come last: they must not hide one that passes.
+    await this.#send(this.#all.filter((at) => !refused.has(this.#text(at))));
+    for (const at of this.#all) {
+      const before = refused.get(this.#text(at)) ?? Number.POSITIVE_INFINITY;
+      const isToSend = before < this.#memory.passed || this.delivery.trouble === null;
+      if (isToSend) await this.#send([at]);
+    }
+    this.#forgetRecovered();
+    if (this.#with('again').length === 0) this.delivery.trouble = null;
+  }
+
   /** In the order of the events: none overtakes an earlier one of its tenant. */
-  async send(indexes: readonly number[]): Promise<void> {
+  async #send(indexes: readonly number[]): Promise<void> {
     const part = indexes.filter((at) => this.#isDue(at));
     const error = part.length > 0 ? await this.#call(part) : null;
     if (error !== null) await this.#judge(part, error);
@@ -130,80 +127,75 @@ class Sorting {
     const subject = subjectOf(error);
     const [at = 0] = part;
     const middle = part.length >> 1;
-    const isUnclear = subject === 'unclear' || subject === 'late';
-    if (subject === 'tenants') this.#hold(part, error, 'tenants');
-    else if (subject === 'all') this.#hold(this.all, error, 'all');
-    else if (isUnclear && !(await this.#isOpen())) this.#hold(this.all, error, 'all');
+    if (subject === 'tenants') this.#wait(part, error);
+    else if (subject === 'all') this.#holdAll(error);
+    else if (subject === 'unclear' && !(await this.#isReachable())) this.#holdAll(error);
     else if (middle > 0) {
-      await this.send(part.slice(0, middle));
-      await this.send(part.slice(middle));
+      await this.#send(part.slice(0, middle));
+      await this.#send(part.slice(middle));
     } else if (subject === 'content') this.#reject(at, error, 'service');
-    else if (subject === 'late') this.#hold(part, error, 'tenants');
-    else if (await this.#isAtFault(at, error)) this.#reject(at, error, 'other');
+    else this.#failedAlone(at, error);
   }
 
-  /** Whether others pass where this event alone has failed. */
-  async #isAtFault(at: number, error: Error): Promise<boolean> {
-    const { tried, passed } = this.#known;
-    const text = this.#texts[at] ?? '';
-    // Without a known event they show only that the failure lasts. No other event may overtake this
-    // one before that; once is enough.
-    if (passed !== null || !tried.has(text)) await this.#toss(at, error);
-    tried.add(text);
-    for (let left = triesMax; left > 0 && this.#isUnknown(at); left -= 1) await this.#tryNext();
-    if (this.#isUnknown(at)) this.#hold(this.all, error, 'tenants');
-    if (passed === null) await this.#toss(at, error);
-    return this.#isDue(at);
+  #failedAlone(at: number, error: Error): void {
+    const { refused, passed } = this.#memory;
+    const text = this.#text(at);
+    const before = refused.get(text) ?? passed;
+    const isRefusal = isOfProxy(error);
+    this.#startClock(at);
+    this.#alone += 1;
+    if (isRefusal) refused.set(text, before);
+    if ((isRefusal && before < passed) || this.#isTooLate(at)) this.#reject(at, error, 'other');
+    else if (this.#alone > aloneMax) this.#holdAll(error);
+    else if (isRefusal) this.#tell(error, 'tenants');
+    else this.#hold([at], error, 'tenants');
   }
 
-  async #toss(at: number, error: Error): Promise<void> {
-    for (let left = tosses; left > 0 && this.#isDue(at); left -= 1) {
-      if (Math.random() < 0.5) await this.#try(at);
-      else if (!(await this.#isOpen())) this.#hold(this.all, error, 'all');
+  /** The tenants of these events wait, except for events that have failed for a day. */
+  #wait(part: readonly number[], error: Error): void {
+    for (const at of part) {
+      if (this.#isTooLate(at)) this.#reject(at, error, 'other');
+      else this.#hold([at], error, 'tenants');
     }
   }
 
-  #isUnknown(at: number): boolean {
-    return this.#known.passed === null && this.#isDue(at);
+  #startClock(at: number): void {
+    const { failing } = this.#memory;
+    const tenant = this.#tenant(at);
+    if (!failing.has(tenant)) failing.set(tenant, this.#nowMs);
   }
 
-  /** In order, and further at each attempt: refused events must not hide one that passes. */
-  async #tryNext(): Promise<void> {
-    const { tried } = this.#known;
-    const next = this.all.find((at) => this.#isDue(at) && !tried.has(this.#texts[at] ?? ''));
-    if (next === undefined || tried.size > triedMax) tried.clear();
-    if (next === undefined) return;
-    tried.add(this.#texts[next] ?? '');
-    await this.#try(next);
+  #isTooLate(at: number): boolean {
+    const sinceMs = this.#memory.failing.get(this.#tenant(at));
+    return sinceMs !== undefined && this.#nowMs - sinceMs > failingMsMax;
   }
 
-  /** Sends it alone; a failure that may be about the content decides nothing. */
-  async #try(at: number): Promise<void> {
-    const error = await this.#call([at]);
-    if (error !== null && subjectOf(error) !== 'unclear') await this.#judge([at], error);
-  }
-
-  /** Whether the known event passes; while none is known, whether the service answers at all. */
-  async #isOpen(): Promise<boolean> {
-    const { passed, pauseMs } = this.#known;
-    const error = await this.#record(passed === null ? [] : [passed]).catch(errorOf);
-    const isOpen = !(error instanceof Error) || subjectOf(error) === 'content';
-    if (isOpen) {
-      if (pauseMs > 0) await pause(pauseMs);
-    } else {
-      // A firewall may refuse the event since, or a gateway so many calls at once.
-      this.#known.passed = null;
-      this.#known.pauseMs = Math.min(pauseMsMax, 2 * pauseMs + 100);
+  /** A tenant has recovered when its events pass and none of them waits. */
+  #forgetRecovered(): void {
+    const { failing } = this.#memory;
+    if (failing.size === 0) return;
+    const waiting = new Set(this.#with('again').map((at) => this.#tenant(at)));
+    for (const at of this.#with('stored')) {
+      const tenant = this.#tenant(at);
+      if (!waiting.has(tenant)) failing.delete(tenant);
     }
-    return isOpen;
+  }
+
+  #with(status: Outcome['status']): number[] {
+    return this.#all.filter((at) => this.delivery.outcomes[at]?.status === status);
+  }
+
+  /** Whether the service answers at all: an outage must not cost a call for each half. */
+  async #isReachable(): Promise<boolean> {
+    const error = await this.#record([]).catch(errorOf);
+    return !(error instanceof Error) || subjectOf(error) === 'content';
   }
 
   /** Sends these events; the error if they are undecided. */
   async #call(part: readonly number[]): Promise<Error | null> {
     try {
-      const results = await this.#record(part.map((at) => this.#texts[at] ?? ''));
+      const results = await this.#record(part.map((at) => this.#text(at)));
       for (const [nth, at] of part.entries()) this.#settle(at, results[nth]);
-      if (part.length > 1) this.#known.pauseMs = 0;
       return null;
     } catch (cause) {
       return errorOf(cause);
@@ -217,81 +209,57 @@ class Sorting {
   }
 
   #settle(at: number, result: BatchResult | undefined): void {
-    const text = this.#texts[at] ?? '';
     if (result?.status !== 'rejected') {
       this.delivery.outcomes[at] = { status: 'stored' };
-      this.#known.passed = text;
-      this.#known.tried.clear();
+      this.#passed(at);
       return;
     }
     const error = refusalOf(result);
-    if (error.code === 'unauthenticated') this.#hold(this.all, error, 'all');
-    else if (isPassingCode(error.code, text)) this.#hold([at], error, 'tenants');
-    else this.#reject(at, error, 'service');
+    if (error.code === 'unauthenticated') this.#holdAll(error);
+    else if (isPassing(error.code, this.#text(at))) {
+      this.#startClock(at);
+      this.#wait([at], error);
+    } else this.#reject(at, error, 'service');
   }
 
   #reject(at: number, cause: Error, refusedBy: 'service' | 'other'): void {
     const error = cause instanceof IndelibleError ? cause : unexpected(0, cause.message);
     this.delivery.outcomes[at] = { status: 'rejected', error, refusedBy };
+    if (refusedBy === 'service') this.#passed(at);
+    // Otherwise it stays remembered: while the sender cannot keep it, it comes again.
+  }
+
+  /** The event has reached the service. */
+  #passed(at: number): void {
+    this.#memory.passed += 1;
+    this.#memory.refused.delete(this.#text(at));
+    this.#alone = 0;
+  }
+
+  #holdAll(error: Error): void {
+    this.#hold(this.#all, error, 'all');
   }
 
   #hold(part: readonly number[], error: Error, scope: Trouble['scope']): void {
-    for (const at of part) this.#held.add(tenantOf(this.#texts[at] ?? ''));
+    for (const at of part) this.#held.add(this.#tenant(at));
+    this.#tell(error, scope);
+  }
+
+  #tell(error: Error, scope: Trouble['scope']): void {
     if (scope === 'all' || this.delivery.trouble === null)
       this.delivery.trouble = troubleOf(error, scope);
   }
 
   #isDue(at: number): boolean {
     if (this.delivery.outcomes[at]?.status !== 'again') return false;
-    return this.#held.size === 0 || !this.#held.has(tenantOf(this.#texts[at] ?? ''));
+    return this.#held.size === 0 || !this.#held.has(this.#tenant(at));
   }
-}
 
-/**
- * What the failure of a whole call is about. `unclear`: no answer, one of another server or a crash
- * of the service may be an outage, or the answer to the content of an event. `late`: none in time;
- * perhaps the log of a tenant is busy, so it condemns no event.
- */
-function subjectOf(error: Error): 'content' | 'tenants' | 'all' | 'unclear' | 'late' {
-  if (error instanceof UnreachableError && isLate(error)) return 'late';
-  if (!(error instanceof IndelibleError)) return 'unclear';
-  const { code, status } = error;
-  if (!Object.hasOwn(errorCodes, code) || code === 'internal_error') return 'unclear';
-  if (status === 400 || status === 413 || status === 422) return 'content';
-  // Of a batch in which no event could be stored: the logs of other tenants may take theirs.
-  return code === 'unavailable' ? 'tenants' : 'all';
-}
+  #text(at: number): string {
+    return this.#texts[at] ?? '';
+  }
 
-/** A timeout, or a gateway's. */
-function isLate({ cause }: UnreachableError): boolean {
-  const { name, status } = (cause ?? {}) as { name?: string; status?: number };
-  return name === 'TimeoutError' || status === 504;
-}
-
-// Codes of one event in a batch that the service did not process completely.
-const passing: readonly ErrorCode[] = ['unavailable', 'rate_limited', 'internal_error'];
-
-/**
- * The clocks of producer and service may differ. The service accepts the event once its clock has
- * reached the timestamp, so the event must not be dropped.
- */
-function isPassingCode(code: string, text: string): boolean {
-  if (code !== 'timestamp_in_future') return (passing as readonly string[]).includes(code);
-  const uuid = uuidFromEventId(String(eventOf(text).id));
-  return uuid !== null && uuidTimeMs(uuid) <= Date.now() + clockErrorMsMax;
-}
-
-function refusalOf({ error }: BatchResult): IndelibleError {
-  const { code = 'validation_failed', detail = 'refused', errors = [] } = error ?? {};
-  // A newer service may have codes that this client does not know.
-  const status = Object.hasOwn(errorCodes, code) ? errorCodes[code].status : 422;
-  return new IndelibleError({ status, code, detail, requestId: null, errors: [...errors] });
-}
-
-const awayStatuses: readonly number[] = [408, 425, 429];
-
-function troubleOf(error: Error, scope: Trouble['scope']): Trouble {
-  const { status = 500, code } = error as Partial<IndelibleError>;
-  const isAway = status >= 500 || awayStatuses.includes(status) || code === 'timestamp_in_future';
-  return { kind: isAway ? 'away' : 'refused', scope, error };
+  #tenant(at: number): string {
+    return tenantOf(this.#text(at));
+  }
 }

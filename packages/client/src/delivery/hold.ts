@@ -1,6 +1,6 @@
 import { errorOf } from '../error-of.ts';
 import { askedMs, backoffMs } from '../http/errors.ts';
-import type { Trouble } from './deliver-batch.ts';
+import type { Trouble } from './failure.ts';
 
 /** Calls back the host: a callback that throws must not stop the delivery, nor reach a caller. */
 export function tell(callBack: () => unknown): void {

@@ -1,6 +1,6 @@
 import { batchEventsMax } from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
-import { type BatchClient, endedBy, nothingKnown } from '../delivery/deliver-batch.ts';
+import { type BatchClient, emptyMemory, endedBy } from '../delivery/deliver-batch.ts';
 import { given } from '../delivery/given.ts';
 import { deferred, Hold, tell, warn, warnRejected } from '../delivery/hold.ts';
 import { errorOf } from '../error-of.ts';
@@ -20,8 +20,9 @@ export interface RelayOptions {
   /** Interval at which a waiting relay tries to take the lock; default 1,000 ms. */
   standbyMs?: number;
   /**
-   * An event that the service will never accept, or that a firewall refuses for its content. It
-   * stays in the table, marked with the reason. May be reported again after a crash.
+   * An event that the service will never accept, that a firewall refuses for its content, or that
+   * failed alone for a day. It stays in the table, marked with the reason. May be reported again
+   * after a crash.
    */
   onRejected?: (event: EventInput, error: IndelibleError) => void;
   /** The relay has to wait: no service, a refused key, no database. */
@@ -68,7 +69,7 @@ export class OutboxRelay implements Relay {
   readonly #session: RelaySession;
   readonly #drains = new Set<Drain>();
   readonly #hold = new Hold();
-  readonly #known = nothingKnown();
+  readonly #memory = emptyMemory();
   #round = 0;
   #run: Run | null = null;
   /** Whether the host started it; `drain` can also run it. */
@@ -179,7 +180,7 @@ export class OutboxRelay implements Relay {
       query: (text, values) => this.#session.query(text, values),
       table: this.#table,
       client: endedBy(run.call.signal, client),
-      known: this.#known,
+      memory: this.#memory,
       batchMax,
       heldTenants: [...this.#hold.tenants],
       onRejected: (event, error) => tell(() => onRejected(event, error)),

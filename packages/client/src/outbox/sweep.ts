@@ -1,10 +1,6 @@
 import type { EventInput } from '../api-types.ts';
-import {
-  type BatchClient,
-  deliverBatch,
-  type Known,
-  type Trouble,
-} from '../delivery/deliver-batch.ts';
+import { type BatchClient, deliverBatch, type Memory } from '../delivery/deliver-batch.ts';
+import type { Trouble } from '../delivery/failure.ts';
 import { eventOf } from '../delivery/ready-event.ts';
 import type { IndelibleError } from '../http/errors.ts';
 import {
@@ -49,7 +45,7 @@ export interface SweepOptions {
   query: Query;
   table: OutboxTable;
   client: BatchClient;
-  known: Known;
+  memory: Memory;
   batchMax: number;
   heldTenants: readonly string[];
   onRejected: (event: EventInput, error: IndelibleError) => void;
@@ -114,11 +110,11 @@ function* batchesOf(
 async function sendRows(
   rows: readonly OutboxRow[],
   sweep: Sweep,
-  { query, table, client, known, onRejected }: SweepOptions,
+  { query, table, client, memory, onRejected }: SweepOptions,
 ): Promise<void> {
   if (rows.length === 0) return;
   const texts = rows.map(({ text }) => text);
-  const { outcomes, trouble } = await deliverBatch(client, texts, known);
+  const { outcomes, trouble } = await deliverBatch(client, texts, memory);
   const stored: string[] = [];
   const rejected: { row: OutboxRow; error: IndelibleError }[] = [];
   for (const [index, row] of rows.entries()) {

@@ -46,9 +46,9 @@ export interface RecorderOptions<A extends string = AnyAction, R extends string 
   /** Flushes and closes when the process ends by itself, by SIGTERM or by SIGINT. */
   closeOnExit?: boolean;
   /**
-   * The service will never accept the event, it is invalid, or a firewall refuses its content. The
-   * spool's folder `set-aside` keeps events that a firewall refuses. After a crash an event may be
-   * reported again.
+   * The service will never accept the event, it is invalid, a firewall refuses its content, or it
+   * failed alone for a day. The spool's folder `set-aside` keeps the events of the last two kinds.
+   * After a crash an event may be reported again.
    */
   onRejected?: (event: EventInput, error: IndelibleError | InvalidEventError) => void;
   /** An event with room neither in memory nor on disk: it exists nowhere else. */

@@ -5,11 +5,11 @@ import type { EventInput } from '../api-types.ts';
 import {
   type BatchClient,
   deliverBatch,
+  emptyMemory,
   endedBy,
-  nothingKnown,
   type Outcome,
-  type Trouble,
 } from '../delivery/deliver-batch.ts';
+import type { Trouble } from '../delivery/failure.ts';
 import { deferred, Hold } from '../delivery/hold.ts';
 import {
   createReadying,
@@ -73,7 +73,7 @@ class BufferedRecorder implements Recorder {
   readonly #setAside: SetAside | null;
   readonly #reports: Reports;
   readonly #pending = new PendingEvents();
-  readonly #known = nothingKnown();
+  readonly #memory = emptyMemory();
   readonly #hold = new Hold();
   readonly #waiters = new FlushWaiters();
   readonly #pauseEnds = new Alarm(() => this.#pump());
@@ -265,7 +265,7 @@ class BufferedRecorder implements Recorder {
   }
 
   async #deliver({ texts, isDue, settle }: Batch): Promise<void> {
-    const delivery = await deliverBatch(this.#client, texts, this.#known);
+    const delivery = await deliverBatch(this.#client, texts, this.#memory);
     if (this.#isEnded) return;
     const doCount = isDue();
     const kept = doCount ? this.#setAside?.keep(texts, delivery) : null;

@@ -7,7 +7,7 @@ import { errorOf } from '../error-of.ts';
 import type { IndelibleError } from '../http/errors.ts';
 import { writeDurably } from './spool-file.ts';
 
-/** A file with events that a firewall or proxy refuses; the recorder does not send them again. */
+/** A file with events that failed alone; the recorder does not send them again. */
 export class SetAside {
   readonly #path: string;
   readonly #bytesMax: number;
@@ -32,7 +32,7 @@ export class SetAside {
     try {
       this.#append(refused.map(lineOf).join(''));
       const what = counted(refused.length, 'event');
-      const why = `${first.error.message}. Others pass, so the content of these is at fault`;
+      const why = `${first.error.message}. Each failed alone while others passed`;
       this.#warn(new Error(`set aside in ${this.#path}: ${what}: ${why}`));
       return delivery;
     } catch (cause) {
