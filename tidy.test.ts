@@ -32,8 +32,11 @@ function packageOf(file: string): string | undefined {
   return /^packages\/([^/]+)\//.exec(file)?.[1];
 }
 
-test('no file grows beyond 400 lines, no test beyond 600', () => {
-  const linesMax = (file: string) => (isTest(file) ? 600 : 400);
+/** Files that are a table of many fields: they may be as long as tests. */
+const tables = ['packages/protocol/src/event/event-fields.ts'];
+
+test('no file grows beyond 400 lines, no test or table beyond 600', () => {
+  const linesMax = (file: string) => (isTest(file) || tables.includes(file) ? 600 : 400);
   const long = code.filter((file) => text(file).split('\n').length - 1 > linesMax(file));
   expect(long).toEqual([]);
 });
@@ -54,6 +57,10 @@ function longFunctions(file: string): string[] {
     return end - at > 70 ? [`${file}:${at + 1}`] : [];
   });
 }
+
+test('no spread of an object literal hides the members of an object', () => {
+  expect(code.filter((file) => /\.{3}\{/.test(text(file)))).toEqual([]);
+});
 
 // The formatter breaks code at 100 columns, and leaves comments as they are.
 test('comments keep to 100 columns', () => {

@@ -34,8 +34,12 @@ interface Tested {
 
 /** The rate rule on logs without recordings. */
 const rateOfAll = {
-  ...{ builtIn: 'unusual rate of all events', name: 'All', kind: 'unusual_rate', filters: {} },
-  ...{ count: 50, lookbackDays: 28 },
+  builtIn: 'unusual rate of all events',
+  name: 'All',
+  kind: 'unusual_rate',
+  filters: {},
+  count: 50,
+  lookbackDays: 28,
 };
 
 const service = await startBenchService();

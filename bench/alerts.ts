@@ -29,7 +29,9 @@ export async function benchAlerts(
   const what = `${eventsPerSecond} events/s of one tenant`;
   await report.compareLatencies(
     {
-      ...{ what: `${what}, a batch of 100 beside ${rules} rules`, measure: beside, p99Max: 250 },
+      what: `${what}, a batch of 100 beside ${rules} rules`,
+      measure: beside,
+      p99Max: 250,
       limit: { what: 'without rules', measure: () => paced(tenant, seconds) },
     },
     rounds,
@@ -64,12 +66,18 @@ const kinds = [
   { kind: 'match', filters: { action: ['delete'], resource: ['queue'] } },
   { kind: 'match', filters: { category: ['security'], outcome: ['failure'] } },
   {
-    ...{ kind: 'threshold', filters: { action: ['access'] } },
-    ...{ count: 1_000, windowMinutes: 60, groupBy: 'actor' },
+    kind: 'threshold',
+    filters: { action: ['access'] },
+    count: 1_000,
+    windowMinutes: 60,
+    groupBy: 'actor',
   },
   {
-    ...{ kind: 'threshold', filters: { resource: ['queue', 'did'] } },
-    ...{ count: 1_000, windowMinutes: 10, groupBy: 'resource' },
+    kind: 'threshold',
+    filters: { resource: ['queue', 'did'] },
+    count: 1_000,
+    windowMinutes: 10,
+    groupBy: 'resource',
   },
   { kind: 'first_seen', filters: { action: ['login'] }, groupBy: 'ip' },
 ];

@@ -36,7 +36,9 @@ export async function benchArchive(
     events / (await copySeconds(service, `tenant_id = '${tenantId}' ORDER BY sequence`));
   await report.compare(
     {
-      ...{ what: `archive: ${events} events`, unit: 'events/s', target: { least: 40_000 } },
+      what: `archive: ${events} events`,
+      unit: 'events/s',
+      target: { least: 40_000 },
       // A tenant of its own for each round, because events are archived once.
       prepare: async () => {
         tenantId = await recorded(service, events, () => ({}));

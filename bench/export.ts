@@ -47,7 +47,9 @@ async function alone(
   await report.compare(
     {
       what: `export of ${rows} rows as CSV, 24 columns`,
-      ...{ unit: 'rows/s', measure: exporting, ratio: { least: 0.5 } },
+      unit: 'rows/s',
+      measure: exporting,
+      ratio: { least: 0.5 },
       limit: { what: 'COPY of 16 columns as they are', measure: copying },
     },
     rounds,
@@ -72,7 +74,8 @@ async function besideOthers(
   await report.compare(
     {
       what: 'single POSTs during an export',
-      ...{ unit: '/s', ratio: { least: 0.7 } },
+      unit: '/s',
+      ratio: { least: 0.7 },
       measure: () => whileExporting(service, tenant, posting),
       limit: { what: 'single POSTs, 16 connections', measure: posting },
     },

@@ -77,7 +77,9 @@ try {
   const { rows } = await service.owner.query<{ version: string }>('SELECT version()');
   const about = {
     machine: `${cpus()[0]?.model}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB`,
-    ...{ node: process.version, postgres: rows[0]?.version, at: new Date().toISOString() },
+    node: process.version,
+    postgres: rows[0]?.version,
+    at: new Date().toISOString(),
   };
   console.log(Object.values(about).join(', '));
   for (const [name, bench] of wanted) {

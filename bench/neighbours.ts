@@ -70,7 +70,9 @@ async function listWhileAsked(
   await report.compare(
     {
       what: `list of a tenant while another asks ${questions} statistics over 7 years at the same time, p99`,
-      ...{ unit: 'ms', measure: whileAsked, ratio: { most: 3 } },
+      unit: 'ms',
+      measure: whileAsked,
+      ratio: { most: 3 },
       limit: { what: 'the list alone, p99', measure: list },
     },
     rounds,

@@ -49,8 +49,11 @@ export async function benchOutbox(
   const batches = async () => rateOf(await batchLoad(service, seconds, calls));
   await report.compare(
     {
-      ...{ what: `outbox relay, a backlog of ${count} and more`, unit: 'events/s' },
-      ...{ prepare, measure: relaying, target: { least: 5_000 } },
+      what: `outbox relay, a backlog of ${count} and more`,
+      unit: 'events/s',
+      prepare,
+      measure: relaying,
+      target: { least: 5_000 },
       limit: { what: 'batches made beforehand, 4 connections', measure: batches },
     },
     rounds,

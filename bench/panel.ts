@@ -33,7 +33,8 @@ export async function benchPanel(
     const bare = until(async () => `${service.url}/healthz`, 'body');
     await report.compare(
       {
-        ...{ what: `panel: first events visible, of ${events}`, unit: 'ms' },
+        what: `panel: first events visible, of ${events}`,
+        unit: 'ms',
         target: { most: 1_000 },
         measure: until(() => viewerLink(service, tenantId), 'table tbody tr a'),
         limit: { what: 'a page of one line', measure: bare },

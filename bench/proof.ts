@@ -54,8 +54,11 @@ async function benchProofs(
   });
   await report.compareLatencies(
     {
-      ...{ what: `inclusion proof of ${events} events`, measure: asking(inclusions) },
-      ...{ limit, p50Max: 5, p99Max: 25 },
+      what: `inclusion proof of ${events} events`,
+      measure: asking(inclusions),
+      limit,
+      p50Max: 5,
+      p99Max: 25,
     },
     rounds,
   );

@@ -34,13 +34,11 @@ export async function benchRecord(
   await report.compare(
     {
       what: 'batch ingest over HTTP, 500 a batch, 4 connections',
-      ...{
-        unit: 'events/s',
-        prepare,
-        measure: () => batches(plain),
-        limit,
-        ratio: { least: 0.75 },
-      },
+      unit: 'events/s',
+      prepare,
+      measure: () => batches(plain),
+      limit,
+      ratio: { least: 0.75 },
     },
     rounds,
   );
@@ -69,12 +67,14 @@ export async function benchRecord(
   await report.compare(
     {
       what: "batches with a source's numbers",
-      ...{ unit: 'events/s', ratio: { least: 0.9 } },
+      unit: 'events/s',
+      ratio: { least: 0.9 },
       measure: async () => {
         await prepare();
         return batches(numberedBatches(service, tenants, `round-${round++}`, seconds));
       },
-      ...{ prepare, limit: { what: 'batches without', measure: () => batches(plain) } },
+      prepare,
+      limit: { what: 'batches without', measure: () => batches(plain) },
     },
     rounds,
   );

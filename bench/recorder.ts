@@ -53,7 +53,11 @@ async function measure(
   const writing = () => costsOf(count, (event) => JSON.stringify(event));
   await report.compareLatencies(
     {
-      ...{ what, unit: 'µs', measure: recording, p50Max: 20, p99Max: 200 },
+      what,
+      unit: 'µs',
+      measure: recording,
+      p50Max: 20,
+      p99Max: 200,
       limit: { what: 'JSON.stringify of the event', measure: writing },
     },
     rounds,

@@ -78,7 +78,10 @@ export class Report {
       pair.ratio && told(pair.ratio, ratio, ' of the limit'),
     ].filter((bound) => bound !== undefined);
     this.#push({
-      ...{ what, values, limits, figure: spread(values, unit) },
+      what,
+      values,
+      limits,
+      figure: spread(values, unit),
       beside: `${ratio.toFixed(2)} of ${limit.what}: ${spread(limits, unit)}`,
       target: bounds.map(({ text }) => text).join(', '),
       met: yesOrNo(bounds.length === 0 ? undefined : bounds.every(({ isMet }) => isMet)),

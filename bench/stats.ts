@@ -54,7 +54,9 @@ export async function benchStats(
     };
     await report.compareLatencies(
       {
-        ...{ what: `stats, group_by=${keys}, last 30 days`, p50Max: 150, measure },
+        what: `stats, group_by=${keys}, last 30 days`,
+        p50Max: 150,
+        measure,
         limit: {
           what: 'the bare counts by SQL',
           measure: async () => Float64Array.of(await sql()),

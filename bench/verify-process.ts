@@ -7,7 +7,9 @@ import { memoryOf } from './process-memory.ts';
 const [folder = '', threads] = process.argv.slice(2);
 const before = process.cpuUsage();
 const report = await verifyBundle(folder, {
-  ...{ vkeys: [], plan: null, progress: noProgress },
+  vkeys: [],
+  plan: null,
+  progress: noProgress,
   ...(threads === undefined ? {} : { threads: Number(threads) }),
 });
 const { user, system } = process.cpuUsage(before);

@@ -26,7 +26,10 @@ export async function benchVerify(
       const limit = { what: 'SHA-256 of these events, a core', measure: hashing };
       await report.compare(
         {
-          ...{ what: `${what}, a core`, unit: 'events/s', limit, target: { least: 60_000 } },
+          what: `${what}, a core`,
+          unit: 'events/s',
+          limit,
+          target: { least: 60_000 },
           measure: async () => count / verify(bundle, '0').cpu,
         },
         rounds,

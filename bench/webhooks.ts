@@ -41,8 +41,11 @@ export async function benchWebhooks(
   };
   await report.compare(
     {
-      ...{ what: `webhook delivery, ${events} events to one endpoint on loopback`, prepare },
-      ...{ unit: 'events/s', measure: delivering, target: { least: 2_000 } },
+      what: `webhook delivery, ${events} events to one endpoint on loopback`,
+      prepare,
+      unit: 'events/s',
+      measure: delivering,
+      target: { least: 2_000 },
       limit: { what: 'POSTs of 100 made beforehand', measure: () => barePosts(events) },
     },
     rounds,

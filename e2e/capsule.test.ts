@@ -43,7 +43,9 @@ async function record({ key }: Tenant, changes: Record<string, unknown> = {}): P
 }
 
 const play = (actor: Record<string, unknown>, name = 'Call') => ({
-  ...{ actor: actorWith(actor), action: 'play', diff: {} },
+  actor: actorWith(actor),
+  action: 'play',
+  diff: {},
   resource: { type: 'recording', id: '64f0f7f2-8f0a-4a51-9a58-5a3b7a3c2d1e', name },
 });
 
@@ -65,7 +67,10 @@ async function history(): Promise<{ tenant: Tenant; range: EventFilter; ids: str
 async function saved({ key }: Tenant, filters: object): Promise<string> {
   const url = '/api/audit-logs/searches';
   const { status, body, text } = await service.call({
-    ...{ method: 'POST', url, key, body: { filters, note: 'Case 4711', unknown: true } },
+    method: 'POST',
+    url,
+    key,
+    body: { filters, note: 'Case 4711', unknown: true },
   });
   expect(status, text).toBe(201);
   return body.id;
@@ -123,7 +128,9 @@ test('an absence is proven event by event: nothing of the range can be left out'
   const { tenant, range, ids } = await history();
   const filters = { ...rangeOf(range), user: bo.email, action: 'delete' };
   expect(await intact(await capsule(tenant, filters))).toMatchObject({
-    ...{ matches: [], inRange: 4, unknownValues: {} },
+    matches: [],
+    inRange: 4,
+    unknownValues: {},
   });
   // An attacker with the owner's rights removes a match, and has the service make the file.
   const id = await saved(tenant, { ...rangeOf(range), user: bo.id });

@@ -56,7 +56,9 @@ async function bundle(file: string, code: string): Promise<string> {
   const entry = join(folder, file);
   await writeFile(entry, localized(code));
   const built = await build({
-    ...{ configFile: false, logLevel: 'silent', root: folder },
+    configFile: false,
+    logLevel: 'silent',
+    root: folder,
     oxc: { jsx: { runtime: 'automatic', development: false } },
     define: { 'process.env.NODE_ENV': '"production"' },
     build: { write: false, lib: { entry, formats: ['es'], fileName: 'host' } },

@@ -51,19 +51,29 @@ const names = [
 const events = names.map((resourceName, sequence): CsvEvent => {
   const id = '018f3a6e-5d1b-7c42-9a10-3f6e2b8d4c01';
   return {
-    ...{ tenantId: id, uuid: id, actorId: id, actorEmail: 'ana@example.com', actorRole: 'admin' },
-    ...{ actorIp: '203.0.113.9', actorUserAgent: resourceName, action: 'update' },
-    ...{ resourceType: 'queue', resourceId: id, resourceName, crossTenant: false },
-    ...{ diff: JSON.stringify({ name: { from: resourceName, to: null } }), reason: resourceName },
-    ...{ category: 'configuration', recordedByKind: 'api_key', recordedById: id },
-    ...{
-      context: null,
-      contextIdentity: null,
-      before: null,
-      after: JSON.stringify([resourceName]),
-      sequence,
-      receivedAtMs: 1_715_000_000_000,
-    },
+    tenantId: id,
+    uuid: id,
+    actorId: id,
+    actorEmail: 'ana@example.com',
+    actorRole: 'admin',
+    actorIp: '203.0.113.9',
+    actorUserAgent: resourceName,
+    action: 'update',
+    resourceType: 'queue',
+    resourceId: id,
+    resourceName,
+    crossTenant: false,
+    diff: JSON.stringify({ name: { from: resourceName, to: null } }),
+    reason: resourceName,
+    category: 'configuration',
+    recordedByKind: 'api_key',
+    recordedById: id,
+    context: null,
+    contextIdentity: null,
+    before: null,
+    after: JSON.stringify([resourceName]),
+    sequence,
+    receivedAtMs: 1_715_000_000_000,
   };
 });
 

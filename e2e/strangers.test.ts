@@ -185,8 +185,12 @@ test('script-looking, right-to-left, emoji and very long values are shown as the
   const long = { actor: { ...spoken.actor, email: `${'l'.repeat(150)}@example.com` } };
   const wide = { ...resource, id: randomUUID(), name: 'long'.repeat(50) };
   const wideId = await record(tenantId, {
-    ...{ ...long, action: 'x'.repeat(60), resource: wide, diff: undefined },
-    ...{ before: { long: nasty.long }, after: {} },
+    ...long,
+    action: 'x'.repeat(60),
+    resource: wide,
+    diff: undefined,
+    before: { long: nasty.long },
+    after: {},
   });
   const id = await record(tenantId, {
     actor: { ...spoken.actor, email: null, type: 'agent', name: nasty.rightToLeft },

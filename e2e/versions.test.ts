@@ -17,8 +17,13 @@ async function changes(states: readonly object[], more = {}) {
   const ids = await panel.record(
     tenantId,
     states.slice(1).map((after, at) => ({
-      ...{ timestamp: new Date(startMs + at * 1_000).toISOString(), resource },
-      ...{ action: 'update', diff: undefined, before: states[at], after, ...more },
+      timestamp: new Date(startMs + at * 1_000).toISOString(),
+      resource,
+      action: 'update',
+      diff: undefined,
+      before: states[at],
+      after,
+      ...more,
     })),
   );
   return { ids, path: `/settings/audit/resources/${resource.id}` };

@@ -119,7 +119,8 @@ test('a rule is tested on the past, rings when it happens again, and its alert i
 
   const made = eventOf({ action: 'delete', diff: {}, timestamp: new Date().toISOString() });
   const { key } = await panel.client.apiKeys.create(tenantId, {
-    ...{ name: 'Recorder', scopes: ['events:write'] },
+    name: 'Recorder',
+    scopes: ['events:write'],
   });
   const url = '/api/audit-logs';
   const recorded = await panel.service.call({ method: 'POST', url, key, body: made });
@@ -230,7 +231,9 @@ test('each of 49 people who listened is reached, by one Tab stop and arrow keys'
   const id = await panel.newTenant('Listeners');
   const actor = eventOf().actor as object;
   const access = (email: string) => ({
-    ...{ diff: {}, action: 'access', actor: { ...actor, id: randomUUID(), email } },
+    diff: {},
+    action: 'access',
+    actor: { ...actor, id: randomUUID(), email },
     resource: { type: 'recording', id: randomUUID(), name: null },
   });
   const people = Array.from({ length: 49 }, (_, n) => `p${String(n).padStart(2, '0')}@example.com`);

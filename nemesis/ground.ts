@@ -37,7 +37,8 @@ async function onCluster(): Promise<Ground> {
   const { ownerUrl, servingUrl, drop } = await cloneTemplate();
   const nodes = clusterNodes();
   return {
-    ...{ ownerUrl, servingUrl },
+    ownerUrl,
+    servingUrl,
     crash: async (choose) => {
       const node = choose(nodes);
       // A killed session ends all others of its node, which then recovers.

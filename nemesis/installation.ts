@@ -94,7 +94,11 @@ export async function startInstallation(processes: number, tenants: number): Pro
   );
   const backups = new Backups({ ownerUrl });
   return {
-    ...{ members, postgres, store, env, backups },
+    members,
+    postgres,
+    store,
+    env,
+    backups,
     owner: () => backups.owner(),
     tenantIds: await newTenants(members[0], tenants),
     close: async () => {

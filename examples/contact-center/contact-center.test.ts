@@ -210,11 +210,18 @@ test('a state is put back only over a resource of its type, whole, of our own re
   const state = { maxWaitSeconds: 20, strategy: 'round_robin', overflowTo: '' };
   const call = (changes: object) => {
     const asked = {
-      ...{ type: 'audit.restore.requested', id: `rst_${randomUUID()}`, tenantId: harbor },
-      ...{ eventId: 'evt_audit_1', resource: { type: 'queue', id: ivr?.id, name: 'Main menu' } },
-      ...{ to: 'before', requestedBy: { id: people[0]?.id, email: null, role: 'admin' } },
-      ...{ recordedBy: { kind: 'api_key', id: rows[0].id }, requestedAt: '' },
-      ...{ before: state, after: null, ...changes },
+      type: 'audit.restore.requested',
+      id: `rst_${randomUUID()}`,
+      tenantId: harbor,
+      eventId: 'evt_audit_1',
+      resource: { type: 'queue', id: ivr?.id, name: 'Main menu' },
+      to: 'before',
+      requestedBy: { id: people[0]?.id, email: null, role: 'admin' },
+      recordedBy: { kind: 'api_key', id: rows[0].id },
+      requestedAt: '',
+      before: state,
+      after: null,
+      ...changes,
     };
     return signedCall(`/hooks/restore/${harbor}`, asked, restore).then((answer) => answer.json());
   };

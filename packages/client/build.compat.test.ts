@@ -99,7 +99,11 @@ test.each([
 /** What the compiler says of these files in a strict host product. */
 function typeErrors(cwd: string, files: string[], options: object, compiler = newest): string {
   const compilerOptions = {
-    ...{ strict: true, noEmit: true, target: 'es2022', types: ['node'], ...options },
+    strict: true,
+    noEmit: true,
+    target: 'es2022',
+    types: ['node'],
+    ...options,
     lib: ['es2022', 'dom', 'dom.iterable', 'dom.asynciterable'],
     typeRoots: [join(import.meta.dirname, '../../node_modules/@types')],
   };

@@ -33,7 +33,10 @@ const root = resolve(import.meta.dirname, '../..');
 
 /** Frameworks of the entry points; a host product installs only those that it uses. */
 const peers = {
-  ...{ fastify: '>=4', express: '>=4', hono: '>=4', '@nestjs/common': '>=10' },
+  fastify: '>=4',
+  express: '>=4',
+  hono: '>=4',
+  '@nestjs/common': '>=10',
   react: '>=18',
 };
 
@@ -87,7 +90,12 @@ function buildPackage({ source, target, description, readme, ...more }: Built): 
   nameJavaScript(target);
   const publishedEntries = publishedExports(entries);
   const published = {
-    ...{ name, version, description, license, type: 'module', sideEffects: false },
+    name,
+    version,
+    description,
+    license,
+    type: 'module',
+    sideEffects: false,
     engines: { node: '>=20' },
     exports: { ...publishedEntries, './package.json': './package.json' },
     typesVersions: { '*': typePaths(publishedEntries) },
@@ -119,12 +127,10 @@ function typePaths(exports: Exports) {
 function compile(folder: string, options: Record<string, unknown>, files: string[]): void {
   const project = join(folder, 'tsconfig.json');
   const compilerOptions = {
-    ...{
-      target: 'es2022',
-      noEmit: false,
-      declaration: true,
-      rewriteRelativeImportExtensions: true,
-    },
+    target: 'es2022',
+    noEmit: false,
+    declaration: true,
+    rewriteRelativeImportExtensions: true,
     // The library of Node 20, so that newer functions fail here and not in a host product.
     lib: ['es2023', 'es2024.string', 'dom', 'dom.iterable', 'dom.asynciterable'],
     typeRoots: [join(root, 'node_modules/@types')],

@@ -58,7 +58,9 @@ export async function buildServer(target: string): Promise<void> {
 async function bundle(outDir: string): Promise<void> {
   const input = programs.map((program) => join(root, program));
   const output = {
-    ...{ entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js', comments: false },
+    entryFileNames: '[name].js',
+    chunkFileNames: '[name]-[hash].js',
+    comments: false,
     // A character beyond Latin-1 would make V8 keep a file's text in twice its bytes.
     minify: {
       compress: false,
@@ -72,7 +74,10 @@ async function bundle(outDir: string): Promise<void> {
     logLevel: 'warn',
     ssr: { external: true, noExternal: /^@indelible\// },
     build: {
-      ...{ ssr: true, target: 'node24', outDir, emptyOutDir: true },
+      ssr: true,
+      target: 'node24',
+      outDir,
+      emptyOutDir: true,
       rolldownOptions: { input, output },
     },
   });

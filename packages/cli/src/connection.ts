@@ -74,7 +74,8 @@ export function connect(
   const key = options.key ?? (io.env.INDELIBLE_API_KEY || keptKey(url, io));
   return asUsage(() =>
     createClient({
-      ...{ url, key },
+      url,
+      key,
       insecure: options.insecure ?? false,
       attempts: 3,
       ...(options.tenant === undefined ? {} : { tenantId: options.tenant }),

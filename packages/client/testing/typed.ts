@@ -30,7 +30,9 @@ export async function use(body: string, headers: Headers): Promise<EventVerdict 
     actor: { externalId: 'user_123', role: 'Org Owner', type: 'user' },
     action: 'refund',
     resource: { type: 'invoice', externalId: 'inv_17' },
-    ...{ outcome: 'denied', metadata: { region: 'eu' }, via: { channel: 'cli' } },
+    outcome: 'denied',
+    metadata: { region: 'eu' },
+    via: { channel: 'cli' },
   });
   if (outcome === 'denied') return outcome;
   const { message } = await verifyWebhook(body, headers, 'whsec_');

@@ -24,14 +24,12 @@ export interface Preferences {
 const key = 'indelible.preferences';
 const listeners = new Set<() => void>();
 let current: Preferences = {
-  ...{
-    theme: 'system',
-    language: null,
-    zone: 'tenant',
-    foldsRoutine: false,
-    view: {},
-    chrome: 'full',
-  },
+  theme: 'system',
+  language: null,
+  zone: 'tenant',
+  foldsRoutine: false,
+  view: {},
+  chrome: 'full',
   ...stored(),
 };
 

@@ -15,7 +15,6 @@ import type { LeasedWorker } from './background/leased-worker.ts';
 import { type Background, createBackground } from './background.ts';
 import type { Config } from './config.ts';
 import { createSealer } from './crypto/sealed.ts';
-import { sha } from './crypto/sha256.ts';
 import { openDigests } from './digests/digest.job.ts';
 import type { GroupCommit } from './events/flush.ts';
 import { refuseIdempotencyKeys } from './events/idempotency-key.ts';
@@ -94,27 +93,19 @@ export async function buildApp(deps: AppDeps) {
   const { groupCommit, recordQueued } = recording;
   const checkpoints = await wireCheckpoints(deps, metrics, recordQueued);
   const authenticator = openAuthenticator(deps);
-
-  const http = openHttp(config, logger);
-  closeAfterLastAnswer(http);
-  answerWithId(http, metrics.request, config.stalledMs);
-  acceptJsonOnly(http);
-  const gate = wireGate(http, deps);
-  authenticateRoutes(http, authenticator, sessionGate(gate));
-  await limitCalls(http, config);
-  refuseUndocumentedParameters(http);
-  refuseIdempotencyKeys(http);
+  const { http, gate } = await openGuardedHttp(deps, metrics, authenticator);
   const publicUrl = () => config.publicUrl ?? localUrl(http, config);
   await documentApi(http, publicUrl);
-
-  const cursorKey = hkdfSync('sha256', sessionSecret, '', 'indelible/list-cursor/v1', 32);
-  const cursors = createCursorSeal(new Uint8Array(cursorKey));
-  const publishCheckpoint = () => checkpoints.onDemand();
   const ended = backgroundObserver(metrics, logger);
-  const jobs = createJobs(db, now, ended);
   const parts: Parts = {
-    ...{ sha, objects: deps.objects, plans: config.catalogue.plans },
-    ...{ ...recording, now, jobs, ended, publicUrl, publishCheckpoint },
+    objects: deps.objects,
+    plans: config.catalogue.plans,
+    ...recording,
+    now,
+    jobs: createJobs(db, now, ended),
+    ended,
+    publicUrl,
+    publishCheckpoint: () => checkpoints.onDemand(),
     mailer: createMailer({ ...config, logger, now }),
     sealer: createSealer(sessionSecret),
     outbound: openOutbound(deps),
@@ -131,15 +122,13 @@ export async function buildApp(deps: AppDeps) {
   handleAlertMail(parts);
   metrics.watchAlerts(() => countBehind(db.writer));
   const alerts = createAlertWorker(parts);
-  readRoutes(http, { ...parts, cursors });
+  readRoutes(http, { ...parts, cursors: openCursorSeal(sessionSecret) });
   proofRoutes(http, parts);
   const tellSources = openSources(http, { ...parts, config, metrics });
   logRoutes(http, { ...parts, originHost: checkpoints.originHost });
   tenantRoutes(http, { ...parts, openLog, allowPrivate: config.webhookAllowPrivate });
   apiKeyRoutes(http, { ...parts, forgetKey: authenticator.forget });
-  const { authenticateJwt } = authenticator;
-  const { sensitiveAccess } = config.catalogue;
-  sessionRoutes(http, { ...parts, ...gate, authenticateJwt, sensitiveAccess });
+  sessionRoutes(http, { ...parts, ...gate, ...authenticator, ...config.catalogue });
   viewerLinkRoutes(http, parts);
   await panelRoutes(http, { folder: deps.panelFolder ?? builtPanel, config, publicUrl });
   handleRestores({ ...parts, onError: reporter(logger, 'a restore secret cannot be opened') });
@@ -147,13 +136,41 @@ export async function buildApp(deps: AppDeps) {
   const queueDigests = openDigests({ ...parts, operatorEmails: config.operatorDigestEmails });
   const presence = createPresence({ ...deps, observer: metrics.presence });
   const background = createBackground({
-    ...{ ...deps, ended, groupCommit, checkpoints, presence, jobs, webhooks, alerts },
-    ...{ expireExports, tellSources, queueDigests },
+    ...deps,
+    ...parts,
+    groupCommit,
+    checkpoints,
+    presence,
+    webhooks,
+    alerts,
+    expireExports,
+    tellSources,
+    queueDigests,
     forgetDeliveries: () => write(db, (tx) => forgetDeliveries(tx, now() - keptMs)),
   });
   closeInOrder(http, background, groupCommit, closeFiles);
   // `serve.ts` starts the background work; closing `http` stops it.
+  const { jobs } = parts;
   return { http, groupCommit, checkpoints, jobs, webhooks, alerts, background };
+}
+
+/** HTTP with what holds for every route: ids of answers, credentials, limits, strict parameters. */
+async function openGuardedHttp(deps: AppDeps, metrics: Metrics, authenticator: Authenticator) {
+  const http = openHttp(deps.config, deps.logger);
+  closeAfterLastAnswer(http);
+  answerWithId(http, metrics.request, deps.config.stalledMs);
+  acceptJsonOnly(http);
+  const gate = wireGate(http, deps);
+  authenticateRoutes(http, authenticator, sessionGate(gate));
+  await limitCalls(http, deps.config);
+  refuseUndocumentedParameters(http);
+  refuseIdempotencyKeys(http);
+  return { http, gate };
+}
+
+function openCursorSeal(sessionSecret: string) {
+  const key = hkdfSync('sha256', sessionSecret, '', 'indelible/list-cursor/v1', 32);
+  return createCursorSeal(new Uint8Array(key));
 }
 
 /** The bounds of what callers may ask at the same time. */
@@ -226,7 +243,9 @@ function openHttp(config: Config, logger: Logger): FastifyInstance {
 
 function openAuthenticator({ config, db, clock: { now } }: AppDeps): Authenticator {
   return createAuthenticator({
-    ...{ auth: config.auth, platformApiKeys: config.platformApiKeys, now },
+    auth: config.auth,
+    platformApiKeys: config.platformApiKeys,
+    now,
     findApiKey: (id) => findApiKey(db.writer, id),
     noteUse: (id, nowMs) => noteApiKeyUse(db.writer, id, nowMs),
   });
@@ -283,7 +302,9 @@ function wireWebhooks(
 ): LeasedWorker<LeasedWebhook> {
   const { metrics } = parts;
   const deps = {
-    ...{ ...parts, allowPrivate: config.webhookAllowPrivate, chance: Math.random },
+    ...parts,
+    allowPrivate: config.webhookAllowPrivate,
+    chance: Math.random,
     attempted: metrics.webhooks.attempted,
     onError: reporter(logger, 'a webhook delivery was interrupted and is retried'),
   };

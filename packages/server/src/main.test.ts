@@ -31,7 +31,9 @@ let firstEvent: string;
 
 async function serve(env: Environment = {}): Promise<Service> {
   const service = await startService({
-    ...{ DATA_DIR: dataDir, PORT: '0', LOG_LEVEL: 'silent' },
+    DATA_DIR: dataDir,
+    PORT: '0',
+    LOG_LEVEL: 'silent',
     ...env,
   });
   started.push(service);

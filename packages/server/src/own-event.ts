@@ -42,8 +42,11 @@ export type Whence = Pick<OwnEvent['actor'], 'ip' | 'userAgent' | 'mark'>;
 
 /** The service as the actor of an event. */
 export const byItself: OwnEvent['actor'] = {
-  ...{ id: nilUuid, email: null, role: 'system' },
-  ...{ ip: null, userAgent: null },
+  id: nilUuid,
+  email: null,
+  role: 'system',
+  ip: null,
+  userAgent: null,
 };
 
 export const byService: Who = { actor: byItself, reason: null };

@@ -68,7 +68,10 @@ export async function prepare(given: Config, embedded: EmbeddedPostgres | null) 
   const takenOver = embedded?.takenOver ?? false;
   return {
     config: { ...config, databaseUrl, databaseOwnerUrl },
-    ...{ logger, partitions, platformKeyFile, takenOver },
+    logger,
+    partitions,
+    platformKeyFile,
+    takenOver,
     /** Ends the embedded PostgreSQL, if there is one. */
     end: async () => embedded?.stop(),
   };
@@ -112,7 +115,10 @@ export async function serve(
   const ownerUrl = config.databaseOwnerUrl;
   app.background.start({ isWorker: roles.includes('worker'), ownerUrl });
   return {
-    ...{ url, dataDir: config.dataDir, platformKeyFile, takenOver },
+    url,
+    dataDir: config.dataDir,
+    platformKeyFile,
+    takenOver,
     stop: once(async () => {
       // In this order: no new requests or background work, then accepted work, then a last
       // checkpoint over it, then the database.

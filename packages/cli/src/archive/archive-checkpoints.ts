@@ -99,7 +99,10 @@ export function statedErasures(parts: readonly NamedPart[], size: number): Erasu
     .flatMap(({ manifest }) => manifest.erasures ?? [])
     .filter((stated) => stated.size >= size)
     .map(({ segment, actors, events, size }) => ({
-      ...{ sequence: size, segment, size },
-      ...{ actors: new Set(actors), events: new Set(events) },
+      sequence: size,
+      segment,
+      size,
+      actors: new Set(actors),
+      events: new Set(events),
     }));
 }

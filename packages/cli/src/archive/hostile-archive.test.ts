@@ -73,7 +73,9 @@ test('a part that states to have as many entries as a log can have is read to it
   const keyId = noteKeyId(sha, origin, publicKey);
   const forged: ArchiveManifest = {
     ...manifest,
-    ...{ last, root: formatBase64(new Uint8Array(32)), consistency: [] },
+    last,
+    root: formatBase64(new Uint8Array(32)),
+    consistency: [],
     checkpoint: formatNote(text, [{ name: origin, keyId, signature }]),
     keys: [
       {

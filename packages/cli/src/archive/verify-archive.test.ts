@@ -284,7 +284,9 @@ const columnsOf = {
   change: { diff: "'{}'", reason: 'NULL' },
   state: { before: 'NULL', after: 'NULL' },
   identity: {
-    ...{ actor_email: 'NULL', actor_ip: 'NULL', actor_user_agent: 'NULL' },
+    actor_email: 'NULL',
+    actor_ip: 'NULL',
+    actor_user_agent: 'NULL',
     resource_name: 'NULL',
   },
 };

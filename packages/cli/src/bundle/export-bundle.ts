@@ -89,7 +89,8 @@ async function writeEntries(
   { checkpoint }: SignedCheckpoint,
 ) {
   await readEntries(reading, {
-    ...{ source: keptTiles(source, part), checkpoint },
+    source: keptTiles(source, part),
+    checkpoint,
     onTile(level, index, width, bytes) {
       const path = tilePath(level, index, width);
       if (level === 0 && !part.has(path)) part.write(path, bytes);

@@ -136,7 +136,11 @@ async function verifyFiles(reading: Reading, run: Run): Promise<Outcome> {
   compareCounts(manifest, counts, findings);
   const more = await check?.finish(reading, { manifest, counts });
   return {
-    ...{ signed, differs, ...bodies, ...seen, ...more },
+    signed,
+    differs,
+    ...bodies,
+    ...seen,
+    ...more,
     checked: { entries: file.size, tiles, bodies: counts, ...more?.checked },
   };
 }

@@ -29,7 +29,9 @@ function erase(...args: string[]) {
 async function record(changes: Record<string, unknown>): Promise<string> {
   const { service, tenant } = verified;
   const { body } = await service.call({
-    ...{ method: 'POST', url: '/api/audit-logs', key: tenant.key },
+    method: 'POST',
+    url: '/api/audit-logs',
+    key: tenant.key,
     body: eventOf({ actor, ...changes }),
   });
   await service.app.checkpoints.tick();
@@ -62,7 +64,8 @@ test('a log and a bundle with erased segments verify', async () => {
   expect(await erase('--actor', email, ...by)).toMatchObject({ status: 0 });
   const secret = await erase('--event', id, '--segment', 'state', '--json', ...by);
   expect(JSON.parse(secret.stdout)).toMatchObject({
-    ...{ done: true, erasures: [{ segment: 'state', events: 1 }] },
+    done: true,
+    erasures: [{ segment: 'state', events: 1 }],
   });
   // Also before a checkpoint covers the record of the erasure.
   expect(await verified.verify({}, 'early')).toMatchObject({ result: 'intact' });
@@ -169,7 +172,8 @@ test('a tenant leaves with its bundle, and is given a certificate', async () => 
   await service.app.checkpoints.tick();
   const bundle = await bundleOf(verified);
   expect(await erase('--bundle', bundle)).toMatchObject({
-    ...{ status: 0, stdout: expect.stringContaining('Nothing was erased') },
+    status: 0,
+    stdout: expect.stringContaining('Nothing was erased'),
   });
   const { status, stdout, stderr } = await erase('--bundle', bundle, ...by);
   expect([status, stderr.includes('indelible:')]).toEqual([0, false]);

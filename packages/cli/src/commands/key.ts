@@ -63,7 +63,8 @@ async function createKey(options: CreateOptions, io: Io) {
   const owner = ownerOf(options);
   const { name, scope: scopes, expires, allowedIp: allowedIps } = options;
   const input = {
-    ...{ name, scopes },
+    name,
+    scopes,
     ...(expires === undefined ? {} : { expiresAt: expires }),
     ...(allowedIps === undefined ? {} : { allowedIps }),
   };

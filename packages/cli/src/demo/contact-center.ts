@@ -40,7 +40,8 @@ export function openContactCenter(dice: Dice, cast: Cast): ContactCenter {
     ),
     crm: { id: dice.uuid(), email: null, role: 'system', ip: '198.51.100.20', userAgent: null },
     assistant: {
-      ...{ id: dice.uuid(), externalId: 'routing-copilot' },
+      id: dice.uuid(),
+      externalId: 'routing-copilot',
       name: 'Routing copilot',
       type: 'agent',
       email: null,

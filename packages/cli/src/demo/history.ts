@@ -200,20 +200,30 @@ function assist({ dice, center, tell }: Story, atMs: number): void {
   const before = queue.state;
   const after = { ...before, maxWaitSeconds: dice.pick([25, 35, 50, 75, 100]) };
   tell(atMs, center.assistant, {
-    ...{ ...asked, action: 'update', outcome: 'success', via: via('update_queue') },
+    ...asked,
+    action: 'update',
+    outcome: 'success',
+    via: via('update_queue'),
     resource: named(queue),
     targets: [named(firstOf(center, 'agent'))],
     metadata: { model: 'routing-3', confidence: dice.whole(70, 99) / 100, confirmed: true },
-    ...{ before, after },
+    before,
+    after,
   });
   queue.state = after;
   tell(atMs + 4_000, center.assistant, {
-    ...{ ...asked, action: 'update', outcome: 'denied', via: via('update_user_role') },
+    ...asked,
+    action: 'update',
+    outcome: 'denied',
+    via: via('update_user_role'),
     resource: named(firstOf(center, 'user_role')),
     metadata: { model: 'routing-3', missing: 'roles.edit' },
   });
   tell(atMs + 9_000, center.assistant, {
-    ...{ ...asked, action: 'push', outcome: 'failure', via: via('notify_crm') },
+    ...asked,
+    action: 'push',
+    outcome: 'failure',
+    via: via('notify_crm'),
     resource: { type: 'crm', id: dice.uuid(), name: 'Contact summary' },
     metadata: { status: 504 },
   });

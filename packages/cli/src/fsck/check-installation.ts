@@ -112,7 +112,11 @@ async function verified(service: OwnService, tenantId: string, options: ReadOpti
   const client = createClient({ url: 'http://localhost', key, tenantId, fetch, attempts: 1 });
   return verifyTenant(client, {
     ...options,
-    ...{ tenantId, vkeys: [], plan: null, reopened: false, isPassive: true },
+    tenantId,
+    vkeys: [],
+    plan: null,
+    reopened: false,
+    isPassive: true,
     // What was published before is held against the log with the rounds.
     seen: null,
   });

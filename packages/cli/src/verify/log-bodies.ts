@@ -68,7 +68,8 @@ export class LogBodies {
     this.#findings = findings;
     this.#pass = new BodyPass({
       ...options,
-      ...{ sha, findings },
+      sha,
+      findings,
       // An entry that could not be read has a finding already.
       entryAt: (sequence) => (sequence < file.size ? file.at(sequence) : noEntry),
       entriesRead: () => file.size,

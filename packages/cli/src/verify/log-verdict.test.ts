@@ -75,7 +75,11 @@ test('of a damaged log nothing follows', () => {
   const findings = createFindings();
   findings.add('root_mismatch', 'x');
   const { follows } = logVerdict({
-    ...{ checkpoint, findings, counts: allIntact, latestCutoffMs: null, earlierSizes: [] },
+    checkpoint,
+    findings,
+    counts: allIntact,
+    latestCutoffMs: null,
+    earlierSizes: [],
   });
   expect(follows).toEqual([]);
 });

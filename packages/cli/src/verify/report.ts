@@ -112,7 +112,10 @@ function reportOf({ findings, file }: Reading, outcome: Outcome) {
       ? 'unproven'
       : 'intact';
   return {
-    ...{ result, summary, unproven, checked },
+    result,
+    summary,
+    unproven,
+    checked,
     checkpoint: signed && checkpointOf(signed),
     seenBefore: seen ? { size: seen.checkpoint.size, seenAt: seen.seenAt } : null,
     cutoff: latestCutoffMs === null ? null : formatAnyTimestamp(latestCutoffMs),

@@ -49,7 +49,9 @@ test('a record that the tenant has left explains nothing while its producers go 
   const { owner, clock } = service;
   const cutoff = new Date(clock.now).toISOString();
   await recordOwn(service, tenant.id, {
-    ...{ action: 'delete', diff: {}, reason: null },
+    action: 'delete',
+    diff: {},
+    reason: null,
     resource: { type: 'tenant', id: tenant.id, name: null },
     after: { cutoff, size: 567, count: 567 },
   });

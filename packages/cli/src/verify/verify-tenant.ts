@@ -130,7 +130,8 @@ async function verifyAgainst(reading: Reading, run: Run): Promise<Outcome> {
   const isWhole = entries === checkpoint.size;
   if (isWhole) compareWithWindows(reading, signed);
   const read = await readBodies(reading, {
-    ...{ ...log, isGap },
+    ...log,
+    isGap,
     chunks: client.log.bodies(logIdOf(checkpoint)),
     onLine: (line) => newer.look(line),
     beyondCheckpoint: 'newer',
@@ -144,7 +145,9 @@ async function verifyAgainst(reading: Reading, run: Run): Promise<Outcome> {
   return {
     signed,
     checked: {
-      ...{ entries, tiles, bodies: counts },
+      entries,
+      tiles,
+      bodies: counts,
       ...(newer.count > 0 ? { newer: { events: newer.count, size } } : {}),
     },
     ...bodies,

@@ -44,7 +44,10 @@ export function AuditPanel(props: AuditPanelProps): ReactElement {
   const look = JSON.stringify(appearance ?? {});
   useEffect(() => panel.current?.wear(JSON.parse(look)), [look]);
   return createElement('iframe', {
-    ...{ ref: frame, title, className, allow: 'clipboard-write' },
+    ref: frame,
+    title,
+    className,
+    allow: 'clipboard-write',
     ...(autoHeight && height !== null && { style: { height } }),
   });
 }

@@ -95,8 +95,13 @@ describe('in an editor', () => {
       return text === undefined ? undefined : ts.ScriptSnapshot.fromString(text);
     },
     getCompilationSettings: () => ({
-      ...{ strict: true, noEmit: true, allowImportingTsExtensions: true, skipLibCheck: true },
-      ...{ target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.NodeNext, types: [] },
+      strict: true,
+      noEmit: true,
+      allowImportingTsExtensions: true,
+      skipLibCheck: true,
+      target: ts.ScriptTarget.ES2022,
+      module: ts.ModuleKind.NodeNext,
+      types: [],
       lib: ['lib.es2022.d.ts', 'lib.dom.d.ts'],
     }),
     getDefaultLibFileName: ts.getDefaultLibFilePath,

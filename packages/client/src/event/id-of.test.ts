@@ -12,7 +12,8 @@ test('an own id has the UUID that the documentation derives', () => {
 test('the service derives the same UUIDs', () => {
   const { event } = takeEvent(
     eventOf({
-      ...{ tenantId: 'org_123', actor: { externalId: 'user_123', role: 'admin' } },
+      tenantId: 'org_123',
+      actor: { externalId: 'user_123', role: 'admin' },
       resource: { type: 'queue', externalId: 'q_7' },
     }),
     takeContext({ boundTenantId: null }),

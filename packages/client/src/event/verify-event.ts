@@ -74,7 +74,12 @@ export async function verifyEvent(
   const { origin, size } = verdict.checkpoint;
   const { event, leafHash } = proven;
   return {
-    ...{ valid: true, code: 'valid', message, ...common, event, leafHash },
+    valid: true,
+    code: 'valid',
+    message,
+    ...common,
+    event,
+    leafHash,
     checkpoint: { origin, size },
   };
 }

@@ -43,7 +43,7 @@ export function mcpOf(header: HeaderOf): Via | null {
   if (!(sessionId || method || header('mcp-protocol-version'))) return null;
   const name = method === 'tools/call' ? header('mcp-name') : null;
   return {
-    ...{ channel: 'mcp' },
+    channel: 'mcp',
     ...member('tool', name && plainName(name)),
     ...member('sessionId', sessionId),
   };

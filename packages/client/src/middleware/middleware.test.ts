@@ -167,12 +167,18 @@ describe.each(Object.keys(hosts))('%s', (framework) => {
     const headers = {
       ...asUser(ana),
       'x-claims': JSON.stringify({ sub: ana.id, client_id: 'desktop-app', act }),
-      ...{ 'mcp-protocol-version': '2026-07-28', 'mcp-session-id': 'session-1' },
-      ...{ 'mcp-method': 'tools/call', 'mcp-name': 'change_queue' },
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-session-id': 'session-1',
+      'mcp-method': 'tools/call',
+      'mcp-name': 'change_queue',
     };
     const event = await storedBy(ask(plain, { headers }));
     expect(event.actor).toMatchObject({
-      ...{ externalId: act.sub, name: 'Assistant', type: 'agent', role: 'admin', email: null },
+      externalId: act.sub,
+      name: 'Assistant',
+      type: 'agent',
+      role: 'admin',
+      email: null,
       ip: machine,
     });
     const { id, email, role } = ana;
@@ -181,7 +187,10 @@ describe.each(Object.keys(hosts))('%s', (framework) => {
       { id, email, role, type: 'user' },
     ]);
     expect(event.via).toEqual({
-      ...{ channel: 'mcp', clientId: 'desktop-app', tool: 'change_queue', sessionId: 'session-1' },
+      channel: 'mcp',
+      clientId: 'desktop-app',
+      tool: 'change_queue',
+      sessionId: 'session-1',
     });
   });
 

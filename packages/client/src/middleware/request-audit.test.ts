@@ -257,7 +257,8 @@ test('without the claim nothing is added; whatever it holds, no event is lost or
 
 test('what an MCP client writes is cut, read by the protocol’s rules, and completed by the handler', () => {
   const headers: Record<string, string> = {
-    ...{ 'mcp-method': 'tools/call', 'mcp-session-id': 's'.repeat(900) },
+    'mcp-method': 'tools/call',
+    'mcp-session-id': 's'.repeat(900),
     'mcp-name': `=?base64?${Buffer.from('ändern').toString('base64')}?=`,
   };
   const audit = fetchAudit({ sink: captureAudit() })({ headers: new Headers(headers) });

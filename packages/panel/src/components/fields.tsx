@@ -107,7 +107,7 @@ type TextFieldProps = FieldProps & Omit<ComponentProps<'input'>, keyof FieldProp
 export function TextField(props: TextFieldProps) {
   const { label, hint, problem, change, className = '', ...input } = props;
   return (
-    <FormField {...{ label, hint, problem }}>
+    <FormField label={label} hint={hint} problem={problem}>
       {(ties) => (
         <input
           {...ties}
@@ -127,7 +127,7 @@ type SelectFieldProps<Value extends string> = Omit<FieldProps, 'value' | 'change
 export function SelectField<Value extends string>(props: SelectFieldProps<Value>) {
   const { label, hint, problem, ...select } = props;
   return (
-    <FormField {...{ label, hint, problem }}>
+    <FormField label={label} hint={hint} problem={problem}>
       {(ties) => <Select {...ties} {...select} className="field" />}
     </FormField>
   );

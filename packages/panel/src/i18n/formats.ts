@@ -31,8 +31,14 @@ function createFormats(language: string, timeZone: string) {
   const shortDay = format({ day: 'numeric', month: 'short' });
   const dateTime = format({ dateStyle: 'medium', timeStyle: 'medium', hourCycle: 'h23' });
   const exact = format({
-    ...{ year: 'numeric', month: 'short', day: 'numeric', hourCycle: 'h23' },
-    ...{ hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 3 },
+    year: 'numeric',
+    month: 'short',
+    day: 'numeric',
+    hourCycle: 'h23',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    fractionalSecondDigits: 3,
     timeZoneName: 'short',
   });
   const key = new Intl.DateTimeFormat('en-CA', { timeZone, dateStyle: 'short' });

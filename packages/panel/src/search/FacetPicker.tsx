@@ -81,7 +81,7 @@ export default function FacetPicker(props: FacetPickerProps) {
               escapeKeyBehavior="none"
               selectedKeys={values[mode]}
               onSelectionChange={select}
-              renderEmptyState={() => <NoChoices {...{ choices, hint, retry }} />}
+              renderEmptyState={() => <NoChoices choices={choices} hint={hint} retry={retry} />}
             >
               {(choice) => <ChoiceItem choice={choice} />}
             </ListBox>

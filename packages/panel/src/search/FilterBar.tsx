@@ -90,14 +90,18 @@ export function FilterBar(props: FilterBarProps) {
           .map((facet) => (
             <FacetChip
               key={facet}
-              {...{ facet, search, nowMs, change, leave }}
+              facet={facet}
+              search={search}
+              nowMs={nowMs}
+              change={change}
+              leave={leave}
               startsOpen={facet === opened}
             />
           ))}
         {toggles.map((toggle) => (
-          <FacetToggle key={toggle.facet} {...props} {...toggle} {...{ facets, leave }} />
+          <FacetToggle key={toggle.facet} {...props} {...toggle} facets={facets} leave={leave} />
         ))}
-        {facets === usualFacets && <MoreFilters {...{ search, opened, open }} />}
+        {facets === usualFacets && <MoreFilters search={search} opened={opened} open={open} />}
         {Object.keys(search.facets).length > 0 && (
           <Button
             look="quiet"
@@ -232,7 +236,14 @@ function FacetChip({ facet, search, nowMs, change, leave, startsOpen }: FacetChi
       clear={text === null ? undefined : clear}
       leave={leave}
       picker={(anchor, close) => (
-        <FacetPicker {...{ anchor, facet, search, nowMs, change, close }} />
+        <FacetPicker
+          anchor={anchor}
+          facet={facet}
+          search={search}
+          nowMs={nowMs}
+          change={change}
+          close={close}
+        />
       )}
     />
   );

@@ -52,7 +52,9 @@ export function useOffered(
 const namedBy =
   (names: ReturnType<typeof useNamesOf>, facet: FacetName, t: Texts) =>
   (value: string): Choice => ({
-    ...{ value, label: names.get(value) ?? valueText(facet, value, t), count: null },
+    value,
+    label: names.get(value) ?? valueText(facet, value, t),
+    count: null,
   });
 
 /** Chosen values, then the others, that have the typed text. */

@@ -186,7 +186,10 @@ function useCommands(text: string): Command[] {
     }),
     ...facets.flatMap((facet) =>
       choices[facet].map(({ value, label }) => ({
-        ...{ id: `${facet}:${value}`, section: t.filters[facet], text: label, hint: value },
+        id: `${facet}:${value}`,
+        section: t.filters[facet],
+        text: label,
+        hint: value,
         run: show({ facets: onlyValue(search.facets, facet, value) }),
       })),
     ),
@@ -199,7 +202,10 @@ function useCommands(text: string): Command[] {
     ...displayCommands(t),
     { id: 'print', section: t.palette.display, text: t.print.print, run: print },
     ...[words ?? []].flat().map((value) => ({
-      ...{ id: 'words', section: t.palette.filter, text: `${t.filters.q}: ${value}`, hint: text },
+      id: 'words',
+      section: t.palette.filter,
+      text: `${t.filters.q}: ${value}`,
+      hint: text,
       run: show({ facets: onlyValue(search.facets, 'q', value) }),
     })),
   ];

@@ -4,8 +4,14 @@ import { contextTexts } from './context.ts';
 import { eventWords, type SearchedFields } from './event-words.ts';
 
 const searched = (fields: object, context: object = {}): SearchedFields => ({
-  ...{ actorEmail: null, actorIp: null, resourceName: null, reason: null, diff: '{}' },
-  ...{ actorRole: '', action: '', resourceType: '' },
+  actorEmail: null,
+  actorIp: null,
+  resourceName: null,
+  reason: null,
+  diff: '{}',
+  actorRole: '',
+  action: '',
+  resourceType: '',
   ...contextTexts(context),
   ...fields,
 });
@@ -16,9 +22,13 @@ test('an event has the words of its texts, and no others', () => {
   const words = eventWords(
     searched(
       {
-        ...{ actorEmail: 'Ana@Example.com', actorIp: '203.0.113.7', reason: 'Ticket 4711' },
+        actorEmail: 'Ana@Example.com',
+        actorIp: '203.0.113.7',
+        reason: 'Ticket 4711',
         resourceName: 'Main menu',
-        ...{ actorRole: 'Shift lead', action: 'menu.edited', resourceType: 'ivr_flow' },
+        actorRole: 'Shift lead',
+        action: 'menu.edited',
+        resourceType: 'ivr_flow',
         diff: diffOf({
           'steps.0.greeting': { from: null, to: 'Hóla\n"you"' },
           max: { from: 3, to: true },

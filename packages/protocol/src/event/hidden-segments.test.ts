@@ -17,8 +17,11 @@ const hidden = (person: number, sequence: number) => ({
 });
 
 const erasure = (person: number, events: string[], size: number): ErasureRecord => ({
-  ...{ sequence: 1_000_000 + person, segment: 'identity', size },
-  ...{ actors: new Set([`person ${person}`]), events: new Set(events) },
+  sequence: 1_000_000 + person,
+  segment: 'identity',
+  size,
+  actors: new Set([`person ${person}`]),
+  events: new Set(events),
 });
 
 test('as many erasures as persons are compared without asking each for each', () => {

@@ -38,7 +38,12 @@ export class HiddenSegments {
     const persons = personIds(event);
     const key = `${segment} ${persons.join()} ${isUnknown} ${isOperator}`;
     const hidden = this.#hidden.get(key) ?? {
-      ...{ segment, persons, isUnknown, isOperator, lastSequence: -1, count: 0 },
+      segment,
+      persons,
+      isUnknown,
+      isOperator,
+      lastSequence: -1,
+      count: 0,
       events: new Map(),
     };
     this.#hidden.set(key, hidden);

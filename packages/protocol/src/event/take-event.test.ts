@@ -112,8 +112,11 @@ test('empty strings in nullable fields mean null; in the others they are refused
     reason: '',
   });
   expect(event).toMatchObject({
-    ...{ actorEmail: null, actorIp: null, actorUserAgent: null },
-    ...{ resourceName: null, reason: null },
+    actorEmail: null,
+    actorIp: null,
+    actorUserAgent: null,
+    resourceName: null,
+    reason: null,
   });
   expect(refused({ action: '' }).errors).toEqual(['/action invalid_format']);
   expect(refused({ actor: actorWith({ role: '' }) }).code).toBe('validation_failed');
@@ -205,7 +208,8 @@ test('what is done on behalf of an operator is an operator’s, and needs a reas
     ...['reason_missing', 'operator_email_missing'],
   ]);
   expect(of([ana], { reason: null })).toMatchObject({
-    ...{ event: { crossTenant: false, category: 'configuration' }, warnings: [] },
+    event: { crossTenant: false, category: 'configuration' },
+    warnings: [],
   });
 });
 
@@ -329,7 +333,10 @@ test('everything that is wrong with an event is said at once', () => {
 
 test('several broken rules are one failed validation that names each', () => {
   const { code, errors } = refused({
-    ...{ id: idAt(nowMs), timestamp: iso(nowMs - 1), crossTenant: true, action: 'heartbeat' },
+    id: idAt(nowMs),
+    timestamp: iso(nowMs - 1),
+    crossTenant: true,
+    action: 'heartbeat',
   });
   expect(code).toBe('validation_failed');
   expect(errors).toEqual([

@@ -4,8 +4,17 @@ const comparedLengthMax = 64;
 
 /** What other APIs call our filters; roles are among the words of `q`. */
 const otherNames: Readonly<Record<string, string>> = {
-  ...{ actor: 'user', email: 'user', person: 'user', since: 'from', until: 'to' },
-  ...{ after: 'from', before: 'to', role: 'q', search: 'q', query: 'q', text: 'q' },
+  actor: 'user',
+  email: 'user',
+  person: 'user',
+  since: 'from',
+  until: 'to',
+  after: 'from',
+  before: 'to',
+  role: 'q',
+  search: 'q',
+  query: 'q',
+  text: 'q',
 };
 
 /**

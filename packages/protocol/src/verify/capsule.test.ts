@@ -40,16 +40,21 @@ const data: CapsuleData = {
   madeAt: isoTime(firstMs),
   tenant: { id: tenantId, name: 'Acme' },
   search: {
-    ...{ id: typeId('srch_', tenantId), url: 'http://localhost', createdAt: isoTime(firstMs) },
+    id: typeId('srch_', tenantId),
+    url: 'http://localhost',
+    createdAt: isoTime(firstMs),
     createdBy: { id: tenantId },
     filters: { from: isoTime(firstMs), to: isoTime(firstMs + 60_000) },
     matched: log.length,
     digest: formatHex(sha(encodeUtf8(ids.toReversed().join('\n'), 'the ids'))),
   },
-  ...{ checkpoint: checkpointNote(log), vkeys, log: logFrom(0) },
+  checkpoint: checkpointNote(log),
+  vkeys,
+  log: logFrom(0),
   bodies: log.map((recorded) => JSON.parse(bodyLine(recorded))),
   coverage: {
-    ...{ logBeganAt: isoTime(firstMs), shownFrom: isoTime(firstMs) },
+    logBeganAt: isoTime(firstMs),
+    shownFrom: isoTime(firstMs),
     eventsInRange: { value: log.length, relation: 'eq' },
     totals: [],
   },
@@ -67,8 +72,10 @@ async function verdictOf(changes: Partial<CapsuleData>) {
   const text = capsuleJson({ ...data, ...changes });
   const sha256 = formatHex(sha(encodeUtf8(text, 'the data')));
   const recording = plainEvent(events.length, {
-    ...{ recordedByKind: 'service', resourceType: 'audit_log' },
-    ...{ action: 'download', category: 'data_access' },
+    recordedByKind: 'service',
+    resourceType: 'audit_log',
+    action: 'download',
+    category: 'data_access',
     after: JSON.stringify({ searchId: data.search.id, sha256 }),
   });
   const recordText = capsuleJson(await proofOf(recording));
@@ -85,8 +92,10 @@ test('only the service’s record of this very query explains that its result is
   const search = { ...data.search, matched: 1 };
   const rewriting = (changes: Partial<CommittedEvent>) =>
     plainEvent(events.length, {
-      ...{ recordedByKind: 'service', action: 'update' },
-      ...{ resourceType: 'search', resourceId: tenantId },
+      recordedByKind: 'service',
+      action: 'update',
+      resourceType: 'search',
+      resourceId: tenantId,
       after: JSON.stringify({ filters: search.filters }),
       ...changes,
     });

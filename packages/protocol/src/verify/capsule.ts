@@ -86,7 +86,9 @@ export async function verifyCapsule(
 }
 
 const damaged = (problems: string[]): CapsuleVerdict => ({
-  ...{ code: 'damaged', problems, content: null },
+  code: 'damaged',
+  problems,
+  content: null,
 });
 
 const messagesOf = (findings: Findings) => findings.kept().map(({ message }) => message);
@@ -185,7 +187,12 @@ function readBodies(
   const { first } = data.log;
   const isInRange = (timeMs: number) => timeMs >= filter.from && timeMs < filter.to;
   const pass = new BodyPass({
-    ...{ sha, findings, checkpoint, first, entryAt, tenantId: data.tenant.id },
+    sha,
+    findings,
+    checkpoint,
+    first,
+    entryAt,
+    tenantId: data.tenant.id,
     // An entry does not show whether its event matches the filter.
     cover: {
       latestCutoffMs: null,

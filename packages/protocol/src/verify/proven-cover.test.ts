@@ -21,8 +21,12 @@ const hold = (plan: Plan) => ({ plan, legalHold: true });
 
 /** A removal of a day ago, of what happened 35 days ago or earlier, in the first 60 entries. */
 const removal = {
-  ...{ sequence: 70, timeMs: nowMs - day, cutoffMs: nowMs - 35 * day, size: 60 },
-  ...{ isOffboarding: false, plan: null as Plan | null },
+  sequence: 70,
+  timeMs: nowMs - day,
+  cutoffMs: nowMs - 35 * day,
+  size: 60,
+  isOffboarding: false,
+  plan: null as Plan | null,
 };
 const leaving = { ...removal, cutoffMs: nowMs, isOffboarding: true };
 
@@ -33,8 +37,11 @@ function judged(claims: Partial<CoverClaims>, records: Partial<ServiceRecords> =
   const findings = createFindings();
   const all = Object.assign(new ServiceRecords(), records);
   const nothing = {
-    ...{ statedCutoffMs: null, statedPlan: null, knownPlan: null },
-    ...{ lastAbsentOwn: -1, lastProduced: -1 },
+    statedCutoffMs: null,
+    statedPlan: null,
+    knownPlan: null,
+    lastAbsentOwn: -1,
+    lastProduced: -1,
   };
   const { cover, plan } = provenCover({ nowMs, ...nothing, records: all, ...claims }, findings);
   return {

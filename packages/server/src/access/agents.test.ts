@@ -38,8 +38,13 @@ async function recorded(agent: string) {
 
 const partiesOf = (agent: string, person: typeof ana) => ({
   actor: {
-    ...{ id: idOf(agent), externalId: agent, name: 'Planner', type: 'agent' },
-    ...{ email: null, role: person.role, ip: '127.0.0.1' },
+    id: idOf(agent),
+    externalId: agent,
+    name: 'Planner',
+    type: 'agent',
+    email: null,
+    role: person.role,
+    ip: '127.0.0.1',
   },
   onBehalfOf: [{ ...gateway, id: idOf('gateway') }, person],
 });
@@ -68,7 +73,9 @@ test('exports, restores, evidence and sessions by an agent name it and its perso
     expect(event).toMatchObject({ actor: { ...actor, ip: event.actor.ip }, onBehalfOf });
   }
   expect(tenant.host.calls[0]?.body.requestedBy).toEqual({
-    ...{ id: ana.id, email: ana.email, role: 'admin' },
+    id: ana.id,
+    email: ana.email,
+    role: 'admin',
     agents: [
       { id: idOf('planner'), externalId: 'planner', name: 'Planner' },
       { id: idOf('gateway'), externalId: 'gateway' },

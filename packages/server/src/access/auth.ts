@@ -157,8 +157,14 @@ function knownKey(key: StoredApiKey, recheckKeyId: string | null = key.id): Know
   const { id, tenantId, madeBy: maker } = key;
   const principal = {
     ...({ kind: 'api_key', role: 'api_key', email: null } as const),
-    ...{ id, externalId: null, tenantId, scopes: new Set(key.scopes), recheckKeyId, maker },
-    ...{ agents: [], session: null },
+    id,
+    externalId: null,
+    tenantId,
+    scopes: new Set(key.scopes),
+    recheckKeyId,
+    maker,
+    agents: [],
+    session: null,
   };
   return { ...key, principal };
 }

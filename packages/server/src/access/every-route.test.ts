@@ -95,14 +95,18 @@ async function tenantWithAll() {
     id,
   ]);
   return {
-    ...{ id, key, event },
+    id,
+    key,
+    event,
     apiKey: await newest(`/api/tenants/${id}/api-keys`),
     log: rows[0].log_id.replaceAll('-', '') as string,
     view: await post('/api/views', key, view),
     search: await post('/api/audit-logs/searches', key, { filters: { action: 'login' } }),
     restore: await post(`/api/audit-logs/${event}/restore`, key, { to: 'before' }),
     webhook: await post('/api/webhooks', key, { url: host.url }),
-    ...{ rule, alert, session },
+    rule,
+    alert,
+    session,
     export: (await askForJob(service, key)).id,
   };
 }
@@ -120,33 +124,43 @@ beforeAll(async () => {
 
 /** Values that no tenant has, in the forms of those. */
 const missing = (): Rows => ({
-  ...{ id: randomUUID(), apiKey: randomUUID(), rule: randomUUID(), session: randomUUID() },
+  id: randomUUID(),
+  apiKey: randomUUID(),
+  rule: randomUUID(),
+  session: randomUUID(),
   event: eventIdFromUuid(eventUuid(service.clock.now, new Uint8Array(10).fill(9))),
   log: 'f'.repeat(32),
-  ...{ view: `view_${'0'.repeat(26)}`, search: `srch_${'0'.repeat(26)}` },
-  ...{ restore: `rst_${'0'.repeat(26)}`, webhook: `whk_${'0'.repeat(26)}` },
-  ...{ alert: theirs.alert, export: `exp_${'0'.repeat(26)}` },
+  view: `view_${'0'.repeat(26)}`,
+  search: `srch_${'0'.repeat(26)}`,
+  restore: `rst_${'0'.repeat(26)}`,
+  webhook: `whk_${'0'.repeat(26)}`,
+  alert: theirs.alert,
+  export: `exp_${'0'.repeat(26)}`,
 });
 
 /** Ids of another form, or of another kind. */
 const malformed = (): Rows => ({
   ...missing(),
-  ...{
-    event: 'evt_audit_x',
-    view: 'nonsense',
-    search: theirs.restore,
-    export: `${theirs.export}0`,
-  },
-  ...{ restore: theirs.search, webhook: 'whk_nonsense' },
+  event: 'evt_audit_x',
+  view: 'nonsense',
+  search: theirs.restore,
+  export: `${theirs.export}0`,
+  restore: theirs.search,
+  webhook: 'whk_nonsense',
 });
 
 /** The row that an id in a path names. */
 function named(path: string, rows: Rows): string {
   const kinds = {
-    ...{ '/api/tenants': rows.id, '/api/webhooks': rows.webhook, '/api/alert-rules': rows.rule },
-    ...{ '/api/views': rows.view, '/api/audit-logs/searches': rows.search },
-    ...{ '/api/audit-logs/restores': rows.restore, '/api/audit-logs/exports': rows.export },
-    ...{ '/api/audit-logs/{': rows.event, '/api/sessions': rows.session },
+    '/api/tenants': rows.id,
+    '/api/webhooks': rows.webhook,
+    '/api/alert-rules': rows.rule,
+    '/api/views': rows.view,
+    '/api/audit-logs/searches': rows.search,
+    '/api/audit-logs/restores': rows.restore,
+    '/api/audit-logs/exports': rows.export,
+    '/api/audit-logs/{': rows.event,
+    '/api/sessions': rows.session,
   };
   return Object.entries(kinds).find(([start]) => path.startsWith(start))?.[1] ?? '';
 }

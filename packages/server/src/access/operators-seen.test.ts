@@ -118,7 +118,9 @@ test('a link in an admin’s name is one record of who made it; what is done by 
   // The host vouches for its own users all day: told apart from an operator's look.
   expect(links).toMatchObject([
     {
-      ...{ actor: { id: hostKey.id, role: 'api_key' }, crossTenant: false, action: 'create' },
+      actor: { id: hostKey.id, role: 'api_key' },
+      crossTenant: false,
+      action: 'create',
       after: { outcome: 'made', openedFor: { id: person.id, role: 'admin' }, openedBy },
     },
   ]);

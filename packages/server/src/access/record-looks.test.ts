@@ -156,7 +156,9 @@ test('an event and its proof are one look; so are tiles, proofs and events of th
 test('another operator, reason, credential or address leaves a record of its own', async () => {
   const { look, seen, reason } = visit();
   const { body } = await service.call({
-    ...{ method: 'POST', url: '/api/api-keys', key: platformKey },
+    method: 'POST',
+    url: '/api/api-keys',
+    key: platformKey,
     body: { name: 'support', scopes: ['events:read'] },
   });
   const url = '/api/audit-logs?action=delete';

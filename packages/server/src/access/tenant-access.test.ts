@@ -104,8 +104,10 @@ test('the record says what was looked for, however it was written', async () => 
     lookedAt: 'events',
     // In whole quarters of an hour, so that no event outside of them can be among the answers.
     filters: {
-      ...{ from: '2026-01-01T10:15:00.000Z', to: '2026-01-02T00:15:00.000Z' },
-      ...{ user: ['ana@example.com'], action: ['!create'] },
+      from: '2026-01-01T10:15:00.000Z',
+      to: '2026-01-02T00:15:00.000Z',
+      user: ['ana@example.com'],
+      action: ['!create'],
     },
     emailAttestedBy: 'token',
   });

@@ -103,12 +103,14 @@ export class TenantCalls {
     const [verb, inside = ''] = route.split(' ') as [Verb, string?];
     const status = Number(Object.keys(operation.response)[0]);
     const schema = {
-      ...{ tags: [tag], headers: operatorHeaders },
+      tags: [tag],
+      headers: operatorHeaders,
       ...(inside.includes('/:id') && { params: paramsWith(idPrefix) }),
       ...operation,
     };
     const options = {
-      ...{ schema, config: { scope, ...(reads && { reads }) } },
+      schema,
+      config: { scope, ...(reads && { reads }) },
       attachValidation: judgesBodies && operation.body !== undefined,
     };
     this.#app[verb](`${path}${inside}`, options, async (request, reply) => {

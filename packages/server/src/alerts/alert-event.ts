@@ -37,7 +37,10 @@ export function raisedEvent(row: RuleRow, finding: Finding): OwnEvent {
   const { atMs, group, count, events } = finding;
   return actOf(byService, 'raise', alertOf(row), {
     after: {
-      ...{ ruleVersion: row.version, kind: settings.kind, at: formatTimestamp(atMs), count },
+      ruleVersion: row.version,
+      kind: settings.kind,
+      at: formatTimestamp(atMs),
+      count,
       group: groupShown(settings, group),
       sequences: events.map(({ sequence }) => sequence),
       events: events.map(({ uuid }) => eventIdFromUuid(uuid)),

@@ -181,7 +181,8 @@ async function saveVersion(
   const { kind, windowMinutes = 0 } = settingsOf(row);
   const isWatching = row.enabled && kind === 'silence';
   const begun = {
-    ...{ fromSequence: await logSize(tenantIn(tx, row.tenantId)), dropped: 0 },
+    fromSequence: await logSize(tenantIn(tx, row.tenantId)),
+    dropped: 0,
     silentAtMs: isWatching ? nowMs + windowMinutes * minuteMs : null,
     ...(row.enabled ? {} : { untold: [], tellAtMs: null }),
   };

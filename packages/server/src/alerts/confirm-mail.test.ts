@@ -32,7 +32,9 @@ const subject = 'Confirm that you want mail of an audit log';
 async function open(link: string, method: 'GET' | 'POST') {
   const headers = method === 'POST' ? { 'content-type': 'application/x-www-form-urlencoded' } : {};
   const { statusCode, body } = await service.app.http.inject({
-    ...{ method, url: new URL(link).pathname, headers },
+    method,
+    url: new URL(link).pathname,
+    headers,
   });
   return { status: statusCode, text: body };
 }
@@ -100,7 +102,9 @@ test('600 invented addresses get 20 confirmation mails a day, and none gets two 
 test('a tenant has so many mails a day, and more on the next', async () => {
   const notifyEmails = ['ana@example.com', 'bo@example.com'];
   await service.call({
-    ...{ method: 'PUT', url: `/api/tenants/${tenant.id}`, body: { notifyEmails } },
+    method: 'PUT',
+    url: `/api/tenants/${tenant.id}`,
+    body: { notifyEmails },
   });
   const { awaitingConfirmation } = await alerts.create();
   expect(awaitingConfirmation).toEqual([]);

@@ -224,7 +224,13 @@ async function readBatch(
     const { uuid, sequence, actorId, actorIp, resourceType, resourceId, receivedAtMs } = row;
     const atMs = uuidTimeMs(uuid);
     return {
-      ...{ uuid, sequence, atMs, actorId, actorIp, resourceType, resourceId },
+      uuid,
+      sequence,
+      atMs,
+      actorId,
+      actorIp,
+      resourceType,
+      resourceId,
       receivedMs: receivedAtMs,
       shown: shownOf(row),
     };

@@ -49,7 +49,10 @@ test('an event that matches raises one alert, in the log, which names rule and e
 
 test('every kind goes on where another process has stopped', async () => {
   const counting = await alerts.create({
-    ...{ kind: 'threshold', count: 3, windowMinutes: 10, groupBy: 'ip' },
+    kind: 'threshold',
+    count: 3,
+    windowMinutes: 10,
+    groupBy: 'ip',
   });
   const together = await alerts.create({ kind: 'threshold', count: 4, windowMinutes: 10 });
   const first = await alerts.create({ kind: 'first_seen', groupBy: 'resource', lookbackDays: 7 });

@@ -24,7 +24,8 @@ export function createAlertWorker(parts: EvaluateParts): LeasedWorker<Leased> {
     claim: (lease) => claimCursor(db.background, lease, now(), now() + leaseMs),
     run: (leased) => step(parts, leased, memories),
     release: (leased) => releaseCursor(db.background, leased),
-    ...{ work: 'alerts', ended },
+    work: 'alerts',
+    ended,
   });
 }
 

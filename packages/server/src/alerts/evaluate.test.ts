@@ -15,7 +15,10 @@ import {
 } from './evaluate.ts';
 
 const settings = (more: Partial<AlertRuleSettings>): AlertRuleSettings => ({
-  ...{ name: 'Rule', kind: 'threshold', filters: {}, notify: {} },
+  name: 'Rule',
+  kind: 'threshold',
+  filters: {},
+  notify: {},
   ...more,
 });
 

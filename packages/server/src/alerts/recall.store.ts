@@ -237,8 +237,12 @@ function candidatesIn(page: Page): Candidate[] {
   const values = columns.map((name) => (page[name] ?? '').split('\n'));
   const [ids = [], sequences = [], actors = [], ips = [], types = [], resources = []] = values;
   return ids.map((uuid, n) => ({
-    ...{ uuid, sequence: Number(sequences[n]), atMs: uuidTimeMs(uuid) },
-    ...{ actorId: actors[n] ?? '', actorIp: ips[n] || null },
-    ...{ resourceType: types[n] ?? '', resourceId: resources[n] ?? '' },
+    uuid,
+    sequence: Number(sequences[n]),
+    atMs: uuidTimeMs(uuid),
+    actorId: actors[n] ?? '',
+    actorIp: ips[n] || null,
+    resourceType: types[n] ?? '',
+    resourceId: resources[n] ?? '',
   }));
 }

@@ -15,7 +15,10 @@ test('a rule is made, shown, changed and removed, and the log tells of it', asyn
   expect((await list())[0]).toEqual(made);
   service.clock.now += 5;
   const changed = await alerts.call('PUT', `/${made.id}`, {
-    ...{ kind: 'threshold', count: 5, windowMinutes: 10, groupBy: 'actor' },
+    kind: 'threshold',
+    count: 5,
+    windowMinutes: 10,
+    groupBy: 'actor',
     enabled: false,
   });
   expect(changed.body).toMatchObject({ name: 'Published', count: 5, version: 2, enabled: false });

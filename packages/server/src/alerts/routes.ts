@@ -24,8 +24,12 @@ import { runningTests, type TestRange, testedEvents, testRule } from './test-rul
 
 export function alertRoutes(app: FastifyInstance, parts: Parts): void {
   const calls = new TenantCalls(app, parts, {
-    ...{ lookedAt: 'alert-rules', path: '/api/alert-rules', tag: 'Alerts', scope: 'alerts:write' },
-    ...{ idPrefix: null, none: noRule },
+    lookedAt: 'alert-rules',
+    path: '/api/alert-rules',
+    tag: 'Alerts',
+    scope: 'alerts:write',
+    idPrefix: null,
+    none: noRule,
   });
   testCalls(calls, parts);
   const shown = ({ tenantId }: TenantCall, row: RuleRow) =>

@@ -38,7 +38,9 @@ export function readRule(former: AlertRuleSettings | null, patch: RulePatch): Al
   const filters = readFilters(patch.filters ?? former?.filters ?? {}, '/filters', problems);
   const change = { kind, patch, kept: former?.kind === kind ? former : null, problems };
   const settings: AlertRuleSettings = {
-    ...{ name, kind, filters },
+    name,
+    kind,
+    filters,
     ...readLimits(change),
     ...readGroup(change),
     ...readFollowing(change),

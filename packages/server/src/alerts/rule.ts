@@ -20,10 +20,21 @@ export function newRule(
   enabled: boolean,
 ): RuleRow {
   return {
-    ...{ tenantId, id, settings: JSON.stringify(settings), enabled },
-    ...{ builtIn: null, version: 0, fromSequence: 0, mutedUntilMs: null, silentAtMs: null },
-    ...{ untold: [], tellAtMs: null, toldAtMs: null, dropped: 0 },
-    ...{ createdAtMs: 0, updatedAtMs: 0 },
+    tenantId,
+    id,
+    settings: JSON.stringify(settings),
+    enabled,
+    builtIn: null,
+    version: 0,
+    fromSequence: 0,
+    mutedUntilMs: null,
+    silentAtMs: null,
+    untold: [],
+    tellAtMs: null,
+    toldAtMs: null,
+    dropped: 0,
+    createdAtMs: 0,
+    updatedAtMs: 0,
   };
 }
 
@@ -60,7 +71,16 @@ export function shownRule(row: RuleRow, unconfirmed: (emails: readonly string[])
   const { name, kind, filters, notify, ...limits } = settingsOf(row);
   const isStored = version > 0;
   return {
-    ...{ id, builtIn, name, kind, filters, ...limits, enabled, notify, version, dropped },
+    id,
+    builtIn,
+    name,
+    kind,
+    filters,
+    ...limits,
+    enabled,
+    notify,
+    version,
+    dropped,
     awaitingConfirmation: unconfirmed(notify.emails ?? []),
     recommended: builtInRules.some((rule) => rule.id === builtIn && !rule.ringsOften),
     mutedUntil: timestampOrNull(mutedUntilMs),

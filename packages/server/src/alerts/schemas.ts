@@ -40,7 +40,8 @@ const limits = {
 };
 
 const noGroup = Type.Unsafe<AlertGroup | null>({
-  ...{ type: ['string', 'null'], enum: [...alertGroups, null] },
+  type: ['string', 'null'],
+  enum: [...alertGroups, null],
   description: `${aboutGroup} Null: without it.`,
 });
 
@@ -93,9 +94,12 @@ const rule = {
   recommended: Type.Boolean({
     description: 'A built-in rule that ordinary traffic rarely sets off.',
   }),
-  ...{ name: needed.name, kind, filters: storedFilters() },
+  name: needed.name,
+  kind,
+  filters: storedFilters(),
   ...Type.Partial(Type.Object({ ...limits, followedBy: storedFilters() })).properties,
-  ...{ enabled, notify },
+  enabled,
+  notify,
   awaitingConfirmation: Type.Array(Type.String(), {
     description:
       'Addresses of `notify.emails` that get no mail yet: outside `notifyEmails`, an address confirms once.',

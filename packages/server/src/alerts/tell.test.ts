@@ -59,7 +59,8 @@ test('webhooks with the type are told of alerts, those that the rule names or al
   const made = await Promise.all(hooks.map((each) => each.create({ types })));
   const all = await alerts.create();
   const one = await alerts.create({
-    ...{ name: 'Only one', filters: { action: 'delete' } },
+    name: 'Only one',
+    filters: { action: 'delete' },
     notify: { emails: [], webhookIds: [made[0]?.id] },
   });
   await alerts.record({}, { action: 'delete' });

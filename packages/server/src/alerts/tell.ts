@@ -64,14 +64,17 @@ export function handleAlertMail(parts: Parts): void {
     const { locale, timeZone } = tenant;
     const texts = mailTexts[locale].alert;
     const mail = composeMail({
-      ...{ locale, subject: texts.subject, tenantName: tenant.name },
+      locale,
+      subject: texts.subject,
+      tenantName: tenant.name,
       leads: (about) => [texts.lead(about)],
       facts: [
         [texts.rule, quoted(name)],
         [texts.count, new Intl.NumberFormat(locale).format(told.alerts.length)],
         [texts.at, mailTime(told.atMs, locale, timeZone)],
       ],
-      ...{ next: [texts.next], open: texts.open },
+      next: [texts.next],
+      open: texts.open,
       url: `${parts.publicUrl()}${panelHome}?resource=alert&resource_id=${ruleId}`,
     });
     return { to: notify.emails ?? tenant.notifyEmails, ...mail };

@@ -11,8 +11,12 @@ test('tests of rules remember no more together than one alone may', async () => 
   await alerts.record({});
   const { db, clock } = service;
   const rule = readRule(null, {
-    ...{ name: 'Many', kind: 'threshold', filters: { action: 'publish' } },
-    ...{ count: 2, windowMinutes: 5, groupBy: 'actor' },
+    name: 'Many',
+    kind: 'threshold',
+    filters: { action: 'publish' },
+    count: 2,
+    windowMinutes: 5,
+    groupBy: 'actor',
   });
   const range = { sinceMs: clock.now - 60_000, untilMs: clock.now + 1 };
   const running = runningTests(1);

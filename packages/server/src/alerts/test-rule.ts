@@ -183,13 +183,16 @@ function tallyOf(settings: AlertRuleSettings, { sinceMs, untilMs }: TestRange) {
     },
     answer: () => ({
       alerts: alerts.slice(-alertsShownMax).map(({ atMs, group, count, events }) => ({
-        ...{ at: formatTimestamp(atMs), group: groupShown(settings, group), count },
+        at: formatTimestamp(atMs),
+        group: groupShown(settings, group),
+        count,
         events: events.slice(-eventsShownMax).map(({ uuid, sequence }) => {
           return { id: eventIdFromUuid(uuid), sequence };
         }),
       })),
       perDay: [...perDay].map(([day, alerts]) => ({ day, alerts })),
-      ...{ total, dropped },
+      total,
+      dropped,
     }),
   };
 }

@@ -211,7 +211,8 @@ export function runArchive(
       recordOwn: await recordOwnIn(owner, config.catalogue, now),
       tmpDir: await archiveTmpDir(config.dataDir),
       limits: partLimits,
-      ...{ thread, threadFrom },
+      thread,
+      threadFrom,
     };
     return archiveTenants({ ...deps, ...changes }, tenantId).finally(() => thread.close());
   });

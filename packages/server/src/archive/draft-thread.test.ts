@@ -19,8 +19,11 @@ await recordAll(
   Array.from({ length: 400 }, (_, n) => eventOf({ diff: { n: { from: n, to: n + 1 } } })),
 );
 const wanted = {
-  ...{ tenantId: tenant.id, first: 10, end: 350 },
-  ...{ limits: partLimits, nowMs: service.clock.now },
+  tenantId: tenant.id,
+  first: 10,
+  end: 350,
+  limits: partLimits,
+  nowMs: service.clock.now,
 };
 
 test('a thread makes the same files as the caller would, byte by byte', async () => {

@@ -30,13 +30,11 @@ const person = '7f9c2ba4-e88f-4a1b-9c3d-1f2e3d4c5b6a';
 const colleague = '11111111-2222-4333-8444-555555555555';
 
 const actor = (id: string, role = 'admin') => ({
-  ...{
-    id,
-    email: `${id.slice(0, 4)}@example.com`,
-    role,
-    ip: '203.0.113.7',
-    userAgent: 'Mozilla/5.0',
-  },
+  id,
+  email: `${id.slice(0, 4)}@example.com`,
+  role,
+  ip: '203.0.113.7',
+  userAgent: 'Mozilla/5.0',
 });
 
 /** A tenant whose archive has two parts with events of two people and an operator. */
@@ -50,7 +48,11 @@ async function archived() {
   ]);
   await archiveOf(service, tenant.id, { limits: { entries: 3, characters: 1e6 } });
   const erasure: ArchiveErasure = {
-    ...{ tenantId: tenant.id, segment: 'identity', actors: [person], events: [], size: 6 },
+    tenantId: tenant.id,
+    segment: 'identity',
+    actors: [person],
+    events: [],
+    size: 6,
   };
   return { ...tenant, erasure };
 }

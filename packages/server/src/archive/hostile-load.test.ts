@@ -120,7 +120,8 @@ async function forge(change: (rows: ArchivedRow[]) => ArchivedRow[]) {
     const signature = await signer.sign(new TextEncoder().encode(text));
     const keyId = noteKeyId(sha, origin, publicKey);
     edit(path, ({ keys: [key] }) => ({
-      ...{ root: formatBase64(root), consistency: [] },
+      root: formatBase64(root),
+      consistency: [],
       checkpoint: formatNote(text, [{ name: origin, keyId, signature }]),
       keys: key ? [{ ...key, vkey: formatVerifierKey(sha, origin, publicKey) }] : [],
       files: {

@@ -85,14 +85,21 @@ export async function bookmarkPart(
   manifestBytes: Uint8Array,
 ): Promise<ArchivedPart> {
   const part = {
-    ...{ first, last, stem, events: counts.events, contradicted: counts.contradicted },
+    first,
+    last,
+    stem,
+    events: counts.events,
+    contradicted: counts.contradicted,
     bytes: files.events.bytes + files.identity.bytes,
   };
   const root = Buffer.from(manifest.root, 'base64');
   await owner(async (tx) => {
     await insertPart(tx, { ...part, tenantId, root, archivedAtMs: now() });
     const after = {
-      ...{ firstSequence: first, lastSequence: last, events: part.events, bytes: part.bytes },
+      firstSequence: first,
+      lastSequence: last,
+      events: part.events,
+      bytes: part.bytes,
       manifestSha256: sha256Hex(manifestBytes),
     };
     const resource = { type: 'archive', id: tenantId, name: 'Archive' };
@@ -132,7 +139,8 @@ async function manifestOf(
       isSame ? [] : consistencyProof(sha, nodes, last + 1, checkpoint.size),
     ]);
     return {
-      ...{ root, consistency },
+      root,
+      consistency,
       keys: await signingKeys(tx),
       erasures: draft.erased === 0 ? [] : await erasuresBehind(tx, id, last),
     };

@@ -100,26 +100,36 @@ const having =
 const isFile = having({
   // A name is a path: it must not lead out of the part's folder.
   name: (name) => typeof name === 'string' && /^[0-9][\w.-]*\.parquet$/.test(name),
-  ...{ bytes: isCount, sha256: isDigest },
+  bytes: isCount,
+  sha256: isDigest,
 });
 const isErasure = having({
   segment: (name) => (withholdableSegments as readonly unknown[]).includes(name),
-  ...{ actors: listOf(isText), events: listOf(isText), size: isCount },
+  actors: listOf(isText),
+  events: listOf(isText),
+  size: isCount,
 });
 
 const checks: Record<keyof ArchiveManifest, Check> = {
   format: (format) => format === archiveFormat,
   tenantId: (id) => typeof id === 'string' && isUuid(id),
   tenant: having({
-    ...{ name: isText, plan: isText, locale: isText, timeZone: isText, legalHold: isBoolean },
+    name: isText,
+    plan: isText,
+    locale: isText,
+    timeZone: isText,
+    legalHold: isBoolean,
   }),
-  ...{ first: isCount, last: isCount },
+  first: isCount,
+  last: isCount,
   counts: (counts) => isObject(counts) && Object.values(counts).every(isCount),
   madeAt: isMoment,
   cutoff: (time) => time === null || isMoment(time),
   files: having({ events: isFile, identity: isFile }),
   erasures: (erasures) => erasures === undefined || listOf(isErasure)(erasures),
-  ...{ root: isHash, checkpoint: isText, consistency: listOf(isHash) },
+  root: isHash,
+  checkpoint: isText,
+  consistency: listOf(isHash),
   keys: listOf(having({ vkey: isVerifierKey })),
 };
 

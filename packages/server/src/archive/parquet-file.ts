@@ -19,8 +19,11 @@ export class ParquetFile {
   constructor(columns: readonly Column[]) {
     this.#columns = columns.map((column) => new GrowingColumn(column));
     this.#file = new ParquetWriter({
-      ...{ writer: this.#bytes, schema: schemaOf(columns), createdBy: 'Indelible' },
-      ...{ codec: 'ZSTD', compressors: { ZSTD: compress } },
+      writer: this.#bytes,
+      schema: schemaOf(columns),
+      createdBy: 'Indelible',
+      codec: 'ZSTD',
+      compressors: { ZSTD: compress },
       // Ids are whole, so that a range of them opens few row groups.
       statisticsTruncateLength: 64,
     });
@@ -77,7 +80,9 @@ class GrowingColumn {
     this.#values = [];
     this.#texts.clear();
     return {
-      ...{ name, data, statistics: isRising },
+      name,
+      data,
+      statistics: isRising,
       // What the library chooses for booleans is not read everywhere.
       ...(isPlain && { encoding: 'PLAIN' as const }),
     };
@@ -104,7 +109,8 @@ const types: Readonly<Record<Column['type'], Omit<Schema[number], 'name'>>> = {
   BOOLEAN: { type: 'BOOLEAN' },
   BIGINT: { type: 'INT64', converted_type: 'INT_64' },
   TIMESTAMP: {
-    ...{ type: 'INT64', converted_type: 'TIMESTAMP_MICROS' },
+    type: 'INT64',
+    converted_type: 'TIMESTAMP_MICROS',
     // In no time zone: as TIMESTAMP in SQL.
     logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: false, unit: 'MICROS' },
   },
@@ -116,7 +122,8 @@ function schemaOf(columns: readonly Column[]): Schema {
   return [
     { name: 'archive', num_children: columns.length },
     ...columns.map(({ name, type }) => ({
-      ...{ name, repetition_type: 'OPTIONAL' as const },
+      name,
+      repetition_type: 'OPTIONAL' as const,
       ...types[type],
     })),
   ];

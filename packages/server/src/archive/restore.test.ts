@@ -178,7 +178,9 @@ test('a manifest, which is not signed, neither lifts a hold of the log nor gives
   });
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
   const forged = {
-    ...{ legalHold: false, restoreUrl: 'https://evil.example/restore', digest: 'weekly' },
+    legalHold: false,
+    restoreUrl: 'https://evil.example/restore',
+    digest: 'weekly',
     notifyEmails: ['eve@evil.example'],
   };
   edit(join(folder, find(names, '.json')), (known) => ({

@@ -28,7 +28,9 @@ function doubling(firstMs: number, longestMs: number, count: number): number[] {
 }
 
 const mail: Queue = {
-  ...{ atOnce: 1, perTenant: 1, records: false },
+  atOnce: 1,
+  perTenant: 1,
+  records: false,
   pausesMs: doubling(15_000, hour, 12),
 };
 
@@ -112,7 +114,8 @@ export function createJobs(db: Database, now: () => number, ended: Ended) {
       await runJob({ db, now, ended }, queues[name].pausesMs, handler, job, stopping);
       return false;
     },
-    ...{ work: 'jobs', ended },
+    work: 'jobs',
+    ended,
   });
   return {
     send(

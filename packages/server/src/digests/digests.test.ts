@@ -74,12 +74,18 @@ test('a digest says who visited, why, without a reason, and what was exported, w
   const body = { ...event, resource, timestamp: new Date(monday + 5 * hour).toISOString() };
   service.clock.now = monday + 5 * hour;
   const recorded = await service.call({
-    ...{ method: 'POST', url: '/api/audit-logs', key: tenant.key, body },
+    method: 'POST',
+    url: '/api/audit-logs',
+    key: tenant.key,
+    body,
   });
   expect(recorded.status, recorded.text).toBe(201);
   const exported = { filters: {}, format: 'csv' };
   await service.call({
-    ...{ method: 'POST', url: '/api/audit-logs/exports', key: tenant.key, body: exported },
+    method: 'POST',
+    url: '/api/audit-logs/exports',
+    key: tenant.key,
+    body: exported,
   });
   await service.app.checkpoints.tick();
   await runAt(monday + 7 * day - hour - 1);
@@ -179,7 +185,9 @@ test('the choice of a tenant is a setting like any other: recorded, and refused 
   const { body } = await service.call({ url: `/api/audit-logs?${query}${id}`, key });
   expect(body.data[0].diff).toEqual({ digest: { from: 'weekly', to: 'monthly' } });
   const wrong = await service.call({
-    ...{ method: 'PUT', url: `/api/tenants/${id}`, body: { digest: 'daily' } },
+    method: 'PUT',
+    url: `/api/tenants/${id}`,
+    body: { digest: 'daily' },
   });
   expect([wrong.status, wrong.body.errors[0].path]).toEqual([422, '/digest']);
 });
@@ -223,12 +231,17 @@ const facts: TenantDigest['facts'] = {
       return { email: 'op0@example.com', reason: `reason ${n}`, visits: 1 };
     }),
   ],
-  ...{ alerts: 10_001, exports: 1, entries: 12, checkpoint: null },
+  alerts: 10_001,
+  exports: 1,
+  entries: 12,
+  checkpoint: null,
 };
 const digest: TenantDigest = {
   tenant: { name: 'Acme', locale: 'en', timeZone: 'UTC' },
   period: { fromMs: monday, toMs: monday + 7 * day },
-  ...{ facts, isHalted: false, root: 'https://a.example/settings/audit' },
+  facts,
+  isHalted: false,
+  root: 'https://a.example/settings/audit',
 };
 
 test.each(locales)('in %s every fact is told, with numbers and days as written there', (locale) => {

@@ -292,7 +292,8 @@ test('the quick start records from code, opens the panel, and verifies', async (
 
   const [, token] = /#(\S+)/.exec(stdout) ?? [];
   const opened = await fetch(`${url}/api/session`, {
-    ...{ method: 'POST', body: JSON.stringify({ token }) },
+    method: 'POST',
+    body: JSON.stringify({ token }),
     headers: { 'content-type': 'application/json', origin: url },
   });
   const [cookie = ''] = opened.headers.getSetCookie().map((set) => set.split(';')[0]);

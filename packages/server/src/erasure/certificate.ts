@@ -14,7 +14,9 @@ export function certificateOf(
 ) {
   return {
     format: 'indelible-offboarding/v1',
-    ...{ tenantId, tenantName, reason },
+    tenantId,
+    tenantName,
+    reason,
     closedAt: formatTimestamp(closedAtMs),
     finishedAt: formatTimestamp(finishedAtMs ?? closedAtMs),
     removed: counts,

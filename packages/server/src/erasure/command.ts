@@ -129,7 +129,9 @@ async function erasureDeps(
   }
   const objects = openObjectStore(config.objectStoreUrl);
   return {
-    ...{ sha, now, objects },
+    sha,
+    now,
+    objects,
     newUuid: createUuidSource(createRandom()),
     recordOwn: await recordOwnIn(owner, config.catalogue, now),
     tmpDir: () => archiveTmpDir(config.dataDir),

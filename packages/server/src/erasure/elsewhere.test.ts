@@ -34,7 +34,10 @@ const erase = () => eraseNow(service, { tenantId: tenant.id, actor: 'ana@example
 const searchesUrl = '/api/audit-logs/searches';
 async function search(filters: object, note: string) {
   const { status, body } = await service.call({
-    ...{ method: 'POST', url: searchesUrl, key: tenant.key, body: { filters, note } },
+    method: 'POST',
+    url: searchesUrl,
+    key: tenant.key,
+    body: { filters, note },
   });
   expect(status).toBe(201);
   return body;
@@ -70,7 +73,9 @@ test('a saved search no longer names the person, and still finds what it found',
 
 test('an unknown address of a saved search is erased as the query is, and stays unknown', async () => {
   const kept = await service.call({
-    ...{ method: 'POST', url: searchesUrl, key: tenant.key },
+    method: 'POST',
+    url: searchesUrl,
+    key: tenant.key,
     body: { filters: { onBehalfOf: 'Ana@example.com' }, unknown: true },
   });
   expect(kept.body).toMatchObject({ unknownValues: { onBehalfOf: ['ana@example.com'] } });
@@ -95,7 +100,8 @@ test('a search by an address that several people had is rewritten by an erasure,
   const { now } = await opened(saved.id);
   expect(now).toMatchObject({ matched: { value: 3 }, ...differs, erasedSince: true });
   expect(await verdictOf(saved.id)).toMatchObject({
-    ...{ code: 'intact', problems: [] },
+    code: 'intact',
+    problems: [],
     content: { isSaved: false, isRewritten: true, unseen: 0 },
   });
   const url = '/api/audit-logs?resource=search';
@@ -103,7 +109,9 @@ test('a search by an address that several people had is rewritten by an erasure,
   const { filters } = await opened(saved.id);
   expect(body.data).toHaveLength(1);
   expect(await readEvent(service, tenant.key, body.data[0].id)).toMatchObject({
-    ...{ action: 'update', recordedBy: { kind: 'service' }, after: { filters } },
+    action: 'update',
+    recordedBy: { kind: 'service' },
+    after: { filters },
   });
   // A query that the erasure did not touch finds the same; one for erased words finds less.
   expect((await opened(others.id)).now).toMatchObject({ agrees: true, erasedSince: false });
@@ -163,7 +171,10 @@ test('a saved search for what was done on behalf of the person no longer names t
 test('an alert rule goes on without the address, for the person and for the others it tells', async () => {
   const key = await keyOf(service, tenant.id, ['alerts:write', 'events:read']);
   const rule = {
-    ...{ name: 'Logins of Ana@example.com', kind: 'threshold', count: 2, windowMinutes: 5 },
+    name: 'Logins of Ana@example.com',
+    kind: 'threshold',
+    count: 2,
+    windowMinutes: 5,
     filters: { user: ['ana@example.com'], action: ['login'] },
     followedBy: { user: ['!ANA@example.com'], q: ['ana@example.com'] },
     notify: { emails: ['Ana@example.com', 'ben@example.com'] },
@@ -278,7 +289,9 @@ test('the words of a host product about the person go, and no other ones', async
 test('what a receiver of webhooks answered about the person goes, and no other answer', async () => {
   const key = await keyOf(service, tenant.id, ['webhooks:write', 'events:read']);
   const { body: webhook } = await service.call({
-    ...{ method: 'POST', url: '/api/webhooks', key },
+    method: 'POST',
+    url: '/api/webhooks',
+    key,
     body: { url: 'https://receiver.example.com/hook' },
   });
   await service.owner.query(
@@ -337,9 +350,11 @@ test('a file that could not be removed is removed by the next run', async () => 
 test('sessions and links of the person end, those of others and of operators do not', async () => {
   const link = (id: string, email: string, role: string) =>
     service.call({
-      ...{ method: 'POST', url: '/api/viewer-links' },
+      method: 'POST',
+      url: '/api/viewer-links',
       body: {
-        ...{ tenantId: tenant.id, actor: { id, email, role } },
+        tenantId: tenant.id,
+        actor: { id, email, role },
         ...(role === 'superadmin' ? { reason: 'help' } : {}),
       },
     });

@@ -48,7 +48,10 @@ test('a leaked secret in a state goes for good, and the log still holds', async 
   expect(outcome.erasures).toMatchObject([{ segment: 'state', events: 1 }]);
   expect(await readEvent(service, tenant.key, event.id)).toEqual({
     ...withoutAnswer(event),
-    ...{ before: null, after: null, hasState: true, erased: ['state'] },
+    before: null,
+    after: null,
+    hasState: true,
+    erased: ['state'],
   });
   const { rows } = await service.owner.query('SELECT audit_events::text AS row FROM audit_events');
   expect(rows.filter(({ row }) => /former pin|later pin/.test(row))).toEqual([]);
@@ -58,7 +61,10 @@ test('of an erased change neither fields nor reason are left', async () => {
   const [event] = await recordEach(service, tenant.key, [{ reason: 'password is hunter2' }]);
   await eraseNow(service, { tenantId: tenant.id, eventId: event.id, segment: 'change' });
   expect(await readEvent(service, tenant.key, event.id)).toMatchObject({
-    ...{ diff: {}, reason: null, erased: ['change'], actor: event.actor },
+    diff: {},
+    reason: null,
+    erased: ['change'],
+    actor: event.actor,
   });
 });
 
@@ -104,7 +110,8 @@ test('a person is erased in every event they acted in, by id or by address, and 
   }
   expect(await readEvent(service, tenant.key, other.id)).toEqual(withoutAnswer(other));
   const { body } = await service.call({
-    ...{ url: '/api/audit-logs?user=ana@example.com&include=total', key: tenant.key },
+    url: '/api/audit-logs?user=ana@example.com&include=total',
+    key: tenant.key,
   });
   expect(body.data).toEqual([]);
 });
@@ -200,7 +207,9 @@ test('the log says who erased what and why, and does not repeat whom', async () 
   await eraseNow(service, { tenantId: tenant.id, actor: 'ana@example.com' });
   const [record] = await erasures(tenant.id);
   expect(record).toMatchObject({
-    ...{ actor_email: requester.operatorEmail, reason: requester.reason, cross_tenant: true },
+    actor_email: requester.operatorEmail,
+    reason: requester.reason,
+    cross_tenant: true,
     after: { segment: 'identity', actors: [ana], events: [], size: record.sequence, count: 2 },
   });
   expect(JSON.stringify(record)).not.toContain('ana@example.com');
@@ -259,7 +268,10 @@ test('under legal hold nothing is erased, also not the rest of what was begun', 
 test('an erasure that was cut off between two batches goes on with the next run', async () => {
   const bodies = Array.from({ length: 700 }, () => eventOf());
   await service.call({
-    ...{ method: 'POST', url: '/api/audit-logs/batch', key: tenant.key, body: { events: bodies } },
+    method: 'POST',
+    url: '/api/audit-logs/batch',
+    key: tenant.key,
+    body: { events: bodies },
   });
   let batches = 0;
   const betweenBatches = () => {
@@ -375,7 +387,9 @@ test('what is erased does not come back by being sent again', async () => {
   await eraseNow(service, { tenantId: tenant.id, eventId: id.id, segment: 'state' });
   const again = (changes: Record<string, unknown>) =>
     service.call({
-      ...{ method: 'POST', url: '/api/audit-logs', key: tenant.key },
+      method: 'POST',
+      url: '/api/audit-logs',
+      key: tenant.key,
       body: eventOf({ ...id, ...changes }),
     });
   const same = await again(states);
@@ -406,7 +420,9 @@ test('an operator who reads sees the same', async () => {
   await eraseNow(service, { tenantId: tenant.id, actor: ana });
   const headers = { 'x-tenant-id': tenant.id, 'x-access-reason': 'check' };
   const { body } = await service.call({
-    ...{ url: '/api/audit-logs?resource=queue&sort=user', key: platformKey, headers },
+    url: '/api/audit-logs?resource=queue&sort=user',
+    key: platformKey,
+    headers,
   });
   expect(body.data).toMatchObject([{ id: event.id, actor: erased, erased: ['identity'] }]);
 });

@@ -36,8 +36,11 @@ test('of a tenant that left, the log and one record stay, and nothing else', asy
   const { offboarding } = await offboardNow(service, tenant.id, bundle);
   expect(await events()).toMatchObject([
     {
-      ...{ sequence: size, action: 'delete', resource_type: 'tenant' },
-      ...{ actor_email: requester.operatorEmail, reason: requester.reason },
+      sequence: size,
+      action: 'delete',
+      resource_type: 'tenant',
+      actor_email: requester.operatorEmail,
+      reason: requester.reason,
       after: { size, count: size, bundle },
     },
   ]);

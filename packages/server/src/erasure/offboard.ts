@@ -79,9 +79,14 @@ async function leave(tx: WriterTx, deps: ErasureDeps, { tenantId, bundle, reques
   );
   await closeLog(tx, tenantId, nowMs);
   await insertOffboarding(tx, {
-    ...{ tenantId, size, record: size, reason: requester.reason, bundle },
+    tenantId,
+    size,
+    record: size,
+    reason: requester.reason,
+    bundle,
     counts: { events: count, ...belongings },
-    ...{ closedAtMs: nowMs, finishedAtMs: null },
+    closedAtMs: nowMs,
+    finishedAtMs: null,
   });
 }
 

@@ -41,7 +41,12 @@ export async function planActor(
   if (emailKey !== null && !addresses.includes(emailKey)) addresses.push(emailKey);
   const person = { tenantId, actors: ids, addresses };
   return {
-    ...{ tenantId, segment: 'identity', actors, addresses, events, legalHold },
+    tenantId,
+    segment: 'identity',
+    actors,
+    addresses,
+    events,
+    legalHold,
     files: await countFiles(owner, tenantId),
     elsewhere: await findElsewhere(owner, person),
     mentions: await findMentions(owner, tenantId, ids, addresses),
@@ -79,10 +84,16 @@ export async function planEvent(
   const event = uuid === null ? null : await findEvent(owner, tenantId, uuid);
   if (!isBegun) requireErasable({ tenantId, eventId, segment }, event);
   return {
-    ...{ tenantId, segment, actors: [], addresses: [], legalHold },
+    tenantId,
+    segment,
+    actors: [],
+    addresses: [],
+    legalHold,
     events: isBegun || uuid === null ? [] : [uuid],
     files: await countFiles(owner, tenantId),
-    ...{ elsewhere: null, mentions: null, isNotified: false },
+    elsewhere: null,
+    mentions: null,
+    isNotified: false,
     unfinished: unfinished.length,
   };
 }

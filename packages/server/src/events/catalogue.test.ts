@@ -35,7 +35,8 @@ async function recorded(action: string, type: string) {
   const resource = { type, id: '0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11' };
   const { key } = tenant;
   return service.call({
-    ...{ ...posted, key },
+    ...posted,
+    key,
     body: eventOf({ action, resource, diff: {} }),
   });
 }

@@ -49,7 +49,9 @@ test('every field of version 2 is stored, shown alike in read and list, and prov
 
 test('an event without such a field stays one of version 1, also beside one with', async () => {
   const { status } = await service.call({
-    ...{ method: 'POST', url: '/api/audit-logs/batch', key: tenant.key },
+    method: 'POST',
+    url: '/api/audit-logs/batch',
+    key: tenant.key,
     body: { events: [eventOf(), sentWith({ outcome: 'success' }), eventOf()] },
   });
   expect(status).toBe(200);
@@ -88,7 +90,9 @@ test('the same id with another field of version 2 is another content', async () 
   const { id } = await record({ outcome: 'failure' });
   const again = (changes: object) =>
     service.call({
-      ...{ method: 'POST', url: '/api/audit-logs', key: tenant.key },
+      method: 'POST',
+      url: '/api/audit-logs',
+      key: tenant.key,
       body: sentWith({ id, ...changes }),
     });
   expect((await again({ outcome: 'failure' })).status).toBe(200);

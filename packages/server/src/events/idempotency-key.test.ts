@@ -11,7 +11,10 @@ const send = (
   credential = tenant.key,
 ) =>
   service.call({
-    ...{ method: 'POST', url: '/api/audit-logs', key: credential, body: eventOf(event) },
+    method: 'POST',
+    url: '/api/audit-logs',
+    key: credential,
+    body: eventOf(event),
     headers: { 'idempotency-key': key },
   });
 

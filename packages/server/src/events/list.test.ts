@@ -54,7 +54,9 @@ async function walk(
 const facet = (values: readonly string[], caseless = false) =>
   fc
     .uniqueArray(fc.tuple(fc.constantFrom(...values), fc.boolean(), fc.boolean()), {
-      ...{ minLength: 1, maxLength: 4, selector: ([value]) => value.toLowerCase() },
+      minLength: 1,
+      maxLength: 4,
+      selector: ([value]) => value.toLowerCase(),
     })
     .map((picked) =>
       picked.map(

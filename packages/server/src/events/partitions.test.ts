@@ -2,7 +2,11 @@ import { expect, test } from 'vitest';
 import { createPartitionKeeper } from './partitions.ts';
 
 const head = {
-  ...{ tenantId: '', retentionClass: 1, size: 0, otherClasses: [], lastReceivedUs: 0 },
+  tenantId: '',
+  retentionClass: 1,
+  size: 0,
+  otherClasses: [],
+  lastReceivedUs: 0,
   frontier: new Uint8Array(),
 };
 const batch = { head, events: [{ uuid: '01890000-0000-7000-8000-000000000000' }] };

@@ -108,13 +108,19 @@ test('the JSON of an event parses to its fields, whatever its texts hold', () =>
     fc.property(text, text, text, text, text, (email, role, agent, name, reason) => {
       const event = {
         ...columns,
-        ...{ actorEmail: email, actorRole: role, actorUserAgent: agent },
-        ...{ resourceName: name, reason },
+        actorEmail: email,
+        actorRole: role,
+        actorUserAgent: agent,
+        resourceName: name,
+        reason,
       };
       const shown = JSON.parse(eventJson({ ...event, ...logged }, false, false));
       expect(shown.actor).toEqual({
-        ...{ id: columns.actorId, email, role },
-        ...{ ip: columns.actorIp, userAgent: agent },
+        id: columns.actorId,
+        email,
+        role,
+        ip: columns.actorIp,
+        userAgent: agent,
       });
       expect(shown.resource.name).toBe(name);
       expect(shown.reason).toBe(reason);

@@ -62,7 +62,8 @@ const statsQuerystring = Type.Object({
   }),
   time_zone: Type.Optional(
     Type.String({
-      ...{ default: 'UTC', maxLength: paramLengthMax },
+      default: 'UTC',
+      maxLength: paramLengthMax,
       description: 'IANA name: where days begin.',
     }),
   ),

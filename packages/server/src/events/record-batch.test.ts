@@ -15,7 +15,10 @@ const newId = () =>
 
 const batchRaw = (raw: string) =>
   service.call({
-    ...{ method: 'POST', url: '/api/audit-logs/batch', key: tenant.key, raw },
+    method: 'POST',
+    url: '/api/audit-logs/batch',
+    key: tenant.key,
+    raw,
     headers: { 'content-type': 'application/json' },
   });
 
@@ -40,7 +43,11 @@ test('a batch of good events is stored in its order, without gaps', async () => 
   expect(status).toBe(200);
   expect(body.results).toEqual(
     Array.from({ length: 20 }, (_, at) => ({
-      ...{ index: at, status: 'created', sequence: at + 2, warnings: [], warningPaths: {} },
+      index: at,
+      status: 'created',
+      sequence: at + 2,
+      warnings: [],
+      warningPaths: {},
       id: expect.stringMatching(/^evt_audit_/),
     })),
   );

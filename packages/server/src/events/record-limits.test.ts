@@ -19,7 +19,8 @@ function eventOfBytes(bytes: number): string {
   const build = (weights: number[]) =>
     JSON.stringify(
       eventOf({
-        ...{ before: state, after: state },
+        before: state,
+        after: state,
         diff: Object.fromEntries(
           weights.map((weight, at) => [`f${at}`, { from: 'y'.repeat(weight), to: 1 }]),
         ),
@@ -188,7 +189,9 @@ test('the longest of every text is stored and read whole', async () => {
   const event = eventOf({
     actor: {
       ...(eventOf().actor as object),
-      ...{ email: `${'a'.repeat(318)}@b`, role: emoji.repeat(64), userAgent: emoji.repeat(1_024) },
+      email: `${'a'.repeat(318)}@b`,
+      role: emoji.repeat(64),
+      userAgent: emoji.repeat(1_024),
     },
     action: 'a'.repeat(64),
     resource: { ...(eventOf().resource as object), type: 'b'.repeat(64), name: emoji.repeat(200) },

@@ -37,7 +37,10 @@ test('whatever JSON is sent as a batch, the answer is 200 with a result for each
   await fc.assert(
     fc.asyncProperty(body, async (batch) => {
       const { status, body: answer } = await service.call({
-        ...{ method: 'POST', url: '/api/audit-logs/batch', key: tenant.key, body: batch },
+        method: 'POST',
+        url: '/api/audit-logs/batch',
+        key: tenant.key,
+        body: batch,
       });
       expect([200, 422]).toContain(status);
       if (status === 422) return;

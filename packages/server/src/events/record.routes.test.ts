@@ -8,7 +8,8 @@ import { planCutoff } from '../testing/retention-setup.ts';
 import { actorWith, eventOf, platformKey } from '../testing/service.ts';
 
 const { service, tenant, goOnWith, record, recordBatch, read } = await recordingService({
-  ...{ MASKED_KEYS: 'pukCode', SENSITIVE_TYPES: 'sip_trunk' },
+  MASKED_KEYS: 'pukCode',
+  SENSITIVE_TYPES: 'sip_trunk',
 });
 const { clock } = service;
 clock.now = Date.UTC(2026, 5, 15, 10, 30);
@@ -25,9 +26,15 @@ test('a recorded event is answered with 201, its place and its address, and is f
   expect(headers.location).toBe(`/api/audit-logs/${body.id}`);
   expect(body).toEqual({
     ...eventOf({ before: { maxWait: 30 }, after: { maxWait: 60 } }),
-    ...{ id: expect.any(String), timestamp: iso(clock.now), receivedAt: iso(clock.now) },
+    id: expect.any(String),
+    timestamp: iso(clock.now),
+    receivedAt: iso(clock.now),
     tenantId: tenant.id,
-    ...{ crossTenant: false, reason: null, category: 'configuration', hasState: true, sequence: 2 },
+    crossTenant: false,
+    reason: null,
+    category: 'configuration',
+    hasState: true,
+    sequence: 2,
     recordedBy: { kind: 'api_key', id: expect.any(String) },
     leafHash: expect.any(String),
     warnings: [],
@@ -51,8 +58,11 @@ test('the leaf hash of the answer is that of the stored entry, which commits to 
 
 test('the same call again is answered with 200 and the same body, and adds nothing', async () => {
   const event = {
-    ...{ id: newId(), actor: actorWith({ role: 'superadmin', userAgent: 'x'.repeat(2_000) }) },
-    ...{ before: { password: 'a', n: 1 }, after: { password: 'b', n: 2 }, diff: undefined },
+    id: newId(),
+    actor: actorWith({ role: 'superadmin', userAgent: 'x'.repeat(2_000) }),
+    before: { password: 'a', n: 1 },
+    after: { password: 'b', n: 2 },
+    diff: undefined,
   };
   const first = await record(event);
   expect(first.status).toBe(201);
@@ -72,7 +82,10 @@ test('a retry is recognised however it spells the same content', async () => {
     diff: { b: { from: 1, to: 2 }, a: { from: null, to: 1.0 } },
   });
   const again = await record({
-    ...{ id, timestamp: iso(clock.now), tenantId: tenant.id.toUpperCase(), crossTenant: false },
+    id,
+    timestamp: iso(clock.now),
+    tenantId: tenant.id.toUpperCase(),
+    crossTenant: false,
     actor: actorWith({ email: '', ip: '2001:db8::1', userAgent: null }),
     diff: { a: { to: 1, from: null }, b: { to: 2, from: 1 } },
     reason: '',
@@ -82,7 +95,8 @@ test('a retry is recognised however it spells the same content', async () => {
 
 test('a retry with a rotated key is a retry: the stored event keeps who recorded it first', async () => {
   const { body: rotated } = await service.call({
-    ...{ method: 'POST', url: `/api/tenants/${tenant.id}/api-keys` },
+    method: 'POST',
+    url: `/api/tenants/${tenant.id}/api-keys`,
     body: { name: 'rotated', scopes: ['events:write'] },
   });
   const id = newId();
@@ -127,7 +141,9 @@ test('a retry is recognised after the tenant has changed its plan', async () => 
   const first = await record({ id });
   for (const plan of ['Enterprise', 'Starter']) {
     const changed = await service.call({
-      ...{ method: 'PUT', url: `/api/tenants/${tenant.id}`, body: { plan } },
+      method: 'PUT',
+      url: `/api/tenants/${tenant.id}`,
+      body: { plan },
       headers: { 'x-access-reason': 'contract%20change' },
     });
     expect(changed.body.plan).toBe(plan);
@@ -264,7 +280,8 @@ test('no secret reaches the database: neither its rows nor its log know the word
 
 test('a computed diff is stored and read like a sent one', async () => {
   const { body } = await record({
-    ...{ diff: undefined, resource: { type: 'ivr', id: randomUUID() } },
+    diff: undefined,
+    resource: { type: 'ivr', id: randomUUID() },
     before: { greeting: { text: 'Hi' }, options: [{ key: 1 }] },
     after: { greeting: { text: 'Hello' }, options: [{ key: 1 }, { key: 2 }] },
   });

@@ -56,7 +56,8 @@ const description =
 
 const config = {
   ...({ scope: 'events:write', schema: 'documents' } as const),
-  ...{ judgesDuplicateKeys: true, rateLimit: false as const },
+  judgesDuplicateKeys: true,
+  rateLimit: false as const,
 };
 
 /** `POST /api/audit-logs` and `/batch`: records events, answers with their sequences. */

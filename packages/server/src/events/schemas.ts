@@ -25,7 +25,9 @@ type Schema = Record<string, unknown>;
 
 const scalar = { type: ['string', 'number', 'boolean', 'null'], maxLength: diffTextBytesMax };
 const change = {
-  ...{ type: 'object', ...strict, required: ['from', 'to'] },
+  type: 'object',
+  ...strict,
+  required: ['from', 'to'],
   properties: { from: scalar, to: scalar },
 };
 
@@ -52,7 +54,8 @@ const kinds: Record<Exclude<FieldKind, 'context'>, Schema> = {
   list: { type: 'array' },
   texts: { type: 'object', additionalProperties: { type: 'string' } },
   metadata: {
-    ...{ type: 'object', maxProperties: metadataKeysMax },
+    type: 'object',
+    maxProperties: metadataKeysMax,
     additionalProperties: {
       type: ['string', 'number', 'boolean', 'null'],
       maxLength: metadataTextLengthMax,
@@ -112,7 +115,8 @@ function schemaOf(field: Described, form: Form): Schema {
   const { type, ...rules } = kinds[spoken as keyof typeof kinds];
   const inner = members && objectSchema(propertiesOf(members, form), []);
   return {
-    ...{ type: nullable ? [type, 'null'] : type, ...rules },
+    type: nullable ? [type, 'null'] : type,
+    ...rules,
     ...(kind === 'object' ? inner : {}),
     ...(kind === 'list' ? { items: inner, maxItems: itemsMax } : {}),
     ...(values === undefined ? {} : { enum: nullable ? [...values, null] : [...values] }),
@@ -147,7 +151,10 @@ function objectSchema(
   const required = new Set(needed.filter(isAlways).map(({ name }) => name));
   const [either] = needed.filter((each) => !isAlways(each));
   return {
-    ...{ type: 'object', ...strict, required: [...required], properties },
+    type: 'object',
+    ...strict,
+    required: [...required],
+    properties,
     ...(either && {
       anyOf: [either.name, ...(either.unless ?? [])].map((name) => ({
         required: [name],
@@ -232,12 +239,14 @@ const warnings = Type.Array(Type.String(), {
 });
 
 const warningPaths = {
-  ...{ type: 'object', additionalProperties: { type: 'array', items: { type: 'string' } } },
+  type: 'object',
+  additionalProperties: { type: 'array', items: { type: 'string' } },
   description: 'By the code of each warning: JSON Pointers to what it is about, at most 20.',
 };
 
 const leafHash = {
-  ...{ type: 'string', pattern: '^[0-9a-f]{64}$' },
+  type: 'string',
+  pattern: '^[0-9a-f]{64}$',
   description: 'RFC 6962 hash of the log entry.',
 };
 

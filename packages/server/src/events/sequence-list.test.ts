@@ -58,7 +58,9 @@ test('every filter, order, limit and beginning: the pages are exactly the naive 
   const values = (name: keyof typeof poolValues) =>
     fc
       .uniqueArray(fc.tuple(fc.constantFrom(...poolValues[name]), fc.boolean()), {
-        ...{ minLength: 1, maxLength: 3, selector: ([value]) => value.toLowerCase() },
+        minLength: 1,
+        maxLength: 3,
+        selector: ([value]) => value.toLowerCase(),
       })
       .map((picked) => picked.map(([value, excluded]) => `${excluded ? '!' : ''}${value}`));
   const question = fc.oneof(

@@ -61,7 +61,9 @@ async function idsByCursor(query: string, way: 'nextCursor' | 'previousCursor', 
 
 const user = fc
   .uniqueArray(fc.tuple(fc.constantFrom(...users), fc.nat(5)), {
-    ...{ minLength: 1, maxLength: 5, selector: ([value]) => value.toLowerCase() },
+    minLength: 1,
+    maxLength: 5,
+    selector: ([value]) => value.toLowerCase(),
   })
   .map((picked) => picked.map(([value, sign]) => (sign === 0 ? `!${value}` : value)));
 const more = fc.constantFrom<Question>(

@@ -63,8 +63,12 @@ export async function createExport(
   const basis = {
     ...requesterOf(access),
     mailTo: null,
-    ...{ id: newUuid(nowMs), createdAtMs: nowMs, oldestId: visible.oldest },
-    ...{ format, columns, filters: JSON.stringify(filterToJson(filter)) },
+    id: newUuid(nowMs),
+    createdAtMs: nowMs,
+    oldestId: visible.oldest,
+    format,
+    columns,
+    filters: JSON.stringify(filterToJson(filter)),
   };
   return write(db, async (tx) => {
     const rowsTotal = count === null ? null : await countToEnd(db, tx, filter, visible, count);

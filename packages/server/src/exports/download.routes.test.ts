@@ -208,7 +208,10 @@ test('an export whose reader hangs up has failed, and that is recorded with what
   const { data } = (await service.call({ url, key: tenant.key })).body;
   const { rowsDone, rowsTotal, bytes } = failed;
   expect(data.at(-1).after).toMatchObject({
-    ...{ outcome: 'failed', failure: 'aborted', rows: rowsDone, bytes },
+    outcome: 'failed',
+    failure: 'aborted',
+    rows: rowsDone,
+    bytes,
   });
   expect(bytes).toBeGreaterThan(20_000);
   expect(rowsDone).toBeGreaterThan(0);

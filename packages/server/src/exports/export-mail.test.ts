@@ -28,8 +28,14 @@ async function received(given: Given) {
 }
 
 const ready: Given = {
-  ...{ locale: 'en', name: 'Café Ñandú', timeZone: 'America/Sao_Paulo' },
-  ...{ status: 'ready', failure: null, format: 'csv', rowsDone: 1_234_567, bytes: 412_345_678 },
+  locale: 'en',
+  name: 'Café Ñandú',
+  timeZone: 'America/Sao_Paulo',
+  status: 'ready',
+  failure: null,
+  format: 'csv',
+  rowsDone: 1_234_567,
+  bytes: 412_345_678,
   sha256: Buffer.from('ab12'.repeat(16), 'hex'),
   createdAtMs: Date.UTC(2026, 10, 20, 14, 5),
   expiresAtMs: Date.UTC(2026, 10, 27, 14, 5),
@@ -38,7 +44,10 @@ const ready: Given = {
 };
 const failed: Given = {
   ...ready,
-  ...{ status: 'failed', bytes: null, sha256: null, expiresAtMs: null },
+  status: 'failed',
+  bytes: null,
+  sha256: null,
+  expiresAtMs: null,
 };
 
 /** Text as a browser would show it; enough for what we write. */

@@ -93,7 +93,9 @@ test('an export whose store is gone has failed, says why, and tells it by mail',
   await retryNow(service, job.id, { isLast: true });
   const failed = await exportUntil(service, key, job.id, ({ notified }) => notified.length > 0);
   expect(failed).toMatchObject({
-    ...{ status: 'failed', retryReason: null, sha256: null },
+    status: 'failed',
+    retryReason: null,
+    sha256: null,
     error: 'the file could not be written to the object store in several attempts',
   });
   const records = '/api/audit-logs?action=export&include=state&resource_id=';

@@ -65,7 +65,8 @@ test('what waited is made as of its request: nothing later, nothing hidden since
   waiting.app.jobs.start();
   await holdsNothingLater(later);
   expect(await exportUntil(waiting, hidden.key, hidden.id, hasEnded)).toMatchObject({
-    ...{ status: 'ready', rowsDone: 1 },
+    status: 'ready',
+    rowsDone: 1,
   });
   await haveAllEnded(crowd);
   await leavesNoFile(cancelled);
@@ -212,7 +213,8 @@ test('an export whose sender was killed has failed within minutes, one still bei
   const shown = async (id: string) =>
     (await service.call({ url: `${exportsUrl}/${id}`, key })).body;
   expect(await shown(killed)).toMatchObject({
-    ...{ status: 'failed', error: 'every attempt was interrupted' },
+    status: 'failed',
+    error: 'every attempt was interrupted',
   });
   expect((await shown(alive)).status).toBe('running');
   const ended = (await recordsOf(key, killed)).at(-1);
@@ -241,7 +243,8 @@ test('a worker that falls silent is replaced, and may come back without doing ha
     writeFileSync(join(folder, `${uuid}.csv.0123456789ab.tmp`), 'half a file');
     await other.app.jobs.tick('export');
     expect((await callOn(other.app, { url: `${exportsUrl}/${job.id}`, key })).body).toMatchObject({
-      ...{ status: 'running', rowsDone: 77 }, // its lease has not ended
+      status: 'running',
+      rowsDone: 77, // its lease has not ended
     });
     first.clock.now += 30_001;
     await other.app.jobs.tick('export');

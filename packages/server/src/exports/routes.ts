@@ -76,8 +76,12 @@ export function exportRoutes(app: FastifyInstance, parts: ExportParts): void {
 
 export const exportCalls = (app: FastifyInstance, parts: ExportParts) =>
   new TenantCalls(app, parts, {
-    ...{ lookedAt: 'exports', path: exportsPath, tag: 'Exports', scope: 'exports:write' },
-    ...{ idPrefix: exportIdPrefix, judgesBodies: true },
+    lookedAt: 'exports',
+    path: exportsPath,
+    tag: 'Exports',
+    scope: 'exports:write',
+    idPrefix: exportIdPrefix,
+    judgesBodies: true,
     none: () => new AppError('not_found', 'there is no such export'),
   });
 

@@ -27,7 +27,9 @@ const ExportInput = named('ExportInput', {
     Type.Unsafe<string[] | null>({
       type: ['array', 'null'],
       items: Type.Enum([...csvColumns, ...csvFurtherColumns]),
-      ...{ minItems: 1, maxItems: csvColumns.length + csvFurtherColumns.length, uniqueItems: true },
+      minItems: 1,
+      maxItems: csvColumns.length + csvFurtherColumns.length,
+      uniqueItems: true,
       description: `Of CSV, in this order; the first ${csvColumns.length} unless told otherwise.`,
     }),
   ),

@@ -61,7 +61,9 @@ export const nullable = (options: Record<string, unknown>) =>
 /** Recipients of mail. */
 export const emails = (description: string) =>
   Type.Array(Type.String({ format: 'mail-address', maxLength: emailLengthMax }), {
-    ...{ maxItems: 20, uniqueItems: true, description },
+    maxItems: 20,
+    uniqueItems: true,
+    description,
   });
 
 /** An operator's reason in a body; white space around it is cut off. */

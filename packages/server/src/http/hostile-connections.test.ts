@@ -208,7 +208,9 @@ async function largePage() {
   const before = { text: 'x'.repeat(250_000) };
   const events = Array.from({ length: 15 }, () => eventOf({ resource, before, after: before }));
   const recorded = await service.call({
-    ...{ method: 'POST', url: '/api/audit-logs/batch', key },
+    method: 'POST',
+    url: '/api/audit-logs/batch',
+    key,
     body: { events },
   });
   expect(recorded.status).toBe(200);

@@ -98,7 +98,9 @@ test('JSON nested a million deep is refused at once', async () => {
 
 test('a call without any body is told what is missing', async () => {
   const { status, body } = await service.call({
-    ...{ method: 'POST', url: '/api/audit-logs', key: tenant.key },
+    method: 'POST',
+    url: '/api/audit-logs',
+    key: tenant.key,
   });
   expect([status, body.errors[0].path]).toEqual([422, '']);
 });
@@ -195,7 +197,8 @@ test('a path that cannot be read is a problem like any other', async () => {
 test('a request id of 8 to 64 word characters is kept, any other is replaced', async () => {
   const idOf = async (given: string | string[]) => {
     const { headers, body } = await service.call({
-      ...{ url: '/nowhere', headers: { 'x-request-id': given } },
+      url: '/nowhere',
+      headers: { 'x-request-id': given },
     });
     expect(body.requestId).toBe(headers['x-request-id']);
     return headers['x-request-id'];
@@ -248,7 +251,10 @@ test('no answer says more of a fault than that there was one', async () => {
   const { id, key } = await broken.tenant();
   await broken.owner.query('ALTER FUNCTION record_events RENAME TO hidden');
   const { status, text } = await broken.call({
-    ...{ method: 'POST', url: '/api/audit-logs', key, body: eventOf() },
+    method: 'POST',
+    url: '/api/audit-logs',
+    key,
+    body: eventOf(),
   });
   expect(status).toBe(500);
   expect(text).not.toMatch(/record_events|function|SELECT|\.ts|stack/i);

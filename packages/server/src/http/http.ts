@@ -119,11 +119,17 @@ export function readJson<T>(body: Buffer, read: (body: Buffer) => T): T {
 
 /** One for the process: a schema that several services have is compiled once. */
 const ajv = new Ajv2020({
-  ...{ allErrors: true, strict: false, validateSchema: false, verbose: true, formats },
+  allErrors: true,
+  strict: false,
+  validateSchema: false,
+  verbose: true,
+  formats,
 });
 // Ajv's own keyword compares all pairs, even beyond `maxItems`.
 ajv.removeKeyword('uniqueItems').addKeyword({
-  ...{ keyword: 'uniqueItems', type: 'array', schemaType: 'boolean' },
+  keyword: 'uniqueItems',
+  type: 'array',
+  schemaType: 'boolean',
   validate: (_: boolean, items: unknown[]) => new Set(items).size === items.length,
   error: { message: 'must not hold an item twice' },
 });

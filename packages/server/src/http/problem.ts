@@ -44,7 +44,9 @@ export function invalid(errors: FieldProblem[], detail = problemsText(errors)): 
 
 /** The problem of a member that a body names twice. */
 export const repeatedMember = (path: string): FieldProblem => ({
-  ...{ path: boundedPath(path), code: 'duplicate_key', message: 'appears twice' },
+  path: boundedPath(path),
+  code: 'duplicate_key',
+  message: 'appears twice',
 });
 
 /** The refusal of a parameter or header. */

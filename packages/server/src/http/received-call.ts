@@ -2,7 +2,10 @@ import type { TSchema } from 'typebox';
 import { Type } from './type.ts';
 
 const header = (name: string, description: string) => ({
-  ...{ name, in: 'header', required: true, description },
+  name,
+  in: 'header',
+  required: true,
+  description,
   schema: Type.String(),
 });
 

@@ -39,7 +39,9 @@ const builders = {
   Optional: optionally,
   Object: object,
   Record: (_text: Schema, value: Schema, options?: Schema) => ({
-    ...{ type: 'object', patternProperties: { '^.*$': value }, ...options },
+    type: 'object',
+    patternProperties: { '^.*$': value },
+    ...options,
   }),
   Partial: (whole: { properties: Members }, options?: Schema) => {
     const members = entriesOf(whole).map(([name, schema]) => [name, optionally(schema)]);

@@ -85,8 +85,10 @@ async function startOf({ db, sha, objects, signer }: RoundCheckDeps) {
     }
     return {
       /** The last round that the database knows, and the hash of its checkpoints. */
-      ...{ last: round, state: await releasedState(tx) },
-      ...{ tenants, findings },
+      last: round,
+      state: await releasedState(tx),
+      tenants,
+      findings,
       keys: await roundKeys(tx, seed, publicKeys),
     };
   });

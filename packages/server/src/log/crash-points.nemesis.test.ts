@@ -113,8 +113,13 @@ async function sign(service: Installation, steps: Steps, SIGNING_KEY_FILE = serv
   const logger = pino({ level: 'silent' });
   const signer = openSigner(SIGNING_KEY_FILE, false);
   const deps = {
-    ...{ config, db, clock: movedBy(clock), logger, sessionSecret },
-    ...{ objects: steps.objects(objects), signer },
+    config,
+    db,
+    clock: movedBy(clock),
+    logger,
+    sessionSecret,
+    objects: steps.objects(objects),
+    signer,
   };
   try {
     const app = await buildApp(deps);

@@ -223,7 +223,8 @@ const damages: [string, { sql: string; finding: RegExp; left: number; size?: num
     {
       sql: 'DELETE FROM log_heads WHERE tenant_id = $1',
       finding: /has 0 entries, but 300 were published/,
-      ...{ left: 300, size: 300 },
+      left: 300,
+      size: 300,
     },
   ],
   [
@@ -240,7 +241,8 @@ const damages: [string, { sql: string; finding: RegExp; left: number; size?: num
       sql: `UPDATE log_heads SET size = 256, frontier = (SELECT hash FROM log_tiles WHERE tenant_id = $1)
         WHERE tenant_id = $1`,
       finding: /256 entries has further entries behind its end/,
-      ...{ left: 300, size: 300 },
+      left: 300,
+      size: 300,
     },
   ],
   ...[1, 0].map((left): (typeof damages)[number] => [

@@ -41,8 +41,12 @@ const noteText = 'text/plain; charset=utf-8';
 export function logRoutes(app: FastifyInstance, deps: LogRouteDeps): void {
   keyRoute(app, deps);
   const calls = new TenantCalls(app, deps, {
-    ...{ lookedAt: 'log', path: '', tag, scope: 'events:read' },
-    ...{ idPrefix: null, none: noLog },
+    lookedAt: 'log',
+    path: '',
+    tag,
+    scope: 'events:read',
+    idPrefix: null,
+    none: noLog,
   });
   const note = (call: TenantCall) => latestNote(deps, call);
   const sendNote = (reply: FastifyReply, text: string) => reply.type(noteText).send(text);

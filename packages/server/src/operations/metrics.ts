@@ -93,7 +93,9 @@ function makersOf(registry: Registry, readFailed: (error: unknown) => void) {
     /** Read with each scrape. */
     watched: (name: string, help: string, read: () => number | Promise<number>) =>
       new Gauge({
-        ...{ name, help, registers },
+        name,
+        help,
+        registers,
         async collect() {
           this.set(await read());
         },
@@ -113,7 +115,10 @@ function makersOf(registry: Registry, readFailed: (error: unknown) => void) {
         labelNames: string[] = [],
       ) =>
         new Gauge({
-          ...{ name, help, labelNames, registers },
+          name,
+          help,
+          labelNames,
+          registers,
           async collect() {
             const found = await counted();
             if (found) show(this, found.counts);

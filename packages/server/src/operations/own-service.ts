@@ -64,7 +64,11 @@ export async function withOwnService<T>(
         if (err === undefined) finding = msg;
       };
       const app = await buildApp({
-        ...{ config: own, db, clock, objects, signer },
+        config: own,
+        db,
+        clock,
+        objects,
+        signer,
         logger: pino({ level: 'error' }, { write }),
         // Cursors and links that it signs are used in this process alone.
         sessionSecret: newSecretToken(),
@@ -134,7 +138,8 @@ function fetchOf({ http }: App): typeof globalThis.fetch {
       String(value),
     ]);
     return new Response(bodiless.includes(status) ? null : new Uint8Array(rawPayload), {
-      ...{ status, headers },
+      status,
+      headers,
     });
   };
 }

@@ -17,7 +17,9 @@ function serving({ sessionSecret = 'the secret of all', key = 'a' } = {}) {
   const seen: Seen[] = [];
   const note = (line: unknown) => void lines.push(String(line));
   const presence = createPresence({
-    ...{ db: service.db, clock: createClock(), sessionSecret },
+    db: service.db,
+    clock: createClock(),
+    sessionSecret,
     signer: openSigner(join(dataDir, `${key}.pem`), true),
     logger: { warn: note, error: note },
     observer: (each) => void seen.push(each),
@@ -106,8 +108,11 @@ test.each([
     const realMs = Date.now();
     vi.useFakeTimers({ toFake: ['Date'], now: realMs + aheadMs });
     const process = await startService({
-      ...{ DATABASE_URL: servingUrl, DATA_DIR: dataDir, PLATFORM_API_KEY: platformKey },
-      ...{ PORT: '0', LOG_LEVEL: 'silent' },
+      DATABASE_URL: servingUrl,
+      DATA_DIR: dataDir,
+      PLATFORM_API_KEY: platformKey,
+      PORT: '0',
+      LOG_LEVEL: 'silent',
     });
     try {
       const timestamp = new Date(realMs).toISOString();

@@ -72,7 +72,9 @@ test('a name that stands for one without addresses has none, and may have some a
     body: '',
   } as const;
   expect(await createOutbound({ allowPrivate: false, resolve })(call)).toEqual({
-    ...{ kind: 'failed', reason: 'its name cannot be resolved', mayPass: true },
+    kind: 'failed',
+    reason: 'its name cannot be resolved',
+    mayPass: true,
   });
 });
 

@@ -174,7 +174,8 @@ async function currentState(
 ): Promise<string | null | undefined> {
   const query: ListQuery = {
     filter: {
-      ...{ resource: only(resourceType), resourceId: only(resourceId) },
+      resource: only(resourceType),
+      resourceId: only(resourceId),
       outcome: { any: [], none: ['denied', 'failure'] },
     },
     sort: 'timestamp',

@@ -23,7 +23,9 @@ const RestoreInput = named('RestoreInput', {
   to: Target,
   fields: Type.Optional(
     Type.Array(Type.String({ maxLength: 1024 }), {
-      ...{ minItems: 1, maxItems: fieldsMax, uniqueItems: true },
+      minItems: 1,
+      maxItems: fieldsMax,
+      uniqueItems: true,
       description: 'Only these members of the state; left out: all of it.',
     }),
   ),
@@ -100,7 +102,9 @@ const RestoreRequested = named('RestoreRequested', {
   to: Target,
   requestedBy: exact(
     {
-      ...{ id: uuid('Who asked for it.'), email: nullable({}), role: Type.String() },
+      id: uuid('Who asked for it.'),
+      email: nullable({}),
+      role: Type.String(),
       agents: Type.Optional(Agents),
     },
     'Check the rights of this person or program in your product.',

@@ -39,7 +39,9 @@ async function handedOut({ id, key }: Tenant, ids: readonly string[]) {
     else expect(status).toBe(404);
   }
   const evidence = await service.call({
-    ...{ method: 'POST', url: '/api/audit-logs/searches', key },
+    method: 'POST',
+    url: '/api/audit-logs/searches',
+    key,
     body: { filters: { action: 'publish' } },
   });
   expect(evidence.status).toBe(201);
@@ -53,7 +55,10 @@ async function handedOut({ id, key }: Tenant, ids: readonly string[]) {
 }
 
 const all = (ids: string[]) => ({
-  ...{ csv: ids, ndjson: ids, bodies: ids, proven: ids },
+  csv: ids,
+  ndjson: ids,
+  bodies: ids,
+  proven: ids,
   evidence: ids.length,
 });
 

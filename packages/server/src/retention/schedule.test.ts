@@ -19,7 +19,9 @@ const start = Date.UTC(2026, 10, 20, 9, 30);
 const [starter, pro, enterprise] = [{ days: 30 }, { years: 1 }, { years: 7 }];
 const plans = defaultPlans.all.map((plan) => ({
   ...plan,
-  ...{ archive: false, retired: false, unit: unitFor(plan.keeps) },
+  archive: false,
+  retired: false,
+  unit: unitFor(plan.keeps),
 }));
 
 const termsOf = (keeps: Keeps, more: Partial<RetentionTerms> = {}): RetentionTerms => ({

@@ -32,7 +32,10 @@ const { id, search } = await keptSearch();
 
 /** None of these limits lets a capsule be recorded. */
 const deps: CapsuleDeps = {
-  ...{ db: service.db, sha, now: () => service.clock.now, publicUrl: () => 'http://localhost' },
+  db: service.db,
+  sha,
+  now: () => service.clock.now,
+  publicUrl: () => 'http://localhost',
   newUuid: () => id,
   capsulePage: async () => '',
   recordQueued: () => Promise.reject(new Error('recorded')),

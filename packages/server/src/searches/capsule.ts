@@ -48,7 +48,9 @@ export interface CapsuleDeps extends SearchDeps, Pick<Parts, 'sha' | 'recordQueu
 
 /** What a browser verifies within seconds, and a mail can carry. */
 export const capsuleMax = {
-  ...{ events: 20_000, entries: 100_000, bytes: 32 * 2 ** 20 },
+  events: 20_000,
+  entries: 100_000,
+  bytes: 32 * 2 ** 20,
   /** Of all events of the range, withheld or not: to read and withhold them takes 14 s. */
   readBytes: 512 * 2 ** 20,
 };
@@ -117,9 +119,14 @@ async function capsuleData(
 function searchOf(saved: SavedSearch, publicUrl: string): CapsuleData['search'] {
   const { id, url, note, createdAt, createdBy, filters, digest } = shownSearch(saved, publicUrl);
   return {
-    ...{ id, url, ...(note !== null && { note }), createdAt },
+    id,
+    url,
+    ...(note !== null && { note }),
+    createdAt,
     createdBy: { id: createdBy.id, ...(createdBy.email !== null && { email: createdBy.email }) },
-    ...{ filters, matched: saved.matched, digest },
+    filters,
+    matched: saved.matched,
+    digest,
   };
 }
 

@@ -31,7 +31,9 @@ export function coverageOf(
   return sources
     .filter(({ firstReceivedMs, lastReceivedMs }) => firstReceivedMs < to && lastReceivedMs >= from)
     .map(({ id, firstReceivedMs, lastReceivedMs, gapsDroppedMs, gaps }) => ({
-      ...{ id, firstReceivedMs, lastReceivedMs },
+      id,
+      firstReceivedMs,
+      lastReceivedMs,
       gaps: gaps.filter(({ afterMs, noticedMs }) => afterMs < to && noticedMs >= from),
       gapsDropped: gapsDroppedMs !== null && gapsDroppedMs >= from,
     }));

@@ -60,8 +60,10 @@ async function* recordsSince(
   [action, type, id]: readonly [action: string, type: string, id: string],
 ): AsyncGenerator<ListedRow> {
   const filter: EventFilter = {
-    ...{ from: createdAtMs - clockSlackMs, action: only(action) },
-    ...{ resource: only(type), resourceId: only(id) },
+    from: createdAtMs - clockSlackMs,
+    action: only(action),
+    resource: only(type),
+    resourceId: only(id),
   };
   for (let after: string | null = null, more = true; more; ) {
     const page = await readBodies(visible, after, { filter, limit: 200 });

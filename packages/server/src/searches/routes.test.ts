@@ -157,7 +157,10 @@ test('evidence names the sources that numbered events in its range, and their ga
   await send('late', 0);
   expect((await now(tenant.key, id)).sources).toEqual([
     {
-      ...{ id: 'billing', firstReceivedAt: before, lastReceivedAt: after, gapsDropped: false },
+      id: 'billing',
+      firstReceivedAt: before,
+      lastReceivedAt: after,
+      gapsDropped: false,
       gaps: [{ from: 1, to: 2, afterReceivedAt: before, noticedAt: after }],
     },
     expect.objectContaining({ id: 'crm', gaps: [] }),
@@ -205,16 +208,21 @@ test('evidence about a person or resource that occurs in no event is refused at 
   await recordOne(service, tenant.key, body);
   service.clock.now += 10;
   const known = {
-    ...{ user: [bo.id, 'BO@example.com'], onBehalfOf: [client.id, 'eve@example.com'] },
-    ...{ resource: 'call_note', resourceId: '3205' },
+    user: [bo.id, 'BO@example.com'],
+    onBehalfOf: [client.id, 'eve@example.com'],
+    resource: 'call_note',
+    resourceId: '3205',
   };
   expect(await saved(tenant.key, known)).toMatchObject({
     unknownValues: {},
     matched: { value: 1 },
   });
   const wrong = {
-    ...{ user: ['bo@example.com', 'rhea'], onBehalfOf: 'bo@example.com' },
-    ...{ resource: 'recording', resourceId: '3205', target: 'lea' },
+    user: ['bo@example.com', 'rhea'],
+    onBehalfOf: 'bo@example.com',
+    resource: 'recording',
+    resourceId: '3205',
+    target: 'lea',
   };
   const refused = await save(tenant.key, { filters: wrong, note: 'Rhea did not access call 3205' });
   expect(codeOf(refused)).toEqual([422, 'validation_failed']);
@@ -229,13 +237,17 @@ test('evidence about a person or resource that occurs in no event is refused at 
       ['/filters/resourceId', '3205'],
       ['/filters/target', 'lea'],
     ].map(([path, value]) => ({
-      ...{ path, code: 'unknown_value' },
+      path,
+      code: 'unknown_value',
       message: expect.stringContaining(`"${value}" occurs in no event that the plan shows`),
     })),
   );
   const unknownValues = {
-    ...{ user: ['rhea'], onBehalfOf: ['bo@example.com'] },
-    ...{ resource: ['recording'], resourceId: ['3205'], target: ['lea'] },
+    user: ['rhea'],
+    onBehalfOf: ['bo@example.com'],
+    resource: ['recording'],
+    resourceId: ['3205'],
+    target: ['lea'],
   };
   const kept = await saved(tenant.key, wrong, { unknown: true });
   expect(kept).toMatchObject({ unknownValues, matched: { value: 0 } });

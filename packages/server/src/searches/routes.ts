@@ -16,8 +16,12 @@ import { viewRoutes } from './views.routes.ts';
 export function searchRoutes(app: FastifyInstance, deps: CapsuleDeps & Parts): void {
   viewRoutes(app, deps);
   const searches = new TenantCalls(app, deps, {
-    ...{ lookedAt: 'searches', path: '/api/audit-logs/searches', tag: 'Searches' },
-    ...{ scope: 'events:read', idPrefix: searchIdPrefix, judgesBodies: true },
+    lookedAt: 'searches',
+    path: '/api/audit-logs/searches',
+    tag: 'Searches',
+    scope: 'events:read',
+    idPrefix: searchIdPrefix,
+    judgesBodies: true,
     none: () => new AppError('not_found', 'there is no such search'),
   });
   searches.onInput(

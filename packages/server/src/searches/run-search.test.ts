@@ -37,14 +37,20 @@ function frozen({ resource_id, cross_tenant, ...facets }: Facets) {
 
 const run = (facets: Facets, size: number, more: Partial<Parameters<typeof runSearch>[2]> = {}) =>
   runSearch(service.db, service.clock.now, {
-    ...{ tenantId, filter: frozen(facets), size, earlierSize: size, max: 1_000 },
+    tenantId,
+    filter: frozen(facets),
+    size,
+    earlierSize: size,
+    max: 1_000,
     ...more,
   });
 
 const facet = (values: readonly string[]) =>
   fc
     .uniqueArray(fc.tuple(fc.constantFrom(...values), fc.boolean()), {
-      ...{ minLength: 1, maxLength: 3, selector: ([value]) => value.toLowerCase() },
+      minLength: 1,
+      maxLength: 3,
+      selector: ([value]) => value.toLowerCase(),
     })
     .map((picked) => picked.map(([value, not]) => (not ? `!${value}` : value)));
 

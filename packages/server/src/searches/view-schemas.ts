@@ -30,7 +30,10 @@ const ViewInput = named('ViewInput', {
   columns: Type.Optional(
     Type.Unsafe<string[] | null>({
       type: ['array', 'null'],
-      ...{ items: column, minItems: 1, maxItems: 40, uniqueItems: true },
+      items: column,
+      minItems: 1,
+      maxItems: 40,
+      uniqueItems: true,
       description: aboutColumns,
     }),
   ),

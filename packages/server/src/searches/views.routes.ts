@@ -33,8 +33,13 @@ const viewIdPrefix = 'view_';
 /** Live views: searches under a name, of a person or of the tenant. */
 export function viewRoutes(app: FastifyInstance, parts: Parts): void {
   const views = new TenantCalls(app, parts, {
-    ...{ lookedAt: 'views', path: '/api/views', tag: 'Views', scope: 'events:read' },
-    ...{ idPrefix: viewIdPrefix, none: noView, judgesBodies: true },
+    lookedAt: 'views',
+    path: '/api/views',
+    tag: 'Views',
+    scope: 'events:read',
+    idPrefix: viewIdPrefix,
+    none: noView,
+    judgesBodies: true,
   });
   const shown = (view: ViewRow) => shownView(view, parts.publicUrl());
 
@@ -74,7 +79,11 @@ function shownView(view: ViewRow, publicUrl: string) {
   return {
     id,
     url: `${publicUrl}${panelRoot}/views/${id}`,
-    ...{ name, filters: JSON.parse(filters), last, columns, shared },
+    name,
+    filters: JSON.parse(filters),
+    last,
+    columns,
+    shared,
     createdAt: formatTimestamp(view.createdAtMs),
     updatedAt: formatTimestamp(view.updatedAtMs),
     createdBy: { id: view.createdById, email: view.createdByEmail },

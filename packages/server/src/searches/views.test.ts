@@ -43,7 +43,8 @@ async function namesSeen(key: string): Promise<string[]> {
 /** The records of views in the tenant's log. */
 async function recorded() {
   const { body } = await service.call({
-    ...{ url: '/api/audit-logs?resource=view&order=asc', key: tenant.key },
+    url: '/api/audit-logs?resource=view&order=asc',
+    key: tenant.key,
   });
   return body.data;
 }
@@ -54,7 +55,10 @@ test('a view is its filter in canonical form, and has a page of its own', async 
   expect(view).toMatchObject({
     url: `https://a.example.com/settings/audit/views/${view.id}`,
     filters: { user: ['ana@example.com'], action: ['!login'] },
-    ...{ name: 'At night', last: '7d', columns: ['action', 'actor.ip'], shared: false },
+    name: 'At night',
+    last: '7d',
+    columns: ['action', 'actor.ip'],
+    shared: false,
     createdBy: { id: ana, email: 'ana@example.com' },
   });
   expect((await send('GET', one(view), person.key)).body).toEqual(view);
@@ -121,7 +125,11 @@ test('a shared view is of the tenant: each change of it is recorded, and only it
 
 test('every problem of a view is told at once', async () => {
   const wrong = {
-    ...{ name: ' ', last: '7 d', columns: [], shared: 'yes', more: 1 },
+    name: ' ',
+    last: '7 d',
+    columns: [],
+    shared: 'yes',
+    more: 1,
     filters: { acton: 'x', category: ['none', 'security'], from: 'today' },
   };
   const answer = await send('POST', '/api/views', tenant.key, wrong);

@@ -18,8 +18,12 @@ export function openSessionRoutes(app: FastifyInstance, parts: Parts): void {
   const { db, now, recordOwn } = parts;
   const none = () => new AppError('not_found', 'there is no such session');
   const sessions = new TenantCalls(app, parts, {
-    ...{ lookedAt: 'sessions', path: '/api/sessions', tag: 'Panel', scope: 'authenticated' },
-    ...{ idPrefix: prefix, none },
+    lookedAt: 'sessions',
+    path: '/api/sessions',
+    tag: 'Panel',
+    scope: 'authenticated',
+    idPrefix: prefix,
+    none,
   });
 
   const pageOfAdmin = (request: FastifyRequest) => {
@@ -71,7 +75,9 @@ function shown(row: StoredSession, { principal }: FastifyRequest) {
     id: typeId(prefix, id),
     actor: { id: actorId, externalId: row.actorExternalId, email: actorEmail, role: actorRole },
     crossTenant: actorRole === 'superadmin',
-    ...{ reason, signedInBy, openedBy },
+    reason,
+    signedInBy,
+    openedBy,
     isOwn: principal.session?.id === id,
     createdAt: formatTimestamp(uuidTimeMs(id)),
     idleExpiresAt: formatTimestamp(row.idleExpiresAtMs),

@@ -68,7 +68,9 @@ test('an admin sees who is signed in, how and by whose link, and ends a session 
   const { body } = await service.call({ url: events, key: tenant.key });
   const event = await service.call({ url: `/api/audit-logs/${body.data[0].id}`, key: tenant.key });
   expect(event.body).toMatchObject({
-    ...{ actor: { id: own.actor.id }, category: 'security', resource: { type: 'session' } },
+    actor: { id: own.actor.id },
+    category: 'security',
+    resource: { type: 'session' },
     after: { of: { id: olga.id, role: 'superadmin' }, openedBy },
   });
 });

@@ -136,7 +136,12 @@ function shown(
   return {
     actor: { id, externalId, email, role },
     tenant: {
-      ...{ id: tenant.id, name, plan, locale, timeZone, ...closed },
+      id: tenant.id,
+      name,
+      plan,
+      locale,
+      timeZone,
+      ...closed,
       restoreUrl: restoreUrl !== null,
     },
     crossTenant: role === 'superadmin',

@@ -74,7 +74,8 @@ const visit = {
   actor: exact({
     id: uuid('Who is signed in.'),
     externalId: ownId('Your own id of the person; `null`: a UUID.'),
-    ...{ email, role },
+    email,
+    role,
   }),
   crossTenant: Type.Boolean({ description: 'Whether an operator looks in from outside.' }),
   reason: nullable({ description: 'What the operator declared; `null` for an admin.' }),

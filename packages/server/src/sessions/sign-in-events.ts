@@ -50,7 +50,10 @@ export function linkEvent(
   return actOf({ actor, reason }, 'create', resource, {
     ...(outcome === 'refused' && { outcome: 'denied' as const }),
     after: {
-      ...{ outcome, openedFor, openedBy, path },
+      outcome,
+      openedFor,
+      openedBy,
+      path,
       expiresAt: formatTimestamp(link.expiresAtMs),
     },
   });

@@ -109,13 +109,12 @@ async function byJwt(parts: SignInParts, attempt: SignInAttempt, jwt: string): P
   const named = name == null ? null : tenantNamed(name);
   const person = (at: string) => ({
     ...({ signedInBy: 'jwt', path: null, openedBy: null, scopes: null, reason: null } as const),
-    ...{
-      actorId: idIn(at, principal),
-      actorExternalId: externalId,
-      actorEmail: email,
-      latestEndMs: expiresAtMs,
-    },
-    ...{ tenantId: at, agents: agentsIn(at, agents) },
+    actorId: idIn(at, principal),
+    actorExternalId: externalId,
+    actorEmail: email,
+    latestEndMs: expiresAtMs,
+    tenantId: at,
+    agents: agentsIn(at, agents),
   });
   if (role !== 'superadmin' && tenantId !== null) {
     if (named === null || named === tenantId) return { ...person(tenantId), actorRole: 'admin' };

@@ -30,7 +30,9 @@ export function openSources(app: FastifyInstance, deps: SourceDeps): () => Promi
 function shown({ id, keyId, lastSequence, silent, ...source }: Source) {
   const { firstReceivedMs, lastReceivedMs, gapsDroppedMs, gaps } = source;
   return {
-    ...{ id, keyId, lastSequence },
+    id,
+    keyId,
+    lastSequence,
     firstReceivedAt: formatTimestamp(firstReceivedMs),
     lastReceivedAt: formatTimestamp(lastReceivedMs),
     gaps: gaps.map(shownGap),

@@ -20,7 +20,10 @@ const stamped = (id: string, sequence: number) => eventOf({ source: { id, sequen
 async function record(events: readonly unknown[], app = service.app) {
   const { key } = tenant;
   const { status, body } = await callOn(app, {
-    ...{ method: 'POST', url: '/api/audit-logs/batch', key, body: { events } },
+    method: 'POST',
+    url: '/api/audit-logs/batch',
+    key,
+    body: { events },
   });
   expect(status).toBe(200);
   return body.results.map((result: { status: string }) => result.status);
@@ -95,13 +98,19 @@ test('a source has its last number and receipt, and a gap says between which rec
   await send('crm', [7]);
   expect(await sources()).toEqual([
     {
-      ...{ id: 'billing', lastSequence: 5, silent: false, gapsDroppedAt: null },
+      id: 'billing',
+      lastSequence: 5,
+      silent: false,
+      gapsDroppedAt: null,
       keyId: expect.any(String),
-      ...{ firstReceivedAt: before, lastReceivedAt: after },
+      firstReceivedAt: before,
+      lastReceivedAt: after,
       gaps: [{ from: 2, to: 4, afterReceivedAt: before, noticedAt: after }],
     },
     expect.objectContaining({
-      ...{ id: 'crm', lastSequence: 7, gapsDroppedAt: null },
+      id: 'crm',
+      lastSequence: 7,
+      gapsDroppedAt: null,
       gaps: [{ from: 0, to: 6, afterReceivedAt: after, noticedAt: after }],
     }),
   ]);
@@ -110,7 +119,10 @@ test('a source has its last number and receipt, and a gap says between which rec
 test('an event that is refused is a gap, and a repeated one changes nothing', async () => {
   const event = { ...stamped('billing', 0), timestamp: new Date(service.clock.now).toISOString() };
   const { body } = await service.call({
-    ...{ method: 'POST', url: '/api/audit-logs', key: tenant.key, body: event },
+    method: 'POST',
+    url: '/api/audit-logs',
+    key: tenant.key,
+    body: event,
   });
   service.clock.now += hour;
   expect(await record([{ ...event, id: body.id }])).toEqual(['duplicate']);

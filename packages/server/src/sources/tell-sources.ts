@@ -73,7 +73,8 @@ function silenceEvent(tenantId: string, silence: Silence): OwnEvent {
 
 /** A gap as events and answers show it. */
 export const shownGap = ({ from, to, afterMs, noticedMs }: Gap) => ({
-  ...{ from, to },
+  from,
+  to,
   afterReceivedAt: formatTimestamp(afterMs),
   noticedAt: formatTimestamp(noticedMs),
 });

@@ -126,7 +126,13 @@ export function handleConfirmMail({ db, jobs, mailer, publicUrl }: Parts): void 
 function confirmationMail({ name, locale }: Pick<TenantRow, 'name' | 'locale'>, url: string) {
   const { subject, lead, next, open } = mailTexts[locale].confirm;
   return composeMail({
-    ...{ locale, subject, tenantName: quoted(name), leads: (about) => [lead(about)] },
-    ...{ facts: [], next: [next], open, url },
+    locale,
+    subject,
+    tenantName: quoted(name),
+    leads: (about) => [lead(about)],
+    facts: [],
+    next: [next],
+    open,
+    url,
   });
 }

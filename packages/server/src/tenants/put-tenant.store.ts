@@ -125,9 +125,14 @@ async function tell(
     return { plan, legalHold, notifyEmails };
   };
   await sendTermsNotice(parts, tx, {
-    ...{ tenantId, atMs, keptUntilMs: graceEnd(atMs), by: who.actor.email, reason: who.reason },
+    tenantId,
+    atMs,
+    keptUntilMs: graceEnd(atMs),
+    by: who.actor.email,
+    reason: who.reason,
     to: [...new Set([...before.notifyEmails, ...after.notifyEmails, ...former])],
-    ...{ before: termsOf(before), after: termsOf(after) },
+    before: termsOf(before),
+    after: termsOf(after),
   });
   const takenAway = before.notifyEmails.filter((email) => !after.notifyEmails.includes(email));
   await keepFormerEmails(tx, tenantId, takenAway, graceEnd(atMs));

@@ -119,11 +119,16 @@ test('a mail server that is down keeps no change from being made, and is tried a
 });
 
 const mail: TermsMail = {
-  ...{ locale: 'en', timeZone: 'UTC', tenantName: 'Acme', url: 'https://audit.example.com/' },
+  locale: 'en',
+  timeZone: 'UTC',
+  tenantName: 'Acme',
+  url: 'https://audit.example.com/',
   before: { plan: 'Enterprise', legalHold: true, notifyEmails: ['ana@example.com'] },
   after: { plan: 'Pro', legalHold: false, notifyEmails: [] },
-  ...{ atMs: Date.UTC(2027, 0, 1), keptUntilMs: Date.UTC(2027, 0, 31) },
-  ...{ by: 'olga@example.com', reason: 'ticket 1' },
+  atMs: Date.UTC(2027, 0, 1),
+  keptUntilMs: Date.UTC(2027, 0, 31),
+  by: 'olga@example.com',
+  reason: 'ticket 1',
 };
 
 test.each(locales)('in %s every change is told, in its own words', (locale) => {

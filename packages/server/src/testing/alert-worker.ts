@@ -19,7 +19,9 @@ export async function alertProcess(
     record(db, (tx) => makePartitions(tx, [wanted])),
   );
   return createAlertWorker({
-    ...{ now, jobs: app.jobs, recordOwn: recordOwnWith({ ...own, partitions }) },
+    now,
+    jobs: app.jobs,
+    recordOwn: recordOwnWith({ ...own, partitions }),
     db: { ...db, background: steps.pool(db.background) },
     ended: (_work, _ok, error) => {
       if (error !== undefined) failed(error);

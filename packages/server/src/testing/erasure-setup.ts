@@ -13,8 +13,11 @@ export const nilId = '00000000-0000-0000-0000-000000000000';
 
 /** An actor as a host product sends one. */
 export const actorOf = (id: string, email: string | null, role = 'admin') => ({
-  ...{ id, email, role },
-  ...{ ip: '203.0.113.7', userAgent: 'Mozilla/5.0' },
+  id,
+  email,
+  role,
+  ip: '203.0.113.7',
+  userAgent: 'Mozilla/5.0',
 });
 
 /** Records events with these changes; returns the answers. */
@@ -62,7 +65,8 @@ export async function offboardNow(
   const bundle = made ?? (await bundleOf(service, tenantId));
   const offboarding = { tenantId, bundle, ...requester };
   return offboardTenant(envOf(service), offboarding, {
-    ...{ now, checkpointWaitMs: 0 },
+    now,
+    checkpointWaitMs: 0,
     ...changes,
   });
 }

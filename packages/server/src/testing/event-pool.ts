@@ -165,9 +165,16 @@ export async function storedFacts(service: TestService, tenantId: string): Promi
     id: eventIdFromUuid(row.uuid),
     timeMs: Number.parseInt(row.uuid.replace('-', '').slice(0, 12), 16),
     words: eventWords({
-      ...{ actorEmail: row.email, actorIp: row.ip, resourceName: row.resource_name },
-      ...{ action: row.action, resourceType: row.resourceType, actorRole: row.actor_role },
-      ...{ diff: row.diff, reason: null, context: null, contextIdentity: null },
+      actorEmail: row.email,
+      actorIp: row.ip,
+      resourceName: row.resource_name,
+      action: row.action,
+      resourceType: row.resourceType,
+      actorRole: row.actor_role,
+      diff: row.diff,
+      reason: null,
+      context: null,
+      contextIdentity: null,
     }),
   }));
 }

@@ -21,7 +21,9 @@ export async function recordingService(env: Environment = {}) {
   const post = (path: string, key: string, body: unknown): Promise<Answer> =>
     service.call({ method: 'POST', url: `${url}${path}`, key, body });
   return {
-    ...{ service, tenant, goOnWith },
+    service,
+    tenant,
+    goOnWith,
     /** An event with these changes. */
     record: (changes: Record<string, unknown> = {}, key = tenant.key) =>
       post('', key, eventOf(changes)),

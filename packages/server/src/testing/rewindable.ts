@@ -76,7 +76,19 @@ export async function rewindable(more: Environment = {}) {
   const objects = openObjectStore(env.OBJECT_STORE_URL ?? '');
   const tick = () => app.checkpoints.tick();
   return {
-    ...{ ...service, backups, env, store, objects, tick, record, post, metric },
-    ...{ process, newKeyFile, newOwner, halted, intact },
+    ...service,
+    backups,
+    env,
+    store,
+    objects,
+    tick,
+    record,
+    post,
+    metric,
+    process,
+    newKeyFile,
+    newOwner,
+    halted,
+    intact,
   };
 }

@@ -267,7 +267,8 @@ export async function cloneTemplate(from = 'template') {
   await clone(ownerUrl, from, name);
   return {
     name,
-    ...{ ownerUrl: databaseUrl(ownerUrl, name), servingUrl: databaseUrl(servingUrl, name) },
+    ownerUrl: databaseUrl(ownerUrl, name),
+    servingUrl: databaseUrl(servingUrl, name),
     drop: () =>
       onServers(ownerUrl, (node) => runAlone(node, name, `DROP DATABASE IF EXISTS ${name}`)),
   };

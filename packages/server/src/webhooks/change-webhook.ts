@@ -44,7 +44,10 @@ export async function createWebhook(
   const secret = newSecret();
   const to = { id, url: settings.url };
   const made = {
-    ...{ tenantId, id, ...settings, createdAtMs },
+    tenantId,
+    id,
+    ...settings,
+    createdAtMs,
     secret: sealer.seal(secretContext(id), secret),
     credential: credential ? sealCredential(sealer, to, credential) : null,
     headers: sealHeaders(sealer, { ...to, headers: '{}' }, headers),

@@ -40,7 +40,8 @@ export function createWebhookWorker(parts: WebhookParts): LeasedWorker<LeasedWeb
     },
     run: (leased, stopping) => deliverNext(parts, leased, stopping),
     release: (leased) => releaseWebhook(db.background, leased),
-    ...{ work: 'webhook', ended },
+    work: 'webhook',
+    ended,
   });
 }
 
@@ -168,13 +169,21 @@ function deliveryOf(
   const events = content.kind === 'events' ? content.events : [];
   const [first, last] = 'sequence' in content ? [content, content] : [events[0], events.at(-1)];
   return {
-    ...{ tenantId: before.tenantId, webhookId: before.id, id: newUuid(atMs), messageId, type },
+    tenantId: before.tenantId,
+    webhookId: before.id,
+    id: newUuid(atMs),
+    messageId,
+    type,
     status: ok ? 'delivered' : 'failed',
     attempt: content.kind === 'test' ? 1 : before.attempt + 1,
     firstSequence: first?.sequence ?? null,
     lastSequence: last?.sequence ?? null,
     events: events.length,
-    ...{ atMs, durationMs, responseStatus, response, reason },
+    atMs,
+    durationMs,
+    responseStatus,
+    response,
+    reason,
     nextAttemptAtMs: isDueAgain ? after.dueAtMs : null,
   };
 }

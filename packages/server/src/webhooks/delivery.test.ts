@@ -47,9 +47,14 @@ test('what is recorded arrives, signed and as the list shows it, and the attempt
     recordedBy: { kind: 'service' },
     resource: { type: 'webhook', name: 'SIEM' },
     after: {
-      ...{ messageId: call.id, type: 'audit.events.recorded', events: 1, attempt: 1 },
-      ...{ firstSequence: event.sequence, lastSequence: event.sequence },
-      ...{ outcome: 'delivered', status: 204 },
+      messageId: call.id,
+      type: 'audit.events.recorded',
+      events: 1,
+      attempt: 1,
+      firstSequence: event.sequence,
+      lastSequence: event.sequence,
+      outcome: 'delivered',
+      status: 204,
     },
   });
   expect(await hooks.get(webhook.id)).toMatchObject({
@@ -270,8 +275,12 @@ test('a download that became ready is told of in its place, before the event tha
     Array(2).fill({
       tenantId: tenant.id,
       export: {
-        ...{ id: job.id, rows: ready.rowsDone, bytes: ready.bytes, sha256: ready.sha256 },
-        ...{ format: 'ndjson', expiresAt: ready.expiresAt },
+        id: job.id,
+        rows: ready.rowsDone,
+        bytes: ready.bytes,
+        sha256: ready.sha256,
+        format: 'ndjson',
+        expiresAt: ready.expiresAt,
       },
     }),
   );

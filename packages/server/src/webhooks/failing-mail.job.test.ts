@@ -3,8 +3,11 @@ import { expect, test } from 'vitest';
 import { failingMail } from './failing-mail.job.ts';
 
 const paused = {
-  ...{ id: '019a1c2e-0d3b-7f44-9a51-2b7c8d9e0f13', name: 'SIEM' },
-  ...{ url: 'https://hooks.example/secret', attempt: 8, nextSequence: 655 },
+  id: '019a1c2e-0d3b-7f44-9a51-2b7c8d9e0f13',
+  name: 'SIEM',
+  url: 'https://hooks.example/secret',
+  attempt: 8,
+  nextSequence: 655,
   updatedAtMs: Date.UTC(2026, 5, 1, 12),
 };
 const root = 'https://audit.example.com/settings/audit';

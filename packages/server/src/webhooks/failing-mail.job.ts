@@ -34,7 +34,9 @@ export function failingMail(
   const texts = mailTexts[locale].webhookPaused;
   const behind = Math.max(0, size - webhook.nextSequence);
   return composeMail({
-    ...{ locale, subject: texts.subject, tenantName: tenant.name },
+    locale,
+    subject: texts.subject,
+    tenantName: tenant.name,
     leads: (about) => [last?.responseStatus === 410 ? texts.gone(about) : texts.lead(about)],
     facts: [
       [texts.name, webhook.name && quoted(webhook.name)],
@@ -45,7 +47,8 @@ export function failingMail(
       [texts.at, mailTime(webhook.updatedAtMs, locale, timeZone)],
       [texts.behind, texts.entries({ count: behind })],
     ],
-    ...{ next: [texts.next], open: texts.open },
+    next: [texts.next],
+    open: texts.open,
     url: `${root}/webhooks/${typeId(webhookIdPrefix, webhook.id)}`,
   });
 }

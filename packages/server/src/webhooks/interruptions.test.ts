@@ -29,8 +29,11 @@ function holdAnswers() {
 test('a process killed between call and record: another one takes over when its lease ends, under the same id', async () => {
   holdAnswers();
   const killed = new RunningService({
-    ...{ ...env, PLATFORM_API_KEY: platformKey, SESSION_SECRET: sessionSecret },
-    ...{ DATABASE_URL: service.servingUrl, DATA_DIR: service.dataDir },
+    ...env,
+    PLATFORM_API_KEY: platformKey,
+    SESSION_SECRET: sessionSecret,
+    DATABASE_URL: service.servingUrl,
+    DATA_DIR: service.dataDir,
     OBJECT_STORE_URL: pathToFileURL(join(service.dataDir, 'objects')).href,
   });
   onTestFinished(async () => void (await killed.end('SIGKILL')));

@@ -15,7 +15,8 @@ const message = (title: string, type: string, data: TProperties) =>
 
 const EventsRecorded = message('EventsRecorded', 'audit.events.recorded', {
   events: Type.Array(ListedEvent, {
-    ...{ minItems: 1, maxItems: 100 },
+    minItems: 1,
+    maxItems: 100,
     description: 'In the order of the log, in at most about 4 MiB.',
   }),
 });

@@ -67,7 +67,9 @@ test('an address that was allowed when the webhook was made is refused once it i
   const call = { method: 'POST', url, key: tenant.key } as const;
   expect((await callOn(allowed.app, call)).body.ok).toBe(true);
   expect((await callOn(service.app, call)).body).toMatchObject({
-    ...{ ok: false, status: null, reason: 'its URL does not begin with https' },
+    ok: false,
+    status: null,
+    reason: 'its URL does not begin with https',
   });
   expect(tenant.receiver.calls).toHaveLength(1);
 });

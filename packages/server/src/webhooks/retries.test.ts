@@ -41,7 +41,10 @@ test('a message that does not get through is the same at each attempt: after 5 s
   expect(new Set(calls.map((call) => call.headers['webhook-timestamp'])).size).toBe(8);
   const failing = await hooks.get(id);
   expect(failing).toMatchObject({
-    ...{ status: 'paused', pausedBecause: 'failing', attempt: 8, nextAttemptAt: null },
+    status: 'paused',
+    pausedBecause: 'failing',
+    attempt: 8,
+    nextAttemptAt: null,
     lastDelivery: { attempt: 8, responseStatus: 503, response: 'later', nextAttemptAt: null },
   });
   const attempts = (await hooks.deliveries(id)).map((each) => each.attempt);

@@ -20,10 +20,20 @@ test('a webhook begins at the end of the log, with the defaults, and shows its s
   const { secret, ...made } = await hooks.create();
   expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
   expect(made).toMatchObject({
-    ...{ name: null, url: tenant.receiver.url, format: 'webhook', filters: {}, options: {} },
-    ...{ types: ['audit.events.recorded'], hasCredential: false, headerNames: [] },
-    ...{ behind: 0, attempt: 0 },
-    ...{ status: 'active', pausedBecause: null, nextAttemptAt: null, lastDelivery: null },
+    name: null,
+    url: tenant.receiver.url,
+    format: 'webhook',
+    filters: {},
+    options: {},
+    types: ['audit.events.recorded'],
+    hasCredential: false,
+    headerNames: [],
+    behind: 0,
+    attempt: 0,
+    status: 'active',
+    pausedBecause: null,
+    nextAttemptAt: null,
+    lastDelivery: null,
     previousSecretValidUntil: null,
   });
   expect(await hooks.get(made.id)).toEqual(made);
@@ -34,9 +44,12 @@ test('a webhook begins at the end of the log, with the defaults, and shows its s
 
 test('what is made, changed and removed is in the log with both states, without secrets', async () => {
   const { id, secret } = await hooks.create({
-    ...{ name: 'Collector', format: 'generic', credential: 'Bearer a-token-of-theirs' },
+    name: 'Collector',
+    format: 'generic',
+    credential: 'Bearer a-token-of-theirs',
     headers: { 'X-Tenant-Token': 'another-token-of-theirs' },
-    ...{ filters: { category: ['security'] }, options: { body: 'ndjson' } },
+    filters: { category: ['security'] },
+    options: { body: 'ndjson' },
   });
   const changed = await hooks.patch(id, { name: 'SIEM', filters: { action: ['!login'] } });
   expect(changed.body).toMatchObject({ name: 'SIEM', filters: { action: ['!login'] } });
@@ -49,9 +62,14 @@ test('what is made, changed and removed is in the log with both states, without 
     await hooks.log('delete'),
   ];
   const before = {
-    ...{ name: 'Collector', url: tenant.receiver.url, format: 'generic', hasCredential: true },
-    ...{ types: ['audit.events.recorded'], options: { body: 'ndjson' } },
-    ...{ filters: { category: ['security'] }, headerNames: ['x-tenant-token'] },
+    name: 'Collector',
+    url: tenant.receiver.url,
+    format: 'generic',
+    hasCredential: true,
+    types: ['audit.events.recorded'],
+    options: { body: 'ndjson' },
+    filters: { category: ['security'] },
+    headerNames: ['x-tenant-token'],
   };
   const keyMadeBy = { kind: 'platform', id: expect.any(String) };
   const after = { ...before, name: 'SIEM', filters: { action: ['!login'] } };
@@ -69,11 +87,9 @@ test('what is made, changed and removed is in the log with both states, without 
 
 test('secrets, credentials and headers are stored sealed, and shown in no answer', async () => {
   const { id, secret } = await hooks.create({
-    ...{
-      format: 'generic',
-      credential: 'Bearer of-theirs',
-      headers: { 'x-key': 'also of-theirs' },
-    },
+    format: 'generic',
+    credential: 'Bearer of-theirs',
+    headers: { 'x-key': 'also of-theirs' },
   });
   const { rows } = await service.owner.query(
     `SELECT row_to_json(w)::text AS row, secret, credential FROM webhooks w WHERE tenant_id = $1`,
@@ -97,8 +113,11 @@ test('own headers go with each message and test, changes name what changes, and 
   await hooks.record();
   await service.app.webhooks.tick();
   expect(receiver.calls[0]?.headers).toMatchObject({
-    ...{ authorization: 'Bearer first-value', 'x-team': 'audit', 'user-agent': 'theirs' },
-    ...{ 'content-type': 'application/json', 'webhook-signature': expect.stringMatching(/^v1,/) },
+    authorization: 'Bearer first-value',
+    'x-team': 'audit',
+    'user-agent': 'theirs',
+    'content-type': 'application/json',
+    'webhook-signature': expect.stringMatching(/^v1,/),
   });
   expect((await hooks.get(id)).lastDelivery.response).toBe('[credential] is not known');
   const headers = { AUTHORIZATION: 'Bearer second-value', 'x-team': null, 'x-region': 'eu' };
@@ -117,7 +136,8 @@ test('own headers go with each message and test, changes name what changes, and 
   const [updated] = await hooks.log('update');
   expect(updated.before.headerNames).toEqual(['authorization', 'user-agent', 'x-team']);
   expect(updated.after).toMatchObject({
-    ...{ headerNames: body.headerNames, headersReplaced: ['authorization'] },
+    headerNames: body.headerNames,
+    headersReplaced: ['authorization'],
   });
   const everywhere = [
     await hooks.list(),
@@ -143,14 +163,20 @@ const wrong: [string, object, string[]][] = [
     'headers that the service sets, that are none, that would start another, and too many',
     {
       headers: {
-        ...{ Host: 'b.example', 'Content-Length': '3', Connection: 'close', te: 'trailers' },
-        ...{
-          'Webhook-Signature': 'v1,x',
-          'transfer-encoding': 'chunked',
-          'Proxy-Authorization': 'x',
-        },
-        ...{ 'x y': '1', ['__proto__']: '1', 'x-a': '1\r\nx-b: 2', 'x-c': '', 'x-d': 'ñ' },
-        ...{ 'x-e': '1', 'X-E': '2' },
+        Host: 'b.example',
+        'Content-Length': '3',
+        Connection: 'close',
+        te: 'trailers',
+        'Webhook-Signature': 'v1,x',
+        'transfer-encoding': 'chunked',
+        'Proxy-Authorization': 'x',
+        'x y': '1',
+        ['__proto__']: '1',
+        'x-a': '1\r\nx-b: 2',
+        'x-c': '',
+        'x-d': 'ñ',
+        'x-e': '1',
+        'X-E': '2',
       },
     },
     [
@@ -199,8 +225,10 @@ const wrong: [string, object, string[]][] = [
   [
     'everything at once',
     {
-      ...{ format: 'generic', types: ['audit.export.ready'] },
-      ...{ options: { body: 'xml', compress: 'yes' }, credential: 'two\nlines' },
+      format: 'generic',
+      types: ['audit.export.ready'],
+      options: { body: 'xml', compress: 'yes' },
+      credential: 'two\nlines',
     },
     [
       '/types/0 invalid_value',
@@ -216,7 +244,8 @@ test('a limit of time is refused with the reason', async () => {
   const { body: problem } = await hooks.post(body);
   expect(problem.errors).toEqual([
     {
-      ...{ path: '/filters/receivedFrom', code: 'unknown_field' },
+      path: '/filters/receivedFrom',
+      code: 'unknown_field',
       message: 'is not a filter of webhooks: they send events as they are recorded; see replay',
     },
   ]);
@@ -350,7 +379,9 @@ test('calls without a body refuse one, and what is not signed has no secret to r
     ]);
   }
   const made = await hooks.post({
-    ...{ url: tenant.receiver.url, format: 'splunk_hec', credential: 'b1c2d3e4-token' },
+    url: tenant.receiver.url,
+    format: 'splunk_hec',
+    credential: 'b1c2d3e4-token',
   });
   expect([made.status, made.body.secret]).toEqual([201, undefined]);
   expect(codeOf(await hooks.act(made.body.id, 'secret'))).toEqual([409, 'conflict']);
@@ -394,7 +425,9 @@ test('admins manage the webhooks of their tenant; an operator declares a reason,
   expect(created.actor).toMatchObject({ id: claims.sub, email: 'ana@example.com', role: 'admin' });
   const [paused] = await hooks.log('pause');
   expect(paused).toMatchObject({
-    ...{ crossTenant: true, category: 'cross_tenant', reason: 'their receiver is down' },
+    crossTenant: true,
+    category: 'cross_tenant',
+    reason: 'their receiver is down',
     actor: { role: 'superadmin' },
   });
   const unknown = { 'x-tenant-id': randomUUID(), 'x-access-reason': 'why%20not' };

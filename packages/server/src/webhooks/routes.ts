@@ -47,8 +47,12 @@ interface RouteParts extends WebhookParts {
 
 export function webhookRoutes(app: FastifyInstance, parts: RouteParts): void {
   const calls = new TenantCalls(app, parts, {
-    ...{ lookedAt: 'webhooks', path: '/api/webhooks', tag: 'Webhooks', scope: 'webhooks:write' },
-    ...{ idPrefix: webhookIdPrefix, none: noWebhook },
+    lookedAt: 'webhooks',
+    path: '/api/webhooks',
+    tag: 'Webhooks',
+    scope: 'webhooks:write',
+    idPrefix: webhookIdPrefix,
+    none: noWebhook,
   });
   calls.list(schemas.listSchema, listWebhooks, (rows, tenantId) => showAll(parts, tenantId, rows));
   calls.onInput('post', schemas.createSchema, requireReads, async ({ access, request }) => {
@@ -174,9 +178,17 @@ function shownDelivery(row: DeliveryRow) {
   return {
     id: typeId(deliveryIdPrefix, row.id),
     messageId: typeId(messageIdPrefix, row.messageId),
-    ...{ type, status, attempt, firstSequence, lastSequence, events },
+    type,
+    status,
+    attempt,
+    firstSequence,
+    lastSequence,
+    events,
     at: time(row.atMs),
-    ...{ durationMs, responseStatus, response, reason },
+    durationMs,
+    responseStatus,
+    response,
+    reason,
     nextAttemptAt: time(row.nextAttemptAtMs),
   };
 }

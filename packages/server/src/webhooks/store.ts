@@ -17,7 +17,10 @@ export interface PendingMessage {
 }
 
 export const noMessage = {
-  ...{ messageId: null, messageType: null, messageEnd: null, messageAtMs: null },
+  messageId: null,
+  messageType: null,
+  messageEnd: null,
+  messageAtMs: null,
 } as const satisfies Record<keyof PendingMessage, null>;
 
 /** Where messages go, and how; `filters` and `options` are JSON texts. */

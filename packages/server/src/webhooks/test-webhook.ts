@@ -30,7 +30,8 @@ async function test(parts: WebhookParts, webhook: WebhookRow, who: Who) {
   if ((await haltReason(parts.db, haltAnswerMs)) !== null) throw logIsHalted();
   const messageAtMs = parts.now();
   const message = {
-    ...{ messageId: parts.newUuid(messageAtMs), messageAtMs },
+    messageId: parts.newUuid(messageAtMs),
+    messageAtMs,
     ...({ messageType: 'audit.webhook.test', content: { kind: 'test' } } as const),
   };
   const result = await attemptCall(parts, webhook, message);

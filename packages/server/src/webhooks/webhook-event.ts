@@ -14,8 +14,14 @@ export function sentEvent(webhook: Named, delivery: DeliveryRow, who: Who): OwnE
   return actOf(who, 'send', resource(webhook), {
     outcome: status === 'failed' ? 'failure' : 'success',
     after: {
-      ...{ messageId, type, events, firstSequence, lastSequence, attempt },
-      ...{ outcome: status, status: responseStatus },
+      messageId,
+      type,
+      events,
+      firstSequence,
+      lastSequence,
+      attempt,
+      outcome: status,
+      status: responseStatus,
     },
   });
 }
@@ -45,7 +51,10 @@ function replacedIn(before: WebhookState | null, after: WebhookState) {
 function stateOf(webhook: WebhookState) {
   const { name, url, format, types, filters, options, credential } = webhook;
   return {
-    ...{ name, url, format, types },
+    name,
+    url,
+    format,
+    types,
     filters: JSON.parse(filters),
     options: JSON.parse(options),
     hasCredential: credential !== null,

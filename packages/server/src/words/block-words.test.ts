@@ -9,10 +9,19 @@ function eventOf(texts: readonly string[], changes: [string, string][] = []): Bl
   const [resourceName = null, reason = null, metadata = ''] = texts;
   const diff = Object.fromEntries(changes.map(([key, to]) => [key, { from: null, to }]));
   return {
-    ...{ actorId: '', action: '', resourceType: '', resourceId: '', category: '' },
+    actorId: '',
+    action: '',
+    resourceType: '',
+    resourceId: '',
+    category: '',
     actorRole: '',
-    ...{ actorEmail: null, actorIp: null, resourceName, reason, diff: canonicalize(diff) },
-    ...{ context: canonicalize({ metadata: { metadata } }), contextIdentity: null },
+    actorEmail: null,
+    actorIp: null,
+    resourceName,
+    reason,
+    diff: canonicalize(diff),
+    context: canonicalize({ metadata: { metadata } }),
+    contextIdentity: null,
   };
 }
 

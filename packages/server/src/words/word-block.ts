@@ -110,7 +110,8 @@ export function uniteIds(blocks: readonly Buffer[]): UnitedIds {
   const all = blocks.flatMap((ids, block) =>
     Array.from({ length: ids.length / uuidLength }, (_, offset) => ({
       id: ids.subarray(offset * uuidLength, (offset + 1) * uuidLength),
-      ...{ block, offset },
+      block,
+      offset,
     })),
   );
   all.sort((a, b) => Buffer.compare(a.id, b.id));

@@ -124,7 +124,9 @@ function Limits({ draft: { kind, limits }, edit }: DraftProps) {
         label={t.alerts.limits[limit]}
         hint={allowed}
         problem={limits[limit] === '' || isInRange(limits[limit], range) ? undefined : allowed}
-        {...{ type: 'number', min: range.min, max: range.max }}
+        type="number"
+        min={range.min}
+        max={range.max}
         placeholder={range.preset === undefined ? '' : String(range.preset)}
         value={limits[limit]}
         change={(value) => edit({ limits: { ...limits, [limit]: value } })}

@@ -3,19 +3,23 @@ import { expect, test } from 'vitest';
 import { builtInInputOf, draftOf, inputOf, isComplete, newRule } from './rule-draft.ts';
 
 const rule: AlertRule = {
-  ...{
-    id: 'x',
-    builtIn: null,
-    recommended: false,
-    version: 1,
-    dropped: 0,
-    enabled: true,
-    notify: {},
-    awaitingConfirmation: [],
-  },
-  ...{ name: 'Downloads', kind: 'threshold', filters: { action: ['download', '!play'] } },
-  ...{ count: 5, windowMinutes: 10, groupBy: 'actor' },
-  ...{ mutedUntil: null, createdAt: null, updatedAt: null },
+  id: 'x',
+  builtIn: null,
+  recommended: false,
+  version: 1,
+  dropped: 0,
+  enabled: true,
+  notify: {},
+  awaitingConfirmation: [],
+  name: 'Downloads',
+  kind: 'threshold',
+  filters: { action: ['download', '!play'] },
+  count: 5,
+  windowMinutes: 10,
+  groupBy: 'actor',
+  mutedUntil: null,
+  createdAt: null,
+  updatedAt: null,
 };
 
 test('a rule that is only looked at is sent as it was', () => {
@@ -35,7 +39,9 @@ test('a rule that is only looked at is sent as it was', () => {
 
 test('members that another kind has not are not sent', () => {
   expect(inputOf({ ...draftOf(rule), kind: 'match' })).toEqual({
-    ...{ name: 'Downloads', kind: 'match', filters: { action: ['download', '!play'] } },
+    name: 'Downloads',
+    kind: 'match',
+    filters: { action: ['download', '!play'] },
     notify: {},
   });
 });

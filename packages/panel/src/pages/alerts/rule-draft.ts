@@ -26,9 +26,15 @@ export interface RuleDraft {
 }
 
 export const newRule: RuleDraft = {
-  ...{ name: '', kind: 'match', filters: {}, followedBy: {}, groupBy: '' },
+  name: '',
+  kind: 'match',
+  filters: {},
+  followedBy: {},
+  groupBy: '',
   limits: { count: '', windowMinutes: '', lookbackDays: '' },
-  ...{ emails: '', mailsNobody: false, webhookIds: null },
+  emails: '',
+  mailsNobody: false,
+  webhookIds: null,
 };
 
 export function draftOf(rule: AlertRule): RuleDraft {
@@ -52,7 +58,9 @@ export function inputOf(draft: RuleDraft): AlertRuleInput {
   const { name, kind, filters, followedBy, limits, groupBy } = draft;
   const known = limitNames.filter((limit) => alertLimits[kind][limit] && limits[limit].trim());
   return {
-    ...{ name: name.trim(), kind, filters },
+    name: name.trim(),
+    kind,
+    filters,
     ...Object.fromEntries(known.map((limit) => [limit, Number(limits[limit])])),
     ...(alertGrouping[kind] === 'none' ? {} : { groupBy: groupBy || null }),
     ...(kind === 'threshold' ? { followedBy } : {}),

@@ -52,7 +52,10 @@ export default function EventsPage() {
     <div className={eventId === undefined ? '' : 'xl:grid xl:grid-cols-[minmax(0,1fr)_32rem]'}>
       <div className={eventId === undefined ? 'min-w-0' : 'min-w-0 print:hidden'}>
         <Head
-          {...{ ...searching, page, live, refresh }}
+          {...searching}
+          page={page}
+          live={live}
+          refresh={refresh}
           folded={(listed?.length ?? 0) - shown.length}
         />
         <Histogram {...searching} />
@@ -61,7 +64,15 @@ export default function EventsPage() {
           className={`records-box mt-2 px-1 transition-opacity lg:px-3 ${page.isPlaceholderData ? 'opacity-50' : ''}`}
           aria-busy={page.isFetching}
         >
-          <Rows {...{ page, listed, shown, search, hrefOf, change }} openId={eventId} />
+          <Rows
+            page={page}
+            listed={listed}
+            shown={shown}
+            search={search}
+            hrefOf={hrefOf}
+            change={change}
+            openId={eventId}
+          />
         </div>
         {page.data && page.data.data.length > 0 && (
           <div className="flex justify-end px-4 py-4 lg:px-6">
@@ -110,7 +121,7 @@ function Rows({ page, listed, shown, search, openId, hrefOf, change }: RowsProps
   return (
     <>
       <Suspense>{isFresh(listed, search) && <FirstSteps />}</Suspense>
-      <EventTable events={shown} {...{ openId, byDay, hrefOf, view }} />
+      <EventTable events={shown} openId={openId} byDay={byDay} hrefOf={hrefOf} view={view} />
     </>
   );
 }

@@ -29,7 +29,7 @@ export function Histogram({ search, nowMs, change }: Searching) {
         {error ? (
           <p className="py-2 text-xs text-muted">{errorText(error, t)}</p>
         ) : (
-          <Bars {...{ bars, highest, zoom, mark }} />
+          <Bars bars={bars} highest={highest} zoom={zoom} mark={mark} />
         )}
         <p aria-hidden className="absolute top-0 left-0 bg-surface/80 pr-1 text-2xs text-faint">
           {highest > 0 && formats.number(highest)}
@@ -141,7 +141,7 @@ function Bars({ bars, highest, mark, zoom }: BarsProps) {
         aria-hidden="true"
       >
         {bars.map((bar, index) => (
-          <OneBar key={bar.from} {...{ bar, index, highest, mark }} />
+          <OneBar key={bar.from} bar={bar} index={index} highest={highest} mark={mark} />
         ))}
         {ends && (
           <rect

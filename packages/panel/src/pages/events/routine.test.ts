@@ -5,8 +5,11 @@ import { isFresh, isRoutine } from './routine.ts';
 
 const event = (action: string, type: string, of: Partial<AuditEvent> = {}) =>
   ({
-    ...{ action, resource: { type, id: '1', name: null }, crossTenant: false },
-    ...{ recordedBy: { kind: 'service', id: '2' }, ...of },
+    action,
+    resource: { type, id: '1', name: null },
+    crossTenant: false,
+    recordedBy: { kind: 'service', id: '2' },
+    ...of,
   }) as AuditEvent;
 
 test('the service’s routine can be folded away', () => {

@@ -63,7 +63,9 @@ export function ExportForm({ started }: { started: () => void }) {
         )}
         <div className="ml-auto flex flex-wrap gap-2">
           <DownloadButton
-            {...{ input, name: 'audit-log', disabled: !count.data }}
+            input={input}
+            name="audit-log"
+            disabled={!count.data}
             look="primary"
             done={started}
           >

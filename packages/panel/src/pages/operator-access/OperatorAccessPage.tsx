@@ -51,7 +51,8 @@ export default function OperatorAccessPage() {
       <QueryState query={page} />
       {page.data && page.data.data.length === 0 && (
         <EmptyResult
-          {...{ search: asked, change }}
+          search={asked}
+          change={change}
           none={{ title: t.access.none, Icon: UserRoundCheck, tone: 'text-add' }}
         />
       )}
@@ -64,7 +65,9 @@ export default function OperatorAccessPage() {
           <div className="flex flex-wrap items-center justify-end gap-x-4 px-4 py-4 lg:px-6">
             {!isWhole(page.data) && <p className="text-xs text-muted">{t.access.continues}</p>}
             <Pager
-              {...{ search: asked, nowMs, change }}
+              search={asked}
+              nowMs={nowMs}
+              change={change}
               pagination={page.data.pagination}
               isFormer={page.isPlaceholderData}
             />

@@ -149,9 +149,14 @@ function useStates({ key, fromMs, toMs, events }: Visit) {
   const { tenant } = useSession();
   const [{ actor }] = events;
   const query = {
-    ...{ from: new Date(fromMs).toISOString(), to: new Date(toMs + 1).toISOString() },
-    ...{ user: actor.id, action: 'access', resource: 'audit_log', resourceId: tenant.id },
-    ...{ includeState: true, limit: 500 },
+    from: new Date(fromMs).toISOString(),
+    to: new Date(toMs + 1).toISOString(),
+    user: actor.id,
+    action: 'access',
+    resource: 'audit_log',
+    resourceId: tenant.id,
+    includeState: true,
+    limit: 500,
   };
   return useQuery({
     queryKey: ['looks', key, query],

@@ -49,7 +49,15 @@ export function HeatTable({ people, columns, hrefOf }: HeatTableProps) {
           </thead>
           <tbody>
             {shown.map((person, row) => (
-              <PersonRow key={person.user} {...{ person, row, columns, highest, keys, hrefOf }} />
+              <PersonRow
+                key={person.user}
+                person={person}
+                row={row}
+                columns={columns}
+                highest={highest}
+                keys={keys}
+                hrefOf={hrefOf}
+              />
             ))}
           </tbody>
         </table>
@@ -102,7 +110,10 @@ function PersonRow({ person, row, columns, highest, keys, hrefOf }: RowProps) {
       {columns.map((column, index) => (
         <HeatCell
           key={column.from}
-          {...{ person, column, highest, hrefOf }}
+          person={person}
+          column={column}
+          highest={highest}
+          hrefOf={hrefOf}
           tabbable={keys.isStop(row, index + 2)}
         />
       ))}

@@ -60,7 +60,8 @@ function SensitiveAccess({ shown }: { shown: Shown }) {
       <QueryState query={access} />
       {access.data?.people.length === 0 && (
         <EmptyResult
-          {...{ search: asked, change }}
+          search={asked}
+          change={change}
           none={{ title: t.sensitiveAccess.none, Icon: Eye }}
         />
       )}

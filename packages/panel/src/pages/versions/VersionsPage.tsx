@@ -74,7 +74,7 @@ export default function VersionsPage() {
           Icon={History}
         />
       ) : (
-        <Versions {...{ resourceId, versions }} pages={events} />
+        <Versions resourceId={resourceId} versions={versions} pages={events} />
       )}
     </>
   );
@@ -163,7 +163,9 @@ function TimeTravel(props: VersionHistoryProps & { isPinned: boolean }) {
           options={[
             { value: '', text: t.versions.theOneBefore },
             ...versions.map((version) => ({
-              ...{ value: version.key, text: name(version), disabled: version === right },
+              value: version.key,
+              text: name(version),
+              disabled: version === right,
             })),
           ]}
           choose={(key) => go(pathOf(right.key, key), { replace: true })}

@@ -87,7 +87,7 @@ function Option({ field, value, problem, choose }: OptionProps) {
   const { name, placeholder, choices } = field;
   const shared = { label: textOf(w.options, name) ?? name, problem };
   if (choices === undefined) {
-    return <TextField {...{ ...shared, placeholder, value }} change={choose} />;
+    return <TextField {...shared} placeholder={placeholder} value={value} change={choose} />;
   }
   return (
     <SelectField

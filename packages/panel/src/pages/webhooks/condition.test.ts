@@ -4,11 +4,25 @@ import { conditionOf, nextLookMs } from './condition.ts';
 
 const nowMs = Date.UTC(2026, 4, 4);
 const webhook = (changes: Partial<Webhook>): Webhook => ({
-  ...{ id: 'whk_1', name: null, url: 'https://example.com/', format: 'webhook', types: [] },
-  ...{ filters: {}, options: {}, hasCredential: false, headerNames: [] },
-  ...{ status: 'active', pausedBecause: null },
-  ...{ nextSequence: 7, behind: 0, attempt: 0, nextAttemptAt: null, lastDelivery: null },
-  ...{ previousSecretValidUntil: null, createdAt: '', updatedAt: '' },
+  id: 'whk_1',
+  name: null,
+  url: 'https://example.com/',
+  format: 'webhook',
+  types: [],
+  filters: {},
+  options: {},
+  hasCredential: false,
+  headerNames: [],
+  status: 'active',
+  pausedBecause: null,
+  nextSequence: 7,
+  behind: 0,
+  attempt: 0,
+  nextAttemptAt: null,
+  lastDelivery: null,
+  previousSecretValidUntil: null,
+  createdAt: '',
+  updatedAt: '',
   ...changes,
 });
 const failing = (inMs: number) =>

@@ -3,8 +3,12 @@ import { expect, test } from 'vitest';
 import { draftOf, emptyDraft, inFormat, inputOf, keepsCredential, newHeader } from './draft.ts';
 
 const stored = {
-  ...{ name: 'SIEM', url: 'https://splunk.example.com/', format: 'splunk_hec' },
-  ...{ types: ['audit.events.recorded'], options: { index: 'audit' }, hasCredential: true },
+  name: 'SIEM',
+  url: 'https://splunk.example.com/',
+  format: 'splunk_hec',
+  types: ['audit.events.recorded'],
+  options: { index: 'audit' },
+  hasCredential: true,
   headerNames: ['x-key', 'x-team'],
   filters: { action: ['delete', '!list'], category: ['security'] },
 } as unknown as Webhook;
@@ -24,7 +28,10 @@ test('own headers are kept, replaced, removed and added, and a row left empty is
   const headers = [{ ...key, value: 'new' }, { ...team, isRemoved: true }, added];
   const all = [...headers, newHeader(headers), { ...newHeader(headers), name: 'x-no-value' }];
   expect(inputOf({ ...draft, headers: all }).headers).toEqual({
-    ...{ 'x-key': 'new', 'x-team': null, 'X-Region': 'eu', 'x-no-value': '' },
+    'x-key': 'new',
+    'x-team': null,
+    'X-Region': 'eu',
+    'x-no-value': '',
   });
 });
 

@@ -56,14 +56,25 @@ export interface DraftProps {
 }
 
 export const emptyDraft: Draft = {
-  ...{ name: '', url: '', format: 'webhook', types: ['audit.events.recorded'], filters: {} },
-  ...{ options: {}, credential: '', forgetCredential: false, headers: [] },
+  name: '',
+  url: '',
+  format: 'webhook',
+  types: ['audit.events.recorded'],
+  filters: {},
+  options: {},
+  credential: '',
+  forgetCredential: false,
+  headers: [],
 };
 
 export function draftOf(webhook: Webhook): Draft {
   const { name, url, format, types, filters, options, headerNames } = webhook;
   const headers = headerNames.map((each, key) => ({
-    ...{ key, name: each, value: '', isStored: true, isRemoved: false },
+    key,
+    name: each,
+    value: '',
+    isStored: true,
+    isRemoved: false,
   }));
   return { ...emptyDraft, name: name ?? '', url, format, types, filters, options, headers };
 }

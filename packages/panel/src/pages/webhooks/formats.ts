@@ -26,11 +26,14 @@ const stream = (
 /** The fields of each format, in the order of the form; the service validates them. */
 export const formatFields: Readonly<Record<WebhookFormat, FormatFields>> = {
   webhook: {
-    ...{ urlExample: 'https://example.com/hooks/audit', credential: 'none' },
-    ...{ isSigned: true, options: [] },
+    urlExample: 'https://example.com/hooks/audit',
+    credential: 'none',
+    isSigned: true,
+    options: [],
   },
   generic: {
-    ...{ urlExample: 'https://collector.example.com/events', credential: 'optional' },
+    urlExample: 'https://collector.example.com/events',
+    credential: 'optional',
     isSigned: true,
     options: [{ name: 'body', placeholder: 'array', choices: ['array', 'ndjson'] }],
   },
@@ -63,7 +66,8 @@ export const formatFields: Readonly<Record<WebhookFormat, FormatFields>> = {
     'required',
   ),
   pagerduty: stream('https://events.pagerduty.com', 'required', {
-    ...{ name: 'severity', placeholder: 'error' },
+    name: 'severity',
+    placeholder: 'error',
     choices: ['critical', 'error', 'warning', 'info'],
   }),
 };

@@ -15,13 +15,29 @@ import { csvFieldsOf, packedEvent } from './packed-event.ts';
 
 const uuid = '018f3a6e-5d1b-7c42-9a10-3f6e2b8d4c01';
 const event: CsvEvent = {
-  ...{ uuid, tenantId: uuid, actorId: uuid, actorEmail: 'ana@example.com', actorRole: 'admin' },
-  ...{ actorIp: '2001:db8::1', actorUserAgent: 'Mozilla/5.0 (KHTML, like Gecko)' },
-  ...{ action: 'update', resourceType: 'queue', resourceId: uuid, resourceName: 'Support' },
-  ...{ diff: '{"a":{"from":1,"to":"x, \\"y\\"; z"}}', crossTenant: false, reason: null },
-  ...{ category: 'configuration', recordedByKind: 'api_key', recordedById: uuid },
-  ...{ before: null, after: '{"a":"x, \\"y\\"; z"}', sequence: 7, receivedAtMs: 1_715_000_000_250 },
-  ...{ context: null, contextIdentity: null },
+  uuid,
+  tenantId: uuid,
+  actorId: uuid,
+  actorEmail: 'ana@example.com',
+  actorRole: 'admin',
+  actorIp: '2001:db8::1',
+  actorUserAgent: 'Mozilla/5.0 (KHTML, like Gecko)',
+  action: 'update',
+  resourceType: 'queue',
+  resourceId: uuid,
+  resourceName: 'Support',
+  diff: '{"a":{"from":1,"to":"x, \\"y\\"; z"}}',
+  crossTenant: false,
+  reason: null,
+  category: 'configuration',
+  recordedByKind: 'api_key',
+  recordedById: uuid,
+  before: null,
+  after: '{"a":"x, \\"y\\"; z"}',
+  sequence: 7,
+  receivedAtMs: 1_715_000_000_250,
+  context: null,
+  contextIdentity: null,
 };
 
 const packed = (e: CsvEvent, columns: readonly CsvColumn[]) =>
@@ -43,8 +59,12 @@ test('a packed row becomes the bytes of its event, whatever its texts are', () =
   const text = fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ unit: odd }));
   const json = text.map((value) => JSON.stringify({ [value]: value }));
   const texts = fc.record({
-    ...{ actorEmail: fc.option(text), actorUserAgent: fc.option(text), resourceName: text },
-    ...{ reason: fc.option(text), diff: fc.oneof(json, fc.constant('{}')), after: fc.option(json) },
+    actorEmail: fc.option(text),
+    actorUserAgent: fc.option(text),
+    resourceName: text,
+    reason: fc.option(text),
+    diff: fc.oneof(json, fc.constant('{}')),
+    after: fc.option(json),
   });
   const context = fc.record(
     {

@@ -39,7 +39,8 @@ function walked({ ids, costMs }: Log) {
     const page = matches.slice(0, pageRows);
     found.push(...page);
     walk = advance(walk, {
-      ...{ last: page.at(-1) ?? null, more: page.length === pageRows },
+      last: page.at(-1) ?? null,
+      more: page.length === pageRows,
       tookMs,
     });
   }

@@ -9,12 +9,17 @@ export function said(text: unknown, max = 300): string {
 }
 
 export const post = (url: string, body: string, headers: Record<string, string> = {}) => ({
-  ...{ method: 'POST' as const, url, body },
+  method: 'POST' as const,
+  url,
+  body,
   headers: { 'content-type': 'application/json', ...headers },
 });
 
 export const get = (url: string, headers: Record<string, string>) => ({
-  ...{ method: 'GET' as const, url, headers, body: '' },
+  method: 'GET' as const,
+  url,
+  headers,
+  body: '',
 });
 
 export const fine: FormatVerdict = { ok: true };

@@ -43,8 +43,12 @@ function payloadOf(event: EventFields, { options }: MessageTarget, panelUrl: str
   const page = pageOf(panelUrl, event);
   const details = {
     actor: actor.email ?? actor.name ?? actor.id,
-    ...{ action, resource: resource.name ?? resource.id, resourceType: resource.type },
-    ...{ ip: actor.ip, reason, event: id },
+    action,
+    resource: resource.name ?? resource.id,
+    resourceType: resource.type,
+    ip: actor.ip,
+    reason,
+    event: id,
   };
   return {
     event_action: isAcknowledged ? 'acknowledge' : 'trigger',
@@ -77,13 +81,17 @@ function alertPayload(news: AlertNews, { options }: MessageTarget) {
   const { tenantId, ruleId, ids, url, atMs } = news;
   const { title, lines } = alertMessage(news);
   return {
-    ...{ event_action: 'trigger', dedup_key: keyOfRule(tenantId, ruleId), ...linksTo(url) },
+    event_action: 'trigger',
+    dedup_key: keyOfRule(tenantId, ruleId),
+    ...linksTo(url),
     payload: {
       summary: lines[0]?.text ?? title,
       source: new URL(url).host,
       severity: options.severity ?? 'error',
       timestamp: formatTimestamp(atMs),
-      ...{ component: 'alert', group: tenantId, custom_details: { alerts: String(ids.length) } },
+      component: 'alert',
+      group: tenantId,
+      custom_details: { alerts: String(ids.length) },
     },
   };
 }

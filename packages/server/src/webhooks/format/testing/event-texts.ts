@@ -91,7 +91,9 @@ export const hostileEvent: Partial<Content> = {
 /** An alert of the rule `rule`. */
 export const alertOf = (rule: string): Partial<Content> => ({
   actor: { id: nilUuid, email: null, role: 'system', ip: null, userAgent: null },
-  ...{ action: 'raise', resource: { type: 'alert', id: plain.resource.id, name: rule }, diff: {} },
+  action: 'raise',
+  resource: { type: 'alert', id: plain.resource.id, name: rule },
+  diff: {},
 });
 
 /** Up to five arbitrary events, oldest first. */

@@ -44,21 +44,28 @@ export async function startProducts(now: () => number) {
   const teamsUrl = `${teams.url}${teams.path}?api-version=1`;
   const collectors: [Collector, Collector, Collector, Collector] = [
     {
-      ...{ format: 'splunk_hec', receiver: splunk, credential: splunk.token },
+      format: 'splunk_hec',
+      receiver: splunk,
+      credential: splunk.token,
       options: { index: 'audit' },
       held: () => splunk.events.map(({ event }) => event),
       clear: () => void splunk.events.splice(0),
       refused: [4, 21].map((code) => `Splunk does not know the token (code ${code})`),
     },
     {
-      ...{ format: 'datadog', receiver: dog, credential: dog.key },
+      format: 'datadog',
+      receiver: dog,
+      credential: dog.key,
       options: { ddtags: 'env:test' },
       held: () => dog.logs.map(({ attributes }) => attributes.indelible),
       clear: () => void dog.logs.splice(0),
       refused: [wrongKey, wrongKey],
     },
     {
-      ...{ format: 'elastic', receiver: cluster, credential: 'aWQ6a2V5', options: {} },
+      format: 'elastic',
+      receiver: cluster,
+      credential: 'aWQ6a2V5',
+      options: {},
       held: () =>
         [...cluster.documents.values()].map(({ indelible }) => {
           const event = indelible as Record<string, unknown>;
@@ -68,7 +75,9 @@ export async function startProducts(now: () => number) {
       refused: [unknown('Elasticsearch'), unknown('Elasticsearch')],
     },
     {
-      ...{ format: 'generic', receiver: collector, credential: 'Bearer collector-token' },
+      format: 'generic',
+      receiver: collector,
+      credential: 'Bearer collector-token',
       options: { body: 'ndjson' },
       held: () => collector.events,
       clear: () => void collector.events.splice(0),
@@ -77,16 +86,24 @@ export async function startProducts(now: () => number) {
   ];
   const channels: [Channel, Channel, Channel] = [
     {
-      ...{ format: 'slack', receiver: slack, credential: slack.path, options: {} },
+      format: 'slack',
+      receiver: slack,
+      credential: slack.path,
+      options: {},
       read: () => slack.messages.flatMap(({ lines }) => lines.slice(0, 20)),
     },
     {
-      ...{ format: 'teams', receiver: { ...teams, url: teamsUrl }, credential: teams.signature },
+      format: 'teams',
+      receiver: { ...teams, url: teamsUrl },
+      credential: teams.signature,
       options: {},
       read: () => teams.cards.flatMap(({ lines }) => lines),
     },
     {
-      ...{ format: 'pagerduty', receiver: duty, credential: duty.key, options: {} },
+      format: 'pagerduty',
+      receiver: duty,
+      credential: duty.key,
+      options: {},
       read: () => [...duty.incidents.values()].map(({ summary, link }) => `${summary} ${link}`),
     },
   ];
