@@ -17,7 +17,6 @@ const folders = [
 ];
 const programs = [
   'packages/cli/src/main.ts',
-  'packages/cli/src/verify/compare-bodies.thread.ts',
   'packages/server/src/archive/draft-part.thread.ts',
   'packages/server/src/exports/file/make-files.thread.ts',
 ];

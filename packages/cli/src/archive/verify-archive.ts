@@ -15,10 +15,9 @@ import {
 } from '@indelible/protocol';
 import type { Archive, FoundPart, NamedPart } from '@indelible/server';
 import { sentenceOf, UsageError } from '../io.ts';
-import type { BodyChunk } from '../verify/body-threads.ts';
 import type { EntryFile, Reading } from '../verify/entry-file.ts';
 import { sha } from '../verify/hashing.ts';
-import { addChunks, LogBodies } from '../verify/log-bodies.ts';
+import { addChunks, type BodyChunk, LogBodies } from '../verify/log-bodies.ts';
 import type { Span } from '../verify/log-entries.ts';
 import type { Progress } from '../verify/log-source.ts';
 import { type Outcome, type Report, verified } from '../verify/report.ts';
@@ -142,7 +141,7 @@ async function verifyParts(reading: Reading, run: Run): Promise<Outcome> {
   progress.stage('events', checkpoint.size);
   const read = { files: 0 };
   const chunks = bodyChunks(reading, run, entries, read);
-  await addChunks(bodies, reading, { chunks, size: checkpoint.size, tenantId });
+  await addChunks(bodies, reading, { chunks });
   entries.finish();
   const differs = isRootWrong(findings) ? firstWrong(parts, file) : null;
   compareWithWindows(reading, signed);
@@ -237,12 +236,11 @@ async function* partChunks(
       const taken = misplaced === -1 ? rows : rows.slice(0, misplaced);
       const each = taken.map((row) => archivedEntryOf(sha, row));
       for (const entry of each) entries.add(entry);
-      const bytes = Buffer.concat(each);
-      file.append(bytes);
+      file.append(Buffer.concat(each));
       const lines = taken.map(archivedBodyLine).filter((line) => line !== null);
       progress.advance(taken.length - lines.length);
       const text = lines.map((line) => `${line}\n`).join('');
-      yield { bytes: Buffer.from(text), cutoffMs: null, entries: { first, bytes } };
+      yield { bytes: Buffer.from(text), cutoffMs: null };
       if (misplaced !== -1) throw new FormatError(`${file.size} should follow`);
     }
     if (file.size === part.last + 1) return true;

@@ -56,8 +56,6 @@ export interface BundleOptions {
   plans?: Plans | undefined;
   /** The clock for the bundle's age; default: the machine's. */
   now?: () => number;
-  /** The threads that compare events; default: by the log's size and the machine. */
-  threads?: number;
   progress: Progress;
   check?: BundleCheck;
   /** The checkpoints of the tenant's log that this machine has verified; default: none. */
@@ -117,7 +115,6 @@ async function verifyFiles(reading: Reading, run: Run): Promise<Outcome> {
     chunks: bundle.bodies(digest),
     tenantId: manifest.tenantId.toLowerCase(),
     beyondCheckpoint: 'finding',
-    threads: options.threads,
     ...(check?.onLine ? { onLine: check.onLine } : {}),
   });
   const { events } = bundleFiles;

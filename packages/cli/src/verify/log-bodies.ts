@@ -17,7 +17,6 @@ import {
   withholdableSegments,
 } from '@indelible/protocol';
 import { LineSplitter } from '../import/line-splitter.ts';
-import { type BodyChunk, type ComparedWanted, comparedChunks } from './body-threads.ts';
 import type { Reading } from './entry-file.ts';
 import { sha } from './hashing.ts';
 
@@ -25,14 +24,18 @@ type BodiesOptions = Pick<BodyPassOptions, 'checkpoint' | 'beyondCheckpoint'> & 
   tenantId: string | null;
 };
 
+/** Bytes of body lines, and the plan's cutoff stated with them. */
+export interface BodyChunk {
+  bytes: Uint8Array;
+  cutoffMs: number | null;
+}
+
 interface BodiesWanted extends BodiesOptions {
   chunks: AsyncIterable<BodyChunk>;
   /** From `readEntries`: then events without an entry do not show the first damage. */
   isGap?: boolean;
   /** Called for each line before it is checked. */
   onLine?: (line: Uint8Array) => void;
-  /** The threads that compare lines; default: by the log's size and the machine. */
-  threads?: number | undefined;
 }
 
 /** What is stated and known about retention when the bodies were read. */
@@ -82,9 +85,8 @@ export class LogBodies {
     });
   }
 
-  /** `intact`: the sequence that `intactSequence` has found. */
-  add(line: string | Uint8Array, intact = -1): void {
-    if (intact === -1 || !this.#pass.addIntact(intact)) this.#pass.add(line);
+  add(line: string | Uint8Array): void {
+    this.#pass.add(line);
   }
 
   /** Time passes while pages are read, and moves the cutoff that is stated with them. */
@@ -160,32 +162,31 @@ export async function readBodies(reading: Reading, wanted: BodiesWanted): Promis
     isShort ? endingAt(size, findings, isGap) : findings,
   );
   reading.progress.stage('events', size);
-  await addChunks(bodies, reading, { ...wanted, size });
+  await addChunks(bodies, reading, wanted);
   return bodies;
 }
 
-/** Adds the lines of the chunks; other threads compare ordinary ones. */
+/** Adds the lines of the chunks, which may end within a line. */
 export async function addChunks(
   bodies: LogBodies,
-  { file, progress }: Reading,
-  wanted: Omit<ComparedWanted, 'file'> & Pick<BodiesWanted, 'onLine'>,
+  { progress }: Reading,
+  { chunks, onLine }: Pick<BodiesWanted, 'chunks' | 'onLine'>,
 ): Promise<void> {
-  const { onLine } = wanted;
-  const lines = new LineSplitter(bodyLineBytesMax);
-  const take = (line: { bytes: Uint8Array }, intact?: number) => {
-    onLine?.(line.bytes);
-    bodies.add(line.bytes, intact);
-  };
-  for await (const { bytes, cutoffMs, intact } of comparedChunks({ ...wanted, file })) {
-    bodies.addCutoff(cutoffMs);
+  const splitter = new LineSplitter(bodyLineBytesMax);
+  const take = (lines: Iterable<{ bytes: Uint8Array }>) => {
     let count = 0;
-    for (const line of lines.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length))) {
-      take(line, intact[count]);
+    for (const { bytes } of lines) {
+      onLine?.(bytes);
+      bodies.add(bytes);
       count += 1;
     }
     progress.advance(count);
+  };
+  for await (const { bytes, cutoffMs } of chunks) {
+    bodies.addCutoff(cutoffMs);
+    take(splitter.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)));
   }
-  for (const line of lines.end()) take(line);
+  take(splitter.end());
 }
 
 function endingAt(size: number, findings: Findings, isGap: boolean): Findings {

@@ -4,13 +4,6 @@ import { join } from 'node:path';
 
 const blockRecords = 1_024;
 
-/** Threads of a process share its open files. */
-export interface SharedRecords {
-  recordBytes: number;
-  fd: number;
-  size: number;
-}
-
 /** Records of one length in a temporary file, so that memory does not grow with their number. */
 export class RecordFile {
   readonly #recordBytes: number;
@@ -19,15 +12,9 @@ export class RecordFile {
   #blockIndex = -1;
   #size = 0;
 
-  constructor(recordBytes: number, shared?: SharedRecords) {
+  constructor(recordBytes: number) {
     this.#recordBytes = recordBytes;
     this.#block = Buffer.alloc(blockRecords * recordBytes);
-    if (shared) [this.#fd, this.#size] = [shared.fd, shared.size];
-  }
-
-  /** The records so far, for a file in another thread; valid until `close` of this one. */
-  share(): SharedRecords {
-    return { recordBytes: this.#recordBytes, fd: this.#fd ?? -1, size: this.#size };
   }
 
   get size(): number {

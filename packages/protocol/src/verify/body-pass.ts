@@ -93,18 +93,6 @@ export class BodyPass {
     else this.#judge(body);
   }
 
-  /**
-   * Counts a line that `intactSequence` has found intact. False if its entry had a body before:
-   * then `add` says so.
-   */
-  addIntact(sequence: number): boolean {
-    if (!this.#sequences.match(sequence)) return false;
-    this.#counts.bodies += 1;
-    this.#counts.intact += 1;
-    this.#lastProduced = Math.max(this.#lastProduced, sequence);
-    return true;
-  }
-
   #addMalformed(finding: Finding): void {
     // Marks the sequence as used: its body is damaged, not missing.
     if (finding.sequence !== null) this.#sequences.claim(finding.sequence);
