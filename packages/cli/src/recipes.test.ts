@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
@@ -7,6 +7,7 @@ import { type AuditEvent, createClient } from '../../client/src/index.ts';
 import { hostDatabase } from '../../client/src/outbox/testing/host-database.ts';
 import { newFolder } from '../../server/src/testing/folders.ts';
 import { platformKey, testService } from '../../server/src/testing/service.ts';
+import { parseMap } from './import/map-file.ts';
 
 /* The recipes, as they stand there, against a real service. */
 
@@ -31,13 +32,40 @@ npx() { shift; '${process.execPath}' '${join(import.meta.dirname, 'main.ts')}' "
 curl() { command curl -sS --noproxy '*' --max-time 20 -w '\\n%{http_code}\\n' "$@"; }
 `;
 
+function runCommands(commands: string) {
+  writeFileSync(join(folder, 'script'), prelude + commands);
+  const env = { PATH: process.env.PATH, HOME: folder, PORT: new URL(url).port };
+  return run('bash', ['script'], { cwd: folder, env });
+}
+
+test('the recipe for other products tries, imports and finds the sample of CloudTrail', async () => {
+  cpSync(join(recipes, '../../examples/import'), join(folder, 'examples/import'), {
+    recursive: true,
+  });
+  const commands = blocksOf('import-from-products.md', 'sh').join('\n');
+  const { stdout } = await runCommands(commands);
+  expect(stdout).toMatch(/would be created +6\n/);
+  expect(stdout).toMatch(/^created +6\n/m);
+  const [answer = '', status] = stdout.trim().split('\n').slice(-2);
+  expect(commands).toContain(`# ${status}: "total": {"value": 6, "relation": "eq"}`);
+  const { pagination, data } = JSON.parse(answer);
+  expect(pagination.total).toEqual({ value: 6, relation: 'eq' });
+  expect(data[0]).toMatchObject({
+    action: 'assumerole',
+    actor: { externalId: 'ec2.amazonaws.com', role: 'awsservice', ip: null },
+    resource: { externalId: 'arn:aws:iam::123456789012:role/deploy' },
+    timestamp: '2025-09-01T09:20:00.000Z',
+  });
+  const [map = ''] = blocksOf('import-from-products.md', 'json');
+  expect(() => parseMap(map)).not.toThrow();
+});
+
 test('the recipe for bulk imports works as it stands: one line is rejected, mended, and then all are there', async () => {
   const [lines = ''] = blocksOf('bulk-import.md', 'ndjson');
   writeFileSync(join(folder, 'history.ndjson'), lines);
   const commands = blocksOf('bulk-import.md', 'sh').join('\n');
-  writeFileSync(join(folder, 'script'), prelude + commands);
-  const env = { PATH: process.env.PATH, HOME: folder, PORT: new URL(url).port };
-  const { stdout } = await run('bash', ['script'], { cwd: folder, env });
+  const { stdout } = await runCommands(commands);
+  expect(stdout).toContain('1 × /timestamp invalid_format');
   const rejected = stdout.split('\n').filter((line) => line.startsWith('{"line"'));
   expect(rejected.map((line) => JSON.parse(line).line)).toEqual([3]);
   const [answer = '', status] = stdout.trim().split('\n').slice(-2);

@@ -63,7 +63,7 @@ async function storedIds(tenantId: string): Promise<string[]> {
 
 function idsOf(lines: readonly string[], tenantId: string): string[] {
   return lines.flatMap((line) => {
-    const taken = takeLine({ number: 1, bytes: Buffer.from(line), tooLong: false }, null);
+    const taken = takeLine({ number: 1, bytes: Buffer.from(line), tooLong: false });
     if ('refusal' in taken || taken.event.tenantId !== tenantId) return [];
     return [uuidFromEventId(JSON.parse(taken.event.text).id) ?? ''];
   });

@@ -14,6 +14,7 @@ import { dryService } from '../import/dry-run.ts';
 import { FindingsFile, findingsPaths, noFindings } from '../import/findings-file.ts';
 import { ForeignFormError } from '../import/foreign-form.ts';
 import { type EpochForm, epochForms } from '../import/line-times.ts';
+import { readMap } from '../import/map-file.ts';
 import { type ImportRun, runImport } from '../import/run-import.ts';
 import { openSource, type Source } from '../import/source.ts';
 import {
@@ -31,6 +32,7 @@ import { type Shown, showWork } from '../progress.ts';
 interface ImportOptions extends ConnectionOptions {
   createTenants?: Plan;
   dryRun?: boolean;
+  map?: string;
   rejects?: string;
   time?: EpochForm;
 }
@@ -69,6 +71,7 @@ export function importCommand(program: Command, io: Io): void {
         'rejects',
       ]),
     )
+    .option('--map <file>', 'where lines of another product have the fields of an event, in JSON')
     .option('--rejects <file>', 'where rejected lines go')
     .addOption(new Option('--time <form>', 'of numbers in timestamp').choices(epochForms));
   withConnection(command)
@@ -108,6 +111,7 @@ async function prepare(
 ): Promise<Prepared> {
   const { dryRun = false } = options;
   const findings = dryRun ? noFiles : findingsOf(path, options);
+  const map = options.map === undefined ? null : readMap(options.map);
   const source = await openSource(path === '-' ? io.stdin : path, stop.signal);
   const shown: { progress?: Shown } = {};
   const note = (text: string) => shown.progress?.note(text);
@@ -121,8 +125,7 @@ async function prepare(
     source,
     tally,
     ...findings,
-    tenantForAll: options.tenant ?? null,
-    epochForm: options.time ?? null,
+    rules: { tenantForAll: options.tenant ?? null, epochForm: options.time ?? null, map },
     createTenants: options.createTenants ?? null,
     stop,
     signal: cancel.signal,

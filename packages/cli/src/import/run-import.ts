@@ -11,10 +11,9 @@ import { FirstLines } from './foreign-form.ts';
 import { Lanes } from './lanes.ts';
 import { LineOrders } from './line-orders.ts';
 import { isBlank, type Line, LineSplitter } from './line-splitter.ts';
-import type { EpochForm } from './line-times.ts';
 import type { Source } from './source.ts';
 import { SourceIdTable } from './source-id-table.ts';
-import { type LineRefusal, type SourceEvent, takeLine } from './source-line.ts';
+import { type LineRefusal, type LineRules, type SourceEvent, takeLine } from './source-line.ts';
 import { addConflict, countIn, type Tally } from './tally.ts';
 
 /** The calls of the service that an import makes; a dry run answers them itself. */
@@ -28,10 +27,7 @@ export interface ImportRun {
   tally: Tally;
   rejected: Findings;
   conflicts: Findings;
-  /** The tenant of every line; null: each names its own. */
-  tenantForAll: string | null;
-  /** What numbers in `timestamp` count; null: they are refused. */
-  epochForm: EpochForm | null;
+  rules: LineRules;
   /** The plan for unknown tenants; null: their events are rejected. */
   createTenants: Plan | null;
   /** Stops reading; batches in flight are still settled. */
@@ -107,7 +103,7 @@ function takeOne(
 ): boolean {
   run.tally.lines += 1;
   run.tally.lastLine = line.number;
-  const taken = takeLine(line, run.tenantForAll, orders, run.epochForm);
+  const taken = takeLine(line, run.rules, orders);
   if ('refusal' in taken) {
     reject(run, line, taken.refusal);
     return false;

@@ -17,7 +17,7 @@ const event = {
 function take(value: unknown, tenantForAll: string | null = null) {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   const bytes = Buffer.isBuffer(value) ? value : Buffer.from(text);
-  return takeLine({ number: 1, bytes, tooLong: false }, tenantForAll);
+  return takeLine({ number: 1, bytes, tooLong: false }, { tenantForAll });
 }
 
 function taken(value: unknown, tenantDefault: string | null = null): SourceEvent {
@@ -58,7 +58,7 @@ test('lines of one second keep their order, whatever their source ids are or wit
   const orders = new LineOrders();
   const idIn = (value: object) => {
     const bytes = Buffer.from(JSON.stringify(value));
-    const taken = takeLine({ number: 1, bytes, tooLong: false }, null, orders);
+    const taken = takeLine({ number: 1, bytes, tooLong: false }, {}, orders);
     return 'event' in taken ? JSON.parse(taken.event.text).id : null;
   };
   const uuids = Array.from({ length: 20 }, (_, n) => `9c5b94b1-35ad-49bb-b118-8e8fc24a${n}f80`);
@@ -77,7 +77,7 @@ test('a source id that counts gives one id, whatever lines stand before it', () 
   orders.of(tenantId, Date.parse(event.timestamp), new Uint8Array(8));
   for (const sourceId of ['7', 7, 'audit-1041', 'row12', 'INC0000045#2']) {
     const line = { number: 2, bytes: Buffer.from(JSON.stringify({ ...event, sourceId })) };
-    const taken = takeLine({ ...line, tooLong: false }, null, orders);
+    const taken = takeLine({ ...line, tooLong: false }, {}, orders);
     expect('event' in taken && JSON.parse(taken.event.text).id).toBe(idOf({ ...event, sourceId }));
   }
 });

@@ -17,6 +17,7 @@ import {
   problemsText,
   tenantUuid,
 } from '@indelible/protocol';
+import type { LineMap } from './line-map.ts';
 import { LineOrders } from './line-orders.ts';
 import type { Line } from './line-splitter.ts';
 import { type EpochForm, notATime, timeOf } from './line-times.ts';
@@ -59,6 +60,16 @@ type Members = Record<string, JsonValue>;
 
 const sha256 = (data: string): Uint8Array => hash('sha256', data, 'buffer');
 
+/** How lines become events. */
+export interface LineRules {
+  /** The tenant of every line; null: each names its own. */
+  tenantForAll?: string | null;
+  /** What numbers in `timestamp` count; null: they are refused. */
+  epochForm?: EpochForm | null;
+  /** Where a line of another product has the fields of an event; null: it is an event. */
+  map?: LineMap | null;
+}
+
 /**
  * The event of a line, the same at every run. An `id` in the line is used. A `sourceId` gives an id
  * from the line's timestamp, an order, and a hash of tenant and source id. Without both, the hash
@@ -70,11 +81,10 @@ const sha256 = (data: string): Uint8Array => hash('sha256', data, 'buffer');
  */
 export function takeLine(
   line: Line,
-  tenantForAll: string | null,
+  { tenantForAll = null, epochForm = null, map = null }: LineRules = {},
   orders = new LineOrders(),
-  epochForm: EpochForm | null = null,
 ): TakenLine {
-  const parsed = parseLine(line);
+  const parsed = parseLine(line, map);
   if ('refusal' in parsed) return parsed;
   const { sourceId = null, ...members } = withoutOutput(parsed.members);
   const event: Members = tenantForAll === null ? members : { ...members, tenantId: tenantForAll };
@@ -134,7 +144,7 @@ function withoutOutput(members: Members): Members {
 
 type ParsedLine = { members: Members; hasNumbersAsText: boolean } | { refusal: LineRefusal };
 
-function parseLine(line: Line): ParsedLine {
+function parseLine(line: Line, map: LineMap | null): ParsedLine {
   const refusal = (code: ErrorCode, reason: string) => ({ refusal: { code, reason } });
   if (line.tooLong)
     return refusal('payload_too_large', `the line is longer than ${inKib(eventBytesMax)}`);
@@ -143,7 +153,9 @@ function parseLine(line: Line): ParsedLine {
     const { value, duplicateKeys, numbersAsText } = parseStrictJson(line.bytes.toString());
     if (!isObject(value)) return refusal('validation_failed', 'the line is not a JSON object');
     if (duplicateKeys.length > 0) return refuse(repetitions(duplicateKeys));
-    return { members: value as Members, hasNumbersAsText: numbersAsText.length > 0 };
+    const members = map === null ? (value as Members) : map.eventOf(value as Members);
+    const hasNumbersAsText = numbersAsText.some((pointer) => map === null || map.reads(pointer));
+    return { members, hasNumbersAsText };
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     return refusal('malformed_json', `the line is not valid JSON: ${error.message}`);
