@@ -110,7 +110,8 @@ function requesterOf({ reason, operatorEmail }: Options) {
 }
 
 function planText(plan: ErasurePlan): string {
-  const { tenantId, segment, actors, addresses, events, files, elsewhere, mentions } = plan;
+  const { tenantId, segment, actors, addresses, ownIds, events, files, elsewhere, mentions } = plan;
+  const { named } = plan;
   const lines = actors.map(({ id, count, asOperator }) => {
     const stays = asOperator > 0 ? `; ${withCommas(asOperator)} as an operator are kept` : '';
     return `actor ${id}: identity of ${counted(count, 'event')}${stays}`;
@@ -118,6 +119,8 @@ function planText(plan: ErasurePlan): string {
   if (addresses.length > 0) lines.push(`addresses: ${addresses.map(visible).join(', ')}`);
   if (events.length > 0)
     lines.push(`${segment} of ${counted(events.length, 'event')} by themselves`);
+  if (ownIds.length > 0) lines.push(`own ids: ${ownIds.map(visible).join(', ')}`);
+  lines.push(...queryLines(named));
   for (const [what, count] of Object.entries(elsewhere ?? {})) {
     if (count > 0) lines.push(`${tableNames[what] ?? what}: ${withCommas(count)}`);
   }
@@ -133,9 +136,22 @@ function planText(plan: ErasurePlan): string {
   );
 }
 
+const queryNames: Record<string, string> = {
+  searches: 'saved searches that name the person, deleted',
+  views: 'views that name the person, deleted',
+  alertRules: 'alert rules that name the person, deleted',
+  webhooks: 'webhooks whose filters name the person, deleted',
+  exports: 'exports whose filters name the person, which lose their filters',
+};
+
+function queryLines(named: ErasurePlan['named']): string[] {
+  const shown = Object.entries(named ?? {}).filter(([, ids]) => ids.length > 0);
+  return shown.map(([what, ids]) => `${queryNames[what] ?? what}: ${ids.join(', ')}`);
+}
+
 const tableNames: Record<string, string> = {
-  searches: 'saved searches that name the person',
-  views: 'views that name the person',
+  searches: 'saved searches that the person made',
+  views: 'views that the person made',
   restores: 'restores that name the person',
   exports: 'exports that name the person',
   webhooks: 'names of webhooks that name the person',
@@ -162,7 +178,7 @@ function mentionLines({ asResource, inText, newestInText }: NonNullable<ErasureP
   return lines;
 }
 
-function erasedText({ tenantId, erasures, files }: Erased): string {
+function erasedText({ tenantId, erasures, files, deleted }: Erased): string {
   const lines = erasures.map(
     ({ id, segment, events }) => `erasure ${id}: ${segment} of ${counted(events, 'event')}\n`,
   );
@@ -170,5 +186,6 @@ function erasedText({ tenantId, erasures, files }: Erased): string {
     files > 0
       ? `${counted(files, 'file of an export was', 'files of exports were')} removed\n`
       : '';
-  return `tenant ${tenantId}\n${lines.join('')}${gone}`;
+  const queries = queryLines(deleted).map((line) => `${line}\n`);
+  return `tenant ${tenantId}\n${lines.join('')}${queries.join('')}${gone}`;
 }

@@ -39,7 +39,7 @@ function textOf(path: string): string {
 }
 
 async function concluded(content: CapsuleContent, pinned: readonly string[] | undefined) {
-  const { data, matches, inRange, unseen, isSaved, isRewritten, unknownValues } = content;
+  const { data, matches, inRange, unseen, isSaved, unknownValues } = content;
   const source: KeySource = pinned === undefined ? 'capsule' : 'pinned';
   const keys = { source, vkeys: [...(pinned ?? data.vkeys)] };
   const note = new TextEncoder().encode(data.checkpoint);
@@ -56,9 +56,6 @@ async function concluded(content: CapsuleContent, pinned: readonly string[] | un
     unproven: [
       ...unknownPairs(unknownValues).map((pair) => unknownText(...pair)),
       ...(unseen > 0 ? [`Whether ${unseen} events match: their content is gone.`] : []),
-      ...(isRewritten
-        ? ['The query as it was asked: an erasure has put ids in place of an address in it.']
-        : []),
       ...(isSaved ? [] : [`The saved result of ${data.search.matched} matches.`]),
     ],
     doesNotFollow: [

@@ -54,7 +54,7 @@ export interface OpenedSearch extends SavedSearch {
     recordedSince: { value: number };
     /** Whether events of the range have expired since. */
     bodiesExpired: boolean;
-    /** Whether an erasure has since rewritten the query or emptied what it compares. */
+    /** Whether an erasure has since emptied what the query compares. */
     erasedSince: boolean;
     checkpoint: SearchCheckpoint | null;
     coverage: Coverage;

@@ -74,13 +74,12 @@ function proven({ texts }: View, content: CapsuleContent): string[] {
 
 function unproven(view: View, content: CapsuleContent): string[] {
   const { texts, same } = view;
-  const { data, unseen, isSaved, isRewritten } = content;
+  const { data, unseen, isSaved } = content;
   const { first } = data.log;
   const values = unknownTexts(view, content).map(revealed).join(', ');
   return [
     ...(values === '' ? [] : [same.notUnknown({ values })]),
     ...(unseen > 0 ? [texts.unseen({ count: unseen })] : []),
-    ...(isRewritten ? [texts.rewritten] : []),
     ...(isSaved ? [] : [texts.notSaved({ count: data.search.matched })]),
     same.notRecorded,
     same.notTruth,

@@ -57,11 +57,6 @@ export interface CapsuleData {
     /** Absent in capsules of builds that did not look for them; see `unknownOf`. */
     unknownValues?: UnknownValues;
   };
-  /**
-   * If an erasure has replaced an address in the query by ids: the proof of the event that records
-   * the query it left.
-   */
-  rewriting?: object;
   /** The signed note under which the search was saved. */
   checkpoint: string;
   vkeys: string[];
@@ -93,48 +88,44 @@ const unknownValues = object(
 );
 const gap = object({ from: count, to: count, afterReceivedAt: text, noticedAt: text });
 
-const schema = object(
-  {
-    format: { type: 'string', pattern: `^${capsuleFormat}$` },
-    madeAt: text,
-    tenant: object({ id: text, name: text }),
-    search: object(
-      {
-        id: text,
-        url: text,
-        note: text,
-        createdAt: text,
-        createdBy: object({ id: text, email: text }, ['email']),
-        filters: { type: 'object' },
-        matched: count,
-        digest: text,
-        unknownValues,
-      },
-      ['note', 'unknownValues'],
-    ),
-    rewriting: { type: 'object' },
-    checkpoint: text,
-    vkeys: { ...list(text), minItems: 1 },
-    log: object({ first: count, frontier: text, entries: text }),
-    bodies: list({ type: 'object' }),
-    coverage: object({
-      logBeganAt: text,
-      shownFrom: text,
-      eventsInRange: countOrMore,
-      totals: list(object({ filter: text, value: text, events: countOrMore })),
+const schema = object({
+  format: { type: 'string', pattern: `^${capsuleFormat}$` },
+  madeAt: text,
+  tenant: object({ id: text, name: text }),
+  search: object(
+    {
+      id: text,
+      url: text,
+      note: text,
+      createdAt: text,
+      createdBy: object({ id: text, email: text }, ['email']),
+      filters: { type: 'object' },
+      matched: count,
+      digest: text,
+      unknownValues,
+    },
+    ['note', 'unknownValues'],
+  ),
+  checkpoint: text,
+  vkeys: { ...list(text), minItems: 1 },
+  log: object({ first: count, frontier: text, entries: text }),
+  bodies: list({ type: 'object' }),
+  coverage: object({
+    logBeganAt: text,
+    shownFrom: text,
+    eventsInRange: countOrMore,
+    totals: list(object({ filter: text, value: text, events: countOrMore })),
+  }),
+  sources: list(
+    object({
+      id: text,
+      firstReceivedAt: text,
+      lastReceivedAt: text,
+      gaps: list(gap),
+      gapsDropped: { type: 'boolean' },
     }),
-    sources: list(
-      object({
-        id: text,
-        firstReceivedAt: text,
-        lastReceivedAt: text,
-        gaps: list(gap),
-        gapsDropped: { type: 'boolean' },
-      }),
-    ),
-  },
-  ['rewriting'],
-);
+  ),
+});
 
 export type ReadCapsule = ReturnType<typeof readCapsule>;
 

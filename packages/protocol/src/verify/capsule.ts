@@ -19,7 +19,6 @@ import { EntryPass } from './entry-pass.ts';
 import { parseEventProof, verifyEventProof } from './event-proof.ts';
 import { createFindings, type Findings } from './findings.ts';
 import { clockSlackMs } from './proven-cover.ts';
-import { recordsQuery } from './service-records.ts';
 import { type UnknownValues, unknownOf } from './unknown-values.ts';
 
 /** What a capsule that nothing contradicts shows. */
@@ -34,8 +33,6 @@ export interface CapsuleContent {
   unseen: number;
   /** Whether the matches are those that the service counted when the search was saved. */
   isSaved: boolean;
-  /** Whether the query is another one than was asked: an erasure put ids in place of an address. */
-  isRewritten: boolean;
   /** Persons and resources of the query that occur in no event: of them it proves nothing. */
   unknownValues: UnknownValues;
 }
@@ -62,7 +59,6 @@ export async function verifyCapsule(
     const { data } = capsule;
     const keys = vkeys ?? data.vkeys;
     const problems = await recordProblems(sha, parts, data, keys);
-    problems.push(...(await rewritingProblems(sha, data, keys)));
     if (problems.length > 0) return damaged(problems);
     const opened = await openCheckpoint(sha, data.checkpoint, keys);
     if (opened.code !== 'valid') return damaged([opened.message]);
@@ -71,13 +67,12 @@ export async function verifyCapsule(
     if (findings.count() > 0) return damaged(messagesOf(findings));
     const found = readBodies(sha, capsule, checkpoint, entryAt, findings);
     const isSaved = isSavedAnswer(sha, data, found.matches);
-    const isRewritten = data.rewriting !== undefined;
-    if (!isSaved && !isRewritten && found.unseen === 0)
+    if (!isSaved && found.unseen === 0)
       findings.add('content_mismatch', otherAnswer(data, found.matches.length));
     if (findings.count() > 0) return damaged(messagesOf(findings));
     const { search, coverage } = data;
     const unknownValues = search.unknownValues ?? unknownOf(coverage.totals, search.matched);
-    const content = { data, checkpoint, ...found, isSaved, isRewritten, unknownValues };
+    const content = { data, checkpoint, ...found, isSaved, unknownValues };
     return { code: 'intact', problems: [], content };
   } catch (error) {
     if (!(error instanceof FormatError)) throw error;
@@ -120,24 +115,6 @@ async function recordProblems(
   if (problems.length > 0) return problems;
   const verdict = await verifyEventProof(sha, record, vkeys);
   return verdict.code === 'valid' ? [] : [`The record of the capsule: ${verdict.message}`];
-}
-
-/** A query that is not the one of the time needs the record of the erasure that has left it. */
-async function rewritingProblems(
-  sha: Sha256,
-  { tenant, search, checkpoint, rewriting }: CapsuleData,
-  vkeys: readonly string[],
-): Promise<string[]> {
-  if (rewriting === undefined) return [];
-  const text = JSON.stringify(rewriting);
-  const proof = parseEventProof(text);
-  const isOfSearch =
-    recordsQuery(proof.body.event, search) &&
-    proof.body.event.tenantId === tenant.id &&
-    proof.checkpoint.split('\n')[0] === checkpoint.split('\n')[0];
-  if (!isOfSearch) return ['The record of the rewritten query is of something else.'];
-  const verdict = await verifyEventProof(sha, text, vkeys);
-  return verdict.code === 'valid' ? [] : [`The record of the rewritten query: ${verdict.message}`];
 }
 
 /** The entries from the capsule's first one up to the checkpoint, compared with its root. */
@@ -214,7 +191,7 @@ function readBodies(
   return { matches, inRange, unseen: unjudged + undecided };
 }
 
-/** Only absent content or a rewritten query may make the answer another one than the saved one. */
+/** Only absent content may make the answer another one than the saved one. */
 function otherAnswer({ search }: CapsuleData, matched: number): string {
   return (
     `The service counted ${search.matched} matching events when the search was saved; the log ` +

@@ -1,8 +1,7 @@
 import type { ShownEvent } from '../event/committed-event.ts';
 import type { CommittedEvent } from '../event/event-fields.ts';
-import { typeId, uuidTimeMs } from '../event/event-id.ts';
+import { uuidTimeMs } from '../event/event-id.ts';
 import { parseTimestamp } from '../event/timestamp.ts';
-import { canonicalize, type JsonValue } from '../json/canonical.ts';
 import type { Plan } from '../plan.ts';
 
 /** The settings that decide how long a tenant's events are shown. */
@@ -84,21 +83,6 @@ function recordKindOf(event: CommittedEvent) {
   if (event.recordedByKind !== 'service' || event.resourceId !== event.tenantId) return null;
   const what = `${event.action} ${event.resourceType}`;
   return Object.hasOwn(recordKinds, what) ? recordKinds[what as keyof typeof recordKinds] : null;
-}
-
-/**
- * Whether the service recorded here that an erasure left this query in the saved search `srch_…`.
- * Only then the query explains a result other than the saved one.
- */
-export function recordsQuery(
-  event: CommittedEvent,
-  { id, filters }: { id: string; filters: JsonValue },
-): boolean {
-  const { recordedByKind, action, resourceType, resourceId, after } = event;
-  if (recordedByKind !== 'service' || action !== 'update' || resourceType !== 'search')
-    return false;
-  const recorded = (membersOf(after).filters ?? null) as JsonValue;
-  return typeId('srch_', resourceId) === id && canonicalize(recorded) === canonicalize(filters);
 }
 
 /**

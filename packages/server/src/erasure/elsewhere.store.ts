@@ -1,13 +1,4 @@
-import {
-  type AlertRuleSettings,
-  canonicalize,
-  emailKey,
-  facetNames,
-  facetOf,
-  facetValuesMax,
-  folded,
-  type JsonValue,
-} from '@indelible/protocol';
+import { type AlertRuleSettings, emailKey } from '@indelible/protocol';
 import type { ExportFile } from '../exports/store.ts';
 import type { Queries, WriterTx } from '../postgres/db.ts';
 import { textArray, uuidArray } from '../postgres/pg-arrays.ts';
@@ -15,10 +6,11 @@ import { countOf, execute, hasRow, raw, rowsOf, sql } from '../postgres/sql.ts';
 
 /* Data about a person outside the events. Statements of the owner role. */
 
-/** A person as a tenant's data names them: ids, and addresses in lower case. */
+/** A person as a tenant's data names them: UUIDs, own ids, and addresses in lower case. */
 export interface Person {
   tenantId: string;
   actors: readonly string[];
+  ownIds: readonly string[];
   addresses: readonly string[];
 }
 
@@ -49,16 +41,13 @@ function naming({ actors, addresses }: Person) {
 /** Tables, their affected rows, and the change: emptied columns, or (null) deletion. */
 function personalTables(person: Person) {
   const { byId, isAddress, containsAddress, namesAgent, unnamedAgents } = naming(person);
-  const isMaker = byId('created_by_id');
-  /** Of rows that a person made, with a text of theirs. */
-  const made = (text: string, instead: ReturnType<typeof sql>) => ({
-    rows: sql`${isMaker} AND created_by_email IS NOT NULL OR ${containsAddress(text)}`,
-    change: sql`created_by_email = CASE WHEN ${isMaker} THEN NULL ELSE created_by_email END,
-      ${raw(text)} = CASE WHEN ${containsAddress(text)} THEN ${instead} ELSE ${raw(text)} END`,
-  });
+  const made = {
+    rows: sql`${byId('created_by_id')} AND created_by_email IS NOT NULL`,
+    change: sql`created_by_email = NULL`,
+  };
   return {
-    searches: { table: 'searches', ...made('note', sql`NULL`) },
-    views: { table: 'views', ...made('name', sql`'View'`) },
+    searches: { table: 'searches', ...made },
+    views: { table: 'views', ...made },
     restores: {
       table: 'restores',
       rows: sql`requested_by_role <> 'superadmin'
@@ -115,32 +104,17 @@ export async function findElsewhere(owner: Queries, known: Person): Promise<Else
   });
 }
 
-/** A row whose stored filter no longer has the address; `filters` is its JSON text. */
-export interface Rewritten {
-  id: string;
-  filters: string;
-}
-
 /**
- * Removes the person from all tables. Filters by address become filters by `ids`. Returns the saved
- * searches that it has rewritten.
+ * Removes the person from all tables. Stored queries that name them must be deleted before, see
+ * `deleteQueries`.
  */
-export async function eraseElsewhere(
-  tx: WriterTx,
-  known: Person,
-  ids: readonly string[],
-): Promise<Rewritten[]> {
+export async function eraseElsewhere(tx: WriterTx, known: Person): Promise<void> {
   const person = await asWritten(tx, known);
-  const searches = await replaceInFilters(tx, 'searches', person, ids);
-  await replaceInFilters(tx, 'searches', person, ids, 'unknown_values');
-  for (const table of ['views', 'exports', 'webhooks'])
-    await replaceInFilters(tx, table, person, ids);
-  await replaceInRules(tx, person, ids);
+  await removeRecipient(tx, person);
   await forEachTable(person, ({ table, rows, change }) => {
     const what = change ? sql`UPDATE ${raw(table)} SET ${change}` : sql`DELETE FROM ${raw(table)}`;
     return execute(tx)`${what} WHERE tenant_id = ${person.tenantId} AND (${rows})`;
   });
-  return searches;
 }
 
 /**
@@ -158,12 +132,9 @@ async function asWritten(owner: Queries, person: Person): Promise<Person> {
       UNION SELECT unnest(mail_to || notified) FROM exports WHERE tenant_id = ${tenantId}
       UNION SELECT unnest(notify_emails) FROM tenants WHERE id = ${tenantId}),
     longer (text) AS (
-      SELECT unnest(ARRAY[note, filters::text, unknown_values::text]) FROM searches WHERE tenant_id = ${tenantId}
-      UNION SELECT unnest(ARRAY[name, filters::text]) FROM views WHERE tenant_id = ${tenantId}
-      UNION SELECT unnest(ARRAY[name, filters::text]) FROM webhooks WHERE tenant_id = ${tenantId}
+      SELECT name FROM webhooks WHERE tenant_id = ${tenantId}
       UNION SELECT response FROM webhook_deliveries WHERE tenant_id = ${tenantId}
-      UNION SELECT filters::text FROM exports WHERE tenant_id = ${tenantId}
-      UNION SELECT settings::text FROM alert_rules WHERE tenant_id = ${tenantId}
+      UNION SELECT settings->>'notify' FROM alert_rules WHERE tenant_id = ${tenantId}
       UNION SELECT reason FROM restores WHERE tenant_id = ${tenantId})
     SELECT text FROM whole WHERE text IS NOT NULL
     UNION SELECT text FROM longer WHERE octet_length(text) > char_length(text)`;
@@ -190,90 +161,20 @@ async function forEachTable(
   return Object.fromEntries(counts) as Elsewhere;
 }
 
-async function replaceInFilters(
-  tx: WriterTx,
-  table: string,
-  person: Person,
-  ids: readonly string[],
-  name = 'filters',
-): Promise<Rewritten[]> {
-  const column = raw(name);
-  const rows = await rowsOf<Rewritten>(tx)`
-    SELECT id, ${column} AS filters FROM ${raw(table)} WHERE tenant_id = ${person.tenantId}
-      AND (${naming(person).containsAddress(name)} OR ${column}->'q' IS NOT NULL)`;
-  const rewritten: Rewritten[] = [];
-  for (const { id, filters: text } of rows) {
-    const filter = JSON.parse(text);
-    const filters = canonicalize(withoutAddresses(filter, person.addresses, ids));
-    if (filters === canonicalize(filter)) continue;
-    await execute(tx)`UPDATE ${raw(table)} SET ${column} = ${filters}
-      WHERE tenant_id = ${person.tenantId} AND id = ${id}`;
-    rewritten.push({ id, filters });
-  }
-  return rewritten;
-}
-
-/**
- * An alert rule continues with the ids. It tells the other addresses; without any, the tenant's
- * `notifyEmails`.
- */
-async function replaceInRules(tx: WriterTx, person: Person, ids: readonly string[]): Promise<void> {
-  const { containsAddress } = naming(person);
-  const rows = await rowsOf<{ id: string; settings: string; namesThem: boolean }>(tx)`
-    SELECT id, settings, ${containsAddress("settings->>'name'")} AS "namesThem"
-    FROM alert_rules WHERE tenant_id = ${person.tenantId}
-      AND (${containsAddress('settings')} OR settings->'filters'->'q' IS NOT NULL
-        OR settings->'followedBy'->'q' IS NOT NULL)`;
-  const { addresses } = person;
-  for (const { id, settings, namesThem } of rows) {
+/** An alert rule notifies its other recipients; without any, the tenant's `notifyEmails`. */
+async function removeRecipient(tx: WriterTx, { tenantId, addresses }: Person): Promise<void> {
+  const rows = await rowsOf<{ id: string; settings: string }>(tx)`SELECT id, settings
+    FROM alert_rules WHERE tenant_id = ${tenantId} AND settings->'notify'->'emails' IS NOT NULL`;
+  for (const { id, settings } of rows) {
     const rule = JSON.parse(settings) as AlertRuleSettings;
     const { emails: all = [], ...notify } = rule.notify;
-    const emails = all.filter((email) => !addresses.includes(email.toLowerCase()));
-    const without = {
-      ...rule,
-      name: namesThem ? 'Alert rule' : rule.name,
-      filters: withoutAddresses({ ...rule.filters }, addresses, ids),
-      ...(rule.followedBy && {
-        followedBy: withoutAddresses({ ...rule.followedBy }, addresses, ids),
-      }),
-      notify: emails.length > 0 ? { ...notify, emails } : notify,
-    };
+    const emails = all.filter((email) => !addresses.includes(emailKey(email)));
+    if (emails.length === all.length) continue;
+    const without = { ...rule, notify: emails.length > 0 ? { ...notify, emails } : notify };
     await execute(tx)`UPDATE alert_rules SET settings = ${JSON.stringify(without)}
-      WHERE tenant_id = ${person.tenantId} AND id = ${id}`;
+      WHERE tenant_id = ${tenantId} AND id = ${id}`;
   }
 }
-
-function withoutAddresses(
-  filter: Record<string, JsonValue>,
-  addresses: readonly string[],
-  ids: readonly string[],
-): JsonValue {
-  const without = { ...filter };
-  for (const name of [...personFacets, 'q'] as const) {
-    const isNamed = (text: string) =>
-      name === 'q'
-        ? addresses.some((address) => hasWordsOf(address, text))
-        : addresses.includes(text.toLowerCase());
-    const values = [filter[name] ?? []].flat().flatMap((value) => {
-      const [, mark = '', word = ''] = /^(!?)(.*)$/s.exec(String(value)) ?? [];
-      return isNamed(word) ? ids.map((each) => mark + each) : [value];
-    });
-    if (values.length > 0) without[name] = [...new Set(values)].slice(0, facetValuesMax);
-  }
-  return without;
-}
-
-/** Whether a query has the words of this address, and not of a longer one that contains it. */
-function hasWordsOf(address: string, query: string): boolean {
-  const character = '[\\p{L}\\p{N}]';
-  const words = folded(address).match(/[\p{L}\p{N}]+/gu) ?? [];
-  const before = `(?<!${character}|${character}[._%+-])`;
-  const after = `(?!${character}|[.-]${character})`;
-  const between = '[^\\p{L}\\p{N}]+';
-  return new RegExp(before + words.join(between) + after, 'u').test(folded(query));
-}
-
-const personFacets = facetNames.filter((name) => facetOf(name).external === 'actor');
 
 /** Whether the tenant's notices go to one of these addresses; only the tenant can change that. */
 export async function notifiesAny(owner: Queries, known: Person): Promise<boolean> {

@@ -19,7 +19,8 @@ import {
   fileRemoved,
   isRestoring,
 } from './elsewhere.store.ts';
-import { erasureEvent, type Requester, rewrittenEvent } from './erasure-event.ts';
+import { erasureEvent, type Requester } from './erasure-event.ts';
+import { deleteQueries, findNamedQueries, type NamedQueries } from './named-queries.store.ts';
 import {
   type ErasableEvent,
   type ErasedEvent,
@@ -53,6 +54,8 @@ export interface Erased {
   erasures: { id: string; segment: WithholdableSegment; events: number }[];
   /** Removed export files. */
   files: number;
+  /** Stored queries that named the person, and are deleted. */
+  deleted: NamedQueries | null;
 }
 
 /** What an erasure would do, and what would remain. */
@@ -63,6 +66,8 @@ export interface ErasurePlan {
   actors: KnownActor[];
   /** Addresses under which they acted, in lower case. */
   addresses: string[];
+  /** The host product's own ids of them. */
+  ownIds: string[];
   /** UUIDs of single events. */
   events: string[];
   legalHold: boolean;
@@ -70,6 +75,8 @@ export interface ErasurePlan {
   files: number;
   /** For a person: data outside the events, to be removed. */
   elsewhere: Elsewhere | null;
+  /** For a person: stored queries that name them, to be deleted; an export loses its query. */
+  named: NamedQueries | null;
   /** For a person: events that name them elsewhere, and stay unchanged. */
   mentions: Mentions | null;
   /** The tenant's notices go to the person; only the tenant can change that. */
@@ -101,8 +108,8 @@ export async function erase(
   requester: Requester,
 ): Promise<Erased> {
   await takeErasureLock(owner);
-  await owner.transaction((tx) => beginErasure(tx, deps, plan, requester));
-  return finishErasures(owner, deps, plan.tenantId);
+  const deleted = await owner.transaction((tx) => beginErasure(tx, deps, plan, requester));
+  return { ...(await finishErasures(owner, deps, plan.tenantId)), deleted };
 }
 
 /** Takes retention's lock: an erasure cannot reach partitions that retention detaches. */
@@ -138,14 +145,10 @@ async function beginErasure(
   deps: ErasureDeps,
   plan: ErasurePlan,
   requester: Requester,
-): Promise<void> {
-  const { tenantId, segment, addresses } = plan;
+): Promise<NamedQueries | null> {
+  const { tenantId, segment } = plan;
   await requireNoHold(tx, tenantId);
-  const ids = plan.actors.map(({ id }) => id);
-  const person = { tenantId, actors: ids, addresses };
-  // A filter by the address becomes a filter by the person's ids, or by an id that matches nothing.
-  const instead = ids.length > 0 ? ids : [deps.newUuid(deps.now())];
-  const searches = segment === 'identity' ? await eraseElsewhere(tx, person, instead) : [];
+  const named = segment === 'identity' ? await erasePerson(tx, deps, plan) : null;
   await expireFiles(tx, tenantId, deps.now());
   // The log's head is locked last, as everywhere: its holder never waits for another lock.
   for (const part of partsOf(plan)) {
@@ -157,10 +160,23 @@ async function beginErasure(
     await insertErasure(tx, erasure, nowMs);
     const ofActors = plan.actors.reduce((sum, actor) => sum + actor.count, 0);
     const count = part.events.length || ofActors;
-    await deps.recordOwn(tx, tenantId, erasureEvent(erasure, count, requester));
+    await deps.recordOwn(tx, tenantId, erasureEvent(erasure, count, named, requester));
   }
-  const rewritten = searches.map((search) => rewrittenEvent(search, requester));
-  if (rewritten.length > 0) await deps.recordOwn(tx, tenantId, ...rewritten);
+  return named;
+}
+
+/** The person's data outside the events. Returns the deleted queries. */
+async function erasePerson(
+  tx: WriterTx,
+  { now }: ErasureDeps,
+  { tenantId, addresses, ownIds, ...plan }: ErasurePlan,
+): Promise<NamedQueries> {
+  const person = { tenantId, actors: plan.actors.map(({ id }) => id), addresses, ownIds };
+  // Again: one may have been stored since the plan.
+  const named = await findNamedQueries(tx, person);
+  await deleteQueries(tx, tenantId, named, now());
+  await eraseElsewhere(tx, person);
+  return named;
 }
 
 /** Actors, then named events in groups for one record each. */
@@ -178,8 +194,8 @@ async function finishErasures(
   owner: OwnerSession,
   deps: ErasureDeps,
   tenantId: string,
-): Promise<Erased> {
-  const erased: Erased = { tenantId, erasures: [], files: 0 };
+): Promise<Omit<Erased, 'deleted'>> {
+  const erased = { tenantId, erasures: [] as Erased['erasures'], files: 0 };
   for (const erasure of await unfinishedErasures(owner, tenantId)) {
     const events = await eraseBatches(owner, deps, erasure);
     // Again: a file may have been finished meanwhile, from pages read before the erasure.

@@ -1,6 +1,6 @@
 import { eventIdFromUuid, formatTimestamp } from '@indelible/protocol';
 import { actOf, byItself, type OwnEvent, type Who } from '../own-event.ts';
-import type { Rewritten } from './elsewhere.store.ts';
+import type { NamedQueries } from './named-queries.store.ts';
 import type { Erasure } from './store.ts';
 
 /** Who orders an erasure, and why: an operator at the command line. */
@@ -12,22 +12,19 @@ export interface Requester {
 /**
  * The record of an erasure, without names. `indelible verify` compares `after` with erased
  * segments: those of events below `size` by one of `actors`, except operators, and of these
- * `events`.
+ * `events`. `deleted` lists the stored queries that are deleted with it.
  */
-export function erasureEvent(erasure: Erasure, count: number, requester: Requester): OwnEvent {
+export function erasureEvent(
+  erasure: Erasure,
+  count: number,
+  deleted: NamedQueries | null,
+  requester: Requester,
+): OwnEvent {
   const { tenantId, id, segment, actors, events, size } = erasure;
-  const after = { segment, actors, events: events.map(eventIdFromUuid), size, count };
+  const covered = { segment, actors, events: events.map(eventIdFromUuid), size, count };
+  const after = { ...covered, ...(deleted && { deleted }) };
   const resource = { type: 'audit_log', id: tenantId, name: 'Audit log' };
   return actOf(by(requester), 'erase', resource, { after: { erasureId: id, ...after } });
-}
-
-/**
- * The record of the query that an erasure has left in a saved search. Its former one, with the
- * address, is in the record of the search. Without this record, another result is damage.
- */
-export function rewrittenEvent({ id, filters }: Rewritten, requester: Requester): OwnEvent {
-  const after = { filters: JSON.parse(filters) };
-  return actOf(by(requester), 'update', { type: 'search', id, name: null }, { after });
 }
 
 export interface Offboarded {

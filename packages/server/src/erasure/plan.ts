@@ -9,6 +9,7 @@ import type { Queries } from '../postgres/db.ts';
 import { readTerms } from '../retention/terms.store.ts';
 import { countFiles, findElsewhere, notifiesAny } from './elsewhere.store.ts';
 import { type ErasurePlan, ErasureRefused, requireInSight } from './erase.ts';
+import { findNamedQueries } from './named-queries.store.ts';
 import {
   addressesOf,
   eventsOfUnknown,
@@ -16,6 +17,7 @@ import {
   findEvent,
   findMentions,
   type KnownActor,
+  ownIdsOf,
   unfinishedErasures,
 } from './store.ts';
 
@@ -39,14 +41,17 @@ export async function planActor(
   const ids = actors.map(({ id }) => id);
   const addresses = await addressesOf(owner, tenantId, ids);
   if (emailKey !== null && !addresses.includes(emailKey)) addresses.push(emailKey);
-  const person = { tenantId, actors: ids, addresses };
+  const ownIds = await ownIdsOf(owner, tenantId, ids);
+  const person = { tenantId, actors: ids, ownIds, addresses };
   return {
     tenantId,
     segment: 'identity',
     actors,
     addresses,
+    ownIds,
     events,
     legalHold,
+    named: await findNamedQueries(owner, person),
     files: await countFiles(owner, tenantId),
     elsewhere: await findElsewhere(owner, person),
     mentions: await findMentions(owner, tenantId, ids, addresses),
@@ -88,10 +93,12 @@ export async function planEvent(
     segment,
     actors: [],
     addresses: [],
+    ownIds: [],
     legalHold,
     events: isBegun || uuid === null ? [] : [uuid],
     files: await countFiles(owner, tenantId),
     elsewhere: null,
+    named: null,
     mentions: null,
     isNotified: false,
     unfinished: unfinished.length,

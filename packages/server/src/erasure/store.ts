@@ -70,7 +70,8 @@ const ofActors = (ids: readonly string[]) => sql`(actor_id = ANY (${uuidArray(id
 
 /** The people on whose behalf a tenant's actors act, each with the address as it was sent. */
 const people = sql`(SELECT tenant_id, on_behalf_of, (p.value->>'id')::uuid AS id,
-    coalesce(who->>'email', substring(who->>'externalId' FROM '.*@.*')) AS address
+    coalesce(who->>'email', substring(who->>'externalId' FROM '.*@.*')) AS address,
+    who->>'externalId' AS own_id
   FROM audit_events, json_array_elements(context->'onBehalfOf') WITH ORDINALITY p,
     LATERAL (SELECT context_identity->'onBehalfOf'->(p.ordinality - 1)::int) AS w (who)
   WHERE on_behalf_of IS NOT NULL) people`;
@@ -190,6 +191,22 @@ export async function addressesOf(
     UNION SELECT address FROM ${people}
     WHERE tenant_id = ${tenantId} AND id = ANY (${ids}) AND address IS NOT NULL`;
   return [...new Set(rows.map(({ address }) => emailKey(address)))].sort();
+}
+
+/** The host product's own ids of these people, in NFC as filters have them; no operators. */
+export async function ownIdsOf(
+  owner: Queries,
+  tenantId: string,
+  actors: readonly string[],
+): Promise<string[]> {
+  const ids = uuidArray(actors);
+  const rows = await rowsOf<{ ownId: string }>(owner)`
+    SELECT context_identity->'actor'->>'externalId' AS "ownId" FROM audit_events
+    WHERE tenant_id = ${tenantId} AND actor_id = ANY (${ids}) AND actor_role <> 'superadmin'
+      AND context_identity->'actor'->>'externalId' IS NOT NULL
+    UNION SELECT own_id FROM ${people}
+    WHERE tenant_id = ${tenantId} AND id = ANY (${ids}) AND own_id IS NOT NULL`;
+  return [...new Set(rows.map(({ ownId }) => ownId.normalize('NFC')))].sort();
 }
 
 /** Events that name the person elsewhere; erasing an actor does not change them. */

@@ -37,7 +37,7 @@ import { actOf } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import type { TenantTx } from '../postgres/db.ts';
 import { getTenant } from '../tenants/store.ts';
-import { rewriting, searchIdPrefix } from './erased-since.ts';
+import { searchIdPrefix } from './erased-since.ts';
 import { coverageNow, type SearchDeps, shownCovered, shownSearch, unknownNow } from './evidence.ts';
 import { type FrozenFilter, frozenFilter, type SavedSearch } from './store.ts';
 
@@ -74,12 +74,9 @@ export async function makeCapsule(
   const data = capsuleJson(await capsuleData(deps, tenantId, search, max));
   const sha256 = formatHex(sha(encodeUtf8(data, 'the data')));
   const uuid = await deps.recordQueued(tenantId, capsuleEvent(access, search, sha256));
-  const proof = await proofText(deps, tenantId, uuid);
+  const proof = proofJson(await proveEvent(deps, tenantId, uuid), sha);
   return capsuleFile(page, { data, record: capsuleJson(JSON.parse(proof)) });
 }
-
-const proofText = async (deps: CapsuleDeps, tenantId: string, uuid: string) =>
-  proofJson(await proveEvent(deps, tenantId, uuid), deps.sha);
 
 async function capsuleData(
   deps: CapsuleDeps,
@@ -94,10 +91,9 @@ async function capsuleData(
     await requireSameLog(tx, saved);
     await requireFewEvents(filter, visible, max);
     const name = (await getTenant(tx))?.name ?? '';
-    const rewritten = await rewriting(visible, saved);
-    return { name, rewritten, log: await readLog(tx, sha, filter.from, saved.checkpointSize, max) };
+    return { name, log: await readLog(tx, sha, filter.from, saved.checkpointSize, max) };
   };
-  const { name, rewritten, log } = await readShown(db, tenantId, now(), readParts, max.gone);
+  const { name, log } = await readShown(db, tenantId, now(), readParts, max.gone);
   const origin = parseCheckpoint(parseNote(saved.checkpointNote).text).origin;
   const keys = await signingKeys(db.reader);
   const { coverage, sources } = await coverageNow(deps, tenantId, filter, max.gone);
@@ -106,7 +102,6 @@ async function capsuleData(
     madeAt: formatTimestamp(now()),
     tenant: { id: tenantId, name },
     search: { ...searchOf(saved, deps.publicUrl()), unknownValues: unknownNow(saved, coverage) },
-    ...(rewritten && { rewriting: JSON.parse(await proofText(deps, tenantId, rewritten)) }),
     checkpoint: saved.checkpointNote,
     vkeys: [...new Set(keys.map(({ publicKey }) => formatVerifierKey(sha, origin, publicKey)))],
     log,

@@ -127,7 +127,7 @@ const Now = exact({
   }),
   erasedSince: Type.Boolean({
     description:
-      'Whether an erasure, which the log records, has since rewritten the query or emptied what it compares.',
+      'Whether an erasure, which the log records, has since emptied what the query compares.',
   }),
   checkpoint: Checkpoint,
   coverage: Coverage,
