@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type AuditEvent, createClient } from '../../../client/src/index.ts';
+import { type AuditEvent, createClient, idOf } from '../../../client/src/index.ts';
 import { newFolder } from '../testing/folders.ts';
 import {
   blocksOf,
@@ -311,19 +311,28 @@ const year = new Date().getUTCFullYear() - 1;
 /** The day on which the clocks of Madrid show the hour after two o'clock twice. */
 const lastSunday = 31 - new Date(Date.UTC(year, 9, 31)).getUTCDay();
 
-/** Rows of two accounts: a job's, one without a usable e-mail, one in the hour that comes twice. */
+/** Milliseconds that a clock of Madrid counts from 1970: its local time as if it were UTC. */
+const clock = (local: string) => Date.parse(`${year}-${local}Z`);
+
+/**
+ * Rows of two accounts: a job's, one with an unusable e-mail and a state that is one value, one in
+ * the hour that comes twice.
+ */
 const history = `
   INSERT INTO audit_log VALUES
-  (1041, 1, 42, 'ana@example.com', 'admin', 'queue.updated', 7, 'Sales', '{"wait": 30, "note": "a\\\\b\\nc"}',
-   '{"wait": 60, "note": "a\\\\b\\nc"}', '203.0.113.7/32', 'Mozilla/5.0', '${year}-07-01 12:00:00.123456'),
-  (1042, 1, NULL, NULL, NULL, 'queue.purged', 7, NULL, NULL, NULL, NULL, NULL, '${year}-01-15 12:00:00'),
-  (1043, 1, 43, 'deleted user', NULL, 'ivr.deleted', 3, 'Menu', '{"steps": []}', NULL, '2001:db8::1', '',
-   '${year}-10-${lastSunday} 02:30:00'),
-  (1044, 1, 42, 'ana@example.com', 'admin', 'queue.created', 8, 'Care', NULL, '{"wait": 10}', NULL, NULL,
-   '${year}-07-01 12:00:00.123456'),
-  (1045, 2, 42, 'ana@example.com', 'admin', 'user.updated', 42, 'Ana', '{"password": "old"}',
-   '{"password": "new"}', NULL, NULL, '${year}-07-02 00:30:00'),
-  (1046, 2, 44, 'bob@example.com', 'agent', 'page.viewed', 1, NULL, NULL, NULL, NULL, NULL, '${year}-07-03 08:00:00')`;
+  (1041, 'acct_1', 'user_42', 'ana@example.com', 'admin', 'queue.updated', '7', 'Sales',
+   '{"wait": 30, "note": "a\\\\b\\nc"}', '{"wait": 60, "note": "a\\\\b\\nc"}',
+   '203.0.113.7:51234', 'Mozilla/5.0', ${clock('07-01T12:00:00.123')}),
+  (1042, 'acct_1', NULL, NULL, '', 'queue.purged', '7', NULL, NULL, 'null', NULL, NULL,
+   ${clock('01-15T12:00:00')}),
+  (1043, 'acct_1', 'user_43', 'deleted user', ' ', 'ivr.deleted', '3', 'Menu', '"open"', NULL,
+   '2001:db8::1', '', ${clock(`10-${lastSunday}T02:30:00`)}),
+  (1044, 'acct_1', 'user_42', 'ana@example.com', 'admin', 'queue.created', '8', 'Care', NULL,
+   '{"wait": 10}', NULL, NULL, ${clock('07-01T12:00:00.123')}),
+  (1045, 'acct_2', 'user_42', 'ana@example.com', 'admin', 'user.updated', '42', 'Ana',
+   '{"password": "old"}', '{"password": "new"}', NULL, NULL, ${clock('07-02T00:30:00')}),
+  (1046, 'acct_2', 'user_44', 'bob@example.com', 'agent', 'page.viewed', '1', NULL, NULL, NULL,
+   NULL, NULL, ${clock('07-03T08:00:00')})`;
 
 const rowsProgram = `
 import { readFileSync } from 'node:fs';
@@ -363,30 +372,30 @@ test('the recipe for a home-grown table moves each row once, at its moment, and 
   await service.owner.query("UPDATE audit_log SET action = 'queue.viewed' WHERE id = 1046");
   await migrate();
 
-  const { uuidOf } = await import(compiled('migrate-from-audit-table', 'host-ids.js'));
-  const eventsOf = async (account: number) => {
-    const of = createClient({
-      url,
-      key: platformKey,
-      tenantId: uuidOf('account', account),
-      reason: 'recipes',
-    });
+  const eventsOf = async (account: string) => {
+    const of = createClient({ url, key: platformKey, tenantId: account, reason: 'recipes' });
     const events: AuditEvent[] = [];
     for await (const { id } of of.list({ to: `${year}-11-01`, order: 'asc' })) {
       events.push(await of.get(id));
     }
     return events;
   };
-  const [purged, updated, created, deleted] = await eventsOf(1);
+  const [purged, updated, created, deleted] = await eventsOf('acct_1');
   expect(purged).toMatchObject({
     timestamp: `${year}-01-15T11:00:00.000Z`,
     actor: { id: '00000000-0000-0000-0000-000000000000', email: null, role: 'system', ip: null },
     action: 'purged',
+    after: null,
   });
   expect(updated).toMatchObject({
     timestamp: `${year}-07-01T10:00:00.123Z`,
-    actor: { id: uuidOf('user', 42), email: 'ana@example.com', ip: '203.0.113.7' },
-    resource: { type: 'queue', id: uuidOf('queue', 7), name: 'Sales' },
+    actor: {
+      id: idOf.actor('acct_1', 'user_42'),
+      externalId: 'user_42',
+      email: 'ana@example.com',
+      ip: '203.0.113.7',
+    },
+    resource: { type: 'queue', externalId: '7', name: 'Sales' },
     diff: { wait: { from: 30, to: 60 } },
     before: { wait: 30, note: 'a\\b\nc' },
   });
@@ -396,15 +405,11 @@ test('the recipe for a home-grown table moves each row once, at its moment, and 
   });
   expect(deleted).toMatchObject({
     timestamp: `${year}-10-${lastSunday}T01:30:00.000Z`,
-    actor: {
-      id: uuidOf('user', 43),
-      email: null,
-      role: 'unknown',
-      ip: '2001:db8::1',
-      userAgent: null,
-    },
+    actor: { email: null, role: 'unknown', ip: '2001:db8::1', userAgent: null },
+    before: { value: 'open' },
+    asSent: { '/actor/email': 'deleted user' },
   });
-  expect((await eventsOf(2)).map(({ timestamp }) => timestamp)).toEqual([
+  expect((await eventsOf('acct_2')).map(({ timestamp }) => timestamp)).toEqual([
     `${year}-07-01T22:30:00.000Z`,
     `${year}-07-03T06:00:00.000Z`,
   ]);
