@@ -7,19 +7,23 @@ export async function* untilAborted(
   signal?: AbortSignal,
 ): AsyncGenerator<Uint8Array, void> {
   const source = body[Symbol.asyncIterator]();
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = () => reject(signal?.reason);
-  aborted.catch(() => {});
-  signal?.addEventListener('abort', onAbort);
   try {
     for (;;) {
-      signal?.throwIfAborted();
-      const next = await Promise.race([source.next(), aborted]);
+      const next = await orAborted(source.next(), signal);
       if (next.done) return;
       yield next.value;
     }
   } finally {
-    signal?.removeEventListener('abort', onAbort);
     source.return?.().catch(() => {});
   }
+}
+
+// Not a race with one promise for all chunks: that promise would keep every chunk in memory.
+async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const onAbort = () => reject(signal?.reason);
+  if (signal?.aborted) onAbort();
+  signal?.addEventListener('abort', onAbort);
+  work.then(resolve, reject);
+  return promise.finally(() => signal?.removeEventListener('abort', onAbort));
 }
