@@ -56,7 +56,7 @@ const calendar = [
   'packages/protocol/src/verify/*cover.test.ts',
   'packages/panel/src/{search,i18n,pages/{events,operator-access}}/*.test.ts',
   'packages/server/src/{digests,retention}/{digests,period,retention,schedule,serving-login}.test.ts',
-  'packages/server/src/{archive,exports,alerts,erasure,tenants}/**/{time-walk,download.routes,quota,export-mail,test-rule,elsewhere,terms-mail}.test.ts',
+  'packages/server/src/{archive,exports,alerts,erasure,tenants}/**/{download.routes,quota,export-mail,test-rule,elsewhere,terms-mail}.test.ts',
   'packages/server/src/{events,sessions,postgres,operations}/{backdated,stats,session-times,clock,doctor}.test.ts',
   'packages/cli/src/**/{retention,rules,retained-log}.test.ts',
 ];

@@ -49,7 +49,7 @@ async function alone(
       what: `export of ${rows} rows as CSV, 24 columns`,
       unit: 'rows/s',
       measure: exporting,
-      ratio: { least: 0.5 },
+      target: { least: 33_334 }, // a million in 30 s
       limit: { what: 'COPY of 16 columns as they are', measure: copying },
     },
     rounds,
@@ -75,7 +75,6 @@ async function besideOthers(
     {
       what: 'single POSTs during an export',
       unit: '/s',
-      ratio: { least: 0.7 },
       measure: () => whileExporting(service, tenant, posting),
       limit: { what: 'single POSTs, 16 connections', measure: posting },
     },

@@ -287,10 +287,6 @@ function wireExports(http: FastifyInstance, { config, logger }: AppDeps, parts: 
   handleExportMail(deps);
   exportRoutes(http, deps);
   downloadRoutes(http, deps);
-  http.addHook('onRequest', (_request, _reply, done) => {
-    files.noteRequest();
-    done();
-  });
   return { expireExports: () => expireFiles(deps), closeFiles: () => files.close() };
 }
 

@@ -43,8 +43,7 @@ function isState(name: FieldPath): boolean {
   return eventFields.some(({ path, kind }) => path === name && kind === 'state');
 }
 
-/** Whether a column holds a field of version 2, which has no column in the database. */
-export function isContextColumn(name: string): boolean {
+function isContextColumn(name: string): boolean {
   return contextNames.has(name);
 }
 
@@ -92,7 +91,7 @@ export function csvRow(event: CsvEvent, columns: readonly CsvColumn[] = csvColum
 type Cell = (event: CsvEvent, context: EventContext) => string;
 
 /** Kinds whose texts need neither a formula guard nor quotes. */
-export const bareKinds: ReadonlySet<EventField['kind']> = new Set([
+const bareKinds: ReadonlySet<EventField['kind']> = new Set([
   'uuid',
   'tenant',
   'boolean',
@@ -131,7 +130,7 @@ const separators = /[,;\t\r\n]/;
 const plain = /^[0-9A-Za-z][^",;\t\r\n]*$/;
 
 /** The cell of a text, guarded and quoted if needed. */
-export function csvTextCell(text: string): string {
+function csvTextCell(text: string): string {
   if (plain.test(text)) return text;
   return quoted(formulaStart.test(text) ? `'${text}` : text);
 }
@@ -139,12 +138,6 @@ export function csvTextCell(text: string): string {
 // In JSON, semicolons occur only inside strings, where the escape has the same meaning.
 function jsonCell(json: string): string {
   return quoted(json.replaceAll(';', '\\u003b'));
-}
-
-/** The cell of a column of version 2. */
-export function csvContextCell(context: EventContext, column: CsvColumn): string {
-  const field = contextFields.find(({ path }) => path === column);
-  return field === undefined ? '' : cellOfValue(valueAt(context, field));
 }
 
 function cellOfValue(value: unknown): string {

@@ -224,7 +224,7 @@ test('an export that breaks on its way ends in a broken connection, not in a sho
   // The oldest event, and so the last line of the file,
   // was received at no moment that can be written.
   await service.owner.query(
-    `UPDATE audit_events SET received_at = 'infinity' WHERE tenant_id = $1
+    `UPDATE audit_events SET received_at = '20000-01-01' WHERE tenant_id = $1
       AND id = (SELECT min(id::text)::uuid FROM audit_events WHERE tenant_id = $1)`,
     [tenant.id],
   );

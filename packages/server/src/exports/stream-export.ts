@@ -52,8 +52,7 @@ export async function* streamExport(
   const endSigns = repeating(keptAliveEveryMs, stillSends, parts.onError);
   let failure: Failure | null = 'aborted';
   try {
-    // The response may buffer several of them.
-    for await (const lines of fileChunks(parts.db, row, tally)) yield Buffer.from(lines);
+    yield* fileChunks(parts.db, row, tally);
     failure = 'unexpected';
     if (!(await finish(parts, row, tally.end(), whence))) {
       throw new Error('an export ended while it was sent');

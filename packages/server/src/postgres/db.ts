@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import type pg from 'pg';
 import { createClock } from './clock.ts';
@@ -41,8 +42,12 @@ export interface TenantTx {
   readonly gone?: AbortSignal | undefined;
   /** Has the tenant's newest events put into a block of words soon. */
   readonly indexSoon?: (() => void) | undefined;
+  /** Lets each further statement of the transaction take ten minutes instead of ten seconds. */
+  readonly allowMinutes?: (() => void) | undefined;
   query<R extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<R>>;
 }
+
+const longStatementMs = 600_000;
 
 /** For transactions that work longer than 15 s between two statements: PostgreSQL ends others. */
 export async function mayPause(tx: Pick<TenantTx, 'query'>): Promise<void> {
@@ -146,16 +151,24 @@ export async function readTenant<T>(
 ): Promise<T> {
   const client = await db.reader.connect();
   const state: { broken?: Error | undefined } = {};
-  const disconnect = () => client.connection.stream.destroy();
+  const socket = client.connection.stream as Socket;
+  const { timeout: waitMs = 0 } = socket;
+  const disconnect = () => socket.destroy();
   gone?.addEventListener('abort', disconnect);
   try {
     gone?.throwIfAborted();
     const indexSoon = () => db.toIndex.add(tenantId);
+    const allowMinutes = () => {
+      socket.setTimeout(longStatementMs + waitMs);
+      // Sent with the next statement, which fails if this one does.
+      client.query(`SET LOCAL statement_timeout = ${longStatementMs}`).catch(() => {});
+    };
     const read = (client: pg.PoolClient) =>
-      work({ ...tenantIn(client, tenantId), gone, indexSoon });
+      work({ ...tenantIn(client, tenantId), gone, indexSoon, allowMinutes });
     return await transactionOn(client, beginTenant(tenantId), read, state);
   } finally {
     gone?.removeEventListener('abort', disconnect);
+    socket.setTimeout(waitMs);
     client.release(gone?.aborted ? new Error('the caller has gone') : state.broken);
   }
 }

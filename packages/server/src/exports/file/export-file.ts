@@ -8,15 +8,7 @@ import {
 } from '@indelible/protocol';
 import { eventJson, hasState } from '../../events/prepared-event.ts';
 import type { ExportFile } from '../store.ts';
-import { csvLineWriter } from './csv-lines.ts';
-import type { WriteLine } from './line-buffer.ts';
-import {
-  csvFieldsOf,
-  type ExportedEvent,
-  type PackedField,
-  unpackEvent,
-  wholeFields,
-} from './packed-event.ts';
+import type { ExportedEvent } from './rows.store.ts';
 
 type ExportFormat = ExportFile['format'];
 
@@ -25,43 +17,29 @@ export const mediaTypes: Record<ExportFormat, string> = {
   ndjson: 'application/x-ndjson; charset=utf-8',
 };
 
-/** How events become lines, and the fields that these need. */
+/** How events become lines. */
 interface FileShape {
-  /** The packed fields of a row. */
-  fields: readonly PackedField[];
   /** Whether the lines contain states. */
   withStates: boolean;
   header: string;
-  /** The line of an event, and the same bytes from a packed row of `fields`. */
   line(event: ExportedEvent): string;
-  writeLine: WriteLine;
 }
 
 /** CSV for `indelible verify`, or complete events for `indelible import`. */
 export function fileShape(format: ExportFormat, names: readonly string[] | null): FileShape {
   if (format === 'ndjson') return ndjson;
   const columns = (names ?? csvColumns) as readonly CsvColumn[];
-  const header = csvHeader(columns);
   return {
-    fields: csvFieldsOf(columns),
     withStates: columns.includes('before') || columns.includes('after'),
-    header,
+    header: csvHeader(columns),
     line: (event) => csvRow(event, columns),
-    writeLine: csvLineWriter(columns),
   };
 }
 
-const eventLine = (event: ExportedEvent) => `${eventJson(event, true, hasState(event))}\n`;
-
 const ndjson: FileShape = {
-  fields: wholeFields,
   withStates: true,
   header: '',
-  line: eventLine,
-  writeLine(row, bytes, out, at) {
-    const event = unpackEvent(row.toString('utf8', 0, bytes));
-    return event === null ? -1 : at + out.write(eventLine(event), at);
-  },
+  line: (event) => `${eventJson(event, true, hasState(event))}\n`,
 };
 
 /** The object name of a job's file. */

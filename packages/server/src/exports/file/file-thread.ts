@@ -26,19 +26,13 @@ const resourceLimits = {
 export class FileThread {
   readonly #settings: ThreadSettings;
   readonly #onError: (error: unknown) => void;
-  readonly #requests = new Int32Array(new SharedArrayBuffer(4));
   #worker: Worker | null = null;
   #making = 0;
   #ending: NodeJS.Timeout | undefined;
 
-  constructor(settings: Omit<ThreadSettings, 'requests'>, onError: (error: unknown) => void) {
-    this.#settings = { ...settings, requests: this.#requests };
+  constructor(settings: ThreadSettings, onError: (error: unknown) => void) {
+    this.#settings = settings;
     this.#onError = onError;
-  }
-
-  /** A request waits for this process: file making pauses, see step-back.ts. */
-  noteRequest(): void {
-    Atomics.add(this.#requests, 0, 1);
   }
 
   /** Ends early with a failure after `signal` is aborted; no part of the file remains. */

@@ -4,7 +4,6 @@ import { openDatabase } from '../../postgres/db.ts';
 import type { ExportRow, Failure, FinishedFile } from '../store.ts';
 import { objectName } from './export-file.ts';
 import { asItIsWritten, FileTally, fileChunks } from './file-chunks.ts';
-import { stepBackFrom } from './step-back.ts';
 
 /* The program of the thread that makes export files; see file-thread.ts. */
 
@@ -12,8 +11,6 @@ export interface ThreadSettings {
   databaseUrl: string;
   poolerUrl: string | null;
   objectStoreUrl: string;
-  /** The number of requests to the process, shared. */
-  requests: Int32Array<SharedArrayBuffer>;
 }
 
 /** A file to make. Reports go to `port`; a message from there stops it. */
@@ -28,7 +25,7 @@ export type FileNews = { rows: number } | { error: unknown } | { outcome: Finish
 const poolSize = 6;
 const newsEveryMs = 250;
 
-const { databaseUrl, poolerUrl, objectStoreUrl, requests } = workerData as ThreadSettings;
+const { databaseUrl, poolerUrl, objectStoreUrl } = workerData as ThreadSettings;
 const objects = openObjectStore(objectStoreUrl);
 // A connection lost while idle is replaced at the next use.
 const db = openDatabase(databaseUrl, { poolSize, poolerUrl, onIdleError: () => {} });
@@ -46,13 +43,12 @@ async function make(
   signal: AbortSignal,
 ): Promise<void> {
   const tally = new FileTally();
-  const pace = asItIsWritten(stepBackFrom(requests));
   const tellSoFar = () => tell({ rows: tally.rows });
   const timer = setInterval(tellSoFar, newsEveryMs);
   let failure: Failure = 'storage';
   async function* source() {
     try {
-      yield* fileChunks(db, row, tally, pace);
+      yield* fileChunks(db, row, tally, asItIsWritten, signal);
     } catch (error) {
       failure = 'unexpected';
       throw error;

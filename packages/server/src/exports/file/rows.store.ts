@@ -1,74 +1,90 @@
-import type { EventFilter } from '@indelible/protocol';
+import { type EventFilter, storedFields } from '@indelible/protocol';
 import { inOrder } from '../../events/branches.store.ts';
 import { longBytes } from '../../events/event-columns.store.ts';
-import { Params, type Visibility } from '../../events/filter-sql.store.ts';
+import { Params, type SqlFilter, type Visibility } from '../../events/filter-sql.store.ts';
 import { portions } from '../../events/portions.ts';
+import type { StoredEvent } from '../../events/prepared-event.ts';
 import { rowsWith } from '../../events/prepared-statement.ts';
-import type { TenantTx } from '../../postgres/db.ts';
-import { type PackedField, uuidBytes } from './packed-event.ts';
-import type { PageSize } from './page-size.ts';
 
-/** The rows of a file, and their fields. */
+/** The events of a file. */
 export interface FileRows {
   filter: EventFilter;
   /** Only events recorded before this sequence. */
   beforeSequence: number;
   /** Only from this id on, whatever the plan shows now. */
   oldestId: string;
-  /** The packed fields of a row. */
-  fields: readonly PackedField[];
-  /** Whether they include the states. */
+  /** Whether the lines contain the states. */
   withStates: boolean;
 }
 
-/** A half-open range of ids; null: no end. */
-export interface IdRange {
-  from: string;
-  before: string | null;
+/** The content of a line; without `withStates` it has no states. */
+export type ExportedEvent = Omit<StoredEvent, 'salts'>;
+
+export interface FilePage {
+  events: ExportedEvent[];
+  more: boolean;
 }
 
-/** Packed rows, newest first, see packed-event.ts. */
-export interface PackedPage {
-  rows: string[];
-  /** How many of them were sent as their id only. */
-  alone: number;
-}
+/** A page ends behind the event with which its texts reach this size. */
+const pageBytes = 2 * 2 ** 20;
 
-/** The next rows in list order, newest first, within a range. */
-export async function nextRows(
-  { filter, beforeSequence, oldestId, fields, withStates }: FileRows,
+/** The next events, newest first, up to `limit`: those before the id `before`, null for all. */
+export async function nextPage(
+  { filter, beforeSequence, oldestId, withStates }: FileRows,
   shown: Visibility,
-  { from, before }: IdRange,
-  page: PageSize,
-): Promise<PackedPage> {
+  before: string | null,
+  limit: number,
+): Promise<FilePage> {
   const visible = { ...shown, oldest: oldestId };
-  const texts: string[] = [];
-  const bounded = { ...filter, beforeSequence };
-  for await (const part of portions(bounded, visible, { from, before })) {
-    const params = new Params();
-    const conditions = [`id >= ${params.add(from)}`];
-    if (before !== null) conditions.push(`id < ${params.add(before)}`);
-    const limit = params.add(page.rows - texts.length);
-    const source = inOrder('id DESC', part, visible, conditions, limit, params);
-    const found = await packedRows(shown.tx, source, limit, params, { fields, withStates, page });
-    texts.push(...found);
-    if (texts.length === page.rows) break;
+  const events: ExportedEvent[] = [];
+  let bytes = 0;
+  for await (const part of portions({ ...filter, beforeSequence }, visible, { before })) {
+    const rest = { rows: limit - events.length, bytes: pageBytes - bytes };
+    const page = await pageOf(part, visible, before, rest, withStates);
+    events.push(...page.events);
+    bytes += page.bytes;
+    if (page.more || bytes >= pageBytes) return { events, more: true };
   }
-  const isAlone = (text: string) => fields.length > 0 && text.length === uuidBytes;
-  return { rows: texts, alone: texts.filter(isAlone).length };
+  return { events, more: false };
 }
 
-async function packedRows(
-  tx: TenantTx,
-  source: string,
-  limit: string,
-  params: Params,
-  { fields, withStates, page }: Pick<FileRows, 'fields' | 'withStates'> & { page: PageSize },
-): Promise<string[]> {
-  const fits = `${longBytes(withStates)} <= ${params.add(page.eventBytesMax)}`;
-  const packed = ['id', ...fields.map(({ sql }) => sql)].join(', ');
-  const rows = await rowsWith<{ row: string }>(tx, params)`
-    SELECT CASE WHEN ${fits} THEN concat_ws(E'\\x1f', ${packed}) ELSE id::text END AS row
-    FROM (${source}) s ORDER BY id DESC LIMIT ${limit}`;
-  return rows.map(({ row }) => row);
+async function pageOf(
+  filter: SqlFilter,
+  visible: Visibility,
+  before: string | null,
+  most: { rows: number; bytes: number },
+  withStates: boolean,
+): Promise<FilePage & { bytes: number }> {
+  const params = new Params();
+  const conditions = before === null ? [] : [`id < ${params.bound(before)}::uuid`];
+  const limit = params.add(most.rows);
+  const source = inOrder('id DESC', filter, visible, conditions, limit, params);
+  const rows = await rowsWith<ExportedEvent & Measured>(visible.tx, params)`
+    SELECT ${columnsOf(withStates)}, found, "bytesBefore", bytes
+    FROM (SELECT *, count(*) OVER () AS found,
+        coalesce(sum(bytes) OVER (ORDER BY id DESC ROWS BETWEEN UNBOUNDED PRECEDING
+          AND 1 PRECEDING), 0)::float8 AS "bytesBefore"
+      FROM (SELECT *, ${longBytes(withStates)} AS bytes FROM (${source}) s
+        ORDER BY id DESC LIMIT ${limit}) m) w
+    WHERE "bytesBefore" < ${params.add(most.bytes)} ORDER BY id DESC`;
+  const last = rows.at(-1);
+  if (last === undefined) return { events: [], more: false, bytes: 0 };
+  const more = last.found > rows.length || rows.length === most.rows;
+  return { events: rows, more, bytes: last.bytesBefore + last.bytes };
 }
+
+interface Measured {
+  /** How many events the statement found. */
+  found: number;
+  /** Size of the texts of the earlier events of the page, and of this one. */
+  bytesBefore: number;
+  bytes: number;
+}
+
+const columnsOf = (withStates: boolean): string =>
+  [
+    ...storedFields
+      .filter(({ kind }) => withStates || kind !== 'state')
+      .map(({ column, key }) => `${column} AS "${key}"`),
+    'erased',
+  ].join(', ');
