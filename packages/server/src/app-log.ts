@@ -17,7 +17,7 @@ import type { Metrics } from './operations/metrics.ts';
 import type { Resolve } from './outbound/outbound-names.ts';
 import type { RecordQueued } from './own-event.ts';
 import type { Clock } from './postgres/clock.ts';
-import { type Database, readTenant, record, recordingConnections, write } from './postgres/db.ts';
+import { type Database, readTenant, record, write } from './postgres/db.ts';
 import { announcePartitions, makePartitions } from './postgres/partitions.store.ts';
 
 /* The parts of `buildApp` that append to the logs and sign them. */
@@ -63,8 +63,6 @@ export async function wireRecording(
     observer,
     queueBytesMax: config.queueBytesMax,
     waitMs: config.roomWaitMs,
-    awaitedMs: config.flushAwaitedMs,
-    slots: recordingConnections.flushes,
   });
   metrics.watchQueue(() => groupCommit.depth());
   metrics.watchDisk(() => freeBytes(config));

@@ -38,7 +38,6 @@ test('nothing needs to be set: the service is for this machine alone, on its own
     queueBytesMax: 64 * 2 ** 20,
     bodyBytesMax: 64 * 2 ** 20,
     roomWaitMs: 10_000,
-    flushAwaitedMs: 100,
     connectionsMax: 4_000,
     strangerBodyMs: 5_000,
     exportsSentMax: 32,

@@ -127,8 +127,6 @@ function readLimits(read: Reader) {
     bodyBytesMax: read.integer('BODIES_MIB_MAX', 64, 32, 65_536) * 2 ** 20,
     /** How long a call waits for room for its body or its events. */
     roomWaitMs: 10_000,
-    /** How long few events wait for a flush that runs, while many callers record. */
-    flushAwaitedMs: 100,
     /** Of the exports of all tenants that are sent with the answer: each may hold 8 MiB. */
     exportsSentMax: 32,
     /** Of one tenant's exports: waiting or being made, and bytes of the files kept. */

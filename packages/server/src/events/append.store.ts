@@ -32,9 +32,8 @@ export interface TenantBatch {
 
 /**
  * Appends events to their tenants' logs in `tx`. Assumes that all ids are new, because most batches
- * repeat none: a call inserts and appends, and all are undone if one finds a repeated id. Answers
- * null for a batch whose head was only read, and has grown since or is locked. With `commit` it
- * commits at once, and throws RepeatedId, having written nothing, if an id is repeated.
+ * repeat none: a call inserts and appends, and all are undone if one finds a repeated id. With
+ * `commit` it commits at once, and throws RepeatedId, having written nothing, if an id is repeated.
  */
 export async function appendEvents(
   tx: WriterTx,
@@ -42,7 +41,7 @@ export async function appendEvents(
   batches: readonly TenantBatch[],
   nowMs: number,
   commit?: Commit,
-): Promise<(Appended[] | null)[]> {
+): Promise<Appended[][]> {
   const known = await storedElsewhere(tx, batches, nowMs);
   // A single call that finds a repeated id has written nothing.
   const mustUndo = isSharded(tx) || batches.some(mayMove);
@@ -63,13 +62,9 @@ export async function appendEvents(
     const inserted = recordLogs(tx, grown, columnsOf);
     // On a cluster the savepoint may be what meets a lost node, also with nothing to insert.
     const [recorded] = await Promise.all([inserted, saved, mustUndo ? undefined : commit?.()]);
-    const passed = new Set(recorded.flatMap(({ home, stored }) => (stored === null ? home : [])));
-    const isNew = recorded.every(({ stored }) => stored !== 0);
+    const isNew = recorded.every((stored) => stored !== 0);
     const moved = isNew ? await storedElsewhere(tx, fresh.filter(mayMove), nowMs) : null;
-    if (moved?.size === 0)
-      return batches.map((batch, b) =>
-        passed.has(batch.head.tenantId) ? null : outcomes(batch, known, appends[b]),
-      );
+    if (moved?.size === 0) return batches.map((batch, b) => outcomes(batch, known, appends[b]));
     if (mustUndo) await tx.query('ROLLBACK TO SAVEPOINT append');
     else if (commit) throw new RepeatedId();
     const found = moved ?? (await findStored(tx, rowsIn(grown)));

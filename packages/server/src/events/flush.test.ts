@@ -1,6 +1,5 @@
 import { hash, randomBytes, randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
-import { setImmediate } from 'node:timers/promises';
 import { eventIdFromUuid, eventUuid } from '@indelible/protocol';
 import pg from 'pg';
 import { expect, test } from 'vitest';
@@ -131,85 +130,6 @@ test('what comes while a flush waits for a head is written with it, in one trans
   expect(transactions).toBe(2); // the first one skipped the head
   expect((await storedNames(tenant.id)).slice(1)).toEqual(names);
   await expectLogIntact(service, tenant.id);
-});
-
-test('while many callers record, few events wait for the flush that runs, and many start another one', {
-  tags: 'plain',
-}, async () => {
-  const { app, db } = await further(6, { flushAwaitedMs: 60_000 });
-  const tenants = await Promise.all(Array.from({ length: 60 }, () => service.tenant()));
-  const postTo = ({ key }: { key: string }) => post(eventOf(), key, app);
-  for (const tenant of tenants) await postTo(tenant); // its key is known now
-  let transactions = 0;
-  db.recording.on('acquire', () => transactions++);
-  const inserts = new pg.Client({ connectionString: service.ownerUrl });
-  await inserts.connect();
-  atEnd(() => inserts.end());
-  await inserts.query('BEGIN; LOCK TABLE indelible.audit_events IN EXCLUSIVE MODE');
-  const first = tenants.slice(0, 20).map(postTo);
-  await expect.poll(waitingSessions).toBe(1);
-  const few = tenants.slice(20, 40).map(postTo);
-  await expect.poll(() => app.groupCommit.depth().events).toBe(40);
-  await setImmediate();
-  expect(transactions).toBe(1);
-  const many = tenants.slice(40).map(postTo);
-  await expect.poll(waitingSessions).toBe(2);
-  await inserts.query('COMMIT');
-  const answers = await Promise.all([...first, ...few, ...many]);
-  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
-  for (const { id } of tenants) await expectLogIntact(service, id);
-});
-
-test('a flush that is repeated in parts delays no other tenant, however many record', {
-  tags: 'plain',
-}, async () => {
-  const { app } = await further();
-  const tenants = await Promise.all(Array.from({ length: 22 }, () => service.tenant()));
-  const [bad, slow, ...others] = tenants.sort((one, other) => (one.id < other.id ? -1 : 1));
-  if (!bad || !slow) throw new Error('there are no tenants');
-  for (const { key } of tenants) await post(eventOf(), key, app); // its key is known now
-  const month = new Date(service.clock.now).toISOString().slice(0, 7).replace('-', '');
-  await service.owner.query(`
-    CREATE FUNCTION public.accepts(name text) RETURNS bool LANGUAGE plpgsql AS $$ BEGIN
-      IF name = 'slow' THEN PERFORM pg_advisory_xact_lock_shared(7); END IF;
-      RETURN name IS DISTINCT FROM 'bad';
-    END $$;
-    ALTER TABLE audit_events_2_${month} ADD CONSTRAINT slow CHECK (public.accepts(resource_name));
-    SELECT pg_advisory_lock(7)`);
-  const flushed = [post(eventOf(named('bad')), bad.key, app)];
-  for (const { key } of [slow, ...others]) flushed.push(post(eventOf(named('slow')), key, app));
-  await expect.poll(waitingSessions).toBe(1);
-  expect((await flushed[0])?.status).toBe(422);
-  const free = await service.tenant();
-  expect((await post(eventOf(), free.key, app)).status).toBe(201);
-  await service.owner.query('SELECT pg_advisory_unlock(7)');
-  const answers = await Promise.all(flushed);
-  expect(answers.slice(1).map(({ status }) => status)).toEqual(answers.slice(1).map(() => 201));
-  await service.owner.query(`ALTER TABLE audit_events_2_${month} DROP CONSTRAINT slow`);
-  for (const { id } of tenants) await expectLogIntact(service, id);
-});
-
-test('a flush that waits for a locked partition delays no other tenant, however many record', {
-  tags: 'plain',
-}, async () => {
-  const { app } = await further();
-  const tenants = await Promise.all(Array.from({ length: 20 }, () => service.tenant()));
-  const free = await service.tenant('Starter');
-  for (const { key } of [...tenants, free]) await post(eventOf(), key, app); // its key is known now
-  const month = new Date(service.clock.now).toISOString().slice(0, 7).replace('-', '');
-  await service.owner.query(`BEGIN; LOCK TABLE audit_events_2_${month} IN EXCLUSIVE MODE`);
-  let answered = 0;
-  const blocked = tenants.map(async ({ key }) => {
-    const { status } = await post(eventOf(), key, app);
-    answered += 1;
-    return status;
-  });
-  await expect.poll(waitingSessions).toBe(1);
-  expect((await post(eventOf(), free.key, app)).status).toBe(201);
-  expect(answered).toBe(0);
-  await service.owner.query('COMMIT');
-  expect(await Promise.all(blocked)).toEqual(blocked.map(() => 201));
-  for (const { id } of [...tenants, free]) await expectLogIntact(service, id);
 });
 
 test('heads that are never released cost their own events 503 after the lock timeout, others nothing, and no spinning', async () => {

@@ -1,9 +1,9 @@
 import { invalidKeyIds } from '../api-keys/store.ts';
 import { FairQueue } from '../http/fair-queue.ts';
 import { AppError, unavailable } from '../http/problem.ts';
-import { LogDamaged, takeHeads } from '../log/store.ts';
+import { LogDamaged, lockHeads } from '../log/store.ts';
 import type { Parts } from '../parts.ts';
-import { record, recordingConnections, unavailability, type WriterTx } from '../postgres/db.ts';
+import { record, unavailability, type WriterTx } from '../postgres/db.ts';
 import { createNodeGroups } from '../postgres/engine.ts';
 import type { Commit } from '../postgres/transaction.ts';
 import {
@@ -20,6 +20,19 @@ import { isMissingPartition, type PartitionKeeper } from './partitions.ts';
 import type { PreparedEvent } from './prepared-event.ts';
 import { byTenant, type Outcome, type QueuedEvent, RecordQueue } from './record-queue.ts';
 
+/*
+ * The states of an event, from `record` to its answer:
+ *
+ *   waiting   `record` waits for room in the full queue, and throws `unavailable` after `waitMs`
+ *   queued    in the line of its tenant (record-queue.ts)
+ *   taken     by a flush, which alone has this tenant until it ends: so events stay in order
+ *   skipped   another process has locked the log's head: queued again, before later ones
+ *   stuck     skipped three times, or by a flush of this tenant alone: the waiting flush takes it
+ *   overdue   stuck for 4 s while the waiting flush has another tenant: refused
+ *   split     PostgreSQL refused its flush: parts of that flush are tried, down to one event
+ *   settled   committed, repeated or refused; its caller gets the answer
+ */
+
 /** Observes flushes; the metrics endpoint implements it. */
 export interface FlushObserver {
   flushed(events: number, seconds: number): void;
@@ -33,55 +46,32 @@ export interface FlushDeps extends Pick<Parts, 'db' | 'sha' | 'now' | 'plans'> {
   queueBytesMax: number;
   /** How long events wait for room in a full queue. */
   waitMs: number;
-  /** Few events wait so long for a running flush, which PostgreSQL may keep from a partition. */
-  awaitedMs: number;
-  /** How many flushes write at once, beside those that wait for a head. */
-  slots: number;
 }
 
 /**
- * How long events of a locked head wait for a waiting slot. Less than lock_timeout: when the
- * flushes in these slots time out, the waiting events are refused too, and the slots are free for
- * others.
+ * How long events of a locked head wait for the waiting flush. Less than lock_timeout: when that
+ * flush times out, these events are refused too, and it is free for others.
  */
-const slotWaitMsMax = 4_000;
-
-/** How long heads that other processes moved are locked before they are used, on a cluster. */
-const contendedMs = 60_000;
+const stuckMsMax = 4_000;
 
 /** Events waiting or being written at once; few callers never reach them. */
 const busyEvents = 16;
-
-/**
- * While many callers record, a further flush is worth its transaction from so many events on: it
- * costs as much processor time as recording seven of them.
- */
-const furtherEventsMin = 32;
-
-/** Whether a flush waits for heads that other processes have locked. */
-type Wait = 'heads' | 'nothing';
 
 /** Calls of a tenant that wait for room in the queue. */
 const waitingMax = 1_000;
 
 /**
- * Group commit: a flush starts as soon as one of its slots is free and takes the waiting events,
- * then those that have come by the time it has the heads. So a single event never waits, and a busy
- * service commits hundreds at once; while it is busy, few events wait a moment for the flush that
- * runs. A head that another process has locked is skipped, then waited for in a separate slot, so
- * that it delays no other tenant.
+ * Group commit: a flush starts as soon as another one ends and takes the waiting events, then those
+ * that have come by the time it has the heads. So a single event never waits, and a busy service
+ * commits hundreds at once.
  */
 export class GroupCommit {
   readonly #deps: FlushDeps;
   readonly #byNode: ReturnType<typeof createNodeGroups>;
   readonly #queue = new RecordQueue();
   readonly #idle: (() => void)[] = [];
-  /** Until when, by tenant. */
-  readonly #contended = new Map<string, number>();
-  #flushes = 0;
-  #waiters = 0;
-  /** The flushes that few events wait for. */
-  readonly #awaited = new Set<NodeJS.Timeout>();
+  /** Whether a flush runs, and one that waits for a locked head. */
+  readonly #running = { flush: false, waiting: false };
   #events = 0;
   #pumping = false;
   readonly #room: FairQueue;
@@ -147,54 +137,23 @@ export class GroupCommit {
   }
 
   #pump(): void {
-    // With more locked heads than waiting slots, the remaining events must not wait forever.
-    for (const item of this.#queue.takeOverdue(performance.now() - slotWaitMsMax)) {
+    // With more locked heads than waiting flushes, the remaining events must not wait forever.
+    for (const item of this.#queue.takeOverdue(performance.now() - stuckMsMax)) {
       item.settle(headIsLocked);
     }
-    while (this.#waiters < recordingConnections.waiters) {
-      const items = this.#queue.takeStuck();
-      if (items.length === 0) break;
-      this.#waiters++;
-      void this.#run(items, 'heads', () => this.#waiters--);
-    }
-    while (this.#flushes < this.#deps.slots && this.#isWorthFlush()) {
-      const items = this.#queue.takeReady();
-      if (items.length === 0) break;
-      this.#flushes++;
-      const endAwaiting = this.#await();
-      void this.#run(items, 'nothing', () => {
-        this.#flushes--;
-        endAwaiting();
-      });
-    }
+    if (!this.#running.waiting) void this.#run('waiting', this.#queue.takeStuck());
+    if (!this.#running.flush) void this.#run('flush', this.#queue.takeReady());
   }
 
-  #isWorthFlush(): boolean {
-    if (this.#awaited.size === 0 || !this.isBusy()) return true;
-    return this.#queue.readyEvents() >= furtherEventsMin;
-  }
-
-  /** Few events wait for the flush that begins now, but not for long. Returns what ends that. */
-  #await(): () => void {
-    const end = () => {
-      clearTimeout(overdue);
-      this.#awaited.delete(overdue);
-    };
-    const overdue = setTimeout(() => {
-      end();
-      this.#pump();
-    }, this.#deps.awaitedMs);
-    this.#awaited.add(overdue);
-    return end;
-  }
-
-  async #run(items: QueuedEvent[], wait: Wait, leaveSlot: () => void): Promise<void> {
+  async #run(kind: 'flush' | 'waiting', items: QueuedEvent[]): Promise<void> {
+    if (items.length === 0) return;
+    this.#running[kind] = true;
     // Without an answer all are one group: its flush meets the same error, and tells it.
     const groups = await this.#byNode(items, tenantOf, performance.now()).catch(() => [items]);
-    const ends = await Promise.all(groups.map((group) => this.#flush(group, wait)));
-    const skipped = ends.flatMap((end) => end.skipped);
+    const ends = await Promise.all(groups.map((group) => this.#flush(group, kind === 'waiting')));
+    const skipped = ends.flatMap((each) => each.skipped);
     this.#queue.release(groups.flat(), skipped, performance.now());
-    leaveSlot();
+    this.#running[kind] = false;
     this.#pump(); // before the answers, so that PostgreSQL works while they are sent
     for (const { settled } of ends) this.#tell(settled);
   }
@@ -208,7 +167,7 @@ export class GroupCommit {
   }
 
   /** Writes the events, and those that join them. */
-  async #flush(items: QueuedEvent[], wait: Wait): Promise<Written> {
+  async #flush(items: QueuedEvent[], wait: boolean): Promise<Written> {
     const started = performance.now();
     const written = await this.#write(items, wait).catch((error: unknown) => ({ error }));
     if ('error' in written) return this.#recover(items, wait, written.error);
@@ -217,7 +176,7 @@ export class GroupCommit {
     return written;
   }
 
-  async #write(items: QueuedEvent[], wait: Wait): Promise<Written> {
+  async #write(items: QueuedEvent[], wait: boolean): Promise<Written> {
     const { db, partitions } = this.#deps;
     const commitAtOnce = () => record(db, (tx, commit) => this.#append(tx, items, wait, commit));
     const written = await commitAtOnce().catch((error: unknown) => {
@@ -230,12 +189,9 @@ export class GroupCommit {
     return written;
   }
 
-  async #append(tx: WriterTx, items: QueuedEvent[], wait: Wait, commit?: Commit) {
+  async #append(tx: WriterTx, items: QueuedEvent[], wait: boolean, commit?: Commit) {
     const { sha, now, plans, partitions, observer } = this.#deps;
-    const startedMs = performance.now();
-    const tenantIds = [...byTenant(items).keys()];
-    const isContended = (id: string) => (this.#contended.get(id) ?? 0) > startedMs;
-    const heads = await takeHeads(tx, tenantIds, wait === 'heads', isContended);
+    const heads = await lockHeads(tx, [...byTenant(items).keys()], wait);
     items.push(...this.#queue.takeBehind(items, heads));
     const groups = byTenant(items);
     const keyIds = [...new Set(items.flatMap((item) => item.keyId ?? []))];
@@ -257,15 +213,11 @@ export class GroupCommit {
     }
     await partitions.ensure(work, nowMs);
     const appended = await appendEvents(tx, sha, work, nowMs, commit);
-    for (const [b, batch] of work.entries()) {
-      if (!appended[b]) {
-        skipped.push(...batch.items);
-        this.#contended.set(batch.head.tenantId, startedMs + contendedMs);
-      }
-      batch.items.forEach((item, i) => {
+    for (const [b, { items }] of work.entries()) {
+      for (const [i, item] of items.entries()) {
         const outcome = appended[b]?.[i];
         if (outcome) settled.push([item, outcome]);
-      });
+      }
     }
     return { settled, skipped };
   }
@@ -275,7 +227,7 @@ export class GroupCommit {
    * damaged log, those of its tenant. Any other error may come from one event: the flush is
    * repeated tenant by tenant, then by halves, so that only the bad event fails.
    */
-  async #recover(items: QueuedEvent[], wait: Wait, error: unknown): Promise<Written> {
+  async #recover(items: QueuedEvent[], wait: boolean, error: unknown): Promise<Written> {
     const isOneLog = error instanceof LogDamaged && byTenant(items).size > 1;
     const concernsAll = unavailability(error) !== null || (error instanceof AppError && !isOneLog);
     if (concernsAll || items.length === 1) {
@@ -287,7 +239,7 @@ export class GroupCommit {
     return this.#flushParts(items, wait);
   }
 
-  async #flushParts(items: QueuedEvent[], wait: Wait): Promise<Written> {
+  async #flushParts(items: QueuedEvent[], wait: boolean): Promise<Written> {
     const skipped: QueuedEvent[] = [];
     for (const part of parts(items)) {
       const tenantId = part[0]?.event.tenantId;

@@ -50,11 +50,9 @@ test('a flush takes 500 events and no more once 4 MiB are together', () => {
 
 test('a tenant in one flush is out of reach of the next, until it is released', () => {
   const queue = queueWith(item('a', '1'), item('b', '2'));
-  expect(queue.readyEvents()).toBe(2);
   const first = queue.takeReady();
   queue.add(item('a', '3'));
   queue.add(item('c', '4'));
-  expect(queue.readyEvents()).toBe(1);
   expect(namesOf(queue.takeReady())).toEqual(['4']);
   queue.release(first, [], 0);
   expect(namesOf(queue.takeReady())).toEqual(['3']);
@@ -113,28 +111,6 @@ test('a flush finds the head of its only tenant locked: the next one waits for i
   queue.release(taken, taken, 0);
   expect(queue.takeReady()).toEqual([]);
   expect(namesOf(queue.takeStuck())).toEqual(['1']);
-});
-
-test('after a wait a tenant of many events has flushes of its own while they are many, if there is a slot', () => {
-  const queue = queueWith(item('a'));
-  const many = () => Array.from({ length: 8 }, () => item('a'));
-  makeStuck(queue);
-  const waited = queue.takeStuck();
-  for (const each of many()) queue.add(each);
-  waited.push(...queue.takeBehind(waited, [{ tenantId: 'a' }]));
-  expect(waited.length).toBe(9);
-  queue.release(waited, [], 0);
-  for (const each of many()) queue.add(each);
-  const alone = queue.takeStuck();
-  expect(alone.length).toBe(8);
-  queue.release(alone, [], 0);
-  for (const each of many().slice(1)) queue.add(each);
-  expect(queue.takeOverdue(1_000_000)).toEqual([]);
-  const withOthers = queue.takeReady();
-  expect(withOthers.length).toBe(7);
-  queue.release(withOthers, [], 0);
-  queue.add(item('a'));
-  expect(queue.takeStuck()).toEqual([]);
 });
 
 test('what has come by the time a flush has the heads joins it, as far as it has room', () => {

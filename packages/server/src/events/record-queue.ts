@@ -16,12 +16,10 @@ export interface QueuedEvent {
 const flushEventsMax = 500;
 const flushBytesMax = 4 * 2 ** 20;
 const skipsBeforeWaiting = 3;
-/** A flush of one tenant is worth its transaction from so many events on. */
-const aloneEventsMin = 8;
 
 /**
  * Events waiting for a flush: first in, first out for each tenant, round robin between tenants. A
- * tenant taken by a flush is unavailable until it is released, so its events stay in order and two
+ * tenant taken by a flush is unavailable until it is released, so its events stay in order and the
  * flushes of a process never wait for each other. Times are monotonic milliseconds.
  */
 export class RecordQueue {
@@ -30,8 +28,6 @@ export class RecordQueue {
   readonly #taken = new Map<string, QueuedEvent>();
   /** Tenants whose head another process had locked: how often in a row, and since when. */
   readonly #skipped = new Map<string, { times: number; sinceMs: number }>();
-  /** Tenants of many events for whose heads flushes have waited: others record them too. */
-  readonly #shared = new Set<string>();
 
   add(item: QueuedEvent): void {
     const line = this.#lines.get(item.event.tenantId);
@@ -54,13 +50,6 @@ export class RecordQueue {
     });
   }
 
-  /** How many events a flush could take now, were it unlimited. */
-  readyEvents(): number {
-    let count = 0;
-    for (const [tenantId, line] of this.#lines) if (this.#isReady(tenantId)) count += line.length;
-    return count;
-  }
-
   /**
    * The events of the next flush, of tenants whose heads are not locked elsewhere: at most 500
    * events and about 4 MiB.
@@ -77,9 +66,9 @@ export class RecordQueue {
   /** The events of one tenant whose head is often locked: a flush of its own waits for it. */
   takeStuck(): QueuedEvent[] {
     const load = new Load();
-    for (const tenantId of [...this.#skipped.keys(), ...this.#shared]) {
-      if (!this.#isStuck(tenantId) && !this.#shared.has(tenantId)) continue;
-      if (!this.#taken.has(tenantId)) this.#takeFrom(tenantId, load);
+    for (const tenantId of this.#skipped.keys()) {
+      if (!this.#isStuck(tenantId) || this.#taken.has(tenantId)) continue;
+      this.#takeFrom(tenantId, load);
       if (load.items.length > 0) break;
     }
     return load.items;
@@ -122,14 +111,11 @@ export class RecordQueue {
   release(items: readonly QueuedEvent[], skipped: readonly QueuedEvent[], nowMs: number): void {
     const back = byTenant(skipped);
     const groups = byTenant(items);
-    for (const [tenantId, own] of groups) {
+    for (const tenantId of groups.keys()) {
       this.#taken.delete(tenantId);
       const again = back.get(tenantId);
       if (!again) {
-        const isContended = this.#isStuck(tenantId) || this.#shared.has(tenantId);
         this.#skipped.delete(tenantId);
-        this.#shared.delete(tenantId);
-        if (isContended && own.length >= aloneEventsMin) this.#shared.add(tenantId);
         continue;
       }
       const { times, sinceMs } = this.#skipped.get(tenantId) ?? { times: 0, sinceMs: nowMs };

@@ -3,7 +3,7 @@ import { decodeEntry, entryBytes, type LogEntry, readOrNull, tileWidth } from '@
 import { AppError, unavailable } from '../http/problem.ts';
 import type { TenantTx, WriterTx } from '../postgres/db.ts';
 import { codeOf, messageOf } from '../postgres/embedded/error-code.ts';
-import { callForTenants, isSharded } from '../postgres/engine.ts';
+import { callForTenants } from '../postgres/engine.ts';
 import { byteaArray, int2Array, int8Array, uuidArray } from '../postgres/pg-arrays.ts';
 import { execute, firstRow, raw, rowsOf } from '../postgres/sql.ts';
 import type { LogAppend, LogHead } from './sequencer.ts';
@@ -46,32 +46,6 @@ export class LogDamaged extends AppError {
     super(code, detail, { headers: { 'retry-after': '10' }, finding: `${finding}; ${whose}` });
     this.tenantIds = tenantIds;
   }
-}
-
-/**
- * The heads of a flush, locked as by `lockHeads`. On a cluster a lock is a call of its own for each
- * tenant: heads that need not be waited for are only read there, and `recordLogs` notices those
- * that have grown since; except of tenants that `isContended`, which would often have.
- */
-export async function takeHeads(
-  tx: WriterTx,
-  tenantIds: readonly string[],
-  wait: boolean,
-  isContended: (tenantId: string) => boolean,
-): Promise<LogHead[]> {
-  const isRead = (id: string) => !wait && isSharded(tx) && !isContended(id);
-  const locked = tenantIds.filter((id) => !isRead(id));
-  const heads = await Promise.all([
-    lockHeads(tx, locked, wait),
-    readHeads(tx, tenantIds.filter(isRead)),
-  ]);
-  return heads.flat();
-}
-
-async function readHeads(tx: WriterTx, tenantIds: readonly string[]): Promise<LogHead[]> {
-  if (tenantIds.length === 0) return [];
-  return rowsOf<LogHead>(tx)`
-    SELECT ${raw(headColumns)} FROM log_heads WHERE tenant_id = ANY (${uuidArray(tenantIds)})`;
 }
 
 /**
@@ -142,31 +116,33 @@ export async function openLog(
 
 /**
  * Writes tail, tiles and heads, and what `columnsOf` gives `record_events` besides, in one call;
- * fails completely if a locked head has changed. Answers for each call how many events were stored:
- * 0 if one of their ids exists, null if the head, which was only read, has grown or is locked.
- * Throws LogDamaged if the next entries of a log already exist: they are computed here, so a
- * refused value or key is never the event's fault.
+ * fails completely if a head is not locked here, or has changed. Answers for each call how many
+ * events were stored: 0 if one of their ids exists. Throws LogDamaged if the next entries of a log
+ * already exist: they are computed here, so a refused value or key is never the event's fault.
  */
 export async function recordLogs<Append extends LogAppend>(
   tx: WriterTx,
   appends: readonly Append[],
   columnsOf: (appends: readonly Append[]) => Buffer[],
-): Promise<Recorded[]> {
+): Promise<number[]> {
   const call = (home: string, own: readonly Append[]) => recordOf(home, own, columnsOf(own));
-  return callForTenants<Append, Recorded>(tx, appends, tenantOf, call).catch((error: unknown) => {
+  const answers = callForTenants<Append, Recorded>(tx, appends, tenantOf, call);
+  const recorded = await answers.catch((error: unknown) => {
     if (codeOf(error) !== 'IND03') throw error;
     throw new LogDamaged(messageOf(error), appends.map(tenantOf));
   });
+  return recorded.map(({ stored }) => {
+    if (stored === null) throw new Error('a log head is not locked, or has changed');
+    return stored;
+  });
 }
 
-/** The same without events, to heads that are locked. */
+/** Appends to logs without storing events, with heads that are locked. */
 export async function appendLogs(tx: WriterTx, appends: readonly LogAppend[]): Promise<void> {
-  const recorded = await recordLogs(tx, appends, () => []);
-  if (recorded.some(({ stored }) => stored === null)) throw new Error('a log head is not locked');
+  await recordLogs(tx, appends, () => []);
 }
 
 export interface Recorded {
-  home: string;
   stored: number | null;
 }
 
@@ -197,7 +173,7 @@ export function recordOf(home: string, appends: readonly LogAppend[], columns: r
   const parameters = values.map((_, at) => `$${at + 1}`).join(', ');
   return {
     name: `record-events-${values.length}`,
-    text: `SELECT $1::uuid AS home, stored FROM record_events(${parameters}) AS stored`,
+    text: `SELECT stored FROM record_events(${parameters}) AS stored`,
     values,
   };
 }

@@ -31,7 +31,7 @@ export interface Database {
 }
 
 /** The most connections that recording uses at once, by purpose. */
-export const recordingConnections = { flushes: 2, waiters: 4, partitions: 1 } as const;
+export const recordingConnections = { flushes: 1, waiters: 1, partitions: 1 } as const;
 
 /**
  * A transaction in which row-level security shows one tenant's rows; the only way to read events.
