@@ -13,7 +13,7 @@ const third: Record<string, string> = {
     '2025-09-04T10:02:30Z 5cf18192-2b02-55c9-b424-a761515ef09d update group ec9d63c0-c870-544f-8671-24053d2455d5',
   cloudtrail:
     '2025-09-01T09:10:12Z arn:aws:sts::123456789012:assumed-role/deploy/deploy-4711 putbucketpolicy aws_resource hooli-exports',
-  github: '2025-09-03T08:01:15.300Z 101 protected_branch.policy_override github hooli/web',
+  github: '2025-09-03T08:01:15.300Z ana-ruiz protected_branch.policy_override github hooli/web',
   'google-workspace':
     '2025-09-06T11:05:00.000Z 101100000000000000001 enforce_strong_authentication security_settings hooli.example',
   kubernetes:
