@@ -18,6 +18,7 @@ import {
 import type { Command } from 'commander';
 import { type Environment, type Io, sentenceOf, UsageError } from './io.ts';
 import type { Progress } from './verify/log-source.ts';
+import { readAtMost } from './verify/read-at-most.ts';
 
 /** Options that name the service and the credential. */
 export interface ConnectionOptions {
@@ -151,7 +152,7 @@ export function catalogueOf(env: Environment): Catalogue {
   const path = env.CATALOGUE_FILE?.trim();
   if (!path) return createCatalogue();
   try {
-    return createCatalogue(parseCatalogueFile(readFileSync(path, 'utf8')));
+    return createCatalogue(parseCatalogueFile(readAtMost(path, 2 ** 20)));
   } catch (error) {
     throw new UsageError(`CATALOGUE_FILE ${path}: ${sentenceOf(error)}`);
   }

@@ -31,6 +31,12 @@ test('a Node that reads no TypeScript, such as Node 20, is told which one is nee
   expect([status, stderr]).toEqual([2, expect.stringContaining('indelible: it needs Node 24')]);
 });
 
+test('a catalogue file that never ends is refused after a megabyte', async () => {
+  const env = { ...nowhere, CATALOGUE_FILE: '/dev/zero' };
+  const { status, stderr } = await runCli(['verify', tenantId], { env });
+  expect([status, stderr]).toEqual([2, expect.stringContaining('longer than 1048576 bytes')]);
+});
+
 test('help that was asked for is fine; no command, an unknown one and wrong options are not', async () => {
   const wrong = [
     [],

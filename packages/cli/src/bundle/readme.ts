@@ -56,7 +56,7 @@ and pass it: indelible verify . --vkey '<key>'
 Events that the tenant's plan no longer shows are absent. The records of the log say which plan that
 is. If those have expired too, name the plan that you know: indelible verify . --plan <plan>
 
-To compare a table that the service exported (CSV) with this folder:
+To compare a file that the service exported (such as a CSV) with the SHA-256 that the log recorded of it:
 
   indelible verify --bundle . table.csv
 

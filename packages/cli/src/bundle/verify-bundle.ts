@@ -3,6 +3,7 @@ import {
   type BodyCounts,
   clockSlackMs,
   counted,
+  type EventBody,
   type Findings,
   type Plan,
   type Plans,
@@ -26,25 +27,16 @@ import { BundleFiles } from './bundle-files.ts';
 import { checkFiles, compareDigest, orFinding } from './check-files.ts';
 import { bundleFiles, type Manifest, parseManifest } from './manifest.ts';
 
-/** A table or receipt to compare with a bundle. */
+/** The file of an export, or a receipt, to compare with a bundle. */
 export interface BundleCheck {
   what: Report['what'];
   subject: string;
   /** Called first; throws UsageError if it cannot belong to this bundle. */
   begin?: (manifest: Manifest) => void;
-  onLine?: (line: Uint8Array) => void;
+  /** Called for each event that matches its entry. */
+  onIntact?: (body: EventBody) => void;
   /** Called after the bundle was verified, with all its entries. */
-  finish(
-    bundle: Reading,
-    verified: VerifiedBundle,
-  ): Promise<Pick<Outcome, 'checked' | 'unproven' | 'follows'>>;
-  close(): void;
-}
-
-export interface VerifiedBundle {
-  manifest: Manifest;
-  /** From the bodies themselves, not from the manifest. */
-  counts: BodyCounts;
+  finish(bundle: Reading): Pick<Outcome, 'unproven' | 'follows' | 'doesNotFollow'>;
 }
 
 export interface BundleOptions {
@@ -70,7 +62,7 @@ export interface BundleOptions {
 export async function verifyBundle(folder: string, options: BundleOptions): Promise<Report> {
   const { what = 'bundle', subject = folder } = options.check ?? {};
   const run = (reading: Reading) => verifyFolder(folder, options, reading);
-  return verified(what, subject, options.progress, run).finally(() => options.check?.close());
+  return verified(what, subject, options.progress, run);
 }
 
 async function verifyFolder(
@@ -115,7 +107,7 @@ async function verifyFiles(reading: Reading, run: Run): Promise<Outcome> {
     chunks: bundle.bodies(digest),
     tenantId: manifest.tenantId.toLowerCase(),
     beyondCheckpoint: 'finding',
-    ...(check?.onLine ? { onLine: check.onLine } : {}),
+    onIntact: check?.onIntact,
   });
   const { events } = bundleFiles;
   if (bundle.has(events)) {
@@ -131,14 +123,15 @@ async function verifyFiles(reading: Reading, run: Run): Promise<Outcome> {
   });
   compareIndex(bundle, records, findings);
   compareCounts(manifest, counts, findings);
-  const more = await check?.finish(reading, { manifest, counts });
+  const more = check?.finish(reading) ?? {};
   return {
     signed,
     differs,
     ...bodies,
     ...seen,
     ...more,
-    checked: { entries: file.size, tiles, bodies: counts, ...more?.checked },
+    doesNotFollow: [...seen.doesNotFollow, ...(more.doesNotFollow ?? [])],
+    checked: { entries: file.size, tiles, bodies: counts },
   };
 }
 

@@ -16,10 +16,15 @@ import {
   withConnection,
   withOperator,
 } from '../connection.ts';
-import { type CriteriaOptions, criteriaOf, filterOf, withCriteria } from '../csv/filter-options.ts';
 import { answer, exitCodes, type Io, UsageError } from '../io.ts';
 import { withProgress } from '../progress.ts';
 import { exportTable } from '../table/export-table.ts';
+import {
+  type CriteriaOptions,
+  criteriaOf,
+  filterOf,
+  withCriteria,
+} from '../table/filter-options.ts';
 import type { TableTerms } from '../table/part-file.ts';
 import { visible } from '../text.ts';
 

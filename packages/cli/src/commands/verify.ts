@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { IndelibleError } from '@indelible/client';
 import { FormatError, isUuid, type Plan, parseVerifierKey } from '@indelible/protocol';
 import { type Command, InvalidArgumentError } from 'commander';
@@ -16,8 +16,6 @@ import {
   withConnection,
   withOperator,
 } from '../connection.ts';
-import { csvCheck } from '../csv/csv-check.ts';
-import { type FilterOptions, filterOf, withFilter } from '../csv/filter-options.ts';
 import { answer, type Environment, exitCodes, type Io, UsageError } from '../io.ts';
 import { withProgress } from '../progress.ts';
 import { sha } from '../verify/hashing.ts';
@@ -26,18 +24,18 @@ import type { Report } from '../verify/report.ts';
 import { reportText } from '../verify/report-text.ts';
 import { SeenCheckpoints, serviceAt, stateFolder } from '../verify/seen-checkpoints.ts';
 import { verifyCapsuleFile } from '../verify/verify-capsule.ts';
+import { exportCheck, verifyExport } from '../verify/verify-export.ts';
 import { receiptCheck, verifyReceipt } from '../verify/verify-receipt.ts';
 import { verifyTenant } from '../verify/verify-tenant.ts';
 
-type VerifyOptions = ConnectionOptions &
-  FilterOptions & {
-    bundle?: string;
-    receipt?: string;
-    vkey?: string[];
-    state?: string;
-    plan?: Plan;
-    reopened?: boolean;
-  };
+interface VerifyOptions extends ConnectionOptions {
+  bundle?: string;
+  receipt?: string;
+  vkey?: string[];
+  state?: string;
+  plan?: Plan;
+  reopened?: boolean;
+}
 
 const help = `
 What is verified:
@@ -45,7 +43,9 @@ What is verified:
   indelible verify <bundle>                     a bundle, with no network
   indelible verify <archive>                    an archive: a folder, or an s3:// URL
   indelible verify <capsule.html>               an evidence capsule, with no network
-  indelible verify --bundle <bundle> <file.csv> a table of the service, against a bundle
+  indelible verify <file.csv>                   a file that the service exported, against the
+                                                SHA-256 that the log recorded of it, or with
+                                                --bundle
   indelible verify --receipt <file.json>        a saved answer of a recording call, against a
                                                 proof of the service, or with --bundle
 
@@ -57,10 +57,6 @@ A tenant's log must continue the checkpoint that this machine verified before; b
 archives must agree with it. Checkpoints are stored in ~/.local/state/indelible/checkpoints
 (XDG_STATE_HOME, --state), by tenant.
 
-A table must contain the events of the list under the same filters (--from to --q; a leading !
-excludes a value) and --order. If the bundle is newer than the table, pass the sequence of
-the export's own event as --recorded-before.
-
 Expired events are absent. That is fine if the log's own records show the plan in force;
 otherwise it is unproven until you name the --plan. Set CATALOGUE_FILE if the service has
 plans of its own.
@@ -71,12 +67,12 @@ Exit status: 0 everything matches the log, 1 damaged or not proven, 2 wrong usag
 export function verifyCommand(program: Command, io: Io): void {
   const command = program
     .command('verify')
-    .description('verify a log, a bundle, an archive, a capsule, an exported table or a receipt')
+    .description('verify a log, a bundle, an archive, a capsule, an exported file or a receipt')
     .argument(
       '[subject]',
-      'a tenant (UUID), the folder of a bundle or archive, a capsule, or a CSV file',
+      'a tenant (UUID), the folder of a bundle or archive, a capsule, or an exported file',
     )
-    .option('--bundle <folder>', 'the bundle that a table or a receipt is compared with')
+    .option('--bundle <folder>', 'the bundle that an exported file or a receipt is compared with')
     .option('--receipt <file>', 'a saved answer of a recording call')
     .option('--vkey <key>', 'trust only this verifier key; may be repeated', vkeyArgument)
     .option('--state <folder>', 'the folder that keeps the checkpoints of earlier runs')
@@ -84,10 +80,10 @@ export function verifyCommand(program: Command, io: Io): void {
     .option('--reopened', 'accept that the log was reopened under another name')
     .option(
       '--tenant <id>',
-      'whose log, by UUID or your own id; of a receipt, of an archive, or alone',
+      'whose log, by UUID or your own id; of a file, a receipt or an archive, or alone',
       tenantIdArgument,
     );
-  withOperator(withConnection(withFilter(command)))
+  withOperator(withConnection(command))
     .addHelpText('after', help)
     .action(async (subject: string | undefined, options: VerifyOptions) => {
       const report = await withProgress(io, (progress) => verify(subject, options, io, progress));
@@ -118,14 +114,10 @@ async function verify(
     const known = plans.names.join(', ');
     throw new UsageError(`no plan is called ${plan}; CATALOGUE_FILE may name more than ${known}`);
   }
-  const filter = filterOf(options);
-  if (filter !== null && (bundle === undefined || receipt !== undefined)) {
-    throw new UsageError('filters apply to a table: name the table and --bundle');
-  }
   const folder = stateFolder(options.state, io.env);
   const seenOf = (tenantId: string) => new SeenCheckpoints(folder, tenantId).load();
   if (bundle !== undefined) {
-    const check = checkOf(subject, receipt, options);
+    const check = await checkOf(subject, receipt);
     return verifyBundle(bundle, { vkeys, plan, plans, progress, seenOf, ...(check && { check }) });
   }
   if (receipt !== undefined) {
@@ -135,7 +127,9 @@ async function verify(
   if (subject === undefined && options.tenant !== undefined)
     return verifyLog(options.tenant, options, io, progress);
   if (subject === undefined)
-    throw new UsageError('name what to verify: a tenant, bundle, archive, capsule or table');
+    throw new UsageError(
+      'name what to verify: a tenant, bundle, archive, capsule or exported file',
+    );
   if (isArchive(subject)) {
     const tenantId = options.tenant ?? null;
     return verifyArchive(subject, { tenantId, vkeys, plans, progress, seenOf });
@@ -143,24 +137,21 @@ async function verify(
   if (isFolder(subject)) return verifyBundle(subject, { vkeys, plan, plans, progress, seenOf });
   if (/\.html?$/i.test(subject)) return verifyCapsuleFile(subject, vkeys);
   if (isUuid(subject)) return verifyLog(subject.toLowerCase(), options, io, progress);
-  throw new UsageError(
-    `${subject} is neither a tenant's UUID nor a folder that exists; a table needs the --bundle that ` +
-      'it is compared with',
-  );
+  if (existsSync(subject)) {
+    return verifyExport(connect(options, io, { attempts: 10 }), { path: subject, vkeys });
+  }
+  throw new UsageError(`${subject} is neither a tenant's UUID nor a file or folder that exists`);
 }
 
-function checkOf(
+async function checkOf(
   subject: string | undefined,
   receipt: string | undefined,
-  options: VerifyOptions,
-): BundleCheck | null {
+): Promise<BundleCheck | null> {
   if (subject !== undefined && receipt !== undefined) {
-    throw new UsageError('name either a table or a receipt');
+    throw new UsageError('name either an exported file or a receipt');
   }
   if (receipt !== undefined) return receiptCheck(receipt);
-  if (subject === undefined) return null;
-  const { order, recordedBefore = Number.POSITIVE_INFINITY } = options;
-  return csvCheck({ path: subject, filter: filterOf(options) ?? {}, order, recordedBefore });
+  return subject === undefined ? null : exportCheck(subject);
 }
 
 async function verifyLog(

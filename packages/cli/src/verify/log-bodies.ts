@@ -22,6 +22,8 @@ import { sha } from './hashing.ts';
 
 type BodiesOptions = Pick<BodyPassOptions, 'checkpoint' | 'beyondCheckpoint'> & {
   tenantId: string | null;
+  /** Called for each event that matches its entry. */
+  onIntact?: BodyPassOptions['onIntact'];
 };
 
 /** Bytes of body lines, and the plan's cutoff stated with them. */
@@ -81,6 +83,7 @@ export class LogBodies {
       onIntact: (body) => {
         records.take(body.event);
         this.#hidden.take(body);
+        options.onIntact?.(body);
       },
     });
   }

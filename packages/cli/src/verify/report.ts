@@ -30,7 +30,7 @@ export interface FirstDamage {
 
 /** The result of a verification; `--json` prints it. */
 export interface Report {
-  what: 'log' | 'bundle' | 'archive' | 'csv' | 'receipt' | 'capsule';
+  what: 'log' | 'bundle' | 'archive' | 'export' | 'receipt' | 'capsule';
   /** A tenant's id, or the path of a file or folder. */
   subject: string;
   /** `unproven`: no damage, but some conclusions depend on unproven statements. */
@@ -68,7 +68,6 @@ export interface Checked {
   /** Events recorded since the checkpoint, and the log's size then. */
   newer?: { events: number; size: number };
   files?: number;
-  rows?: number;
 }
 
 export interface Outcome

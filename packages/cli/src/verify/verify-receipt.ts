@@ -174,7 +174,7 @@ export function receiptCheck(path: string): BundleCheck {
     what: 'receipt',
     subject: path,
     begin: ({ tenantId }) => requireSameTenant(receipt, tenantId.toLowerCase()),
-    async finish({ file, findings }) {
+    finish({ file, findings }) {
       const { sequence, id: eventId } = receipt;
       if (sequence < file.size) {
         compare(findings, receipt, sequence, formatHex(leafHash(sha, file.at(sequence))));
@@ -184,7 +184,6 @@ export function receiptCheck(path: string): BundleCheck {
       }
       return { follows: [kept(receipt)] };
     },
-    close: () => {},
   };
 }
 

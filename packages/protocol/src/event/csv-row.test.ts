@@ -1,7 +1,5 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseStrictJson } from '../json/strict-json.ts';
-import { FormatError } from '../log/bytes.ts';
 import {
   eventJson,
   firstMs,
@@ -9,17 +7,14 @@ import {
   type RecordedEvent,
   record,
 } from '../testing/recorded-log.ts';
-import { committedEventOf } from './committed-event.ts';
 import { contextTexts } from './context.ts';
 import {
   type CsvColumn,
   type CsvEvent,
   csvColumns,
-  csvEventOf,
   csvFurtherColumns,
   csvHeader,
   csvRow,
-  isCsvColumn,
 } from './csv-row.ts';
 import { eventFields } from './event-fields.ts';
 
@@ -184,21 +179,4 @@ test('a cell gives back the exact text: unquoted, and without one leading apostr
       expect([cells[0], cells[4]]).toEqual([id, '7']);
     }),
   );
-});
-
-test('the row of an event shown by the API is the row of the event stored', () => {
-  const [recorded] = record([plainEvent(4, { after: '{"a":1}' })]) as [RecordedEvent];
-  const shown = committedEventOf(parseStrictJson(eventJson(recorded)).value);
-  const { sequence, receivedAtUs } = recorded;
-  const stored = { ...recorded.event, sequence, receivedAtMs: receivedAtUs / 1000 };
-  const columns = [...csvColumns, ...csvFurtherColumns];
-  expect(csvRow(csvEventOf(shown), columns)).toBe(csvRow(stored, columns));
-  expect(() => csvEventOf({ ...shown, receivedAt: 'then' })).toThrow(FormatError);
-});
-
-test('a column is known by its exact name', () => {
-  expect([...csvColumns, ...csvFurtherColumns].every(isCsvColumn)).toBe(true);
-  for (const name of ['', 'ID', 'actor', 'salts', 'constructor', '__proto__', 'hasState']) {
-    expect(isCsvColumn(name)).toBe(false);
-  }
 });

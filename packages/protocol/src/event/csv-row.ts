@@ -1,6 +1,4 @@
 import { canonicalize, type JsonValue } from '../json/canonical.ts';
-import { FormatError } from '../log/bytes.ts';
-import type { ShownEvent } from './committed-event.ts';
 import { contextOf, type EventContext, valueAt } from './context.ts';
 import {
   type CsvField,
@@ -11,7 +9,7 @@ import {
   type StoredFields,
 } from './event-fields.ts';
 import { eventIdFromUuid, uuidTimeMs } from './event-id.ts';
-import { formatTimestamp, parseTimestamp } from './timestamp.ts';
+import { formatTimestamp } from './timestamp.ts';
 
 /* One event as a line of CSV: RFC 4180, CRLF, UTF-8 without a byte order mark. */
 
@@ -59,17 +57,6 @@ export type CsvColumn = CsvField<'standard' | 'further'> | 'recordedBy';
 
 /** The content of a line: an event as it is stored. */
 export type CsvEvent = StoredFields;
-
-/** The same from an event as the API shows it. FormatError if `receivedAt` is not a valid time. */
-export function csvEventOf(event: ShownEvent): CsvEvent {
-  const receivedAtMs = parseTimestamp(event.receivedAt);
-  if (receivedAtMs === null) throw new FormatError('receivedAt is not a time');
-  return { ...event, receivedAtMs };
-}
-
-export function isCsvColumn(name: string): name is CsvColumn {
-  return Object.hasOwn(cells, name);
-}
 
 /** The header line: column names and CRLF. */
 export function csvHeader(columns: readonly CsvColumn[] = csvColumns): string {

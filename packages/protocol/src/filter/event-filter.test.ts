@@ -9,7 +9,6 @@ import { bodyLine, everyContext, plainEvent, record, sha } from '../testing/reco
 import {
   decidingSegments,
   type EventFilter,
-  eventMatches,
   filterKey,
   filterToJson,
   filterToParams,
@@ -202,7 +201,7 @@ test('what is withheld leaves a match open or decided as it was, and the decidin
       const left = parseBodyLine(withholdSegments(sha, line, segments));
       const verdict = matchOf(left.event, filter, withheldSegments(left));
       verdicts.add(verdict);
-      const whole = eventMatches(parseBodyLine(line).event, filter);
+      const whole = matcherOf(parseBodyLine(line).event)(filter);
       if (verdict !== null) expect(verdict).toBe(whole);
       const deciding = decidingSegments(filter);
       if (!segments.some((name) => deciding.has(name))) expect(verdict).toBe(whole);

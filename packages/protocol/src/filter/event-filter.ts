@@ -82,14 +82,10 @@ export function canonicalValues(values: ValueFilter): ValueFilter {
   return { any: [...new Set(values.any)].sort(), none: [...new Set(values.none)].sort() };
 }
 
-/** Whether an event matches the filter. The service decides the same in SQL. */
-export function eventMatches(event: ShownEvent, filter: EventFilter): boolean {
-  return matchOf(event, filter, []) === true;
-}
-
 /**
- * `eventMatches` of one event for many filters: finds its values, such as its words, once. Of many
- * events `wordsOfQuery` may remember the words of each query.
+ * Whether an event matches a filter; the service decides the same in SQL. For many filters: finds
+ * the values of the event, such as its words, once. For many events,
+ * `wordsOfQuery` may remember the words of each query.
  */
 export function matcherOf(
   event: ShownEvent,
@@ -109,7 +105,7 @@ type WordsOf = typeof wordsOf;
 type Values = ReturnType<ReturnType<typeof facetOf>['of']>;
 type ValuesOf = (facet: FacetName) => Values;
 
-/** As `eventMatches`, for an event without these segments; null if that depends on one of them. */
+/** As `matcherOf`, for an event without these segments; null if that depends on one of them. */
 export function matchOf(
   event: ShownEvent,
   filter: EventFilter,

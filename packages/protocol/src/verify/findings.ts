@@ -60,15 +60,8 @@ export type FindingCode =
   // The log does not contain what a receipt states.
   | 'receipt_mismatch'
   | 'receipt_unproven'
-  // A CSV differs from the log.
-  | 'csv_header'
-  | 'csv_row_altered'
-  | 'csv_row_unknown'
-  | 'csv_row_repeated'
-  | 'csv_row_unwanted'
-  | 'csv_row_order'
-  | 'csv_row_missing'
-  | 'csv_row_malformed';
+  // The log records no export of a file with this SHA-256.
+  | 'export_unknown';
 
 export interface Finding {
   code: FindingCode;

@@ -10,31 +10,12 @@ import {
   parseListQuery,
   problemsText,
 } from '@indelible/protocol';
-import { type Command, Option } from 'commander';
-import { wholeArgument } from '../arguments.ts';
+import type { Command } from 'commander';
 import { UsageError } from '../io.ts';
 
 export type CriteriaOptions = { [bound in BoundName]?: string } & {
   [facet in FacetName]?: string[];
 };
-
-export type FilterOptions = CriteriaOptions & {
-  order: 'asc' | 'desc';
-  recordedBefore?: number;
-};
-
-/** Adds the options of the list's filter, and the order of rows. */
-export function withFilter(command: Command): Command {
-  return withCriteria(command)
-    .addOption(
-      new Option('--order <order>', 'of the rows').choices(['desc', 'asc']).default('desc'),
-    )
-    .option(
-      '--recorded-before <sequence>',
-      'the table has what was recorded before',
-      wholeArgument(0),
-    );
-}
 
 /** Adds the options of the list's filter: `--resource-id <value>` for `resourceId`. */
 export function withCriteria(command: Command): Command {
@@ -54,12 +35,11 @@ function collected(text: string, before: string[] = []): string[] {
 }
 
 /** The given filter, or null if there is none. Throws UsageError for an invalid one. */
-export function filterOf(options: CriteriaOptions & Partial<FilterOptions>): EventFilter | null {
+export function filterOf(options: CriteriaOptions): EventFilter | null {
   const stated = filterNames.flatMap((name) =>
     [options[name] ?? []].flat().map((text) => [paramOf(name), text] as const),
   );
-  const hasMore = options.recordedBefore !== undefined || options.order === 'asc';
-  if (stated.length === 0) return hasMore ? {} : null;
+  if (stated.length === 0) return null;
   const parsed = parseListQuery(stated);
   if ('query' in parsed) return parsed.query.filter;
   throw new UsageError(
