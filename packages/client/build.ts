@@ -96,7 +96,7 @@ function buildPackage({ source, target, description, readme, ...more }: Built): 
     license,
     type: 'module',
     sideEffects: false,
-    engines: { node: '>=20' },
+    engines: { node: '>=20.15' },
     exports: { ...publishedEntries, './package.json': './package.json' },
     typesVersions: { '*': typePaths(publishedEntries) },
     ...(dependencies === undefined ? {} : { dependencies }),

@@ -54,6 +54,21 @@ export interface Memory {
 
 export const emptyMemory = (): Memory => ({ passed: 0, refused: new Map(), failing: new Map() });
 
+/**
+ * Writes down since when events fail alone, and continues from such a note of an earlier process:
+ * else a restart each day would let them block others for ever.
+ */
+export const notesOf = ({ failing }: Memory) => ({
+  note: () => JSON.stringify([...failing]),
+  onNote(note: string): void {
+    try {
+      for (const [tenant, sinceMs] of JSON.parse(note) as [string, number][]) {
+        failing.set(tenant, Math.min(sinceMs, failing.get(tenant) ?? sinceMs));
+      }
+    } catch {} // of an earlier version, or not written completely: the clocks begin again
+  },
+});
+
 /** An event that fails alone for so long is set aside: nothing may block others for ever. */
 const failingMsMax = 24 * 3_600_000;
 /** After so many events in a row that fail alone, the sender waits: perhaps nothing passes. */

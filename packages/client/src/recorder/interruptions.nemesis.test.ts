@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { testService } from '../../../server/src/testing/service.ts';
 import { gateTo } from '../testing/gate.ts';
 import { createRecorder } from './index.ts';
+import { expire, locksIn } from './testing/locks.ts';
 import { countingTo } from './testing/recorder-of.ts';
 import { RecordingHost } from './testing/recording-host.ts';
 
@@ -13,10 +14,11 @@ const url = await service.app.http.listen({ host: '127.0.0.1', port: 0 });
 
 const newHost = () => RecordingHost.of(service, url);
 
-/** Delivers what the spool holds, as the next process does; what it warned of. */
+/** Delivers the events of the spool, as the next process does a minute later; its warnings. */
 async function deliverRest(host: RecordingHost): Promise<string[]> {
   const warnings: string[] = [];
   const { spoolFolder } = host;
+  expire(locksIn(spoolFolder));
   const onWarning = ({ message }: Error) => warnings.push(message);
   const recorder = createRecorder({ client: host.client(), spoolFolder, onWarning });
   await recorder.flush();
@@ -46,7 +48,10 @@ test('kill -9 loses nothing that was spooled; a record that was cut short is tol
   await child.ended();
   const [file = ''] = host.spoolFiles();
   appendFileSync(file, '000001a4 12345678 {"id":"evt_audit_01');
-  expect(await deliverRest(host)).toEqual([expect.stringContaining('not a complete record')]);
+  expect(await deliverRest(host)).toEqual([
+    expect.stringContaining('not a complete record'),
+    expect.stringContaining('was set aside as'),
+  ]);
   expect(await host.recorded()).toEqual(countingTo(20));
 });
 
@@ -66,9 +71,11 @@ test('a process that dies between answer and acknowledgement sends again, and re
 test('processes share a folder: none sends what a living one holds, any sends what a dead one left', async () => {
   const host = await newHost();
   const gate = await gateTo(url);
-  const [one, two] = [host.process({}, { url: gate.url }), host.process({}, { url: gate.url })];
+  const one = host.process({}, { url: gate.url });
   one.tell({ record: { from: 1, to: 5 }, flush: true });
   await one.until('flushed');
+  const locks = locksIn(host.spoolFolder);
+  const two = host.process({}, { url: gate.url });
   two.tell({ record: { from: 6, to: 10 }, flush: true });
   await two.until('flushed');
   const { spoolFolder } = host;
@@ -77,6 +84,7 @@ test('processes share a folder: none sends what a living one holds, any sends wh
   await third.close();
   one.signal('SIGKILL');
   await one.ended();
+  expire(locks);
   const heir = createRecorder({ client: host.client(), spoolFolder });
   expect(await heir.flush()).toMatchObject({ sent: 5 });
   await heir.close();

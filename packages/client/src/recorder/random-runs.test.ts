@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
@@ -93,7 +93,6 @@ function leftBehind(spoolFolder: string): string {
   for (const name of readdirSync(spoolFolder)) {
     const folder = join(heirs, `free.${name.slice(name.lastIndexOf('.') + 1)}`);
     cpSync(join(spoolFolder, name), folder, { recursive: true });
-    for (const file of readdirSync(folder)) writeFileSync(join(folder, `${file}.new`), 'half of');
   }
   return heirs;
 }

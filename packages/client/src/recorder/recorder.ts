@@ -1,5 +1,4 @@
 import { performance } from 'node:perf_hooks';
-import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { eventBytesMax } from '@indelible/protocol';
 import type { EventInput } from '../api-types.ts';
 import {
@@ -7,6 +6,7 @@ import {
   deliverBatch,
   emptyMemory,
   endedBy,
+  notesOf,
   type Outcome,
 } from '../delivery/deliver-batch.ts';
 import type { Trouble } from '../delivery/failure.ts';
@@ -105,7 +105,8 @@ class BufferedRecorder implements Recorder {
     const onDamaged = (error: Error) => this.#reports.warn(error);
     this.#numbers = source ? new SourceNumbers(source, root ?? null, onDamaged) : null;
     this.#ready = createReadying(options, this.#numbers?.stamp);
-    this.#openSpool = () => (root === undefined ? null : new Spool({ root, bytesMax, onDamaged }));
+    const spooling = { bytesMax, onDamaged, ...notesOf(this.#memory) };
+    this.#openSpool = () => (root === undefined ? null : new Spool({ root, ...spooling }));
     this.#spool = this.#openSpool();
     this.#setAside = root === undefined ? null : new SetAside(root, bytesMax, onDamaged);
     const endings = { close: () => this.close(), end: () => lostAtExit(this.#end(), root) };
@@ -251,15 +252,13 @@ class BufferedRecorder implements Recorder {
     const spool = this.#spool?.isEmpty === false ? this.#spool : null;
     // What was sent from memory may be in the spool now: its answer comes first.
     if (this.#isPaused() || this.#sending >= (spool ? 1 : batchesAtOnce)) return null;
-    if (this.#hold.endIfOver(performance.now())) spool?.rewind();
+    this.#hold.endIfOver(performance.now());
     return spool ? this.#ofSpool(spool) : this.#ofMemory();
   }
 
   async #send(batch: Batch): Promise<void> {
     this.#sending += 1;
-    // Yields to the host while skipping a long spool of waiting tenants.
-    if (batch.texts.length === 0) await yieldToOthers();
-    else await this.#deliver(batch);
+    await this.#deliver(batch);
     this.#sending -= 1;
     this.#pump();
   }
@@ -280,7 +279,7 @@ class BufferedRecorder implements Recorder {
     const texts = spool.peek(this.#settings.batchMax, batchBytesMax, this.#hold.tenants);
     const settle = (outcomes: readonly Outcome[]) =>
       spool.settle(outcomes.map(({ status }) => status !== 'again'));
-    return texts && { texts, isDue: () => true, settle };
+    return texts.length === 0 ? null : { texts, isDue: () => true, settle };
   }
 
   #ofMemory(): Batch | null {
@@ -305,7 +304,6 @@ class BufferedRecorder implements Recorder {
     if (trouble === null) return;
     this.#isDue = true;
     const isForAll = trouble.scope === 'all';
-    if (isForAll) this.#spool?.rewind();
     if (isForAll) this.#troubles += 1;
     const isKnown = isForAll && trouble.kind === 'away' && this.#hold.failures > 1;
     if (!isKnown) this.#reports.warn(trouble.error);
@@ -365,8 +363,9 @@ class BufferedRecorder implements Recorder {
   #takeOver(): void {
     if (this.#spool === null) return;
     this.#takeOverDue.setOnce(takeOverMs);
+    this.#numbers?.touch();
     try {
-      this.#spool.takeOver(performance.now());
+      this.#spool.takeOver();
       // Also retries temporary read errors, such as too many open files.
       if (!this.#spool.isEmpty) this.#pumpSoon();
     } catch (error) {

@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { counted } from '@indelible/protocol';
 import type { Delivery, Outcome } from '../delivery/deliver-batch.ts';
 import { errorOf } from '../error-of.ts';
 import type { IndelibleError } from '../http/errors.ts';
-import { writeDurably } from './spool-file.ts';
+import { appendDurably } from './spool-file.ts';
 
 /** A file with events that failed alone; the recorder does not send them again. */
 export class SetAside {
+  readonly #root: string;
   readonly #path: string;
   readonly #bytesMax: number;
   readonly #warn: (error: Error) => void;
@@ -16,6 +17,7 @@ export class SetAside {
 
   /** `root`: the spool folder. `bytesMax`: of the file. */
   constructor(root: string, bytesMax: number, warn: (error: Error) => void) {
+    this.#root = root;
     this.#path = join(root, 'set-aside', `${randomUUID()}.ndjson`);
     this.#bytesMax = bytesMax;
     this.#warn = warn;
@@ -52,8 +54,8 @@ export class SetAside {
     if (this.#bytes + bytes > this.#bytesMax) {
       throw new Error(`it is full (spoolBytesMax: ${this.#bytesMax})`);
     }
-    makeFolder(dirname(this.#path));
-    writeDurably(this.#path, 'a', Buffer.from(lines));
+    makeSetAside(this.#root);
+    appendDurably(this.#path, Buffer.from(lines));
     this.#bytes += bytes;
   }
 }
@@ -63,13 +65,15 @@ type SetAsideOutcome = Extract<Outcome, { refusedBy: unknown }>;
 const isSetAside = (outcome: Outcome): outcome is SetAsideOutcome =>
   outcome.status === 'rejected' && outcome.refusedBy === 'other';
 
-/** In the spool folder, which the recorder has made. */
-function makeFolder(path: string): void {
+/** Makes the folder of events and files that are set aside, and returns its path. */
+export function makeSetAside(root: string): string {
+  const path = join(root, 'set-aside');
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
+  return path;
 }
 
 /** The event stands as it was sent, also if it is no JSON. */

@@ -7,6 +7,7 @@ import { newFolder } from '../../../server/src/testing/folders.ts';
 import type { BatchResult } from '../index.ts';
 import { changeEvent } from '../outbox/testing/change-event.ts';
 import { createRecorder, type RecorderOptions } from './index.ts';
+import { expire, locksIn } from './testing/locks.ts';
 
 const [ann, ben] = [randomUUID(), randomUUID()];
 const queueId = randomUUID();
@@ -77,6 +78,7 @@ test('after a kill the rest of its block is missing, because its events may be',
     killed(spoolFolder, ann),
   ]);
   expect(child.signal, String(child.stderr)).toBe('SIGKILL');
+  expire(locksIn(spoolFolder));
   const next = numbering({ spoolFolder });
   await next.record(ann);
   expect(next.numbersOf(ann)).toEqual([100]);

@@ -56,6 +56,11 @@ export class SourceNumbers {
     return { id, sequence: counter.next - 1 };
   };
 
+  /** Keeps the instance, as a sign of life. */
+  touch(): void {
+    this.#folders?.touch();
+  }
+
   /** Gives reserved numbers back, and the instance to the next recorder. */
   close(): void {
     this.#isClosed = true;
@@ -72,7 +77,7 @@ export class SourceNumbers {
   }
 
   #open(folders: SpoolFolders): void {
-    const [first, ...others] = folders.takeOver(performance.now());
+    const [first, ...others] = folders.takeOver();
     for (const { path } of others) folders.release(path);
     this.#folder = first?.path ?? folders.make();
     this.#instance = tagOf(this.#folder);

@@ -5,14 +5,47 @@ import {
   fstatSync,
   ftruncateSync,
   openSync,
+  readdirSync,
+  readFileSync,
   readSync,
-  renameSync,
-  rmSync,
+  statSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
+import { crc32 } from 'node:zlib';
+
+/** A file of events, in the order in which they were recorded. */
+export interface SpoolFile {
+  path: string;
+  /** While events are appended to it. */
+  open: OpenSpoolFile | null;
+  size: number;
+  /** Undelivered events in it. */
+  events: number;
+  /** Bytes from here on are not read yet. */
+  readTo: number;
+  isDamaged: boolean;
+}
+
+/** The spool files of a taken-over folder, in the order in which they were written. */
+export function spoolFilesIn(folder: string): SpoolFile[] {
+  const names = readdirSync(folder).filter((name) => /^\d{10}\.log$/.test(name));
+  return names.sort().map((name) => {
+    const path = join(folder, name);
+    const { size } = statSync(path);
+    return { path, open: null, size, events: linesIn(path), readTo: 0, isDamaged: false };
+  });
+}
+
+/** The number of events, before damaged lines are known: each record is a line. */
+function linesIn(path: string): number {
+  const bytes = readFileSync(path);
+  let lines = 0;
+  for (let at = bytes.indexOf(0x0a); at !== -1; at = bytes.indexOf(0x0a, at + 1)) lines += 1;
+  return lines;
+}
 
 /**
  * A spool file that is being written. Each append is one write to the operating system, so appended
@@ -119,25 +152,9 @@ async function syncFolder(path: string): Promise<void> {
   await folder?.close();
 }
 
-/** The temporary path of a rewritten spool file, until it replaces the former one. */
-const unfinishedPath = (path: string): string => `${path}.new`;
-
-/** Replaces a spool file by one with these records, atomically; returns its bytes. */
-export function rewriteSpoolFile(path: string, texts: readonly string[]): number {
-  const lines = encodeRecords(texts);
-  try {
-    writeDurably(unfinishedPath(path), 'w', lines);
-    renameSync(unfinishedPath(path), path);
-  } catch (error) {
-    rmSync(unfinishedPath(path), { force: true }); // a disk that is full must not be filled by it
-    throw error;
-  }
-  return lines.length;
-}
-
-/** Replaces the file, or appends to it (`a`), all bytes or none, and syncs it to the disk. */
-export function writeDurably(path: string, flag: 'w' | 'a', bytes: Buffer): void {
-  const fd = openSync(path, flag, 0o600);
+/** Appends all bytes to a file or none, and syncs it to the disk. */
+export function appendDurably(path: string, bytes: Buffer): void {
+  const fd = openSync(path, 'a', 0o600);
   const { size } = fstatSync(fd);
   try {
     writeFileSync(fd, bytes);
@@ -180,7 +197,7 @@ export function encodeRecords(texts: readonly string[]): Buffer {
   let at = 0;
   for (const text of texts) {
     const length = lines.write(text, at + headerBytes);
-    const checksum = crc32(lines, at + headerBytes, length);
+    const checksum = crc32(lines.subarray(at + headerBytes, at + headerBytes + length));
     lines.write(`${hex(length)} ${hex(checksum)} `, at, 'latin1');
     at += headerBytes + length;
     lines[at] = lineFeed;
@@ -219,23 +236,7 @@ function recordLength(bytes: Buffer, at: number): number | null {
   const start = at + headerBytes;
   const size = Number.parseInt(length, 16);
   if (bytes[start + size] !== lineFeed) return null;
-  return crc32(bytes, start, size) === Number.parseInt(checksum, 16) ? size : null;
+  return crc32(bytes.subarray(start, start + size)) === Number.parseInt(checksum, 16) ? size : null;
 }
 
 const hex = (value: number) => value.toString(16).padStart(8, '0');
-
-// The polynomial of zlib (IEEE 802.3), reflected. Not every version of Node 20 has zlib.crc32.
-const table = Uint32Array.from({ length: 256 }, (_, byte) => {
-  let value = byte;
-  for (let bit = 0; bit < 8; bit += 1) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1;
-  return value;
-});
-
-/** CRC-32 of `length` bytes from `start`, unsigned. */
-export function crc32(bytes: Uint8Array, start: number, length: number): number {
-  let value = 0xffffffff;
-  for (let at = start; at < start + length; at += 1) {
-    value = (value >>> 8) ^ (table[(value ^ (bytes[at] ?? 0)) & 255] ?? 0);
-  }
-  return ~value >>> 0;
-}
