@@ -1,7 +1,6 @@
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sha256Hex } from '../../../server/src/archive/part-files.ts';
-import { duckDb } from '../../../server/src/testing/archived.ts';
 import type { TestService } from '../../../server/src/testing/service.ts';
 import { type ArchiveOptions, verifyArchive } from '../archive/verify-archive.ts';
 import { noProgress } from '../verify/log-source.ts';
@@ -28,16 +27,6 @@ type Copied = ReturnType<typeof copiedArchive>;
 
 export const pathOf = ({ root, names }: Copied, part: string) =>
   join(root, names.find((name) => name.includes(part)) ?? 'none');
-
-/** Writes a Parquet file again with other rows, as an attacker with DuckDB can. */
-export async function rewrite(path: string, select: string): Promise<void> {
-  const table = `read_parquet('${path}', hive_partitioning = false)`;
-  await duckDb(
-    `COPY (SELECT ${select} FROM ${table} ORDER BY sequence) TO '${path}.new' (FORMAT parquet)`,
-  );
-  cpSync(`${path}.new`, path);
-  rmSync(`${path}.new`);
-}
 
 /** Makes a manifest agree with what its files have become. */
 export function adjust(copied: Copied, part: string, change: (json: never) => void) {

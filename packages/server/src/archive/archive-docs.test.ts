@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
-import { archiveOf, duckDb } from '../testing/archived.ts';
+import { archiveOf } from '../testing/archived.ts';
 import { recordAll } from '../testing/event-pool.ts';
 import { eventOf, testService } from '../testing/service.ts';
 
@@ -13,6 +14,19 @@ const queries = [...document.matchAll(/^```sql\n([\s\S]*?)^```$/gm)].map(([, sql
 const { id, key } = await service.tenant();
 await recordAll(service, key, [eventOf(), eventOf(), eventOf({ action: 'delete' })]);
 await archiveOf(service, id);
+
+/** The rows of a query, as DuckDB reads them from the archive. */
+async function duckDb(sql: string): Promise<Record<string, unknown>[]> {
+  const instance = await DuckDBInstance.create(':memory:');
+  const connection = await instance.connect();
+  try {
+    const result = await connection.runAndReadAll(sql);
+    return result.getRowObjectsJson();
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+  }
+}
 
 /** As documented, but for where the archive is and whose it is. */
 const run = (sql = '') =>

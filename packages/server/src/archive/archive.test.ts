@@ -11,9 +11,10 @@ import type { ObjectStore } from '../objects/object-store.ts';
 import { openObjectStore } from '../objects/open-store.ts';
 import { withOwnerSession } from '../postgres/db.ts';
 import { removalEvent } from '../retention/removal.ts';
-import { archiveNow, archiveOf, configOf, duckDb } from '../testing/archived.ts';
+import { archiveNow, archiveOf, configOf } from '../testing/archived.ts';
 import { recordAll, recordMany } from '../testing/event-pool.ts';
 import { expectLogIntact } from '../testing/intact.ts';
+import { partFiles, rowsBelow } from '../testing/parquet.ts';
 import {
   beginDetaching,
   change,
@@ -41,16 +42,18 @@ const manifestsOf = (tenantId: string) =>
       parseManifest(readFileSync(join(folder, 'archive', `tenant=${tenantId}`, name))),
     );
 
-test('a run puts every event of an Enterprise tenant into Parquet that DuckDB reads', async () => {
+test('a run puts every event of an Enterprise tenant into Parquet files', async () => {
   const { id, key } = await service.tenant();
   await recordMany(service, key, 20, { before: { n: 1 }, after: { n: 2 }, diff: undefined });
   const { problem, parts } = await archiveOf(service, id);
   expect(problem).toBe(null);
   expect(parts.map(({ first, last, events }) => [first, last, events])).toEqual([[0, 21, 22]]);
-  const rows = await duckDb(
-    `SELECT e.*, i.* EXCLUDE (sequence) FROM '${folder}/archive/tenant=${id}/*/*/*[0-9].parquet' e
-     JOIN '${folder}/archive/tenant=${id}/*/*/*-identity.parquet' i USING (sequence) ORDER BY sequence`,
-  );
+  const root = `${folder}/archive/tenant=${id}`;
+  const people = await rowsBelow(root, partFiles.identity);
+  const rows = (await rowsBelow(root, partFiles.events)).map((row, n) => ({
+    ...people[n],
+    ...row,
+  }));
   expect(rows).toHaveLength(22);
   expect(rows.map(({ sequence }) => Number(sequence))).toEqual(
     Array.from({ length: 22 }, (_, n) => n),
@@ -58,10 +61,7 @@ test('a run puts every event of an Enterprise tenant into Parquet that DuckDB re
   const single = await service.call({ url: `/api/audit-logs/${rows[21]?.id}`, key });
   expect(rows[21]).toMatchObject({
     id: single.body.id,
-    timestamp: single.body.timestamp
-      .replace('T', ' ')
-      .replace('Z', '')
-      .replace(/\.?0+$/, ''),
+    timestamp: 1_000n * BigInt(Date.parse(single.body.timestamp)),
     actor_id: single.body.actor.id,
     actor_email: single.body.actor.email,
     actor_user_agent: single.body.actor.userAgent,

@@ -1,4 +1,3 @@
-import { DuckDBInstance } from '@duckdb/node-api';
 import { defaultCatalogue } from '@indelible/protocol';
 import { expect } from 'vitest';
 import type { TenantArchive } from '../archive/archive.job.ts';
@@ -9,6 +8,7 @@ import { recordOwnIn } from '../events/own-events.store.ts';
 import { openObjectStore } from '../objects/open-store.ts';
 import { withOwnerSession } from '../postgres/db.ts';
 import { expectLogIntact } from './intact.ts';
+import { partFiles, rowsBelow } from './parquet.ts';
 import { platformKey, type TestService } from './service.ts';
 
 /** The environment of a test's service, for commands that read it. */
@@ -58,20 +58,7 @@ export async function archiveNow(
   return outcomes;
 }
 
-/** The rows of a query, as DuckDB reads them from the archive. */
-export async function duckDb(sql: string): Promise<Record<string, unknown>[]> {
-  const instance = await DuckDBInstance.create(':memory:');
-  const connection = await instance.connect();
-  try {
-    const result = await connection.runAndReadAll(sql);
-    return result.getRowObjectsJson();
-  } finally {
-    connection.closeSync();
-    instance.closeSync();
-  }
-}
-
-/** The same, for one tenant. */
+/** Publishes and archives what one tenant has recorded. */
 export async function archiveOf(
   service: TestService,
   tenantId: string,
@@ -91,11 +78,8 @@ export async function expectWhole(
   parts: number,
 ): Promise<void> {
   const root = `${service.dataDir}/objects/archive/tenant=${id}`;
-  const [all] = await duckDb(
-    `SELECT count(*)::INT AS rows, count(DISTINCT sequence)::INT AS distinct_rows, max(sequence)::INT AS last
-     FROM '${root}/*/*/*[0-9].parquet'`,
-  );
-  expect(all).toMatchObject({ rows: Number(all?.last) + 1, distinct_rows: Number(all?.last) + 1 });
+  const rows = await rowsBelow(root, partFiles.events);
+  expect(rows.map(({ sequence }) => Number(sequence))).toEqual([...rows.keys()]);
   const objects = openObjectStore(configOf(service).objectStoreUrl);
   const names = await objects.list(`archive/tenant=${id}`);
   expect(names.filter((name) => name.endsWith('.json'))).toHaveLength(parts);
