@@ -149,7 +149,6 @@ export class CheckpointJob {
     const round = known?.round ?? this.#countedRound;
     const isSigned = round > this.#countedRound;
     this.#countedRound = round;
-    if (isSigned) this.#guard.overtaken();
     const isReady = this.#keyAnnounced && this.#storeLost === null;
     if (isSigned && isReady && this.#suspects.size === 0) return null;
     return this.tick();

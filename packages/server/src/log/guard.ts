@@ -40,8 +40,6 @@ export const newerKey =
  */
 export class RoundGuard {
   readonly #deps: RoundGuardDeps;
-  /** The last round of the database that this process has seen in the store. */
-  #seen: number | null = null;
   readonly #foreign = new Set<number>();
   /** After this number the service had no round when this process last looked; at first unknown. */
   #end = Number.POSITIVE_INFINITY;
@@ -58,13 +56,7 @@ export class RoundGuard {
 
   /** This process has released the round. */
   wrote(round: number): void {
-    this.#seen = round;
     this.#end = round + 1;
-  }
-
-  /** Another process has released rounds that this process has not seen in the store. */
-  overtaken(): void {
-    this.#seen = null;
   }
 
   /** The store was away: it is looked through again when it is back, as at the start. */
@@ -93,7 +85,6 @@ export class RoundGuard {
     if (Buffer.compare(await releasedState(tx), state) !== 0) {
       return `the published checkpoints in the database are not those of round ${last}`;
     }
-    this.#seen = last;
     for (let round = last + 1; ; round++) {
       const found = await this.#find(round, keys);
       if (found === 'foreign') continue;
@@ -137,20 +128,17 @@ export class RoundGuard {
   }
 
   /**
-   * The state of the last round. At the start, and when the store was away, rounds that it lost are
-   * published again, if it has the last one. If that is lost too, the database may be restored from
-   * an older backup, and what it signs next contradict a later round that was lost with it: only a
-   * process that has seen this last round in the store knows better.
+   * The state of the last round. At the start, and when the store was away, earlier rounds that it
+   * lost are published again. The last one is not: a store without it may be an older copy, and a
+   * database that is restored later would sign a fork of what is published there.
    */
   async #lastState(tx: WriterTx, deps: StoreDeps, keys: RoundKeys): Promise<Uint8Array> {
-    const shown = await openOwnStore(tx, deps);
-    const isLost = shown.last === 'missing' && shown.round === this.#seen;
-    const state = isLost ? null : stateIn(deps.sha, shown);
-    if (isLost || this.#end === Number.POSITIVE_INFINITY) {
+    const state = stateIn(deps.sha, await openOwnStore(tx, deps));
+    if (this.#end === Number.POSITIVE_INFINITY) {
       const rounds = await publishAgain(tx, deps, keys);
       if (rounds.length > 0) this.#deps.publishedAgain(rounds);
     }
-    return state ?? stateIn(deps.sha, await openOwnStore(tx, deps));
+    return state;
   }
 
   async #release(tx: WriterTx, published: PublishedRound): Promise<string | null> {

@@ -115,3 +115,15 @@ test('objects are for this account alone', async () => {
   expect(statSync(join(folder, 'a')).mode & 0o777).toBe(0o700);
   for (const name of ['a/1', 'a/2']) expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600);
 });
+
+test('a probe fails where no checkpoint can be written, and leaves nothing behind', async () => {
+  const { store, folder } = newStore();
+  await store.probe();
+  expect(readdirSync(folder)).toEqual([]);
+  await store.putIfAbsent('checkpoints/1', bytes('first'));
+  await store.probe();
+  expect(readdirSync(join(folder, 'checkpoints'))).toEqual(['1']);
+  rmSync(join(folder, 'checkpoints'), { recursive: true });
+  writeFileSync(join(folder, 'checkpoints'), 'a file where the folder was');
+  await expect(store.probe()).rejects.toThrow('ENOTDIR');
+});

@@ -30,8 +30,9 @@ export function fileStore(folder: string): ObjectStore {
     putStream: async (name, body, signal) => putStream(await placeOf(name), body, signal),
     getStream: async (name, range) => getStream(pathOf(name), range),
     remove: async (name) => remove(pathOf(name)),
-    // A hard link never replaces a file, and files of another account (root) would bar the service.
-    probe: async () => {},
+    // A hard link never replaces a file, so only writing is tried. Folders are not made: those of
+    // another account (root) would bar the service.
+    probe: async () => void (await tryDraft(join(root, 'checkpoints')).catch(nullIfMissing)),
     async list(prefix, after = '') {
       const files = await filesBelow(pathOf(prefix));
       const names = files.map((name) => `${prefix}/${name}`);
@@ -99,6 +100,10 @@ async function remove(path: string): Promise<void> {
   for (const name of names.filter(draft)) await rm(join(dirname(path), name), { force: true });
   await rm(path, { force: true });
   if (names.length > 0) await syncPath(dirname(path));
+}
+
+async function tryDraft(folder: string): Promise<void> {
+  await withDraft(join(folder, 'probe'), (draft) => writeFile(draft, '', { flag: 'wx' }));
 }
 
 const diskFaults = ['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO'];
