@@ -68,10 +68,9 @@ export function namedValues(filter: EventFilter, tenantId: string): NamedValue[]
   const { resource } = filter;
   return namedFilters.flatMap((name) =>
     (filter[name]?.any ?? []).map((value) => {
-      // The host's own id of a resource is one of its type.
+      // An id is one of its type: a recording's id names no queue.
       const ofType = name === 'resourceId' && resource ? { resource } : {};
-      const { [name]: found } = resolvedFilter({ ...ofType, [name]: only(value) }, tenantId);
-      return { name, value, alone: found ? { [name]: found } : {} };
+      return { name, value, alone: resolvedFilter({ ...ofType, [name]: only(value) }, tenantId) };
     }),
   );
 }

@@ -287,6 +287,19 @@ test('a person of another tenant, or of events that the plan no longer shows, is
   expect(known).toMatchObject({ unknownValues: {}, matched: { value: 0 } });
 });
 
+test('an id of another resource type is unknown', async () => {
+  const tenant = await service.tenant();
+  await play(tenant, 0);
+  await recordOne(service, tenant.key, eventOf({ resource: { type: 'queue', id: randomUUID() } }));
+  service.clock.now += 10;
+  for (const resourceId of [recording.id, recording.id.toUpperCase()]) {
+    const { status, body } = await save(tenant.key, { filters: { resource: 'queue', resourceId } });
+    expect(status).toBe(422);
+    expect(body.errors).toMatchObject([{ path: '/filters/resourceId', code: 'unknown_value' }]);
+  }
+  await saved(tenant.key, { resource: 'recording', resourceId: recording.id });
+});
+
 test('evidence of an earlier build is judged when it is opened, by what occurs then', async () => {
   const tenant = await service.tenant();
   await play(tenant, 0);
