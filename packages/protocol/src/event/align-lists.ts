@@ -27,6 +27,8 @@ type Label = string | number | boolean | null;
 
 /** Longer texts would make paths that cannot be read. */
 const labelLengthMax = 200;
+/** Two lists with more elements together are not compared: it would hold up other calls. */
+const comparedMax = 20_000;
 /** More elements than these, known by their position alone, are counted and not listed. */
 const changedPositionsMax = 100;
 
@@ -36,6 +38,7 @@ const changedPositionsMax = 100;
  * equal; those that are left are told by their position. Takes linear time.
  */
 export function alignLists(from: List, to: List): AlignedLists {
+  if (from.length + to.length > comparedMax) return alignLong(from, to);
   const both = [...from, ...to];
   const identity = ['id', 'key', 'name'].find(
     (name) => both.every((element) => isLabel(ownOf(element, name))) && areUnique(name, from, to),
@@ -44,6 +47,20 @@ export function alignLists(from: List, to: List): AlignedLists {
   return both.every((element) => element === null || isLabel(element))
     ? byValue(from as readonly Label[], to as readonly Label[])
     : byPosition(from, to);
+}
+
+/** Elements of a list that came or went as a whole are told by their position. */
+function alignLong(from: List, to: List): AlignedLists {
+  const sides = (element: unknown) =>
+    from.length === 0 ? { from: undefined, to: element } : { from: element, to: undefined };
+  if (from.length === 0 || to.length === 0) {
+    const pairs = [...from, ...to].map((each, at) => {
+      return { step: `.${at}`, ...sides(each), isTold: false };
+    });
+    return { pairs };
+  }
+  const isEqual = JSON.stringify(from) === JSON.stringify(to);
+  return isEqual ? { pairs: [] } : { pairs: [], note: 'not compared' };
 }
 
 function ownOf(element: unknown, name: string): unknown {
