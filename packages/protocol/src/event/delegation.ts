@@ -35,9 +35,14 @@ export function agentsOf(claims: object | null | undefined): Agent[] {
   return [current, ...named].slice(0, onBehalfOfMax).map(agentOf);
 }
 
-/** Whether the claim `act` is absent, or names each actor by a `sub` that can be recorded. */
+/**
+ * Whether the claim `act` is absent, or names each actor by a `sub` that can be recorded uncut: two
+ * agents with one beginning of 200 characters would become one.
+ */
 export function namesAgents({ act }: Claims): boolean {
-  return act === undefined || (isObject(act) && identityOf(act) !== null && namesAgents(act));
+  if (act === undefined) return true;
+  if (!isObject(act) || identityOf(act) === null) return false;
+  return String(act.sub).length <= externalIdLengthMax && namesAgents(act);
 }
 
 /**

@@ -163,7 +163,13 @@ describe('with a shared secret', () => {
 
   test.each([
     ...[null, 'planner', true, 7, [], ['planner'], {}, { name: 'Planner' }],
-    ...[{ sub: '' }, { sub: 7 }, { sub: '\0' }, { sub: null, name: 'Planner' }],
+    ...[
+      { sub: '' },
+      { sub: 7 },
+      { sub: '\0' },
+      { sub: 'a'.repeat(201) },
+      { sub: null, name: 'Pl' },
+    ],
     ...[
       { sub: 'planner', act: null },
       { sub: 'planner', act: 'gateway' },

@@ -29,8 +29,8 @@ function framingProblem({ httpVersion, headers, rawHeaders }: IncomingMessage): 
 }
 
 /**
- * Answers `100 Continue` (RFC 9110 section 10.1.1) once nothing but the body can refuse the call.
- * Node closes the connection of a caller who is refused before. Add this hook last.
+ * Answers `100 Continue` (RFC 9110 section 10.1.1) once the caller's credential was judged. Node
+ * closes the connection of a caller who is refused before. Add this hook last.
  */
 export function askForBodies(app: FastifyInstance): void {
   // Node would answer before the first hook.
