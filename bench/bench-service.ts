@@ -58,7 +58,6 @@ export async function startBenchService(): Promise<BenchService> {
     PLATFORM_API_KEY: key,
     PORT: '0',
     LOG_LEVEL: 'warn',
-    RATE_LIMIT_PER_MINUTE: '10000000',
     WEBHOOK_ALLOW_PRIVATE: 'true',
   };
   const { child, url } = await startProcess(env);

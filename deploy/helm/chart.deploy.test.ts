@@ -96,7 +96,7 @@ test('values that are wrong, secret or unknown are refused', () => {
     ['PUBLIC_URL', { ...needed, env: { ...needed.env, PUBLIC_URL: 'http://audit' } }],
     ['OBJECT_STORE_URL', { ...needed, env: { ...needed.env, OBJECT_STORE_URL: 'file:///data' } }],
     ['DATABASE_URL', { ...needed, env: { ...needed.env, DATABASE_URL: 'postgres://a:b@c/d' } }],
-    ['RATE_LIMIT', { ...needed, env: { ...needed.env, RATE_LIMIT: 5 } }],
+    ['DISK_FREE', { ...needed, env: { ...needed.env, DISK_FREE: 5 } }],
     ['tag', { ...needed, image: { ...needed.image, tag: 'latest' } }],
     ['replicas', { ...needed, api: { replicas: 0 } }],
     ['replcas', { ...needed, worker: { replcas: 2 } }],

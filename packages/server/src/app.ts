@@ -42,7 +42,6 @@ import {
   addCommonHeaders,
   answerWithId,
   closeAfterLastAnswer,
-  limitReads,
   refuseUndocumentedParameters,
 } from './http/http-hooks.ts';
 import { builtPanel, capsulePage, panelRoutes } from './http/panel.ts';
@@ -180,7 +179,6 @@ async function limitCalls(http: FastifyInstance, config: Config): Promise<void> 
   limitBytesInFlight(http, { bytesMax, waitMs, readMs });
   boundStrangersBodies(http, config.strangerBodyMs);
   boundConnections(http, config.connectionsMax);
-  await limitReads(http, config.rateLimitPerMinute);
   askForBodies(http);
 }
 

@@ -119,7 +119,6 @@ function readSettings(read: Reader) {
 /** Of room, time and number; tests set those that no variable sets. */
 function readLimits(read: Reader) {
   return {
-    rateLimitPerMinute: read.integer('RATE_LIMIT_PER_MINUTE', 6_000, 1, 10_000_000),
     /** Open ones, each of which takes a file descriptor; beyond, the longest idle one is closed. */
     connectionsMax: 4_000,
     queueBytesMax: 64 * 2 ** 20,

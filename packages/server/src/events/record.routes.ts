@@ -57,7 +57,6 @@ const description =
 const config = {
   ...({ scope: 'events:write', schema: 'documents' } as const),
   judgesDuplicateKeys: true,
-  rateLimit: false as const,
 };
 
 /** `POST /api/audit-logs` and `/batch`: records events, answers with their sequences. */

@@ -1,4 +1,3 @@
-import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { onceClosed } from './once-closed.ts';
 import { AppError } from './problem.ts';
@@ -89,19 +88,5 @@ export function refuseUndocumentedParameters(http: FastifyInstance): void {
       readQuery(request, [], () => null);
     }
     done();
-  });
-}
-
-/** Reads are limited per credential; for writes, a full queue answers 503. */
-export async function limitReads(http: FastifyInstance, maxPerMinute: number): Promise<void> {
-  await http.register(rateLimit, {
-    max: maxPerMinute,
-    timeWindow: 60_000,
-    hook: 'preHandler',
-    keyGenerator: ({ principal }) => principal?.session?.id ?? principal?.id ?? 'public',
-    // HEAD counts like GET.
-    allowList: ({ method, principal }) => (method !== 'GET' && method !== 'HEAD') || !principal,
-    errorResponseBuilder: () =>
-      new AppError('rate_limited', 'too many reads with this credential; wait as Retry-After says'),
   });
 }

@@ -100,14 +100,13 @@ export async function withOwnService<T>(
   return outcome.value;
 }
 
-/** Only this command calls it, without rate limit. */
+/** Only this command calls it. */
 function ownConfig(config: Config): Config {
   const trusted = { jwksUrl: null, issuer: null, audience: null, operatorIssuer: null };
   return {
     ...config,
     platformApiKeys: [`idl_platform_${newSecretToken()}`],
     auth: { ...config.auth, ...trusted, jwtSecret: newSecretToken() },
-    rateLimitPerMinute: 1_000_000_000,
   };
 }
 

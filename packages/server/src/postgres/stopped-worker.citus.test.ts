@@ -10,7 +10,7 @@ import { nthEvent, testService } from '../testing/service.ts';
 /* With CITUS_TEST_WORKER_STOP and CITUS_TEST_WORKER_START: see `workerCommands`. */
 
 const shell = promisify(exec);
-const service = await testService({ RATE_LIMIT_PER_MINUTE: '100000' });
+const service = await testService();
 const port = Number(new URL(clusterNodes().at(-1) ?? '').port);
 
 /** A producer of one tenant: repeats each event until its answer is 201. */
