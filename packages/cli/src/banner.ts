@@ -1,8 +1,5 @@
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import type { IncomingMessage } from 'node:http';
-import { json as jsonOf } from 'node:stream/consumers';
-import { isLoopbackUrl, type Tenant, type ViewerLink } from '@indelible/client';
+import { createClient, isLoopbackUrl, type ViewerLink } from '@indelible/client';
 import type { Environment } from './io.ts';
 import { visible } from './text.ts';
 
@@ -105,30 +102,17 @@ export async function firstPanelLink(
   env: Environment,
 ): Promise<PanelLink | null> {
   if (!isLoopbackUrl(new URL(service.url))) return null;
+  const key = platformKey(service, env);
+  const client = createClient({ url: service.url, key, attempts: 1, timeoutMs: 10_000 });
   try {
-    const key = platformKey(service, env);
-    const tenants = await call<{ data: Tenant[] }>(`${service.url}/api/tenants?limit=1`, key);
-    const [tenant] = tenants.data;
-    if (tenant === undefined) return null;
-    const link = { tenantId: tenant.id, actor: person, ttlSeconds: 900 };
-    const made = await call<ViewerLink>(`${service.url}/api/viewer-links`, key, link);
-    return { ...made, tenantName: tenant.name };
+    for await (const { id: tenantId, name: tenantName } of client.tenants.list()) {
+      const link = await client.viewerLinks.create({ tenantId, actor: person, ttlSeconds: 900 });
+      return { ...link, tenantName };
+    }
+    return null;
   } catch {
     return null;
   }
-}
-
-/** Without fetch, because this process would keep the 12 MiB that Node loads for it. */
-async function call<T>(url: string, key: string, body?: object): Promise<T> {
-  const { request } = process.getBuiltinModule('node:http');
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-  const signal = AbortSignal.timeout(10_000);
-  const method = body === undefined ? 'GET' : 'POST';
-  const sent = request(url, { method, headers, agent: false, signal });
-  sent.end(body && JSON.stringify(body));
-  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
-  if ((answer.statusCode ?? 500) >= 300) throw new Error(`status ${answer.statusCode}`);
-  return (await jsonOf(answer)) as T;
 }
 
 /** The platform key; during a rotation, the first of two. */

@@ -1,5 +1,3 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { createClient } from '@indelible/client';
 import type { Role, Service } from '@indelible/server';
 import { type Command, Option } from 'commander';
@@ -56,7 +54,6 @@ async function serve({ role, demo, json }: ServeOptions, given: Io): Promise<voi
     ? banner(facts)
     : `Indelible works in the background; health at ${url}/healthz\n`;
   io.stdout.write(json ? jsonLine(facts) : text);
-  freeStartMemorySoon();
   await stopped;
   io.stderr.write('stopping: accepted events are still recorded\n');
   await service.stop();
@@ -68,17 +65,6 @@ async function serve({ role, demo, json }: ServeOptions, given: Io): Promise<voi
  */
 export function startEnvironment({ env, stderr }: Pick<Io, 'env' | 'stderr'>): Environment {
   return stderr.isTTY && !env.LOG_LEVEL ? { ...env, LOG_LEVEL: 'warn' } : env;
-}
-
-/**
- * Else V8 keeps the garbage of the start until recording needs the room. Not at once: the first
- * calls would wait, for 50 to 100 ms.
- */
-function freeStartMemorySoon(): void {
-  setTimeout(() => {
-    setFlagsFromString('--expose-gc');
-    runInNewContext('gc')();
-  }, 3_000).unref();
 }
 
 /** A service that cannot show what it was started for stops again. */

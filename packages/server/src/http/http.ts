@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
+import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import {
   type ErrorCode,
@@ -17,7 +18,6 @@ import type {
   FastifySchemaCompiler,
 } from 'fastify';
 import type { FastifyValidationResult } from 'fastify/types/schema.js';
-import { http } from '../outbound/node-http.ts';
 import { tookTooLong, unavailability } from '../postgres/db.ts';
 import { codeOf } from '../postgres/embedded/error-code.ts';
 import { fieldProblem, formats } from './json-schema.ts';
@@ -266,7 +266,7 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void
   );
   const body = JSON.stringify(problem);
   const head = [
-    `HTTP/1.1 ${problem.status} ${http.STATUS_CODES[problem.status]}`,
+    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`,
     `x-request-id: ${problem.requestId}`,
     'content-type: application/problem+json; charset=utf-8',
     `content-length: ${Buffer.byteLength(body)}`,

@@ -1,8 +1,8 @@
+import { STATUS_CODES } from 'node:http';
 import { errorCodes } from '@indelible/protocol';
 import { BatchResult, FieldError } from '../events/schemas.ts';
 import { answer, named } from '../http/field-schemas.ts';
 import { Type } from '../http/type.ts';
-import { http } from '../outbound/node-http.ts';
 
 /* How calls refuse, for the OpenAPI document. */
 
@@ -23,7 +23,7 @@ const problem = (description: string) => answer(description, ['application/probl
 const retryAfter = { schema: Type.Integer(), description: 'Seconds to wait before the next try.' };
 const statuses = [400, 401, 403, 404, 409, 410, 413, 415, 416, 422, 429, 503];
 const isTemporary = (status: number) => status === 429 || status === 503;
-const nameOf = (status: number) => http.STATUS_CODES[status]?.replaceAll(/\W/g, '') ?? '';
+const nameOf = (status: number) => STATUS_CODES[status]?.replaceAll(/\W/g, '') ?? '';
 
 /** The components that `refusalsOf` refers to: a status with its codes, and any other. */
 export const problems = {

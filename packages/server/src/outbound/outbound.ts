@@ -1,11 +1,10 @@
 import { lookup as systemLookup } from 'node:dns/promises';
-import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
+import http, { type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import https from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { callFailures } from '@indelible/protocol';
 import { codeOf } from '../postgres/embedded/error-code.ts';
 import { lineOf } from './answers.ts';
-import { http } from './node-http.ts';
 import { isPublicAddress } from './outbound-address.ts';
 import { type Resolve, resolveByDns } from './outbound-names.ts';
 
