@@ -156,6 +156,8 @@ export interface Tenant extends TenantSettings {
   externalId: string | null;
   createdAt: string;
   updatedAt: string;
+  /** Only of a tenant that was offboarded or abandoned: since when it takes no more events. */
+  closedAt?: string;
 }
 
 export interface WrittenTenant extends Tenant {

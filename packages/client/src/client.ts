@@ -73,6 +73,8 @@ export interface IndelibleClient<A extends string = AnyAction, R extends string 
      * repeated automatically: only the first answer shows a new secret.
      */
     put(id: string, settings: Partial<Api.TenantSettings>): Promise<Api.WrittenTenant>;
+    /** Closes the log of a tenant that only a failed import has filled; needs a `reason`. */
+    abandon(id: string): Promise<Api.Tenant>;
   };
   /** Keys of a tenant, or of the platform (`null`). */
   apiKeys: {
@@ -194,6 +196,7 @@ function tenantCalls({ get, every, post, put }: JsonCalls): IndelibleClient['ten
   return {
     get: (id) => get(tenantPath(id)),
     list: () => every('/api/tenants'),
+    abandon: (id) => post(`${tenantPath(id)}/abandon`),
     put: (id, settings) =>
       settings.restoreUrl == null
         ? put('PUT', tenantPath(id), settings)

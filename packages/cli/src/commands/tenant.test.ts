@@ -63,6 +63,16 @@ test('a smaller plan needs a reason, a larger one does not, and neither creates 
   expect([unknown.status, unknown.stderr.includes('not_found')]).toEqual([2, true]);
 });
 
+test('a tenant is abandoned with a reason only, and the list shows that it is closed', async () => {
+  const { id } = await json('tenant', 'create', 'Failed import', '--plan', 'Pro');
+  const refused = await cli('tenant', 'abandon', id);
+  expect([refused.status, refused.stderr.includes('--reason')]).toEqual([2, true]);
+  const by = ['--reason', 'wrong ids', '--operator-email', 'olga@operators.example'];
+  const { closedAt } = await json('tenant', 'abandon', id, ...by);
+  const { stdout } = await cli('tenant', 'list');
+  expect(stdout).toMatch(new RegExp(`^${id}.*\\(closed ${closedAt}\\)$`, 'm'));
+});
+
 test('a new key is shown once and works; revoked, it is refused at once', async () => {
   const { id: tenant } = await json('tenant', 'create', 'Keys', '--plan', 'Pro');
   const scope = ['--scope', 'events:write', 'events:read'];

@@ -43,6 +43,19 @@ export function tenantCommand(program: Command, io: Io): void {
   withOperator(withConnection(setPlan)).action(
     (id: string, plan: Plan, options: ConnectionOptions) => setTenantPlan(id, plan, options, io),
   );
+  const abandon = tenant
+    .command('abandon')
+    .description('close the log of a tenant that only a failed import has filled; needs --reason')
+    .argument('<id>', 'the tenant', tenantIdArgument);
+  withOperator(withConnection(abandon)).action((id: string, options: ConnectionOptions) =>
+    abandonTenant(id, options, io),
+  );
+}
+
+async function abandonTenant(id: string, options: ConnectionOptions, io: Io) {
+  if (!options.reason)
+    throw new UsageError('abandoning a tenant needs --reason: its log records it');
+  await show(await connect(options, io).tenants.abandon(id), options, io);
 }
 
 async function createTenant(name: string, options: CreateOptions, io: Io) {
@@ -65,10 +78,11 @@ async function createTenant(name: string, options: CreateOptions, io: Io) {
 
 async function listTenants(options: ConnectionOptions, io: Io) {
   for await (const tenant of connect(options, io).tenants.list()) {
-    const { id, externalId, plan, name, legalHold } = tenant;
+    const { id, externalId, plan, name, legalHold, closedAt } = tenant;
     const own = externalId === null ? '' : `  (${visible(externalId)})`;
     const held = legalHold ? '  (legal hold)' : '';
-    const line = `${id}  ${plan.padEnd(10)}  ${visible(name)}${own}${held}\n`;
+    const closed = closedAt ? `  (closed ${closedAt})` : '';
+    const line = `${id}  ${plan.padEnd(10)}  ${visible(name)}${own}${held}${closed}\n`;
     await answer(io, options.json, tenant, line);
   }
 }

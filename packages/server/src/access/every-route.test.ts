@@ -47,6 +47,7 @@ const callsByNeed: Record<Need, string> = {
     POST /api/alert-rules/{id}/mute, POST /api/alert-rules/{id}/acknowledge,
     DELETE /api/alert-rules/{id}`,
   'tenants:write': `GET /api/tenants, PUT /api/tenants/{id}, POST /api/tenants/{id}/api-keys,
+    POST /api/tenants/{id}/abandon,
     DELETE /api/tenants/{id}/api-keys/{keyId}, GET /api/api-keys, POST /api/api-keys,
     DELETE /api/api-keys/{keyId}`,
   'viewer-links:write': 'POST /api/viewer-links',
@@ -179,7 +180,7 @@ const bodies: Record<string, (rows: Rows) => object> = {
   'PUT /api/tenants/{id}': () => ({ name: 'Changed' }),
 };
 
-const withoutBody = /\/(capsule|pause|resume|secret|test)$/;
+const withoutBody = /\/(abandon|capsule|pause|resume|secret|test)$/;
 
 /** The documented call on these rows; a path with two ids names the caller's tenant first. */
 function callOn(call: string, rows: Rows, caller = rows): CallOptions {
@@ -237,7 +238,7 @@ test.each(scopes)('what needs %s is 403 for a key with all other scopes', async 
 });
 
 /** What a tenant's key may not even ask: they change tenants, or are the platform's. */
-const isForbidden = /^(PUT .*tenants|(GET|POST) .*api-keys|DELETE .api.api-keys)/;
+const isForbidden = /^(PUT .*tenants|POST .*abandon|(GET|POST) .*api-keys|DELETE .api.api-keys)/;
 
 test.each(callsById)("%s on another tenant's row is answered as on a missing one", async (call) => {
   const ask = (rows: Rows) => service.call({ ...callOn(call, rows, ours), key: ours.key });

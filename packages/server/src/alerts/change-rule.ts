@@ -158,7 +158,7 @@ function changing<R>(
   return write(db, async (tx) => {
     const [head] = await lockHeads(tx, [tenantId], true);
     if (!head) throw new AppError('not_found', 'no such tenant');
-    if (head.isClosed) throw new AppError('conflict', 'the tenant was offboarded');
+    if (head.isClosed) throw new AppError('conflict', 'the tenant was offboarded or abandoned');
     const result = await change(tx, await listRules(tenantIn(tx, tenantId)));
     const left = await listRules(tenantIn(tx, tenantId));
     if (left.some(({ enabled }) => enabled)) await openCursor(tx, tenantId, now());

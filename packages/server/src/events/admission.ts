@@ -115,7 +115,7 @@ export const unknownTenant = rejected(
 
 export const closedTenant = rejected(
   'unknown_tenant',
-  'the tenant was offboarded: its log accepts no more events',
+  'the tenant was offboarded or abandoned: its log accepts no more events',
 );
 
 export const damagedLog = rejected('unavailable', damagedSentence);

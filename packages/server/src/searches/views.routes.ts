@@ -150,7 +150,7 @@ function removeView({ db, recordOwn }: Parts, access: TenantAccess, id: string):
 async function requireRoom(tx: WriterTx, tenantId: string, view: ViewRow): Promise<void> {
   const tenant = await lockTenant(tx, tenantId);
   if (tenant === null) throw new AppError('not_found', 'no such tenant');
-  if (tenant.closedAtMs) throw new AppError('conflict', 'the tenant was offboarded');
+  if (tenant.closedAtMs) throw new AppError('conflict', 'the tenant was offboarded or abandoned');
   const { shared, createdById } = view;
   const max = shared ? sharedMax : personalMax;
   if ((await countViews(tx, tenantId, shared, createdById)) < max) return;

@@ -165,7 +165,8 @@ function tenantEvent(
   return { actor, action, resource, ...states, reason: who.reason };
 }
 
-function stateOf(tenant: TenantRow) {
+/** The state of a tenant in its records. */
+export function stateOf(tenant: TenantRow) {
   const { externalId } = tenant;
   return { ...settingsOf(tenant), ...(externalId === null ? {} : { externalId }) };
 }

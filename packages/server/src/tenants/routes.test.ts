@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createSealer } from '../crypto/sealed.ts';
 import { idsListed, pathsOf } from '../testing/answers.ts';
-import { callOn, platformKey, serviceOn, testService } from '../testing/service.ts';
+import { expectLogIntact } from '../testing/intact.ts';
+import { callOn, eventOf, platformKey, serviceOn, testService } from '../testing/service.ts';
 import { jwtSecret, token } from '../testing/token.ts';
 import { restoreSecretContext } from './put-tenant.store.ts';
 
@@ -327,6 +328,56 @@ test('a tenant sees itself; of others not even that they exist', async () => {
     const { requestId: _, ...problem } = existing.body;
     expect(missing.body).toMatchObject(problem);
   }
+});
+
+test('a tenant that only an import filled is abandoned: recorded, closed, and nothing is deleted', async () => {
+  const id = await newTenant();
+  const imported = (timestamp: number) => ({
+    method: 'POST' as const,
+    url: '/api/audit-logs',
+    body: eventOf({ tenantId: id, timestamp: new Date(timestamp).toISOString() }),
+  });
+  const hour = 3_600_000;
+  const event = await service.call(imported(service.clock.now - hour));
+  expect(event.status).toBe(201);
+  const abandon = (more: object = {}) =>
+    service.call({ method: 'POST', url: `/api/tenants/${id}/abandon`, ...more });
+  expect((await abandon()).body.code).toBe('reason_required');
+  const headers = { 'x-access-reason': 'wrong ids' };
+  const key = await newKey(id, ['tenants:write']);
+  expect((await abandon({ headers, key })).status).toBe(403);
+  const closedAt = new Date(service.clock.now).toISOString();
+  expect(await abandon({ headers })).toMatchObject({ status: 200, body: { id, closedAt } });
+  expect((await get(id)).body.closedAt).toBe(closedAt);
+  expect((await recorded(id)).at(-1)).toMatchObject({
+    action: 'update',
+    actor_role: 'superadmin',
+    reason: 'wrong ids',
+    after: expect.objectContaining({ closedAt }),
+  });
+  const later = await service.call(imported(service.clock.now - hour));
+  expect([later.status, later.body.code]).toEqual([422, 'unknown_tenant']);
+  const url = `/api/audit-logs/${event.body.id}`;
+  const kept = await service.call({ url, headers: { ...headers, 'x-tenant-id': id } });
+  expect(kept.status).toBe(200);
+  expect((await abandon({ headers })).body.code).toBe('conflict');
+  await expectLogIntact(service, id);
+});
+
+test.each([
+  ['has an event of its own time', { timestamp: new Date(service.clock.now).toISOString() }],
+  ['is under legal hold', null],
+])('a tenant that %s is not abandoned, and goes on', async (_, live) => {
+  const id = await newTenant(live === null ? { legalHold: true } : {});
+  const body = eventOf({ tenantId: id, ...live });
+  const record = () => service.call({ method: 'POST', url: '/api/audit-logs', body });
+  if (live !== null) await record();
+  const headers = { 'x-access-reason': 'mistyped' };
+  const url = `/api/tenants/${id}/abandon`;
+  const refused = await service.call({ method: 'POST', url, headers });
+  expect(refused).toMatchObject({ status: 409, body: { code: 'conflict' } });
+  expect((await get(id)).body).not.toHaveProperty('closedAt');
+  expect((await record()).status).toBe(201);
 });
 
 test('only the platform changes and lists tenants', async () => {

@@ -9,6 +9,7 @@ import { answerPage, PageQuery, readPage } from '../http/keyset-page.ts';
 import { AppError } from '../http/problem.ts';
 import { readTenant, write } from '../postgres/db.ts';
 import { announcePartitions } from '../postgres/partitions.store.ts';
+import { abandonTenant } from './abandon-tenant.ts';
 import { confirmMailRoutes } from './confirm-mail.routes.ts';
 import { handleConfirmMail } from './mail-recipients.ts';
 import { type PutTenantParts, putTenant } from './put-tenant.store.ts';
@@ -38,6 +39,13 @@ export function tenantRoutes(app: FastifyInstance, parts: PutTenantParts): void 
     if (!created) await write(parts.db, announcePartitions).catch(() => false);
     reply.code(created ? 201 : 200);
     return { ...shown(tenant), ...(restoreSecret === null ? {} : { restoreSecret }) };
+  });
+
+  typed.post('/api/tenants/:id/abandon', abandonOptions, async (request) => {
+    requireActsFor(request.principal, null);
+    const id = tenantNamed(request.params.id);
+    const who = administrator(request);
+    return shown(await write(parts.db, (tx) => abandonTenant(tx, parts, id, who)));
   });
 
   typed.get('/api/tenants/:id', getOptions, async (request) => {
@@ -78,6 +86,25 @@ const putOptions = (plans: Plans) =>
       },
     },
   }) as const;
+
+const abandonOptions = {
+  config: { scope: 'tenants:write' },
+  schema: {
+    tags,
+    operationId: 'abandonTenant',
+    'x-refuses': [409],
+    summary: 'Close the log of a tenant that only a failed import has filled',
+    description:
+      'Needs a platform-bound credential and `X-Access-Reason`. The log takes no more events, and ' +
+      'records why; its events stay until their retention ends. `409` if a producer recorded an ' +
+      'event within five minutes of its timestamp, under legal hold, and if the log is closed.',
+    params: TenantParams,
+    headers: administratorHeaders,
+    response: {
+      200: Tenant,
+    },
+  },
+} as const;
 
 const getOptions = {
   config: { scope: 'authenticated' },

@@ -62,7 +62,7 @@ const shown = {
   createdAt: time('When it was created here.'),
   updatedAt: time('When a setting last changed.'),
   closedAt: Type.Optional(
-    time('Only of a tenant that has left: when its events were removed. It takes no more of them.'),
+    time('Only of a tenant that was offboarded or abandoned: since when it takes no more events.'),
   ),
 };
 

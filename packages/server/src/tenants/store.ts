@@ -10,7 +10,7 @@ export interface TenantRow extends TenantSettings {
   externalId: string | null;
   createdAtMs: number;
   updatedAtMs: number;
-  /** When its log was closed by offboarding. */
+  /** When its log was closed: the tenant was offboarded or abandoned. */
   closedAtMs?: number | null;
 }
 
@@ -69,6 +69,19 @@ export async function updateTenant(tx: WriterTx, tenant: TenantRow): Promise<voi
       notify_emails = ${notifyEmails}, restore_url = ${restoreUrl}, digest = ${digest},
       digests_until = CASE WHEN digest = ${digest} THEN digests_until END, updated_at = ${updatedAt}
     WHERE id = ${id}`;
+}
+
+/** Whether a producer recorded an event within five minutes of its timestamp: no import did. */
+export async function hasLiveEvents(tx: WriterTx, tenantId: string): Promise<boolean> {
+  return hasRow(tx)`SELECT FROM audit_events
+    WHERE tenant_id = ${tenantId} AND recorded_by_kind <> 'service'
+      AND received_at <= to_timestamp((('x' || translate(left(id::text, 13), '-', ''))::bit(48)::bigint
+        + 300000) / 1000.0) LIMIT 1`;
+}
+
+/** From now on the log takes only the service's own records. */
+export async function closeTenantLog(tx: WriterTx, id: string, atMs: number): Promise<void> {
+  await execute(tx)`SELECT close_log(${id}, ${new Date(atMs)})`;
 }
 
 /** Stores the encrypted secret of restore calls, or (null) deletes it. */
