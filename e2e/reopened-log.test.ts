@@ -41,7 +41,9 @@ test('after a reopening the panel shows its record, and an alarm only to a brows
 
   await backups.restore(backup);
   await published();
-  expect(await reopenLog(envOf(panel.service))).toMatchObject([{ tenantId }]);
+  expect(await reopenLog(envOf(panel.service))).toContainEqual(
+    expect.objectContaining({ tenantId }),
+  );
   await published();
 
   const kept = await enter(early);

@@ -8,19 +8,14 @@ const service = await testService();
 const env = envOf(service);
 const reopen = (...args: string[]) => runCli(['log', 'reopen', ...args], { env });
 
-test('logs are not reopened without --yes, nor while they hold what was published of them', async () => {
-  await service.tenant();
-  await service.app.checkpoints.tick();
+test('logs are not reopened without --yes; an installation without a log has none to reopen', async () => {
   const asked = await reopen();
   expect([asked.status, asked.stderr]).toEqual([2, expect.stringContaining('--yes')]);
   const { status, stdout } = await reopen('--yes');
-  expect([status, stdout]).toEqual([
-    0,
-    'every log holds everything that was published: none is reopened\n',
-  ]);
+  expect([status, stdout]).toEqual([0, 'there is no log to reopen\n']);
 });
 
-test('a log that has lost what was published goes on under another name, and both are told', async () => {
+test('each log goes on under another name, and both are told, also of one that lost nothing', async () => {
   const lose = async () => {
     const { id } = await service.tenant();
     await service.app.checkpoints.tick();
@@ -31,12 +26,10 @@ test('a log that has lost what was published goes on under another name, and bot
   const { status, stdout } = await reopen('--yes', '--json');
   expect(status).toBe(0);
   expect(JSON.parse(stdout).reopened).toMatchObject([{ tenantId, size: 1, publishedSize: 2 }]);
-  const again = await reopen('--yes');
-  expect(again.stdout).toMatch(/none is reopened/);
   const other = await lose();
-  expect((await reopen('--yes')).stdout).toContain(
-    `tenant ${other}: 1 entry left, 2 published; log `,
-  );
+  const again = (await reopen('--yes')).stdout;
+  expect(again).toContain(`tenant ${other}: 1 entry left, 2 published; log `);
+  expect(again).toContain(`tenant ${tenantId}: 2 entries left, 2 published; log `);
 });
 
 test('a log of which nothing is left is told by the name it had, as text and as JSON', async () => {
@@ -55,14 +48,12 @@ test('a log of which nothing is left is told by the name it had, as text and as 
     expect(status).toBe(0);
     if (args.length === 0) {
       const hex = logId.replaceAll('-', '');
-      expect(stdout).toMatch(
-        new RegExp(
-          `^log ${hex}: nothing is left of 2 published entries, and its tenant is lost\\n`,
-        ),
+      expect(stdout).toContain(
+        `log ${hex}: nothing is left of 2 published entries, and its tenant is lost\n`,
       );
     } else {
       const gone = { tenantId: null, logId: null, previousLogId: logId, size: 0, publishedSize: 2 };
-      expect(JSON.parse(stdout)).toEqual({ reopened: [gone] });
+      expect(JSON.parse(stdout).reopened).toContainEqual(gone);
     }
   }
 });

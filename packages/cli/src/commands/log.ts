@@ -8,12 +8,12 @@ import { hexId } from '../text.ts';
 const help = `
 After a database was restored from an older backup, published checkpoints cover more
 entries than its logs contain, and the service stops recording. If the newer database is
-lost, run this command: each log that lacks published entries continues with its
-remaining entries under a new name (origin). Its first new record is the last published
-checkpoint, so that its tenant sees what was lost. Stop every process of the service
-first. This cannot be undone.
+lost, run this command: every log of the installation continues with its remaining entries
+under a new name (origin), also a log that lost nothing. Its first new record is the last
+published checkpoint, so that its tenant sees what was lost. Stop every process of the
+service first. This cannot be undone.
 
-With --new-store every log gets a new origin, because the published checkpoints are
+With --new-store the logs begin anew in an empty object store, because the former one is
 lost.`;
 
 /** `indelible log reopen`: recording continues after a rewound database. */
@@ -25,12 +25,12 @@ export function logCommand(program: Command, io: Io): void {
       'continue after the database was restored from an older backup, under a new origin',
     )
     .option('--yes', 'do it')
-    .option('--new-store', 'the object store is lost: begin every log anew in an empty one')
+    .option('--new-store', 'the object store is lost: begin the logs anew in an empty one')
     .addHelpText('after', help)
     .action(async ({ yes = false, newStore = false, json = false }: ReopenOptions) => {
       if (!yes) {
         throw new UsageError(
-          'this renames logs permanently, and each verifier will report it; run it with --yes',
+          'this renames every log permanently, and each verifier will report it; run it with --yes',
         );
       }
       const reopened = await onServer(io, ({ reopenLog }) => reopenLog(io.env, { newStore }));
@@ -45,8 +45,7 @@ interface ReopenOptions {
 }
 
 function reopenedText(reopened: readonly ReopenedLog[]): string {
-  if (reopened.length === 0)
-    return 'every log holds everything that was published: none is reopened\n';
+  if (reopened.length === 0) return 'there is no log to reopen\n';
   return reopened.map(reopenedLine).join('');
 }
 

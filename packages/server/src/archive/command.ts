@@ -17,12 +17,7 @@ import { createDraftThread, threadFrom } from './draft-thread.ts';
 import { tenantFolder } from './layout.ts';
 import { openArchive } from './open-archive.ts';
 import { partLimits } from './part.ts';
-import {
-  beginRestored,
-  type RestoredTenant,
-  recordErasures,
-  restoreTenants,
-} from './restore-archive.ts';
+import { type RestoredTenant, recordErasures, restoreTenants } from './restore-archive.ts';
 import {
   beginDueRun,
   forgetParts,
@@ -104,20 +99,22 @@ export function restoreArchive(
         const deps = { sha, now, recordOwn, vkeys, objects };
         const loaded = await owner.transaction(async (tx) => {
           const restored = await restoreTenants(tx, deps, archive, tenantId);
-          const tenants: RestoredTenant[] = [];
-          const beforeSigning = async (reopened: readonly ReopenedLog[]) => {
-            for (const each of restored) {
-              const { tenantId, name, size, events } = each;
-              const known = reopened.find((log) => log.tenantId === tenantId)?.logId;
-              const logId = known ?? (await beginRestored(tx, deps, each));
-              await recordErasures(tx, deps, each);
-              tenants.push({ tenantId, name, size, events, logId });
-            }
-          };
+          const archived = new Map(
+            restored.map(({ tenantId, checkpoint, note }) => [
+              tenantId,
+              { size: checkpoint.size, note },
+            ]),
+          );
           const publicKeys = vkeys.map((vkey) => parseVerifierKey(sha, vkey).publicKey);
           const openSigner = reopeningSigner(config);
-          // The object store's knowledge of these logs takes precedence over the archive's.
-          const reopened = await reopenLogs(tx, { ...deps, publicKeys, openSigner, beforeSigning });
+          const reopened = await reopenLogs(tx, { ...deps, publicKeys, openSigner, archived });
+          const tenants: RestoredTenant[] = [];
+          for (const each of restored) {
+            await recordErasures(tx, deps, each);
+            const { tenantId, name, size, events } = each;
+            const logId = reopened.find((log) => log.tenantId === tenantId)?.logId ?? '';
+            tenants.push({ tenantId, name, size, events, logId });
+          }
           return { tenants, missing: reopened.filter((log) => log.tenantId === null) };
         });
         // No session may miss what is loaded already.

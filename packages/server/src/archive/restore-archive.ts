@@ -9,10 +9,9 @@ import {
   type Sha256,
   verifyConsistency,
 } from '@indelible/protocol';
-import { beginAnew, keepLogId } from '../log/reopen.store.ts';
+import { keepLogId } from '../log/reopen.store.ts';
 import { type LogHead, planEntries } from '../log/sequencer.ts';
 import { appendLogs, openLog } from '../log/store.ts';
-import { reopenedEvent } from '../own-event.ts';
 import type { Parts } from '../parts.ts';
 import type { WriterTx } from '../postgres/db.ts';
 import { readPlans } from '../tenants/plans.store.ts';
@@ -49,7 +48,7 @@ export type RestoredTenant = Omit<Restored, 'checkpoint' | 'note' | 'erasures'> 
  * Creates the tenants of an archive in a service without tenants, in the owner's transaction: the
  * same events, sequences, receipt times and salts, so the same entries and roots. Restores nothing
  * that is damaged or contradicts a checkpoint. Logs have their published id when this returns;
- * `beginRestored` gives them a new one.
+ * `reopenLogs` gives them a new one, because there may be checkpoints that are not in the archive.
  */
 export async function restoreTenants(
   tx: WriterTx,
@@ -239,22 +238,6 @@ async function signedOver(
   const isSame = size === last + 1 && equalBytes(firstRoot, signed);
   if (isSame || (size > last + 1 && verifyConsistency(sha, claim))) return opened.checkpoint;
   throw new ArchiveConflict(`tenant ${tenantId}: its entries do not match its signed checkpoint`);
-}
-
-/**
- * Gives a restored log a new id, and so a new origin: checkpoints that are not in the archive may
- * exist under the old one. Its first new record names the archived checkpoint.
- */
-export async function beginRestored(
-  tx: WriterTx,
-  { recordOwn }: Pick<RestoreDeps, 'recordOwn'>,
-  { tenantId, size, checkpoint, note }: Restored,
-): Promise<string> {
-  const logId = await beginAnew(tx, tenantId);
-  const published = { publishedSize: checkpoint.size, notes: [note] };
-  const why = 'The log was loaded from its archive. It continues under a new origin.';
-  await recordOwn(tx, tenantId, reopenedEvent(tenantId, published, size, why));
-  return logId;
 }
 
 /** Records erasures that the archive only states; otherwise the log would not verify. */

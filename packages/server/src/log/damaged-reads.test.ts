@@ -80,7 +80,7 @@ test.each([
 
 test('in a log of over 65,536 entries, a changed tile of hashes is found when the log grows', async () => {
   const { id, key } = await published(65_536 + 300);
-  const { size, origin } = await checkpointOf(app, key);
+  const { size } = await checkpointOf(app, key);
   await owner.query(
     `UPDATE log_tiles SET hash = set_byte(hash, 3, 255 - get_byte(hash, 3))
      WHERE tenant_id = $1 AND level = 1 AND index = 0`,
@@ -93,9 +93,9 @@ test('in a log of over 65,536 entries, a changed tile of hashes is found when th
   expect(rows[0].halted).toMatch(/does not continue the 65836 entries/);
   // From the entries themselves all of it is made again.
   const reopened = await reopenLog(envOf(service));
-  expect(reopened.filter(({ tenantId }) => tenantId === id)).toEqual([]);
+  expect(reopened.find(({ tenantId }) => tenantId === id)).toMatchObject({ size: size + 1 });
   await app.checkpoints.tick();
-  expect(await checkpointOf(app, key)).toMatchObject({ origin, size: size + 1 });
+  expect((await checkpointOf(app, key)).size).toBe(size + 2);
 });
 
 async function doctorsLogs() {

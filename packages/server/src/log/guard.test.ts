@@ -268,14 +268,14 @@ test.each(damages)(
     await whole.tick();
     expect(await whole.halted()).toMatch(finding);
     expect(await isHalted(whole)).toBe(1);
-    const isWhole = left === size;
-    const lost = { tenantId: id, size: left, publishedSize: size };
-    expect(await reopenLog(whole.env)).toMatchObject(isWhole ? [] : [lost]);
+    expect(await reopenLog(whole.env)).toContainEqual(
+      expect.objectContaining({ tenantId: id, size: left, publishedSize: size }),
+    );
     await whole.record(key, 300); // over the edge of a tile
     await whole.tick();
     const next = await checkpointOf(whole.app, key);
-    expect(next.size).toBe(left + (isWhole ? 300 : 301)); // with the record of the reopening
-    expect(next.origin === origin).toBe(isWhole);
+    expect(next.size).toBe(left + 301); // with the record of the reopening
+    expect(next.origin).not.toBe(origin);
     await expectTreeIntact(whole, id);
   },
 );
@@ -312,7 +312,9 @@ test('an entry that was received before the one it follows is not signed: capsul
   await growLog(whole, tenant.id, 44);
   await whole.tick();
   expect(await whole.halted()).toMatch(/an entry of the log \S+ was received before the entry it/);
-  expect(await reopenLog(whole.env)).toMatchObject([{ tenantId: tenant.id, size: 40 }]);
+  expect(await reopenLog(whole.env)).toContainEqual(
+    expect.objectContaining({ tenantId: tenant.id, size: 40 }),
+  );
 });
 
 test('a log that was cut and grew again beyond what was published is stopped', async () => {

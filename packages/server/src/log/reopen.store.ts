@@ -85,23 +85,6 @@ export async function releasedNotes(tx: WriterTx): Promise<Map<string, Published
   return new Map(rows.map((row) => [row.logId, row]));
 }
 
-/** Sets the log's released checkpoint to the published one; null: none was published. */
-export async function keepCheckpoint(
-  tx: WriterTx,
-  tenantId: string,
-  published: PublishedLog | null,
-): Promise<void> {
-  if (published === null) return forgetCheckpoint(tx, tenantId);
-  const { logId, size, root, note, round, atMs } = published;
-  await execute(tx)`
-    INSERT INTO log_checkpoints (tenant_id, log_id, size, root, note, round, signed_at)
-      VALUES (${tenantId}, ${logId}, ${size}, ${Buffer.from(root)}, ${note}, ${round}, ${new Date(atMs)})
-    ON CONFLICT (tenant_id) DO UPDATE SET log_id = excluded.log_id, size = excluded.size,
-      root = excluded.root, note = excluded.note, round = excluded.round, signed_at = excluded.signed_at
-    WHERE (log_checkpoints.log_id, log_checkpoints.size, log_checkpoints.root, log_checkpoints.note)
-      IS DISTINCT FROM (excluded.log_id, excluded.size, excluded.root, excluded.note)`;
-}
-
 /** Restores the published id of a log, which only direct access to the tables can change. */
 export async function keepLogId(tx: WriterTx, tenantId: string, logId: string): Promise<void> {
   const isOther = await hasRow(tx)`UPDATE log_heads SET log_id = ${logId}

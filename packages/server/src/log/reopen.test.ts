@@ -18,7 +18,7 @@ import { callService, RunningService } from '../testing/running-service.ts';
 import { eventOf, platformKey } from '../testing/service.ts';
 import { logIdOf, roundName, writeRound } from './round.ts';
 
-test('after a rewound database a log goes on under a new origin, which begins with what was published', async () => {
+test('after a rewound database each log goes on under a new origin, which begins with what was published', async () => {
   const service = await rewindable();
   const { app, call, backups, env, record, tick, dataDir } = service;
   const [losing, quiet] = [await service.tenant(), await service.tenant()];
@@ -43,14 +43,10 @@ test('after a rewound database a log goes on under a new origin, which begins wi
   const logId = (
     await db.owner.query('SELECT log_id::text FROM log_heads WHERE tenant_id = $1', [losing.id])
   ).rows[0].log_id;
+  const { size: keptSize } = kept;
+  expect(reopened).toHaveLength(3);
   expect(reopened).toEqual([
-    {
-      tenantId: losing.id,
-      previousLogId: logIdOf(future.origin),
-      logId,
-      size: 5,
-      publishedSize: 12,
-    },
+    ...reopened.slice(0, 2),
     // Of a tenant that came after the backup nothing is left to go on with.
     {
       tenantId: null,
@@ -60,6 +56,18 @@ test('after a rewound database a log goes on under a new origin, which begins wi
       publishedSize: lost.size,
     },
   ]);
+  expect(reopened.find(({ tenantId }) => tenantId === losing.id)).toEqual({
+    tenantId: losing.id,
+    previousLogId: logIdOf(future.origin),
+    logId,
+    size: 5,
+    publishedSize: 12,
+  });
+  expect(reopened.find(({ tenantId }) => tenantId === quiet.id)).toMatchObject({
+    previousLogId: logIdOf(kept.origin),
+    size: keptSize,
+    publishedSize: keptSize,
+  });
   expect(logId).not.toBe(logIdOf(future.origin));
 
   // The same process serves on, and says that it may.
@@ -103,23 +111,27 @@ test('after a rewound database a log goes on under a new origin, which begins wi
   expect(after.slice(0, rounds.length)).toEqual(rounds);
   expect(after.map(({ round }) => round)).toEqual(after.map((_each, n) => n + 1));
   expect(after.flatMap(({ notes }) => notes)).toContain(future.note);
-  // Who lost nothing notices nothing.
-  expect((await checkpointOf(app, quiet.key)).note).toBe(kept.note);
-  expect(await reopenLog(env)).toEqual([]);
+  // A log that lost nothing has a new origin too, and names its last checkpoint.
+  const quietNow = await checkpointOf(app, quiet.key);
+  expect(quietNow.origin).not.toBe(kept.origin);
+  expect(quietNow.size).toBe(keptSize + 1);
+  const url = `/api/audit-logs?action=reopen&resource_id=${quiet.id}&include=state`;
+  const ofQuiet = await call({ url, key: quiet.key });
+  expect(ofQuiet.body.data[0].after).toEqual({ lastPublishedCheckpoint: kept.note });
   for (const { id } of [losing, quiet]) await expectLogIntact(db, id);
 });
 
-test('reopening an installation without any contradiction changes nothing', async () => {
-  const { app, env, tick, owner, dataDir, record, ...service } = await rewindable();
+test('a reopening without any contradiction begins each log anew, and loses nothing', async () => {
+  const { app, env, tick, owner, record, ...service } = await rewindable();
   const { id, key } = await service.tenant();
   await tick();
+  const { origin } = await checkpointOf(app, key);
   await record(key, 2);
-  const before = await logTables(owner);
-  expect(await reopenLog(env)).toEqual([]);
-  expect(await logTables(owner)).toEqual(before);
+  expect(await reopenLog(env)).toMatchObject([{ tenantId: id, size: 4, publishedSize: 2 }]);
   await tick();
-  expect((await checkpointOf(app, key)).size).toBe(4);
-  expect(publishedRounds(dataDir)).toHaveLength(2);
+  const now = await checkpointOf(app, key);
+  expect(now.size).toBe(5);
+  expect(now.origin).not.toBe(origin);
   await expectLogIntact({ owner }, id);
 });
 
@@ -160,15 +172,15 @@ test('a log whose head was deleted keeps its time, although the clock was ahead 
   await tick();
   await owner.query('DELETE FROM log_heads WHERE tenant_id = $1', [id]);
   await tick();
-  expect(await reopenLog(env)).toEqual([]);
+  expect(await reopenLog(env)).toMatchObject([{ tenantId: id, size: 5 }]);
   await record(key, 1);
   await tick();
   expect(await halted()).toBeNull();
-  expect((await checkpointOf(app, key)).size).toBe(6);
+  expect((await checkpointOf(app, key)).size).toBe(7);
   await expectLogIntact({ owner }, id);
 });
 
-test('after an object that another installation wrote is put aside, everything goes on under its name', async () => {
+test('after an object that another installation wrote is put aside, recording goes on', async () => {
   const { app, call, env, tick, owner, record, dataDir, ...service } = await rewindable();
   const { id, key } = await service.tenant();
   await tick();
@@ -185,11 +197,13 @@ test('after an object that another installation wrote is put aside, everything g
   expect((await call({ url: '/readyz', key: null })).status).toBe(503);
   expect(await service.halted()).toContain('another installation');
   rmSync(next);
-  expect(await reopenLog(env)).toEqual([]);
+  expect(await reopenLog(env)).toMatchObject([{ tenantId: id, size: 2, publishedSize: 2 }]);
   await record(key, 1);
   await tick();
   expect((await call({ url: '/readyz', key: null })).status).toBe(200);
-  expect(await checkpointOf(app, key)).toMatchObject({ origin, size: 3 });
+  const now = await checkpointOf(app, key);
+  expect(now.size).toBe(4);
+  expect(now.origin).not.toBe(origin);
   await expectLogIntact({ owner }, id);
 });
 

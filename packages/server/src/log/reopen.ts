@@ -12,7 +12,7 @@ import {
   storeLink,
 } from './checkpoint.store.ts';
 import { hasRoot, inOrderUntil } from './guard.store.ts';
-import { type PublishedLog, type PublishedLogs, publishedLogs } from './published-logs.ts';
+import { type PublishedLogs, publishedLogs } from './published-logs.ts';
 import {
   allLogs,
   beginAnew,
@@ -20,8 +20,6 @@ import {
   emptyLog,
   forgetCheckpoint,
   hasSurplus,
-  keepCheckpoint,
-  keepLogId,
   keepOnly,
   type LogRecord,
   openHead,
@@ -31,7 +29,7 @@ import {
   stopLogs,
 } from './reopen.store.ts';
 import { type OpenSigner, requireNewestKey } from './reopening-key.ts';
-import { type RetiredLog, type Round, roundName, stateOf, writeRound } from './round.ts';
+import { type RetiredLog, type Round, roundName, writeRound } from './round.ts';
 import { headAfter, planEntries } from './sequencer.ts';
 import { appendLogs, entriesFrom } from './store.ts';
 import {
@@ -43,7 +41,7 @@ import {
   usedStore,
 } from './store-identity.ts';
 
-/** The result for a log that lacked published entries. */
+/** A log that was retired, and the one that continues it. */
 export interface ReopenedLog {
   /** Null if nothing of the log remains: its tenant is newer than the backup. */
   tenantId: string | null;
@@ -57,29 +55,28 @@ export interface ReopenedLog {
 
 export interface ReopenDeps extends Pick<Parts, 'sha' | 'now' | 'objects' | 'recordOwn'> {
   openSigner: OpenSigner;
-  /** Changes to the logs before signing; gets the logs that begin anew. */
-  beforeSigning?: (reopened: readonly ReopenedLog[]) => Promise<void>;
+  /** By tenant: the checkpoint of a log that was loaded from its archive, if the store has none. */
+  archived?: ReadonlyMap<string, { size: number; note: string }>;
   /** Additional trusted keys of rounds, besides that one and those of the database. */
   publicKeys?: readonly Uint8Array[];
   /**
-   * Begins every log anew in an empty object store: with the former store, the knowledge of
-   * published checkpoints is lost. Repeated in the same store if it ended before its COMMIT.
+   * The logs begin anew in an empty object store, because the former one is lost. Repeated in the
+   * same store if it ended before its COMMIT.
    */
   newStore?: boolean;
 }
 
 /**
- * The way on after a rewound database, within the owner's transaction: every log that does not
- * hold what was published of it, or that an earlier reopening retired, begins a new origin with
- * the leaves it has, and its first new record is the last published checkpoint, so that the tenant
- * sees what was lost. Logs that agree go on as they are; without any contradiction nothing
- * changes. What was published is what the object store holds under the service's signature; the
- * table of it in the database is made to say so.
+ * The way on after a rewound database, within the owner's transaction: every log of the
+ * installation begins a new origin with the entries it has, and its first new record is the last
+ * published checkpoint, so that the tenant sees what was lost. Which logs contradict what was
+ * published makes no difference. What was published is what the object store holds under the
+ * service's signature, and what the database knows.
  *
  * One object decides: the round of the reopening, which names the logs that it retires. Before it
  * is written nothing has happened. Once it is there, whether the transaction commits or not, no
- * database signs a log that it retired: a round meets it and stops, and a further reopening finds
- * it.
+ * database signs a log that it retired: a round meets it and stops, and a further reopening begins
+ * all logs anew again.
  */
 export async function reopenLogs(tx: WriterTx, deps: ReopenDeps): Promise<ReopenedLog[]> {
   const { round: last, seed } = await stopLogs(tx);
@@ -95,19 +92,13 @@ export async function reopenLogs(tx: WriterTx, deps: ReopenDeps): Promise<Reopen
   const inStore = await requireStore(tx, deps, published);
   // First, because nothing can be recorded before; rolled back if a later step fails.
   await resumeAfter(tx, last);
-  // Rounds that the database knows are gone; those behind them may be too, and were seen by others.
-  const hasLostRounds = newest !== null && newest.round < last;
-  const isWhole = published.isWhole && !deps.newStore && !hasLostRounds;
-  const { reopened, lineages, gone } = await reopenEach(tx, deps, { ...published, isWhole }, last);
-  await deps.beforeSigning?.(reopened);
-  const retired = [...(await retiredOf(tx, lineages)), ...gone];
+  const { reopened, retired } = await beginAll(tx, deps, published, last);
   const state = await releasedState(tx);
-  const signed = newest?.state ?? stateOf(deps.sha, []);
-  const isSigned = retired.length === 0 && Buffer.compare(signed, state) === 0;
+  const isEmpty = retired.length === 0 && newest === null;
   const next = { round: free, state, retired };
   const installation = deps.newStore ? await renewInstallation(tx) : seed;
   const signers = signer && [signer, seedSigner(installation)];
-  const round = isSigned ? (newest?.round ?? 0) : await publishReopening(tx, deps, signers, next);
+  const round = isEmpty ? 0 : await publishReopening(tx, deps, signers, next);
   await resumeAfter(tx, round);
   // The next start writes it to the store: until the COMMIT a new store must look like one.
   if (round > 0) await openStoreId(tx, inStore ?? randomUUID());
@@ -140,41 +131,41 @@ const unknownRounds =
   'SIGNING_KEY_FILE to the key that signed them, or set OBJECT_STORE_URL to another ' +
   'store';
 
-/** By tenant: the log's id in the database, and the ids that continued it, in order. */
-type Lineages = Map<string, string[]>;
-
-async function reopenEach(
+async function beginAll(
   tx: WriterTx,
   deps: ReopenDeps,
   published: PublishedLogs,
   last: number,
-): Promise<{ reopened: ReopenedLog[]; lineages: Lineages; gone: RetiredLog[] }> {
-  const logs = await allLogs(tx);
+): Promise<{ reopened: ReopenedLog[]; retired: RetiredLog[] }> {
   const left = new Map(published.logs);
-  const lineages: Lineages = new Map();
-  // A log with a published id is that log; others may be found by their entries.
-  for (const { tenantId, logIds } of logs) {
-    const isKnown = (logId: string) => left.has(logId) || published.retired.has(logId);
-    const lineage = lineageFrom(logIds.find(isKnown) ?? logIds.at(-1), published);
-    for (const logId of lineage) left.delete(logId);
-    lineages.set(tenantId, lineage);
-  }
   const reopened: ReopenedLog[] = [];
-  for (const log of logs) {
-    const outcome = await reopenIfNeeded(tx, deps, log, { published, lineages, left });
-    if (outcome) reopened.push(outcome);
+  const retired: RetiredLog[] = [];
+  for (const log of await allLogs(tx)) {
+    const lineage = lineageOf(log, published);
+    const next = await beginLog(tx, deps, log, lineage, published);
+    if (next === null) continue;
+    reopened.push(next);
+    for (const logId of lineage) left.delete(logId);
+    const logId = lineage.at(-1);
+    if (logId !== undefined) retired.push({ logId, nextLogId: next.logId });
   }
-  const gone: RetiredLog[] = [];
-  for (const { logId, size } of left.values()) {
-    const retirement = published.retired.get(logId);
-    if (!retirement) gone.push({ logId, nextLogId: null });
-    // Retirements that this database knows were recorded then.
-    if (!retirement || retirement.round > last) reopened.push(lost(logId, size));
+  // The tenants of these logs are newer than the backup.
+  for (const { logId: previousLogId, size: publishedSize } of left.values()) {
+    const retirement = published.retired.get(previousLogId);
+    if (!retirement) retired.push({ logId: previousLogId, nextLogId: null });
+    // The retirements that this database knows were reported then.
+    if (retirement && retirement.round <= last) continue;
+    reopened.push({ tenantId: null, previousLogId, logId: null, size: 0, publishedSize });
   }
-  return { reopened, lineages, gone };
+  return { reopened, retired };
 }
 
-/** This log and those that continued it, in order. */
+/** The published id of a log, and those that continued it, in order. */
+function lineageOf({ logIds }: LogRecord, published: PublishedLogs): string[] {
+  const isKnown = (logId: string) => published.logs.has(logId) || published.retired.has(logId);
+  return lineageFrom(logIds.find(isKnown) ?? logIds.at(-1), published);
+}
+
 function lineageFrom(
   first: string | undefined,
   { retired }: Pick<PublishedLogs, 'retired'>,
@@ -187,94 +178,38 @@ function lineageFrom(
   return logIds;
 }
 
-/** The logs that continue under a new id. */
-async function retiredOf(tx: WriterTx, lineages: Lineages): Promise<RetiredLog[]> {
-  return (await allLogs(tx)).flatMap(({ tenantId, logIds }) => {
-    const before = lineages.get(tenantId) ?? [];
-    const logId = before.at(-1);
-    const nextLogId = logIds.at(-1);
-    if (logId === undefined || nextLogId === undefined || before.includes(nextLogId)) return [];
-    return [{ logId, nextLogId }];
-  });
-}
+const rewound =
+  'The database was restored from an older backup, or was changed in place. Every log continues ' +
+  'under a new origin, also one that lost nothing.';
+const loaded = 'The log was loaded from its archive. It continues under a new origin.';
 
-const lost = (previousLogId: string, publishedSize: number): ReopenedLog => ({
-  tenantId: null,
-  previousLogId,
-  logId: null,
-  size: 0,
-  publishedSize,
-});
-
-const why =
-  'The log lacked published entries: the database was restored from an older backup, ' +
-  'or changed in place. It continues under a new origin.';
-
-interface Reopening {
-  published: PublishedLogs;
-  lineages: Lineages;
-  /** Published logs without a known tenant. */
-  left: Map<string, PublishedLog>;
-}
-
-async function reopenIfNeeded(
+/** Gives a log its new origin; null if neither the log nor its tenant is left. */
+async function beginLog(
   tx: WriterTx,
   deps: ReopenDeps,
-  log: LogRecord,
-  { published: { logs, retired, isWhole }, lineages, left }: Reopening,
+  { tenantId, logIds, head: found }: LogRecord,
+  lineage: readonly string[],
+  { logs }: PublishedLogs,
 ): Promise<ReopenedLog | null> {
-  const { tenantId } = log;
-  let lineage = lineages.get(tenantId) ?? [];
-  const [ownId = ''] = lineage;
-  const named = logs.get(ownId) ?? null;
   // A deleted head takes no entries with it.
-  const head = log.head ?? (await openHead(tx, tenantId));
+  const head = found ?? (await openHead(tx, tenantId));
   if (head === null) {
     await forgetCheckpoint(tx, tenantId);
-    const [logId] = log.logIds;
-    return logId === undefined ? null : lost(logId, named?.size ?? 0);
-  }
-  if (log.head || named) {
-    await dropForeign(tx, tenantId, Math.max(head.size, named?.size ?? 0));
-  }
-  const stored = await made(tx, deps.sha, tenantId, head, named?.size ?? 0);
-  const holds = async (published: PublishedLog) =>
-    stored.size >= published.size && hasRoot(tx, deps.sha, tenantId, published);
-  const published = named ?? (await foundByRoot(holds, left));
-  if (published !== null) await keepLogId(tx, tenantId, published.logId);
-  if (published !== null && named === null) {
-    lineage = lineageFrom(published.logId, { retired });
-    for (const logId of lineage) left.delete(logId);
-    lineages.set(tenantId, lineage);
-  }
-  const isComplete = stored.size >= head.size; // what was acknowledged counts too, published or not
-  const mayGoOn = isWhole && isComplete && !lineage.some((logId) => retired.has(logId));
-  if (mayGoOn && (published === null || (await holds(published)))) {
-    await keepCheckpoint(tx, tenantId, published);
     return null;
   }
+  const own = logs.get(lineage[0] ?? '');
+  if (found || own) await dropForeign(tx, tenantId, Math.max(head.size, own?.size ?? 0));
+  const { size } = await made(tx, deps.sha, tenantId, head, own?.size ?? 0);
   const known = lineage.flatMap((logId) => logs.get(logId) ?? []);
-  const newest = known.at(-1);
-  const { size } = stored;
-  const publishedSize = newest?.size ?? head.size;
-  const logId = await beginAnew(tx, tenantId);
+  const archived = deps.archived?.get(tenantId);
   const notes = known.map(({ note }) => note);
+  if (notes.length === 0 && archived !== undefined) notes.push(archived.note);
+  const publishedSize = known.at(-1)?.size ?? archived?.size ?? head.size;
+  const logId = await beginAnew(tx, tenantId);
+  const why = archived === undefined ? rewound : loaded;
   await deps.recordOwn(tx, tenantId, reopenedEvent(tenantId, { publishedSize, notes }, size, why));
-  const previousLogId = newest?.logId ?? log.logIds.at(-1) ?? logId;
+  const previousLogId = known.at(-1)?.logId ?? logIds.at(-1) ?? logId;
   return { tenantId, previousLogId, logId, size, publishedSize };
-}
-
-/** The published log that has these entries, if the database has lost its id. */
-async function foundByRoot(
-  holds: (published: PublishedLog) => Promise<boolean>,
-  left: Map<string, PublishedLog>,
-): Promise<PublishedLog | null> {
-  for (const published of left.values()) {
-    if (published.size === 0 || !(await holds(published))) continue;
-    left.delete(published.logId);
-    return published;
-  }
-  return null;
 }
 
 /**

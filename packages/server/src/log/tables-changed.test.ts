@@ -93,7 +93,9 @@ test('reopened, the log begins anew with what was published of it, though the da
   await service.tick();
   expect(await service.halted()).not.toBeNull();
   const reopened = await reopenLog(service.env);
-  expect(reopened).toMatchObject([{ tenantId: tenant.id, size: 20, publishedSize: 23 }]);
+  expect(reopened).toContainEqual(
+    expect.objectContaining({ tenantId: tenant.id, size: 20, publishedSize: 23 }),
+  );
   const { text } = await service.call({
     url: `/api/audit-logs?action=reopen&resource_id=${tenant.id}&include=state`,
     key: tenant.key,
@@ -103,12 +105,12 @@ test('reopened, the log begins anew with what was published of it, though the da
   await service.tick();
   expect(await service.halted()).toBeNull();
   expect((await checkpointOf(service.app, tenant.key)).size).toBe(22);
-  // Who lost nothing keeps its checkpoint, which the store gave back.
-  expect((await checkpointOf(service.app, quiet.key)).note).toBe(kept.note);
-  expect((await service.post(quiet.key)).status).toBe(201);
-  await service.tick();
-  expect(await service.halted()).toBeNull();
-  expect((await checkpointOf(service.app, quiet.key)).origin).toBe(kept.origin);
+  // The store gives back what was published of the other log too.
+  const ofQuiet = await service.call({
+    url: `/api/audit-logs?action=reopen&resource_id=${quiet.id}&include=state`,
+    key: quiet.key,
+  });
+  expect(ofQuiet.body.data[0].after.lastPublishedCheckpoint).toBe(kept.note);
   await expectLogIntact(service, tenant.id);
 });
 
@@ -211,11 +213,13 @@ test.each(Object.entries(surplus))(
     const finding = /20 entries has further entries behind its end|255 entries .* not all stored/;
     expect(await service.halted()).toMatch(finding);
     // Added rows are removed; removed rows do not come back.
-    const lost = { tenantId: damaged.id, size: 77, publishedSize: 255 };
-    expect(await reopenLog(service.env)).toMatchObject(isSurplus ? [] : [lost]);
+    const left = isSurplus ? size : 77;
+    expect(await reopenLog(service.env)).toContainEqual(
+      expect.objectContaining({ tenantId: damaged.id, size: left, publishedSize: size }),
+    );
     expect((await service.post(damaged.key)).status).toBe(201);
     await service.tick();
-    expect((await checkpointOf(service.app, damaged.key)).size).toBe(isSurplus ? size + 1 : 79);
+    expect((await checkpointOf(service.app, damaged.key)).size).toBe(left + 2);
     await expectTreeIntact(service, damaged.id);
   },
 );
@@ -251,14 +255,18 @@ test('a tenant whose log lost its head is not taken for an unknown one, and can 
   }
   await service.tick();
   expect(await service.halted()).not.toBeNull();
-  expect(await reopenLog(service.env)).toEqual([]);
-  for (const [n, { id, key }] of tenants.entries()) {
+  const reopened = await reopenLog(service.env);
+  // Nothing in the database says which tenant had the second log under its published name.
+  const ids = [first?.id, second?.id, null];
+  expect(reopened.map(({ tenantId }) => tenantId).sort()).toEqual(ids.sort());
+  for (const { id, key } of tenants) {
     expect((await service.post(key)).status).toBe(201);
     expect((await put(id, { plan: 'Enterprise' })).status).toBe(200);
     expect((await put(id, { plan: 'Starter' })).status).toBe(200);
     expect((await service.post(key)).status).toBe(201);
     await service.tick();
-    expect(await checkpointOf(service.app, key)).toMatchObject({ origin: origins[n], size: 306 });
+    const { origin, size } = await checkpointOf(service.app, key);
+    expect([origins.includes(origin), size]).toEqual([false, 307]);
     await expectTreeIntact(service, id);
   }
   expect(first?.id).toBeDefined();

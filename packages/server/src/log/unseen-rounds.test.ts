@@ -145,8 +145,8 @@ test('rounds of a copy with the same key are not gone past, and its logs are oth
   await service.tick();
   expect(await service.halted()).toContain('another installation with the same signing key');
   rmSync(join(store, roundName(3)));
-  expect(await reopenLog(env)).toEqual([]);
-  expect((await publish(1)).origin).toBe(own.origin);
+  expect(await reopenLog(env)).toHaveLength(1);
+  expect(new Set([own.origin, origin, (await publish(1)).origin]).size).toBe(3);
   await service.intact(id, copy);
 });
 
