@@ -11,6 +11,7 @@ import {
   parseCatalogueFile,
 } from '@indelible/protocol';
 import ipaddr from 'ipaddr.js';
+import { storeProtocols } from './objects/open-store.ts';
 import { isMailAddress, loopback } from './outbound/outbound-url.ts';
 import { readSmallFile } from './postgres/embedded/secret-file.ts';
 
@@ -97,8 +98,7 @@ function readSettings(read: Reader) {
     /** Host part of the logs' origins; null = that of `publicUrl`. */
     logOrigin: readLogOrigin(read.text('LOG_ORIGIN')),
     objectStoreUrl:
-      read.url('OBJECT_STORE_URL', ['file:', 's3:']) ??
-      pathToFileURL(join(dataDir, 'objects')).href,
+      read.url('OBJECT_STORE_URL', storeProtocols) ?? pathToFileURL(join(dataDir, 'objects')).href,
     /** SMTP server; null = mail is written to `dataDir`/outbox. */
     smtpUrl: read.url('SMTP_URL', ['smtp:', 'smtps:']),
     mailFrom: read.text('MAIL_FROM') ?? 'Indelible <indelible@localhost>',
