@@ -186,5 +186,5 @@ test('damage is found and named although the service can prove nothing any more'
   await log.service.owner.query(`DELETE FROM log_tiles WHERE ${tile}`);
   const missing = await log.verify();
   expect(missing.findings.byCode).toMatchObject({ inconsistent: 1, missing_entries: 2 });
-  expect(missing.firstDamage).toMatchObject({ sequence: 256, lastSequence: 256 });
+  expect(missing.firstDamage).toMatchObject({ sequence: 256, lastSequence: 511 });
 });

@@ -34,8 +34,6 @@ export interface BodyChunk {
 
 interface BodiesWanted extends BodiesOptions {
   chunks: AsyncIterable<BodyChunk>;
-  /** From `readEntries`: then events without an entry do not show the first damage. */
-  isGap?: boolean;
   /** Called for each line before it is checked. */
   onLine?: (line: Uint8Array) => void;
 }
@@ -154,7 +152,7 @@ const noEntry = new Uint8Array(entryBytes);
 /** Compares every body with its entry; `finish` of the result finds entries without a body. */
 export async function readBodies(reading: Reading, wanted: BodiesWanted): Promise<LogBodies> {
   const { file, findings } = reading;
-  const { checkpoint, isGap = false } = wanted;
+  const { checkpoint } = wanted;
   // A missing end of the entries is reported already: later bodies have no entry.
   const size = Math.min(checkpoint.size, file.size);
   const isShort = size < checkpoint.size;
@@ -162,7 +160,7 @@ export async function readBodies(reading: Reading, wanted: BodiesWanted): Promis
   const bodies = new LogBodies(
     reading,
     { ...wanted, checkpoint: { ...checkpoint, size }, ...ofShort },
-    isShort ? endingAt(size, findings, isGap) : findings,
+    isShort ? endingAt(size, findings) : findings,
   );
   reading.progress.stage('events', size);
   await addChunks(bodies, reading, wanted);
@@ -192,12 +190,13 @@ export async function addChunks(
   take(splitter.end());
 }
 
-function endingAt(size: number, findings: Findings, isGap: boolean): Findings {
+/** Events behind the last entry do not show which entry is missing. */
+function endingAt(size: number, findings: Findings): Findings {
   return changing(findings, (finding) => {
     if (finding.code !== 'beyond_checkpoint') return finding;
     const { eventId, sequence } = finding;
     const message = `Event ${eventId}, sequence ${sequence}, has no entry: they end at ${size}.`;
-    return { ...finding, message, ...(isGap && { sequence: null }) };
+    return { ...finding, message, sequence: null };
   });
 }
 

@@ -1,5 +1,6 @@
 import {
   type Checkpoint,
+  changing,
   createTileMaker,
   EntryPass,
   equalBytes,
@@ -33,9 +34,9 @@ interface Tile {
 
 /**
  * Reads every entry up to the checkpoint, recomputes the tree, and compares the root, earlier roots
- * and the stored hash tiles. Then `file` has the entries, or those before the first missing one.
- * Returns how many hash tiles were compared, the range of the first entry that differs from the
- * signed ones, and whether entries of the last tile are missing without knowing which (`isGap`).
+ * and the stored hash tiles. Then `file` has the entries, or those before the first missing tile.
+ * Returns how many hash tiles were compared, and the range of the first entry that differs from the
+ * signed ones or is missing: a tile of entries, if a stored hash shows it.
  */
 export async function readEntries(reading: Reading, wanted: EntriesWanted) {
   const { file, progress, findings } = reading;
@@ -46,9 +47,8 @@ export async function readEntries(reading: Reading, wanted: EntriesWanted) {
     if (level >= source.lowestKeptLevel)
       computed.push({ level, index, width, bytes: bytes.slice() });
   });
-  const found = new EntryFindings(findings, wanted, () => pass.size);
   const { onSubtree } = maker;
-  const pass: EntryPass = new EntryPass({ ...wanted, sha, findings: found.findings, onSubtree });
+  const pass = new EntryPass({ ...wanted, sha, findings: withoutPlaces(findings), onSubtree });
   let tiles = 0;
   let below: Span | null = null;
   const compare = async () => {
@@ -69,82 +69,30 @@ export async function readEntries(reading: Reading, wanted: EntriesWanted) {
   // After a gap, a comparison would only repeat that finding.
   if (pass.size === checkpoint.size) await compare();
   pass.finish();
-  found.finish();
-  return { tiles, differs: found.between ?? below ?? found.differs, isGap: found.isGap };
+  return { tiles, differs: below ?? pass.differs ?? missingTile(pass.size, checkpoint) };
+}
+
+/**
+ * Of two entries in the wrong order either may be the changed one, and of a missing tile any entry
+ * may be the missing one: no sequence is named for them.
+ */
+function withoutPlaces(findings: Findings): Findings {
+  return changing(findings, (finding) => {
+    const isVague = finding.code === 'receipt_goes_back' || finding.code === 'missing_entries';
+    return isVague ? { ...finding, sequence: null } : finding;
+  });
+}
+
+/** The tile that follows the entries; null if none is missing. */
+function missingTile(from: number, { size }: Checkpoint): Span | null {
+  const to = Math.min(size, (Math.floor(from / tileWidth) + 1) * tileWidth) - 1;
+  return from < size ? { from, to } : null;
 }
 
 /** Entries `from` to `to`, inclusive. */
 export interface Span {
   from: number;
   to: number;
-}
-
-/** Adds findings of the entries, and where their roots start to differ from the signed ones. */
-class EntryFindings {
-  readonly #all: Findings;
-  readonly #earlier: readonly Checkpoint[];
-  readonly #checkpoint: Checkpoint;
-  readonly findings: Findings;
-  /** The range of the first entry that differs from the signed ones, if any. */
-  differs: Span | null = null;
-  /** Two entries of which one was changed, if only their order shows it. */
-  between: Span | null = null;
-  isGap = false;
-  #backAt = -1;
-  #firstBack: { message: string; sequence: number | null; eventId: string | null } | null = null;
-
-  constructor(
-    findings: Findings,
-    { earlier = [], checkpoint, source }: EntriesWanted,
-    size: () => number,
-  ) {
-    this.#earlier = earlier;
-    this.#checkpoint = checkpoint;
-    this.#all = findings;
-    const add: Findings['add'] = (code, message, { sequence = null, eventId = null } = {}) => {
-      if (code === 'earlier_root_mismatch') this.#parts(size());
-      if (code === 'root_mismatch') this.#parts(checkpoint.size);
-      if (code === 'receipt_goes_back') {
-        // One entry with a receipt time too late makes all later ones look too early.
-        const isEcho = sequence === this.#backAt + 1;
-        this.#backAt = sequence ?? -1;
-        const isFirst = this.#firstBack === null;
-        this.#firstBack ??= { message, sequence, eventId };
-        if (isEcho || isFirst) return;
-      }
-      const isEnd = code === 'missing_entries' && source.isTailWhole === true;
-      findings.add(code, message, {
-        sequence: isEnd ? this.#end(sequence, size()) : sequence,
-        eventId,
-      });
-    };
-    this.findings = { ...findings, add };
-  }
-
-  /** Of two entries in the wrong order either may be the changed one, unless signed so. */
-  finish(): void {
-    const back = this.#firstBack;
-    if (back === null) return;
-    const at = back.sequence ?? 0;
-    if (this.differs) this.between = { from: Math.max(0, at - 1), to: at };
-    const place = this.differs ? { ...back, sequence: null } : back;
-    this.#all.add('receipt_goes_back', back.message, place);
-  }
-
-  /** The sequence of the first missing entry; null if it may be another one of the last tile. */
-  #end(sequence: number | null, size: number): number | null {
-    const { size: signed } = this.#checkpoint;
-    this.isGap = size % tileWidth === 0 && signed - size > 1 && signed - size < tileWidth;
-    if (!this.isGap) return sequence;
-    this.differs ??= { from: size, to: signed - 1 };
-    return null;
-  }
-
-  /** At the first size with another root: the roots of all smaller checkpoints were correct. */
-  #parts(size: number): void {
-    const agreed = this.#earlier.map((seen) => seen.size).filter((each) => each < size);
-    this.differs ??= { from: Math.max(0, ...agreed), to: size - 1 };
-  }
 }
 
 /** The entries of each tile from `first` on, in order, up to the first missing one. */
@@ -155,10 +103,7 @@ export async function* entryTiles(source: TileSource, size: number, findings: Fi
   let index = first;
   for await (const bytes of inOrder(count, source.tilesAtOnce, get)) {
     const entries = bytes && entriesOf(bytes, widthOf(index), index, findings);
-    if (!entries) {
-      if (bytes === null) yield* longestPart(source, findings, index, widthOf(index));
-      return;
-    }
+    if (!entries) return;
     yield entries;
     index += 1;
   }
@@ -170,23 +115,9 @@ function entriesOf(bytes: Uint8Array, width: number, index: number, findings: Fi
     () => parseEntryTile(bytes, width),
     (error) => {
       const message = `The entry tile ${index} cannot be read: ${error.message}.`;
-      findings.add('malformed_tile', message, { sequence: index * tileWidth });
+      findings.add('malformed_tile', message);
     },
   );
-}
-
-/** The entries of an incomplete tile before its first gap, to find where the gap begins. */
-async function* longestPart(source: TileSource, findings: Findings, index: number, width: number) {
-  let best: Uint8Array | null = null;
-  let [served, missing] = [0, width];
-  while (missing - served > 1) {
-    const middle = (served + missing) >> 1;
-    const bytes: Uint8Array | null = await source.tile(tilePath('entries', index, middle));
-    if (bytes === null) missing = middle;
-    else [served, best] = [middle, bytes];
-  }
-  const entries = best && entriesOf(best, served, index, findings);
-  if (entries) yield entries;
 }
 
 /** The range of entries below a tile that differs from the entries; null if it is equal. */

@@ -9,8 +9,6 @@ export interface TileSource {
   readonly tilesAtOnce: number;
   /** The lowest level of stored hash tiles; lower ones are computed from the entries on request. */
   readonly lowestKeptLevel: 0 | 1;
-  /** Whether one missing entry makes the rest of the last, incomplete tile unavailable. */
-  readonly isTailWhole?: boolean;
 }
 
 /** Reports progress. */

@@ -68,7 +68,7 @@ export function serviceTiles(
   const logId = logIdOf(checkpoint);
   // The lowest hash tiles are computed from the entries on request, so they cannot differ.
   const tile = (path: string) => client.log.tile(logId, path).catch(nullWhenFailed);
-  return { tile, tilesAtOnce: 8, lowestKeptLevel: 1, isTailWhole: true };
+  return { tile, tilesAtOnce: 8, lowestKeptLevel: 1 };
 }
 
 /**

@@ -1,33 +1,15 @@
 import { type IndelibleClient, IndelibleError } from '@indelible/client';
-import {
-  type Checkpoint,
-  counted,
-  equalBytes,
-  type Findings,
-  leafHash,
-  type Plan,
-  type Plans,
-  parseEventProof,
-  readOrNull,
-  tileWidth,
-} from '@indelible/protocol';
-import type { EntryFile, Reading } from './entry-file.ts';
-import { sha } from './hashing.ts';
+import { counted, type Findings, type Plan, type Plans } from '@indelible/protocol';
+import type { Reading } from './entry-file.ts';
 import { readBodies } from './log-bodies.ts';
 import { readEntries, type Span } from './log-entries.ts';
-import { inOrder, type Progress } from './log-source.ts';
+import type { Progress } from './log-source.ts';
 import { judgeNewer, NewerLines } from './newer-events.ts';
 import { requireProven } from './reopened-log.ts';
 import { type Outcome, type Report, verified } from './report.ts';
 import type { SeenCheckpoint, SeenCheckpoints } from './seen-checkpoints.ts';
 import { compareWithSeen, type SeenComparison } from './seen-comparison.ts';
-import {
-  checkpointOf,
-  logIdOf,
-  newestCheckpoint,
-  nullWhenFailed,
-  serviceTiles,
-} from './service-log.ts';
+import { checkpointOf, logIdOf, newestCheckpoint, serviceTiles } from './service-log.ts';
 import { compareWithWindows, type SignedCheckpoint } from './trusted-checkpoint.ts';
 
 export interface TenantOptions {
@@ -125,13 +107,12 @@ async function verifyAgainst(reading: Reading, run: Run): Promise<Outcome> {
   const known = await compareWithSeen(wanted);
   const earlier = known.earlier.map((each) => each.checkpoint);
   const log = { source: serviceTiles(client, signed), checkpoint, tenantId };
-  const { tiles, differs, isGap } = await readEntries(reading, { ...log, earlier });
+  const { tiles, differs } = await readEntries(reading, { ...log, earlier });
   const entries = file.size;
   const isWhole = entries === checkpoint.size;
   if (isWhole) compareWithWindows(reading, signed);
   const read = await readBodies(reading, {
     ...log,
-    isGap,
     chunks: client.log.bodies(logIdOf(checkpoint)),
     onLine: (line) => newer.look(line),
     beyondCheckpoint: 'newer',
@@ -141,7 +122,6 @@ async function verifyAgainst(reading: Reading, run: Run): Promise<Outcome> {
   const claims = { nowMs: now(), statedPlan: null, knownPlan: options.plan, plans: options.plans };
   const { counts, ...bodies } = read.finish(claims);
   if (known.reopened !== null) requireProven(known.reopened, records, findings);
-  const span = differs ?? rolledBackSpan(known, checkpoint.size);
   return {
     signed,
     checked: {
@@ -153,7 +133,7 @@ async function verifyAgainst(reading: Reading, run: Run): Promise<Outcome> {
     ...bodies,
     seen: seen.at(-1) ?? null,
     earlierSizes: earlier.map((each) => each.size),
-    differs: await exactly(reading, run, span),
+    differs: differs ?? rolledBackSpan(known, checkpoint.size),
     doesNotFollow: [...known.doesNotFollow, ...elsewhere(all, seen)],
   };
 }
@@ -161,18 +141,6 @@ async function verifyAgainst(reading: Reading, run: Run): Promise<Outcome> {
 /** Entries were removed from here on, or from an unknown point after the last unchanged one. */
 function rolledBackSpan({ isRolledBack, earlier }: SeenComparison, size: number): Span | null {
   return isRolledBack ? { from: earlier.at(-1)?.checkpoint.size ?? 0, to: size } : null;
-}
-
-/** As precise as proofs of the events can show, if nothing else was exact. */
-async function exactly(
-  { findings, file }: Reading,
-  { client, signed, options }: Run,
-  span: Span | null,
-): Promise<Span | null> {
-  const isKnown = span === null || span.from === span.to || findings.first() !== null;
-  // Avoids a record in the log for each proof.
-  const isDone = isKnown || file.size < signed.checkpoint.size || options.isRecorded;
-  return isDone ? span : narrowed(client, span, file, signed.checkpoint);
 }
 
 /** Checkpoints under this tenant's UUID that belong to another service. */
@@ -184,41 +152,4 @@ function elsewhere(all: readonly SeenCheckpoint[], own: readonly SeenCheckpoint[
     `Anything about the log ${origin}, of which this machine has seen ${size} entries at ` +
       `${last.service}: it is another service's, and was not compared.`,
   ];
-}
-
-/**
- * The first entry that differs from its event, if entries differ from the signed ones and bodies do
- * not show which: an event's proof has its leaf hash to the microsecond. Checks the entries of
- * `span`, or only the last, incomplete tile if there are too many; returns `span` if that shows
- * nothing.
- */
-async function narrowed(
-  client: IndelibleClient,
-  span: Span,
-  file: EntryFile,
-  { size }: Checkpoint,
-): Promise<Span> {
-  const isWide = span.to - span.from >= tileWidth;
-  const from = isWide ? Math.max(span.from, size - (size % tileWidth)) : span.from;
-  const fits = (n: number) => fitsProof(client, file, from + n);
-  let sequence = from;
-  for await (const fine of inOrder(Math.min(span.to, file.size - 1) - from + 1, 8, fits)) {
-    if (!fine) return { from: sequence, to: sequence };
-    sequence += 1;
-  }
-  return span;
-}
-
-async function fitsProof(
-  client: IndelibleClient,
-  file: EntryFile,
-  sequence: number,
-): Promise<boolean> {
-  const id = file.eventIdAt(sequence);
-  const leaf = leafHash(sha, file.at(sequence));
-  if (id === null) return true;
-  const proof = await client.log.proof(id).catch(nullWhenFailed);
-  const parsed = proof && readOrNull(() => parseEventProof(proof));
-  // Without a proof nothing is said about this entry.
-  return parsed === null || equalBytes(parsed.leafHash, leaf);
 }

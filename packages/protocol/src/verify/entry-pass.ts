@@ -37,6 +37,9 @@ export class EntryPass {
   readonly #leaf = new Uint8Array(1 + entryBytes); // the 00 of a leaf, then the entry
   #size = 0;
   #lastReceivedUs = 0;
+  #agreed = 0;
+  /** The entries of which one differs from the signed ones, if a root showed that. */
+  differs: { from: number; to: number } | null = null;
 
   constructor(options: EntryPassOptions) {
     this.#options = options;
@@ -86,7 +89,11 @@ export class EntryPass {
   #compareEarlier(): void {
     for (let seen = this.#earlier[0]; seen && seen.size <= this.#size; seen = this.#earlier[0]) {
       this.#earlier.shift();
-      if (equalBytes(this.#tree.root(), seen.root)) continue;
+      if (equalBytes(this.#tree.root(), seen.root)) {
+        this.#agreed = seen.size;
+        continue;
+      }
+      this.differs ??= { from: this.#agreed, to: seen.size - 1 };
       const message =
         `the first ${seen.size} entries do not match the checkpoint of size ${seen.size} ` +
         'that was verified before: the log was rewritten, or the service shows another log.';
@@ -106,6 +113,7 @@ export class EntryPass {
     } else if (this.#size > checkpoint.size) {
       this.#add('surplus_entries', checkpoint.size, `there are ${this.#size} entries.`);
     } else if (!equalBytes(this.#tree.root(), checkpoint.root)) {
+      this.differs ??= { from: this.#agreed, to: this.#size - 1 };
       const message =
         'the entries give another root: at least one was changed, moved or replaced. The ' +
         'root does not show which one.';
