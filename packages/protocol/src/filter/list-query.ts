@@ -20,7 +20,7 @@ export type ListOrder = (typeof listOrders)[number];
 export const listLimitDefault = 50;
 export const listLimitMax = 500;
 /** The largest `page × limit`; deeper pages need cursors. */
-const pagedEventsMax = 100_000;
+const pagedEventsMax = 10_000;
 
 /** What to list. `page` and `cursor` exclude each other; without both, the first page. */
 export interface ListQuery {

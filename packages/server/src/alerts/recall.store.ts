@@ -4,11 +4,11 @@ import {
   allMatching,
   filterConditions,
   Params,
+  rowsWith,
   type Visibility,
 } from '../events/filter-sql.store.ts';
 import type { ListedRow } from '../events/listed-row.ts';
 import { inOneStatement, portions } from '../events/portions.ts';
-import { rowsWith } from '../events/prepared-statement.ts';
 import { textArray, uuidArray } from '../postgres/pg-arrays.ts';
 import type { Candidate, Seen } from './evaluate.ts';
 

@@ -1,6 +1,5 @@
 import { type EventFilter, only } from '@indelible/protocol';
-import { allMatching, Params, type Visibility } from '../events/filter-sql.store.ts';
-import { rowsWith } from '../events/prepared-statement.ts';
+import { allMatching, Params, rowsWith, type Visibility } from '../events/filter-sql.store.ts';
 import { visibility } from '../events/store.ts';
 import { publishedCheckpoint } from '../log/checkpoint.store.ts';
 import type { TenantTx } from '../postgres/db.ts';

@@ -3,10 +3,10 @@ import {
   type FacetName,
   facetNames,
   facetOf,
-  firstUuidAt,
   type ListQuery,
 } from '@indelible/protocol';
 import {
+  anyOf,
   arrayOf,
   byColumn,
   type ColumnValues,
@@ -14,12 +14,11 @@ import {
   noneOf,
   type Params,
   type SqlFilter,
+  shownEither,
   shownIn,
-  shownParts,
   type Visibility,
 } from './filter-sql.store.ts';
 import type { ListPosition } from './list-cursor.ts';
-import { afterAll } from './portions.ts';
 
 /* Each retention class, and each value of the leading filter, is a separate branch of a statement
  * that an index returns in order: `= ANY` over several would sort all matches. */
@@ -36,7 +35,7 @@ export function orderBy({ sort, filter }: SortedList, descending: boolean): stri
  * expression keeps PostgreSQL from walking through all events in the order of addresses.
  */
 function addressIn(filter: EventFilter): string {
-  const facet = mostSelective(filter);
+  const facet = leadOf(filter);
   const isFound = facet !== undefined && rank(facet) <= rank('user');
   return isFound ? `(actor_email_key || '')` : 'actor_email_key';
 }
@@ -53,11 +52,9 @@ export interface Ordered {
   params: Params;
 }
 
-/** Matches in order, up to `limit` of each branch. */
-export function ordered(wanted: Ordered): string {
-  const { filter, order } = wanted;
-  return `SELECT ${distinctOn(filter, order)} * FROM (${branchesOf(wanted)}) b ORDER BY ${order}`;
-}
+/** The statement of the matches in order, up to `limit` of them. */
+export const ordered = (wanted: Ordered): string =>
+  `SELECT * FROM (${branches(wanted)}) b ORDER BY ${wanted.order} LIMIT ${wanted.limit}`;
 
 /** The matches in the order of their times, as the source of another statement. */
 export function inOrder(
@@ -68,90 +65,63 @@ export function inOrder(
   limit: string,
   params: Params,
 ): string {
-  const wanted: Ordered = { columns: '*', order, filter, visible, conditions, limit, params };
-  return distinctOn(filter, order) ? ordered(wanted) : branchesOf(wanted);
+  return branches({ columns: '*', order, filter, visible, conditions, limit, params });
 }
 
-function branchesOf(wanted: Ordered): string {
-  const { columns, order, filter, visible, limit, params } = wanted;
-  const conditions = [
-    ...matching(visible.tx, filter, params, leadFacet(filter)),
-    ...wanted.conditions,
-  ];
-  const branch = (where: readonly string[]) =>
-    `(SELECT ${columns} FROM audit_events WHERE ${where.join(' AND ')} ORDER BY ${order} LIMIT ${limit})`;
-  return branches(filter, visible, conditions, branch, params, columns !== '*');
-}
-
-/** The conditions for a page behind this position. */
+/** The condition for a page behind this position. */
 export function behind(
   position: ListPosition | null,
   { sort, filter }: SortedList,
   descending: boolean,
   params: Params,
 ): string[] {
-  if (sort === 'user' && position === null) return [];
+  if (position === null) return [];
   const sign = descending ? '<' : '>';
-  // Also on the first page, so that it shares the plan of the next ones.
-  const id = `${params.bound(position?.uuid ?? (descending ? afterAll : firstUuidAt(0)))}::uuid`;
-  if (sort !== 'user' || position === null) return [`id ${sign} ${id}`];
+  const id = `${params.add(position.uuid)}::uuid`;
+  if (sort !== 'user') return [`id ${sign} ${id}`];
   return [`(${addressIn(filter)}, id) ${sign} (${params.add(position.emailKey)}::text, ${id})`];
 }
 
-/** The most selective filter with values. */
-export const mostSelective = (filter: EventFilter): FacetName | undefined =>
+/** The most selective filter with values: its index finds the matches. */
+const leadOf = (filter: EventFilter): FacetName | undefined =>
   leads.find((facet) => (filter[facet]?.any.length ?? 0) > 0);
-
-/** The same, if it has several. */
-function leadFacet(filter: EventFilter): FacetName | undefined {
-  const first = mostSelective(filter);
-  return first && (filter[first]?.any.length ?? 0) > 1 ? first : undefined;
-}
 
 const rank = (facet: FacetName) => facetOf(facet).selective ?? 0;
 const leads = facetNames.filter((facet) => rank(facet) > 0).sort((a, b) => rank(a) - rank(b));
 
 /**
- * The ordered branches of a filter. A few values of its leading facet have a branch each, which
- * PostgreSQL merges; more of them share one by a lateral join, and what they find is sorted.
+ * The branches of a statement, each with up to `limit` matches. A few values of the leading filter
+ * have branches of their own, which PostgreSQL merges; more of them share one by a lateral join,
+ * and what they find is sorted.
  */
-function branches(
-  filter: SqlFilter,
-  visible: Visibility,
-  conditions: readonly string[],
-  branch: (where: readonly string[]) => string,
-  params: Params,
-  isKeys: boolean,
-): string {
-  const classes = visible.classes.flatMap((each) =>
-    isKeys ? shownParts(each, filter, visible, params) : [shownIn([each], filter, visible, params)],
+function branches({ columns, order, filter, visible, limit, params, ...more }: Ordered): string {
+  const lead = leadOf(filter);
+  const { any = [], none = [] } = (lead && filter[lead]) ?? {};
+  const conditions = [...matching(visible.tx, filter, params, lead), ...more.conditions];
+  if (lead && none.length > 0) conditions.push(noneOf(lead, none, params));
+  const shown = visible.classes.flatMap((each) =>
+    columns === '*'
+      ? [shownIn([each], filter, visible, params)]
+      : shownEither(each, filter, visible, params),
   );
-  const ofEachClass = (more: readonly string[]) =>
-    classes.map((shown) => branch([...conditions, ...shown, ...more])).join(' UNION ALL ');
-  const lead = leadFacet(filter);
-  if (!lead) return ofEachClass([]);
-  const { any = [], none = [] } = filter[lead] ?? {};
-  const excluded = none.length > 0 ? [noneOf(lead, none, params)] : [];
-  const ofEachValue = ({ column, values }: ColumnValues) =>
-    values
-      .map((value) => ofEachClass([`${column} = ${params.add(value)}`, ...excluded]))
+  const ofEachClass = (own: readonly string[]) =>
+    shown
+      .map((shown) => [...conditions, ...shown, ...own].join(' AND '))
+      .map((where) => `(SELECT ${columns} FROM audit_events WHERE ${where} ${inThisOrder})`)
       .join(' UNION ALL ');
-  const ofAllValues = (part: ColumnValues) => {
-    const perValue = ofEachClass([`${part.column} = wanted.value`, ...excluded]);
-    const values = arrayOf(part, params);
-    return `(SELECT e.* FROM unnest(${values}) AS wanted (value), LATERAL (${perValue}) e)`;
+  const inThisOrder = `ORDER BY ${order} LIMIT ${limit}`;
+  if (!lead) return ofEachClass([]);
+  const ofValues = (some: ColumnValues, at: number, all: readonly ColumnValues[]) => {
+    // An event that matches by id and by address comes from the branch of the id only.
+    const others = all.slice(0, at).map(({ values }) => `NOT ${anyOf(lead, values, params)}`);
+    const isValue = (value: string) => ofEachClass([`${some.column} = ${value}`, ...others]);
+    if (any.length <= mergedMax)
+      return some.values.map((value) => isValue(params.add(value))).join(' UNION ALL ');
+    const values = arrayOf(some, params);
+    return `(SELECT e.* FROM unnest(${values}) AS wanted (value), LATERAL (${isValue('wanted.value')}) e)`;
   };
-  return byColumn(lead, any)
-    .map(any.length > mergedMax ? ofAllValues : ofEachValue)
-    .join(' UNION ALL ');
+  return byColumn(lead, any).map(ofValues).join(' UNION ALL ');
 }
 
 /** Each branch takes memory and planning in every partition. */
 const mergedMax = 4;
-
-/** An event whose actor matches by id and by e-mail comes from two branches. */
-function distinctOn(filter: EventFilter, order: string): string {
-  const lead = leadFacet(filter);
-  const columns = lead ? byColumn(lead, filter[lead]?.any ?? []).length : 1;
-  return columns > 1 ? `DISTINCT ON (${order.replaceAll(/ (ASC|DESC)/g, '')})` : '';
-}

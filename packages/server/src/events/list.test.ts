@@ -1,4 +1,4 @@
-import { eventIdFromUuid, lateClass } from '@indelible/protocol';
+import { lateClass } from '@indelible/protocol';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { idsOf, pathsOf } from '../testing/answers.ts';
@@ -229,40 +229,6 @@ test('without parameters the newest fifty come, of every class in one order', as
   });
   expect(answer.body.pagination).not.toHaveProperty('total');
   expect(answer.body.data[0]).not.toHaveProperty('before');
-});
-
-test('numbered pages of a list that excludes values hold what is behind the events that they skip', async () => {
-  const own = await service.tenant('Enterprise');
-  const { now } = service.clock;
-  // Three days, then seconds, an instant and minutes, with pauses between; every third is a view.
-  const ages = Array.from({ length: 21_000 }, (_, n) => {
-    if (n < 7_000) return Math.floor((n / 7_000) * 3 * day);
-    return n < 14_000 ? 90 * day + n : n < 20_000 ? 200 * day : 300 * day + n * 1_000;
-  });
-  await service.owner.query(
-    `SELECT make_partition(2::smallint, now() - make_interval(months => m)) FROM generate_series(0, 12) m`,
-  );
-  await service.owner.query(
-    `INSERT INTO audit_events SELECT $1, (lpad(to_hex($2::bigint - age), 12, '0') || '7000800000000000' || lpad(to_hex(n), 4, '0'))::uuid,
-       n, now(), gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), 2, false, 'service', null, '', 'admin', null, null,
-       CASE n % 3 WHEN 0 THEN 'view' ELSE 'update' END, 'queue', null, 'data_access', null, '{}', null, null,
-       decode(repeat('00', 48), 'hex')
-     FROM unnest($3::bigint[]) WITH ORDINALITY AS given (age, n)`,
-    [own.id, now, ages],
-  );
-  const { rows } = await service.owner.query<{ id: string }>(
-    `SELECT id FROM audit_events WHERE tenant_id = $1 AND action <> 'view' ORDER BY id DESC`,
-    [own.id],
-  );
-  const expected = rows.map(({ id }) => eventIdFromUuid(id));
-  for (const page of [2, 11, 12, 13, 19, 20, 25, 28, 29, 30]) {
-    const query = `action=!view&limit=500&page=${page}`;
-    expect(idsOf(await list(query, own.key)), query).toEqual(
-      expected.slice((page - 1) * 500, page * 500),
-    );
-  }
-  const { pagination } = (await list('action=!view&limit=1&include=total', own.key)).body;
-  expect(pagination.total).toEqual({ value: 10_000, relation: 'gte' });
 });
 
 test('every wrong parameter is named at once', async () => {

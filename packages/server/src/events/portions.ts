@@ -1,10 +1,10 @@
-import { type EventFilter, firstUuidAt, only, uuidTimeMs } from '@indelible/protocol';
+import { type EventFilter, firstUuidAt, uuidTimeMs } from '@indelible/protocol';
 import { invalidParameter } from '../http/problem.ts';
 import { wordsToFind } from '../words/block-words.ts';
 import { findWords } from '../words/find-words.ts';
 import { lowestShown, type SqlFilter, type Visibility } from './filter-sql.store.ts';
 
-/** A statement's own bounds, as a cursor sets them; half-open. */
+/** Where the first statement begins, in ids; half-open. */
 export interface IdBounds {
   from?: string;
   before?: string | null;
@@ -15,8 +15,9 @@ export interface IdBounds {
 export const afterAll = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 /**
- * The filter for one statement after the other. Without words it is one statement. With words each
- * statement gets the next ids that have them, in order; the caller stops when it has enough.
+ * The filter for one statement after the other, in the order of ids; the caller stops when it has
+ * enough. With words each statement gets the next ids that have them. Without words each gets a
+ * range of time.
  */
 export async function* portions(
   filter: SqlFilter,
@@ -25,7 +26,7 @@ export async function* portions(
 ): AsyncGenerator<SqlFilter> {
   const q = wordsToFind(filter);
   if (q === undefined) {
-    yield filter;
+    yield* timeRanges(filter, visible, bounds);
     return;
   }
   const froms = [lowestShown(visible), firstUuidAt(filter.from ?? 0), bounds.from ?? ''];
@@ -42,86 +43,47 @@ export async function* portions(
 
 const day = 86_400_000;
 
-/** A page is most often in the month at its beginning, else in the year. */
-const pageSpans = [31 * day, 400 * day];
-const skippedSpans = [400 * day];
-
 /**
- * The same for a page without words, in statements that follow one another in time: the first ones
- * open few partitions, of hundreds, and most often fill the page.
+ * PostgreSQL plans each statement for the partitions of its range, of hundreds. A page is most
+ * often in the month at its beginning, else in the year.
  */
-export function nearFirst(
+const spans = [31 * day, 400 * day];
+
+function timeRanges(
   filter: SqlFilter,
-  visible: Pick<Visibility, 'newestMs'>,
-  position: { uuid: string } | null,
-  descending: boolean,
+  visible: Visibility,
+  { from = firstUuidAt(0), before, ascending = false }: IdBounds,
 ): SqlFilter[] {
-  const parts: SqlFilter[] = [];
+  const lowest = Math.max(filter.from ?? 0, uuidTimeMs(from), uuidTimeMs(lowestShown(visible)));
+  const highest = Math.min(filter.to ?? afterAllMs, before ? uuidTimeMs(before) + 1 : afterAllMs);
+  const begin = ascending ? lowest : Math.min(highest, visible.newestMs);
+  const edges = spans
+    .map((span) => (ascending ? begin + span : begin - span))
+    .filter((edge) => edge > lowest && edge < highest);
+  const ranges: SqlFilter[] = [];
   let rest = filter;
-  for (const edge of edgesOf(filter, visible, position, descending, pageSpans)) {
+  for (const edge of edges) {
     const [older, newer] = [
       { ...rest, to: edge },
       { ...rest, from: edge },
     ];
-    parts.push({ ...(descending ? newer : older), isPart: true });
-    rest = descending ? older : newer;
+    ranges.push(ascending ? older : newer);
+    rest = ascending ? newer : older;
   }
-  return [...parts, rest];
+  return [...ranges, rest];
 }
 
-/**
- * The events behind this position of the same user, which most often fill the next page by user: a
- * statement for all users opens every partition. Not those of more than a year.
- */
-export function restOfUser(
-  filter: EventFilter,
-  visible: Pick<Visibility, 'newestMs'>,
-  position: { uuid: string; emailKey: string } | null,
-  descending: boolean,
-): SqlFilter[] {
-  const isOther = filter.user !== undefined || filter.q !== undefined;
-  if (position === null || isOther) return [];
-  const ofUser = { ...filter, user: only(position.emailKey) };
-  return nearFirst(ofUser, visible, position, descending).slice(0, -1);
-}
-
-/**
- * The same for events to skip, while PostgreSQL has no plan for the whole range. Each filter
- * includes the ones before it; the last one is the whole range.
- */
-export function widerAndWider(
-  filter: EventFilter,
-  visible: Pick<Visibility, 'newestMs'>,
-  descending: boolean,
-): SqlFilter[] {
-  const edges = edgesOf(filter, visible, null, descending, skippedSpans);
-  return [...edges.map((from) => ({ ...filter, from, isPart: true as const })), filter];
-}
-
-/** The ends of these spans from the page's beginning on, within the filter. */
-function edgesOf(
-  { from = 0, to = Number.POSITIVE_INFINITY }: EventFilter,
-  { newestMs }: Pick<Visibility, 'newestMs'>,
-  position: { uuid: string } | null,
-  descending: boolean,
-  spans: readonly number[],
-): number[] {
-  if (position === null && !descending) return []; // begins at an event that is not known
-  const at = position === null ? newestMs : uuidTimeMs(position.uuid);
-  return spans
-    .map((span) => (descending ? Math.min(at, to) - span : Math.max(at, from) + span))
-    .filter((edge) => edge > from && edge < to);
-}
+const afterAllMs = uuidTimeMs(afterAll);
 
 /** More matches of words are neither counted in groups nor sorted by user. */
 const foundMax = 200_000;
 
 /** The filter for one statement about all matches. Throws `invalid_parameter` for too many. */
-export async function inOneStatement(filter: SqlFilter, visible: Visibility): Promise<SqlFilter> {
+export async function inOneStatement(filter: EventFilter, visible: Visibility): Promise<SqlFilter> {
+  if (wordsToFind(filter) === undefined) return filter;
   const among: string[] = [];
   for await (const portion of portions(filter, visible)) {
-    if (portion.among === undefined) return portion;
-    among.push(...portion.among);
+    among.push(...(portion.among ?? []));
     if (among.length <= foundMax) continue;
     if (filter.q === undefined) return filter;
     throw tooMany();

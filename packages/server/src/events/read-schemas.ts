@@ -21,7 +21,10 @@ import { FullEvent, ListedEvent } from './schemas.ts';
 const listQuerystring = Type.Object({
   ...filterParams,
   page: Type.Optional(
-    Type.Integer({ minimum: 1, description: 'From 1; `page` × `limit` at most 100,000.' }),
+    Type.Integer({
+      minimum: 1,
+      description: 'From 1; `page` × `limit` at most 10,000; beyond that use `cursor`.',
+    }),
   ),
   cursor: Type.Optional(queryText('From `nextCursor` or `previousCursor`, unchanged.')),
   limit: Type.Optional(

@@ -6,9 +6,8 @@ import {
   type StatsQuery,
 } from '@indelible/protocol';
 import { uuidArray } from '../postgres/pg-arrays.ts';
-import { allMatching, Params, type Visibility } from './filter-sql.store.ts';
+import { allMatching, Params, rowsWith, type Visibility } from './filter-sql.store.ts';
 import { inOneStatement } from './portions.ts';
-import { ofItsRange } from './prepared-statement.ts';
 
 /** A group: the value of each key (null: the events without one), and the number of its events. */
 export interface StatsGroup {
@@ -39,15 +38,11 @@ export async function countGroups(
   const keys = groupBy.map((key) => keyExpression(key, bucketStarts, params));
   const email = groupBy.includes('user') ? `max((${addressOfRow}) COLLATE "C")` : 'NULL';
   const order = [...groupBy.flatMap(isTime), 'count DESC', ...groupBy.flatMap(isValue)];
-  const { rows } = await visible.tx.query<GroupRow>(
-    ofItsRange(
-      `SELECT ${keys[0]} AS k1, ${keys[1] ?? 'NULL::text'} AS k2, ${email} AS email,
-         count(*) AS count
-       FROM audit_events WHERE ${conditions.join(' AND ')} GROUP BY 1, 2
-       ORDER BY ${order.join(', ')} LIMIT ${groupsMax + 1}`,
-      params,
-    ),
-  );
+  const rows = await rowsWith<GroupRow>(visible.tx, params)`
+    SELECT ${keys[0] ?? ''} AS k1, ${keys[1] ?? 'NULL::text'} AS k2, ${email} AS email,
+      count(*) AS count
+    FROM audit_events WHERE ${conditions.join(' AND ')} GROUP BY 1, 2
+    ORDER BY ${order.join(', ')} LIMIT ${groupsMax + 1}`;
   const emailOf = lastAddresses(rows, groupBy.indexOf('user'));
   const textOf = (value: KeyValue) =>
     typeof value === 'number' ? new Date(bucketStarts[value - 1] ?? 0).toISOString() : value;

@@ -4,8 +4,8 @@ import type pg from 'pg';
 /*
  * The one way to write a statement. `query` itself is for settings, locks and statements that name
  * one of many partitions, because their prepared form would be used once; for filters of events,
- * which have too many texts (`events/prepared-statement.ts`); and for connections that may not keep
- * statements: migrations, `distribute.ts` and `doctor`.
+ * which have too many texts (`rowsWith` of `events/filter-sql.store.ts`); and for connections that
+ * may not keep statements: migrations, `distribute.ts` and `doctor`.
  */
 
 /** A statement, or a part of one, with the values between its texts. */

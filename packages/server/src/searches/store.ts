@@ -1,7 +1,12 @@
 import { type EventFilter, lateClass, storedFilter, uuidTimeMs } from '@indelible/protocol';
-import { matching, Params, shownIn, type Visibility } from '../events/filter-sql.store.ts';
+import {
+  matching,
+  Params,
+  rowsWith,
+  shownIn,
+  type Visibility,
+} from '../events/filter-sql.store.ts';
 import { portions } from '../events/portions.ts';
-import { rowsWith } from '../events/prepared-statement.ts';
 import type { TenantTx, WriterTx } from '../postgres/db.ts';
 import { dateOrNull, execute, firstRow, rowsOf, sql } from '../postgres/sql.ts';
 

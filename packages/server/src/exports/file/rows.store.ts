@@ -1,10 +1,14 @@
 import { type EventFilter, storedFields } from '@indelible/protocol';
 import { inOrder } from '../../events/branches.store.ts';
 import { longBytes } from '../../events/event-columns.store.ts';
-import { Params, type SqlFilter, type Visibility } from '../../events/filter-sql.store.ts';
+import {
+  Params,
+  rowsWith,
+  type SqlFilter,
+  type Visibility,
+} from '../../events/filter-sql.store.ts';
 import { portions } from '../../events/portions.ts';
 import type { StoredEvent } from '../../events/prepared-event.ts';
-import { rowsWith } from '../../events/prepared-statement.ts';
 
 /** The events of a file. */
 export interface FileRows {
@@ -38,9 +42,9 @@ export async function nextPage(
   const visible = { ...shown, oldest: oldestId };
   const events: ExportedEvent[] = [];
   let bytes = 0;
-  for await (const part of portions({ ...filter, beforeSequence }, visible, { before })) {
+  for await (const portion of portions({ ...filter, beforeSequence }, visible, { before })) {
     const rest = { rows: limit - events.length, bytes: pageBytes - bytes };
-    const page = await pageOf(part, visible, before, rest, withStates);
+    const page = await pageOf(portion, visible, before, rest, withStates);
     events.push(...page.events);
     bytes += page.bytes;
     if (page.more || bytes >= pageBytes) return { events, more: true };
@@ -56,7 +60,7 @@ async function pageOf(
   withStates: boolean,
 ): Promise<FilePage & { bytes: number }> {
   const params = new Params();
-  const conditions = before === null ? [] : [`id < ${params.bound(before)}::uuid`];
+  const conditions = before === null ? [] : [`id < ${params.add(before)}::uuid`];
   const limit = params.add(most.rows);
   const source = inOrder('id DESC', filter, visible, conditions, limit, params);
   const rows = await rowsWith<ExportedEvent & Measured>(visible.tx, params)`
