@@ -12,7 +12,7 @@ import type { WriterTx } from '../postgres/db.ts';
 import { isSharded } from '../postgres/engine.ts';
 import { int2Array, uuidArray } from '../postgres/pg-arrays.ts';
 import type { Commit } from '../postgres/transaction.ts';
-import { eventColumns, type InsertedRow, storedColumns } from './event-columns.store.ts';
+import { appendedEvents, type InsertedRow, storedColumns } from './event-columns.store.ts';
 import { type PreparedEvent, type StoredEvent, sameContent } from './prepared-event.ts';
 
 /** The outcome of one event of a batch, in the given order. */
@@ -58,8 +58,8 @@ export async function appendEvents(
     const grown = appends.filter((append) => append.leaves.length > 0);
     const rowsIn = (own: readonly { rows: InsertedRow[] }[]) => own.flatMap(({ rows }) => rows);
     if (mustUndo) saved ??= tx.query('SAVEPOINT append'); // travels with the insert
-    const columnsOf = (own: Parameters<typeof rowsIn>[0]) => eventColumns(rowsIn(own));
-    const inserted = recordLogs(tx, grown, columnsOf);
+    const eventsOf = (own: Parameters<typeof rowsIn>[0]) => appendedEvents(rowsIn(own));
+    const inserted = recordLogs(tx, grown, eventsOf);
     // On a cluster the savepoint may be what meets a lost node, also with nothing to insert.
     const [recorded] = await Promise.all([inserted, saved, mustUndo ? undefined : commit?.()]);
     const isNew = recorded.every((stored) => stored !== 0);

@@ -2,24 +2,16 @@ import {
   actorAddress,
   type CommittedEvent,
   contextOf,
+  lateClass,
   longFields,
   personKeys,
   type StoredField,
   storedFields,
 } from '@indelible/protocol';
-import { type Recorded, recordOf } from '../log/store.ts';
+import { type AppendedEvents, appendCall, type Recorded } from '../log/store.ts';
 import type { WriterTx } from '../postgres/db.ts';
 import { callForTenants } from '../postgres/engine.ts';
-import {
-  boolArray,
-  byteaArray,
-  int2Array,
-  int8Array,
-  jsonArray,
-  textArray,
-  timeArray,
-  uuidArray,
-} from '../postgres/pg-arrays.ts';
+import { byteaText } from '../postgres/pg-arrays.ts';
 
 /* The columns of `audit_events`: those of the field table, and some of the store's own. */
 
@@ -51,33 +43,29 @@ export interface InsertedRow {
   erased: string | null;
   /** The number that a recorder or outbox has given to a new event. */
   source?: { id: string; sequence: number } | undefined;
-  /** Only with events of version 2. */
-  copies?: SearchCopies;
 }
 
-/** One parameter of the database function `record_events`: a column of all rows. */
-type ArrayOf = (rows: readonly InsertedRow[]) => Buffer;
+/** The JSON text of a value in a row; null for none. */
+type JsonOf = (row: InsertedRow) => string | null;
 
-function arrayOf({ key, kind }: StoredField): ArrayOf {
-  const values = (rows: readonly InsertedRow[]) =>
-    rows.map(({ event }) => event[key as keyof CommittedEvent]);
+function jsonOf({ key, kind }: StoredField): JsonOf {
+  const value = ({ event }: InsertedRow) => event[key as keyof CommittedEvent];
   switch (kind) {
     case 'sequence':
-      return (rows) => int8Array(rows.map(({ sequence }) => sequence));
+      return ({ sequence }) => String(sequence);
     case 'time':
-      return (rows) => timeArray(rows.map(({ receivedAtUs }) => receivedAtUs));
-    case 'eventId':
-    case 'uuid':
-    case 'tenant':
-      return (rows) => uuidArray(values(rows) as string[]);
-    case 'boolean':
-      return (rows) => boolArray(values(rows) as boolean[]);
+      return ({ receivedAtUs }) => `"${timeText(receivedAtUs)}"`;
     case 'diff':
     case 'state':
     case 'context':
-      return (rows) => jsonArray(values(rows) as string[]);
+      // Canonical JSON itself: the column keeps the bytes that are hashed.
+      return (row) => value(row) as string | null;
+    case 'eventId':
+    case 'uuid':
+    case 'tenant':
+      return (row) => `"${value(row)}"`;
     default:
-      return (rows) => textArray(values(rows) as string[]);
+      return (row) => JSON.stringify(value(row));
   }
 }
 
@@ -113,51 +101,61 @@ export const copiesSelected = Object.entries(copyColumns)
   .map(([key, column]) => `${column} AS "${key}"`)
   .join(', ');
 
-const isLater = ({ key }: StoredField) => key === 'context' || key === 'contextIdentity';
-
-/** Those of an event of version 1. */
-const arrays: readonly ArrayOf[] = [
-  ...storedFields.filter((field) => !isLater(field)).map(arrayOf),
-  (rows) => textArray(rows.map(({ event }) => actorAddress(event))),
-  (rows) => int2Array(rows.map(({ retentionClass }) => retentionClass)),
-  (rows) => byteaArray(rows.map(({ salts }) => salts)),
-  (rows) => jsonArray(rows.map(({ erased }) => erased)),
+/** The columns of `audit_events`, by name. */
+const jsonColumns: readonly [column: string, JsonOf][] = [
+  ...storedFields.map((field): [string, JsonOf] => [field.column, jsonOf(field)]),
+  ['actor_email_key', ({ event }) => JSON.stringify(actorAddress(event))],
+  ['retention_class', ({ retentionClass }) => String(retentionClass)],
+  ['salts', ({ salts }) => JSON.stringify(byteaText(salts))],
+  ['erased', ({ erased }) => erased],
 ];
 
-/** Those of version 2. A batch without such an event leaves them empty, which makes nulls. */
-const laterArrays: readonly ArrayOf[] = [
-  ...storedFields.filter(isLater).map(arrayOf),
-  ...(Object.keys(copyColumns) as (keyof SearchCopies)[]).map(
-    (key): ArrayOf =>
-      (rows) =>
-        textArray(rows.map(({ copies }) => literalOf(copies?.[key] ?? null))),
-  ),
-];
-
-/** A list as the text of an array: PostgreSQL would flatten an array of arrays. */
-function literalOf(value: string | readonly string[] | null): string | null {
-  if (typeof value === 'string' || value === null) return value;
-  return `{${value.map((each) => `"${each.replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`;
+/** A row of `audit_events` as JSON; members without a value are left out, and become null. */
+function rowJson(row: InsertedRow): string {
+  let members = '';
+  for (const [column, jsonOf] of jsonColumns) {
+    const json = jsonOf(row);
+    if (json !== null && json !== 'null') members += `,"${column}":${json}`;
+  }
+  const { event } = row;
+  const isWide = event.context !== null || event.contextIdentity !== null;
+  const copies = isWide ? Object.entries(searchCopies(event)) : [];
+  for (const [key, value] of copies)
+    members += `,"${copyColumns[key as keyof SearchCopies]}":${JSON.stringify(value)}`;
+  return `{${members.slice(1)}}`;
 }
 
-/** The events as the last parameters of `record_events`. */
-export function eventColumns(rows: readonly InsertedRow[]): Buffer[] {
-  const isWide = rows.some(({ event }) => event.context !== null || event.contextIdentity !== null);
-  const later = isWide ? rows.map((row) => ({ ...row, copies: searchCopies(row.event) })) : [];
-  const numbered = rows.some(({ source }) => source) ? rows : [];
-  return [
-    ...arrays.map((of) => of(rows)),
-    ...laterArrays.map((of) => of(later)),
-    textArray(numbered.map(({ source }) => source?.id ?? null)),
-    int8Array(numbered.map(({ source }) => source?.sequence ?? 0)),
-  ];
+/** The events as parameters of `append_events`. */
+export function appendedEvents(rows: readonly InsertedRow[]): AppendedEvents {
+  const late = rows.filter(({ retentionClass }) => retentionClass === lateClass);
+  return {
+    events: `[${rows.map(rowJson).join(',')}]`,
+    late: [...new Set(late.map(({ event }) => event.tenantId))],
+    numbers: rows.flatMap(({ event, source, receivedAtUs }) =>
+      source === undefined
+        ? []
+        : {
+            tenant_id: event.tenantId,
+            key_id: event.recordedById,
+            id: source.id,
+            sequence: source.sequence,
+            received_at: timeText(receivedAtUs),
+          },
+    ),
+  };
+}
+
+/** Microseconds since 1970 as PostgreSQL reads a time. */
+function timeText(us: number): string {
+  const millisecond = new Date(Math.floor(us / 1_000)).toISOString().slice(0, -1);
+  return `${millisecond}${String(us % 1_000).padStart(3, '0')}Z`;
 }
 
 /** Inserts all rows of a tenant, or none if one of its ids exists; returns how many of all. */
 export async function insertEvents(tx: WriterTx, rows: readonly InsertedRow[]): Promise<number> {
   const tenantOf = ({ event }: InsertedRow) => event.tenantId;
   const insertOf = (home: string, own: readonly InsertedRow[]) =>
-    recordOf(home, [], eventColumns(own));
+    appendCall(home, [], appendedEvents(own));
   const answers = await callForTenants<InsertedRow, Recorded>(tx, rows, tenantOf, insertOf);
-  return answers.reduce((sum, { stored }) => sum + (stored ?? 0), 0);
+  return answers.reduce((sum, { stored }) => sum + stored, 0);
 }

@@ -89,7 +89,7 @@ test('however a log is cut into flushes, its frontier, entries and tiles are the
   );
 });
 
-/** What record_events keeps: a completed tile takes its entries out of the tail. */
+/** What append_events keeps: a completed tile takes its entries out of the tail. */
 function storedLog() {
   const tail = new Map<number, Buffer>();
   const tiles: { level: number; index: number; hash: string; data: string }[] = [];

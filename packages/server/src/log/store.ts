@@ -4,7 +4,7 @@ import { AppError, unavailable } from '../http/problem.ts';
 import type { TenantTx, WriterTx } from '../postgres/db.ts';
 import { codeOf, messageOf } from '../postgres/embedded/error-code.ts';
 import { callForTenants } from '../postgres/engine.ts';
-import { byteaArray, int2Array, int8Array, uuidArray } from '../postgres/pg-arrays.ts';
+import { byteaText, uuidArray } from '../postgres/pg-arrays.ts';
 import { execute, firstRow, raw, rowsOf } from '../postgres/sql.ts';
 import type { LogAppend, LogHead } from './sequencer.ts';
 
@@ -114,67 +114,89 @@ export async function openLog(
   await execute(tx)`SELECT attach_owed(${former}, ${retentionClass})`;
 }
 
+/** The events of a call of `append_events`, with the names of its parameters. */
+export interface AppendedEvents {
+  /** Rows of `audit_events`, as JSON. */
+  events: string;
+  /** Tenants with an event of the class of late ones. */
+  late: string[];
+  numbers: SourceNumber[];
+}
+
+/** The number that a recorder or outbox has given to an event. */
+interface SourceNumber {
+  tenant_id: string;
+  key_id: string;
+  id: string;
+  sequence: number;
+  received_at: string;
+}
+
 /**
- * Writes tail, tiles and heads, and what `columnsOf` gives `record_events` besides, in one call;
- * fails completely if a head is not locked here, or has changed. Answers for each call how many
- * events were stored: 0 if one of their ids exists. Throws LogDamaged if the next entries of a log
- * already exist: they are computed here, so a refused value or key is never the event's fault.
+ * Writes tail, tiles and heads, and the events that `eventsOf` makes of the same appends, in one
+ * call; fails completely if a locked head has changed. Answers for each call how many events were
+ * stored: 0 if one of their ids exists. Throws LogDamaged if the next entries of a log already
+ * exist: they are computed here, so a refused value or key is never the event's fault.
  */
 export async function recordLogs<Append extends LogAppend>(
   tx: WriterTx,
   appends: readonly Append[],
-  columnsOf: (appends: readonly Append[]) => Buffer[],
+  eventsOf: (appends: readonly Append[]) => AppendedEvents,
 ): Promise<number[]> {
-  const call = (home: string, own: readonly Append[]) => recordOf(home, own, columnsOf(own));
+  const call = (home: string, own: readonly Append[]) => appendCall(home, own, eventsOf(own));
   const answers = callForTenants<Append, Recorded>(tx, appends, tenantOf, call);
   const recorded = await answers.catch((error: unknown) => {
     if (codeOf(error) !== 'IND03') throw error;
     throw new LogDamaged(messageOf(error), appends.map(tenantOf));
   });
-  return recorded.map(({ stored }) => {
-    if (stored === null) throw new Error('a log head is not locked, or has changed');
-    return stored;
-  });
+  return recorded.map(({ stored }) => stored);
 }
 
 /** Appends to logs without storing events, with heads that are locked. */
 export async function appendLogs(tx: WriterTx, appends: readonly LogAppend[]): Promise<void> {
-  await recordLogs(tx, appends, () => []);
+  await recordLogs(tx, appends, () => ({ events: '[]', late: [], numbers: [] }));
 }
 
 export interface Recorded {
-  stored: number | null;
+  stored: number;
 }
 
 const tenantOf = ({ head }: LogAppend) => head.tenantId;
 
-/** The call of `record_events`; `columns` are those of its parameters that have a default. */
-export function recordOf(home: string, appends: readonly LogAppend[], columns: readonly Buffer[]) {
-  const of = <T>(pick: (append: LogAppend) => T) => appends.map(pick);
-  const tail = appends.flatMap((a) => a.tail.map((t) => ({ ...t, tenantId: a.head.tenantId })));
-  const tiles = appends.flatMap((a) => a.tiles.map((t) => ({ ...t, tenantId: a.head.tenantId })));
-  const values = [
-    home,
-    uuidArray(appends.map(tenantOf)),
-    int8Array(of((a) => a.head.size)),
-    int8Array(of((a) => a.newSize)),
-    byteaArray(of((a) => a.frontier)),
-    int8Array(of((a) => a.receivedUs)),
-    uuidArray(tail.map((t) => t.tenantId)),
-    int8Array(tail.map((t) => t.sequence)),
-    byteaArray(tail.map((t) => t.entry)),
-    uuidArray(tiles.map((t) => t.tenantId)),
-    int2Array(tiles.map((t) => t.level)),
-    int8Array(tiles.map((t) => t.index)),
-    byteaArray(tiles.map((t) => t.hash)),
-    byteaArray(tiles.map((t) => t.rest)),
-    ...columns,
-  ];
-  const parameters = values.map((_, at) => `$${at + 1}`).join(', ');
+/** The call of `append_events` on the node of the tenant `home`. */
+export function appendCall(
+  home: string,
+  appends: readonly LogAppend[],
+  { events, late, numbers }: AppendedEvents,
+) {
+  const logs = appends.map(({ head, newSize, frontier, receivedUs, tail }) => ({
+    tenant_id: head.tenantId,
+    old_size: head.size,
+    new_size: newSize,
+    frontier: byteaText(frontier),
+    received_us: receivedUs,
+    tail: byteaText(Buffer.concat(tail.map(({ entry }) => entry))),
+  }));
+  const tiles = appends.flatMap(({ head, tiles: own }) =>
+    own.map(({ level, index, hash, rest }) => ({
+      tenant_id: head.tenantId,
+      level,
+      index,
+      hash: byteaText(hash),
+      rest: byteaText(rest),
+    })),
+  );
   return {
-    name: `record-events-${values.length}`,
-    text: `SELECT stored FROM record_events(${parameters}) AS stored`,
-    values,
+    name: 'append-events',
+    text: 'SELECT append_events($1, $2, $3, $4, $5, $6) AS stored',
+    values: [
+      home,
+      JSON.stringify(logs),
+      JSON.stringify(tiles),
+      events,
+      uuidArray(late),
+      JSON.stringify(numbers),
+    ],
   };
 }
 

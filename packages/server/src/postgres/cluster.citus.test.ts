@@ -232,12 +232,12 @@ test('a flush makes one call for each tenant, and one commit on each node', asyn
   );
   expect(answers.map(({ statusCode }) => statusCode)).toEqual(tenants.map(() => 201));
   await close();
-  const calls = sent.filter((sql) => sql.includes('record_events('));
+  const calls = sent.filter((sql) => sql.includes('append_events('));
   expect(calls).toHaveLength(tenants.length);
   const commits = sent.filter((sql) => sql === 'COMMIT');
   expect(commits.length).toBeGreaterThan(0);
   expect(commits.length).toBeLessThanOrEqual(flushes);
-  // Besides BEGIN, COMMIT and a savepoint, one read of the heads in each shard.
+  // Besides BEGIN, COMMIT and a savepoint, one lock of each head.
   const others = sent.length - calls.length;
-  expect(others).toBeLessThanOrEqual(flushes * (4 + shards));
+  expect(others).toBeLessThanOrEqual(flushes * 4 + tenants.length * 2);
 });

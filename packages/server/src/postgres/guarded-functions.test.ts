@@ -22,87 +22,75 @@ async function head(): Promise<Head> {
 const frontierOf = (size: number) =>
   Buffer.alloc(32 * size.toString(2).replaceAll('0', '').length, 1);
 const entry = Buffer.alloc(60, 2);
+const hex = (bytes: Uint8Array) => `\\x${Buffer.from(bytes).toString('hex')}`;
 
-/** What record_events answers to one entry more, with these changes to the arguments. */
-async function append(
-  change: (honest: {
-    size: number;
-    received: string;
-  }) => Partial<Record<'old' | 'next' | 'frontier' | 'received' | 'sequence' | 'tenants', unknown>>,
-) {
+/** What append_events answers to these logs and tiles, without events. */
+const appendTo = (logs: object[], tiles: object[] = []) =>
+  attempt('indelible_writer', "SELECT append_events($1, $2, $3, '[]', '{}', '[]')", [
+    tenant.id,
+    JSON.stringify(logs),
+    JSON.stringify(tiles),
+  ]);
+
+/** One entry more, as the service appends it. */
+async function honestLog() {
   const { size, received } = await head();
-  const given = {
-    old: size,
-    next: size + 1,
-    received,
-    sequence: size,
-    tenants: [tenant.id],
-    ...change({ size, received }),
+  return {
+    tenant_id: tenant.id,
+    old_size: size,
+    new_size: size + 1,
+    frontier: hex(frontierOf(size + 1)),
+    received_us: received,
+    tail: hex(entry),
   };
-  const frontier = given.frontier ?? frontierOf(Number(given.next));
-  const repeat = (value: unknown) =>
-    Array.isArray(given.tenants) ? given.tenants.map(() => value) : value;
-  return attempt(
-    'indelible_writer',
-    'SELECT record_events($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)',
-    [
-      tenant.id,
-      given.tenants,
-      repeat(given.old),
-      repeat(given.next),
-      repeat(frontier),
-      repeat(given.received),
-      [tenant.id],
-      [given.sequence],
-      [entry],
-      [],
-      [],
-      [],
-      [],
-      [],
-    ],
-  );
+}
+
+type Log = Awaited<ReturnType<typeof honestLog>>;
+
+/** What append_events answers to one entry more, with these changes. */
+async function append(change: (honest: Log) => { [Key in keyof Log]?: unknown }) {
+  const honest = await honestLog();
+  const given = { ...honest, ...change(honest) };
+  const isOfSize = given.frontier === honest.frontier && Number.isInteger(given.new_size);
+  if (isOfSize) given.frontier = hex(frontierOf(Number(given.new_size)));
+  return appendTo([given]);
 }
 
 /** A damaged log, or an append that does not fit, whichever is found first. */
 const refused = /^(IND03|55000)$/;
 
-test('record_events takes what follows the head, and nothing else', async () => {
+test('append_events takes what follows the head, and nothing else', async () => {
   expect(await append(() => ({}))).toBe('done');
   const moved = '55000';
-  expect(await append(({ size }) => ({ old: size - 1 })), 'a fork').toBe(moved);
-  expect(await append(({ size }) => ({ old: size + 1, next: size + 2 })), 'a skipped head').toBe(
-    moved,
-  );
-  expect(await append(({ size }) => ({ next: size })), 'no growth').toBe(moved);
-  expect(await append(({ size }) => ({ next: size - 1 })), 'a rewind').toBe(moved);
-  expect(await append(() => ({ next: 0, frontier: Buffer.alloc(0) })), 'a wiped log').toBe(moved);
-  expect(await append(() => ({ received: '0' })), 'time running backwards').toBe(moved);
-  expect(await append(() => ({ tenants: [tenant.id, tenant.id] })), 'the same head twice').toBe(
-    moved,
-  );
-  expect(
-    await append(() => ({ tenants: ['00000000-0000-0000-0000-000000000001'] })),
-    'no such log',
-  ).toBe(moved);
-  expect(await append(({ size }) => ({ sequence: size - 1 })), 'an overwritten entry').toMatch(
-    refused,
-  );
-  expect(await append(() => ({ frontier: Buffer.alloc(31) })), 'half a hash').toBe('IND03');
-  expect(await append(() => ({ frontier: frontierOf(2 ** 20 - 1) })), 'another tree').toBe('IND03');
-  expect(await append(() => ({ old: null })), 'nothing for a size').toBe(moved);
+  expect(await append(({ old_size }) => ({ old_size: old_size - 1 })), 'a fork').toBe(moved);
+  const skipped = ({ old_size }: Log) => ({ old_size: old_size + 1, new_size: old_size + 2 });
+  expect(await append(skipped), 'a skipped head').toBe(moved);
+  expect(await append(({ old_size }) => ({ new_size: old_size })), 'no growth').toBe(moved);
+  const rewind = ({ old_size }: Log) => ({ new_size: old_size - 1, tail: hex(Buffer.alloc(0)) });
+  expect(await append(rewind), 'a rewind').toBe(moved);
+  expect(await append(() => ({ new_size: 0 })), 'a wiped log').toBe(moved);
+  expect(await append(() => ({ received_us: 0 })), 'time running backwards').toBe(moved);
+  const log = await honestLog();
+  expect(await appendTo([log, log]), 'the same head twice').toMatch(refused);
+  const stranger = '00000000-0000-0000-0000-000000000001';
+  expect(await append(() => ({ tenant_id: stranger })), 'no such log').toBe(moved);
+  expect(await append(() => ({ frontier: hex(Buffer.alloc(31)) })), 'half a hash').toBe('IND03');
+  const another = hex(frontierOf(2 ** 20 - 1));
+  expect(await append(() => ({ frontier: another })), 'another tree').toBe('IND03');
+  for (const name of ['old_size', 'new_size', 'tail'])
+    expect(await append(() => ({ [name]: null })), `nothing for ${name}`).toBe(moved);
+  for (const name of ['frontier', 'received_us', 'tenant_id'])
+    expect(await append(() => ({ [name]: null })), `nothing for ${name}`).toMatch(refused);
   const before = await head();
-  await append(() => ({ tenants: null }));
-  expect(await head(), 'nothing at all').toEqual(before);
+  await append(() => ({ tenant_id: stranger }));
+  expect(await head()).toEqual(before);
 });
 
 test('a tile that exists cannot be written again, nor one made of fewer entries', async () => {
-  const tile = async (level: number, index: number, rest: Buffer) =>
-    attempt(
-      'indelible_writer',
-      "SELECT record_events($1, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', $2, $3, $4, $5, $6)",
-      [tenant.id, [tenant.id], [level], [index], [Buffer.alloc(32)], [rest]],
-    );
+  const tile = (level: number, index: number, rest: Buffer) => {
+    const hash = hex(Buffer.alloc(32));
+    return appendTo([], [{ tenant_id: tenant.id, level, index, hash, rest: hex(rest) }]);
+  };
   expect(await tile(0, 0, Buffer.alloc(256 * 60))).toMatch(refused);
   expect(await tile(0, 1, Buffer.alloc(60))).toMatch(refused);
   expect(await tile(1, 0, Buffer.alloc(0))).toMatch(refused);
@@ -160,30 +148,24 @@ test('a writer makes no partition for what no plan keeps', async () => {
   }
 });
 
-test('record_events takes exactly what the log grows by: no hole, no tile before its time, nothing of another log', async () => {
+test('append_events takes exactly what the log grows by: no hole, no tile before its time, nothing of another log', async () => {
   const moved = '55000';
   const { size } = await head();
-  expect(await append(() => ({ next: size + 2 })), 'a hole at the end').toBe(moved);
-  expect(await append(() => ({ next: size + 2, sequence: size + 1 })), 'a hole').toBe(moved);
-  expect(await append(() => ({ next: (size >> 8) * 256 + 256 })), 'a tile left out').toBe(moved);
-  const text = 'SELECT record_events($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)';
-  const none = [[], [], [], [], []];
-  const entryOnly = [tenant.id, ...none, [tenant.id], [size], [entry], ...none];
-  expect(await attempt('indelible_writer', text, entryOnly), 'an entry without a head').toBe(moved);
   const rest = Buffer.alloc((256 - (size % 256)) * 60);
-  const tileOnly = [
-    tenant.id,
-    ...none,
-    [],
-    [],
-    [],
-    [tenant.id],
-    [0],
-    [size >> 8],
-    [Buffer.alloc(32)],
-    [rest],
-  ];
-  expect(await attempt('indelible_writer', text, tileOnly), 'a tile without a head').toBe(moved);
+  const tile = {
+    tenant_id: tenant.id,
+    level: 0,
+    index: size >> 8,
+    hash: hex(Buffer.alloc(32)),
+    rest: hex(rest),
+  };
+  expect(await append(() => ({ new_size: size + 2 })), 'a hole at the end').toBe(moved);
+  const two = hex(Buffer.concat([entry, entry]));
+  expect(await append(() => ({ tail: two })), 'an entry behind the end').toBe(moved);
+  const whole = { new_size: (size >> 8) * 256 + 256, tail: hex(Buffer.alloc(0)) };
+  expect(await append(() => whole), 'a tile left out').toBe(moved);
+  expect(await appendTo([await honestLog()], [tile]), 'a tile before its time').toBe(moved);
+  expect(await appendTo([], [tile]), 'a tile without a head').toBe(moved);
 });
 
 test.each([

@@ -3,16 +3,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { anyCharacter } from '../../../protocol/src/testing/any-character.ts';
 import { textArbitrary } from '../testing/arbitraries.ts';
-import {
-  boolArray,
-  byteaArray,
-  int2Array,
-  int8Array,
-  jsonArray,
-  textArray,
-  timeArray,
-  uuidArray,
-} from './pg-arrays.ts';
+import { byteaArray, int2Array, int8Array, jsonArray, textArray, uuidArray } from './pg-arrays.ts';
 
 const client = new pg.Client({
   connectionString: inject('postgres').servingUrl,
@@ -55,9 +46,6 @@ test('UUIDs reach PostgreSQL as they are, in lower case', () =>
     (uuid) => uuid.toLowerCase(),
   ));
 
-test('booleans reach PostgreSQL as they are', () =>
-  expectRoundTrips(fc.boolean(), boolArray, 'bool', String));
-
 test('small integers reach PostgreSQL as they are, up to both ends of their range', () =>
   expectRoundTrips(fc.integer({ min: -32_768, max: 32_767 }), int2Array, 'int2', String));
 
@@ -71,15 +59,6 @@ test('every safe integer reaches PostgreSQL as it is', () =>
     int8Array,
     'int8',
     String,
-  ));
-
-test('moments reach PostgreSQL to the microsecond, before and after 2000', () =>
-  expectRoundTrips(
-    fc.integer({ min: Date.UTC(1970, 0, 1) * 1_000, max: Date.UTC(2286, 0, 1) * 1_000 }),
-    timeArray,
-    'timestamptz',
-    String,
-    '(extract(epoch FROM value) * 1000000)::bigint::text',
   ));
 
 test('bytes reach PostgreSQL as they are, empty ones too', () =>

@@ -3,18 +3,15 @@ import { uuidBytes } from '@indelible/protocol';
 /*
  * Arrays in PostgreSQL's binary format (array_send in src/backend/utils/adt/arrayfuncs.c): i32
  * dimensions, i32 has-nulls, u32 element type, then per dimension i32 size, i32 lower bound, then
- * per element i32 length (-1 = null) and its bytes. `pg` sends a Buffer as binary, so a flush of
- * 500 events is a few buffers instead of 12,000 escaped texts.
+ * per element i32 length (-1 = null) and its bytes. `pg` sends a Buffer as binary, without escapes.
  */
 
 const oids = {
-  bool: 16,
   bytea: 17,
   int8: 20,
   int2: 21,
   text: 25,
   json: 114,
-  timestamptz: 1184,
   uuid: 2950,
 };
 
@@ -47,9 +44,6 @@ function fixed<T>(
 export const uuidArray = (values: readonly string[]): Buffer =>
   fixed(oids.uuid, 16, values, (target, value, at) => uuidBytes(value, target, at));
 
-export const boolArray = (values: readonly boolean[]): Buffer =>
-  fixed(oids.bool, 1, values, (target, value, at) => target.writeUInt8(value ? 1 : 0, at));
-
 export const int2Array = (values: readonly number[]): Buffer =>
   fixed(oids.int2, 2, values, (target, value, at) => target.writeInt16BE(value, at));
 
@@ -62,12 +56,6 @@ const putInt8 = (target: Buffer, value: number, at: number) => {
 export const int8Array = (values: readonly number[]): Buffer =>
   fixed(oids.int8, 8, values, putInt8);
 
-const postgresEpochUs = 946_684_800_000_000;
-
-/** Microseconds since 1970 as timestamptz. */
-export const timeArray = (values: readonly number[]): Buffer =>
-  fixed(oids.timestamptz, 8, values, (target, us, at) => putInt8(target, us - postgresEpochUs, at));
-
 export const byteaArray = (values: readonly Uint8Array[]): Buffer => {
   const size = values.reduce((sum, value) => sum + 4 + value.length, 20);
   const target = Buffer.allocUnsafe(size);
@@ -79,6 +67,10 @@ export const byteaArray = (values: readonly Uint8Array[]): Buffer => {
   }
   return target.subarray(0, at);
 };
+
+/** The text of a bytea. */
+export const byteaText = (value: Uint8Array): string =>
+  `\\x${Buffer.from(value.buffer, value.byteOffset, value.length).toString('hex')}`;
 
 export const textArray = (values: readonly (string | null)[]): Buffer => strings(oids.text, values);
 export const jsonArray = (values: readonly (string | null)[]): Buffer => strings(oids.json, values);

@@ -105,7 +105,7 @@ test('the reader cannot read the installation key', async () => {
 });
 
 test.each(['indelible_writer', 'login'] as const)(
-  'the role %s grows logs by record_events alone, and cannot overwrite while inserting',
+  'the role %s grows logs by append_events alone, and cannot overwrite while inserting',
   async (role) => {
     const forbidden = inserts.filter(([table]) => /^(log_|installation|migrations)/.test(table));
     for (const [, sql] of forbidden) expect(await attempt(role, sql), sql).toBe(denied);

@@ -314,10 +314,10 @@ export async function whileUnrecordable(
   { owner }: Pick<TestService, 'owner'>,
   work: () => Promise<unknown>,
 ): Promise<void> {
-  await owner.query('REVOKE EXECUTE ON FUNCTION record_events FROM indelible_writer');
+  await owner.query('REVOKE EXECUTE ON FUNCTION append_events FROM indelible_writer');
   try {
     await work();
   } finally {
-    await owner.query('GRANT EXECUTE ON FUNCTION record_events TO indelible_writer');
+    await owner.query('GRANT EXECUTE ON FUNCTION append_events TO indelible_writer');
   }
 }
