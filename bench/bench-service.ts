@@ -32,6 +32,8 @@ export interface BenchService {
     body?: object,
     headers?: Record<string, string>,
   ): Promise<Answer>;
+  /** The audit log that a team writes itself, on the same PostgreSQL. */
+  homeMade(): Promise<{ url: string; stop(): Promise<void> }>;
   /** A new tenant with a key of these scopes. */
   tenant(...scopes: string[]): Promise<BenchTenant>;
   stop(): Promise<void>;
@@ -60,7 +62,7 @@ export async function startBenchService(): Promise<BenchService> {
     LOG_LEVEL: 'warn',
     WEBHOOK_ALLOW_PRIVATE: 'true',
   };
-  const { child, url } = await startProcess(env);
+  const { child, url } = await startProcess('service-process.ts', env);
   const options = '-c search_path=indelible -c timezone=UTC -c jit=off';
   const connect = async () => {
     const client = new pg.Client({ connectionString: postgres.ownerUrl, options });
@@ -94,6 +96,11 @@ export async function startBenchService(): Promise<BenchService> {
     owner,
     connect,
     postgresSeconds: () => processorSeconds(Number.parseInt(postmaster, 10)),
+    async homeMade() {
+      const of = { ...process.env, DATABASE_URL: postgres.ownerUrl };
+      const made = await startProcess('home-made-process.ts', of);
+      return { url: made.url, stop: () => ended(made.child) };
+    },
     memory: () => memoryOf(child.pid ?? 0),
     stop: async () => {
       await owner.end();
@@ -105,8 +112,8 @@ export async function startBenchService(): Promise<BenchService> {
 }
 
 /** Of a program that prints its URL when it is ready. */
-async function startProcess(env: NodeJS.ProcessEnv) {
-  const program = join(import.meta.dirname, 'service-process.ts');
+async function startProcess(name: string, env: NodeJS.ProcessEnv) {
+  const program = join(import.meta.dirname, name);
   const child = spawn(process.execPath, [program], { env, stdio: ['ignore', 'pipe', 'inherit'] });
   return { child, url: await firstLine(child) };
 }
