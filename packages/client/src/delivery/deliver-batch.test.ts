@@ -283,26 +283,55 @@ test('a hundred refused events in a row, also the first ones, hold up nothing', 
   expect(stored.toSorted()).toEqual(textsOf(100, 3).toSorted());
 });
 
-test('whatever a firewall refuses, in the end all others are stored, once and in order, and none is lost', async () => {
-  const event = fc.tuple(fc.constantFrom('a', 'b', ''), fc.boolean());
+test('whatever a firewall does with some events, and whatever fails meanwhile, only these are set aside, and the others are stored once and in order', async () => {
+  const unavailable = { status: 503, code: 'unavailable', detail: '', requestId: null } as const;
+  const failures = new Map<string, Error>([
+    ['refused', notTheService(403)],
+    ['failing', notTheService(502)],
+    ['cut', new UnreachableError('read ECONNRESET')],
+  ]);
+  const weather = fc.constantFrom(null, null, new UnreachableError('away'), unavailable);
+  const kind = fc.constantFrom('good', 'good', 'good', ...failures.keys());
+  const event = fc.tuple(fc.constantFrom('a', 'b', 'c'), kind);
   await fc.assert(
-    fc.asyncProperty(fc.array(event, { minLength: 1, maxLength: 40 }), async (events) => {
-      const { client, stored } = firewalled(hasBad);
-      const memory = emptyMemory();
-      const texts = events.map(([tenant, bad], n) => textOf(tenant, n, bad));
-      const rejected: string[] = [];
-      for (let left = [...texts, textOf('c', 0)]; left.length > 0; ) {
-        const { outcomes } = await deliverBatch(client, left, memory);
-        rejected.push(...left.filter((_, at) => outcomes[at]?.status === 'rejected'));
-        left = left.filter((_, at) => outcomes[at]?.status === 'again');
-      }
-      expect(rejected.toSorted()).toEqual(texts.filter(isBad).toSorted());
-      for (const tenant of ['a', 'b', '']) {
-        const of = (all: readonly string[]) =>
-          all.filter((text) => text.includes(`"tenantId":"${tenant}"`));
-        expect(of(stored)).toEqual(of(texts).filter((text) => !isBad(text)));
-      }
-    }),
+    fc.asyncProperty(
+      fc.array(event, { minLength: 1, maxLength: 30 }),
+      fc.array(weather, { maxLength: 60 }),
+      fc.integer({ min: 1, max: 20 }),
+      async (events, outages, batchMax) => {
+        const stored: string[] = [];
+        const recordBatchTexts = async (texts: readonly string[]): Promise<BatchResult[]> => {
+          const outage = outages.shift() ?? null;
+          if (outage !== null) throw 'code' in outage ? new IndelibleError(outage) : outage;
+          const kinds = texts.map((text) => JSON.parse(text).kind);
+          const failure = failures.get(kinds.find((each) => failures.has(each)) ?? '');
+          if (failure !== undefined) throw failure;
+          stored.push(...texts);
+          return texts.map((_, index) => ({ index, status: 'created' }));
+        };
+        const texts = events.map(([tenantId, kind], n) => JSON.stringify({ tenantId, n, kind }));
+        const isGood = (text: string) => text.includes('good');
+        const memory = emptyMemory();
+        const setAside: string[] = [];
+        let left = texts;
+        for (let nowMs = 0; left.length > 0; nowMs += dayMs / 10) {
+          const batch = left.slice(0, batchMax);
+          const delivery = await deliverBatch({ recordBatchTexts }, batch, memory, nowMs);
+          const ofStatus = (status: string) =>
+            batch.filter((_, at) => delivery.outcomes[at]?.status === status);
+          expect(delivery.trouble === null).toBe(ofStatus('again').length === 0);
+          setAside.push(...ofStatus('rejected'));
+          left = [...ofStatus('again'), ...left.slice(batchMax)];
+        }
+        expect(setAside.filter(isGood)).toEqual([]);
+        for (const tenant of ['a', 'b', 'c']) {
+          const of = (all: readonly string[]) =>
+            all.filter((text) => text.includes(`"tenantId":"${tenant}"`));
+          expect(of(stored)).toEqual(of(texts).filter(isGood));
+        }
+      },
+    ),
+    { numRuns: 40 },
   );
 });
 
