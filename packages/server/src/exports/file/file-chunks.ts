@@ -21,7 +21,7 @@ interface Pace {
 const asItIsTaken: Pace = { limit: 250, ahead: 0 };
 
 /** For a file that is written at full speed, by a thread of its own. */
-export const asItIsWritten: Pace = { limit: 2_000, ahead: 1 };
+export const asItIsWritten: Pace = { limit: 1_000, ahead: 2 };
 
 /** Counts and hashes a file while it passes. */
 export class FileTally {

@@ -47,6 +47,7 @@ export async function nextPage(
     const page = await pageOf(portion, visible, before, rest, withStates);
     events.push(...page.events);
     bytes += page.bytes;
+    // Behind the last event that fits there may be more.
     if (page.more || bytes >= pageBytes) return { events, more: true };
   }
   return { events, more: false };
@@ -63,26 +64,13 @@ async function pageOf(
   const conditions = before === null ? [] : [`id < ${params.add(before)}::uuid`];
   const limit = params.add(most.rows);
   const source = inOrder('id DESC', filter, visible, conditions, limit, params);
-  const rows = await rowsWith<ExportedEvent & Measured>(visible.tx, params)`
-    SELECT ${columnsOf(withStates)}, found, "bytesBefore", bytes
-    FROM (SELECT *, count(*) OVER () AS found,
-        coalesce(sum(bytes) OVER (ORDER BY id DESC ROWS BETWEEN UNBOUNDED PRECEDING
-          AND 1 PRECEDING), 0)::float8 AS "bytesBefore"
+  const rows = await rowsWith<ExportedEvent & { total: number }>(visible.tx, params)`
+    SELECT ${columnsOf(withStates)}, total
+    FROM (SELECT *, sum(bytes) OVER (ORDER BY id DESC ROWS UNBOUNDED PRECEDING) AS total
       FROM (SELECT *, ${longBytes(withStates)} AS bytes FROM (${source}) s
         ORDER BY id DESC LIMIT ${limit}) m) w
-    WHERE "bytesBefore" < ${params.add(most.bytes)} ORDER BY id DESC`;
-  const last = rows.at(-1);
-  if (last === undefined) return { events: [], more: false, bytes: 0 };
-  const more = last.found > rows.length || rows.length === most.rows;
-  return { events: rows, more, bytes: last.bytesBefore + last.bytes };
-}
-
-interface Measured {
-  /** How many events the statement found. */
-  found: number;
-  /** Size of the texts of the earlier events of the page, and of this one. */
-  bytesBefore: number;
-  bytes: number;
+    WHERE total - bytes < ${params.add(most.bytes)} ORDER BY id DESC`;
+  return { events: rows, more: rows.length === most.rows, bytes: rows.at(-1)?.total ?? 0 };
 }
 
 const columnsOf = (withStates: boolean): string =>
