@@ -21,8 +21,7 @@ import { addChunks, type BodyChunk, LogBodies } from '../verify/log-bodies.ts';
 import type { Span } from '../verify/log-entries.ts';
 import type { Progress } from '../verify/log-source.ts';
 import { type Outcome, type Report, verified } from '../verify/report.ts';
-import type { SeenOf } from '../verify/seen-checkpoints.ts';
-import { seenOfFiles } from '../verify/seen-comparison.ts';
+import { type SeenOf, seenOfFiles } from '../verify/seen-checkpoints.ts';
 import { compareWithWindows, type SignedCheckpoint } from '../verify/trusted-checkpoint.ts';
 import {
   continuedBy,

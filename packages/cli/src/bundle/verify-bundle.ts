@@ -16,8 +16,7 @@ import { readBodies } from '../verify/log-bodies.ts';
 import { readEntries } from '../verify/log-entries.ts';
 import type { Progress } from '../verify/log-source.ts';
 import { type Outcome, type Report, verified } from '../verify/report.ts';
-import type { SeenOf } from '../verify/seen-checkpoints.ts';
-import { seenOfFiles } from '../verify/seen-comparison.ts';
+import { type SeenOf, seenOfFiles } from '../verify/seen-checkpoints.ts';
 import {
   compareWithWindows,
   type SignedCheckpoint,

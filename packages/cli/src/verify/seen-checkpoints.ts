@@ -103,6 +103,35 @@ export class SeenCheckpoints {
   }
 }
 
+/** Those of the same log that its entries up to `shown` must agree with. */
+export function earlierOf(shown: Checkpoint, seen: readonly SeenCheckpoint[]): SeenCheckpoint[] {
+  return notBeyond(
+    shown,
+    seen.filter(({ checkpoint }) => checkpoint.origin === shown.origin),
+  );
+}
+
+/**
+ * The checkpoints that files must agree with. Files may be older than a reopening, so the name of
+ * another log is no damage.
+ */
+export function seenOfFiles(shown: Checkpoint, seen: readonly SeenCheckpoint[] = []) {
+  const earlier = earlierOf(shown, seen).map(({ checkpoint }) => checkpoint);
+  const earlierSizes = earlier.map(({ size }) => size);
+  const last = seen.at(-1);
+  if (last === undefined || last.checkpoint.origin === shown.origin)
+    return { earlier, earlierSizes, doesNotFollow: [] };
+  const { origin, size } = last.checkpoint;
+  const otherLog =
+    `That this is the log ${origin}, of which this machine verified ${size} entries at ` +
+    `${last.seenAt}: it has another name.`;
+  return { earlier, earlierSizes, doesNotFollow: [otherLog] };
+}
+
+/** Those that are no longer than the checkpoint. */
+export const notBeyond = ({ size }: Checkpoint, seen: readonly SeenCheckpoint[]) =>
+  seen.filter(({ checkpoint }) => checkpoint.size <= size);
+
 function textOf(note: string): Checkpoint {
   return parseCheckpoint(parseNote(note).text);
 }

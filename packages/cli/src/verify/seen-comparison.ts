@@ -9,7 +9,7 @@ import {
 import { sha } from './hashing.ts';
 import { headBelow } from './newer-events.ts';
 import { type Reopened, type ReopenedWanted, readReopened } from './reopened-log.ts';
-import type { SeenCheckpoint } from './seen-checkpoints.ts';
+import { earlierOf, notBeyond, type SeenCheckpoint } from './seen-checkpoints.ts';
 import { nullWhenFailed } from './service-log.ts';
 
 interface SeenWanted extends ReopenedWanted {
@@ -50,34 +50,6 @@ export async function compareWithSeen(wanted: SeenWanted): Promise<SeenCompariso
   const isRolledBack = isSameLog && last.size > shown.size;
   return { ...nothing, earlier: earlierOf(shown, seen), isRolledBack };
 }
-
-/** Those of the same log that its entries up to `shown` must agree with. */
-function earlierOf(shown: Checkpoint, seen: readonly SeenCheckpoint[]): SeenCheckpoint[] {
-  return notBeyond(
-    shown,
-    seen.filter(({ checkpoint }) => checkpoint.origin === shown.origin),
-  );
-}
-
-/**
- * The checkpoints that files must agree with. Files may be older than a reopening, so the name of
- * another log is no damage.
- */
-export function seenOfFiles(shown: Checkpoint, seen: readonly SeenCheckpoint[] = []) {
-  const earlier = earlierOf(shown, seen).map(({ checkpoint }) => checkpoint);
-  const earlierSizes = earlier.map(({ size }) => size);
-  const last = seen.at(-1);
-  if (last === undefined || last.checkpoint.origin === shown.origin)
-    return { earlier, earlierSizes, doesNotFollow: [] };
-  const { origin, size } = last.checkpoint;
-  const otherLog =
-    `That this is the log ${origin}, of which this machine verified ${size} entries at ` +
-    `${last.seenAt}: it has another name.`;
-  return { earlier, earlierSizes, doesNotFollow: [otherLog] };
-}
-
-const notBeyond = ({ size }: Checkpoint, seen: readonly SeenCheckpoint[]) =>
-  seen.filter(({ checkpoint }) => checkpoint.size <= size);
 
 async function compareWithLast({ client, shown, findings }: SeenWanted, last: Checkpoint) {
   const isLonger = last.size < shown.size;

@@ -2,6 +2,7 @@ import {
   type CapsuleContent,
   capsuleParts,
   createFindings,
+  type NamedFilter,
   unknownPairs,
   verifyCapsule,
 } from '@indelible/protocol';
@@ -10,7 +11,6 @@ import { sha } from './hashing.ts';
 import { readAtMost } from './read-at-most.ts';
 import { type Report, verified } from './report.ts';
 import { type KeySource, trustedCheckpoint } from './trusted-checkpoint.ts';
-import { unknownText } from './unknown-text.ts';
 
 /** Verifies an evidence capsule as its own page does, but with a program from elsewhere. */
 export async function verifyCapsuleFile(path: string, vkeys: readonly string[]): Promise<Report> {
@@ -64,3 +64,8 @@ async function concluded(content: CapsuleContent, pinned: readonly string[] | un
     ],
   };
 }
+
+/** Why nothing follows about a person or resource of a filter. */
+const unknownText = (name: NamedFilter, value: string) =>
+  `Anything about ${name} ${JSON.stringify(value)}: it occurs in no event that is shown, so it ` +
+  'may be misspelt.';
