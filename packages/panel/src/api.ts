@@ -17,13 +17,15 @@ export interface Session {
   actor: { id: string; email: string | null; role: string };
   tenant: {
     id: string;
+    /** The host product's own id; null: it names the tenant by the UUID. */
+    externalId: string | null;
     name: string;
     plan: string;
     locale: string;
     timeZone: string;
     /** Whether the tenant's host can put previous values back. */
     restoreUrl: boolean;
-    /** When the tenant was offboarded: nothing more is recorded, and its events are erased. */
+    /** When the tenant was offboarded or abandoned: nothing more is recorded. */
     closedAt?: string;
   };
   crossTenant: boolean;

@@ -63,14 +63,22 @@ export interface RestoreRequested {
   id: string;
   tenantId: string;
   eventId: string;
-  resource: { type: string; id: string; name: string | null };
+  /** `externalId`: your own id, if the event has one. */
+  resource: { type: string; id: string; externalId?: string; name: string | null };
   /** The requested state. */
   to: 'before' | 'after';
   /**
    * Who requested it; check their rights in your product. `agents` used the person's token, nearest
    * first.
    */
-  requestedBy: { id: string; email: string | null; role: string; agents?: Agent[] };
+  requestedBy: {
+    id: string;
+    /** Your own id, if you named the person by one. */
+    externalId?: string;
+    email: string | null;
+    role: string;
+    agents?: Agent[];
+  };
   /** Who recorded the event; restore only what your own key recorded. */
   recordedBy: { kind: 'api_key' | 'service'; id: string };
   requestedAt: string;

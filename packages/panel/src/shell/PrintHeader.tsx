@@ -14,7 +14,8 @@ export function PrintHeader() {
   return (
     <div className="print-only mb-4 border-b px-4 pb-2">
       <p>
-        <strong>{revealed(tenant.name)}</strong> · {t.nav.audit}
+        <strong>{revealed(tenant.name)}</strong>
+        {tenant.externalId !== null && ` (${revealed(tenant.externalId)})`} · {t.nav.audit}
       </p>
       <p>
         {t.print.printed} {formats.dateTime(serviceNow())} · {actor.email} · {t.zone.label}{' '}

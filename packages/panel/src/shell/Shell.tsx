@@ -134,7 +134,10 @@ function TenantName() {
         <p className="truncate font-semibold" title={revealed(tenant.name)}>
           {revealed(tenant.name)}
         </p>
-        <p className="text-2xs text-faint">{tenant.plan}</p>
+        <p className="truncate text-2xs text-faint">
+          {tenant.plan}
+          {tenant.externalId !== null && ` · ${revealed(tenant.externalId)}`}
+        </p>
       </div>
     </div>
   );

@@ -83,7 +83,10 @@ test('a token may name its tenant by the own id, also by a number', async () => 
 test('a viewer link, and the sign-in of an operator, name the tenant by its own id', async () => {
   const browser = new Browser(service.app);
   const link = await viewerToken(service.app, { tenantId: name, actor: admin() });
-  expect((await browser.signIn({ token: link })).body.tenant.id).toBe(id);
+  expect((await browser.signIn({ token: link })).body.tenant).toMatchObject({
+    id,
+    externalId: name,
+  });
   const jwt = await token({ role: 'superadmin', email: 'olga@operator.example' });
   const signedIn = await browser.signIn({ jwt, tenantId: name, reason: 'a look' });
   expect([signedIn.status, signedIn.body.tenant.id]).toEqual([200, id]);
@@ -113,6 +116,38 @@ test('a person who records, reads with a token and enters by a link is one perso
   const actions = found.map(({ action }: { action: string }) => action);
   expect(actions).toEqual([eventOf().action, 'login', 'login']);
   for (const event of found) expect(event.actor).toMatchObject({ id: uuid, externalId: person });
+});
+
+test('a person with an own id is named by it in exports and restores, and so is the resource', async () => {
+  await put(path, { restoreUrl: 'https://host.example.com/restore' });
+  const person = 'auth0|user_9';
+  const jwt = await token({ sub: person, role: 'admin', tenantId: name });
+  const resource = { type: 'ivr', externalId: 'menu_7' };
+  const states = { diff: undefined, before: { steps: 1 }, after: { steps: 2 } };
+  const event = await post('/api/audit-logs', eventOf({ resource, ...states }), key);
+  const restored = await post(`/api/audit-logs/${event.body.id}/restore`, { to: 'before' }, jwt);
+  expect(restored.status).toBe(202);
+  const exported = await post('/api/audit-logs/exports', { format: 'ndjson' }, jwt);
+  expect(exported.status).toBe(200);
+  const found = await eventsOf(person);
+  expect(found.map(({ action }: { action: string }) => action)).toContain('restore');
+  expect(found.length).toBeGreaterThanOrEqual(2);
+  for (const { actor } of found) expect(actor.externalId).toBe(person);
+  const { rows } = await service.owner.query(
+    'SELECT body::text FROM restores WHERE tenant_id = $1',
+    [id],
+  );
+  expect(JSON.parse(rows[0].body)).toMatchObject({
+    requestedBy: { id: externalUuid(id, 'actor', person), externalId: person },
+    resource: { id: externalUuid(id, 'ivr', 'menu_7'), externalId: 'menu_7' },
+  });
+  const restores = async (query: string) =>
+    (await service.call({ url: `/api/audit-logs/restores?${query}`, key: jwt })).body;
+  expect((await restores('resource=ivr&resource_id=menu_7')).data).toMatchObject([
+    { id: restored.body.id },
+  ]);
+  expect((await restores('resource=queue&resource_id=menu_7')).data).toEqual([]);
+  expect((await restores('resource_id=menu_7')).errors).toMatchObject([{ path: 'resource_id' }]);
 });
 
 test('an operator with an own id is one person in the log of each tenant that they visit', async () => {

@@ -177,6 +177,8 @@ function attestor({ email, session }: Principal): 'token' | 'viewer_link' | 'hea
 export interface Requester {
   tenantId: string;
   requestedById: string;
+  /** The host's own id of the person; null: a UUID, or a key. */
+  requestedByExternalId: string | null;
   requestedByEmail: string | null;
   requestedByRole: string;
   /** The agents that acted with the requester's token, nearest first. */
@@ -189,6 +191,7 @@ export function requesterOf({ tenantId, actor, reason }: TenantAccess): Requeste
   return {
     tenantId,
     requestedById: actor.id,
+    requestedByExternalId: actor.externalId ?? null,
     requestedByEmail: actor.email,
     requestedByRole: actor.role,
     agents: agentsIn(tenantId, actor.agents ?? []),
@@ -202,5 +205,7 @@ export function whoRequested(
   whence: Whence = { ip: null, userAgent: null },
 ): Who {
   const { requestedById: id, requestedByEmail: email, requestedByRole: role, agents } = requester;
-  return { actor: { id, email, role, agents, ...whence }, reason: requester.accessReason };
+  const { requestedByExternalId: externalId, accessReason: reason } = requester;
+  const own = externalId === null ? {} : { externalId };
+  return { actor: { id, ...own, email, role, agents, ...whence }, reason };
 }

@@ -45,28 +45,32 @@ function personalTables(person: Person) {
     rows: sql`${byId('created_by_id')} AND created_by_email IS NOT NULL`,
     change: sql`created_by_email = NULL`,
   };
+  const isRequester = sql`(${byId('requested_by_id')}
+    AND coalesce(requested_by_email, requested_by_external_id) IS NOT NULL)`;
   return {
     searches: { table: 'searches', ...made },
     views: { table: 'views', ...made },
     restores: {
       table: 'restores',
       rows: sql`requested_by_role <> 'superadmin'
-          AND (${byId('requested_by_id')} AND requested_by_email IS NOT NULL OR ${namesAgent})
+          AND (${isRequester} OR ${namesAgent})
         OR ${byId('resource_id')} AND resource_name IS NOT NULL OR ${containsAddress('reason')}`,
       change: sql`
         reason = CASE WHEN ${containsAddress('reason')} THEN NULL ELSE reason END,
-        requested_by_email = CASE WHEN requested_by_role <> 'superadmin' AND ${byId('requested_by_id')}
+        requested_by_email = CASE WHEN requested_by_role <> 'superadmin' AND ${isRequester}
           THEN NULL ELSE requested_by_email END,
+        requested_by_external_id = CASE WHEN requested_by_role <> 'superadmin' AND ${isRequester}
+          THEN NULL ELSE requested_by_external_id END,
         agents = CASE WHEN requested_by_role <> 'superadmin' THEN ${unnamedAgents} ELSE agents END,
         resource_name = CASE WHEN ${byId('resource_id')} THEN NULL ELSE resource_name END`,
     },
     exports: {
       table: 'exports',
       rows: sql`requested_by_role <> 'superadmin' AND (
-        ${byId('requested_by_id')} AND requested_by_email IS NOT NULL
-        OR ${namesAgent} OR ${isAddress('mail_to')} OR ${containsAddress('notified')})`,
+        ${isRequester} OR ${namesAgent} OR ${isAddress('mail_to')} OR ${containsAddress('notified')})`,
       change: sql`
-        requested_by_email = CASE WHEN ${byId('requested_by_id')} THEN NULL ELSE requested_by_email END,
+        requested_by_email = CASE WHEN ${isRequester} THEN NULL ELSE requested_by_email END,
+        requested_by_external_id = CASE WHEN ${isRequester} THEN NULL ELSE requested_by_external_id END,
         agents = ${unnamedAgents},
         mail_to = CASE WHEN ${isAddress('mail_to')} THEN NULL ELSE mail_to END,
         notified = (SELECT array_agg(n) FILTER (WHERE NOT ${isAddress('n')}) FROM unnest(notified) n)`,

@@ -52,6 +52,7 @@ type ExportAttempt = ExportKey & Pick<ExportRow, 'attempt'>;
 const columns = sql`tenant_id AS "tenantId", id, mode, status, format, columns, filters,
   before_sequence AS "beforeSequence", oldest_id AS "oldestId", created_at AS "createdAtMs",
   requested_by_id AS "requestedById", requested_by_email AS "requestedByEmail",
+  requested_by_external_id AS "requestedByExternalId",
   requested_by_role AS "requestedByRole", agents, access_reason AS "accessReason",
   mail_to AS "mailTo", attempt, rows_done AS "rowsDone", rows_total AS "rowsTotal", bytes, sha256, failure, finished_at AS "finishedAtMs",
   expires_at AS "expiresAtMs", notified, notice`;
@@ -64,11 +65,12 @@ export async function insertExport(tx: WriterTx, e: ExportRequest): Promise<Expo
   const row = await firstRow<ExportRow>(tx)`
     INSERT INTO exports (tenant_id, id, mode, status, format, columns, filters, oldest_id,
       rows_total, created_at, requested_by_id, requested_by_email, requested_by_role, access_reason,
-      mail_to, agents, before_sequence)
+      mail_to, agents, requested_by_external_id, before_sequence)
     SELECT ${e.tenantId}, ${e.id}, ${e.mode}, ${e.mode === 'job' ? 'queued' : 'running'},
       ${e.format}, ${e.columns}, ${e.filters}, ${e.oldestId}, ${e.rowsTotal},
       ${new Date(e.createdAtMs)}, ${e.requestedById}, ${e.requestedByEmail}, ${e.requestedByRole},
-      ${e.accessReason}, ${e.mailTo}, ${JSON.stringify(e.agents)}, size - 1 FROM log_heads
+      ${e.accessReason}, ${e.mailTo}, ${JSON.stringify(e.agents)}, ${e.requestedByExternalId},
+      size - 1 FROM log_heads
     WHERE tenant_id = ${e.tenantId} RETURNING ${columns}`;
   if (!row) throw new Error('an export was not inserted');
   return row;

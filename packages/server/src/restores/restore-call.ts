@@ -1,6 +1,8 @@
 import {
+  type ContextTexts,
   callFailures,
   canonicalize,
+  contextOf,
   eventIdFromUuid,
   formatTimestamp,
   hostNotCalled,
@@ -20,7 +22,7 @@ import type { RestoreOutcome, RestoreRequest } from './store.ts';
 export const restoreIdPrefix = 'rst_';
 
 /** The parts of the event in the call; states are canonical JSON texts. */
-interface RestoredEvent {
+interface RestoredEvent extends ContextTexts {
   before: string | null;
   after: string | null;
   recordedByKind: string;
@@ -50,10 +52,16 @@ export function restoreBody(
     id: typeId(restoreIdPrefix, request.id),
     tenantId: request.tenantId,
     eventId: eventIdFromUuid(request.eventUuid),
-    resource: { type: resourceType, id: resourceId, name: resourceName },
+    resource: {
+      type: resourceType,
+      id: resourceId,
+      ...ownId(contextOf(event).resource?.externalId),
+      name: resourceName,
+    },
     to: request.target,
     requestedBy: {
       id: request.requestedById,
+      ...ownId(request.requestedByExternalId),
       email: request.requestedByEmail,
       role: request.requestedByRole,
       ...(request.agents.length > 0 && { agents: request.agents }),
@@ -68,6 +76,8 @@ export function restoreBody(
   const last = current === undefined ? '' : `,"current":${current ?? 'null'}`;
   return `${JSON.stringify(known).slice(0, -1)},${states}${last}}`;
 }
+
+const ownId = (externalId: string | null | undefined) => externalId != null && { externalId };
 
 /** Why this cannot be restored, or null. `names` are the chosen members of the state. */
 export function whyNotRestorable(

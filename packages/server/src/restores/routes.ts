@@ -2,6 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import {
   eventIdFromUuid,
   eventIdPrefix,
+  externalUuid,
+  facets,
   formatTimestamp,
   isUuid,
   type ListQuery,
@@ -57,9 +59,11 @@ export function restoreRoutes(app: FastifyInstance, parts: Parts): void {
   const named = { path, idPrefix: restoreIdPrefix, none: noRestore };
   const restores = new TenantCalls(app, parts, { ...kind, ...named });
   restores.on('get /:id', getSchema, async ({ found }) => shown(await found(getRestore)));
-  restores.onInput('get', listSchema, pageIn, ({ tenantId }, { resourceId, ...page }) => {
+  restores.onInput('get', listSchema, pageIn, ({ tenantId }, { resource, ...page }) => {
     const read = (from: string, max: number) =>
-      readTenant(parts.db, tenantId, (tx) => listRestores(tx, resourceId, from, max));
+      readTenant(parts.db, tenantId, (tx) =>
+        listRestores(tx, resourceOf(resource, tenantId), from, max),
+      );
     return answerPage(page, read, (rows) => rows.map(shown));
   });
 }
@@ -68,10 +72,20 @@ const noEvent = () => new AppError('not_found', 'there is no such event');
 const noRestore = () => new AppError('not_found', 'there is no such restore');
 
 const pageIn = (request: FastifyRequest) =>
-  readPage(request, 'newest', ['resource_id'], (reader) => ({
-    // An own id would name a resource only together with its type.
-    resourceId: reader.one('resource_id', 'a UUID', (id) => (isUuid(id) ? id : null)) ?? null,
-  }));
+  readPage(request, 'newest', ['resource', 'resource_id'], (reader) => {
+    const { resource, resourceId } = facets;
+    const type = reader.one('resource', resource.expected, resource.normalise) ?? null;
+    const id = reader.one('resource_id', resourceId.expected, resourceId.normalise) ?? null;
+    // An own id names a resource only together with its type.
+    if (id !== null && !isUuid(id) && type === null)
+      reader.refuse('resource_id', 'is an own id: name its type in `resource`');
+    return { resource: { type, id } };
+  });
+
+/** The resource with its UUID in place of the host's own id. */
+function resourceOf({ type, id }: { type: string | null; id: string | null }, tenantId: string) {
+  return { type, id: id && externalUuid(tenantId, type ?? '', id) };
+}
 
 interface Asked {
   request: RestoreRequest;

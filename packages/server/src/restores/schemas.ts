@@ -8,6 +8,7 @@ import {
   time,
   timeOrNull,
   uuid,
+  uuidOrOwnId,
 } from '../http/field-schemas.ts';
 import { PageQuery, pageOf } from '../http/keyset-page.ts';
 import { receivedCall } from '../http/received-call.ts';
@@ -76,7 +77,10 @@ export const listSchema = {
   description: 'Of all resources, or of one.',
   querystring: Type.Object({
     ...PageQuery.properties,
-    resource_id: Type.Optional(uuid('Of this resource alone.')),
+    resource: Type.Optional(Type.String({ description: 'Of this resource type alone.' })),
+    resource_id: Type.Optional(
+      uuidOrOwnId('Of this resource alone. An own id needs exactly one `resource`.'),
+    ),
   }),
   response: { 200: pageOf('RestorePage', Restore, 'One page of restores, newest first.') },
 };
@@ -98,11 +102,21 @@ const RestoreRequested = named('RestoreRequested', {
   id: idWith('rst_', 'The same at every attempt.'),
   tenantId: uuid('Whose log the event is in.'),
   eventId: Type.String(),
-  resource: exact({ type: Type.String(), id: uuid('The resource.'), name: nullable({}) }),
+  resource: exact({
+    type: Type.String(),
+    id: uuid('The resource.'),
+    externalId: Type.Optional(
+      Type.String({ description: 'Your own id of it, if the event has one.' }),
+    ),
+    name: nullable({}),
+  }),
   to: Target,
   requestedBy: exact(
     {
       id: uuid('Who asked for it.'),
+      externalId: Type.Optional(
+        Type.String({ description: 'Your own id, if you named the person by one.' }),
+      ),
       email: nullable({}),
       role: Type.String(),
       agents: Type.Optional(Agents),

@@ -36,6 +36,7 @@ export interface PendingRestore extends RestoreRequest {
 const requestColumns = sql`tenant_id AS "tenantId", id, event_id AS "eventUuid", resource_type AS "resourceType",
   resource_id AS "resourceId", resource_name AS "resourceName", target, fields, requested_at AS "requestedAtMs",
   requested_by_id AS "requestedById", requested_by_email AS "requestedByEmail",
+  requested_by_external_id AS "requestedByExternalId",
   requested_by_role AS "requestedByRole", agents,
   access_reason AS "accessReason"`;
 const rowColumns = sql`${requestColumns}, status, reason, finished_at AS "finishedAtMs"`;
@@ -58,12 +59,12 @@ export async function insertRestore(
   return hasRow(tx)`
     INSERT INTO restores (tenant_id, id, event_id, resource_type, resource_id, resource_name,
       target, requested_at, requested_by_id, requested_by_email, requested_by_role, agents,
-      access_reason, body, fields)
+      access_reason, body, fields, requested_by_external_id)
     VALUES (${request.tenantId}, ${request.id}, ${request.eventUuid}, ${request.resourceType},
       ${request.resourceId}, ${request.resourceName}, ${request.target},
       ${new Date(request.requestedAtMs)}, ${request.requestedById}, ${request.requestedByEmail},
       ${request.requestedByRole}, ${JSON.stringify(request.agents)}, ${request.accessReason},
-      ${body}, ${request.fields}) ON CONFLICT DO NOTHING`;
+      ${body}, ${request.fields}, ${request.requestedByExternalId}) ON CONFLICT DO NOTHING`;
 }
 
 /** The restore of the same event and state that is in progress, or null. */
@@ -82,14 +83,15 @@ export async function getRestore(tx: TenantTx, id: string): Promise<RestoreRow |
     WHERE tenant_id = ${tx.tenantId} AND id = ${id}`;
 }
 
-/** Newest first, from this id on; of one resource, or of all (null). */
+/** Newest first, from this id on; of one type, of one resource, or of all (null). */
 export async function listRestores(
   tx: TenantTx,
-  resourceId: string | null,
+  { type, id }: { type: string | null; id: string | null },
   from: string,
   count: number,
 ): Promise<RestoreRow[]> {
-  const ofResource = resourceId === null ? sql`` : sql`AND resource_id = ${resourceId}`;
+  const ofType = type === null ? sql`` : sql`AND resource_type = ${type}`;
+  const ofResource = id === null ? ofType : sql`${ofType} AND resource_id = ${id}`;
   return rowsOf<RestoreRow>(tx)`SELECT ${rowColumns} FROM restores
     WHERE tenant_id = ${tx.tenantId} AND id <= ${from} ${ofResource}
     ORDER BY id DESC LIMIT ${count}`;

@@ -137,6 +137,7 @@ function shown(
     actor: { id, externalId, email, role },
     tenant: {
       id: tenant.id,
+      externalId: tenant.externalId,
       name,
       plan,
       locale,

@@ -62,6 +62,7 @@ export const SignIn = described('SignIn', 'Either `token` or `jwt`.', {
 
 const Tenant = exact({
   id: uuid('The tenant.'),
+  externalId: ownId('Your own id of the tenant; `null`: a UUID.'),
   name: Type.String(),
   plan: Type.String(),
   locale: Type.String(),
