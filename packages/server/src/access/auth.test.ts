@@ -4,8 +4,9 @@ import { expect, test } from 'vitest';
 import type { AuthConfig } from '../config.ts';
 import { hashSecretToken } from '../crypto/secret-token.ts';
 import { AppError } from '../http/problem.ts';
-import { createAuthenticator, type StoredApiKey } from './auth.ts';
+import { createAuthenticator } from './auth.ts';
 import { newApiKeyText } from './bearer.ts';
+import type { StoredApiKey } from './principal.ts';
 
 const noJwts: AuthConfig = {
   jwksUrl: null,

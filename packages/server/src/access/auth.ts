@@ -8,26 +8,12 @@ import { AppError } from '../http/problem.ts';
 import { RecentMap } from '../http/recent-map.ts';
 import { apiKeyUuid, bearerToken, unauthenticated } from './bearer.ts';
 import { createJwtVerifier, type JwtPrincipal } from './jwt.ts';
-import type { Maker, Principal } from './principal.ts';
+import type { Principal, StoredApiKey } from './principal.ts';
 
 /**
  * The caller of a session cookie. Throws `unauthenticated`, or `forbidden` for another site's page.
  */
 export type AuthenticateSession = (request: FastifyRequest) => Promise<Principal>;
-
-/** The stored key. Only `revokedAtMs` ever changes. */
-export interface StoredApiKey {
-  id: string;
-  tenantId: string | null;
-  scopes: readonly Scope[];
-  /** SHA-256 of the whole key. */
-  keyHash: Uint8Array;
-  expiresAtMs: number | null;
-  revokedAtMs: number | null;
-  madeBy: Maker | null;
-  /** Addresses and networks that it may be used from; null: all. */
-  allowedIps: readonly string[] | null;
-}
 
 declare module 'fastify' {
   interface FastifyRequest {

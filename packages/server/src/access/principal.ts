@@ -9,6 +9,20 @@ import { Type } from '../http/type.ts';
  */
 export type Maker = { kind: 'platform' | 'tenant'; id: string };
 
+/** The stored key. Only `revokedAtMs` ever changes. */
+export interface StoredApiKey {
+  id: string;
+  tenantId: string | null;
+  scopes: readonly Scope[];
+  /** SHA-256 of the whole key. */
+  keyHash: Uint8Array;
+  expiresAtMs: number | null;
+  revokedAtMs: number | null;
+  madeBy: Maker | null;
+  /** Addresses and networks that it may be used from; null: all. */
+  allowedIps: readonly string[] | null;
+}
+
 export interface Principal {
   kind: 'api_key' | 'jwt' | 'session';
   /** UUID of the key, of the token's `sub`, or of the signed-in person. */

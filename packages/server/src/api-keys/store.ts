@@ -1,7 +1,6 @@
 import type { Scope } from '@indelible/protocol';
 import type pg from 'pg';
-import type { StoredApiKey } from '../access/auth.ts';
-import type { Maker } from '../access/principal.ts';
+import type { Maker, StoredApiKey } from '../access/principal.ts';
 import type { WriterTx } from '../postgres/db.ts';
 import { uuidArray } from '../postgres/pg-arrays.ts';
 import { dateOrNull, execute, firstRow, hasRow, rowsOf, sql } from '../postgres/sql.ts';

@@ -1,9 +1,9 @@
+import type { Plans, Sha256 } from '@indelible/protocol';
 import { invalidKeyIds } from '../api-keys/store.ts';
 import { FairQueue } from '../http/fair-queue.ts';
 import { AppError, unavailable } from '../http/problem.ts';
 import { LogDamaged, lockHeads } from '../log/store.ts';
-import type { Parts } from '../parts.ts';
-import { record, unavailability, type WriterTx } from '../postgres/db.ts';
+import { type Database, record, unavailability, type WriterTx } from '../postgres/db.ts';
 import { createNodeGroups } from '../postgres/engine.ts';
 import type { Commit } from '../postgres/transaction.ts';
 import {
@@ -40,7 +40,11 @@ export interface FlushObserver {
   failed(error: unknown): void;
 }
 
-export interface FlushDeps extends Pick<Parts, 'db' | 'sha' | 'now' | 'plans'> {
+export interface FlushDeps {
+  db: Database;
+  sha: Sha256;
+  now: () => number;
+  plans: Plans;
   partitions: PartitionKeeper;
   observer: FlushObserver;
   queueBytesMax: number;

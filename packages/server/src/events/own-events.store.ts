@@ -8,6 +8,7 @@ import {
   cutText,
   diffStates,
   type JsonValue,
+  type Sha256,
   userAgentLengthMax,
 } from '@indelible/protocol';
 import { createRandom } from '../crypto/random.ts';
@@ -15,7 +16,6 @@ import { sha } from '../crypto/sha256.ts';
 import { AppError, unavailable } from '../http/problem.ts';
 import { haltedSentence, LogDamaged, lockHeads, logIsHalted } from '../log/store.ts';
 import type { OwnEvent, RecordOwn } from '../own-event.ts';
-import type { Parts } from '../parts.ts';
 import type { OwnerSession, Queries, WriterTx } from '../postgres/db.ts';
 import { ensurePartition } from '../postgres/partitions.store.ts';
 import { hasRow } from '../postgres/sql.ts';
@@ -26,7 +26,9 @@ import { type PreparedEvent, prepare, type Random } from './prepared-event.ts';
 import { readServiceId } from './store.ts';
 import { createUuidSource, type UuidSource } from './uuid-source.ts';
 
-export interface OwnEventDeps extends Pick<Parts, 'sha' | 'now'> {
+export interface OwnEventDeps {
+  sha: Sha256;
+  now: () => number;
   random: Random;
   newUuid: UuidSource;
   catalogue: Catalogue;
