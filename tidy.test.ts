@@ -169,6 +169,18 @@ test('no file imports itself by way of others, not even its types', () => {
   expect(circles).toEqual([]);
 });
 
+test('the list of events imports at most twenty files, with types', () => {
+  const found = new Set<string>();
+  const visit = (file: string) => {
+    for (const next of edgesOf(file)) if (!found.has(next)) visit(next);
+    found.add(file);
+  };
+  const list = 'packages/server/src/events/list.store.ts';
+  visit(list);
+  expect([...found].filter((file) => file !== list).length).toBeLessThanOrEqual(20);
+  expect(found.size).toBeGreaterThan(1);
+});
+
 test('SQL stands in stores, migrations and the few files that run the database', () => {
   const allowed = /(^|[./])store\.ts$|\/server\/src\/postgres\/|^(bench|nemesis)\//;
   const sql = /['"`]\s*(SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH)\s/;

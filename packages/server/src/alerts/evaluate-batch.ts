@@ -12,7 +12,7 @@ import { eventsById, inSequence, listEvents } from '../events/list.store.ts';
 import { shownOf } from '../events/listed-row.ts';
 import { givingWay } from '../http/giving-way.ts';
 import { AppError } from '../http/problem.ts';
-import { eventsBetween } from '../log/store.ts';
+import { eventsBetween } from '../log/entries.store.ts';
 import { isLockTimeout, tookTooLong } from '../postgres/db.ts';
 import type { AlertCursor } from './cursor.store.ts';
 import { type Candidate, type Finding, minuteMs } from './evaluate.ts';

@@ -8,7 +8,7 @@ import type { QueryConfig } from 'pg';
 import { shownSince, type Visibility } from '../events/filter-sql.store.ts';
 import { openersOf } from '../events/prepared-event.ts';
 import { visibility } from '../events/store.ts';
-import { decodedEntries } from '../log/store.ts';
+import { decodedEntries } from '../log/entries.store.ts';
 import { type Queries, tenantIn, type WriterTx } from '../postgres/db.ts';
 import { eachRow, type RowTexts } from '../postgres/each-row.ts';
 import { planOnce } from '../postgres/engine.ts';

@@ -1,7 +1,7 @@
 import { emailKey, nilUuid, storedFields, type WithholdableSegment } from '@indelible/protocol';
 import type { ArchiveErasure } from '../archive/erase-archived.ts';
-import { storedColumns } from '../events/event-columns.store.ts';
 import type { StoredEvent } from '../events/prepared-event.ts';
+import { storedColumns } from '../events/read-columns.store.ts';
 import type { Queries, WriterTx } from '../postgres/db.ts';
 import { byteaArray, int2Array, jsonArray, textArray, uuidArray } from '../postgres/pg-arrays.ts';
 import { countOf, execute, firstRow, raw, rowsOf, sql } from '../postgres/sql.ts';

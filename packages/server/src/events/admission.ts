@@ -1,7 +1,8 @@
 import { type ErrorCode, type Plans, retentionCutoff, uuidTimeMs } from '@indelible/protocol';
 import { AppError } from '../http/problem.ts';
+import { damagedSentence } from '../log/entries.store.ts';
 import type { LogHead } from '../log/sequencer.ts';
-import { damagedSentence, tenantsWithLog } from '../log/store.ts';
+import { tenantsWithLog } from '../log/store.ts';
 import { unavailability, type WriterTx } from '../postgres/db.ts';
 import { codeOf } from '../postgres/embedded/error-code.ts';
 import { shownRepeats, type TenantBatch } from './append.store.ts';

@@ -12,8 +12,9 @@ import type { WriterTx } from '../postgres/db.ts';
 import { isSharded } from '../postgres/engine.ts';
 import { int2Array, uuidArray } from '../postgres/pg-arrays.ts';
 import type { Commit } from '../postgres/transaction.ts';
-import { appendedEvents, type InsertedRow, storedColumns } from './event-columns.store.ts';
+import { appendedEvents, type InsertedRow } from './event-columns.store.ts';
 import { type PreparedEvent, type StoredEvent, sameContent } from './prepared-event.ts';
+import { storedColumns } from './read-columns.store.ts';
 
 /** The outcome of one event of a batch, in the given order. */
 export type Appended =

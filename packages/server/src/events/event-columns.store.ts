@@ -3,7 +3,6 @@ import {
   type CommittedEvent,
   contextOf,
   lateClass,
-  longFields,
   personKeys,
   type StoredField,
   storedFields,
@@ -12,25 +11,12 @@ import { type AppendedEvents, appendCall, type Recorded } from '../log/store.ts'
 import type { WriterTx } from '../postgres/db.ts';
 import { callForTenants } from '../postgres/engine.ts';
 import { byteaText } from '../postgres/pg-arrays.ts';
+import { copyColumns, type SearchCopies } from './read-columns.store.ts';
 
-/* The columns of `audit_events`: those of the field table, and some of the store's own. */
-
-/** The columns of a `StoredEvent` without its states, for statements that read whole events. */
-export const storedColumns = [
-  ...storedFields
-    .filter(({ kind }) => kind !== 'state')
-    .map(({ column, key }) => `${column} AS "${key}"`),
-  ...['salts', 'erased'],
-].join(', ');
-
-/** The bytes of an event's long texts; `size` is that of a column. */
-export const longBytes = (
-  withStates: boolean,
-  size = (column: string) => `octet_length(${column}::text)`,
-): string =>
-  longFields(withStates)
-    .map(({ column }) => `coalesce(${size(column)}, 0)`)
-    .join(' + ');
+/*
+ * The columns of `audit_events` as recording writes them: those of the field table, and some of the
+ * store's own.
+ */
 
 /** An event with its sequence, ready to insert. */
 export interface InsertedRow {
@@ -69,15 +55,6 @@ function jsonOf({ key, kind }: StoredField): JsonOf {
   }
 }
 
-/** What searches compare, of the fields of version 2; no proof covers these copies. */
-export interface SearchCopies {
-  outcome: string | null;
-  actorType: string | null;
-  correlationId: string | null;
-  /** Ids and e-mail addresses, these in lower case, of the people the actor acts for. */
-  onBehalfOf: string[] | null;
-}
-
 export function searchCopies(event: CommittedEvent): SearchCopies {
   const { outcome, actor, correlationId } = contextOf(event);
   const persons = personKeys(event);
@@ -88,18 +65,6 @@ export function searchCopies(event: CommittedEvent): SearchCopies {
     onBehalfOf: persons.length === 0 ? null : persons,
   };
 }
-
-const copyColumns: { [Key in keyof SearchCopies]: string } = {
-  outcome: 'outcome',
-  actorType: 'actor_type',
-  correlationId: 'correlation_id',
-  onBehalfOf: 'on_behalf_of',
-};
-
-/** The same as SQL, to compare them with the event. */
-export const copiesSelected = Object.entries(copyColumns)
-  .map(([key, column]) => `${column} AS "${key}"`)
-  .join(', ');
 
 /** The columns of `audit_events`, by name. */
 const jsonColumns: readonly [column: string, JsonOf][] = [

@@ -10,8 +10,8 @@ import {
   lateClass,
   uuidTimeMs,
 } from '@indelible/protocol';
-import type { TenantTx } from '../postgres/db.ts';
 import { textArray, uuidArray } from '../postgres/pg-arrays.ts';
+import type { TenantTx } from '../postgres/tenant-tx.ts';
 
 /** Parameters of a statement; each member returns the placeholder. */
 export class Params {
@@ -38,8 +38,11 @@ export class Params {
  */
 export const rowsWith =
   <Row extends object>(tx: Pick<TenantTx, 'query'>, { values }: Params) =>
-  async (texts: TemplateStringsArray, ...parts: readonly (string | number)[]): Promise<Row[]> => {
-    const text = String.raw({ raw: texts }, ...parts);
+  async (
+    texts: TemplateStringsArray,
+    ...inserted: readonly (string | number)[]
+  ): Promise<Row[]> => {
+    const text = String.raw({ raw: texts }, ...inserted);
     const name = nameOf(text);
     return (await tx.query<Row>({ text, values, ...(name && { name }) })).rows;
   };

@@ -1,9 +1,8 @@
 import type { ListQuery } from '@indelible/protocol';
-import type { TenantTx } from '../postgres/db.ts';
 import { uuidArray } from '../postgres/pg-arrays.ts';
+import type { TenantTx } from '../postgres/tenant-tx.ts';
 import { amongWithWords } from '../words/find-words.ts';
 import { behind, orderBy, ordered } from './branches.store.ts';
-import { copiesSelected, longBytes, storedColumns } from './event-columns.store.ts';
 import {
   allMatching,
   Params,
@@ -14,6 +13,7 @@ import {
 import type { ListPosition } from './list-cursor.ts';
 import { type CutPage, type ListedPage, type ListedRow, pageBytesMax } from './listed-row.ts';
 import { inOneStatement, portions } from './portions.ts';
+import { copiesSelected, longBytes, storedColumns } from './read-columns.store.ts';
 
 /** A list in the order of the log, without totals and states. */
 const noMore = { total: false, state: false };

@@ -1,6 +1,6 @@
 import { eventIdFromUuid, formatTimestamp, type ShownEvent, uuidTimeMs } from '@indelible/protocol';
-import type { SearchCopies } from './event-columns.store.ts';
 import type { StoredEvent } from './prepared-event.ts';
+import type { SearchCopies } from './read-columns.store.ts';
 
 /**
  * A row of a list; states are null unless requested, `hasState` shows whether they exist. The

@@ -14,7 +14,8 @@ import {
 import { createRandom } from '../crypto/random.ts';
 import { sha } from '../crypto/sha256.ts';
 import { AppError, unavailable } from '../http/problem.ts';
-import { haltedSentence, LogDamaged, lockHeads, logIsHalted } from '../log/store.ts';
+import { LogDamaged } from '../log/entries.store.ts';
+import { haltedSentence, lockHeads, logIsHalted } from '../log/store.ts';
 import type { OwnEvent, RecordOwn } from '../own-event.ts';
 import type { OwnerSession, Queries, WriterTx } from '../postgres/db.ts';
 import { ensurePartition } from '../postgres/partitions.store.ts';

@@ -12,7 +12,7 @@ import {
 } from '@indelible/protocol';
 import { AppError, unavailable } from '../http/problem.ts';
 import { type PublishedCheckpoint, publishedCheckpoint } from '../log/checkpoint.store.ts';
-import { unreadable } from '../log/store.ts';
+import { unreadable } from '../log/entries.store.ts';
 import { treeNodes } from '../log/tree.store.ts';
 import type { Parts } from '../parts.ts';
 import { readTenant, type TenantTx } from '../postgres/db.ts';

@@ -1,5 +1,5 @@
 import type { ListQuery } from '@indelible/protocol';
-import { eventsBetween } from '../log/store.ts';
+import { eventsBetween } from '../log/entries.store.ts';
 import { wordsInLog } from '../words/find-words.ts';
 import type { Visibility } from './filter-sql.store.ts';
 import { eventsById } from './list.store.ts';

@@ -3,9 +3,9 @@ import { AppError } from '../http/problem.ts';
 import { type Database, type Queries, readTenant, type TenantTx } from '../postgres/db.ts';
 import { firstRow, raw } from '../postgres/sql.ts';
 import { shownFrom } from '../tenants/plans.store.ts';
-import { storedColumns } from './event-columns.store.ts';
 import { shownSince, type Visibility } from './filter-sql.store.ts';
 import type { StoredEvent } from './prepared-event.ts';
+import { storedColumns } from './read-columns.store.ts';
 
 /** One event with its states, or null if it is unknown or the plan does not show it. */
 export async function getEvent(uuid: string, visible: Visibility): Promise<StoredEvent | null> {

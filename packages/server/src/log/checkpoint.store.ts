@@ -10,8 +10,8 @@ import {
 } from '../postgres/db.ts';
 import { byteaArray, int8Array, textArray, uuidArray } from '../postgres/pg-arrays.ts';
 import { execute, firstRow, raw, rowsOf, sql } from '../postgres/sql.ts';
+import { unreadable } from './entries.store.ts';
 import { type LogCheckpoint, type RoundKeys, readNote } from './round.ts';
-import { unreadable } from './store.ts';
 
 /** A checkpoint that is in the object store, or about to be. */
 export interface SignedCheckpoint extends LogCheckpoint {

@@ -7,8 +7,8 @@ import {
 } from '@indelible/protocol';
 import type { Queries, WriterTx } from '../postgres/db.ts';
 import { type DirtyLog, type HeadsByLogId, headsOf } from './checkpoint.store.ts';
+import { entriesFrom } from './entries.store.ts';
 import type { LogCheckpoint } from './round.ts';
-import { entriesFrom } from './store.ts';
 import { treeReader } from './tree.store.ts';
 
 /* Compares the stored logs with the published rounds. Findings are for the operator. */

@@ -1,5 +1,5 @@
-import type { TenantTx } from '../postgres/db.ts';
-import { decodedEntries } from './store.ts';
+import type { TenantTx } from '../postgres/tenant-tx.ts';
+import { decodedEntries } from './entries.store.ts';
 
 /** The first entry received since then, or the size. By bisection: receipt times never go back. */
 export async function firstReceivedSince(

@@ -11,6 +11,7 @@ import {
   signingKeys,
   storeLink,
 } from './checkpoint.store.ts';
+import { entriesFrom } from './entries.store.ts';
 import { hasRoot, inOrderUntil } from './guard.store.ts';
 import { type PublishedLogs, publishedLogs } from './published-logs.ts';
 import {
@@ -31,7 +32,7 @@ import {
 import { type OpenSigner, requireNewestKey } from './reopening-key.ts';
 import { type RetiredLog, type Round, roundName, writeRound } from './round.ts';
 import { headAfter, planEntries } from './sequencer.ts';
-import { appendLogs, entriesFrom } from './store.ts';
+import { appendLogs } from './store.ts';
 import {
   emptyStore,
   foreignStore,

@@ -6,7 +6,7 @@ import { growLog } from '../testing/grow-log.ts';
 import { expectTreeIntact, naiveRoot, storedEntries } from '../testing/intact.ts';
 import { leafHashOf } from '../testing/one-history.ts';
 import { testService } from '../testing/service.ts';
-import { entriesFrom, LogDamaged } from './store.ts';
+import { entriesFrom, LogDamaged } from './entries.store.ts';
 import { tileBytes, treeNodes, treeReader } from './tree.store.ts';
 
 const service = await testService();

@@ -11,7 +11,7 @@ import {
 import type { TenantTx } from '../postgres/db.ts';
 import { int2Array, int8Array } from '../postgres/pg-arrays.ts';
 import { raw, rowsOf } from '../postgres/sql.ts';
-import { unreadable } from './store.ts';
+import { unreadable } from './entries.store.ts';
 
 /** Levels of the tree in one tile. */
 const tileHeight = 8;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { unreadable } from '../log/store.ts';
+import { unreadable } from '../log/entries.store.ts';
 import { newFolder } from '../testing/folders.ts';
 import { RunningService } from '../testing/running-service.ts';
 import { eventOf, platformKey, testService } from '../testing/service.ts';

@@ -5,7 +5,10 @@ import { createClock } from './clock.ts';
 import { codeOf, messageOf } from './embedded/error-code.ts';
 import { isNodeLost, nodeGroupsMax } from './engine.ts';
 import { openPool, openPoolerPool } from './pools.ts';
+import type { Queries, TenantTx, WriterTx } from './tenant-tx.ts';
 import { type Commit, queryTimeout, transaction, transactionOn } from './transaction.ts';
+
+export type { Queries, TenantTx, WriterTx };
 
 /**
  * Pools of two roles: no connection that serves requests can change or delete an event. The login
@@ -33,32 +36,12 @@ export interface Database {
 /** The most connections that recording uses at once, by purpose. */
 export const recordingConnections = { flushes: 1, waiters: 1, partitions: 1 } as const;
 
-/**
- * A transaction in which row-level security shows one tenant's rows; the only way to read events.
- */
-export interface TenantTx {
-  readonly tenantId: string;
-  /** Aborts when the caller has gone: long work between statements should end. */
-  readonly gone?: AbortSignal | undefined;
-  /** Has the tenant's newest events put into a block of words soon. */
-  readonly indexSoon?: (() => void) | undefined;
-  /** Lets each further statement of the transaction take ten minutes instead of ten seconds. */
-  readonly allowMinutes?: (() => void) | undefined;
-  query<R extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<R>>;
-}
-
 const longStatementMs = 600_000;
 
 /** For transactions that work longer than 15 s between two statements: PostgreSQL ends others. */
 export async function mayPause(tx: Pick<TenantTx, 'query'>): Promise<void> {
   await tx.query({ text: 'SET LOCAL idle_in_transaction_session_timeout = 0' });
 }
-
-/** A transaction of the writer role: a flush, or an administrative change with its record. */
-export type WriterTx = pg.PoolClient;
-
-/** Runs statements: a transaction, a connection, or the owner's session. */
-export type Queries = Pick<WriterTx, 'query'>;
 
 /** For reads of one tenant by a role that sees all of them. */
 export const tenantIn = (queries: Queries, tenantId: string): TenantTx => ({

@@ -9,7 +9,7 @@ import {
 } from '@indelible/protocol';
 import { countEvents, countOrMore } from '../events/count.store.ts';
 import { shownSince, type Visibility } from '../events/filter-sql.store.ts';
-import { decodedEntries } from '../log/store.ts';
+import { decodedEntries } from '../log/entries.store.ts';
 import type { Gap, Source } from '../sources/store.ts';
 import type { FrozenFilter } from './store.ts';
 

@@ -4,7 +4,7 @@ import { eventsById, inSequence } from '../events/list.store.ts';
 import type { CutPage } from '../events/listed-row.ts';
 import { eventJson } from '../events/prepared-event.ts';
 import { type ExportRow, getExport } from '../exports/store.ts';
-import { eventsBetween } from '../log/store.ts';
+import { eventsBetween } from '../log/entries.store.ts';
 import type { TenantTx } from '../postgres/db.ts';
 import type { Alerts } from './format/message-format.ts';
 import { formats } from './formats.ts';

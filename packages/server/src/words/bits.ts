@@ -43,9 +43,9 @@ export function isEmpty(bits: Bits): boolean {
 /** The offsets, ascending. */
 export function offsetsOf(bits: Bits): number[] {
   const offsets: number[] = [];
-  for (const [part, some] of in32(bits).entries()) {
+  for (const [four, some] of in32(bits).entries()) {
     if (some === 0) continue;
-    for (let at = 4 * part; at < 4 * part + 4; at++) {
+    for (let at = 4 * four; at < 4 * four + 4; at++) {
       let rest = bits[at] ?? 0;
       for (; rest !== 0; rest &= rest - 1) offsets.push(8 * at + 31 - Math.clz32(rest & -rest));
     }

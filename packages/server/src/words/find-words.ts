@@ -8,9 +8,9 @@ import {
   wordsOf,
 } from '@indelible/protocol';
 import { unavailable } from '../http/problem.ts';
+import { eventsBetween } from '../log/entries.store.ts';
 import { firstThat } from '../log/received-since.ts';
-import { eventsBetween } from '../log/store.ts';
-import type { TenantTx } from '../postgres/db.ts';
+import type { TenantTx } from '../postgres/tenant-tx.ts';
 import { type Bits, firstBits, intersect, isEmpty, offsetsOf, subtract, unite } from './bits.ts';
 import { type BlockFields, foldedTexts, type WantedWords, wantedWords } from './block-words.ts';
 import {

@@ -1,5 +1,5 @@
 import { givingWay } from '../http/giving-way.ts';
-import { eventsBetween } from '../log/store.ts';
+import { eventsBetween } from '../log/entries.store.ts';
 import {
   type Database,
   mayPause,
@@ -164,16 +164,16 @@ async function unite(
   // Small ones that stayed apart may have lost words since.
   if (new Set(blocks.map((block) => listsOf(block.entries))).size > 1) return;
   const { ids, moved } = uniteIds(blocks.map((block) => block.ids));
-  const partOf = new Map(
+  const blockOf = new Map(
     blocks.map(({ first, entries }, at) => [first, { entries, moved: moved[at] as Uint32Array }]),
   );
   const lists: WordBlock['lists'] = [];
   for (const { list } of numbers) {
-    const parts = await listsInBlocks(tx, tenantId, [list], first, end);
-    const united = parts.map(({ first, words }) => {
-      const part = partOf.get(first);
-      if (part === undefined) throw new Error('a word list belongs to no block');
-      return { words, ...part };
+    const stored = await listsInBlocks(tx, tenantId, [list], first, end);
+    const united = stored.map(({ first, words }) => {
+      const block = blockOf.get(first);
+      if (block === undefined) throw new Error('a word list belongs to no block');
+      return { words, ...block };
     });
     lists.push(...uniteLists(united, entries));
   }

@@ -1,9 +1,9 @@
 import { storedFields } from '@indelible/protocol';
 import { givingWay } from '../http/giving-way.ts';
-import { classesOf } from '../log/store.ts';
-import type { Queries, TenantTx, WriterTx } from '../postgres/db.ts';
+import { classesOf } from '../log/entries.store.ts';
 import { byteaArray, int2Array, int8Array, uuidArray } from '../postgres/pg-arrays.ts';
 import { execute, firstRow, raw, rowsOf, sql } from '../postgres/sql.ts';
+import type { Queries, TenantTx, WriterTx } from '../postgres/tenant-tx.ts';
 import { type BlockFields, blockKeys, blockWordsInTurns } from './block-words.ts';
 import {
   smallEntries,

@@ -122,12 +122,12 @@ export function uniteIds(blocks: readonly Buffer[]): UnitedIds {
 
 /** One list of several blocks as lists of the one that they become; `moved` as in `UnitedIds`. */
 export function uniteLists(
-  parts: readonly { words: Buffer; entries: number; moved: Uint32Array }[],
+  blocks: readonly { words: Buffer; entries: number; moved: Uint32Array }[],
   entries: number,
 ): WordBlock['lists'] {
   const lists: WordLists[] = [];
-  for (const { words, moved, ...part } of parts) {
-    for (const [word, offsets] of decodeLists(words, part.entries)) {
+  for (const { words, moved, ...block } of blocks) {
+    for (const [word, offsets] of decodeLists(words, block.entries)) {
       const united = offsetsIn(lists, entries, word);
       for (const offset of offsets) united.push(moved[offset] as number);
     }

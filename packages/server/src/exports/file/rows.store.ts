@@ -1,6 +1,5 @@
 import { type EventFilter, storedFields } from '@indelible/protocol';
 import { inOrder } from '../../events/branches.store.ts';
-import { longBytes } from '../../events/event-columns.store.ts';
 import {
   Params,
   rowsWith,
@@ -9,6 +8,7 @@ import {
 } from '../../events/filter-sql.store.ts';
 import { portions } from '../../events/portions.ts';
 import type { StoredEvent } from '../../events/prepared-event.ts';
+import { longBytes } from '../../events/read-columns.store.ts';
 
 /** The events of a file. */
 export interface FileRows {
