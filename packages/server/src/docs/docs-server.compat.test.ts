@@ -34,7 +34,7 @@ beforeAll(async () => {
   await run('npm', ['ci', '--prefer-offline'], { cwd: opt });
 }, 300_000);
 afterAll(async () => {
-  if (service?.kill() && service.exitCode === null) await once(service, 'exit');
+  await stopUnit();
   await postgres.stop();
   rmSync(folder, { recursive: true, maxRetries: 10 });
 });
@@ -47,17 +47,18 @@ function urlOf(login: string): string {
 
 const etc = join(folder, 'etc');
 const keyFile = join(etc, 'signing-key.pem');
-const page = readFileSync(join(root, 'docs/operations/server.md'), 'utf8')
-  .replaceAll('/opt/indelible', opt)
-  .replaceAll('/etc/indelible', etc)
-  .replaceAll('/run/indelible/signing-key.pem', keyFile) // where systemd puts a copy
-  .replaceAll('/var/lib/indelible', join(folder, 'var'))
-  // The embedded cluster has a login and a database of these names already.
-  .replaceAll('indelible_app', 'recipe_app')
-  .replace('CREATE DATABASE indelible', 'CREATE DATABASE recipe')
-  .replace(/postgres:\/\/(\w+:\$\w+)@127\.0\.0\.1\/indelible/g, (_, login) => urlOf(login));
-const blocks = (language: string) =>
-  [...page.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))].map(
+const read = (name: string) =>
+  readFileSync(join(root, 'docs/operations', name), 'utf8')
+    .replaceAll('/opt/indelible', opt)
+    .replaceAll('/etc/indelible', etc)
+    .replaceAll('/run/indelible/signing-key.pem', keyFile) // where systemd puts a copy
+    .replaceAll('/var/lib/indelible', join(folder, 'var'))
+    // The embedded cluster has a login and a database of these names already.
+    .replaceAll('indelible_app', 'recipe_app')
+    .replace('CREATE DATABASE indelible', 'CREATE DATABASE recipe')
+    .replace(/postgres:\/\/(\w+:\$\w+)@127\.0\.0\.1\/indelible/g, (_, login) => urlOf(login));
+const blocks = (name: string, language: string) =>
+  [...read(name).matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))].map(
     ([, code = '']) => code,
   );
 
@@ -87,8 +88,23 @@ const unit = (name: string) =>
   readFileSync(join(root, 'deploy/systemd', name), 'utf8').replaceAll('/opt/indelible', opt);
 const execOf = (name: string) => /^ExecStart=(.*)$/m.exec(unit(name))?.[1] ?? '';
 
+const load = `set -a; . ${etc}/environment; `;
+
+/** Starts the service as its unit does; returns its address. */
+async function startUnit(): Promise<string> {
+  const exec = `${load} export PORT=0; exec ${execOf('indelible.service')} --json`;
+  service = spawn('bash', ['-c', exec], { cwd: opt, env, stdio: ['ignore', 'pipe', 'ignore'] });
+  if (service.stdout === null) throw new Error('the service has no standard output');
+  const [line] = await once(createInterface({ input: service.stdout }), 'line');
+  return JSON.parse(line).url;
+}
+
+async function stopUnit(): Promise<void> {
+  if (service?.kill() && service.exitCode === null) await once(service, 'exit');
+}
+
 test('the ten commands for a server end in a service that the doctor finds sound', async () => {
-  const commands = blocks('sh');
+  const commands = blocks('server.md', 'sh');
   expect(commands).toHaveLength(12);
   const [check = ''] = commands.splice(10); // the last ones make several processes
   const migrate = commands.findIndex((command) => command.includes('indelible migrate'));
@@ -98,16 +114,23 @@ test('the ten commands for a server end in a service that the doctor finds sound
   const [program = ''] = commands[migrate]?.split('indelible migrate') ?? [];
   expect(stdout).toMatch(/^applied 0001-/m);
 
-  const load = `set -a; . ${etc}/environment; `;
-  const exec = `${load} export PORT=0; exec ${execOf('indelible.service')} --json`;
-  service = spawn('bash', ['-c', exec], { cwd: opt, env, stdio: ['ignore', 'pipe', 'ignore'] });
-  if (service.stdout === null) throw new Error('the service has no standard output');
-  const [line] = await once(createInterface({ input: service.stdout }), 'line');
-  const { url } = JSON.parse(line);
-
+  const url = await startUnit();
   const sound = await bash(program + check.replace('http://127.0.0.1:3000', url));
   expect(sound.stdout).not.toMatch(/^(fail|warn)/m);
   expect(sound.stdout).toMatch(/^ok +service: /m);
+  // The guide to a rotation: afterwards the logs are signed with the new key.
+  const [rotation = ''] = blocks('signing-key.md', 'sh');
+  const [rotate = '', doctor = ''] = rotation.split(/(?=^indelible doctor)/m);
+  await bash(rotate);
+  await stopUnit();
+  const rotated = await startUnit();
+  const again = await bash(program + doctor.replace('http://127.0.0.1:3000', rotated));
+  expect(again.stdout).not.toMatch(/^(fail|warn)/m);
+  const answer = await fetch(`${rotated}/.well-known/indelible-log.json`);
+  const { keys } = (await answer.json()) as { keys: { notAfter: string | null }[] };
+  const isInUse = keys.map(({ notAfter }) => notAfter === null);
+  expect(isInUse.toSorted()).toEqual([false, true]);
+
   const job = execOf('indelible-owner@.service').replace('%i', 'retention').replace('%S', folder);
   const retention = await bash(`${load} . ${etc}/owner; ${job}`);
   expect(retention.stdout).not.toBe('');
