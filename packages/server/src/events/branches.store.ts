@@ -3,6 +3,7 @@ import {
   type FacetName,
   facetNames,
   facetOf,
+  firstUuidAt,
   type ListQuery,
 } from '@indelible/protocol';
 import {
@@ -19,6 +20,7 @@ import {
   type Visibility,
 } from './filter-sql.store.ts';
 import type { ListPosition } from './list-cursor.ts';
+import { afterAll } from './portions.ts';
 
 /* Each retention class, and each value of the leading filter, is a separate branch of a statement
  * that an index returns in order: `= ANY` over several would sort all matches. */
@@ -68,17 +70,18 @@ export function inOrder(
   return branches({ columns: '*', order, filter, visible, conditions, limit, params });
 }
 
-/** The condition for a page behind this position. */
+/** The condition for a page behind this position; null: at the beginning. */
 export function behind(
   position: ListPosition | null,
   { sort, filter }: SortedList,
   descending: boolean,
   params: Params,
 ): string[] {
-  if (position === null) return [];
+  if (position === null && sort === 'user') return [];
   const sign = descending ? '<' : '>';
-  const id = `${params.add(position.uuid)}::uuid`;
-  if (sort !== 'user') return [`id ${sign} ${id}`];
+  // Also on the first page, so that it shares the plan of the next ones.
+  const id = `${params.add(position?.uuid ?? (descending ? afterAll : firstUuidAt(0)))}::uuid`;
+  if (sort !== 'user' || position === null) return [`id ${sign} ${id}`];
   return [`(${addressIn(filter)}, id) ${sign} (${params.add(position.emailKey)}::text, ${id})`];
 }
 

@@ -92,8 +92,12 @@ async function nextKeys(
   const columns = query.sort === 'user' ? 'id, actor_email_key' : `id, '' AS actor_email_key`;
   const order = orderBy({ ...query, filter }, descending);
   const source = ordered({ columns, order, filter, visible, conditions: [], limit, params });
-  return rowsWith<Pick<ListPosition, 'uuid' | 'emailKey'>>(visible.tx, params)`
-    SELECT id AS uuid, actor_email_key AS "emailKey" FROM (${source}) k ORDER BY ${order}`;
+  // Without a name, of which there are few: most lists are read by cursors.
+  const { rows } = await visible.tx.query<Pick<ListPosition, 'uuid' | 'emailKey'>>({
+    text: `SELECT id AS uuid, actor_email_key AS "emailKey" FROM (${source}) k ORDER BY ${order}`,
+    values: params.values,
+  });
+  return rows;
 }
 
 /** The rows of one statement behind a position. */
