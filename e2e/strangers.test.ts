@@ -86,8 +86,8 @@ test('another tenant’s event, versions, kept search and export are not found, 
   expect(shown.filter((text) => /Oncology|Secret Clinic/.test(text))).toEqual([]);
 });
 
-test('of fifty who redeem one link at once exactly one gets in, and who comes after them is asked for patience', async () => {
-  panel.allow(/^4(01|29) \/api\/session$/);
+test('of fifty people who redeem one link at once exactly one gets in', async () => {
+  panel.allow(/^401 \/api\/session$/);
   const page = await panel.page();
   const link = await panel.link({ tenantId: ours });
   // A page of the panel that has no token of its own.
@@ -98,20 +98,9 @@ test('of fifty who redeem one link at once exactly one gets in, and who comes af
       body: JSON.stringify({ token: '${new URL(link).hash.slice(1)}' }),
     }).then(({ status }) => status)))`);
   expect(statuses.filter((status) => status === 200)).toHaveLength(1);
-  expect(statuses.filter((status) => ![200, 401, 429].includes(status))).toEqual([]);
+  expect(statuses.filter((status) => ![200, 401].includes(status))).toEqual([]);
   await page.goto(`${panel.url}/settings/audit/events`);
   await see(rows(page).first()).toBeVisible();
-
-  // After so many losers a link that fails has not
-  // been judged, and does not read as if it had been.
-  const late = await panel.page();
-  await late.goto(link);
-  await see(late.getByRole('heading', { name: /^Too many failed sign-ins/ })).toBeVisible();
-  await see(late.getByText('is no longer valid')).toHaveCount(0);
-  expect(late.url()).toBe(`${panel.url}/enter`);
-  panel.later(60_000); // the losers are forgiven
-  await late.getByRole('button', { name: 'Try the link again' }).click();
-  await see(late.getByText('This link is no longer valid')).toBeVisible();
 });
 
 test('a link that mail scanners and previews have fetched still opens the panel, and leaves the address', async () => {

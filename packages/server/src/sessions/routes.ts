@@ -9,7 +9,6 @@ import { Type } from '../http/type.ts';
 import { readTenant } from '../postgres/db.ts';
 import { getTenant, type TenantRow } from '../tenants/store.ts';
 import { clearCookie, readCookie, type SessionCookie, setCookie } from './cookie.ts';
-import { FailedAttempts } from './failed-attempts.ts';
 import { type GateDeps, principalOf, requireOwnOrigin } from './gate.ts';
 import { openSessionRoutes } from './open-sessions.routes.ts';
 import { Session, SignIn } from './schemas.ts';
@@ -26,7 +25,6 @@ const tags = ['Panel'];
 /** `/api/session`: sign-in, sign-out, and the current session. */
 export function sessionRoutes(app: FastifyInstance, parts: SessionParts): void {
   const typed = app.withTypeProvider<TypeBoxTypeProvider>();
-  const failures = new FailedAttempts();
   openSessionRoutes(app, parts);
   // Before the body is read: another site's page must not make browsers send any.
   const onRequest = async (request: FastifyRequest) => requireOwnOrigin(request, parts);
@@ -41,7 +39,7 @@ export function sessionRoutes(app: FastifyInstance, parts: SessionParts): void {
       },
     };
     const opened = await signIn(parts, attempt).catch((error: unknown) => {
-      throw isUnauthenticated(error) ? failed(failures, request.ip, parts.now()) : error;
+      throw isUnauthenticated(error) ? unauthenticated(notValid) : error;
     });
     reply.header('set-cookie', setCookie(parts.cookie, opened.token));
     reply.header('cache-control', 'no-store');
@@ -110,18 +108,8 @@ function isUnauthenticated(error: unknown): boolean {
   return error instanceof AppError && error.code === 'unauthenticated';
 }
 
-/** The answer to a failed sign-in; 429 after too many from one address. */
-function failed(failures: FailedAttempts, address: string, nowMs: number): AppError {
-  const waitSeconds = failures.add(address, nowMs);
-  if (waitSeconds === null) {
-    return unauthenticated(
-      'the link or token is used, expired or invalid: open the panel from your product again',
-    );
-  }
-  return new AppError('rate_limited', 'too many failed sign-ins from this address', {
-    headers: { 'retry-after': String(waitSeconds) },
-  });
-}
+const notValid =
+  'the link or token is used, expired or invalid: open the panel from your product again';
 
 function shown(
   { sensitiveAccess }: SessionParts,
