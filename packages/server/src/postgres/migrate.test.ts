@@ -182,7 +182,11 @@ test('while a migration waits for one partition to index it, others take events;
   const lines: string[] = [];
   await migrateWeek(env, (line) => lines.push(line));
   const migration = '0006-event-indexes.sql';
-  const migrations = [migration, '0019-unknown-values-of-searches.sql'];
+  const migrations = [
+    migration,
+    '0019-unknown-values-of-searches.sql',
+    '0032-no-index-of-addresses.sql',
+  ];
   const indexes = await ask(
     "SELECT indexrelid::regclass::text AS name FROM pg_index WHERE indrelid = 'audit_events'::regclass AND NOT indisprimary",
   );
