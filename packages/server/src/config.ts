@@ -128,8 +128,9 @@ function readLimits(read: Reader) {
     roomWaitMs: 10_000,
     /** Of the exports of all tenants that are sent with the answer: each may hold 8 MiB. */
     exportsSentMax: 32,
-    /** Of one tenant's exports: waiting or being made, and bytes of the files kept. */
-    exportsUnfinishedMax: read.integer('EXPORTS_UNFINISHED_MAX', 20, 1, 10_000),
+    /** Of one tenant: a worker makes one after the other, so more would only wait. */
+    exportsUnfinishedMax: 20,
+    /** Bytes of one tenant's files that are kept. */
     exportBytesMax: read.integer('EXPORTS_KEPT_GIB_MAX', 20, 1, 100_000) * 2 ** 30,
     /** With less free disk no export is made. */
     diskBytesMin: read.integer('DISK_FREE_MIB_MIN', 1_024, 0, 1_000_000) * 2 ** 20,
