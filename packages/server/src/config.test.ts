@@ -169,10 +169,7 @@ test('an empty variable counts as absent', () => {
   const names = [
     ...['HOST', 'PORT', 'PUBLIC_URL', 'DATABASE_URL', 'DATABASE_OWNER_URL', 'DATA_DIR'],
     ...['DATABASE_POOL_SIZE', 'PLATFORM_API_KEY', 'SESSION_SECRET', 'MASKED_KEYS', 'LOG_LEVEL'],
-    ...[
-      ...['CATALOGUE_FILE', 'SENSITIVE_TYPES', 'TRUST_PROXY'],
-      ...['METRICS_TOKEN', 'AUTH_ISSUER'],
-    ],
+    ...[...['CATALOGUE_FILE', 'TRUST_PROXY'], ...['METRICS_TOKEN', 'AUTH_ISSUER']],
     ...['AUTH_JWKS_URL', 'AUTH_JWT_SECRET', 'AUTH_AUDIENCE', 'AUTH_OPERATOR_ISSUER'],
     ...['AUTH_CLAIM_SUB', 'AUTH_CLAIM_EMAIL', 'AUTH_CLAIM_ROLE', 'AUTH_CLAIM_TENANT_ID'],
     ...['OBJECT_STORE_URL', 'SMTP_URL', 'MAIL_FROM', 'FRAME_ANCESTORS', 'WEBHOOK_ALLOW_PRIVATE'],
@@ -188,18 +185,9 @@ test('what was read can no longer be changed', () => {
   expect(Object.isFrozen(readConfig({}))).toBe(true);
 });
 
-test('further sensitive types join those of the catalogue', () => {
-  const { stateWarning } = readConfig({ SENSITIVE_TYPES: 'did, ivr' }).catalogue;
-  const sensitive = ['did', 'ivr', 'user_role', 'queue'].map((type) =>
-    stateWarning(type, 'update', false, false),
-  );
-  expect(sensitive).toEqual([true, true, true, false]);
-});
-
 const refused: [env: Environment, named: string][] = [
   [{ PORT: 'http' }, 'PORT'],
   [{ DATA_DIR: '/proc/audit/data' }, 'DATA_DIR'],
-  [{ SENSITIVE_TYPES: 'Queue' }, 'SENSITIVE_TYPES'],
   [{ CATALOGUE_FILE: '/nowhere.json' }, 'CATALOGUE_FILE /nowhere.json'],
   [{ CATALOGUE_FILE: '/dev/zero' }, 'CATALOGUE_FILE /dev/zero: the file is larger than 1 MiB'],
   [{ PORT: '-1' }, 'PORT'],

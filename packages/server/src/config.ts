@@ -3,11 +3,8 @@ import { pathToFileURL } from 'node:url';
 import {
   backdatedHoursDefault,
   type Catalogue,
-  contactCenter,
   createCatalogue,
   defaultCatalogue,
-  type EventWords,
-  isWord,
   parseCatalogueFile,
 } from '@indelible/protocol';
 import ipaddr from 'ipaddr.js';
@@ -84,7 +81,7 @@ function readSettings(read: Reader) {
     auth: readAuth(read),
     sessionSecret: read.text('SESSION_SECRET'),
     maskedKeys: read.list('MASKED_KEYS'),
-    catalogue: readCatalogue(read.text('CATALOGUE_FILE'), read.list('SENSITIVE_TYPES')),
+    catalogue: readCatalogue(read.text('CATALOGUE_FILE')),
     /** Events that happened longer before they are recorded come with a warning. */
     backdatedMs: read.integer('BACKDATED_HOURS', backdatedHoursDefault, 1, 87_600) * 3_600_000,
     /** A source that has sent nothing for longer counts as silent. */
@@ -197,23 +194,10 @@ function reader(env: Environment) {
   };
 }
 
-/** The file's, or the default one; either way with these sensitive types besides. */
-function readCatalogue(path: string | null, sensitiveTypes: readonly string[]): Catalogue {
-  if (path === null && sensitiveTypes.length === 0) return defaultCatalogue;
-  const wrong = sensitiveTypes.find((type) => !isWord(type));
-  if (wrong !== undefined) throw new Error(`SENSITIVE_TYPES names ${wrong}: it must be snake_case`);
+function readCatalogue(path: string | null): Catalogue {
+  if (path === null) return defaultCatalogue;
   try {
-    const file = path === null ? {} : parseCatalogueFile(readSmallFile(path));
-    const events: EventWords = file.events ?? contactCenter;
-    const added = (types: readonly string[] = []) => [...new Set([...types, ...sensitiveTypes])];
-    return createCatalogue({
-      ...file,
-      events: {
-        ...events,
-        resourceTypes: added(events.resourceTypes),
-        sensitiveTypes: added(events.sensitiveTypes),
-      },
-    });
+    return createCatalogue(parseCatalogueFile(readSmallFile(path)));
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new Error(`CATALOGUE_FILE ${path}: ${reason}`, { cause });

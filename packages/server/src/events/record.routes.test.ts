@@ -9,7 +9,6 @@ import { actorWith, eventOf, platformKey } from '../testing/service.ts';
 
 const { service, tenant, goOnWith, record, recordBatch, read } = await recordingService({
   MASKED_KEYS: 'pukCode',
-  SENSITIVE_TYPES: 'sip_trunk',
 });
 const { clock } = service;
 clock.now = Date.UTC(2026, 5, 15, 10, 30);
@@ -251,7 +250,7 @@ test('warnings stand beside the event and are not stored', async () => {
 
 test('configuration adds masked keys and sensitive types', async () => {
   const { body } = await record({
-    resource: { type: 'sip_trunk', id: randomUUID() },
+    resource: { type: 'ivr', id: randomUUID() },
     diff: { 'sim.puk_code': { from: null, to: '12345678' }, token: { from: null, to: 'x' } },
   });
   expect([...body.warnings].sort()).toEqual(['secret_masked', 'state_missing']);
