@@ -9,8 +9,8 @@ export interface ObjectStore {
   /**
    * Writes an object of any size in limited memory and replaces an earlier one. Durable when it
    * resolves; before that it is invisible. If it throws, also because `body` threw or `signal` was
-   * aborted (with its reason), nothing remains. A chunk is used before the next one is requested,
-   * so a source may reuse its buffer.
+   * aborted (with its reason), nothing remains. Chunks are kept until they are sent: a source must
+   * not write into one again.
    */
   putStream(
     name: string,
