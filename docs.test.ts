@@ -291,7 +291,7 @@ test('the code that makes an id makes ids that the service takes, for any moment
 
 test('the README shows the very calls that a start prints', () => {
   const text = banner({
-    // Of the reader's own port.
+    // The page's commands name the reader's own port.
     url: `http://127.0.0.1:\${PORT:-3000}`,
     dataDir: 'data',
     platformKeyFile: 'data/platform-api-key',

@@ -11,7 +11,7 @@ interface Measured {
   events: number;
   bytes: number;
   seconds: number;
-  /** Of the process itself, without PostgreSQL. */
+  /** Processor time of the process itself, without PostgreSQL. */
   cpuSeconds: number;
   peakBytes: number;
 }

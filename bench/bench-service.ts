@@ -111,7 +111,7 @@ export async function startBenchService(): Promise<BenchService> {
   };
 }
 
-/** Of a program that prints its URL when it is ready. */
+/** Starts a program that prints its URL when it is ready. */
 async function startProcess(name: string, env: NodeJS.ProcessEnv) {
   const program = join(import.meta.dirname, name);
   const child = spawn(process.execPath, [program], { env, stdio: ['ignore', 'pipe', 'inherit'] });

@@ -84,7 +84,9 @@ interface Question extends Limits {
   path: string;
 }
 
-/** Of every list the first page, and the one behind so many events; statistics. */
+/**
+ * The questions: of every list the first page and the one behind so many events, and statistics.
+ */
 async function questionsOf(get: Get, depth: number): Promise<Question[]> {
   const quick = { p50Max: 10, p99Max: 50 };
   const sample = (await get(`/api/audit-logs?limit=1&page=${depth}`)).data[0];

@@ -5,7 +5,7 @@ import { percentile } from './load.ts';
 export interface Size {
   /** Events, or what else the bench is about. */
   count: number;
-  /** Of each load. */
+  /** The seconds of each load. */
   seconds: number;
   /** How often a figure and its limit are measured. */
   rounds: number;
@@ -21,13 +21,13 @@ interface Pair {
   measure: () => Promise<number>;
   limit: { what: string; measure: () => Promise<number> };
   target?: Bound;
-  /** Of the ratio of the medians. */
+  /** The bound of the ratio of the medians. */
   ratio?: Bound;
   /** Before each round, not measured. */
   prepare?: () => Promise<unknown>;
 }
 
-/** The same of latencies, sorted. */
+/** A pair of latencies, each side sorted. */
 interface LatencyPair {
   what: string;
   /** Milliseconds, unless another unit is given. */

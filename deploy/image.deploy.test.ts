@@ -62,7 +62,7 @@ afterAll(async () => {
   await admin.end();
 }, 120_000);
 
-/** As deploy/compose.yaml and the chart run it: nothing but DATA_DIR can be written. */
+/** Runs the image as deploy/compose.yaml and the chart do: nothing but DATA_DIR can be written. */
 function restricted(env: Record<string, string>): string[] {
   const hard = ['--read-only', '--read-only-tmpfs=false', '--cap-drop=all', '--network=host'];
   hard.push('--security-opt=no-new-privileges', '--volume=indelible:/var/lib/indelible');
@@ -124,7 +124,7 @@ async function signingKey(): Promise<string[]> {
   const secret = join(containers.folder, 'secret');
   mkdirSync(secret, { mode: 0o755 });
   const file = join(secret, 'signing-key.pem');
-  // As Kubernetes lays out a Secret: of root, and for the group of the pod.
+  // Kubernetes lays out a Secret so: owned by root, readable for the group of the pod.
   writeFileSync(file, newSigningKey());
   chmodSync(file, 0o440);
   chownSync(file, 0, 65_532);

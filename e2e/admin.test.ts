@@ -16,7 +16,7 @@ const demo = await demoIn(panel);
 const enter = (path?: string): Promise<Page> =>
   panel.enter({ tenantId, ...(path === undefined ? {} : { path }) });
 
-test('who deleted a queue, when, and what it held is found by choosing two filters', async () => {
+test('an admin finds who deleted a queue, when, and what it held by choosing two filters', async () => {
   const page = await enter();
   await choose(page, 'Action', 'Delete');
   await choose(page, 'Resource', 'Queue');
@@ -47,7 +47,7 @@ test('a name typed into the search field finds its events, whatever its case', a
   await see(words).toHaveValue('');
 });
 
-test('what an assistant did for a person, and was denied, is found and shown as one request', async () => {
+test("the panel finds an assistant's actions for a person, also denied ones, and shows them as one request", async () => {
   const page = await enter();
   await filters(page).getByRole('combobox', { name: 'More filters' }).selectOption('Kind of actor');
   await page.getByRole('option', { name: /^Assistant/ }).click();

@@ -291,7 +291,7 @@ test('columns and density are remembered, in the link, and in an export', async 
   await see(theirs).toHaveCount(6);
 });
 
-test('what a key has pressed keeps the focus: pages, words, a filter, a row that closes, a switch', async () => {
+test('a control pressed by a key keeps the focus: pages, words, a filter, a row that closes, a switch', async () => {
   const id = await panel.newTenant('Keys');
   await panel.record(id, new Array(60).fill({ action: 'update' }));
   const page = await panel.enter({ tenantId: id, path: `${list}?action=update` });

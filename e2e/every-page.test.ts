@@ -283,7 +283,7 @@ test('the histogram is read and zoomed with keys alone', async () => {
   expect(page.url()).toBe(url);
 });
 
-test('what opens over a page is translated as well', async () => {
+test('dialogs over a page are translated as well', async () => {
   const left: string[] = [];
   const look = async (name: string, language: Locale) => {
     await page.getByRole('dialog').waitFor();
@@ -328,7 +328,7 @@ test('what opens over a page is translated as well', async () => {
   expect(left).toEqual([]);
 });
 
-test('what the panel calls English on an English page is found to be English', async () => {
+test('text that the panel marks as English on an English page is found to be English', async () => {
   await open(addressOf('events', shown));
   const found = untranslated(await textsOf(page), spoken.en, spoken.es);
   expect(found).toEqual(

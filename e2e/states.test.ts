@@ -15,7 +15,7 @@ const tenantId = await panel.newTenant('Aurora Travel');
 
 const enter = (visit: Partial<Visit> = {}): Promise<Page> => panel.enter({ tenantId, ...visit });
 
-test('without a network nothing old is shown as new, choices and counts say so, and each can be tried again', async () => {
+test('an offline panel shows nothing old as new, says so beside choices and counts, and offers to retry each', async () => {
   panel.allow(/ERR_INTERNET_DISCONNECTED/);
   await panel.record(tenantId, [{}]);
   const page = await enter({ path: '/settings/audit/events?last=90d' });

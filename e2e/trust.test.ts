@@ -404,7 +404,7 @@ test('the log since the last visit: grown, older than it was, or another one', a
   await see(compare).toHaveCount(0);
 });
 
-test('of several keys the panel names the one in use', async () => {
+test('the panel names the key in use among several', async () => {
   const id = await panel.newTenant('Rotated');
   await panel.record(id, [{}]);
   const page = await panel.enter({ tenantId: id });
@@ -421,7 +421,7 @@ test('of several keys the panel names the one in use', async () => {
   await see(page.getByText(used)).toBeVisible();
 });
 
-test('what was erased of an event says so, in the list and in the detail, and the rest is still proven', async () => {
+test('erased parts of an event say so in list and detail, and the rest is still proven', async () => {
   const id = await panel.newTenant('Forgetful');
   const states = { diff: undefined, before: { token: 'a' }, after: { token: 'b' } };
   const [eventId = ''] = await panel.record(id, [states]);

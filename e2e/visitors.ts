@@ -55,7 +55,7 @@ export function visitors(
   };
 }
 
-/** As a profile that has seen nothing, but for the program in the browser's cache. */
+/** Empties the profile, but for the program in the browser's cache. */
 async function clean(page: Page, url: string): Promise<void> {
   const context = page.context();
   const others = context.pages().filter((each) => each !== page);

@@ -183,7 +183,7 @@ test('a built-in rule says why it matters and what to do, and is switched on wit
   await see(form.getByLabel('Mail to')).toHaveValue('sec@example.com');
 });
 
-test('who listened to recordings is two clicks away, counted per person and day, with the odd night marked', async () => {
+test('listeners of recordings are two clicks away, counted per person and day, with the odd night marked', async () => {
   const page = await enter();
   await page.getByRole('link', { name: 'Sensitive access' }).click();
   const listened = demo.lastMonth.filter(

@@ -69,7 +69,7 @@ async function addWebhook(name: string): Promise<string> {
   return text;
 }
 
-/** As a receiver does it. Throws for a wrong or missing signature, or an old one. */
+/** Verifies a call like a receiver. Throws for a wrong, missing or old signature. */
 const verified = (secret: string, { raw, headers }: ReceivedCall) =>
   new Webhook(secret).verify(raw, headers) as { type: string; data: { events?: { id: string }[] } };
 

@@ -33,7 +33,7 @@ test.each([
   expect(said(status, reason)).toEqual({ text: expect.stringMatching(text), words: null });
 });
 
-test('what only the receiver can say stays beside it', () => {
+test('a problem that only the receiver can name stays beside its field', () => {
   const reason = 'Splunk does not know the index (code 7): invalid-event-number 0';
   expect(said(400, reason)).toMatchObject({ words: reason });
 });

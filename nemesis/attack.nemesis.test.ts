@@ -18,7 +18,7 @@ const wanted = process.env.NEMESIS_FAULTS?.split(',') ?? Object.keys(faults);
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
 test(
-  'whatever fails, nothing acknowledged is lost, nothing is stored twice, no fork is signed',
+  'no failure loses an acknowledged event, stores one twice or gets a fork signed',
   async () => {
     const end = performance.now() + minutes * 60_000;
     let seed = firstSeed;

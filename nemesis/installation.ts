@@ -83,7 +83,7 @@ export interface Installation {
 
 export async function startInstallation(processes: number, tenants: number): Promise<Installation> {
   const place = mkdtempSync(join(tmpdir(), 'indelible-nemesis-'));
-  // As root PostgreSQL runs under another account, which must be able to pass through.
+  // Started as root, PostgreSQL runs under another account, which must be able to enter.
   chmodSync(place, 0o711);
   const postgres = await openGround(place);
   const { ownerUrl, servingUrl } = postgres;

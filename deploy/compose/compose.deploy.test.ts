@@ -101,7 +101,7 @@ test('our containers cannot write but to their volume, nor gain rights', () => {
   expect(owners.map(([name]) => name)).toEqual(['worker', 'migrate']);
 });
 
-test('what is mounted exists, and names, roles and ports agree', () => {
+test('every mounted path exists, and names, roles and ports agree', () => {
   for (const [, { volumes = [] }] of services) {
     const [files, named] = [true, false].map((isFile) =>
       volumes

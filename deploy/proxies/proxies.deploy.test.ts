@@ -38,7 +38,7 @@ const nginx: Start = async (to) => {
   const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${folder}/${name};`,
   );
-  // As root nginx would work under an account that cannot enter the folder.
+  // Started as root, nginx would work under an account that cannot enter the folder.
   const user = process.getuid?.() === 0 ? 'user root;' : '';
   const main = `${user} daemon off; pid ${folder}/${port}.pid; error_log stderr; events {}`;
   const whole = `${main} http { access_log off; ${paths.join(' ')} ${own} }`;

@@ -51,6 +51,6 @@ export function helm(args: readonly string[], values: object): { status: number;
 export function rendered(values: object): Yaml[] {
   const { status, text } = helm(['template', 'audit', chart], values);
   if (status !== 0) throw new Error(text);
-  // As Kubernetes reads it.
+  // Kubernetes reads YAML 1.1.
   return yaml.parseAllDocuments(text, { version: '1.1' }).map((document) => document.toJS());
 }

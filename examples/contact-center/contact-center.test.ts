@@ -315,7 +315,7 @@ test('while the audit log is away the product works, and says so in place of the
   );
 });
 
-test('what is of one type is not overwritten by a form of another', async () => {
+test('a value of one type is not overwritten by a form of another', async () => {
   const page = await signedIn('Ana Duarte');
   await page.getByRole('link', { name: 'IVRs' }).click();
   const greeting = card(page, 'Main menu').getByLabel('Greeting');

@@ -24,7 +24,7 @@ beforeAll(async () => {
   await run('npm', ['ci', '--prefer-offline'], { cwd: installed });
 }, 300_000);
 
-test('what is installed takes at most 350 MB, with neither compiler, bundler nor tests', async () => {
+test('the installed server takes at most 350 MB, with neither compiler, bundler nor tests', async () => {
   const { stdout } = await run('du', ['-sm', installed]);
   expect(Number.parseInt(stdout, 10)).toBeLessThanOrEqual(350);
   const packages = readdirSync(join(installed, 'node_modules'));

@@ -65,7 +65,7 @@ async function makeRecordings(tx: Tx, tenantId: string): Promise<void> {
   }
 }
 
-/** The same id at every start, so that two starts at once make one thing. */
+/** Makes the same id at every start, so that two starts at once make one thing. */
 function idOf(tenantId: string, name: string): string {
   const hex = createHash('sha256').update(`${tenantId}/${name}`).digest('hex');
   return [

@@ -77,7 +77,7 @@ async function verified(
   throw new WebhookVerificationError('wrong_signature', 'the message is for another tenant');
 }
 
-/** The same call may come twice: the answer is kept in the transaction that did what it says. */
+/** Answers a call that may come twice: the transaction that acts also keeps the answer. */
 async function answerOnce(
   tx: Tx,
   deps: HostDeps,

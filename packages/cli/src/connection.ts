@@ -60,7 +60,7 @@ export function urlOf(options: ConnectionOptions, env: Environment): string {
   return options.url ?? (env.INDELIBLE_URL || urlDefault);
 }
 
-/** The same, checked: throws UsageError for what is no address of a service. */
+/** The checked address. Throws UsageError for a text that is no address of a service. */
 function addressOf(options: ConnectionOptions, env: Environment): string {
   return asUsage(() => serviceUrl(urlOf(options, env), { key: false, insecure: false }));
 }

@@ -67,7 +67,7 @@ test('a field that the service refuses is named as the command names it, if it d
   }
 });
 
-test('what is not found is named, and where it was looked for', async () => {
+test('an error names the missing file and the place where it was sought', async () => {
   const { id } = await service.tenant();
   const unknown = randomUUID();
   const at = `the address ${url} (not_found`;

@@ -15,7 +15,7 @@ export function failureText(error: unknown, command: Command | null, env: Enviro
   const expected = [UsageError, FindingError, UnreachableError].some(
     (kind) => error instanceof kind,
   );
-  // Of the system, such as a full disk: the message says all, and the stack is of no use.
+  // The message of a system error, such as a full disk, says all; the stack is of no use.
   const isSystem = 'syscall' in error;
   return visible(plainReasons(error.message)) + (expected || isSystem ? '' : `\n${error.stack}`);
 }

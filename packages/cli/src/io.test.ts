@@ -11,7 +11,7 @@ test('scripts can tell findings, wrong usage and an unreachable service apart', 
   expect(exitCodeOf(new UnreachableError('refused'))).toBe(3);
 });
 
-test('what the service refuses is wrong usage; busy, failing and foreign answers are unreachable', () => {
+test('a refusal of the service is wrong usage; busy, failing and foreign answers are unreachable', () => {
   expect([400, 401, 403, 404, 409, 422].map((status) => exitCodeOf(answer(status)))).toEqual(
     Array(6).fill(2),
   );

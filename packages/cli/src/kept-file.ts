@@ -27,7 +27,7 @@ export function requireFolderOf(path: string): void {
     accessSync(folder, constants.W_OK | constants.X_OK);
     if (statSync(folder).isDirectory()) return;
   } catch {
-    // The same sentence.
+    // The sentence below fits this error too.
   }
   throw new UsageError(`${folder} is not a writable folder; make it, or name another one`);
 }

@@ -74,7 +74,7 @@ test('a service that cannot be reached is status 3, in one sentence without the 
   expect(stderr).not.toContain('secret-of-the-test');
 });
 
-test('without a key nothing is sent, and the ways to give one are named', async () => {
+test('a command without a key sends nothing and names the ways to give one', async () => {
   const { status, stderr } = await runCli(['tenant', 'list'], { env: { DATA_DIR: folder } });
   expect(status).toBe(2);
   expect(stderr).toContain('INDELIBLE_API_KEY');

@@ -19,7 +19,7 @@ export function plainReasons(sentence: string): string {
   });
 }
 
-/** As JSON writes it: two escapes for what is beyond U+FFFF. */
+/** The escape that JSON writes: two for a character beyond U+FFFF. */
 function escaped(character: string): string {
   const units = character.split('');
   return units.map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');

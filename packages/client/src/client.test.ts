@@ -93,7 +93,7 @@ test('a web page in place of the service is an unexpected answer', async () => {
   await expect(client.ready()).rejects.toMatchObject({ code: 'unexpected_answer' });
 });
 
-test('of a long answer, of another server perhaps, the error keeps the beginning', async () => {
+test('an error keeps the beginning of a long answer, which may come from another server', async () => {
   const [code, long] = ['no_such_thing', 'x'.repeat(8_500)];
   const { client } = await answering([
     { status: 403, headers: { 'x-request-id': long }, body: { code, detail: long } },
@@ -288,7 +288,7 @@ test('a time limit that is no number, as of a variable that is not set, is told 
   }
 });
 
-test('without a key the first call of a process throws; `null` and a page of a browser may have none', async () => {
+test('the first call of a process without a key throws; `null` and a page of a browser may have none', async () => {
   const { url, received, close } = await scriptedService([{ body: {} }]);
   onTestFinished(close);
   vi.stubEnv('INDELIBLE_API_KEY', '');

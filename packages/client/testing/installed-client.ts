@@ -56,7 +56,7 @@ export async function hostOfOldest(folder: string): Promise<string> {
   return withFrameworks(host);
 }
 
-/** The same host product with the frameworks of this workspace, which are the newest. */
+/** The host product with the frameworks of this workspace, which are the newest. */
 export async function hostOfNewest(folder: string): Promise<string> {
   const host = join(folder, 'newest');
   cpSync(join(folder, 'host'), host, { recursive: true });

@@ -23,7 +23,7 @@ test('the program is that of production, also when a test runner builds it', () 
   expect(found).toEqual([]);
 });
 
-test('what checks proofs, and the pages about webhooks, come when they are asked for', () => {
+test('the code that checks proofs, and the pages about webhooks, load when they are asked for', () => {
   // A word that is hashed into every commitment, and an example of the webhook form.
   for (const text of ['audit-content/v1', 'https://collector.example.com/events']) {
     expect(scripts.filter((code) => code.includes(text)).length, text).toBeGreaterThan(0);

@@ -15,7 +15,7 @@ export interface Preferences {
   zone: ZoneChoice;
   /** Whether the list of events leaves out the service's routine. */
   foldsRoutine: boolean;
-  /** Of the list of events. */
+  /** The reader's choices for the list of events. */
   view: Partial<ListView>;
   /** `none`: the host's page around the panel has its own navigation. */
   chrome: 'full' | 'none';
@@ -43,7 +43,7 @@ export function prefer(choice: Partial<Preferences>): void {
   preferInHost(choice);
 }
 
-/** The same without storing it: what the host wishes is not the reader's choice elsewhere. */
+/** Sets preferences without storing them: a host's wish is not the reader's choice elsewhere. */
 export function preferInHost(choice: Partial<Preferences>): void {
   current = { ...current, ...choice };
   applyTheme();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { catalogueSchema, parseCatalogueFile } from './catalogue-file.ts';
 
-test('what the schema allows is taken as it is', () => {
+test('every event that the schema allows is taken as it is', () => {
   const file = {
     $schema: 'https://audit.example.com/schemas/catalogue.json',
     events: {

@@ -10,7 +10,7 @@ export interface Appearance {
   theme?: 'system' | 'light' | 'dark';
   /** The colour of links, buttons and marks, `#rrggbb`, for the light and the dark theme. */
   accent?: { light: string; dark: string };
-  /** Of buttons and fields, 0 to 16 pixels. */
+  /** The corners of buttons and fields, 0 to 16 pixels. */
   radius?: number;
   font?: FontName;
   locale?: Locale;
@@ -51,7 +51,7 @@ export function readHostMessage(data: unknown): HostMessage | null {
 }
 
 const radiusMax = 16;
-/** Of the accent on the surfaces; above WCAG's 4.5, because text also stands on its tint. */
+/** The accent's contrast on surfaces; above WCAG's 4.5, because text also stands on its tint. */
 const contrastMin = 5.5;
 const surfaces = { light: '#ffffff', dark: '#1e2126' } as const;
 const colour = /^#[0-9a-f]{6}$/i;

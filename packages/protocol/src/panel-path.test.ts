@@ -14,7 +14,7 @@ test('a page of the panel with its search and its place is a path', () => {
   }
 });
 
-test('whatever leads elsewhere, or might be read as leading there, is none', () => {
+test('a path that leads elsewhere, or might be read so, is none', () => {
   for (const path of [
     ...['', '/', '/docs', '/settings', '/settings/auditor', '/settings/audit/../../docs'],
     ...['/settings/audit/%2e%2e/%2e%2e/docs', '/settings/audit/./events'],
@@ -30,7 +30,7 @@ test('whatever leads elsewhere, or might be read as leading there, is none', () 
   }
 });
 
-test('whatever text is taken, a browser resolves it to the same origin, below the panel, unchanged', () => {
+test('a browser resolves every accepted text to the same origin, below the panel, unchanged', () => {
   const pieces = [
     ...['/', '//', '\\', '..', '.', '%2e', ':', '@', '?', '#', 'a', '\t', '\0', 'é', 'http:'],
   ];

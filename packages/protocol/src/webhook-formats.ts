@@ -19,7 +19,7 @@ export const messageTypes = [
 ] as const;
 export type MessageType = (typeof messageTypes)[number];
 
-/** Of one tenant. */
+/** The most webhooks of one tenant. */
 export const webhooksMax = 20;
 
 const second = 1_000;

@@ -181,7 +181,7 @@ test('an empty variable counts as absent', () => {
   }
 });
 
-test('what was read can no longer be changed', () => {
+test('a configuration that was read can no longer be changed', () => {
   expect(Object.isFrozen(readConfig({}))).toBe(true);
 });
 

@@ -113,17 +113,17 @@ function readSettings(read: Reader) {
   };
 }
 
-/** Of room, time and number; tests set those that no variable sets. */
+/** The limits of room, time and number; tests set those that no variable sets. */
 function readLimits(read: Reader) {
   return {
     /** Open ones, each of which takes a file descriptor; beyond, the longest idle one is closed. */
     connectionsMax: 4_000,
     queueBytesMax: 64 * 2 ** 20,
-    /** Of all bodies that arrive or are worked on, as announced. */
+    /** The bytes of all bodies that arrive or are worked on, as announced. */
     bodyBytesMax: read.integer('BODIES_MIB_MAX', 64, 32, 65_536) * 2 ** 20,
     /** How long a call waits for room for its body or its events. */
     roomWaitMs: 10_000,
-    /** Of the exports of all tenants that are sent with the answer: each may hold 8 MiB. */
+    /** The exports of all tenants that are sent with the answer: each may hold 8 MiB. */
     exportsSentMax: 32,
     /** Of one tenant: a worker makes one after the other, so more would only wait. */
     exportsUnfinishedMax: 20,

@@ -130,7 +130,7 @@ test('a second start finds what the first one stored, and a further one is refus
   expect((await record(service, firstEvent)).body.sequence).toBe(3);
 });
 
-test('what was accepted before the stop is recorded and answered, then PostgreSQL stops', async () => {
+test('events accepted before the stop are recorded and answered, then PostgreSQL stops', async () => {
   const service = await serve();
   const size = (await record(service)).body.sequence + 1;
   const stopped = await withOwner(async (owner) => {

@@ -10,7 +10,7 @@ const service = await testService();
 
 const waiting = () => lockWaits(service.owner);
 
-test('what a caller asked for is recorded although the caller has hung up', async () => {
+test('the service records a call although the caller has hung up', async () => {
   const { id, key } = await service.tenant();
   const url = new URL(await service.app.http.listen({ port: 0 }));
   const body = JSON.stringify({ filters: {}, format: 'csv' });

@@ -109,7 +109,7 @@ test('a changed event is found, also with adjusted checksums', async () => {
   );
 });
 
-test('what query engines show and no entry holds is refused: times, null, columns, months', async () => {
+test('values that query engines show and no entry holds are refused: times, null, columns, months', async () => {
   const later = ({ timestamp }: FileRow) => (timestamp as bigint) + 40n * 86_400_000_000n;
   const lies: [file: string, (row: FileRow) => FileRow][] = [
     ['.parquet', at(200n, (row) => ({ timestamp: later(row) }))],
@@ -231,7 +231,7 @@ test('a signature of another key, and a key that is not the pinned one, are refu
   expect((await verify(whole, pinned)).result).toBe('intact');
 });
 
-test('what was changed in the database is archived as it was found, and verification names it', async () => {
+test('an event changed in the database is archived as found, and verification names it', async () => {
   const own = await service.tenant();
   await recordAll(service, own.key, [eventOf(), eventOf(), eventOf()]);
   await service.app.checkpoints.tick();
@@ -274,7 +274,7 @@ test('an erased segment that a record of the log covers is no damage, and the re
   expect(report.checked.bodies?.withheld).toEqual({ change: 0, context: 0, identity: 0, state: 0 });
 });
 
-test('what was erased before it is archived is covered by its record, or by what the manifest says', async () => {
+test('an event erased before it is archived is covered by its record or by the manifest', async () => {
   const own = await service.tenant();
   await recordAll(service, own.key, [eventOf()]);
   await service.app.checkpoints.tick();
@@ -365,7 +365,7 @@ test('the commands run, list and verify an archive', async () => {
   expect(nothing.stderr).toContain(`tenant ${small.id} has no archive`);
 });
 
-test('what was archived is forgotten only where nothing of it is left', async () => {
+test('the service forgets an archive part only where nothing of it is left', async () => {
   const own = await service.tenant();
   await service.app.checkpoints.tick();
   const env = envOf(service);

@@ -54,7 +54,7 @@ test('a bundle made by the command is verified by the command, with no service a
   expect([again.status, again.stderr]).toEqual([2, expect.stringContaining('exists already')]);
 });
 
-test('what lies in the folder is what its checksums say, for any reader with sha256sum', () => {
+test('the files of the folder match its checksums, for any reader with sha256sum', () => {
   const checked = execFileSync('sha256sum', ['-c', '--quiet', 'SHA256SUMS'], { cwd: bundle });
   expect(checked.toString()).toBe('');
   const listed = lines(readFileSync(join(bundle, 'SHA256SUMS'))).map((line) => line.slice(66));
@@ -148,7 +148,7 @@ test('a bundle without any event is never intact, whatever it says of itself', a
   expect(old.result).toBe('damaged');
 });
 
-test('what the manifest says of itself is held against what is there', async () => {
+test("the manifest's claims are compared with the files that are there", async () => {
   const counts = { entries: 567, events: 566 };
   const counted = forgedBundle(bundle, 'checkpoint', (content) => content, { counts });
   expect((await verifiedBundle(counted)).findings.byCode).toEqual({ malformed_file: 1 });
@@ -200,7 +200,7 @@ test('a bundle of another log than this machine verified says so', async () => {
   ]);
 });
 
-test('what is withheld is nowhere in the folder, and the rest still verifies', async () => {
+test('withheld values are nowhere in the folder, and the rest still verifies', async () => {
   const withheld = await bundleOf(log, ['identity', 'change', 'state']);
   const report = await verifiedBundle(withheld);
   expect(report.result).toBe('intact');

@@ -10,7 +10,7 @@ export function fileDigest(path: string): string {
   return openDigest(openSync(path, 'r'));
 }
 
-/** As `fileDigest`, of an open file, which it closes. */
+/** The digest of an open file, as by `fileDigest`; closes the file. */
 export function openDigest(fd: number): string {
   try {
     // There are thousands of tiles of a few KiB: a stream costs more than the hashing.

@@ -40,7 +40,7 @@ test('a manifest is read back, and one with any other value in a field is refuse
   }
 });
 
-test('whatever stands in the file, it is read or refused as a file of another form', () => {
+test('a file of any content is read, or refused as a file of another form', () => {
   const text = JSON.stringify(manifest);
   fc.assert(
     fc.property(fc.nat(text.length), fc.string(), fc.nat(20), (at, inserted, removed) => {

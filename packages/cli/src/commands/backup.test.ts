@@ -40,7 +40,7 @@ async function record(service: RunningService): Promise<string> {
   return answer.body.id;
 }
 
-/** As `idsIn` gives it. */
+/** The id in the form that `idsIn` gives. */
 const hexOf = (id: string) => uuidFromEventId(id)?.replaceAll('-', '') ?? '';
 
 /** The log as it stands, and that it is whole. */

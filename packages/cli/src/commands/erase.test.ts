@@ -38,7 +38,7 @@ async function record(changes: Record<string, unknown>): Promise<string> {
   return body.id;
 }
 
-test('without --yes it is shown what would go and what would stay, and nothing goes', async () => {
+test('a run without --yes shows which events would go and which would stay, and removes nothing', async () => {
   const { service, tenant } = verified;
   await record({});
   await record({ reason: `asked by ${email}` });
@@ -149,7 +149,7 @@ test('a segment that is emptied without a record of the log is found', async () 
   expect(rowCount).toBe(1);
 });
 
-test('what cannot be done is said in a sentence', async () => {
+test('the command says in a sentence what it cannot do', async () => {
   const usage = [
     ['--actor', email, '--bundle', 'x'],
     ['--actor', email, '--yes', '--reason', 'x', '--operator-email', 'nobody'],

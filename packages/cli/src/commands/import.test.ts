@@ -297,7 +297,7 @@ test('a file in another form ends after some lines with a sentence, and stores n
   expect([one.status, one.stderr.trim().split('\n').length]).toEqual([2, 1]);
 });
 
-test('what is piped in slowly is recorded while the pipe is still open', async () => {
+test('events that are piped in slowly are recorded while the pipe is still open', async () => {
   const tenant = await service.tenant();
   const lines = linesOf(2, [tenant.id]);
   const cli = new RunningCli(['import', '-'], { env, cwd: folder });

@@ -7,7 +7,7 @@ import { visible } from '../text.ts';
 /** One thing that is wrong, and of which tenant's log, if it is of one. */
 export interface FsckFinding {
   tenantId: string | null;
-  /** As in the reports of `indelible verify`, or of the published rounds. */
+  /** A code of the reports of `indelible verify`, or of the published rounds. */
   code: string;
   message: string;
 }

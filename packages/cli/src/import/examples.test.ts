@@ -6,7 +6,7 @@ import { readMap } from './map-file.ts';
 
 const folder = join(import.meta.dirname, '../../../../examples/import');
 
-/** Of the third line of each example: who did what to what, and when. */
+/** The third line of each example: who did what to what, and when. */
 const third: Record<string, string> = {
   auth0: '2025-09-08T08:05:00.000Z auth0|56c75c4e0000000000000001 sapi application con_example',
   'azure-ad':

@@ -108,7 +108,7 @@ test('after a failure nothing more is sent, and waiting callers are told', async
   expect(batches).toHaveLength(1);
 });
 
-test('what waits can be dropped, while what is under way is still settled', async () => {
+test('waiting events can be dropped, while a running call is still settled', async () => {
   const { open, received, send, answer } = service();
   const lanes = new Lanes<Numbered>(limits, send);
   for (let number = 0; number < 12; number++) lanes.add({ tenantId: 't', text: '{}', number });

@@ -73,7 +73,7 @@ test('a tenant that is still unknown after it was created does not loop', async 
   expect(rejected).toEqual([[1, { code: 'unknown_tenant', reason: 'is unknown_tenant' }]]);
 });
 
-test('without a plan nothing is created, and the lines are rejected', async () => {
+test('an import without a plan creates no tenant and rejects the lines', async () => {
   const { done, rejected, received } = await sending(
     2,
     [results('created', 'unknown_tenant')],

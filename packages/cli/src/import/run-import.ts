@@ -127,7 +127,7 @@ function reject(run: ImportRun, line: Line, refusal: LineRefusal): void {
   run.rejected.append({ line: line.number, ...refusal, ...contentOf(line) });
 }
 
-/** As text if it is UTF-8, else in base64. */
+/** The line as text if it is UTF-8, else in base64. */
 function contentOf({ bytes, tooLong }: Line): { text: string } | { base64: string } {
   const text = bytes.toString();
   // A cut line may end within a character.
@@ -166,7 +166,7 @@ export function createSending(deps: SendingDeps): (batch: SourceEvent[]) => Prom
 }
 
 interface Unsettled {
-  /** Of tenants that can be created. */
+  /** Events of tenants that can be created. */
   unknown: SourceEvent[];
   unavailable: SourceEvent[];
 }

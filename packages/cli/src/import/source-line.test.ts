@@ -82,7 +82,7 @@ test('a source id that counts gives one id, whatever lines stand before it', () 
   }
 });
 
-test('without ids an equal event gets an equal id, and any other one another', () => {
+test('equal lines without ids get equal ids, and different lines different ones', () => {
   const reordered = { ...Object.fromEntries(Object.entries(event).reverse()) };
   expect(idOf(reordered)).toBe(idOf(event));
   expect(idOf({ ...event, action: 'delete' })).not.toBe(idOf(event));
@@ -171,7 +171,7 @@ test('invalid UTF-8 is refused, never replaced', () => {
   expect(refused(bytes)).toMatchObject({ code: 'malformed_json', reason: /UTF-8/ });
 });
 
-test('what would silently change on its way is refused: repeated names', () => {
+test('a line whose value would change silently on its way is refused: repeated names', () => {
   const line = JSON.stringify(event).slice(0, -1);
   const { errors } = refused(`${line},"action":"delete"}`);
   expect(errors?.[0]).toMatchObject({ path: '/action', code: 'duplicate_key' });

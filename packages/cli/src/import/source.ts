@@ -7,7 +7,7 @@ import { FindingError, UsageError } from '../io.ts';
 /** The imported bytes, unpacked. */
 export interface Source {
   chunks: AsyncIterable<Buffer>;
-  /** Of the file as stored, packed or not; null if unknown (a pipe). */
+  /** Bytes of the file as stored, packed or not; null if unknown (a pipe). */
   bytesTotal: number | null;
   /** How many of them were read. */
   bytesRead: () => number;

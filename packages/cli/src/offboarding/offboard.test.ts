@@ -81,7 +81,7 @@ test('one command gives a tenant its log, erases it and certifies that; cut off 
   expect([checked.status, checked.stdout]).toEqual([0, expect.stringContaining('INTACT')]);
 });
 
-test('what has begun to go goes on without the bundle', async () => {
+test('a removal that has begun goes on without the bundle', async () => {
   const { id } = await leavingTenant();
   const bundle = await bundleOf(service, id);
   const betweenBatches = () => {

@@ -112,7 +112,7 @@ test('the beginning of another export is never continued, and a file never overw
   expect(() => new PartFile(target, csvTerms())).toThrow('exists already');
 });
 
-test('what cannot be written here is said in a sentence, and goes on when it can', async () => {
+test('the command says in a sentence which file it cannot write, and goes on when it can', async () => {
   const client = await clientWithKey();
   const target = path('full.csv');
   const { id } = await exportTable(client, path('made.csv'), csvTerms(), noProgress);

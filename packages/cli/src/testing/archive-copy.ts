@@ -9,7 +9,7 @@ import { noProgress } from '../verify/log-source.ts';
 export const archiveIn = ({ dataDir }: TestService, tenantId: string) =>
   join(dataDir, 'objects/archive', `tenant=${tenantId}`);
 
-/** As `indelible archive verify <folder>`. */
+/** Runs `indelible archive verify <folder>`. */
 export const verifiedArchive = (root: string, options: Partial<ArchiveOptions> = {}) =>
   verifyArchive(root, { tenantId: null, vkeys: [], progress: noProgress, ...options });
 

@@ -26,7 +26,7 @@ export async function bundleOf(
   return bundle;
 }
 
-/** As `indelible verify <bundle>`. */
+/** Runs `indelible verify <bundle>`. */
 export function verifiedBundle(
   bundle: string,
   options: Partial<BundleOptions> = {},

@@ -15,7 +15,7 @@ export interface CliOptions {
 }
 
 interface CliResult {
-  /** As a shell tells it: 128 and the signal's number if that ended the process. */
+  /** The status that a shell shows: 128 and the signal's number if that ended the process. */
   status: number | null;
   stdout: string;
   stderr: string;

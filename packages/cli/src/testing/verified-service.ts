@@ -34,7 +34,7 @@ export interface VerifiedService {
   clientOf(tenant: Tenant): IndelibleClient;
   /** A folder of this test; `state` holds the verifying machine's state. */
   folder: string;
-  /** As `indelible verify <tenant>`; another `machine` has no earlier state. */
+  /** Runs `indelible verify <tenant>`; another `machine` has no earlier state. */
   verify(options?: VerifyOptions, machine?: string): Promise<Report>;
 }
 

@@ -169,7 +169,7 @@ test('a log that suddenly has another name is not taken for a new one, even if t
   expect(said.findings.kept[0]?.message).toMatch(/no record that it continues .*567 entries/);
 });
 
-test('what this machine has seen is not forgotten when its file is damaged', async () => {
+test('a damaged file of seen checkpoints does not make this machine forget them', async () => {
   writeFileSync(join(log.folder, 'state', `${log.tenant.id}.json`), '{"checkpoints":[{"no');
   await expect(log.verify()).rejects.toThrow(
     /checkpoints that this machine verified, cannot be read/,

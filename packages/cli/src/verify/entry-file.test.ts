@@ -26,7 +26,7 @@ test('every entry is found again, in any order and while more are added', () => 
   expect(file.size).toBe(sizes.reduce((sum, size) => sum + size));
 });
 
-test('what has not been kept is not made up', () => {
+test('the reader invents no body that was not kept', () => {
   const file = new EntryFile();
   onTestFinished(() => file.close());
   expect(() => file.at(0)).toThrow(RangeError);

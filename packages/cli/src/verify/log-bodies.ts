@@ -203,7 +203,7 @@ function endingAt(size: number, findings: Findings): Findings {
 /** What explains a withheld segment: a declaration for every event, or a record of the log. */
 type Explained = Required<Pick<RetentionClaims, 'withheld'>> & Pick<Reading['records'], 'erasures'>;
 
-/** The same counts, with undeclared withheld segments counted as erased. */
+/** The counts, with undeclared withheld segments counted as erased. */
 function countErased(
   counts: BodyCounts,
   hidden: HiddenSegments,

@@ -25,7 +25,7 @@ function verdictOf(counts: Partial<BodyCounts> | null, earlierSizes: number[] = 
   });
 }
 
-test('of an undamaged log no more is claimed than was checked', () => {
+test('the report of an undamaged log claims no more than was checked', () => {
   const { follows, doesNotFollow } = verdictOf({}, [120]);
   expect(follows).toEqual([
     'The 300 entries match the signed checkpoint, in order: none was changed, removed, ' +
@@ -37,7 +37,7 @@ test('of an undamaged log no more is claimed than was checked', () => {
   expect(doesNotFollow).toHaveLength(2);
 });
 
-test('what was not checked is said', () => {
+test('the report says what was not checked', () => {
   const unseen = (counts: Partial<BodyCounts> | null) =>
     verdictOf(counts, [1]).doesNotFollow.slice(2).join(' ');
   expect(verdictOf({}).doesNotFollow.join(' ')).toContain(
@@ -71,7 +71,7 @@ test('absences that are merely stated keep a log from being called intact', () =
   expect(verdictOf({}).unproven).toEqual([]);
 });
 
-test('of a damaged log nothing follows', () => {
+test('the report concludes nothing from a damaged log', () => {
   const findings = createFindings();
   findings.add('root_mismatch', 'x');
   const { follows } = logVerdict({

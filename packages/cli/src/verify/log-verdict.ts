@@ -11,11 +11,11 @@ import {
 export interface LogVerdictInput {
   checkpoint: Checkpoint;
   findings: Findings;
-  /** Of the body pass; null if only entries were checked. */
+  /** The counts of the body pass; null if only entries were checked. */
   counts: BodyCounts | null;
   /** `latestCutoffMs` of the cover. */
   latestCutoffMs: number | null;
-  /** Of `provenCover`. */
+  /** The plan that `provenCover` found. */
   plan?: ProvenCover['plan'];
   /** Sizes of the earlier checkpoints that were compared. */
   earlierSizes: readonly number[];

@@ -58,7 +58,7 @@ test('twenty findings are shown, and how many more there are', () => {
   expect(text).toContain('and 1,214 more');
 });
 
-test('of a damage whose position is not known, as much is said as is known', () => {
+test('the report of damage at an unknown position says as much as is known', () => {
   const position = { sequence: 256, lastSequence: 511, eventId: null, timestamp: null };
   const between = { ...position, loggedEventId: null };
   expect(reportText(reportWith({ firstDamage: between }))).toContain(

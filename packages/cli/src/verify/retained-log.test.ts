@@ -57,7 +57,7 @@ test('a log of which retention has removed events is intact, and the report says
   expect(report.cutoff).not.toBeNull();
 });
 
-test('what is missing beside that is damage, at the place where it is missing', async () => {
+test('a body that is missing beside that is damage, at its position', async () => {
   const { tenant, left } = await withRemoval(90);
   const [id = ''] = left.slice(2);
   const { body } = await log.service.call({ url: `/api/audit-logs/${id}`, key: tenant.key });

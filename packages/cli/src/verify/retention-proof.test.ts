@@ -18,7 +18,7 @@ beforeEach(async () => {
 const day = 86_400_000;
 const tick = () => log.service.app.checkpoints.tick();
 
-/** As the platform does it: recorded in the tenant's log. */
+/** Sets the plan like the platform: recorded in the tenant's log. */
 async function setPlan(id: string, plan: string): Promise<void> {
   const { status } = await log.service.call({
     method: 'PUT',

@@ -14,7 +14,7 @@ function seenIn(make = (folder: string) => join(folder, 'a', 'b')) {
   return { folder: make(folder), seen: new SeenCheckpoints(make(folder), tenantId) };
 }
 
-test('what was added is there in order, each once, the last fifty at most', () => {
+test('added items are there in order, each once, the last fifty at most', () => {
   const { seen, folder } = seenIn();
   expect(seen.load()).toEqual([]);
   for (let size = 1; size <= 60; size += 1) seen.add(note(size), new Date(size));

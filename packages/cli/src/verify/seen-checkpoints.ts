@@ -103,7 +103,7 @@ export class SeenCheckpoints {
   }
 }
 
-/** Those of the same log that its entries up to `shown` must agree with. */
+/** The seen checkpoints of the same log that its entries up to `shown` must agree with. */
 export function earlierOf(shown: Checkpoint, seen: readonly SeenCheckpoint[]): SeenCheckpoint[] {
   return notBeyond(
     shown,

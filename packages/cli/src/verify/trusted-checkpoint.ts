@@ -37,7 +37,7 @@ export interface SignedCheckpoint {
   checkpoint: Checkpoint;
   note: string;
   keys: Keys;
-  /** Those of the keys that signed it. */
+  /** The names of the keys that signed it. */
   signedBy: string[];
 }
 

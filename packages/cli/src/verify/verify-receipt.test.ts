@@ -123,7 +123,7 @@ test('a receipt is not taken for kept by a service that can prove nothing any mo
   expect((await verify()).findings.byCode).toEqual({ receipt_unproven: 1 });
 });
 
-test('what is no answer to a recording call is wrong usage', async () => {
+test('an answer that does not fit a recording call is wrong usage', async () => {
   writeFileSync(path, JSON.stringify({ id: 'evt_audit_1', sequence: 1 }));
   await expect(verify()).rejects.toThrow(/is not an answer to a recording call/);
   writeFileSync(path, 'HTTP/1.1 201');

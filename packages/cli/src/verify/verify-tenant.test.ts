@@ -52,7 +52,7 @@ test('events that are newer than the checkpoint are counted, held against their 
   expect(reportText(report)).toContain('3 events recorded since: each has an entry, up to 570');
 });
 
-test('what was just recorded is signed before it is verified', async () => {
+test('a just recorded event is signed before it is verified', async () => {
   const report = await log.verify();
   expect(report).toMatchObject({ result: 'intact', checkpoint: { size: 570 } });
   expect(report.checked.newer).toBeUndefined();

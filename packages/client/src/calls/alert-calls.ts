@@ -8,7 +8,7 @@ export interface AlertRuleInput
   filters: { [filter in keyof FilterJson]?: string | readonly string[] };
   /** Null, as without it in a new rule: all events together. */
   groupBy?: AlertGroup | null;
-  /** Of `threshold`: such an event must follow, of the same group and within the window. */
+  /** For `threshold`: such an event must follow, of the same group and within the window. */
   followedBy?: AlertRuleInput['filters'];
   /** Default: true. */
   enabled?: boolean;

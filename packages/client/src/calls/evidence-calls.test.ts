@@ -19,7 +19,7 @@ test('saving a search and restoring are never repeated, because each call is one
   ]);
 });
 
-test('what is kept is read again when the service is away, with the operator headers', async () => {
+test('kept events are read again when the service is away, with the operator headers', async () => {
   const { client, received } = await answering([
     { status: 503 },
     { body: { id: 'x' } },

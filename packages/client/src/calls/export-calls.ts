@@ -10,7 +10,7 @@ export interface ExportInput {
   /** Default: all events. */
   filters?: EventCriteria;
   format: 'csv' | 'ndjson';
-  /** Of CSV; default: the standard columns. */
+  /** The columns of a CSV file; default: the standard ones. */
   columns?: readonly CsvColumn[];
 }
 
@@ -25,7 +25,7 @@ export interface ExportJob {
   /** Null until it is known. */
   rowsTotal: number | null;
   bytes: number | null;
-  /** Of the whole file, in hexadecimal. */
+  /** The SHA-256 of the whole file, in hexadecimal. */
   sha256: string | null;
   createdAt: string;
   expiresAt: string | null;

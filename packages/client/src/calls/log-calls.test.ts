@@ -36,7 +36,7 @@ test('a note, a tile and a proof come as the very bytes that were sent', async (
   }
 });
 
-test('what is not there is null, and anything else that is refused is an error', async () => {
+test('a missing thing is null, and any other refusal is an error', async () => {
   const absent = await answering(missing);
   expect(await absent.log.tile(logId, 'tile/0/001')).toBeNull();
   expect(await absent.log.proof('evt_audit_1')).toBeNull();

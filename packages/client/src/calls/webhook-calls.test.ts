@@ -62,7 +62,7 @@ test('an answer that shows a secret once, a test and a replay are never asked fo
   expect(received).toHaveLength(calls.length);
 });
 
-test('what a real service delivers is what was recorded, and is believed with either secret', async () => {
+test('a real service delivers the recorded event, and the receiver believes it with either secret', async () => {
   const service = await testService({ WEBHOOK_ALLOW_PRIVATE: 'true' });
   const { key, receiver } = await hookedTenant(service);
   onTestFinished(receiver.close);

@@ -69,7 +69,7 @@ export interface WebhookInput {
   /** Default: only `audit.events.recorded`. */
   types?: readonly WebhookType[];
   filters?: WebhookFilters;
-  /** Of the format. */
+  /** The options of the format. */
   options?: Record<string, string>;
   /** A token of the receiver; stored encrypted, never shown again. */
   credential?: string | null;

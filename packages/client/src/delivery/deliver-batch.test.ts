@@ -31,7 +31,7 @@ const problem = (status: number, code: string): Answer => ({
   body: { code, detail: 'why' },
 });
 
-test('what was stored before counts as stored, what is refused as rejected, each with its reason', async () => {
+test('an event stored before counts as stored, a refused one as rejected, each with its reason', async () => {
   const answers = [results(created, { status: 'duplicate' }, rejected('validation_failed'))];
   const { statuses, outcomes, trouble } = await delivered(['1', '2', '3'], answers);
   expect(statuses).toEqual(['stored', 'stored', 'rejected']);
@@ -102,7 +102,7 @@ test('a batch that cannot be read as a whole is halved until the event at fault 
   expect(trouble).toBeNull();
 });
 
-test('of a halved batch nothing overtakes what has to be sent again', async () => {
+test('no half of a batch overtakes events that have to be sent again', async () => {
   const answers = [problem(413, 'payload_too_large'), { hangUp: true }, { hangUp: true }];
   const { statuses, batches, trouble } = await delivered(
     ['1', '2'],

@@ -16,7 +16,8 @@ export function endedBy(signal: AbortSignal, client: BatchClient): BatchClient {
   return {
     async recordBatchTexts(texts) {
       signal.throwIfAborted();
-      // Of this call alone: Node 20 keeps memory for each AbortSignal.any of a lasting signal.
+      // The controller serves this call alone: Node 20 keeps memory for each AbortSignal.any of a
+      // lasting signal.
       const call = new AbortController();
       const end = () => call.abort(signal.reason);
       signal.addEventListener('abort', end);

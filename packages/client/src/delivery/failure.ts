@@ -23,7 +23,7 @@ export function subjectOf(error: Error): 'content' | 'tenants' | 'all' | 'unclea
   const { code, status } = error;
   if (!Object.hasOwn(errorCodes, code) || code === 'internal_error') return 'unclear';
   if (status === 400 || status === 413 || status === 422) return 'content';
-  // Of a batch in which no event could be stored: the logs of other tenants may take theirs.
+  // No event of the batch could be stored: the logs of other tenants may take theirs.
   return code === 'unavailable' ? 'tenants' : 'all';
 }
 

@@ -6,7 +6,7 @@ import { createWarning, Hold } from './hold.ts';
 const busy = (retryAfterMs: number) => unexpected(503, 'busy', { retryAfterMs });
 
 test.each(['all', 'tenants'] as const)(
-  'what must be sent again (%s) waits as long as the service asks, and a minute at most',
+  'an event to be sent again (%s) waits as long as the service asks, and a minute at most',
   (scope) => {
     for (const [askedMs, leastMs] of [
       [20_000, 20_000],

@@ -48,7 +48,7 @@ test('recorder, outbox and capture take a catalogue as the client does', () => {
   expect(sinks).toHaveLength(3);
 });
 
-test('without a catalogue every word that the service takes may be written', () => {
+test('a client without a catalogue may write every word that the service takes', () => {
   const client = createClient(options);
   expectTypeOf<EventOf<typeof client>>().toEqualTypeOf<EventInput>();
   expectTypeOf<string>().toExtend<EventInput['action']>();

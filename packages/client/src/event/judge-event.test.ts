@@ -11,7 +11,7 @@ const context = { nowMs, boundTenantId };
 const idAt = (timeMs: number) => eventIdFromUuid(eventUuid(timeMs, new Uint8Array(10).fill(7)));
 const iso = (timeMs: number) => new Date(timeMs).toISOString();
 
-test('whatever is valid is captured as it was sent', () => {
+test('every valid event is captured as it was sent', () => {
   fc.assert(
     fc.property(eventArbitrary, (sent) => {
       const { event } = judgeEvent(sent, context);
@@ -36,7 +36,7 @@ test('a refusal names every field that is wrong, in one line for a failed test',
   );
 });
 
-test('of tenants it knows what it was told', () => {
+test('the fake service knows of tenants what it was told', () => {
   const other = eventOf({ tenantId: '0199c0de-4b1e-7a55-8d37-6c2f90ab1e24' });
   expect(judgeEvent(other, context).refusal?.code).toBe('forbidden');
   const tenantOf = (sent: unknown) =>
@@ -47,7 +47,7 @@ test('of tenants it knows what it was told', () => {
   expect(refusal?.errors).toMatchObject([{ path: '/tenantId', code: 'required' }]);
 });
 
-test('without an id or a timestamp the moment is now; the states are as on the wire', () => {
+test('an event without id and timestamp gets the present moment; the states are as on the wire', () => {
   const unbound = { nowMs, boundTenantId: undefined };
   const before = { at: new Date(nowMs), tags: new Set(['a']) };
   const { event } = judgeEvent(eventOf({ before }), unbound);

@@ -15,7 +15,7 @@ import { plainJson } from './plain-json.ts';
 export type OutgoingEvent = EventInput & { id: string };
 
 export interface OutgoingOptions {
-  /** Of events that name no tenant. */
+  /** The tenant of events that name none. */
   tenantId?: string | undefined;
   /** Additional key names whose values are masked; the service's own always are. */
   maskedKeys?: readonly string[] | undefined;

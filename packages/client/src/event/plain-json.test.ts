@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { diffOf, plainJson } from './plain-json.ts';
 
-test('what JSON makes of a value is what leaves, whatever the value is made of', () => {
+test('a value leaves the client as JSON writes it, whatever it is made of', () => {
   const odd = fc.constantFrom(
     undefined,
     Number.NaN,
@@ -69,7 +69,7 @@ test('a member called __proto__ is a member, and changes no prototype', () => {
   expect(Object.getPrototypeOf(made)).toBe(Object.prototype);
 });
 
-test('what JSON cannot hold is told with its place, and does not end the process', () => {
+test('a value that JSON cannot hold is reported with its path, and does not end the process', () => {
   const circle: unknown[] = [];
   circle.push(circle);
   const thrower = (value: unknown) => ({

@@ -8,7 +8,7 @@ import { errorOf } from '../error-of.ts';
 
 // Far more than the service accepts; also stops circular values.
 const depthMax = 200;
-// Of a path that an error shows.
+// The longest path that an error shows.
 const pathMax = 8;
 
 /** How many more characters the JSON may have, at least. */

@@ -49,7 +49,7 @@ test('keys that only the service states are named as such', async () => {
   expect(verdict.message).toContain('comes from the service itself');
 });
 
-test('what was shown is compared with what is proven, states only where they were shown', async () => {
+test('shown values are compared with proven ones, states only where they were shown', async () => {
   const whole = await client.get(id);
   const { before: _before, after: _after, ...listed } = whole;
   for (const shown of [whole, listed, await client.record({ ...event, id })]) {

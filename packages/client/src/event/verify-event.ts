@@ -88,7 +88,7 @@ export async function verifyEvent(
 interface Proven {
   event: AuditEvent;
   leafHash: string;
-  /** Of erased segments, by name. */
+  /** The hashes of erased segments, by name. */
   hashes?: Record<string, string>;
 }
 

@@ -31,7 +31,7 @@ test('a path in front of the API is kept, without trailing slashes', () => {
   expect(serviceUrl('https://example.com/audit//', withKey)).toBe('https://example.com/audit');
 });
 
-test('what is no address of a service is refused without repeating it', () => {
+test('a text that is no address of a service is refused without repeating it', () => {
   const secret = 'https://me:hunter2@example.com';
   for (const text of ['', 'example.com', 'ftp://example.com', secret, 'https://e.com/?a=1']) {
     expect(() => serviceUrl(text, withKey), text).toThrow(TypeError);

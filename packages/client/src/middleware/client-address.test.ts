@@ -9,7 +9,7 @@ function clientOf(options: ProxyOptions, header: string | null, peer: string | n
   return addressFinder(options)((asked) => (asked === name ? header : null), peer);
 }
 
-test('without trusted proxies the peer is the client, whatever headers say', () => {
+test('the peer is the client where no proxy is trusted, whatever headers say', () => {
   expect(clientOf({}, '198.51.100.1')).toBe('10.0.0.1');
   expect(clientOf({}, '198.51.100.1', null)).toBeNull();
 });

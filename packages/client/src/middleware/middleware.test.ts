@@ -108,7 +108,7 @@ describe.each(Object.keys(hosts))('%s', (framework) => {
     });
   });
 
-  test('without a trusted proxy, what headers claim of an address is ignored', async () => {
+  test('addresses in headers are ignored where no proxy is trusted', async () => {
     const headers = {
       ...asUser(ana),
       'x-forwarded-for': '198.51.100.1',
@@ -242,7 +242,7 @@ describe.each(Object.keys(hosts))('%s', (framework) => {
     );
   });
 
-  test('who hangs up before the event is made is recorded with their address', async () => {
+  test('a caller who hangs up before the event is made is recorded with their address', async () => {
     const gate = newGate();
     const host = await started({ gate });
     const gone = Promise.withResolvers<void>();

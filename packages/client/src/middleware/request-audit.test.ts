@@ -31,7 +31,7 @@ test('the actor is asked for anew with each event, so that authentication may co
   expect(audit.event(change).actor.id).toBe(ana.id);
 });
 
-test('of a user object nothing but id, e-mail and role is read', () => {
+test('the middleware reads nothing but id, e-mail and role of a user object', () => {
   const user = { ...ana, passwordHash: 'secret', ip: '10.0.0.1' };
   const audit = auditOf(user);
   expect(audit.event(change).actor).toEqual({ ...ana, ip: '203.0.113.7', userAgent: null });
@@ -39,7 +39,7 @@ test('of a user object nothing but id, e-mail and role is read', () => {
   expect(JSON.stringify(audit.event(change))).not.toContain('secret');
 });
 
-test('what an event says itself comes first: actor, tenant, reason, id', () => {
+test("the event's own values come first: actor, tenant, reason, id", () => {
   const audit = auditOf({ ...operator, reason: 'Ticket 1', actingAs: ana });
   const tenantId = '0199c0de-4b1e-7a55-8d37-6c2f90ab1e24';
   const event = audit.event({ ...change, actor: ana, tenantId, reason: 'Ticket 2' });
@@ -228,7 +228,7 @@ test('an operator’s agent is an operator, and of a long chain the person is ne
   ]);
 });
 
-test('without the claim nothing is added; whatever it holds, no event is lost or taken for the person’s', () => {
+test('a token without the claim adds nothing; whatever the claim holds, no event is lost or taken for the person’s', () => {
   for (const claims of [null, {}, { act: null }]) {
     const event = withClaims(claims);
     expect([event.actor.type, event.onBehalfOf, event.via]).toEqual([
@@ -255,7 +255,7 @@ test('without the claim nothing is added; whatever it holds, no event is lost or
   expect(capture.refusals).toEqual([]);
 });
 
-test('what an MCP client writes is cut, read by the protocol’s rules, and completed by the handler', () => {
+test('values of an MCP client are cut, read by the protocol’s rules, and completed by the handler', () => {
   const headers: Record<string, string> = {
     'mcp-method': 'tools/call',
     'mcp-session-id': 's'.repeat(900),

@@ -75,7 +75,7 @@ export interface Origin {
   ip: string | null;
   userAgent: string | null;
   requestId: string;
-  /** Of a request of the Model Context Protocol. */
+  /** The program behind a request of the Model Context Protocol. */
   via?: EventInput['via'] | null;
 }
 

@@ -41,7 +41,7 @@ export interface TransactionalAudit<
    * service would refuse, and errors of the database.
    */
   inTransaction(transaction: Tx, event: EventInput<A, R>): Promise<string>;
-  /** The same as a sink, for middleware and code without access to the transaction. */
+  /** A sink into this transaction, for middleware and code without access to it. */
   sink(transaction: Tx): { record(event: EventInput<A, R>): Promise<string> };
 }
 

@@ -110,7 +110,7 @@ test.each([
   },
 );
 
-test('what waits is tried again by itself, and goes on as soon as it is taken', async () => {
+test('waiting events are tried again by themselves, and go on as soon as they are taken', async () => {
   const stuck = new Set([ann]);
   const client = serviceWith(stuck);
   const { recorder } = recorderOf({ client, spoolFolder: newFolder(), durable: true, flushMs: 1 });

@@ -7,7 +7,7 @@ const eventOf = (tenantId: string, number: number, bytes = 100): PendingEvent =>
 };
 const numbersOf = (events: readonly PendingEvent[]) => events.map(({ number }) => number);
 
-test('whatever is taken and put back, every event comes out once and in the order of its tenant', () => {
+test('every event comes out once and in the order of its tenant, however events are taken and put back', () => {
   const step = fc.record({
     take: fc.nat(6),
     bytes: fc.integer({ min: 50, max: 700 }),

@@ -145,7 +145,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom('kill' as const, 'close' as const) },
 );
 
-test('whatever becomes of calls and of processes, each log holds what was recorded, in order, once', async () => {
+test('each log holds the recorded events in order, once, however calls and processes end', async () => {
   const steps = fc.array(step, { minLength: 20, maxLength: 120, size: 'max' });
   await fc.assert(
     fc.asyncProperty(

@@ -91,7 +91,7 @@ test('while the service is away events go to disk; when it is back they come fir
   expect(host.spoolFiles()).toEqual([]);
 });
 
-test('without a spool memory is bounded, and what has no room is told and counted', async () => {
+test('a recorder without a spool bounds its memory, and tells and counts events without room', async () => {
   const host = await newHost();
   const gate = await gateTo(url);
   const { recorder, told } = recorderOf({ client: host.client(gate.url), eventsMax: 10 });

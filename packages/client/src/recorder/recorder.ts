@@ -366,7 +366,7 @@ class BufferedRecorder implements Recorder {
     this.#numbers?.touch();
     try {
       this.#spool.takeOver();
-      // Also retries temporary read errors, such as too many open files.
+      // The next run retries temporary read errors, such as too many open files.
       if (!this.#spool.isEmpty) this.#pumpSoon();
     } catch (error) {
       this.#reports.warn(error);

@@ -10,7 +10,7 @@ const texts = fc.array(
   { minLength: 1, maxLength: 8 },
 );
 
-test('what is written is read again, whatever the texts hold', () => {
+test('written lines are read again, whatever the texts hold', () => {
   fc.assert(
     fc.property(texts, (all) => {
       const lines = encodeRecords(all);

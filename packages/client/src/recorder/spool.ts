@@ -14,7 +14,7 @@ import { SpoolWindow } from './spool-window.ts';
 
 export interface SpoolOptions {
   root: string;
-  /** Of all spool files; more is refused like on a full disk. */
+  /** The most bytes of all spool files; more is refused like on a full disk. */
   bytesMax: number;
   /** A file that cannot be read, or holds other data; its readable records are delivered. */
   onDamaged: (error: Error) => void;
@@ -62,7 +62,7 @@ export class Spool {
     return this.#sum('size');
   }
 
-  /** Those that are not delivered yet. */
+  /** The number of events that are not delivered yet. */
   get events(): number {
     return this.#sum('events');
   }

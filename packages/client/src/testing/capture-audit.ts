@@ -25,7 +25,7 @@ export interface CaptureOptions<A extends string = AnyAction, R extends string =
 /** A sink for tests: holds what the service would record, and refuses what it would refuse. */
 export interface AuditCapture<A extends string = AnyAction, R extends string = AnyResourceType>
   extends AuditSink {
-  /** As the service would show them, in order. */
+  /** The captured events as the service would show them, in order. */
   readonly events: readonly CapturedEvent[];
   /** Refused events. They are also thrown, but the code under test may catch that. */
   readonly refusals: readonly IndelibleError[];

@@ -25,7 +25,7 @@ export type ExportReady = Message<
       id: string;
       rows: number;
       bytes: number;
-      /** Of the whole file, in hexadecimal. */
+      /** The SHA-256 of the whole file, in hexadecimal. */
       sha256: string;
       format: 'csv' | 'ndjson';
       expiresAt: string;
@@ -42,7 +42,7 @@ export type AlertRaised = Message<
       ruleId: string;
       ruleName: string | null;
       count: number;
-      /** Of the alerts' events, oldest first. */
+      /** The ids of the alerts' events, oldest first. */
       ids: string[];
       /** Their page in the panel, which needs sign-in. */
       url: string;

@@ -27,7 +27,7 @@ async function refusal(headers: WebhookHeaders, text = body) {
   return error.code;
 }
 
-test('what the standard library signs is believed here, and what the service signs is believed there', async () => {
+test('signatures of the standard library are believed here, and those of the service there', async () => {
   await fc.assert(
     fc.asyncProperty(fc.json(), fc.uuid(), async (json, id) => {
       const text = `{"type":"t","data":${json}}`;
@@ -73,7 +73,7 @@ test('a refusal says what to look at: secret and body, or the clock', async () =
   );
 });
 
-test('whatever is changed on the way is not believed', async () => {
+test('a message that is changed on the way is not believed', async () => {
   const headers = signed();
   expect(await refusal(headers, `${body} `)).toBe('wrong_signature');
   expect(await refusal({ ...headers, 'webhook-id': 'msg_2' })).toBe('wrong_signature');
@@ -108,7 +108,7 @@ test('a message is believed for five minutes, either way, and no second longer',
 });
 
 test.each(['webhook-id', 'webhook-timestamp', 'webhook-signature'])(
-  'without the header %s the sentence says which is missing',
+  'a message without the header %s gets a sentence that names it',
   async (name) => {
     const { [name]: _left, ...headers } = signed();
     expect(await refusal(headers)).toBe('missing_header');

@@ -55,7 +55,7 @@ export function LoadError({ error, retry, alone = false }: LoadErrorProps & { al
   );
 }
 
-/** The same in little room. */
+/** An error in little room. */
 export function SmallError({ error, retry }: LoadErrorProps) {
   const t = useTexts();
   return (

@@ -235,7 +235,7 @@ function TypedTimes(props: { days: DayRange | null; setDays: (days: DayRange) =>
   );
 }
 
-/** As far back as an event's time may lie for most plans. */
+/** Most plans keep events for at most so many years. */
 const yearsBack = 10;
 const months = Array.from({ length: 12 }, (_, index) => index + 1);
 

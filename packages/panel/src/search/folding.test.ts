@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { finds } from './folding.ts';
 
-test('what is typed without accents finds what is written with them, and the other way round', () => {
+test('words typed without accents find words with them, and the other way round', () => {
   expect(finds('acao', 'Ação')).toBe(true);
   expect(finds('Ação', 'acao')).toBe(true);
   expect(finds('GRABACION', 'Política de grabación')).toBe(true);

@@ -51,7 +51,7 @@ export function useCriteriaTexts() {
         return text === null ? [] : [{ name: t.filters[facet], text, facet }];
       }),
     ];
-    /** The same of stored criteria. */
+    /** The texts of stored criteria. */
     const stored = (criteria: EventCriteria) => {
       const { facets, range } = searchOfCriteria(criteria);
       return all(facets, range);

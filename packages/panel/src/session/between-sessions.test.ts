@@ -13,7 +13,7 @@ beforeEach(() => {
   });
 });
 
-test('who signs in again finds what they left, once', () => {
+test('a reader who signs in again finds the kept form once', () => {
   leave('path', '/settings/audit/events?action=delete', ana, 0);
   expect(takeLeft('form', ana, 60_000)).toBeUndefined();
   expect(takeLeft('path', ana, 60_000)).toBe('/settings/audit/events?action=delete');

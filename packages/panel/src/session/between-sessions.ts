@@ -33,7 +33,7 @@ export function leftFor(name: string, session: Whose, nowMs: number): unknown {
   return fresh(nowMs, ownerOf(session)).values[name]?.value;
 }
 
-/** The same, and removes it. */
+/** Reads what was left, and removes it. */
 export function takeLeft(name: string, session: Whose, nowMs: number): unknown {
   const owner = ownerOf(session);
   const { [name]: left, ...values } = fresh(nowMs, owner).values;

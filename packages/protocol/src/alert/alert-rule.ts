@@ -22,18 +22,18 @@ export interface AlertRuleSettings {
   kind: AlertKind;
   /** The events that count. */
   filters: FilterJson;
-  /** Of `threshold`: events. Of `unusual_rate`: no lower number in an hour is unusual. */
+  /** For `threshold`: events. For `unusual_rate`: no lower number in an hour is unusual. */
   count?: number;
-  /** Of `threshold` and `silence`. */
+  /** For `threshold` and `silence`. */
   windowMinutes?: number;
-  /** Of `threshold`, where absent means all events together, and of `first_seen`. */
+  /** For `threshold`, where absent means all events together, and for `first_seen`. */
   groupBy?: AlertGroup;
   /**
    * Of `threshold`: the alert needs such an event after the others, of the same group and within
    * the window.
    */
   followedBy?: FilterJson;
-  /** Of `first_seen` and `unusual_rate`. */
+  /** For `first_seen` and `unusual_rate`. */
   lookbackDays?: number;
   notify: AlertNotify;
 }

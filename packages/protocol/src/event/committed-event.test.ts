@@ -91,7 +91,7 @@ test('ids have one spelling, and the time in an event id a date of four digits',
   }
 });
 
-test('whatever it is given, it returns an event or throws a FormatError', () => {
+test('takeEvent returns an event or throws a FormatError for every input', () => {
   fc.assert(
     fc.property(
       fc.oneof(fc.jsonValue(), fc.anything()),

@@ -19,10 +19,10 @@ const lowerUuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 export interface ShownEvent extends CommittedEvent {
   /** The `evt_audit_…` form of `uuid`. */
   id: string;
-  /** As shown; `derivedFieldProblem` compares it with the id. */
+  /** The shown time; `derivedFieldProblem` compares it with the id. */
   timestamp: string;
   sequence: number;
-  /** As shown, in milliseconds; the log entry holds microseconds. */
+  /** The shown time, in milliseconds; the log entry holds microseconds. */
   receivedAt: string;
   hasState: boolean;
 }

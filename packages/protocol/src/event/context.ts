@@ -177,7 +177,7 @@ export function contextOf({ context, contextIdentity }: ContextTexts): EventCont
   return members as EventContext;
 }
 
-/** Of trusted text, but JSON.parse may return wrong names (decision 6). */
+/** Parses trusted text; JSON.parse may return wrong names (decision 6). */
 function parsed(text: string | null): JsonObject {
   return text === null ? {} : (parseStrictJson(text).value as JsonObject);
 }

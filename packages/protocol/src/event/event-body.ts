@@ -84,7 +84,7 @@ export function eventBodyOf(json: BodyMembers): EventBody {
   if (salts[stateIndex] && isEmpty(event, 'state')) {
     throw new FormatError('it has a salt for a state, but no state');
   }
-  // Of version 2, although all that version 2 has added is erased or personal.
+  // The event is of version 2, although all that version 2 has added is erased or personal.
   if (salts[contextIndex]) event.context ??= '{}';
   return { event, salts, hashes };
 }
@@ -92,7 +92,7 @@ export function eventBodyOf(json: BodyMembers): EventBody {
 const isOptional = (name: SegmentName) => name === 'context' || name === 'state';
 const stateIndex = segmentNames.indexOf('state');
 const contextIndex = segmentNames.indexOf('context');
-/** Of an event that is shown completely. */
+/** The hashes of an event that is shown completely. */
 export const noHashes: readonly null[] = segmentNames.map(() => null);
 
 /** The version of the log entry that holds the event. */
@@ -161,7 +161,7 @@ export function parseBodyLine(source: string | Uint8Array): EventBody {
   return bodyLineOf(parseProvenJson(source));
 }
 
-/** As `parseBodyLine`, from the JSON value. */
+/** Reads a body line like `parseBodyLine`, from the JSON value. */
 export function bodyLineOf(value: unknown): EventBody {
   if (typeof value !== 'object' || value === null) throw new FormatError('a body is an object');
   if (Object.keys(value).some((name) => !bodyMembers.includes(name))) {

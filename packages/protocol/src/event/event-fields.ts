@@ -98,7 +98,7 @@ interface FieldRule {
   /** Newer than verifiers that are in use: body lines name it if it is personal. */
   isLater?: true;
   values?: readonly string[];
-  /** Of an object, or of each object of a list. */
+  /** The members of an object, or of each object of a list. */
   members?: Readonly<Record<string, MemberRule>>;
   /** The most objects of a list. */
   itemsMax?: number;

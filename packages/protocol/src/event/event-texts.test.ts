@@ -45,7 +45,7 @@ test('the texts that are hashed have the fields of their segment, sorted', () =>
   }
 });
 
-test('what is personal is only in the identity, and both texts give the whole again', () => {
+test('personal values are only in the identity, and both texts give the whole again', () => {
   const { context, contextIdentity } = contextTexts(everyContext);
   for (const text of ['Assistant', 'bot_7', 'queue-77', 'user_123', 'ana@', 'Ana', '+1', 'Main']) {
     expect(context).not.toContain(text);

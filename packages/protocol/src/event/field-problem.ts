@@ -10,7 +10,7 @@ export const fieldProblemsMax = 50;
 
 /** The reasons that a refusal tells in one line. */
 const reasonsMax = 5;
-/** Of each path: a batch has a thousand such lines, and a path may have several kilobytes. */
+/** The shown part of a path: a batch has a thousand such lines, and a path may have kilobytes. */
 const pathCharactersMax = 100;
 
 /** The first problems as one text, for `detail`, logs and people who see no `errors`. */
@@ -43,7 +43,7 @@ export function pointerOf(...tokens: (string | number)[]): string {
   return tokens.map((token) => `/${escapeToken(String(token))}`).join('');
 }
 
-/** Of the path of a problem. A batch may have thousands, and their answer must stay small. */
+/** The kept part of a problem's path: a batch may have thousands, in one small answer. */
 const pathOfProblemMax = 1_024;
 
 /** The path, or that of the nearest object around it that is not too long. */

@@ -10,7 +10,7 @@ import {
   revealedLine,
 } from './field-rules.ts';
 
-test('whatever generators of addresses produce is an e-mail address', () => {
+test('every address that generators produce is an e-mail address', () => {
   fc.assert(
     fc.property(fc.emailAddress(), (email) => {
       fc.pre(!email.startsWith('!'));

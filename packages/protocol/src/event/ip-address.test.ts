@@ -44,6 +44,6 @@ test.each([
   ['ec2.amazonaws.com', null],
   ['unknown, 203.0.113.7', null],
   ['', null],
-])('of %j the address is %j', (text, address) => {
+])('the address in %j is %j', (text, address) => {
   expect(plainIp(text)).toBe(address);
 });

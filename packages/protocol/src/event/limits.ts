@@ -26,7 +26,7 @@ export const ipLengthMax = 64;
 /** A longer user agent is cut, with a warning. */
 export const userAgentLengthMax = 1_024;
 export const reasonLengthMax = 1_000;
-/** As errors and descriptions say it. */
+/** The length of reasons in errors and descriptions. */
 export const reasonLength = `1 to ${withCommas(reasonLengthMax)} characters`;
 /** The host's own id of an actor or resource. */
 export const externalIdLengthMax = 200;

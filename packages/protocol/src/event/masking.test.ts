@@ -161,7 +161,7 @@ test('a secret value is replaced whole at any depth, and null stays null', () =>
   expect(state.auth[0]?.password).toEqual({ kind: 'hash', salt: 'x' });
 });
 
-test('what holds no secret is given back itself, not a copy', () => {
+test('a value without a secret is given back itself, not a copy', () => {
   const state = { a: [{ b: 1 }], token: null, password: '[masked]' };
   const { value, masked } = masker.maskState(state);
   expect(value).toBe(state);

@@ -8,7 +8,7 @@ const diffOf = (before: unknown[], after: unknown[]) =>
   diffStates({ list: before }, { list: after }).diff;
 const numbers = (from: number, count: number) => Array.from({ length: count }, (_, i) => from + i);
 
-test('of people in a list, the removed and the changed one are told by their id', () => {
+test('the removed and the changed person of a list are told by their id', () => {
   const person = (id: string, role: string) => ({ id, role });
   const before = [person('ana', 'admin'), person('bea', 'user'), person('carl', 'user')];
   expect(diffOf(before, [person('ana', 'admin'), person('carl', 'admin')])).toEqual({

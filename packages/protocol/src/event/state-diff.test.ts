@@ -123,7 +123,7 @@ test('keys that every object inherits are plain members of states and diff', () 
   expect(Object.getPrototypeOf(direct)).toBe(Object.prototype);
 });
 
-test('of too many fields the first are kept, in one order whatever the order of the keys', () => {
+test('the first of too many fields are kept, in one order whatever the order of the keys', () => {
   const fields = Array.from({ length: 2_000 }, (_, i): [string, number] => [`f${i}`, i]);
   const sorted = fields
     .map(([name]) => name)

@@ -130,7 +130,7 @@ test('a diff that was sent is never replaced by a computed one, not even an empt
   expect(diffOf({ diff: {}, before: { a: 1 }, after: { a: 2 } })).toEqual({});
 });
 
-test('of more than 500 changed fields the first 500 are kept, and the warning says so', () => {
+test('the first 500 of more changed fields are kept, and the warning says so', () => {
   const state = (value: number) =>
     Object.fromEntries(Array.from({ length: 501 }, (_, i) => [`f${i}`, value]));
   const { f500: _, ...fewer } = state(1);

@@ -195,7 +195,7 @@ test('a role that resembles superadmin is recorded as it is, with a warning, and
   }
 });
 
-test('what is done on behalf of an operator is an operator’s, and needs a reason and an address of one', () => {
+test("an action on behalf of an operator is an operator’s, and needs a reason and an operator's address", () => {
   const olga = { externalId: 'olga', email: 'olga@operator.example', role: 'superadmin' };
   const ana = { externalId: 'ana', role: 'admin' };
   const of = (onBehalfOf: object[], changes: object = {}) =>
@@ -346,13 +346,13 @@ test('several broken rules are one failed validation that names each', () => {
   ]);
 });
 
-test('what is not an object is no event', () => {
+test('a value that is not an object is no event', () => {
   for (const raw of [undefined, null, true, 0, '', 'event', [], [{}]]) {
     expect(refusedRaw(raw).errors, JSON.stringify(raw)).toEqual([' invalid_type']);
   }
 });
 
-test('who recorded it is the credential, and cannot be sent', () => {
+test('the service sets the recorder from the credential, and nobody can send it', () => {
   expect(taken().event).toMatchObject({
     recordedByKind: 'api_key',
     recordedById: '0b54a1de-6e0f-4c66-a24c-2c4f6f2c7a11',

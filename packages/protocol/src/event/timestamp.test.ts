@@ -99,7 +99,7 @@ test('a date is accepted exactly when the calendar has it', () => {
   );
 });
 
-test('what has no four-digit year is not written at all', () => {
+test('a time without a four-digit year is not written at all', () => {
   for (const ms of [Number.NaN, Date.UTC(10_000, 0, 1), -70_000_000_000_000]) {
     expect(() => formatTimestamp(ms)).toThrow(RangeError);
   }

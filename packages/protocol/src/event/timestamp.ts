@@ -66,7 +66,7 @@ export function formatTimestamp(ms: number): string {
   return `${lastDate}${hour}:${minute}:${second}.${zeros}${rest}Z`;
 }
 
-/** The same of a time that may not be known. */
+/** Formats a time that may be unknown. */
 export const timestampOrNull = (ms: number | null) => (ms === null ? null : formatTimestamp(ms));
 
 /** Like `formatTimestamp`, for untrusted values: out of range, the number as it is. */

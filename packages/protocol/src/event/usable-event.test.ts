@@ -39,7 +39,7 @@ test.each([
   ['[2001:db8::1]:443', '2001:db8::1'],
   ['fe80::1%eth0', 'fe80::1'],
   ['203.0.113.7, 10.0.0.1', '203.0.113.7'],
-])('of the address %j the IP is recorded, and the rest says asSent', (ip, plain) => {
+])('the IP of the address %j is recorded, and asSent has the rest', (ip, plain) => {
   const { event, warningPaths, asSent } = taken({ actor: actorWith({ ip }) });
   expect(event.actorIp).toBe(plain);
   expect(warningPaths).toEqual({ truncated: ['/actor/ip'] });

@@ -192,7 +192,7 @@ const closeFilter = fc
     return all.map((filter) => filter as EventFilter);
   });
 
-test('what is withheld leaves a match open or decided as it was, and the deciding segments decide it', () => {
+test('a withheld segment leaves a match open or decided, and the deciding segments decide it', () => {
   const lines = fc.constantFrom(...recorded);
   const withheld = fc.subarray([...withholdableSegments]);
   const verdicts = new Set<boolean | null>();

@@ -105,7 +105,7 @@ type WordsOf = typeof wordsOf;
 type Values = ReturnType<ReturnType<typeof facetOf>['of']>;
 type ValuesOf = (facet: FacetName) => Values;
 
-/** As `matcherOf`, for an event without these segments; null if that depends on one of them. */
+/** Whether an event without these segments matches; null if that depends on one of them. */
 export function matchOf(
   event: ShownEvent,
   filter: EventFilter,

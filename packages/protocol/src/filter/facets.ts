@@ -153,7 +153,7 @@ export const facets = {
   outcome: {
     about: `outcome: ${outcomes.join(', ')}; an action that ends in \`failed\` is a failure`,
     ...oneOf(outcomes),
-    // As `outcomeOf`.
+    // SQL for `outcomeOf`.
     columns: {
       text: "coalesce(outcome, CASE WHEN right(action, 7) IN ('_failed', '.failed') THEN 'failure' END)",
     },
@@ -209,7 +209,7 @@ export const facets = {
     about: 'further resource that the action concerned: id, or own id of the host',
     expected: 'a UUID, or an own id of visible characters',
     normalise: idValue,
-    // As `targetKeys`.
+    // SQL for `targetKeys`.
     columns: {
       list: `(SELECT array_agg(key) FROM (
         SELECT value->>'id' AS key FROM json_array_elements(context->'targets') UNION ALL

@@ -19,7 +19,7 @@ function refusal(text: string): string {
   return [result.code, ...result.problems.map(({ path }) => path)].join(' ');
 }
 
-test('without parameters it is the newest fifty events, without extras', () => {
+test('a query without parameters is the newest fifty events, without extras', () => {
   expect(query('')).toEqual({
     filter: {},
     sort: 'timestamp',

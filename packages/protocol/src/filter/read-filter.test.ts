@@ -115,7 +115,7 @@ const text = fc.oneof(
   fc.constantFrom('true', 'create', 'security', '!false', 'İ@example.com', '!İ@example.com'),
 );
 
-test('what a facet made of a text is valid again and no longer changes', () => {
+test('a text that a facet has normalized is valid again and no longer changes', () => {
   fc.assert(
     fc.property(fc.constantFrom(...facetNames), text, (facet, given) => {
       const refusals: string[] = [];

@@ -5,7 +5,7 @@ import { ascii, folded } from './folded.ts';
  * query use the same rules, so they agree on every event.
  */
 
-/** Of UTF-16. A longer word is cut, in events and in queries. */
+/** The longest word in UTF-16 units. A longer one is cut, in events and in queries. */
 export const wordCharactersMax = 64;
 /** In one query. */
 export const queryWordsMax = 20;

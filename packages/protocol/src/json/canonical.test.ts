@@ -68,7 +68,7 @@ test('parsing the canonical text gives the value back', () => {
   );
 });
 
-test('what has no canonical text is refused instead of being replaced', () => {
+test('a value without a canonical text is refused instead of being replaced', () => {
   for (const value of [Number.NaN, Number.POSITIVE_INFINITY, 'a\ud800', { '\udc00': 1 }]) {
     expect(() => canonicalize({ list: [value] })).toThrow(TypeError);
   }

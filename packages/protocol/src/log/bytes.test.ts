@@ -32,7 +32,7 @@ test('the examples of RFC 4648 section 10 are written as published', () => {
   }
 });
 
-test('what is read has exactly one spelling', () => {
+test('every value that is read has exactly one spelling', () => {
   const text = fc.oneof(fc.string(), fc.stringMatching(/^[A-Za-z0-9+/]{0,9}={0,3}$/));
   fc.assert(
     fc.property(text, (text) => {

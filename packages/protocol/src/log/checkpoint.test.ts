@@ -65,7 +65,7 @@ test('a checkpoint has three lines, a plain size and a whole root, or it is refu
   expect(largest.size).toBe(Number.MAX_SAFE_INTEGER);
 });
 
-test('what cannot be read back is not written', () => {
+test('a value that cannot be read back is not written', () => {
   const good = { origin, size: 3, root: new Uint8Array(32) };
   for (const change of [
     { origin: '' },

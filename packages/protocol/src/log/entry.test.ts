@@ -33,7 +33,7 @@ test('an entry of version 2 differs in its first byte', () => {
   expect(hex(encodeEntry({ ...entry, version: 2 }))).toBe(written.replace('01', '02'));
 });
 
-test('what was encoded is decoded again, up to the last safe microsecond', () => {
+test('an encoded value is decoded again, up to the last safe microsecond', () => {
   const times = fc.oneof(
     fc.maxSafeNat(),
     fc.constantFrom(0, 2 ** 32 - 1, 2 ** 32, Number.MAX_SAFE_INTEGER),

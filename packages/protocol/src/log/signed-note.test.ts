@@ -66,7 +66,7 @@ test('the notes of golang.org/x/mod/sumdb/note get the verdicts they get there',
   expect(await verdict(`${text}\n${peter.replace('x08g', 'xxxx')}`, peterKey)).toBe('unknown_key');
 });
 
-test('what golang.org/x/mod/sumdb/note calls malformed is refused', () => {
+test('a note that golang.org/x/mod/sumdb/note calls malformed is refused', () => {
   const latin1 = (note: string) => new Uint8Array(Buffer.from(note, 'latin1'));
   const malformed = [
     text,

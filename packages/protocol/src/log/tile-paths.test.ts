@@ -49,7 +49,7 @@ test('a second spelling of a tile, or none, is refused', () => {
   }
 });
 
-test('what has no path is a RangeError', () => {
+test('a tile without a path is a RangeError', () => {
   const calls: [TileLevel, number, number][] = [
     ...[-1, 64, 0.5].map((level): [TileLevel, number, number] => [level, 0, 1]),
     ...[-1, 0.5, 2 ** 53].map((index): [TileLevel, number, number] => [0, index, 1]),

@@ -29,7 +29,7 @@ export interface CapsuleContent {
   matches: ShownEvent[];
   /** Events of the time range that the log has. */
   inRange: number;
-  /** Of these, the ones whose content is gone: a match can be neither shown nor excluded. */
+  /** Events whose content is gone: a match can be neither shown nor excluded. */
   unseen: number;
   /** Whether the matches are those that the service counted when the search was saved. */
   isSaved: boolean;

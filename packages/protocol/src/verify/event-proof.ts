@@ -22,7 +22,7 @@ import type { ProofVerdict } from './proof-verdict.ts';
 /** `GET /api/audit-logs/{id}/proof`, decoded. */
 export interface EventProof {
   body: EventBody;
-  /** Of the log entry, in microseconds since 1970. */
+  /** The time in the log entry, in microseconds since 1970. */
   receivedAtUs: number;
   commitment: Uint8Array;
   leafHash: Uint8Array;

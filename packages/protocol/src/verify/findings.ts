@@ -93,7 +93,7 @@ export function createFindings() {
       if (kept.length < findingsKeptMax) kept.push({ code, sequence, eventId, message });
       if (sequence === null) return;
       if (first === null || sequence < first.sequence) first = { sequence, eventId };
-      // Of several findings for one sequence, any may name the event.
+      // Any of several findings for one sequence may name the event.
       else if (sequence === first.sequence) first.eventId ??= eventId;
     },
     count: () => count,
@@ -105,7 +105,7 @@ export function createFindings() {
   };
 }
 
-/** The same findings; `change` is applied to each added one. */
+/** Findings that apply `change` to each added one. */
 export function changing(findings: Findings, change: (finding: Finding) => Finding): Findings {
   const add: Findings['add'] = (code, message, { sequence = null, eventId = null } = {}) => {
     const changed = change({ code, message, sequence, eventId });

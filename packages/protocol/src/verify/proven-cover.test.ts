@@ -53,7 +53,7 @@ function judged(claims: Partial<CoverClaims>, records: Partial<ServiceRecords> =
   };
 }
 
-test('what the plan recorded in the log hides may be absent, and nothing younger', () => {
+test('events that the recorded plan hides may be absent, and no younger ones', () => {
   expect(judged({ statedCutoffMs: proMs }, { terms: [terms(0, 'Pro')] })).toEqual({
     recent: 'missing',
     month: 'missing',
@@ -72,7 +72,7 @@ test('a stated plan or cutoff that contradicts the log is a finding, and explain
   expect(judged({ knownPlan: 'Pro' }, record).codes).toEqual({ plan_mismatch: 1 });
 });
 
-test('without a record of the plan an absence is only stated, within the shortest plan', () => {
+test('an absence without a record of the plan is only stated, within the shortest plan', () => {
   expect(judged({ statedCutoffMs: starterMs })).toMatchObject({
     recent: 'missing',
     month: 'stated',
@@ -112,7 +112,7 @@ test('a record of the plan counts only while no later one can be absent, and sho
   });
 });
 
-test('what an earlier plan had hidden before it ended stays gone', () => {
+test('events that an earlier plan hid before it ended stay gone', () => {
   const before = { plan: 'Starter', legalHold: false } as const;
   const upgraded = terms(60, 'Enterprise', { before, timeMs: nowMs - 5 * day });
   expect(judged({}, { terms: [upgraded] })).toMatchObject({ month: 'expired', recent: 'missing' });
@@ -147,7 +147,7 @@ test('a removal under a smaller plan than the log had, or under its hold, explai
   expect(judged({}, { removals, terms: lowered })).toMatchObject({ month: 'expired', codes: {} });
 });
 
-test('of a tenant that has left everything may be gone', () => {
+test('every event of a tenant that has left may be gone', () => {
   const gone = { removals: [leaving], terms: [terms(80, 'Enterprise')] };
   expect(judged({ lastProduced: 69 }, gone)).toMatchObject({ recent: 'expired', codes: {} });
 });

@@ -20,7 +20,7 @@ export interface CoverClaims {
   records: ServiceRecords;
   /** `lastAbsentOwn` of the body pass: records before it may be outdated. */
   lastAbsentOwn: number;
-  /** Of the body pass: a tenant that has left records nothing. */
+  /** The last produced event in the body pass: a tenant that has left records nothing. */
   lastProduced: number;
   /** The time at which the bodies were read. */
   nowMs: number;

@@ -33,14 +33,14 @@ test('the cutoff of the plan hides older bodies at any size', () => {
   expect(createBodyCover({ planCutoffMs: 10 }).latestCutoffMs).toBe(10);
 });
 
-test('without a record every body is owed', () => {
+test('every body is required where no record explains its absence', () => {
   const cover = createBodyCover({});
   expect(cover.absenceOf(0, 0, 0)).toBe('missing');
   expect(cover.latestCutoffMs).toBeNull();
   expect(createBodyCover({ records: [{ cutoffMs: 99, size: 0 }] }).latestCutoffMs).toBeNull();
 });
 
-test('what is merely stated is told apart from what is proven', () => {
+test('stated absences are told apart from proven ones', () => {
   const cover = createBodyCover({ records: [{ cutoffMs: 20, size: 3 }], statedCutoffMs: 30 });
   expect([2, 3].map((sequence) => cover.absenceOf(sequence, 19, 19))).toEqual([
     'expired',

@@ -5,7 +5,7 @@
 export interface RetentionRecord {
   cutoffMs: number;
   size: number;
-  /** Those that happened before, whenever they were received: offboardings, former releases. */
+  /** Covers events that happened before, whenever received: offboardings, former releases. */
   byTimestamp?: boolean;
 }
 

@@ -77,7 +77,7 @@ test('only the service can say such things, nor of another tenant', () => {
   }
 });
 
-test('whatever stands in such a record, it is read or passed over', () => {
+test('a record of any content is read or passed over', () => {
   const kinds = [change, { action: 'delete', resourceType: 'retention' }];
   const state = fc.option(fc.dictionary(fc.constantFrom('plan', 'cutoff', 'size'), fc.jsonValue()));
   fc.assert(

@@ -265,7 +265,7 @@ test('events recorded since the checkpoint are counted apart in a running servic
   expect(counts).toMatchObject({ intact: 290, newer: 10 });
 });
 
-test('what is intact is handed on, and nothing else', () => {
+test('intact bodies are handed on, and no others', () => {
   const seen: number[] = [];
   const damaged = edited(42, '"admin"', '"viewer"');
   verifyBodies(damaged, { onIntact: ({ event }) => seen.push(event.sequence) });

@@ -105,7 +105,7 @@ test('the id of a bootstrap key stays the same, differs by key, and is no plain 
   expect(plain.slice(0, 12)).not.toBe(id.replaceAll('-', '').slice(0, 12));
 });
 
-test('whatever is wrong with a key, the refusal is the same and holds no part of it', async () => {
+test('the refusal of a key is always the same and holds no part of it', async () => {
   const { stored, header, text } = makeKey();
   const stranger = makeKey();
   const attempts: [StoredApiKey[], string | undefined][] = [

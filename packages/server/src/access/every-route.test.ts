@@ -227,7 +227,7 @@ test.each(protectedCalls)(
   },
 );
 
-test.each(scopes)('what needs %s is 403 for a key with all other scopes', async (scope) => {
+test.each(scopes)('a call that needs %s is 403 for a key with all other scopes', async (scope) => {
   const others = scopes.filter((each) => each !== scope);
   const key = await keyOf(service, ours.id, others);
   for (const call of callsByNeed[scope].split(/,\s+/)) {

@@ -227,7 +227,7 @@ describe('with a shared secret', () => {
     }
   });
 
-  test('without configuration there are no tokens', async () => {
+  test('a service without configuration takes no tokens', async () => {
     expect(await codeOf(await hmac(claims), {})).toBe('unauthenticated');
   });
 

@@ -77,7 +77,7 @@ test('a reason has at most 1,000 characters, however many bytes they take', () =
   expect(reasonOf(`${'%20'.repeat(50)}${'x'.repeat(1_000)}`)).toHaveLength(1_000);
 });
 
-test('whatever a header holds, the answer is a reason without control characters or a refusal', () => {
+test('a header of any content is a reason without control characters, or refused', () => {
   const encoded = fc
     .string({ unit: anyCharacter })
     .map((text) => encodeURIComponent(text.toWellFormed()));

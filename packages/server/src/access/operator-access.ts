@@ -31,7 +31,7 @@ export function parseAccessReason(values: readonly string[]): string {
   return judged(decode(onlyValue(values)), refused);
 }
 
-/** The same rules for a body's field `reason`, which is not encoded; null counts as missing. */
+/** Reads a body's field `reason`, which is not encoded, by these rules; null is missing. */
 export function parseReasonField(reason: string | null | undefined): string {
   const problem = (what: string) => new AppError('reason_required', `the field reason ${what}`);
   if (reason === undefined || reason === null) throw problem('is missing');

@@ -78,7 +78,7 @@ test('pages, order, counts and statistics of one search are one look', async () 
   ]);
 });
 
-test('whatever shows more is a look of its own: other filters, times, states, events', async () => {
+test('a call that shows more is a look of its own: other filters, times, states, events', async () => {
   const { look, call, seen } = visit();
   const resource = `resource_id=${randomUUID()}`;
   const asked = [

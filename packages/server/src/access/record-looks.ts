@@ -49,7 +49,7 @@ export function recordLooks(
   };
 }
 
-/** Of fixed size, whatever an operator searches for. */
+/** A key of fixed size, whatever an operator searches for. */
 function keyOf(parts: unknown): string {
   return Buffer.from(sha(Buffer.from(JSON.stringify(parts)))).toString('base64');
 }

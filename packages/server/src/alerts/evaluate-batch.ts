@@ -26,7 +26,7 @@ import { type Opened, ofKnownActors, openWatch, rememberedMax, type Watch } from
 interface RuleOutcome {
   rule: RuleRow;
   findings: Finding[];
-  /** Those above the limit. */
+  /** The findings above the limit. */
   dropped: Finding[];
   /** Undefined: unchanged. */
   silentAtMs?: number | null;
@@ -43,7 +43,7 @@ export interface Batch {
 /** More in one transaction would lock the log, and hold recording up, longer than a flush does. */
 const alertsMax = 200;
 
-/** The same, or its first events with at most so many alerts; one event has at most one a rule. */
+/** The batch, or its first events with a bounded number of alerts; a rule raises one an event. */
 export function shortened(batch: Batch): Batch {
   const found = batch.outcomes.flatMap(({ findings }) => findings.flatMap(setOffBy));
   const end = found.sort((a, b) => a - b)[alertsMax];

@@ -103,7 +103,7 @@ test('an evaluator that was told what happened before finds what one finds that 
   }
 });
 
-test('what an actor has not done within the lookback is seen first, by type, resource or network', () => {
+test("an actor's first action within the lookback is seen, by type, resource or network", () => {
   const rule = (groupBy: AlertRuleSettings['groupBy']) =>
     new FirstSeenEvaluator(
       settings({ kind: 'first_seen', lookbackDays: 30, ...(groupBy && { groupBy }) }),

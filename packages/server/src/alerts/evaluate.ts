@@ -28,7 +28,7 @@ export interface Finding {
   /** How many events; `events` has the last ones of them. */
   count: number;
   events: Seen[];
-  /** Of `first_seen`: an alert only if this actor is not new altogether. */
+  /** For `first_seen`: an alert only if this actor is not new altogether. */
   ofActor?: string;
 }
 
@@ -132,7 +132,7 @@ export class ThresholdEvaluator implements Learner {
     this.#groups.set(group, known);
     // Fewer are no finding, however old: looking for old ones each time would take long.
     if (known.length < this.#count) return known;
-    // Those of an hour before may count together with an event that comes late.
+    // Events of an hour before may count together with an event that comes late.
     const sinceMs = event.atMs - this.#windowMs - hourMs;
     const kept = known.filter(({ atMs }) => atMs > sinceMs).slice(-2 * this.#count);
     this.#groups.set(group, kept);
@@ -143,7 +143,7 @@ export class ThresholdEvaluator implements Learner {
     return (this.#groups.get(group) ?? []).filter((each) => this.#isNear(each, atMs));
   }
 
-  /** Also if it is later, for an event that comes late. */
+  /** Near also counts a later event, for an event that comes late. */
   #isNear(event: Timed, atMs: number): boolean {
     return Math.abs(event.atMs - atMs) < this.#windowMs;
   }

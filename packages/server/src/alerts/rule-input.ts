@@ -67,7 +67,7 @@ function readFilters(json: unknown, path: string, problems: FieldProblem[]): Fil
   return {};
 }
 
-/** Of a threshold; with `{}` no event has to follow. */
+/** Reads what must follow for a threshold; with `{}` no event has to. */
 function readFollowing(change: Change): Pick<AlertRuleSettings, 'followedBy'> {
   const { kind, patch, kept, problems } = change;
   if (kind !== 'threshold' && patch.followedBy !== undefined) {

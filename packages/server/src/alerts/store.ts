@@ -14,7 +14,7 @@ export interface RuleRow extends RuleKey {
   enabled: boolean;
   fromSequence: number;
   mutedUntilMs: number | null;
-  /** Of an enabled rule of kind silence: when it looks next. */
+  /** When an enabled rule of kind silence looks next. */
   silentAtMs: number | null;
   /** Alerts (UUIDs of their events) that no message has told of. */
   untold: string[];

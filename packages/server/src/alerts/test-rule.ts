@@ -159,7 +159,7 @@ function takeAll(
   throw new AppError('conflict', detail);
 }
 
-/** Of the findings of a test those that are alerts. */
+/** Counts the findings of a test that are alerts. */
 function tallyOf(settings: AlertRuleSettings, { sinceMs, untilMs }: TestRange) {
   const perDay = new Map<string, number>();
   for (let at = sinceMs; at < untilMs; at += dayMs) perDay.set(dayOf(at), 0);

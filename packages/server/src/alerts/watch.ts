@@ -77,7 +77,7 @@ export async function openWatch(
   return none;
 }
 
-/** Of the state of an alert: its group as the evaluator calls it. */
+/** Reads the group and time from the state of an alert. */
 function readAlert(after: string): { group: string; atMs: number } {
   const { at, group } = JSON.parse(after) as { at: string; group: Record<string, string> };
   return { atMs: Date.parse(at), group: Object.values(group)[0] ?? '' };
@@ -108,7 +108,7 @@ function recallEarlier(
     if (unknown.length === 0) return;
     const oldest = Math.min(...events.map(({ atMs }) => atMs));
     const sinceMs = oldest - lateMs - windowMinutes * minuteMs;
-    // Of a group that this process would have seen, there is nothing to read.
+    // There is nothing to read of a group that this process would have seen.
     const hasSeenAll = fromSequence >= opened.sequence || sinceMs >= opened.nowMs + futureMsMax;
     const limits = { fromSequence, sinceMs, count };
     const earlier = hasSeenAll ? [] : await earlierOf(before, column, unknown, limits);

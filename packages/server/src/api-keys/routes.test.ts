@@ -60,7 +60,7 @@ test('a new key works at once, for its tenant and its scopes only', async () => 
   expect(await canRecord(body.key)).toBe(403);
 });
 
-test('what a key records names it by the id that its making gave', async () => {
+test('events of a key name it by the id that its making gave', async () => {
   const tenant = await service.tenant();
   const { id, key } = await make(keysOf(tenant.id), ['events:write']);
   const url = '/api/audit-logs';

@@ -51,7 +51,7 @@ export function apiKeyRoutes(app: FastifyInstance, deps: ApiKeyRouteDeps): void 
   }
 }
 
-/** Of a path: `id` is the tenant's; none is the platform. */
+/** The parameters of a path: `id` is the tenant's; none is the platform. */
 interface KeysPath {
   id?: string;
 }

@@ -28,7 +28,7 @@ async function duckDb(sql: string): Promise<Record<string, unknown>[]> {
   }
 }
 
-/** As documented, but for where the archive is and whose it is. */
+/** Runs the documented query with the archive and tenant of this test. */
 const run = (sql = '') =>
   duckDb(
     sql

@@ -57,7 +57,7 @@ function failingAt(n: number, persisted: boolean): ObjectStore {
 }
 
 test.each([1, 2, 3])(
-  'what a run left behind at object %i is not in the way when the log has grown',
+  'the rest of a run that ended at object %i is not in the way when the log has grown',
   async (n) => {
     const { id, key } = await tenantWith(5);
     await archiveOf(service, id, { objects: failingAt(n, true) });
@@ -106,7 +106,7 @@ test.each([false, true])(
 );
 
 test.each([2, 3])(
-  'what was written before object %i is made again, if a former release wrote other bytes',
+  'objects before object %i are made again, if a former release wrote other bytes',
   async (n) => {
     const { id, key } = await tenantWith(5);
     await archiveOf(service, id, { objects: failingAt(n, false) });
@@ -178,7 +178,7 @@ test('one tenant that cannot be archived keeps no other from it', async () => {
   expect(outcomes.get(other.id)).toBe(null);
 });
 
-test('of a log that cannot be read, the run names the entry', async () => {
+test('the run names the entry of a log that cannot be read', async () => {
   const { id } = await tenantWith(300);
   await service.app.checkpoints.tick();
   const damage = 'UPDATE log_tiles SET data = set_byte(data, 60, 9) WHERE tenant_id = $1';
@@ -267,7 +267,7 @@ test('a run on a database from before the archive takes up what is archived, if 
   }
 });
 
-test('what a restored log lost is not archived beside it, also where its entries are of other months', async () => {
+test('entries that a restored log lost are not archived beside it, also where they are of other months', async () => {
   const own = await testService();
   const backups = new Backups(own);
   const month = 32 * 86_400_000;

@@ -165,7 +165,7 @@ test('a part ends when its texts are as long as memory allows, and still holds o
   ]);
 });
 
-test('what the plan no longer shows is not archived, though it is not removed yet', async () => {
+test('events that the plan no longer shows are not archived, though they are not removed yet', async () => {
   const { now } = service.clock;
   service.clock.now = Date.UTC(new Date(now).getUTCFullYear() - 7, 11, 31);
   const { id, key } = await service.tenant();
@@ -301,7 +301,7 @@ test('a run that could not do its work is due again an hour later, not an interv
   expect(await due(next + 50 * hour - 1)).toBe(null);
 });
 
-test('what retention holds back for a moment is archived when it is in sight again', {
+test('events that retention holds back for a moment are archived when they are visible again', {
   tags: 'plain',
 }, async () => {
   const { now } = service.clock;

@@ -22,7 +22,7 @@ export interface ArchivedBody {
 
 /** One entry of the log with its event, as a row of the archive. */
 export interface ArchivedRow {
-  /** Of the log entry. */
+  /** The version of the log entry. */
   version: EntryVersion;
   sequence: number;
   uuid: string;

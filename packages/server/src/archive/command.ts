@@ -189,7 +189,7 @@ export async function archiveWhenDue(
   return outcomes;
 }
 
-/** As `archiveLog`, with a given owner's URL. */
+/** Archives with a given owner's URL, like `archiveLog`. */
 export function runArchive(
   config: Config,
   ownerUrl: string,

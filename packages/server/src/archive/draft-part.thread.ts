@@ -15,7 +15,7 @@ parentPort?.on('message', async (wanted: DraftWanted) => {
   const answer = await withOwnerSession(ownerUrl, ({ transaction }) =>
     draftPart(transaction, wanted),
   ).catch((error: Error) => {
-    // Of an error only the message reaches the other thread.
+    // Only the message of an error reaches the other thread.
     error.message = findingOf(error) ?? error.message;
     return error;
   });

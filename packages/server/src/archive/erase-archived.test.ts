@@ -216,7 +216,7 @@ test.each(steps)(
   },
 );
 
-test('what an interrupted run left in the archive goes with an erasure', async () => {
+test('an erasure removes the rest of an interrupted run from the archive', async () => {
   const { id, key, erasure } = await archived();
   await recordAll(service, key, [eventOf({ actor: actor(person) })]);
   await archiveOf(service, id, { objects: failingAt(3, false) });

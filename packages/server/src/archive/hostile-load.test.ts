@@ -140,7 +140,7 @@ async function forge(change: (rows: ArchivedRow[]) => ArchivedRow[]) {
 const swapped = <T>(list: readonly T[], a: number, b: number): T[] =>
   list.map((each, at) => (at === a ? list[b] : at === b ? list[a] : each) as T);
 
-test('what the helper writes without a change is loaded', async () => {
+test('a file that the test writes without a change is loaded', async () => {
   const fresh = await testService();
   const { tenants } = await restoreArchive(envOf(fresh), await forge((rows) => rows), {});
   expect(tenants).toMatchObject([{ tenantId: tenant.id, size: 8 }]);

@@ -43,7 +43,7 @@ export type ArchivedSettings = Pick<
 export interface ArchiveManifest {
   format: typeof archiveFormat;
   tenantId: string;
-  /** As it was then, so that the archive alone can restore a service. */
+  /** The tenant's settings of that time, so that the archive alone can restore a service. */
   tenant: ArchivedSettings;
   first: number;
   last: number;

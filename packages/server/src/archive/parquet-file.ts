@@ -12,7 +12,7 @@ export class ParquetFile {
   readonly #columns: readonly GrowingColumn[];
   readonly #bytes = new ByteWriter();
   readonly #file: ParquetWriter;
-  /** Of the next row group. */
+  /** Rows of the next row group. */
   #rows = 0;
   #characters = 0;
 

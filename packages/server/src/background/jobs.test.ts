@@ -75,7 +75,7 @@ test('a lease that another process has taken over cannot be renewed by the first
   expect([await renew(first), await renew(second)]).toEqual([false, true]);
 });
 
-test('what is sent in a transaction that rolls back is never done', async () => {
+test('a job that is queued in a transaction that rolls back never runs', async () => {
   const jobs = newJobs();
   const handled = vi.fn(async () => {});
   jobs.handle('tenant-mail', handled);

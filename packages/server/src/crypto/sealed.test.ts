@@ -6,7 +6,7 @@ import { createSealer } from './sealed.ts';
 const sealer = createSealer('a session secret of the tests, 32 bytes or more');
 const context = 'tenant-restore-secret:1';
 
-test('whatever is sealed can be opened again, and does not show', () => {
+test('every sealed text can be opened again, and does not show', () => {
   fc.assert(
     fc.property(fc.string({ unit: anyCharacter, minLength: 4 }), fc.string(), (secret, context) => {
       const sealed = sealer.seal(context, secret);

@@ -14,7 +14,7 @@ function keyFile(name: string, text: string, mode = 0o600): string {
   return path;
 }
 
-test('what it signs is verified by its public key alone', async () => {
+test('a signature is verified by the public key alone', async () => {
   const signer = openSigner(keyFile('own.pem', newSigningKey()), false);
   const publicKey = await signer.publicKey();
   expect(publicKey).toHaveLength(32);
@@ -49,7 +49,7 @@ test.each([0o640, 0o604, 0o660])('a key of mode %o, which others can read, is re
   expect(() => openSigner(path, true)).toThrow(/open to others/);
 });
 
-test('what is no Ed25519 key is refused without a word of it', () => {
+test('a text that is no Ed25519 key is refused without a word of it', () => {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const wrong = {
     'ec.pem': privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),

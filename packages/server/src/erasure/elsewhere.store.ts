@@ -23,7 +23,7 @@ const wholeAddress = raw(String.raw`('(?<![[:alnum:]]|[[:alnum:]][._%+-])'
 /** Conditions on columns that may name the person. */
 function naming({ actors, addresses }: Person) {
   const [ids, texts] = [uuidArray(actors), textArray(addresses)];
-  // Of an agent its id stays, as in events.
+  // The id of an agent stays, as in events.
   const isAgent = sql`(a->>'id')::uuid = ANY (${ids}::uuid[])`;
   return {
     byId: (column: string) => sql`${raw(column)} = ANY (${ids}::uuid[])`,

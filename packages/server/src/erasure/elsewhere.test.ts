@@ -197,7 +197,7 @@ test('an alert rule goes on for the other people that it notifies', async () => 
   expect(JSON.stringify(left)).not.toMatch(/ana@/i);
 });
 
-test('what names other people stays, also those whose address only ends alike', async () => {
+test('values that name other people stay, also those whose address only ends alike', async () => {
   const saved = await search({ user: ['ben@example.com'] }, 'what did Ben do?');
   const alike = await search({}, 'x.ana@example.com, bob-ana@example.com; ana@example.com.br');
   const key = await keyOf(service, tenant.id, ['alerts:write', 'events:read']);
@@ -254,7 +254,7 @@ test('the words of a host product about the person go, and no other ones', async
   expect(rows).toEqual([{ reason: 'locked by ben@example.com' }, { reason: null }]);
 });
 
-test('what a receiver of webhooks answered about the person goes, and no other answer', async () => {
+test("a receiver's answer about the person goes, and no other answer", async () => {
   const key = await keyOf(service, tenant.id, ['webhooks:write', 'events:read']);
   const { body: webhook } = await service.call({
     method: 'POST',

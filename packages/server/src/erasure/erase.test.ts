@@ -57,7 +57,7 @@ test('a leaked secret in a state goes for good, and the log still holds', async 
   expect(rows.filter(({ row }) => /former pin|later pin/.test(row))).toEqual([]);
 });
 
-test('of an erased change neither fields nor reason are left', async () => {
+test('an erased change keeps neither fields nor reason', async () => {
   const [event] = await recordEach(service, tenant.key, [{ reason: 'password is hunter2' }]);
   await eraseNow(service, { tenantId: tenant.id, eventId: event.id, segment: 'change' });
   expect(await readEvent(service, tenant.key, event.id)).toMatchObject({
@@ -241,7 +241,7 @@ test('the identity of an operator cannot be erased', async () => {
   );
 });
 
-test('what the log records about itself cannot be erased', async () => {
+test('records of the log about itself cannot be erased', async () => {
   const { body } = await service.call({ url: '/api/audit-logs?resource=tenant', key: tenant.key });
   const target = { tenantId: tenant.id, eventId: body.data[0].id, segment: 'state' } as const;
   await expect(eraseNow(service, target)).rejects.toThrow(
@@ -381,7 +381,7 @@ test('events of another tenant by the same person stay as they are', async () =>
   await expect(eraseNow(service, target)).rejects.toThrow(/has no event/);
 });
 
-test('what is erased does not come back by being sent again', async () => {
+test('an erased event does not come back by being sent again', async () => {
   const id = { id: (await recordEach(service, tenant.key, [{ ...states }]))[0].id };
   await eraseNow(service, { tenantId: tenant.id, actor: ana });
   await eraseNow(service, { tenantId: tenant.id, eventId: id.id, segment: 'state' });

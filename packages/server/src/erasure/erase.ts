@@ -50,7 +50,7 @@ const archiveIn = async ({ sha, objects, tmpDir }: ErasureDeps) => {
 
 export interface Erased {
   tenantId: string;
-  /** Of this run, including unfinished erasures of earlier runs. */
+  /** The erasures of this run, including unfinished ones of earlier runs. */
   erasures: { id: string; segment: WithholdableSegment; events: number }[];
   /** Removed export files. */
   files: number;

@@ -29,7 +29,7 @@ export function erasureEvent(
 
 export interface Offboarded {
   tenantId: string;
-  /** Of the log: every event below it is removed. */
+  /** The size of the log: every event below it is removed. */
   size: number;
   count: number;
   /** Later than the time of every removed event. */
@@ -39,7 +39,7 @@ export interface Offboarded {
 
 /** The bundle that was made: its size, and the digest of its list of checksums. */
 export interface BundleFacts {
-  /** Of the log, as in its checkpoint. */
+  /** The origin of the log, as in its checkpoint. */
   origin: string;
   size: number;
   events: number;

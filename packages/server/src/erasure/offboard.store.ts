@@ -18,7 +18,7 @@ type RemovedCounts = Record<'events' | 'exports' | keyof typeof tablesOfTenant, 
 
 export interface Offboarding {
   tenantId: string;
-  /** Of the log: every event below it is removed. */
+  /** The size of the log: every event below it is removed. */
   size: number;
   /** Sequence of its record. */
   record: number;

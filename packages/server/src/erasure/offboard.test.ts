@@ -26,7 +26,7 @@ async function events() {
   return rows;
 }
 
-test('of a tenant that left, the log and one record stay, and nothing else', async () => {
+test('the log and one record of a tenant that left stay, and nothing else', async () => {
   await service.owner.query(
     `SELECT note_sources(array_fill($1::uuid, '{2}'), array_fill($1::uuid, '{2}'), '{a,a}', '{1,3}', now())`,
     [tenant.id],

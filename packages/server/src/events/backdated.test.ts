@@ -32,7 +32,7 @@ test('an event that happened long before it is recorded comes with a warning', a
   expect(body.results[0].warnings).toEqual(['backdated']);
 });
 
-test('what came late is found by the time at which it came', async () => {
+test('a late event is found by the time at which it came', async () => {
   const since = service.clock.now;
   service.clock.now += hour;
   const { body } = await post('', eventOf({ timestamp: iso(20 * day) }));

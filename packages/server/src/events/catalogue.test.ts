@@ -57,7 +57,7 @@ test.each([
   expect(event).toMatchObject({ action, resource: { type }, category });
 });
 
-test('what it refuses is answered with its own sentence', async () => {
+test('a refusal is answered with its own sentence', async () => {
   const { status, body } = await recorded('refresh', 'deal');
   expect([status, body.code]).toEqual([422, 'not_recordable']);
   expect(body.errors[0].message).toBe('Refreshing a board changes nothing.');

@@ -59,7 +59,7 @@ test('no change of a cursor makes another cursor', async () => {
   }
 });
 
-test('whatever text a cursor is, the answer is a page or a refusal of the cursor', async () => {
+test('a cursor of any text gets a page or a refusal of the cursor', async () => {
   await fc.assert(
     fc.asyncProperty(fc.oneof(fc.string({ minLength: 1 }), fc.base64String()), async (text) => {
       const code = await outcome(new URLSearchParams({ cursor: text }).toString());

@@ -155,7 +155,7 @@ test('each filter of version 2 finds its events, and excludes them, in list, cou
   expect(Object.fromEntries(counts)).toEqual({ null: 2, failure: 1, success: 1, denied: 1 });
 });
 
-test('what was done to a person or thing is found by its id, own id and words, and by trace id', async () => {
+test('actions on a person or thing are found by its id, own id and words, and by trace id', async () => {
   const traceId = '0af7651916cd43dd8448eb211c80319c';
   const member = { type: 'user', id: '3f8e21b7-94c6-4d05-a1e2-7b60c9d4f518' };
   await named('by id', { action: 'add_member', traceId, targets: [member] });

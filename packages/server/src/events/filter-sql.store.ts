@@ -93,7 +93,7 @@ export function filterConditions(filter: SqlFilter, params: Params, except?: Fac
     ms === undefined ? [] : [`received_at ${sign} ${params.add(new Date(ms))}`];
   const conditions = [...received('>=', receivedFrom), ...received('<', receivedTo)];
   if (among !== undefined) {
-    // As a subquery each id is looked up in its own partition only.
+    // The subquery lets each id be looked up in its own partition only.
     conditions.push(`id IN (SELECT unnest(${params.uuids(among)}))`);
   } else if (q !== undefined) {
     throw new Error('the events with these words are not known');

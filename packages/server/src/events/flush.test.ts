@@ -110,7 +110,7 @@ test('a locked head stalls no other tenant, and its events go through in order a
   await expectLogIntact(service, held.id);
 });
 
-test('what comes while a flush waits for a head is written with it, in one transaction', {
+test('events that come while a flush waits for a head are written with it, in one transaction', {
   tags: 'plain',
 }, async () => {
   const { app, db } = await further();

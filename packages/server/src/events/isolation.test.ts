@@ -39,7 +39,7 @@ const missing = { id: randomUUID() };
 await service.app.http.listen({ port: 0, host: '127.0.0.1' });
 const port = Number(new URL(service.app.http.listeningOrigin).port);
 
-test('whatever the filter, lists and counts hold events of the own tenant alone', async () => {
+test('lists and counts with any filter hold events of the own tenant alone', async () => {
   const [sample] = await storedFacts(service, theirs.id);
   for (const query of [
     '',

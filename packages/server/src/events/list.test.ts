@@ -215,7 +215,7 @@ test('twenty values of a filter are one question, answered in order', async () =
   }
 });
 
-test('without parameters the newest fifty come, of every class in one order', async () => {
+test('a list without parameters has the newest fifty events, of every class in one order', async () => {
   const newest = naiveOrder(stored, 'timestamp', 'desc').slice(0, 50);
   const answer = await list('');
   expect(idsOf(answer)).toEqual(ids(newest));

@@ -149,7 +149,7 @@ async function asSetUp(tx: WriterTx, tenantId: string, event: OwnEvent): Promise
   return isSetUp ? event : { ...event, actor: { ...event.actor, role: 'api_key' } };
 }
 
-/** As the service does, for commands: in the open transaction of this session. */
+/** Records a command's event as the service does, in the open transaction of this session. */
 export async function recordOwnIn(
   owner: OwnerSession,
   catalogue: Catalogue,

@@ -56,7 +56,7 @@ test('PostgreSQL reads little more of large events than the page holds', async (
   expect(read).toBeLessThan(3 * 8 * 2 ** 20);
 });
 
-test('what is wrong with the shape and what breaks a rule is told in one answer', async () => {
+test('one answer names faults of the shape and broken rules', async () => {
   const { key } = await service.tenant();
   const body = eventOf({
     colour: 'red',

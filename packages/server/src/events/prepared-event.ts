@@ -83,7 +83,7 @@ export function openersOf(event: Pick<StoredEvent, 'salts' | 'erased' | 'context
   return { salts, hashes };
 }
 
-/** The same in the form of the table. */
+/** The openers in the form of the table. */
 export function storedOpeners({ salts, hashes }: EventOpeners): {
   salts: Buffer;
   erased: string | null;

@@ -122,7 +122,7 @@ test('the same proof is served as C2SP tlog-proof to who accepts text', async ()
   expect(path.split('\n').length - 1).toBeGreaterThan(2);
 });
 
-test('what recording answered is what a later proof proves', async () => {
+test('a later proof proves the answer of the recording call', async () => {
   const { key } = tenant;
   const given = 'evt_audit_01k47h6zr0f868n1725yta1txt';
   const receipt = await record(key, { id: given, timestamp: '2025-09-03T10:16:00.000Z' });

@@ -120,7 +120,7 @@ function imported(shown: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(shown).filter(([name]) => !added.includes(name)));
 }
 
-test('what JSON can write but no log can prove is refused, with the place it stands', async () => {
+test('values that JSON can write and no log can prove are refused, with their path', async () => {
   const cases: [member: string, error: string][] = [
     ['"reason":"a","reason":"b"', '/reason duplicate_key'],
     ['"after":{"a":{"b":1,"c":2,"b":1}}', '/after/a/b duplicate_key'],

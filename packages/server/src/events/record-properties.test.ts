@@ -12,7 +12,7 @@ const send = (body: unknown) =>
   service.call({ method: 'POST', url: '/api/audit-logs', key: tenant.key, body });
 const json = (value: unknown) => canonicalize(value as JsonValue);
 
-test('whatever JSON is sent as an event, the answer is 201 or a problem the caller can mend', async () => {
+test('any JSON sent as an event is answered by 201 or a problem the caller can mend', async () => {
   const body = fc.oneof(anyJson, spoiltEventArbitrary);
   await fc.assert(
     fc.asyncProperty(body, async (event) => {
@@ -26,7 +26,7 @@ test('whatever JSON is sent as an event, the answer is 201 or a problem the call
   );
 });
 
-test('whatever JSON is sent as a batch, the answer is 200 with a result for each event, or 422', async () => {
+test('any JSON sent as a batch is answered by 200 with a result for each event, or 422', async () => {
   const events = fc.array(fc.oneof(anyJson, eventArbitrary, spoiltEventArbitrary), {
     maxLength: 8,
   });

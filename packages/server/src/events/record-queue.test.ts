@@ -94,7 +94,7 @@ test('a head found locked three times is waited for alone, and is ready again on
   expect(namesOf(queue.takeReady())).toEqual(['4']);
 });
 
-test('what waits too long for a place to wait in is given up, but not what is being waited for', () => {
+test('an event that waits too long for a place in the queue is given up; queued ones are not', () => {
   const queue = queueWith(item('a', '1'), item('b', '2'), item('b', '3'));
   makeStuck(queue, 100);
   expect(tenantsOf(queue.takeStuck())).toEqual(['a']);
@@ -113,7 +113,7 @@ test('a flush finds the head of its only tenant locked: the next one waits for i
   expect(namesOf(queue.takeStuck())).toEqual(['1']);
 });
 
-test('what has come by the time a flush has the heads joins it, as far as it has room', () => {
+test('events that have come by the time a flush has the heads join it, as far as it has room', () => {
   const queue = queueWith(item('a', '1'), item('b', '2'));
   const taken = queue.takeReady();
   for (const name of ['3', '4']) queue.add(item('a', name));
@@ -148,7 +148,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { maxLength: 60 },
 );
 
-test('whatever is skipped and released: every event is written once, in order within its tenant', () => {
+test('every event is written once, in order within its tenant, whatever is skipped and released', () => {
   fc.assert(
     fc.property(steps, (sequence) => {
       const queue = new RecordQueue();

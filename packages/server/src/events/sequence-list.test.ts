@@ -86,7 +86,7 @@ test('every filter, order, limit and beginning: the pages are exactly the naive 
   );
 });
 
-test('who polls with after_sequence sees every event once and in order, late ones too', async () => {
+test('a caller who polls with after_sequence sees every event once and in order, late ones too', async () => {
   const own = await service.tenant();
   const seen: { id: string; sequence: number }[] = [];
   const poll = async () => {
@@ -137,7 +137,7 @@ test('page numbers and after_sequence of another sort are refused', async () => 
   expect((await service.call({ url, key: tenant.key })).body.code).toBe('invalid_parameter');
 });
 
-test('what retention has hidden or removed is passed over, and nothing else', async () => {
+test('events that retention has hidden or removed are passed over, and no others', async () => {
   const own = await tenantOf(service, 'Pro', 366);
   const { now } = service.clock;
   const minute = 60_000;

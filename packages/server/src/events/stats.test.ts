@@ -178,7 +178,7 @@ test('an erased address is in no statistics; the number of its events stays', as
   expect(await emails('user')).toEqual([`${ana} null 2`, `${zed} zed@example.com 1`]);
 });
 
-test('without a range the last thirty days are counted; an end alone counts thirty days before it', async () => {
+test('statistics without a range count the last thirty days; an end alone counts thirty days before it', async () => {
   const own = await service.tenant();
   const now = service.clock.now;
   const login = { action: 'login' };

@@ -40,7 +40,7 @@ test('two processes within one millisecond make different ids', () => {
   expect(one(noon)).not.toBe(other(noon));
 });
 
-test('what a guess at the next id would need is random: 62 bits of each id differ', () => {
+test('the next id cannot be guessed: 62 bits of each id are random', () => {
   const newUuid = createUuidSource(random);
   const tails = Array.from({ length: 1_000 }, (_, ms) => newUuid(noon + ms).slice(19));
   expect(new Set(tails).size).toBe(tails.length);

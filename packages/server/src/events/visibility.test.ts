@@ -144,7 +144,7 @@ test('an event that came in time is the same event when it is sent again late', 
   await expectLogIntact(service, tenant.id);
 });
 
-test('what is hidden by age is answered exactly as what never was', async () => {
+test('an event hidden by age is answered exactly as one that never was', async () => {
   const tenant = await oldTenant('Starter');
   const old = await recordAt(tenant, noon - 30 * day);
   service.clock.now = noon + 1;

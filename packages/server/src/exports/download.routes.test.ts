@@ -133,7 +133,7 @@ test('a file comes in ranges, and never parts of two files', async () => {
   expect((await open(url, { ...same, 'if-range': '"another"' })).status).toBe(200);
 });
 
-/** Of an open file; null for what was closed meanwhile. */
+/** The inode of an open file; null for one that was closed meanwhile. */
 function inodeOf(fd: number): number | null {
   try {
     return fstatSync(fd).ino;
@@ -145,7 +145,7 @@ function inodeOf(fd: number): number | null {
 const storedAt = () =>
   join(service.dataDir, 'objects/exports', tenant.id, `${uuidFromTypeId('exp_', job.id)}.csv`);
 
-test('who asks for the head alone is told what there is, and the file is not read for that', async () => {
+test('a HEAD call is told the size, and the file is not read for it', async () => {
   const { pathname, search } = await link();
   const path = storedAt();
   truncateSync(path, 64 * 2 ** 30); // takes minutes to read, and no place on the disk

@@ -20,7 +20,7 @@ const jwtOf = (tenantId: string, email: string) =>
 
 const mailsTo = (address: string) => smtp.received.filter(({ to }) => to.includes(address));
 
-test('who asked is told when the file is ready, in the language of the tenant, with a link to sign in', async () => {
+test('the requester is told when the file is ready, in the language of the tenant, with a link to sign in', async () => {
   const { id } = await service.tenant();
   const body = { locale: 'pt-BR', timeZone: 'America/Sao_Paulo' };
   await service.call({ method: 'PUT', url: `/api/tenants/${id}`, body });
@@ -37,7 +37,7 @@ test('who asked is told when the file is ready, in the language of the tenant, w
   expect(mail?.raw).not.toMatch(/signature=/);
 });
 
-test('without an address of the requester the tenant is told, and without any the export says so', async () => {
+test('the tenant is told where the requester has no address, and the export says so without any', async () => {
   const { id, key } = await service.tenant();
   const lonely = await askForJob(service, key);
   const untold = await exportUntil(service, key, lonely.id, ({ notice }) => notice !== null);

@@ -64,7 +64,7 @@ test('a file of several parts goes to S3, is taken from there in ranges, and is 
   await expectLogIntact(service, id);
 });
 
-test('what a failing store has refused is made again, and whole', async () => {
+test('a file that a failing store refused is made again, and whole', async () => {
   const { id, key } = tenant;
   let parts = 0;
   s3.fault((request) => (/partNumber/.test(request) && ++parts > 1 ? 500 : undefined));

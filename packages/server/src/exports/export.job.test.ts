@@ -57,7 +57,7 @@ test('a job makes the file that would have been sent at once', async () => {
   await expectLogIntact(service, id);
 });
 
-test('what waited is made as of its request: nothing later, nothing hidden since, nothing cancelled', async () => {
+test('a waiting export is made as of its request: nothing later, nothing hidden since, nothing cancelled', async () => {
   const later = await askThenRecord();
   const hidden = await askThenHide();
   const cancelled = await askThenCancel();

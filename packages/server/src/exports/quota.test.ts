@@ -30,7 +30,7 @@ test('a tenant with as many unfinished exports as it may have gets 429, until on
   expect(body.data).toHaveLength(21);
 });
 
-test('of exports that are asked for at the same moment no more are taken than there may be', async () => {
+test('no more exports are taken at the same moment than the limit allows', async () => {
   const { key } = await service.tenant();
   const asked = Array.from({ length: 22 }, () => service.call({ ...request, key }));
   const statuses = (await Promise.all(asked)).map(({ status }) => status);

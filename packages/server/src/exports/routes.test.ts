@@ -104,7 +104,7 @@ test('up to 10,000 rows come at once, one more makes a job', async () => {
   expect(job?.body).toMatchObject({ mode: 'job', status: 'queued', rowsDone: 0, rowsTotal: null });
 });
 
-test('what is recorded while an export is begun is counted with it, where it matches', async () => {
+test('events recorded while an export begins are counted with it, where they match', async () => {
   const { id } = tenant;
   await recordAll(service, tenant.key, [eventOf(), eventOf()]);
   const filters = { action: 'update' };
@@ -169,14 +169,14 @@ test('a filter where filters are not read from is refused, never left out', asyn
   expect(await records()).toHaveLength(1);
 });
 
-test('who prefers a job gets one at any size', async () => {
+test('a caller who prefers a job gets one at any size', async () => {
   const answer = await post(csv, { prefer: 'wait=5, respond-async' });
   expect(answer.status).toBe(202);
   expect(answer.headers['preference-applied']).toBe('respond-async');
   expect(answer.body).toMatchObject({ status: 'queued', filters: {}, format: 'csv', rowsTotal: 2 });
 });
 
-test('what stands in quotes is no preference, and an empty value is as good as none', async () => {
+test('a quoted text is no preference, and an empty value is as good as none', async () => {
   const statusOf = async (prefer: string) => (await post(csv, { prefer })).status;
   for (const prefer of ['foo="a, respond-async"', 'foo="\\", respond-async"', 'respond-async=1']) {
     expect(await statusOf(prefer), prefer).toBe(200);

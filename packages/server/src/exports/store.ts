@@ -14,7 +14,7 @@ export interface ExportRequest extends Requester {
   /** Sent with the answer, or made by a worker and stored. */
   mode: 'stream' | 'job';
   format: 'csv' | 'ndjson';
-  /** Of CSV; null: the standard ones. */
+  /** The columns of a CSV file; null: the standard ones. */
   columns: string[] | null;
   /** JSON text, see `filterToJson`. */
   filters: string;
@@ -45,7 +45,7 @@ export interface ExportRow extends ExportRequest {
 }
 
 export type ExportKey = Pick<ExportRow, 'tenantId' | 'id'>;
-/** Of which the object is named. */
+/** The members from which the object's name is made. */
 export type ExportFile = ExportKey & Pick<ExportRow, 'format'>;
 type ExportAttempt = ExportKey & Pick<ExportRow, 'attempt'>;
 

@@ -22,7 +22,7 @@ export interface ExportQuota {
   sentMax: number;
   /** Waiting or being made. */
   unfinishedMax: number;
-  /** Of files that are kept. */
+  /** The most bytes of kept files. */
   keptBytesMax: number;
   /** Whether the disk has room for further files. */
   hasDisk: () => Promise<boolean>;

@@ -95,7 +95,7 @@ function madeOnce(value: Value): Value {
 const repeated = (part: string, bytes: number) =>
   part.repeat(Math.max(1, Math.floor(bytes / Buffer.byteLength(part))));
 
-/** As many items as fit, each another one if it has a number. */
+/** A list of as many items as fit, each different if it has a number. */
 const listed = (bytes: number, item: (n: number) => string) => {
   const items: string[] = [];
   for (let length = 0, n = 0; length < bytes; n += 1) {
@@ -129,7 +129,7 @@ const structures = [
   (bytes: number) => `{"${repeated('ﷺ', bytes / 3)}":[${listed(3_000, String)}]}`,
 ].map(madeOnce);
 
-/** Of a kind that the schema refuses one stands for all: its type is all that is looked at. */
+/** One value stands for all of a kind that the schema refuses: only its type is looked at. */
 function valuesFor(given: Schema): Value[] {
   const schema = resolved(given);
   const types = [schema, ...(schema.anyOf ?? [])].flatMap((each) => resolved(each).type ?? []);

@@ -9,7 +9,7 @@ const of = (caller: string, size = 1, share = 2) => ({ caller, size, share });
 const isWaiting = async (call: Promise<unknown>) =>
   (await Promise.race([call.catch(() => 'refused'), 'waits'])) === 'waits';
 
-test('what is free goes to the callers in turn, whichever asks how often', async () => {
+test('free slots go to the callers in turn, however often one asks', async () => {
   const queue = queueWith({ max: 1, waitingPerCaller: 5 });
   const came: string[] = [];
   const ask = async (caller: string, name: string) => {
@@ -91,7 +91,7 @@ test('newer calls wait behind a large one that waits for room, until it comes or
   expect(queue.taken).toBe(0);
 });
 
-test('what a call had before it takes again before those that have not begun, however many', async () => {
+test('a call takes its former slot again before calls that have not begun, however many', async () => {
   const queue = queueWith({ max: 1, waitMs: 20 });
   const release = await queue.take(of('a'));
   const waiting = Promise.allSettled([queue.take(of('a')), queue.take(of('a'))]);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { givingWay } from './giving-way.ts';
 
-test('of many calls with long work only one does a piece before others are answered', async () => {
+test('only one of many calls with long work does a piece before others are answered', async () => {
   let [pieces, most, isOver] = [0, 0, false];
   const answerOthers = () => {
     most = Math.max(most, pieces);

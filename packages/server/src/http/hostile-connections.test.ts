@@ -33,7 +33,7 @@ async function dial(port: number): Promise<Socket> {
   return socket;
 }
 
-/** Also after an error, such as a reset. */
+/** Resolves also after an error, such as a reset. */
 const closed = (socket: Socket) => new Promise((done) => socket.once('close', done));
 
 const head = (path: string, key: string, bytes: number) =>

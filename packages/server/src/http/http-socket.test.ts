@@ -115,7 +115,7 @@ test('a chunked body is measured as it comes', async () => {
   expect(problemIn(answer)).toMatchObject({ status: 413, code: 'payload_too_large' });
 });
 
-test('what is no HTTP, and two lengths for one body, are refused', async () => {
+test('text that is no HTTP, and two lengths for one body, are refused', async () => {
   for (const bytes of [
     'GARBAGE\r\n\r\n',
     '\u0000\u0001\u0002\r\n\r\n',

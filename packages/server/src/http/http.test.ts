@@ -137,7 +137,7 @@ test('a path that exists refuses other methods with 405 and names those it has',
   }
 });
 
-test('what is refused for its method is refused whatever body, type or credential it has', async () => {
+test('a call with a wrong method is refused whatever body, type or credential it has', async () => {
   const { body: event } = await send(good);
   const url = `/api/audit-logs/${event.id}`;
   const bodies: [raw: string, type: string][] = [

@@ -82,7 +82,7 @@ test('the documentation of the API has the same policy, which asks for no https'
   expect([statusCode, headers['content-security-policy']]).toEqual([200, `${policy}'none'`]);
 });
 
-test('who may embed the panel, and hand over tokens, is who FRAME_ANCESTORS names', async () => {
+test('only the origins in FRAME_ANCESTORS may embed the panel and hand over tokens', async () => {
   const app = await serve("'self' https://app.example.com https://app.example.net:8443");
   const { headers } = await get(app, '/enter');
   expect(headers['content-security-policy']).toBe(

@@ -33,7 +33,7 @@ test('a reader who takes nothing any more is given up', async () => {
   expect(await closed.promise).toBe(false);
 });
 
-test('who waits because there is nothing to take yet gets everything', async () => {
+test('a reader who waits because nothing is there yet gets everything', async () => {
   const reader = await ask((response) => {
     response.write('first, ');
     let silences = 0;

@@ -11,9 +11,9 @@ declare module 'fastify' {
     reads?: KindOfRead;
   }
   interface FastifyRequest {
-    /** Of reads: aborts when the caller hangs up before the answer was sent. */
+    /** Aborts when the caller of a read hangs up before the answer was sent. */
     gone: AbortSignal | undefined;
-    /** Of reads: waits for what needs no connection, and leaves the slot to others meanwhile. */
+    /** Waits for work that needs no connection, and leaves a read's slot to others meanwhile. */
     withoutSlot(wait: () => Promise<void>): Promise<void>;
   }
 }
@@ -98,7 +98,7 @@ export function whenGone(reply: Pick<FastifyReply, 'raw'>): AbortSignal {
   return gone.signal;
 }
 
-/** The same deps; a call that waits for a checkpoint leaves its slot to others meanwhile. */
+/** These deps for a call that leaves its slot to others while it waits for a checkpoint. */
 export function waitingOutside<Deps extends { publishCheckpoint: () => Promise<void> }>(
   request: FastifyRequest,
   deps: Deps,

@@ -288,7 +288,7 @@ function heldStore() {
   return { objects, asked: asked.promise, answer: answering.resolve };
 }
 
-test('who asks for a checkpoint gets one that covers what was recorded before, one a second', async () => {
+test('a caller who asks for a checkpoint gets one that covers all earlier events, one a second', async () => {
   const { id, key } = await service.tenant();
   const failures: unknown[] = [];
   const job = jobOn({ objects: folderStore() }, failures);
@@ -335,7 +335,7 @@ test('a round that runs already may have looked too early: who asks meanwhile ge
   }
 });
 
-test('who asks for a checkpoint waits eight seconds at most, and the round goes on without them', async () => {
+test('a caller who asks for a checkpoint waits eight seconds at most, and the round goes on without them', async () => {
   const { id, key } = await service.tenant();
   await tick();
   const { size } = await checkpointOf(app, key);

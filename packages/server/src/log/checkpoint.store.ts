@@ -42,7 +42,7 @@ export interface TakenRound {
   halted: string | null;
   /** The public key that may sign; null before the first. */
   keyInUse: Buffer | null;
-  /** Of the installation key. */
+  /** The seed of the installation key. */
   seed: Buffer;
 }
 

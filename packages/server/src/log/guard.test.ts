@@ -280,7 +280,7 @@ test.each(damages)(
   },
 );
 
-/** Of the first 32 of 40 entries, which are a subtree, or of none. */
+/** The frontier of the first 32 of 40 entries, which are a subtree, or of none. */
 async function frontierOf(tenantId: string, size: number): Promise<Buffer> {
   const head = 'SELECT frontier FROM log_heads WHERE tenant_id = $1';
   const { rows } = await owner.query(head, [tenantId]);

@@ -57,7 +57,7 @@ test('no round is written that would be too long to be read', async () => {
   await expect(write({ ...round, notes })).rejects.toThrow('too many logs');
 });
 
-test('what a round wrote is read again, with the log each checkpoint is of', async () => {
+test('a written round is read again, with the log of each checkpoint', async () => {
   const log = fc.tuple(fc.uuid(), fc.integer({ min: 0, max: 2 ** 40 }));
   await fc.assert(
     fc.asyncProperty(

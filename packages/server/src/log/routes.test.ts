@@ -169,7 +169,7 @@ test('with no-cache the checkpoint covers everything recorded before', async () 
   expect((await checkpointOf(app, key)).size).toBe(2);
 });
 
-test('of any two sizes the proof shows that one continues the other', async () => {
+test('a proof between any two sizes shows that one continues the other', async () => {
   const rootOf = rootsOver(allLeaves);
   const edges = [0, 1, 2, 255, 256, 257, 511, 512, 65_535, 65_536, 65_537, 69_999, 70_000];
   const size = fc.oneof(fc.constantFrom(...edges), fc.integer({ min: 0, max: 70_000 }));

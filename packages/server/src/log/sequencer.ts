@@ -59,7 +59,7 @@ export function planAppend(
   return planEntries(sha, head, entries, receivedUs);
 }
 
-/** The same for existing entries; `receivedUs` is that of the last one. */
+/** Plans existing entries; `receivedUs` is that of the last one. */
 export function planEntries(
   sha: Sha256,
   head: LogHead,

@@ -16,7 +16,7 @@ import { rewindable } from '../testing/rewindable.ts';
 async function installation() {
   const service = await rewindable();
   const env: Environment = { ...service.env, PORT: '0', LOG_LEVEL: 'silent' };
-  /** The same with another folder as its object store. */
+  /** The installation with another folder as its object store. */
   const withStore = (name: string) => {
     const path = store(name);
     mkdirSync(path, { recursive: true, mode: 0o700 });

@@ -45,7 +45,7 @@ test('every complete subtree has the hash of its leaves, and no other subtree ha
   await expectTreeIntact(service, id);
 });
 
-test('whatever is asked of a log at once is read by one statement', async () => {
+test('all questions to a log at one time are read by one statement', async () => {
   const ids = [await logOf(300), await logOf(520)];
   const leaves = [await leavesOf(ids[0] ?? ''), await leavesOf(ids[1] ?? '')];
   let statements = 0;
@@ -113,7 +113,7 @@ test('a tile that is missing in between leaves a gap in the level above', async 
   await expect(bytes()).rejects.toThrow(LogDamaged);
 });
 
-test('what is stored is read in order up to the first gap', async () => {
+test('stored entries are read in order up to the first gap', async () => {
   const id = await logOf(700);
   const all = async () => {
     const entries: Uint8Array[] = [];

@@ -21,7 +21,7 @@ async function* chunks(...texts: string[]) {
   for (const text of texts) yield bytes(text);
 }
 
-test('what is still being written is neither listed nor to be had', async () => {
+test('an object that is still being written is neither listed nor read', async () => {
   const { store, folder } = newStore();
   await store.putIfAbsent('rounds/1', bytes('1'));
   writeFileSync(join(folder, 'rounds/2.0123456789ab.tmp'), 'half');
@@ -89,7 +89,7 @@ test('a disk that fills up fails the write, and leaves neither half an object no
   expect(String(await objectOf(store, 'a/1'))).toBe('earlier');
 });
 
-test('what a crashed writer left of an object goes with the object, and nothing else', async () => {
+test('the rest of an object that a crashed writer left goes with the object, and nothing else', async () => {
   const { store, folder } = newStore();
   for (const name of ['a/1', 'a/10']) await store.putStream(name, chunks(name));
   for (const draft of ['1', '10']) writeFileSync(join(folder, `a/${draft}.0123456789ab.tmp`), 'x');

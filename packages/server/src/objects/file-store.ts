@@ -92,7 +92,7 @@ async function getStream(path: string, range?: ByteRange) {
   }
 }
 
-/** Also removes drafts of crashed writers. */
+/** Removes an object, and drafts of crashed writers. */
 async function remove(path: string): Promise<void> {
   const names = (await readdir(dirname(path)).catch(nullIfMissing)) ?? [];
   const draft = (name: string) =>
@@ -113,7 +113,7 @@ async function withDraft<T>(path: string, work: (draft: string) => Promise<T>): 
   try {
     return await work(draft);
   } catch (error) {
-    // Of several disks, an error of a write does not tell which one is full.
+    // An error of a write does not tell which of several disks is full.
     if (error instanceof Error && diskFaults.includes(codeOf(error) ?? ''))
       error.message += ` '${path}'`;
     throw error;

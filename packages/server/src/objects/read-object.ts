@@ -17,7 +17,7 @@ export async function openObject(
   throw new FormatError(`${name} is too long`);
 }
 
-/** The same object, whole. */
+/** Reads a whole object. */
 export async function readObject(
   objects: ObjectStore,
   name: string,

@@ -28,7 +28,7 @@ export async function openS3(location: S3Location): Promise<S3> {
       // Until the answer begins.
       requestTimeout: 60_000,
       throwOnRequestTimeout: true,
-      // Of inactivity; long, because a slow reader of a download also counts.
+      // The time of inactivity; long, because a slow reader of a download also counts.
       socketTimeout: 120_000,
     },
   });

@@ -54,7 +54,7 @@ export function requireEmbedded({ databaseUrl }: Config): void {
   );
 }
 
-/** Of the server that a service runs, or of one that is started for the time of the backup. */
+/** Gives the URL of the running server, or of one that is started for the time of the backup. */
 async function withOwnerUrl(
   { dataDir }: Config,
   work: (ownerUrl: string) => Promise<void>,
@@ -89,13 +89,13 @@ async function copyAll(config: Config, ownerUrl: string, draft: string): Promise
   } finally {
     await client.end();
   }
-  // Those that the environment names instead are not there.
+  // Secrets that the environment names instead are not there.
   await copyTree(dataDir, join(draft, backupParts.secrets), {
     isLeftOut: (path) => !secretFiles.includes(path),
   });
 }
 
-/** Those of a file store; most of them before `atEnd`, which is given what copies the newest. */
+/** Copies a file store; most objects before `atEnd`, which gets a function for the newest. */
 async function copyObjects(
   { objectStoreUrl }: Config,
   target: string,

@@ -31,7 +31,7 @@ export async function diagnoseLog(
   }).catch((error) => [fail('logs', `cannot be read: ${messageOf(error)}`)]);
 }
 
-/** As many as webhooks, alerts and words read at once, or more. */
+/** At least as many entries as webhooks, alerts and words read at once. */
 const entriesRead = 4_096;
 
 /** Whether webhooks, alerts and words can read on in the logs: they wait at a damaged entry. */

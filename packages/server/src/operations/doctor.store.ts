@@ -8,7 +8,7 @@ import { smallEntries } from '../words/word-block.ts';
 const serviceRoles = ['indelible_owner', 'indelible_writer', 'indelible_reader'];
 
 interface LoginFacts {
-  /** As `server_version_num`: 180000 is 18.0. */
+  /** The number of `server_version_num`: 180000 is 18.0. */
   versionNumber: number;
   login: string;
   superuser: boolean;

@@ -49,7 +49,7 @@ test("Redocly's and Spectral's default rules find neither error nor warning", as
   expect(JSON.parse(spectral)).toEqual([]);
 });
 
-test('what three generators make of it compiles, records an event and reads it back', async () => {
+test('clients of three generators compile, record an event and read it back', async () => {
   await Promise.all([
     said(
       installed('openapi-typescript/bin/cli.js'),

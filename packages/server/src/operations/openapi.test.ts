@@ -79,7 +79,7 @@ test('every group of operations is described, and none is described in vain', ()
   expect(new Set(document.tags.map(({ name }) => name))).toEqual(used);
 });
 
-test('what receivers get is described: every type of message, and the restore call', () => {
+test('the document describes every type of message that receivers get, and the restore call', () => {
   const types = [...messageTypes, 'audit.webhook.test', 'audit.restore.requested'];
   expect(Object.keys(document.webhooks)).toEqual(types);
 });

@@ -15,7 +15,7 @@ const clockAheadMsMax = 1_000;
 export interface Running {
   processes: readonly ServingProcess[];
   waits: JobWaits;
-  /** Of this machine, which may not be a serving one. */
+  /** The clock of this machine, which may not be a serving one. */
   clockAheadMs: number;
 }
 

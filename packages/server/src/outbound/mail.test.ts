@@ -116,7 +116,7 @@ test('a server that is down or silent is told from others, and soon', async () =
   expect(performance.now() - start).toBeLessThan(5_000);
 });
 
-/** As real servers do, it quotes the address that it refuses. */
+/** The server quotes the address that it refuses, as real ones do. */
 const refuseEve = {
   onRcptTo: (
     { address }: { address: string },
@@ -139,7 +139,7 @@ test('a recipient that the server refuses fails the message, without being named
   expect(logged.join()).not.toContain('eve@');
 });
 
-test('of several recipients those that the server takes get the message, and the others are counted', async () => {
+test('recipients that the mail server takes get the message, and the others are counted', async () => {
   const { received, url } = await server(refuseEve);
   const { mailer, logged } = newMailer({ smtpUrl: url });
   await mailer.send({ ...mail, to: ['ana@example.org', 'eve@example.net', 'bo@example.org'] });
@@ -174,7 +174,7 @@ test('a server whose certificate no authority signed gets nothing', async () => 
   expect(received).toEqual([]);
 });
 
-test('without SMTP_URL messages are files in the outbox, whole and for this account alone', async () => {
+test('messages of a service without SMTP_URL are files in the outbox, whole and for this account alone', async () => {
   const now = () => Date.parse('2026-01-02T03:04:05.678Z');
   const { mailer, outbox, logged } = newMailer({ now });
   await Promise.all(Array.from({ length: 10 }, () => mailer.send(mail)));

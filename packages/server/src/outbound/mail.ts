@@ -52,7 +52,7 @@ export function createMailer(options: MailerOptions) {
       await deliver({
         messageId: `<${id}@${from.address.split('@')[1]}>`,
         from,
-        // As objects, so that no part of an address is read as another one.
+        // Objects keep a part of an address from being read as another one.
         to: recipients.map((address) => ({ name: '', address })),
         subject: oneLine(subject),
         text,
@@ -89,7 +89,7 @@ function toServer(
       socketTimeout: Math.min(30_000, timeoutMs),
       logger: false,
     });
-    // Also stops a server that keeps sending without an end.
+    // The signal also stops a server that sends without an end.
     const signal = AbortSignal.timeout(timeoutMs);
     const { rejected } = await transport.sendMail({ ...message, signal }).catch((error) => {
       const reason = signal.aborted ? tooLate : sentenceOf(error);

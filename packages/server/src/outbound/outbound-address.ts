@@ -13,6 +13,6 @@ export function isPublicAddress(text: string): boolean {
   if (isIP(text) === 0) return false;
   const address = ipaddr.parse(text);
   if (address.range() !== 'unicast') return false;
-  // Of IPv6 only this range is assigned publicly.
+  // This range alone of IPv6 is assigned publicly.
   return address.kind() === 'ipv4' || address.match(globalUnicast);
 }

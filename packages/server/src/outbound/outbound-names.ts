@@ -5,7 +5,7 @@ export type Resolve = (host: string) => Promise<readonly { address: string; fami
 interface NameServers {
   /** `address:port`; default: the system's. */
   servers?: readonly string[];
-  /** Of the first query; the second and last one waits twice as long. */
+  /** The wait of the first query; the second and last one waits twice as long. */
   timeoutMs?: number;
 }
 

@@ -151,7 +151,7 @@ test.each([301, 302, 303, 307, 308])(
   },
 );
 
-test('of an answer without end 64 KiB are read, and then it is left', async () => {
+test('the first 64 KiB of an endless answer are read, and then it is left', async () => {
   let sent = 0;
   let left = false;
   const { url } = await host((_, response) => {
@@ -207,7 +207,7 @@ test('a name server that does not answer is given up in time', async () => {
   expect(reasonOf(result)).toBe('there was no answer within 0.05 s');
 });
 
-test('what is wrong with the network may pass, and is told without addresses', async () => {
+test('a fault of the network may pass, and is told without addresses', async () => {
   const { port } = await host(ok);
   const { url: broken } = await host((request) => void request.socket.destroy());
   const notFound = () => Promise.reject(Object.assign(new Error('no'), { code: 'ENOTFOUND' }));
@@ -267,7 +267,7 @@ test('proxy variables change nothing', async () => {
   expect([stdout.trim(), received.length, proxy.received.length]).toEqual(['answered', 1, 0]);
 });
 
-test('what is kept of an answer is one line of whole characters within 1 KiB', () => {
+test('a kept answer is one line of whole characters within 1 KiB', () => {
   expect(keptText(' no\r\n\tway \u0000 ')).toBe('no way');
   expect(keptText('x'.repeat(5_000))).toHaveLength(1_024);
   fc.assert(

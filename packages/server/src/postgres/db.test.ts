@@ -68,7 +68,7 @@ test('a connection that breaks within a transaction fails that transaction alone
   expect(await tenantCount()).toBe(before + 1);
 });
 
-test('whatever settings the URL carries, no connection is ever without its role', async () => {
+test('no connection is ever without its role, whatever settings the URL carries', async () => {
   const url = new URL(service.servingUrl);
   url.searchParams.set('options', '-c role=none -c search_path=public -c application_name=ours');
   const db = openDatabase(url.href, { poolSize: 2, onIdleError: () => {} });
@@ -206,7 +206,7 @@ test('a statement that takes too long says so, and how to ask for less', async (
   });
 });
 
-test('of several connections one stays, so that a list after a pause need not plan again', async () => {
+test('one of several connections stays, so that a list after a pause need not plan again', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const { reader, close } = openDatabase(service.db.url, { poolSize: 3, onIdleError: () => {} });
   try {

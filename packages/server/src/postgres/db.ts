@@ -19,7 +19,7 @@ export interface Database {
   readonly toIndex: Set<string>;
   /** With password: the export thread opens it again. */
   readonly url: string;
-  /** Of PgBouncer in transaction mode, which gets reads, administration and jobs; null: none. */
+  /** PgBouncer in transaction mode, which gets reads, administration and jobs; null: none. */
   readonly poolerUrl: string | null;
   readonly reader: pg.Pool;
   /** For credentials, and administration, which may wait for a lock. */
@@ -172,7 +172,7 @@ export function write<T>(db: Database, work: (tx: WriterTx) => Promise<T>): Prom
   return transaction(db.writer, work);
 }
 
-/** The same on recording's connections, at most `recordingConnections` at once. */
+/** Writes on recording's connections, at most `recordingConnections` at once. */
 export function record<T>(
   db: Database,
   work: (tx: WriterTx, commit: Commit) => Promise<T>,
@@ -180,7 +180,7 @@ export function record<T>(
   return transaction(db.recording, work);
 }
 
-/** The same on the connections of jobs and deliveries. */
+/** Writes on the connections of jobs and deliveries. */
 export function writeInBackground<T>(db: Database, work: (tx: WriterTx) => Promise<T>): Promise<T> {
   return transaction(db.background, work);
 }

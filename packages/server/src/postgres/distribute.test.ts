@@ -47,7 +47,7 @@ test('every table that distributing must find has a tenant_id, or is named as on
   ]);
 });
 
-test('what is recorded for one tenant changes no row of another', async () => {
+test('an event of one tenant changes no row of another', async () => {
   const [own, other] = [await service.tenant(), await service.tenant()];
   const record = (key: string, ...ids: { id: string }[]) =>
     service.call({

@@ -55,7 +55,7 @@ describe('one service a data folder', () => {
     expect(serverPid(folders().dataDir)).toBeUndefined();
   });
 
-  test('of two processes that start at once on an empty folder, one serves', async () => {
+  test('one of two processes that start at once on an empty folder serves', async () => {
     const both = await Promise.all([folders().launch().started(), folders().launch().started()]);
     const [winner] = both.filter((service) => service.error === undefined);
     const [loser] = both.filter((service) => service.error !== undefined);

@@ -226,7 +226,7 @@ if (isRoot) {
     const account = chooseAccount(withoutPostgres);
     const ownerOf = (folder: string) => statSync(join(folder, 'postgresql', 'data')).uid;
 
-    test('without an account postgres runs it under the account nobody, and stays with that', async () => {
+    test('PostgreSQL runs under the account nobody where no account postgres exists, and stays with that', async () => {
       const file = join(folders().scratch, 'passwd');
       writeFileSync(file, withoutPostgres);
       const inside = `mount --bind ${file} /etc/passwd && exec "$@"`;

@@ -73,7 +73,7 @@ export async function isCluster(session: Pick<pg.ClientBase, 'query'>): Promise<
   return rows[0]?.cluster === true;
 }
 
-/** Of one flush; nodes beyond it share groups. */
+/** The most groups of one flush; nodes beyond it share groups. */
 export const nodeGroupsMax = 16;
 const placesLastMs = 60_000;
 

@@ -46,7 +46,7 @@ test('a commit that its node does not answer may be tried again', async () => {
   });
 });
 
-/** Of a flush that finds all heads locked, and so has nothing to write. */
+/** The error of a flush that finds all heads locked, and so has nothing to write. */
 async function lostFlush(lose: (tx: WriterTx) => Promise<unknown>): Promise<unknown> {
   const { id } = await service.tenant();
   return record(service.db, async (tx) => {

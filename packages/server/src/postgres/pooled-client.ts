@@ -23,7 +23,7 @@ export class PooledClient extends pg.Client {
     this.once('connect', () => {
       const stream = this.connection.stream as Socket;
       stream.setTimeout(waitMs);
-      // As an argument of setTimeout it would be called once, which a wait for work uses up.
+      // A callback of setTimeout would be called once, which a wait for work uses up.
       stream.on('timeout', () => {
         if (!this.readyForQuery) stream.destroy(new Error(queryTimeout));
       });

@@ -71,7 +71,7 @@ export function openPool(
 function withSettings(url: string, settings: Record<string, string>): string {
   const [base = '', query = ''] = url.split('?', 2);
   const params = new URLSearchParams(query);
-  // Of two values the last one holds.
+  // The last of two values holds.
   const ours = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);
   params.set('options', [params.get('options') ?? '', ...ours].join(' ').trim());
   return `${base}?${params}`;

@@ -222,7 +222,7 @@ test('no serving role holds a right on any table beyond those that are named her
   expect(open.map(({ relname }) => relname)).toEqual(['api_keys']);
 });
 
-test('whatever options the database URL brings, each pool acts in its own role', async () => {
+test('each pool acts in its own role, whatever options the database URL brings', async () => {
   for (const own of [
     '-c role=none',
     '-c application_name=mine',

@@ -65,7 +65,7 @@ export function requireNoneServing(tx: WriterTx): Promise<void> {
   return lockOut(tx, 'pg_advisory_xact_lock');
 }
 
-/** The same until the session ends. */
+/** Forbids serving until the session ends. */
 export function forbidServing(session: OwnerSession): Promise<void> {
   return lockOut(session, 'pg_advisory_lock');
 }

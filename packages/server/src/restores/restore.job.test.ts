@@ -123,7 +123,7 @@ function held() {
   return { answer: { held: promise } satisfies HostAnswer, give: resolve };
 }
 
-test('of two attempts that end with different answers, the first outcome stays alone', async () => {
+test('the first outcome of two attempts with different answers stays alone', async () => {
   const slow = held();
   tenant.host.answers = [slow.answer, { status: 'applied' }];
   const { body } = await restore(service, tenant.key, await recordChange(service, tenant));

@@ -68,7 +68,7 @@ test('a former state goes to the host, signed and whole, and request and outcome
   }
 });
 
-test('of chosen fields the host gets nothing but their values, and the log names them', async () => {
+test('the host gets nothing but the values of chosen fields, and the log names them', async () => {
   const before = { name: 'Menu', steps: ['Welcome'], pin: '[masked]' };
   const eventId = await recordChange(service, tenant, {
     before,
@@ -114,7 +114,7 @@ test('a change that was denied or failed is not the current state', async () => 
   expect(tenant.host.calls[0]?.body.current).toEqual({ steps: ['Hello'] });
 });
 
-test('what was deleted has no current state, and is restored from before', async () => {
+test('a deleted resource has no current state, and is restored from before', async () => {
   const eventId = await recordChange(service, tenant, { action: 'delete', after: null });
   expect((await restore(service, tenant.key, eventId)).body.status).toBe('applied');
   expect(tenant.host.calls[0]?.body).toMatchObject({ after: null, current: null });
@@ -142,7 +142,7 @@ test('a refusal is shown with its reason, and recorded', async () => {
   expect(tenant.host.applied.size).toBe(0);
 });
 
-test('of a long reason 1 KiB is kept; one that is no text is none', async () => {
+test('1 KiB of a long reason is kept; one that is no text is none', async () => {
   const eventId = await recordChange(service, tenant);
   tenant.host.answers = [{ status: 'refused', reason: 'ñ'.repeat(20_000) }, { status: 'refused' }];
   const long = await restore(service, tenant.key, eventId);
@@ -244,7 +244,7 @@ test('an event that the plan hides cannot be restored: it is answered as one tha
   service.clock.now -= 366 * 86_400_000;
 });
 
-test('without a restore URL no restore can be requested', async () => {
+test('a tenant without a restore URL cannot request a restore', async () => {
   const plain = await service.tenant();
   const key = await keyOf(service, plain.id, ['events:write', 'restore:write', 'events:read']);
   const answer = await restore(service, key, await recordChange(service, { key }));
@@ -254,7 +254,7 @@ test('without a restore URL no restore can be requested', async () => {
   await expectLogIntact(service, plain.id);
 });
 
-test('what is no such event, no such state or no such field is refused', async () => {
+test('a restore of a missing event, state or field is refused', async () => {
   const eventId = await recordChange(service, tenant);
   for (const wrong of ['nonsense', eventId.slice(0, -2), `evt_audit_${'0'.repeat(26)}`]) {
     expect(codeOf(await restore(service, tenant.key, wrong))).toEqual([404, 'not_found']);

@@ -29,7 +29,7 @@ export function retentionPlan(env: Environment): Promise<RetentionPlan> {
 
 const failed = 'retention cannot run';
 
-/** The same for a service that runs the job itself. */
+/** Runs retention for a service that runs the job itself. */
 export function runRetentionAs(
   ownerUrl: string,
   { catalogue }: Pick<Config, 'catalogue'>,

@@ -205,7 +205,7 @@ test('lists are whole, in order and as fast as before while thousands of events 
   expect((await walk(tenant, 'desc')).ids).toEqual(before.ids);
 });
 
-test('what came late under a legal hold shares a partition a year, and goes once hold and plan are over', async () => {
+test('late events under a legal hold share a partition a year, and go once hold and plan are over', async () => {
   const tenant = await service.tenant('Starter');
   await change(service, tenant, { legalHold: true });
   const ids: string[] = [];

@@ -116,7 +116,7 @@ test('recording in new partitions waits once, by the clock, for a transaction wi
   expect(tookMs).toBeLessThan(2_000);
 });
 
-test('what a change of plan attaches again is told after it, whatever was told meanwhile', {
+test('a partition that a change of plan attaches again is told after it, whatever was told meanwhile', {
   tags: 'plain',
 }, async () => {
   const { owner } = service;

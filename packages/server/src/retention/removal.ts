@@ -81,7 +81,7 @@ export async function removeExpired(
   return { tenants: [...recorded.values()], dropped, waiting, kept: due.kept };
 }
 
-/** Also partitions that an earlier run started, even if some events must be kept now. */
+/** The partitions to remove, also those that an earlier run started, even if events must stay. */
 function whollyOut({ whole, kept }: Due): StoredPartition[] {
   const begun = kept.map(({ partition }) => partition).filter(({ state }) => state !== 'attached');
   return [...begun, ...whole];
@@ -120,7 +120,7 @@ export async function planRemovals(
   return removals;
 }
 
-/** Also its single rows, without those in the partitions `except`. */
+/** Counts a removal with its single rows, without those in the partitions `except`. */
 export async function countRemoval(
   queries: Queries,
   { pieces, ...whole }: PlannedRemoval,

@@ -75,7 +75,7 @@ function continued(run: RetentionRun, next: RetentionRun): RetentionRun {
   };
 }
 
-/** Also whether no move waits for transactions that read events. */
+/** Runs once; returns also whether no move waits for transactions that read events. */
 async function runOnce(
   owner: OwnerSession,
   deps: RetentionDeps,

@@ -26,7 +26,7 @@ const service = await testService();
 
 const noonOf = (ms: number) => Math.floor(ms / day) * day + day / 2;
 
-test('what has expired is recorded in the log of its tenant, and then gone, with its partition', async () => {
+test('expired events are recorded in the log of their tenant, and then gone, with their partition', async () => {
   const tenant = await service.tenant('Starter');
   const start = noonOf(service.clock.now);
   service.clock.now = start;
@@ -69,7 +69,7 @@ test('a clock that is put back to a day that retention has dropped loses nothing
   service.clock.now = start + 32 * day;
 });
 
-test('of several processes that need a partition at once, one makes it and the others find it', async () => {
+test('one of several processes that need a partition at once makes it and the others find it', async () => {
   const times = Array.from({ length: 10 }, (_, n) => Date.UTC(2020, n));
   await Promise.all(
     [1, 2, 3].map(() =>

@@ -87,7 +87,7 @@ test('a plan that was left, and a hold that was lifted, keep what they kept unti
   expect(removalCutoff(termsOf(starter, { legalHold: true }), until)).toBeNull();
 });
 
-test('what was granted never makes anything go earlier', () => {
+test('a granted class never makes an event go earlier', () => {
   const keeps = fc.constantFrom<Keeps[]>(starter, pro, enterprise);
   const untilMs = fc.integer({ min: start - 60 * day, max: start + 60 * day });
   const terms = fc.record({

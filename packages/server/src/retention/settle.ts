@@ -41,7 +41,7 @@ export async function settleTenants(
 
 /** A class from which a tenant's events move to its current one, and the first id that does. */
 interface FormerClass extends Omit<Move, 'to'> {
-  /** Of the partitions that they move to. */
+  /** The unit of the partitions that they move to. */
   unit: PartitionUnit;
 }
 

@@ -87,7 +87,7 @@ test('while a capsule looks for words in large events, requests are answered', a
   expect(longest).toBeLessThan(total / 3);
 });
 
-test('of a caller who hangs up while it is made, no capsule is recorded', async () => {
+test('no capsule is recorded for a caller who hangs up while it is made', async () => {
   const gone = new AbortController();
   const hangingUp = {
     ...deps,

@@ -51,7 +51,7 @@ export const capsuleMax = {
   events: 20_000,
   entries: 100_000,
   bytes: 32 * 2 ** 20,
-  /** Of all events of the range, withheld or not: to read and withhold them takes 14 s. */
+  /** The bytes of all events of the range, withheld or not: to read them takes 14 s. */
   readBytes: 512 * 2 ** 20,
 };
 /** `gone` is aborted if the caller disconnects: then the capsule is not made. */

@@ -131,7 +131,7 @@ function freshCheckpoint(deps: SearchDeps, tenantId: string): Promise<PublishedC
 /** If no fresh checkpoint is possible, the last one is used: evidence must always be readable. */
 async function latestCheckpoint(deps: SearchDeps, tenantId: string) {
   return freshCheckpoint(deps, tenantId).catch(async (error: unknown) => {
-    // Of a caller who has gone (rate_limited) the search must not run: it has no slot.
+    // The search of a caller who has gone (rate_limited) must not run: it has no slot.
     if (!(error instanceof AppError) || error.code === 'rate_limited') throw error;
     return (await readTenant(deps.db, tenantId, publishedCheckpoint))?.checkpoint ?? null;
   });
@@ -161,7 +161,7 @@ export async function askAgain(
     answer,
     checkpoint,
     agrees: sameAnswer(answer, search),
-    /** Of the events under the saved checkpoint. */
+    /** Whether the events under the saved checkpoint give the same answer. */
     earlierAgrees: sameAnswer(earlier, search),
     recordedSince: answer.matched - earlier.matched,
     ...(await coverageNow(deps, tenantId, filter, gone)),

@@ -126,7 +126,7 @@ test('saving a search is recorded with what was asked and answered; opening one 
   await expectLogIntact(service, tenant.id);
 });
 
-test('without a range everything is searched that the plan shows, until now', async () => {
+test('a search without a range covers everything that the plan shows, until now', async () => {
   const tenant = await service.tenant('Starter');
   const kept = await saved(tenant.key, {});
   const { now: nowMs } = service.clock;
@@ -321,7 +321,7 @@ test('evidence of an earlier build is judged when it is opened, by what occurs t
   expect(await unknownIn(none)).toEqual({ user: [expect.stringMatching(/^[0-9a-f-]{36}$/)] });
 });
 
-test('what is recorded later outside the range changes nothing; within the range it is told apart', async () => {
+test('later events outside the range change nothing; within the range they are told apart', async () => {
   const tenant = await service.tenant();
   await play(tenant, 2 * day);
   service.clock.now += 10;
@@ -463,7 +463,7 @@ test('an operator searches with a declared reason, and the tenant sees search an
   await expectLogIntact(service, tenant.id);
 });
 
-test('without a checkpoint nothing is saved, and what was saved can still be opened', async () => {
+test('no search is saved without a checkpoint, and saved ones can still be opened', async () => {
   const tenant = await service.tenant();
   const kept = await saved(tenant.key, {});
   const folder = join(service.dataDir, 'objects');

@@ -70,7 +70,7 @@ const facets: fc.Arbitrary<Facets> = fc
   )
   .filter((all) => Object.keys(all).length <= 3);
 
-test('whatever the filter, log size and page, count and digest are those of the ids in list order', async () => {
+test('count and digest are those of the ids in list order, for any filter, log size and page', async () => {
   await fc.assert(
     fc.asyncProperty(
       facets,

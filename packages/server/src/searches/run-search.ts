@@ -14,7 +14,7 @@ interface RunSearch {
   filter: FrozenFilter;
   /** The log's size in the checkpoint of the answer. */
   size: number;
-  /** Of an earlier answer, whose part is digested separately. */
+  /** The size of an earlier answer, whose part is digested separately. */
   earlierSize: number;
   /** More matches are refused. */
   max: number;

@@ -13,7 +13,7 @@ test('with PUBLIC_URL its origin is the only own one', () => {
   }
 });
 
-test('without PUBLIC_URL the names of loopback at its port are its own, and no other name is', () => {
+test('a service without PUBLIC_URL takes the names of loopback at its port as its own, and no other name', () => {
   const own = { publicUrl: null, listening: 'http://127.0.0.1:3000' };
   for (const host of ['127.0.0.1', 'localhost', '[::1]']) {
     expect(isOwnOrigin(`http://${host}:3000`, own)).toBe(true);

@@ -77,7 +77,7 @@ test('a viewer link opens the panel for its person, at its page, and reads its t
   });
 });
 
-test('of a token only the hash is stored: neither rows nor log know it', async () => {
+test('only the hash of a token is stored: neither rows nor log know it', async () => {
   const token = await tokenFor();
   const visitor = browser();
   const dump = async () => {
@@ -96,7 +96,7 @@ test('of a token only the hash is stored: neither rows nor log know it', async (
   }
 });
 
-test('of fifty sign-ins at once with one link exactly one wins, and one is recorded', async () => {
+test('exactly one of fifty sign-ins at once with one link wins, and one is recorded', async () => {
   const token = await tokenFor();
   const before = (await sessionEvents()).length;
   const visitors = Array.from({ length: 50 }, browser);
@@ -187,7 +187,7 @@ test('a session ends after 30 minutes without use, and after 8 hours of use', as
   expect(await statusOf(used)).toBe(401);
 });
 
-test('what has expired is removed by later sign-ins, a bounded number at a time', async () => {
+test('expired sessions are removed by later sign-ins, a bounded number at a time', async () => {
   await signedIn();
   await tokenFor();
   await service.owner.query(
@@ -310,7 +310,7 @@ test('a session holds the scopes of an admin and no others', async () => {
   }
 });
 
-test('without a session there is no reader; a bearer credential counts alone and is no session', async () => {
+test('a call without a session has no reader; a bearer credential counts alone and is no session', async () => {
   expect(codeOf(await whoAmI(browser()))).toEqual([401, 'unauthenticated']);
   const bearer = await service.call({ url: '/api/session', key: tenant.key });
   expect(codeOf(bearer)).toEqual([401, 'unauthenticated']);

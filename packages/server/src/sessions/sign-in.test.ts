@@ -61,7 +61,7 @@ test("an admin's token opens the panel of its own tenant, and of no other", asyn
   expect(await visits()).toEqual([]);
 });
 
-test('what is no token of the host product opens nothing', async () => {
+test('a text that is no token of the host product opens nothing', async () => {
   const expiredFor = (seconds: number) => ({
     exp: Math.floor(service.clock.now / 1_000) - seconds,
   });

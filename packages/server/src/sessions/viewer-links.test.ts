@@ -84,7 +84,7 @@ test('a wrong link is refused with every field that is wrong', async () => {
   }
 });
 
-test('whatever text stands in a field, the answer is a link or a refusal, never a fault', async () => {
+test('a field of any text is answered by a link or a refusal, never a fault', async () => {
   const texts = [...hostileTexts, '\u0000', '\ud800', 'a\ud800@example.com', '!a@example.com', ''];
   for (const text of texts) {
     for (const body of [
@@ -128,7 +128,7 @@ test("an operator's link needs a reason, and is in the tenant's log without its 
   expect(JSON.stringify(event)).not.toContain(body.url.split('#')[1]);
 });
 
-test('without a reason that can be read the link is refused, and the tenant sees that too', async () => {
+test('a link without a readable reason is refused, and the tenant sees that too', async () => {
   const before = (await linkEvents()).length;
   const reasons = [undefined, null, '', '   ', 'a\nb', '\u0000', 'x'.repeat(1_001)];
   for (const reason of reasons) {

@@ -71,7 +71,7 @@ function missing(numbers: ReadonlySet<number>): number[][] {
   });
 }
 
-test('what is lost, late, repeated and reordered leaves the gaps that a naive model has', async () => {
+test('lost, late, repeated and reordered events leave the gaps that a naive model has', async () => {
   const batch = fc.array(fc.nat({ max: 40 }), { minLength: 1, maxLength: 8 });
   let run = 0;
   await fc.assert(

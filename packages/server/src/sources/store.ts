@@ -125,7 +125,7 @@ export interface SourceCounts {
   silent: number;
 }
 
-/** Of all tenants: gaps that were told and are still open, and silent sources. */
+/** Counts gaps of all tenants that were told and are still open, and silent sources. */
 export async function countSources(tx: Queries): Promise<SourceCounts> {
   const row = await firstRow<SourceCounts>(tx)`
     SELECT (SELECT count(*) FROM source_gaps WHERE told_at IS NOT NULL

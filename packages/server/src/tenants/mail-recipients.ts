@@ -43,7 +43,7 @@ export function unconfirmedOf(
   return emails.filter((email) => !known.has(emailKey(email)));
 }
 
-/** As `unconfirmedOf`, for the tenant of this transaction. */
+/** The unconfirmed addresses of the tenant of this transaction. */
 export async function unconfirmedIn(tx: TenantTx) {
   const [tenant, rows] = [await getTenant(tx), await listRecipients(tx)];
   return (emails: readonly string[]) => unconfirmedOf(tenant ?? { notifyEmails: [] }, rows, emails);

@@ -73,7 +73,7 @@ test('a new tenant gets the defaults, and its creation is the first entry of its
   ]);
 });
 
-test('what a change leaves out keeps its value, and the log has both states', async () => {
+test('members that a change leaves out keep their value, and the log has both states', async () => {
   const given = { locale: 'pt-BR', timeZone: 'America/Sao_Paulo', notifyEmails: ['a@example.com'] };
   const id = await newTenant(given);
   service.clock.now += 1_000;
@@ -274,7 +274,7 @@ test('new events take the class of the plan, or of the hold whatever the plan', 
   expect(await classOf(id)).toBe(2);
 });
 
-test('of many who create a tenant at once, one creates it and the others change it', async () => {
+test('one of many callers who create a tenant at once creates it and the others change it', async () => {
   const id = randomUUID();
   const names = ['a', 'b', 'c', 'd', 'e', 'f'];
   const answers = await Promise.all(names.map((name) => put(id, { name, plan: 'Pro' })));

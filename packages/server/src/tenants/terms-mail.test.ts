@@ -90,7 +90,7 @@ test('former addresses are told that they are, and for 30 days of what follows',
   expect(await queued(id)).toEqual([]);
 });
 
-test('what takes nothing away sends no mail, nor is a change that was not made', async () => {
+test('a change that takes nothing away sends no mail, and neither does one that was not made', async () => {
   const id = await tenantTold(['calm@example.com'], { plan: 'Pro' });
   await expect.poll(() => queued(id), { timeout: 15_000 }).toEqual([]);
   for (const body of [{ plan: 'Enterprise' }, { legalHold: true }, { name: 'Other' }]) {

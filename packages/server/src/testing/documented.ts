@@ -14,13 +14,15 @@ interface Operation {
 
 interface ApiDocument {
   operations: Map<string, Operation>;
-  /** Those with a parameter in their path: for which method, and which paths they are. */
+  /** Calls with a parameter in their path: for which method, and which paths they are. */
   templates: { method: string; paths: RegExp; operation: Operation }[];
   /** What is wrong with a body; empty if nothing is. */
   problemsOf(schema: object, body: unknown): string;
 }
 
-/** Also of paths that lead to no call; the document has them under `default`. */
+/**
+ * Statuses of every path, also of one that leads to no call; the document has them under `default`.
+ */
 const ofEveryPath = new Set([405, 408, 414, 431, 500]);
 
 /** By service, or by catalogue: nothing else changes what a document says of calls. */

@@ -33,7 +33,7 @@ export async function recordEach(
   return recorded;
 }
 
-/** As `indelible erase --actor|--event … --yes`, by the service's clock. */
+/** Runs `indelible erase --actor|--event … --yes` by the service's clock. */
 export function eraseNow(
   service: TestService,
   target: ErasureTarget,

@@ -94,7 +94,7 @@ function memoryFolder(): string | undefined {
   return bavail * bsize >= memoryBytesMin ? folder : undefined;
 }
 
-/** The same login on another database of the cluster. */
+/** The URL of this login on another database of the cluster. */
 export function databaseUrl(url: string, database: string): string {
   return url.replace(/(\/\/[^/]*\/)[^?]*/, `$1${database}`);
 }

@@ -14,7 +14,7 @@ const leaves = (name: string, count: number) =>
 
 const origin = 'a.example/l/0123456789abcdef0123456789abcdef';
 const first = leaves('first', 300);
-/** The same log, as another future of its first 100 entries. */
+/** The log with another future after its first 100 entries. */
 const second = [...first.slice(0, 100), ...leaves('second', 200)];
 
 const seen = (of: Buffer[], ...sizes: number[]) =>

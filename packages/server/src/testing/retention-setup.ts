@@ -197,7 +197,7 @@ export async function stored(service: TestService, ids: readonly string[]) {
   return ids.filter((id) => classes.has(uuidFromEventId(id) ?? ''));
 }
 
-/** Of a class's partition by day, month or year: so many digits of the date. */
+/** The name of a class's partition by day, month or year: so many digits of the date. */
 export const partitionName = (retentionClass: number, ms: number, digits = 8) =>
   `audit_events_${retentionClass}_${new Date(ms).toISOString().replaceAll('-', '').slice(0, digits)}`;
 

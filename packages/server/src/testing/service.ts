@@ -129,7 +129,7 @@ export async function testService(
   };
 }
 
-/** As `indelible migrate` does. */
+/** Stores the plans like `indelible migrate`. */
 function storeItsPlans(ownerUrl: string, env: Environment): Promise<void> {
   const { plans } = readConfig(env).catalogue;
   return withOwnerSession(ownerUrl, (owner) => owner.transaction((tx) => storePlans(tx, plans)));
@@ -196,7 +196,7 @@ export async function anotherProcess(
   return other;
 }
 
-/** The same, with all lines that it logs. */
+/** A process with all lines that it logs. */
 export async function loggedProcess(service: TestService, env: Environment) {
   const lines: string[] = [];
   const logger = pino({ level: 'trace' }, { write: (line) => void lines.push(line) });

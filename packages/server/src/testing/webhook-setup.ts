@@ -41,7 +41,7 @@ export async function hookedService(env: Environment = {}, plan = 'Pro') {
   return { service, tenant, hooks: webhookCalls(service, tenant), deliver };
 }
 
-/** Of the events that producers recorded. */
+/** The ids of the events that producers recorded. */
 export const idsOf = (events: { id: string; recordedBy: { kind: string } }[]) =>
   events.flatMap(({ id, recordedBy }) => (recordedBy.kind === 'service' ? [] : [id]));
 

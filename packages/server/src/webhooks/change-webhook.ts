@@ -115,7 +115,7 @@ export function pauseWebhook(parts: WebhookParts, key: WebhookKey, who: Who): Pr
   });
 }
 
-/** Also starts a pending retry at once, with all attempts available. Throws `not_found`. */
+/** Resumes a webhook: a pending retry starts at once with all attempts. Throws `not_found`. */
 export function resumeWebhook(parts: WebhookParts, key: WebhookKey, who: Who): Promise<WebhookRow> {
   return changeLocked(parts, key, (row) => {
     if (row.status === 'active' && row.attempt === 0) return null;

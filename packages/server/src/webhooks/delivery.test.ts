@@ -9,7 +9,7 @@ import { hookedService, hookedTenant, webhookCalls } from '../testing/webhook-se
 
 const { service, tenant, hooks, deliver } = await hookedService();
 
-test('what is recorded arrives, signed and as the list shows it, and the attempt is in log and deliveries', async () => {
+test('a recorded event arrives, signed and as the list shows it, and the attempt is in log and deliveries', async () => {
   const { receiver } = tenant;
   const webhook = await hooks.create({ name: 'SIEM' });
   const event = await hooks.record();

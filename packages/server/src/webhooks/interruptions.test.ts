@@ -129,7 +129,7 @@ test('two processes never call one receiver at the same time, and repeat nothing
   expect(new Set(messageIds()).size).toBe(receiver.calls.length);
 });
 
-test('of two processes of which one was taken for dead, the first outcome moves the place, once', async () => {
+test('the first outcome of two processes, one of which was taken for dead, moves the position once', async () => {
   const held = holdAnswers();
   const { app } = await anotherProcess(service, env);
   const { id, ticking: late } = await callUnderWay(() => app.webhooks.tick());
@@ -178,7 +178,7 @@ test('a process that has lost its lease writes down no message, and passes over 
   expect([await write(leased), await pass(leased)]).toEqual([true, true]);
 });
 
-test('what is done to a webhook while a call is under way holds: paused, replayed, removed', async () => {
+test('a change of a webhook during a call holds: paused, replayed, removed', async () => {
   const during = async (act: (id: string) => Promise<unknown>) => {
     const held = holdAnswers();
     const { id, event, ticking } = await callUnderWay();
@@ -206,7 +206,7 @@ test('what is done to a webhook while a call is under way holds: paused, replaye
 });
 
 test.each([204, 410])(
-  'what the address before answers (%d) settles nothing for the one that it was changed to',
+  'an answer of the former address (%d) settles nothing for the new one',
   async (code) => {
     const former = await webhookReceiver();
     const held = Promise.withResolvers<ReceiverAnswer>();

@@ -7,7 +7,7 @@ const env = { WEBHOOK_ALLOW_PRIVATE: 'true' };
 const day = 86_400_000;
 const { service, tenant, hooks, deliver } = await hookedService({}, 'Starter');
 
-test('what the plan hides by now is not sent, nor reached by a replay; under a hold it is', async () => {
+test('events that the plan hides by now are not sent, nor reached by a replay; under a hold they are', async () => {
   const { receiver } = tenant;
   const { id } = await hooks.create();
   await hooks.act(id, 'pause');
@@ -42,7 +42,7 @@ test('a failed message whose events the plan hides by now is over, and the next 
   expect(tenant.receiver.calls).toHaveLength(1);
 });
 
-test('what was erased before an attempt is not in it any more', async () => {
+test('an event erased before an attempt is not in it any more', async () => {
   const { receiver } = tenant;
   receiver.answers = [{ code: 500 }, { code: 200 }];
   const { id } = await hooks.create();
@@ -59,7 +59,7 @@ test('what was erased before an attempt is not in it any more', async () => {
   expect(again?.body.data.events[0]).toMatchObject({ id: event.id, erased: ['change'] });
 });
 
-test('of deliveries the newest thousand are kept, for thirty days', async () => {
+test('the newest thousand deliveries are kept, for thirty days', async () => {
   const { id } = await hooks.create();
   await hooks.record();
   await deliver();

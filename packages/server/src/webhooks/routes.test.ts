@@ -42,7 +42,7 @@ test('a webhook begins at the end of the log, with the defaults, and shows its s
   expect(tenant.receiver.calls, 'not even its own making').toEqual([]);
 });
 
-test('what is made, changed and removed is in the log with both states, without secrets', async () => {
+test('making, changing and removing a webhook is in the log with both states, without secrets', async () => {
   const { id, secret } = await hooks.create({
     name: 'Collector',
     format: 'generic',
@@ -312,7 +312,7 @@ test('a rotated secret signs at once, the one before it for 24 hours more', asyn
   expect(rotated.after).toMatchObject({ previousValidUntil: until });
 });
 
-test('of a secret that is replaced twice within a day the newest two sign, and the first no more', async () => {
+test('the newest two secrets sign when one is replaced twice within a day, and the first no more', async () => {
   const { receiver } = tenant;
   const { id, secret: first } = await hooks.create();
   const [second, third] = [await hooks.act(id, 'secret'), await hooks.act(id, 'secret')];

@@ -122,7 +122,7 @@ export async function getWebhook(tx: TenantTx, id: string): Promise<WebhookRow |
     WHERE tenant_id = ${tx.tenantId} AND id = ${id}`;
 }
 
-/** Those of the tenant that have one of these ids and are sent messages about alerts. */
+/** The tenant's webhooks with one of these ids that are sent messages about alerts. */
 export async function webhooksTakingAlerts(
   tx: WriterTx,
   tenantId: string,

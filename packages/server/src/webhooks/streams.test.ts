@@ -67,7 +67,7 @@ async function listed({ key, nextSequence }: { key: string; nextSequence: number
 const testOf = async ({ key, path }: { key: string; path: string }) =>
   (await service.call({ method: 'POST', url: `${path}/test`, key })).body;
 
-test('who can write the table has neither credential nor own headers sent to another receiver', async () => {
+test('an attacker who can write the table gets neither credential nor own headers sent to another receiver', async () => {
   const { id: tenantId } = await service.tenant();
   const key = await keyOf(service, tenantId, ['events:write', 'events:read', 'webhooks:write']);
   const post = (path: string, body?: object) =>

@@ -18,7 +18,7 @@ export function setBit(bits: Bits, offset: number): void {
   bits[offset >>> 3] = (bits[offset >>> 3] ?? 0) | (1 << (offset & 7));
 }
 
-/** The same bits, 32 at once, in the byte order of the machine. */
+/** The bits, 32 at once, in the byte order of the machine. */
 const in32 = (bits: Bits) => new Uint32Array(bits.buffer);
 
 export function unite(bits: Bits, others: Bits): void {

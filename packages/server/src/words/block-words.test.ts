@@ -42,7 +42,7 @@ test('each word of an event is a part of its folded texts', () => {
   );
 });
 
-test('to fold the texts of a large event takes a small part of the time of its words', () => {
+test('folding the texts of a large event takes a small part of the time of its words', () => {
   const text = (n: number) => Array.from({ length: 100 }, (_, word) => `${n}x${word}`).join(' ');
   const event = eventOf(
     [],

@@ -50,7 +50,7 @@ export const blockWords = (event: BlockFields): Set<string> => withMarks(eventWo
 /** Most events have fewer, and are done at once. Of ligatures they take 3 ms. */
 const charactersInTurn = 4_000;
 
-/** As `blockWords`; lets others go on by `giveWay` in between: one event may take 150 ms. */
+/** The block words; lets others go on by `giveWay` in between: one event may take 150 ms. */
 export async function blockWordsInTurns(
   event: BlockFields,
   giveWay: () => Promise<void>,

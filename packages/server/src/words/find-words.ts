@@ -117,7 +117,7 @@ class IdQueue {
   }
 }
 
-/** Of the newest entries, whose words are in no block yet: found by reading the events. */
+/** Searches the newest entries, which are in no block yet, by reading their events. */
 async function foundInNoBlock(
   tx: TenantTx,
   words: ValueFilter,
@@ -152,7 +152,7 @@ const charactersSoon = 2 ** 20;
 /** With more, searches wait for that block. */
 const charactersMax = 2 ** 24;
 
-/** Those of these events that have the words, however long they are. */
+/** Which of these events have the words, however long they are. */
 export const amongWithWords = (tx: TenantTx, uuids: readonly string[], words: ValueFilter) =>
   readingEvents(tx, words, Number.POSITIVE_INFINITY)(uuids);
 
@@ -220,7 +220,7 @@ export async function wordsInLog(
   };
 }
 
-/** Of 4 KiB and a few microseconds each: up to 400 words stand in a query. */
+/** The lists read at once, of 4 KiB each: up to 400 words stand in a query. */
 const listsAtOnce = 2_048;
 const blocksAtOnce = 128;
 
@@ -250,7 +250,7 @@ async function* withMatches(
 
 /** Longer lists, those of frequent words, are read only where all shorter ones have matches. */
 const shortListBytes = 4_096;
-/** Of several blocks at once; one of large events may have as much alone. */
+/** The bytes of several blocks at once; one of large events may have as much alone. */
 const longListsBytes = 16 * 2 ** 20;
 
 /**

@@ -31,7 +31,7 @@ export async function eraseWords(
   tenantId: string,
   events: readonly ErasedWords[],
 ): Promise<void> {
-  // Also waits for a process that has read the events before, and puts their words into a block.
+  // The lock waits for a process that has read the events and puts their words into a block.
   await lockWords(tx, tenantId, true);
   const sequences = events.map(({ sequence }) => sequence);
   for (const block of await blocksWithSequences(tx, tenantId, sequences)) {
@@ -68,7 +68,7 @@ export async function removeExpiredWords(
 
 async function removeGone(tx: WriterTx, tenantId: string, first: number): Promise<void> {
   await lockWords(tx, tenantId, true);
-  // Of the larger block that it may have become meanwhile.
+  // The block may have become part of a larger one meanwhile.
   const [block] = await blocksWithSequences(tx, tenantId, [first]);
   if (block === undefined) return;
   const uuids = Array.from({ length: block.ids.length / uuidLength }, (_, at) =>

@@ -94,7 +94,7 @@ export async function* wordedEvents(
     yield { uuid: row.uuid, words: await blockWordsInTurns(row, giveWay) };
 }
 
-/** The same without words. */
+/** Reads the events to be searched, without words. */
 export async function* searchedEvents(tx: TenantTx, uuids: readonly string[]): AsyncGenerator<Row> {
   const { tenantId } = tx;
   const own = { tenantId, classes: await classesOf(tx, tenantId) };
@@ -325,7 +325,7 @@ export async function blocksWithGoneEvents(
     ORDER BY 1, 2`;
 }
 
-/** Those of these ids whose events are stored. */
+/** Which of these ids have stored events. */
 export async function storedAmong(
   tx: WriterTx,
   tenantId: string,

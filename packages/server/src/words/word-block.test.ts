@@ -89,7 +89,7 @@ test('blocks that were united find what each of them found', async () => {
   );
 });
 
-test('of a list exactly the named words of the named events go', async () => {
+test('exactly the named words of the named events go from a list', async () => {
   await fc.assert(
     fc.asyncProperty(events, fc.nat(3), async (all, rest) => {
       const { ids, lists } = await blockOf(all);

@@ -93,7 +93,7 @@ export function eventsWith(data: Uint8Array, entries: number, query: string): Bi
   return found;
 }
 
-/** Those that were read last. */
+/** The offsets that were read last. */
 const offsets = new Uint32Array(entriesMax);
 
 /** Reads a list, one word after the other. */

@@ -434,7 +434,7 @@ async function manyWith(word: string): Promise<void> {
   await service.owner.query('INSERT INTO word_heads VALUES ($1, $2)', [tenant.id, 1e6]);
 }
 
-test('what cannot be answered for so many matches is refused with what to do', async () => {
+test('a question with too many matches is refused with what to do', async () => {
   await manyWith('octopus');
   const ask = (path: string) => service.call({ url: `${path}q=octopus`, key: tenant.key });
   for (const path of ['/api/audit-logs/stats?group_by=day&', '/api/audit-logs?sort=user&']) {
@@ -447,7 +447,7 @@ test('what cannot be answered for so many matches is refused with what to do', a
   expect((await ask('/api/audit-logs?page=9&')).status).toBe(200);
 });
 
-test('of blocks of events with many words a search reads 16 MiB at once', async () => {
+test('a search reads 16 MiB of blocks with many words at once', async () => {
   const words = Array.from({ length: 200_000 }, (_, n) => `octo${(n + 1e9).toString(36)}`);
   const list = encodeLists(new Map(words.map((word) => [word, [0]])), 1);
   await service.owner.query(

@@ -2,7 +2,7 @@ import type { AuditEvent } from '@indelible/client';
 import { expect, test } from 'vitest';
 import { raisedAlerts } from './raised.ts';
 
-test('what a producer has recorded neither is an alert nor acknowledges one', () => {
+test('an event of a producer neither is an alert nor acknowledges one', () => {
   const event = (id: string, kind: 'service' | 'api_key', correlationId?: string) =>
     ({ id, recordedBy: { kind, id: 'x' }, correlationId }) as AuditEvent;
   const [first, second] = [event('a', 'service'), event('b', 'service')];

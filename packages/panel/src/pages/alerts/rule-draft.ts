@@ -14,7 +14,7 @@ export interface RuleDraft {
   name: string;
   kind: AlertKind;
   filters: EventCriteria;
-  /** Of a threshold: what must follow. */
+  /** For a threshold: the events that must follow. */
   followedBy: EventCriteria;
   limits: Record<LimitName, string>;
   groupBy: AlertGroup | '';
@@ -68,7 +68,7 @@ export function inputOf(draft: RuleDraft): AlertRuleInput {
   };
 }
 
-/** Of a built-in rule only these members may change. */
+/** The input for a built-in rule, of which only these members may change. */
 export function builtInInputOf(draft: RuleDraft): Partial<AlertRuleInput> {
   const { name, kind, filters, groupBy, followedBy, ...changes } = inputOf(draft);
   return changes;

@@ -210,7 +210,7 @@ function Who({ event }: CellProps) {
   );
 }
 
-// As flex items, the longer value would leave the other no room.
+// In a flex row, the longer value would leave the other no room.
 const fromTo =
   'grid min-w-0 grid-cols-[minmax(0,max-content)_auto_minmax(0,max-content)] items-baseline gap-1.5';
 

@@ -32,7 +32,7 @@ export default function FirstSteps() {
   );
 }
 
-/** As in the README; the key is not written into them: the reader sets the variable. */
+/** The README's calls. The key is not written into them: the reader sets the variable. */
 function callsOf(tenantId: string, actor: { id: string; email: string | null; role: string }) {
   const person = JSON.stringify({ ...actor, role: 'admin' });
   const resource = '{"type":"queue","externalId":"support","name":"Support"}';

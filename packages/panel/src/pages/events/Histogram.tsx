@@ -221,7 +221,7 @@ function OneBar({ bar, index, highest, mark }: OneBarProps) {
   );
 }
 
-/** The same counts for screen readers. */
+/** The counts of the bars for screen readers. */
 function HiddenTable({ bars, mark }: { bars: readonly Bar[]; mark: Mark }) {
   const { t, formats } = useReader();
   return (

@@ -44,7 +44,7 @@ function Line({ pair, side }: { pair: LinePair; side: 'left' | 'right' }) {
   const text = pair[side];
   const changed = !pair.same && text !== null;
   const tone = changed ? (side === 'left' ? 'bg-del-soft text-del' : 'bg-add-soft text-add') : '';
-  // As padding, so that a long line goes on below its beginning, and not below its indentation.
+  // Padding lets a long line go on below its beginning, not below its indentation.
   const indent = Math.max(0, text?.search(/\S/) ?? 0);
   return (
     <td

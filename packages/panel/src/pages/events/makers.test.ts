@@ -7,7 +7,7 @@ const platform = { kind: 'platform', id: '6c2cabb0-cd7b-8200-8fc6-d6e38232b9d5' 
 const event = (kind: 'service' | 'api_key', states: object) =>
   ({ recordedBy: { kind, id: platform.id }, before: null, after: null, ...states }) as AuditEvent;
 
-test('who opened the session or made the key is read from records of the service alone', () => {
+test('the maker of a session or key is read from records of the service alone', () => {
   expect(makersOf(event('service', { after: { openedBy: platform, outcome: 'made' } }))).toEqual([
     { mark: 'openedBy', maker: platform },
   ]);

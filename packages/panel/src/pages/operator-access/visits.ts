@@ -7,7 +7,7 @@ export interface Visit {
   key: string;
   fromMs: number;
   toMs: number;
-  /** As in the list. */
+  /** The events of the visit, in the order of the list. */
   events: readonly [AuditEvent, ...AuditEvent[]];
 }
 

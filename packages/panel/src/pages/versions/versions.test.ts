@@ -61,7 +61,7 @@ test('a member whose name holds a dot stays one member, and the tenth element fo
   expect(tree[1]?.members.map(({ name }) => name)).toEqual(list.map((n) => `[${n}]`));
 });
 
-test('what is equal is folded or hidden, and what differs is shown with all it lies in', () => {
+test('equal members are folded or hidden, and different ones are shown with everything around them', () => {
   const tree = stateTree({ a: { x: 1 }, b: { y: 1, z: 2 } }, { a: { x: 1 }, b: { y: 2, z: 2 } });
   const shown = (onlyDifferences: boolean) =>
     visibleNodes(tree, ({ differing }) => differing > 0, onlyDifferences).map(
@@ -123,7 +123,7 @@ test('an applied restore is told until the host has recorded its change, if ther
   expect(told(record(3, 'applied', 'after'))).toBeNull();
 });
 
-test('of two versions the older one is on the left; without a choice the current one beside the one before', () => {
+test('the older of two versions is on the left; without a choice the current one stands beside the one before', () => {
   const versions = versionsOf(history, true);
   const keys = (chosen: { left?: string; right?: string }) => {
     const found = chosenVersions(versions, chosen);

@@ -2,7 +2,7 @@ import { failureText } from '../../../../../locales/failure-text.ts';
 import { useTexts } from '../../i18n/texts.tsx';
 
 interface FailureProps {
-  /** Of the answer; null without one. */
+  /** The status of the answer; null without one. */
   status: number | null;
   /** In the words of the service; null if the call did not fail. */
   reason: string | null;

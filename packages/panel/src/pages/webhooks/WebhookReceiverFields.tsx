@@ -8,7 +8,7 @@ import { formatFields, type OptionField } from './formats.ts';
 import type { Problems } from './use-problems.ts';
 
 interface ReceiverFieldsProps extends DraftProps {
-  /** As stored; null for a new one. */
+  /** The stored webhook; null for a new one. */
   stored: Webhook | null;
   problems: Problems;
 }

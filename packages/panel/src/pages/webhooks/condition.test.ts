@@ -37,7 +37,7 @@ test('a webhook that failed is not said to be sending, and one that was given up
   expect(conditionOf(webhook({ ...paused, pausedBecause: 'failing' }))).toBe('stopped');
 });
 
-test('who wanted no more is told from who never answered, also after a test of either', () => {
+test('recipients who unsubscribed are told apart from those who never answered, also after a test of either', () => {
   const test = (responseStatus: number) => ({ responseStatus }) as Webhook['lastDelivery'];
   const paused = { status: 'paused', pausedBecause: 'failing', behind: 9 } as const;
   for (const lastDelivery of [test(410), test(204), null]) {

@@ -13,7 +13,7 @@ const stored = {
   filters: { action: ['delete', '!list'], category: ['security'] },
 } as unknown as Webhook;
 
-test('what is stored comes back as it was, and an untouched credential is not sent', () => {
+test('stored values come back as they were, and an untouched credential is not sent', () => {
   const { name, url, format, types, filters, options } = stored;
   const expected = { name, url, format, types, filters, options };
   expect(inputOf(draftOf(stored))).toEqual(expected);
@@ -35,7 +35,7 @@ test('own headers are kept, replaced, removed and added, and a row left empty is
   });
 });
 
-test('what was emptied is emptied, and what another format asks for is not sent along', () => {
+test('an emptied field is sent empty, and fields of another format are not sent', () => {
   const emptied = { ...draftOf(stored), name: ' ', filters: {}, options: { index: '' } };
   expect(inputOf(emptied)).toMatchObject({ name: null, filters: {}, options: {} });
   const webhook = { ...draftOf(stored), format: 'webhook', credential: 'left over' } as const;

@@ -52,7 +52,7 @@ const wrong: [WebhookPatch & { format: keyof typeof english.formats }, string[]]
   ],
 ];
 
-test('whatever the service finds wrong is said at its field, in the language that is spoken', () => {
+test("every problem that the service finds is shown at its field, in the reader's language", () => {
   for (const [patch, fields] of wrong) {
     const found = problemsOf(patch);
     expect(found.map(fieldOf)).toEqual(fields);
@@ -74,7 +74,7 @@ test('an option has the words of its own format, and no word that is no option h
   expect(problemText(english, 'elastic', inherited)).toBe(english.form.problems.option);
 });
 
-test('what the form does not ask for is no problem of a field', () => {
+test('a problem outside of the form is no problem of a field', () => {
   for (const path of ['', '/', '/format', '/options', '/status']) {
     expect(fieldOf({ path, code: 'invalid_value' })).toBeNull();
   }

@@ -38,7 +38,7 @@ test('files of one thread are made beside each other, and what is not wanted any
   expect(errors).toEqual([]);
 });
 
-test('what goes wrong in the thread is heard of, and ends nothing else', async () => {
+test('a fault in the thread is reported, and ends nothing else', async () => {
   const odd = files.make({ ...row, filters: 'no filter' }, never);
   expect(await odd.outcome).toBe('unexpected');
   expect(errors.map(String)).toEqual([expect.stringContaining('SyntaxError')]);

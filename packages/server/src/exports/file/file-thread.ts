@@ -45,7 +45,7 @@ export class FileThread {
         else if ('error' in news) this.#onError(news.error);
         else file.rows = news.rows;
       });
-      // Also closed when the thread ends for any reason.
+      // The port also closes when the thread ends for any reason.
       near.once('close', () => resolve('unexpected'));
     });
     const stop = () => near.postMessage('stop');

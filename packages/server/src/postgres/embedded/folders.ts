@@ -77,7 +77,7 @@ export function openHome(
   return realpathSync(home);
 }
 
-/** Of two concurrent starts, the link of the faster one counts. */
+/** The link of the faster of two concurrent starts counts. */
 function linkUnlessLinked(target: string, path: string): void {
   try {
     symlinkSync(target, path);

@@ -19,7 +19,7 @@ test('a file that is still being written is a server without a state yet', () =>
   expect(claim).toEqual({ pid: 7644, socketFolder: '', status: '' });
 });
 
-test('what names no process that could be signalled is no server', () => {
+test('a text that names no process that could be signalled is no server', () => {
   for (const text of ['', '\n', '0\n', '1\n', '-7644\n', 'x7644\n', '7644.5\n']) {
     expect(parsePostmasterPid(text)).toBeUndefined();
   }

@@ -19,7 +19,7 @@ test('a secret is made once, readable by its owner alone, and nothing is left be
   expect(readdirSync(folder)).toEqual(['key']);
 });
 
-test('of two processes that make a secret at once, both get the one that was first', () => {
+test('two processes that make a secret at once both get the one that was first', () => {
   const late = readOrCreateSecretFile(path, () => {
     writeFileSync(path, 'of the other process\n', { mode: 0o600 });
     return 'mine';

@@ -101,7 +101,7 @@ test('a message of which one event met a full queue is repeated, and then all of
   expect(cluster.documents.size).toBe(3);
 });
 
-test('what is read of an answer is enough to name the reason, even when all of a full message is refused', async () => {
+test('the kept part of an answer names the reason, even when all of a full message is refused', async () => {
   const events = Array.from({ length: 100 }, (_, n) => eventText(n));
   for (const event of events) cluster.trouble.set(idOf(event), 400);
   const { status, text } = await send(elastic.deliver(targetOf(), batchOf(events)));
@@ -183,6 +183,6 @@ test('an answer of something that is neither Elasticsearch nor OpenSearch is not
   expect(elastic.judgeHealth(200, openSearch)).toEqual({ ok: true });
 });
 
-test('without a credential there is no header', () => {
+test('a webhook without a credential sends no header', () => {
   expect(elastic.health(targetOf({ credential: null })).headers).toEqual({});
 });

@@ -30,7 +30,7 @@ test.each(['array', 'ndjson'])(
   },
 );
 
-test('without a credential there is no header', async () => {
+test('a webhook without a credential sends no header', async () => {
   collector.authorization = null;
   expect(await deliver([eventText(0)], { credential: null })).toEqual({ ok: true });
   expect(collector.requests.at(-1)?.headers.authorization).toBeUndefined();
@@ -43,7 +43,7 @@ test('a redirect is a failure that says so', () => {
   });
 });
 
-test('what a receiver says is kept as one short line', () => {
+test("a receiver's answer is kept as one short line", () => {
   const { reason } = { reason: '', ...generic.judge(500, `a\r\n\u2028b\u0007${'c'.repeat(500)}`) };
   expect(reason).toMatch(/^the receiver answered 500: a b c{96}…$/);
 });

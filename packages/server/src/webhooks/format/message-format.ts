@@ -30,7 +30,7 @@ export interface EventBatch extends Told {
 export interface Alerts {
   ruleId: string;
   ruleName: string | null;
-  /** Of their events, oldest first. */
+  /** The ids of their events, oldest first. */
   ids: readonly string[];
 }
 
@@ -75,6 +75,6 @@ export interface MessageFormat {
   judge(status: number, text: string): FormatVerdict;
   /** A call without an event, which tests a webhook. Throws like `deliver`. */
   health(target: MessageTarget, told: Told, webhookId: string): OutboundCall;
-  /** Of the health check; as of messages unless said. */
+  /** Judges the answer to a health check; default: like the answer to a message. */
   judgeHealth?(status: number, text: string): FormatVerdict;
 }

@@ -76,7 +76,7 @@ const linksTo = (page: string) => {
   return { client: 'Indelible', client_url: page, links };
 };
 
-/** The same incident as by the alerts' events. */
+/** The payload of the incident that the alerts' events opened. */
 function alertPayload(news: AlertNews, { options }: MessageTarget) {
   const { tenantId, ruleId, ids, url, atMs } = news;
   const { title, lines } = alertMessage(news);

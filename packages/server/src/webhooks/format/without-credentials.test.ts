@@ -19,7 +19,7 @@ test('an answer that repeats a credential, whole or in part, in any usual spelli
   }
 });
 
-test('whatever a credential is, no answer keeps it, and an answer without it stays as it is', () => {
+test('no kept answer holds a credential, and an answer without one stays as it is', () => {
   fc.assert(
     fc.property(
       fc.stringMatching(/^[!-~]{12,40}$/),
