@@ -42,7 +42,7 @@ const slow = [
   'packages/server/src/{docs,postgres,retention,archive,log,exports,objects}/**',
   'packages/server/src/**/{main,worker-role,interruptions,delivery,streams,bounded-bodies}.test.ts',
   'packages/server/src/**/{evaluate.job,restore.job,erase,elsewhere}.test.ts',
-  'packages/server/src/events/{flush,list,sequence-list,record-properties}.test.ts',
+  'packages/server/src/{record,list}/{flush,list,sequence-list,record-properties}.test.ts',
   'packages/server/src/http/hostile-connections.test.ts',
   'packages/client/src/outbox/outbox.test.ts',
 ];
@@ -57,7 +57,7 @@ const calendar = [
   'packages/panel/src/{search,i18n,pages/{events,operator-access}}/*.test.ts',
   'packages/server/src/{digests,retention}/{digests,period,retention,schedule,serving-login}.test.ts',
   'packages/server/src/{archive,exports,alerts,erasure,tenants}/**/{download.routes,quota,export-mail,test-rule,elsewhere,terms-mail}.test.ts',
-  'packages/server/src/{events,sessions,postgres,operations}/{backdated,stats,session-times,clock,doctor}.test.ts',
+  'packages/server/src/{record,stats,sessions,postgres,operations}/{backdated,stats,session-times,clock,doctor}.test.ts',
   'packages/cli/src/**/{retention,rules,retained-log}.test.ts',
 ];
 
@@ -96,8 +96,8 @@ export default defineConfig(({ mode }) => ({
       ...(mode === 'fast' ? slow : []),
     ],
     // One PostgreSQL for the whole run; every test file clones its own database from a template.
-    globalSetup: mode === 'tidy' ? [] : './packages/server/src/testing/global-setup.ts',
-    setupFiles: mode === 'calendar' ? ['./packages/server/src/testing/shared-clock.ts'] : [],
+    globalSetup: mode === 'tidy' ? [] : './packages/testing/src/global-setup.ts',
+    setupFiles: mode === 'calendar' ? ['./packages/testing/src/shared-clock.ts'] : [],
     // A worker runs many files and loads the service once: loading it is most of the time of a
     // short file.
     isolate: false,

@@ -3,20 +3,20 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import pg from 'pg';
-import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { openDatabase, readTenant, type TenantTx } from '../packages/server/src/postgres/db.ts';
-import { askForJob, exportUntil } from '../packages/server/src/testing/exports.ts';
-import { newFolder } from '../packages/server/src/testing/folders.ts';
-import { expectLogIntact } from '../packages/server/src/testing/intact.ts';
-import { type HttpCall, RunningService } from '../packages/server/src/testing/running-service.ts';
+import { askForJob, exportUntil } from '@indelible/testing/exports';
+import { newFolder } from '@indelible/testing/folders';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { type HttpCall, RunningService } from '@indelible/testing/running-service';
 import {
   type Answer,
   type CallOptions,
   eventOf,
   platformKey,
   testService,
-} from '../packages/server/src/testing/service.ts';
+} from '@indelible/testing/service';
+import pg from 'pg';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { openDatabase, readTenant, type TenantTx } from '../packages/server/src/postgres/db.ts';
 import { freePort } from './testing/free-port.ts';
 
 /* Debian's PgBouncer, in transaction mode, between the service and PostgreSQL. */

@@ -1,8 +1,8 @@
+import { restoringHost } from '@indelible/testing/restoring-host';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { languages } from '../locales/languages.ts';
 import { textsIn } from '../locales/texts.ts';
-import { restoringHost } from '../packages/server/src/testing/restoring-host.ts';
 import { dayMs, demoIn, demoTenant, idsOf } from './demo-history.ts';
 import { openPanel } from './open-panel.ts';
 import { choose, command, detail, filters, listedIds, rows, see, seeListed } from './panel-page.ts';

@@ -9,13 +9,13 @@ import {
   type EventFilter,
   verifyCapsule,
 } from '@indelible/protocol';
+import { newFolder } from '@indelible/testing/folders';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { actorWith, eventOf, testService } from '@indelible/testing/service';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { runCli } from '../packages/cli/src/testing/run-cli.ts';
 import { sha } from '../packages/protocol/src/testing/recorded-log.ts';
-import { newFolder } from '../packages/server/src/testing/folders.ts';
-import { expectLogIntact } from '../packages/server/src/testing/intact.ts';
-import { actorWith, eventOf, testService } from '../packages/server/src/testing/service.ts';
 import { builtPanel } from './built-panel.ts';
 import { sharedChromium } from './chromium.ts';
 import { violations } from './judge-page.ts';

@@ -11,8 +11,8 @@ import {
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
+import { atEnd } from '@indelible/testing/at-end';
 import { type Browser, chromium } from 'playwright-core';
-import { atEnd } from '../packages/server/src/testing/at-end.ts';
 
 /**
  * The Chromium inside the npm package @sparticuz/chromium: works as root, without network, apt or a

@@ -1,12 +1,12 @@
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { EventInput } from '@indelible/client';
+import { blocksOf } from '@indelible/testing/recipe-project';
+import { eventOf } from '@indelible/testing/service';
+import { jwtSecret, token } from '@indelible/testing/token';
 import type { Page } from 'playwright-core';
 import { build, type Rolldown } from 'vite';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { blocksOf } from '../packages/server/src/testing/recipe-project.ts';
-import { eventOf } from '../packages/server/src/testing/service.ts';
-import { jwtSecret, token } from '../packages/server/src/testing/token.ts';
 import { admin, openPanel } from './open-panel.ts';
 import { see } from './panel-page.ts';
 import { openSite } from './site.ts';

@@ -3,12 +3,12 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { join } from 'node:path';
+import { newFolder } from '@indelible/testing/folders';
+import { hostCertificate } from '@indelible/testing/host-certificate';
+import { serviceOn, testService } from '@indelible/testing/service';
+import { jwtSecret, token } from '@indelible/testing/token';
 import type { Frame, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newFolder } from '../packages/server/src/testing/folders.ts';
-import { hostCertificate } from '../packages/server/src/testing/host-certificate.ts';
-import { serviceOn, testService } from '../packages/server/src/testing/service.ts';
-import { jwtSecret, token } from '../packages/server/src/testing/token.ts';
 import { sharedChromium } from './chromium.ts';
 import { listening, openSite } from './site.ts';
 

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { EventInput } from '@indelible/client';
 import { nilUuid } from '@indelible/protocol';
+import { actorWith, eventOf } from '@indelible/testing/service';
 import { expect, test } from 'vitest';
-import { actorWith, eventOf } from '../packages/server/src/testing/service.ts';
 import { openPanel } from './open-panel.ts';
 import { detail, filters, rows, see, seeListed } from './panel-page.ts';
 

@@ -1,11 +1,11 @@
 import { get, type IncomingMessage } from 'node:http';
 import type { Locale } from '@indelible/protocol';
+import { webhookReceiver } from '@indelible/testing/webhook-receiver';
 import { afterAll, expect, test } from 'vitest';
 import { type Dictionary, textsIn } from '../locales/texts.ts';
 import { demoTenants, loadDemo } from '../packages/cli/src/demo/load-demo.ts';
 import { languageCodes, languages } from '../packages/panel/src/i18n/languages.ts';
 import { type PanelPage, pages } from '../packages/panel/src/pages/registry.ts';
-import { webhookReceiver } from '../packages/server/src/testing/webhook-receiver.ts';
 import { addressOf, findChange, pageNames, prepare, settled } from './every-page.ts';
 import { misfits, violations } from './judge-page.ts';
 import { openPanel } from './open-panel.ts';

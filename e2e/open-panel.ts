@@ -1,13 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { createClient, type EventInput, type IndelibleClient } from '@indelible/client';
+import { eventOf, platformKey, type TestService, testService } from '@indelible/testing/service';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterEach, expect } from 'vitest';
-import {
-  eventOf,
-  platformKey,
-  type TestService,
-  testService,
-} from '../packages/server/src/testing/service.ts';
 import { builtPanel } from './built-panel.ts';
 import { sharedChromium } from './chromium.ts';
 import { visitors } from './visitors.ts';

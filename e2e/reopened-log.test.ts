@@ -1,9 +1,9 @@
+import { envOf } from '@indelible/testing/archived';
+import { atEnd } from '@indelible/testing/at-end';
+import { Backups } from '@indelible/testing/backup';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { reopenLog } from '../packages/server/src/operations/reopen.command.ts';
-import { envOf } from '../packages/server/src/testing/archived.ts';
-import { atEnd } from '../packages/server/src/testing/at-end.ts';
-import { Backups } from '../packages/server/src/testing/backup.ts';
 import { openPanel } from './open-panel.ts';
 import { detail, see } from './panel-page.ts';
 

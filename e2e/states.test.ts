@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { uuidFromEventId } from '@indelible/protocol';
+import { serviceOn } from '@indelible/testing/service';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { serviceOn } from '../packages/server/src/testing/service.ts';
 import { openPanel, operator, type Visit } from './open-panel.ts';
 import { listedIds, rows, see } from './panel-page.ts';
 import { slowDatabase } from './slow-database.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { EventInput } from '@indelible/client';
+import { eventOf } from '@indelible/testing/service';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { eventOf } from '../packages/server/src/testing/service.ts';
 import { misfits, violations } from './judge-page.ts';
 import { openPanel, operator } from './open-panel.ts';
 import { detail, rows, see } from './panel-page.ts';

@@ -1,12 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { formatVerifierKey, portableSha256, uuidFromEventId } from '@indelible/protocol';
+import { eraseNow, offboardNow, requester } from '@indelible/testing/erasure-setup';
+import { eventOf } from '@indelible/testing/service';
+import { jwtSecret, token } from '@indelible/testing/token';
 import type { FrameLocator, Locator, Page } from 'playwright-core';
 import decodeQR from 'qr/decode.js';
 import { expect, test } from 'vitest';
-import { eraseNow, offboardNow, requester } from '../packages/server/src/testing/erasure-setup.ts';
-import { eventOf } from '../packages/server/src/testing/service.ts';
-import { jwtSecret, token } from '../packages/server/src/testing/token.ts';
 import { settled } from './every-page.ts';
 import { violations } from './judge-page.ts';
 import { openPanel, operator, type Visit } from './open-panel.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { eventOf } from '@indelible/testing/service';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { eventOf } from '../packages/server/src/testing/service.ts';
 import { dayMs, demoIn, demoTenant, idsOf } from './demo-history.ts';
 import { openPanel } from './open-panel.ts';
 import { choose, detail, see, seeListed } from './panel-page.ts';

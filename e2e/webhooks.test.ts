@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { EventInput } from '@indelible/client';
-import type { Page } from 'playwright-core';
-import { Webhook } from 'standardwebhooks';
-import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
-import { eventOf } from '../packages/server/src/testing/service.ts';
+import { eventOf } from '@indelible/testing/service';
 import {
   type ReceivedCall,
   type Receiver,
   webhookReceiver,
-} from '../packages/server/src/testing/webhook-receiver.ts';
+} from '@indelible/testing/webhook-receiver';
+import type { Page } from 'playwright-core';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { openPanel, operator } from './open-panel.ts';
 import { detail, rows, see } from './panel-page.ts';
 

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
+import { expectNothingLost, Ledger, sendAgain } from '@indelible/testing/load';
+import { expectNoFork } from '@indelible/testing/no-fork';
 import { expect, test } from 'vitest';
-import { expectNothingLost, Ledger, sendAgain } from '../packages/server/src/testing/load.ts';
-import { expectNoFork } from '../packages/server/src/testing/no-fork.ts';
 import { type Attack, faults, Random } from './faults.ts';
 import { patiently } from './ground.ts';
 import { type Installation, startInstallation } from './installation.ts';

@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventIdFromUuid, eventUuid } from '@indelible/protocol';
+import type { CommitFault } from '@indelible/testing/postgres-proxy';
+import { nthEvent } from '@indelible/testing/service';
 import { expect } from 'vitest';
 import { reopenLog } from '../packages/server/src/operations/reopen.command.ts';
-import type { CommitFault } from '../packages/server/src/testing/postgres-proxy.ts';
-import { nthEvent } from '../packages/server/src/testing/service.ts';
 import { patiently } from './ground.ts';
 import type { Installation, Member } from './installation.ts';
 

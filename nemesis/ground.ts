@@ -1,11 +1,11 @@
 import { join } from 'node:path';
+import { clusterNodes } from '@indelible/testing/cluster';
+import { endServer, serverPid } from '@indelible/testing/embedded-postgres-service';
+import { cloneTemplate } from '@indelible/testing/service';
 import pg from 'pg';
 import { expect } from 'vitest';
 import { startEmbeddedPostgres } from '../packages/server/src/postgres/embedded-postgres.ts';
 import { migrate } from '../packages/server/src/postgres/migrate.ts';
-import { clusterNodes } from '../packages/server/src/testing/cluster.ts';
-import { endServer, serverPid } from '../packages/server/src/testing/embedded-postgres-service.ts';
-import { cloneTemplate } from '../packages/server/src/testing/service.ts';
 
 /** Asks a process under attack seldom enough to leave the machine to the others. */
 export const patiently = { interval: 200 };

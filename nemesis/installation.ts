@@ -3,13 +3,13 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { Backups } from '@indelible/testing/backup';
+import { Ledger, Load } from '@indelible/testing/load';
+import { PostgresProxy } from '@indelible/testing/postgres-proxy';
+import { RunningService } from '@indelible/testing/running-service';
+import { platformKey } from '@indelible/testing/service';
 import type pg from 'pg';
 import { newSigningKey } from '../packages/server/src/crypto/signer.ts';
-import { Backups } from '../packages/server/src/testing/backup.ts';
-import { Ledger, Load } from '../packages/server/src/testing/load.ts';
-import { PostgresProxy } from '../packages/server/src/testing/postgres-proxy.ts';
-import { RunningService } from '../packages/server/src/testing/running-service.ts';
-import { platformKey } from '../packages/server/src/testing/service.ts';
 import { type Ground, openGround } from './ground.ts';
 
 const producersEach = 8;

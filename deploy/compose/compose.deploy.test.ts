@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { newFolder } from '@indelible/testing/folders';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
 import { readConfig } from '../../packages/server/src/config.ts';
-import { newFolder } from '../../packages/server/src/testing/folders.ts';
 import { documentedVariables } from '../testing/documented-variables.ts';
 import { modules, type Yaml, yaml } from '../testing/tools.ts';
 

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { testService } from '@indelible/testing/service';
 import { afterAll, expect, test } from 'vitest';
-import { testService } from '../../packages/server/src/testing/service.ts';
 import { documentedVariables } from '../testing/documented-variables.ts';
 import { chart, helm, helmProgram, modules, rendered, type Yaml, yaml } from '../testing/tools.ts';
 

@@ -4,10 +4,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import { type RequestOptions, request } from 'node:https';
 import { join } from 'node:path';
+import { newFolder } from '@indelible/testing/folders';
+import { hostCertificate } from '@indelible/testing/host-certificate';
+import { eventOf, platformKey, testService } from '@indelible/testing/service';
 import { afterAll, expect, test } from 'vitest';
-import { newFolder } from '../../packages/server/src/testing/folders.ts';
-import { hostCertificate } from '../../packages/server/src/testing/host-certificate.ts';
-import { eventOf, platformKey, testService } from '../../packages/server/src/testing/service.ts';
 import { freePort } from '../testing/free-port.ts';
 
 /* The files of this folder in Debian's nginx and Caddy, in front of a service. */

@@ -1,5 +1,5 @@
-import { testService } from '../../packages/server/src/testing/service.ts';
-import { hookedTenant, webhookCalls } from '../../packages/server/src/testing/webhook-setup.ts';
+import { testService } from '@indelible/testing/service';
+import { hookedTenant, webhookCalls } from '@indelible/testing/webhook-setup';
 
 export const metricsToken = 'a-token-for-the-scraper';
 

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { createClient } from '@indelible/client';
+import { atEnd } from '@indelible/testing/at-end';
+import { newFolder } from '@indelible/testing/folders';
 import { expect } from '@playwright/test';
 import pg from 'pg';
 import type { FrameLocator, Page } from 'playwright-core';
@@ -10,8 +12,6 @@ import { sharedChromium } from '../../e2e/chromium.ts';
 import { visitors } from '../../e2e/visitors.ts';
 import { runCli } from '../../packages/cli/src/testing/run-cli.ts';
 import { signatureHeaders } from '../../packages/server/src/outbound/standard-webhooks.ts';
-import { atEnd } from '../../packages/server/src/testing/at-end.ts';
-import { newFolder } from '../../packages/server/src/testing/folders.ts';
 import { connectAudit } from './src/audit.ts';
 import { people, tenants } from './src/people.ts';
 import { type CallSecrets, findSecrets, listResources } from './src/store.ts';

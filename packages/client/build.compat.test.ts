@@ -3,12 +3,12 @@ import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
+import { newFolder } from '@indelible/testing/folders';
+import { testService } from '@indelible/testing/service';
 import { EdgeRuntime } from 'edge-runtime';
 import { build, type Rolldown } from 'vite';
 import { expect, test } from 'vitest';
 import { newSecret, signatureHeaders } from '../server/src/outbound/standard-webhooks.ts';
-import { newFolder } from '../server/src/testing/folders.ts';
-import { testService } from '../server/src/testing/service.ts';
 import {
   hostOfNewest,
   hostOfOldest,

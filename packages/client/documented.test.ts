@@ -2,10 +2,10 @@ import { execFile, spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { newFolder } from '@indelible/testing/folders';
+import { testService } from '@indelible/testing/service';
 import { expect, test } from 'vitest';
 import { newSecret, signatureHeaders } from '../server/src/outbound/standard-webhooks.ts';
-import { newFolder } from '../server/src/testing/folders.ts';
-import { testService } from '../server/src/testing/service.ts';
 
 /* The program of docs/client.md, as it stands there, against a real service. */
 

@@ -4,11 +4,11 @@ import { chmodSync, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { createClient } from '@indelible/client';
+import { newFolder } from '@indelible/testing/folders';
+import { platformKey } from '@indelible/testing/service';
 import { beforeAll, expect, test } from 'vitest';
 import { builtPanel } from '../../e2e/built-panel.ts';
 import { buildServer } from './build.ts';
-import { newFolder } from './src/testing/folders.ts';
-import { platformKey } from './src/testing/service.ts';
 
 const run = promisify(execFile);
 

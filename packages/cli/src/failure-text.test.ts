@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { envOf } from '@indelible/testing/archived';
+import { newFolder } from '@indelible/testing/folders';
+import { platformKey, testService } from '@indelible/testing/service';
 import { expect, test } from 'vitest';
-import { envOf } from '../../server/src/testing/archived.ts';
-import { newFolder } from '../../server/src/testing/folders.ts';
-import { platformKey, testService } from '../../server/src/testing/service.ts';
 import { runCli } from './testing/run-cli.ts';
 
 /* What a person reads when a command fails. */

@@ -2,11 +2,11 @@ import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { newFolder } from '@indelible/testing/folders';
+import { platformKey, testService } from '@indelible/testing/service';
 import { afterAll, expect, test } from 'vitest';
 import { type AuditEvent, createClient } from '../../client/src/index.ts';
 import { hostDatabase } from '../../client/src/outbox/testing/host-database.ts';
-import { newFolder } from '../../server/src/testing/folders.ts';
-import { platformKey, testService } from '../../server/src/testing/service.ts';
 import { parseMap } from './import/map-file.ts';
 
 /* The recipes, as they stand there, against a real service. */

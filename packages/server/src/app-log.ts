@@ -4,9 +4,6 @@ import { recordLooks } from './access/record-looks.ts';
 import type { Config } from './config.ts';
 import { sha } from './crypto/sha256.ts';
 import { type Signer, signingKeyFileOf } from './crypto/signer.ts';
-import { GroupCommit } from './events/flush.ts';
-import { openOwnEvents, recordOwnQueued, recordOwnWith } from './events/own-events.store.ts';
-import { createPartitionKeeper, type PartitionWanted } from './events/partitions.ts';
 import { getEvent, visibility } from './events/store.ts';
 import { CheckpointJob, type CheckpointObserver } from './log/checkpoint.job.ts';
 import { openOrigin } from './log/checkpoint.store.ts';
@@ -19,6 +16,9 @@ import type { RecordQueued } from './own-event.ts';
 import type { Clock } from './postgres/clock.ts';
 import { type Database, readTenant, record, write } from './postgres/db.ts';
 import { announcePartitions, makePartitions } from './postgres/partitions.store.ts';
+import { GroupCommit } from './record/flush.ts';
+import { openOwnEvents, recordOwnQueued, recordOwnWith } from './record/own-events.store.ts';
+import { createPartitionKeeper, type PartitionWanted } from './record/partitions.ts';
 
 /* The parts of `buildApp` that append to the logs and sign them. */
 

@@ -4,10 +4,10 @@ import { createTimers, type Ended, type Recurring, type Timers } from './backgro
 import type { Jobs } from './background/jobs.ts';
 import type { Leased, LeasedWorker } from './background/leased-worker.ts';
 import type { Config } from './config.ts';
-import type { GroupCommit } from './events/flush.ts';
 import type { CheckpointJob } from './log/checkpoint.job.ts';
 import type { Presence } from './operations/presence.ts';
 import type { Database } from './postgres/db.ts';
+import type { GroupCommit } from './record/flush.ts';
 import { retainInBackground } from './retention/command.ts';
 import type { LeasedWebhook } from './webhooks/lease.store.ts';
 import { indexSearched, indexWords } from './words/index-words.ts';

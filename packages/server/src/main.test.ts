@@ -3,6 +3,11 @@ import { once } from 'node:events';
 import { chmodSync, existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
+import { serverPid } from '@indelible/testing/embedded-postgres-service';
+import { newFolder } from '@indelible/testing/folders';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { callService, type HttpCall } from '@indelible/testing/running-service';
+import { eventOf, platformKey, testService } from '@indelible/testing/service';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Environment } from './config.ts';
@@ -10,11 +15,6 @@ import { startService } from './main.ts';
 import { logins } from './postgres/embedded/cluster.ts';
 import { connectionUrl } from './postgres/embedded/postmaster.ts';
 import type { Service } from './serve.ts';
-import { serverPid } from './testing/embedded-postgres-service.ts';
-import { newFolder } from './testing/folders.ts';
-import { expectLogIntact } from './testing/intact.ts';
-import { callService, type HttpCall } from './testing/running-service.ts';
-import { eventOf, platformKey, testService } from './testing/service.ts';
 
 /*
  * The service from an empty folder on; the tests go on with what the

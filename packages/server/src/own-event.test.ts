@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { promisify } from 'node:util';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { lockWaits } from '@indelible/testing/lock-waits';
+import { testService } from '@indelible/testing/service';
 import { expect, test } from 'vitest';
-import { expectLogIntact } from './testing/intact.ts';
-import { lockWaits } from './testing/lock-waits.ts';
-import { testService } from './testing/service.ts';
 
 const service = await testService();
 

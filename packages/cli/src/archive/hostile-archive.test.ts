@@ -8,14 +8,14 @@ import {
   formatVerifierKey,
   noteKeyId,
 } from '@indelible/protocol';
+import { archiveOf } from '@indelible/testing/archived';
+import { poolEvents, recordAll } from '@indelible/testing/event-pool';
+import { newFolder } from '@indelible/testing/folders';
+import { rewrite } from '@indelible/testing/parquet';
+import { testService } from '@indelible/testing/service';
 import { expect, test } from 'vitest';
 import type { ArchiveManifest } from '../../../server/src/archive/manifest.ts';
 import { seedSigner } from '../../../server/src/crypto/signer.ts';
-import { archiveOf } from '../../../server/src/testing/archived.ts';
-import { poolEvents, recordAll } from '../../../server/src/testing/event-pool.ts';
-import { newFolder } from '../../../server/src/testing/folders.ts';
-import { rewrite } from '../../../server/src/testing/parquet.ts';
-import { testService } from '../../../server/src/testing/service.ts';
 import {
   adjust,
   archiveIn,

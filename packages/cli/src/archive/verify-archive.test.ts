@@ -8,16 +8,16 @@ import {
   segmentHash,
   segmentNames,
 } from '@indelible/protocol';
+import { archiveNow, archiveOf, configOf, envOf } from '@indelible/testing/archived';
+import { ana, eraseNow } from '@indelible/testing/erasure-setup';
+import { poolEvents, recordAll } from '@indelible/testing/event-pool';
+import { newFolder } from '@indelible/testing/folders';
+import { type FileRow, rewrite } from '@indelible/testing/parquet';
+import { startS3Server } from '@indelible/testing/s3-server';
+import { eventOf, testService } from '@indelible/testing/service';
 import { expect, test } from 'vitest';
 import { runArchive } from '../../../server/src/archive/command.ts';
 import type { ArchiveManifest } from '../../../server/src/archive/manifest.ts';
-import { archiveNow, archiveOf, configOf, envOf } from '../../../server/src/testing/archived.ts';
-import { ana, eraseNow } from '../../../server/src/testing/erasure-setup.ts';
-import { poolEvents, recordAll } from '../../../server/src/testing/event-pool.ts';
-import { newFolder } from '../../../server/src/testing/folders.ts';
-import { type FileRow, rewrite } from '../../../server/src/testing/parquet.ts';
-import { startS3Server } from '../../../server/src/testing/s3-server.ts';
-import { eventOf, testService } from '../../../server/src/testing/service.ts';
 import {
   adjust,
   archiveIn,

@@ -1,8 +1,8 @@
 import { openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { newFolder } from '@indelible/testing/folders';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { newFolder } from '../../../server/src/testing/folders.ts';
 import { lineBlocks } from './bundle-files.ts';
 
 const folder = newFolder();

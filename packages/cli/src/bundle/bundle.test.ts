@@ -4,9 +4,9 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { createClient, UnreachableError } from '@indelible/client';
 import { formatVerifierKey } from '@indelible/protocol';
+import { costlyRuns } from '@indelible/testing/arbitraries';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { costlyRuns } from '../../../server/src/testing/arbitraries.ts';
 import { bundleOf, forgedBundle, verifiedBundle } from '../testing/bundle-of.ts';
 import { runCli } from '../testing/run-cli.ts';
 import { signedAgain } from '../testing/signed-again.ts';

@@ -3,13 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, readdirSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { uuidFromEventId } from '@indelible/protocol';
+import { makeDataDir, newFolder } from '@indelible/testing/folders';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { RunningService } from '@indelible/testing/running-service';
+import { eventOf, platformKey } from '@indelible/testing/service';
 import pg from 'pg';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import { runningServerUrl } from '../../../server/src/postgres/embedded/running-server.ts';
-import { makeDataDir, newFolder } from '../../../server/src/testing/folders.ts';
-import { expectLogIntact } from '../../../server/src/testing/intact.ts';
-import { RunningService } from '../../../server/src/testing/running-service.ts';
-import { eventOf, platformKey } from '../../../server/src/testing/service.ts';
 import { runCli } from '../testing/run-cli.ts';
 
 /* The drill of docs/operations/backups.md; each test goes on from the one before. */

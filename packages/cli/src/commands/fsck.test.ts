@@ -1,10 +1,10 @@
 import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type OwnService, withOwnService } from '@indelible/server';
+import { rewindable } from '@indelible/testing/rewindable';
 import { expect, test } from 'vitest';
 import { roundName } from '../../../server/src/log/round.ts';
 import { reopenLog } from '../../../server/src/operations/reopen.command.ts';
-import { rewindable } from '../../../server/src/testing/rewindable.ts';
 import { checkInstallation } from '../fsck/check-installation.ts';
 import { RunFile } from '../fsck/fsck-report.ts';
 import { keepTables, restoreTables } from '../testing/damage.ts';

@@ -4,15 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { tenantUuid, uuidFromEventId } from '@indelible/protocol';
+import { newFolder } from '@indelible/testing/folders';
+import { eventOf, platformKey, serviceOn, testService } from '@indelible/testing/service';
 import { afterAll, expect, test } from 'vitest';
 import { scriptedService } from '../../../client/src/testing/scripted-service.ts';
-import { newFolder } from '../../../server/src/testing/folders.ts';
-import {
-  eventOf,
-  platformKey,
-  serviceOn,
-  testService,
-} from '../../../server/src/testing/service.ts';
 import { takeLine } from '../import/source-line.ts';
 import { type CliOptions, RunningCli, runCli } from '../testing/run-cli.ts';
 

@@ -1,9 +1,9 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { newFolder } from '@indelible/testing/folders';
 import { expect, test } from 'vitest';
 import { openSigner } from '../../../server/src/crypto/signer.ts';
-import { newFolder } from '../../../server/src/testing/folders.ts';
 import { runCli } from '../testing/run-cli.ts';
 
 const folder = newFolder();

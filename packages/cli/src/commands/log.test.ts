@@ -1,6 +1,6 @@
+import { envOf } from '@indelible/testing/archived';
+import { testService } from '@indelible/testing/service';
 import { expect, test } from 'vitest';
-import { envOf } from '../../../server/src/testing/archived.ts';
-import { testService } from '../../../server/src/testing/service.ts';
 import { runCli } from '../testing/run-cli.ts';
 
 const service = await testService();

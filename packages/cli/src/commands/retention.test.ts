@@ -1,9 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
-import { startService } from '../../../server/src/main.ts';
-import { envOf } from '../../../server/src/testing/archived.ts';
-import { makeDataDir, newFolder } from '../../../server/src/testing/folders.ts';
+import { envOf } from '@indelible/testing/archived';
+import { makeDataDir, newFolder } from '@indelible/testing/folders';
 import {
   databaseTime,
   day,
@@ -11,8 +9,10 @@ import {
   records,
   stored,
   tenantOf,
-} from '../../../server/src/testing/retention-setup.ts';
-import { platformKey, testService } from '../../../server/src/testing/service.ts';
+} from '@indelible/testing/retention-setup';
+import { platformKey, testService } from '@indelible/testing/service';
+import { expect, test } from 'vitest';
+import { startService } from '../../../server/src/main.ts';
 import { runCli } from '../testing/run-cli.ts';
 
 const service = await testService();

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { alertCalls, watchedTenant } from '@indelible/testing/alert-setup';
+import { testService } from '@indelible/testing/service';
 import { expect, test } from 'vitest';
-import { alertCalls, watchedTenant } from '../../../server/src/testing/alert-setup.ts';
-import { testService } from '../../../server/src/testing/service.ts';
 import { runCli } from '../testing/run-cli.ts';
 
 const service = await testService();

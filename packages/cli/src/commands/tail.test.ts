@@ -1,5 +1,5 @@
+import { eventOf, platformKey, testService } from '@indelible/testing/service';
 import { expect, test } from 'vitest';
-import { eventOf, platformKey, testService } from '../../../server/src/testing/service.ts';
 import { RunningCli, runCli } from '../testing/run-cli.ts';
 
 const service = await testService();

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { newFolder } from '@indelible/testing/folders';
+import { eventOf, platformKey, testService } from '@indelible/testing/service';
 import { expect, test } from 'vitest';
-import { newFolder } from '../../../server/src/testing/folders.ts';
-import { eventOf, platformKey, testService } from '../../../server/src/testing/service.ts';
 import { runCli } from '../testing/run-cli.ts';
 
 const service = await testService();

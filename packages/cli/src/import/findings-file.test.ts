@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { newFolder } from '@indelible/testing/folders';
 import { expect, test } from 'vitest';
-import { newFolder } from '../../../server/src/testing/folders.ts';
 import { UsageError } from '../io.ts';
 import { FindingsFile, findingsPaths } from './findings-file.ts';
 

@@ -1,17 +1,12 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { withOwnService } from '@indelible/server';
+import { envOf } from '@indelible/testing/archived';
+import { bundleOf, offboardNow, recordEach, requester } from '@indelible/testing/erasure-setup';
+import { newFolder } from '@indelible/testing/folders';
+import { day, recordAt, tenantOf } from '@indelible/testing/retention-setup';
+import { testService } from '@indelible/testing/service';
 import { afterAll, expect, test } from 'vitest';
-import { envOf } from '../../../server/src/testing/archived.ts';
-import {
-  bundleOf,
-  offboardNow,
-  recordEach,
-  requester,
-} from '../../../server/src/testing/erasure-setup.ts';
-import { newFolder } from '../../../server/src/testing/folders.ts';
-import { day, recordAt, tenantOf } from '../../../server/src/testing/retention-setup.ts';
-import { testService } from '../../../server/src/testing/service.ts';
 import { verifiedBundle } from '../testing/bundle-of.ts';
 import { runCli } from '../testing/run-cli.ts';
 import { makeBundle } from './offboard.ts';

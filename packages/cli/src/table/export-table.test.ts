@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, rmdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { platformKey } from '@indelible/testing/service';
 import { parse } from 'csv-parse/sync';
 import { expect, test } from 'vitest';
-import { platformKey } from '../../../server/src/testing/service.ts';
 import { runCli } from '../testing/run-cli.ts';
 import { verifiedService } from '../testing/verified-service.ts';
 import { noProgress } from '../verify/log-source.ts';

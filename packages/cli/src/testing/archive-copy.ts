@@ -1,7 +1,7 @@
 import { cpSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { TestService } from '@indelible/testing/service';
 import { sha256Hex } from '../../../server/src/archive/part-files.ts';
-import type { TestService } from '../../../server/src/testing/service.ts';
 import { type ArchiveOptions, verifyArchive } from '../archive/verify-archive.ts';
 import { noProgress } from '../verify/log-source.ts';
 

@@ -1,7 +1,7 @@
 import { defaultCatalogue } from '@indelible/protocol';
-import { openOwnEvents, recordOwnQueued } from '../../../server/src/events/own-events.store.ts';
+import type { TestService } from '@indelible/testing/service';
 import type { OwnEvent } from '../../../server/src/own-event.ts';
-import type { TestService } from '../../../server/src/testing/service.ts';
+import { openOwnEvents, recordOwnQueued } from '../../../server/src/record/own-events.store.ts';
 
 const nilId = '00000000-0000-0000-0000-000000000000';
 

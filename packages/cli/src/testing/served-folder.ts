@@ -1,8 +1,8 @@
 /** `indelible serve` as a process, on a data folder of the test file. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { newFolder } from '@indelible/testing/folders';
 import { afterAll, afterEach, expect } from 'vitest';
-import { newFolder } from '../../../server/src/testing/folders.ts';
 import { RunningCli } from './run-cli.ts';
 
 export function servedFolder() {

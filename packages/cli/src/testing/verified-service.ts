@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import { createClient, type IndelibleClient } from '@indelible/client';
-import { poolEvents, recordAll } from '../../../server/src/testing/event-pool.ts';
-import { newFolder } from '../../../server/src/testing/folders.ts';
+import { poolEvents, recordAll } from '@indelible/testing/event-pool';
+import { newFolder } from '@indelible/testing/folders';
 import {
   eventOf,
   type KeptService,
   platformKey,
   type TestService,
   testService,
-} from '../../../server/src/testing/service.ts';
+} from '@indelible/testing/service';
 import { noProgress } from '../verify/log-source.ts';
 import type { Report } from '../verify/report.ts';
 import { SeenCheckpoints } from '../verify/seen-checkpoints.ts';

@@ -1,11 +1,11 @@
 import { createClient } from '@indelible/client';
+import { archiveOf } from '@indelible/testing/archived';
+import { requester } from '@indelible/testing/erasure-setup';
+import { poolEvents, recordAll } from '@indelible/testing/event-pool';
+import { rewindable } from '@indelible/testing/rewindable';
 import { expect, test } from 'vitest';
 import { eraseNow } from '../../../server/src/erasure/command.ts';
 import { reopenLog } from '../../../server/src/operations/reopen.command.ts';
-import { archiveOf } from '../../../server/src/testing/archived.ts';
-import { requester } from '../../../server/src/testing/erasure-setup.ts';
-import { poolEvents, recordAll } from '../../../server/src/testing/event-pool.ts';
-import { rewindable } from '../../../server/src/testing/rewindable.ts';
 import { noProgress } from './log-source.ts';
 import { verifyTenant } from './verify-tenant.ts';
 

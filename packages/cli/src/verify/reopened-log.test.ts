@@ -1,8 +1,8 @@
 import { join } from 'node:path';
+import { envOf } from '@indelible/testing/archived';
+import { Backups } from '@indelible/testing/backup';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { reopenLog } from '../../../server/src/operations/reopen.command.ts';
-import { envOf } from '../../../server/src/testing/archived.ts';
-import { Backups } from '../../../server/src/testing/backup.ts';
 import { runCli } from '../testing/run-cli.ts';
 import { signedAgain } from '../testing/signed-again.ts';
 import { stateEvent, type VerifiedService, verifiedService } from '../testing/verified-service.ts';

@@ -1,4 +1,3 @@
-import { expect, test } from 'vitest';
 import {
   change,
   day,
@@ -10,7 +9,8 @@ import {
   stored,
   type Tenant,
   tenantOf,
-} from '../../../server/src/testing/retention-setup.ts';
+} from '@indelible/testing/retention-setup';
+import { expect, test } from 'vitest';
 import { bundleOf, verifiedBundle } from '../testing/bundle-of.ts';
 import { verifiedService } from '../testing/verified-service.ts';
 

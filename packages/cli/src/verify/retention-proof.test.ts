@@ -1,8 +1,8 @@
 import { createClient } from '@indelible/client';
+import { recordAll } from '@indelible/testing/event-pool';
+import { at } from '@indelible/testing/retention-setup';
+import { eventOf } from '@indelible/testing/service';
 import { beforeEach, expect, test } from 'vitest';
-import { recordAll } from '../../../server/src/testing/event-pool.ts';
-import { at } from '../../../server/src/testing/retention-setup.ts';
-import { eventOf } from '../../../server/src/testing/service.ts';
 import { bundleOf, verifiedBundle } from '../testing/bundle-of.ts';
 import { recordOwn } from '../testing/own-record.ts';
 import { type VerifiedService, verifiedService } from '../testing/verified-service.ts';

@@ -1,7 +1,7 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { newFolder } from '@indelible/testing/folders';
 import { expect, test } from 'vitest';
-import { newFolder } from '../../../server/src/testing/folders.ts';
 import { SeenCheckpoints, serviceAt, stateFolder } from './seen-checkpoints.ts';
 
 const tenantId = '0199c0de-4b1e-7a55-8d37-6c2f90ab1e24';

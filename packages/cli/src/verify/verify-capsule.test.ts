@@ -1,7 +1,7 @@
 import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { newFolder } from '@indelible/testing/folders';
 import { expect, test } from 'vitest';
-import { newFolder } from '../../../server/src/testing/folders.ts';
 import { runCli } from '../testing/run-cli.ts';
 
 /* Files that are no capsules; e2e/capsule.test.ts verifies real ones. */

@@ -1,6 +1,6 @@
+import { eventOf, testService } from '@indelible/testing/service';
+import { hookedTenant } from '@indelible/testing/webhook-setup';
 import { expect, onTestFinished, test } from 'vitest';
-import { eventOf, testService } from '../../../server/src/testing/service.ts';
-import { hookedTenant } from '../../../server/src/testing/webhook-setup.ts';
 import { createClient, type EventInput, UnreachableError } from '../index.ts';
 import { type Answer, scriptedService } from '../testing/scripted-service.ts';
 import { verifyWebhook } from '../webhooks/index.ts';

@@ -1,8 +1,8 @@
+import { eventArbitrary } from '@indelible/testing/arbitraries';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { eventIdFromUuid, eventUuid } from '../../../protocol/src/index.ts';
 import { boundTenantId, eventOf, nowMs } from '../../../protocol/src/testing/take-context.ts';
-import { eventArbitrary } from '../../../server/src/testing/arbitraries.ts';
 import { judgeEvent } from './judge-event.ts';
 
 /* What the service's code says is tested beside it, in take-event.test.ts. */

@@ -1,5 +1,5 @@
+import { eventOf, testService } from '@indelible/testing/service';
 import { expect, test } from 'vitest';
-import { eventOf, testService } from '../../../server/src/testing/service.ts';
 import {
   type AuditEvent,
   createClient,

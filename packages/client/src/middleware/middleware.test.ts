@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { platformKey, testService } from '@indelible/testing/service';
 import { afterAll, describe, expect, test } from 'vitest';
-import { platformKey, testService } from '../../../server/src/testing/service.ts';
 import { createClient } from '../client.ts';
 import { type Act, asUser, type User } from './testing/host-rules.ts';
 import { type Host, hosts } from './testing/hosts.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { testService } from '@indelible/testing/service';
 import type { PoolClient } from 'pg';
 import { afterAll, expect, test } from 'vitest';
-import { testService } from '../../../server/src/testing/service.ts';
 import { type AuditEvent, createClient } from '../index.ts';
 import { hostDatabase } from './testing/host-database.ts';
 

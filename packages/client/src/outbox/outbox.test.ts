@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { testService } from '@indelible/testing/service';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { expectLogIntact } from '../../../server/src/testing/intact.ts';
-import { testService } from '../../../server/src/testing/service.ts';
 import {
   type AuditEvent,
   createClient,

@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs';
+import { testService } from '@indelible/testing/service';
 import { expect, test } from 'vitest';
-import { testService } from '../../../server/src/testing/service.ts';
 import { gateTo } from '../testing/gate.ts';
 import { createRecorder } from './index.ts';
 import { expire, locksIn } from './testing/locks.ts';

@@ -1,9 +1,9 @@
 import { cpSync, mkdtempSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { newFolder } from '@indelible/testing/folders';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { newFolder } from '../../../server/src/testing/folders.ts';
 import { type BatchResult, type EventInput, IndelibleError, UnreachableError } from '../index.ts';
 import { changeEvent } from '../outbox/testing/change-event.ts';
 import { createRecorder } from './index.ts';

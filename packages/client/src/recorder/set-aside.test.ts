@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { newFolder } from '@indelible/testing/folders';
 import { expect, test } from 'vitest';
-import { newFolder } from '../../../server/src/testing/folders.ts';
 import { notTheService, UnreachableError } from '../http/errors.ts';
 import { SetAside } from './set-aside.ts';
 

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage } from 'node:http';
-import { atEnd } from '../../../server/src/testing/at-end.ts';
+import { atEnd } from '@indelible/testing/at-end';
 import { listening } from './listening.ts';
 
 /** One answer of a scripted service; default: 200 and `{}`. */

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { externalUuid } from '@indelible/protocol';
+import { Browser } from '@indelible/testing/browser';
+import { eraseNow } from '@indelible/testing/erasure-setup';
+import { askForJob, exportsUrl } from '@indelible/testing/exports';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { recordChange, restore, restoringTenant } from '@indelible/testing/restore-setup';
+import { testService } from '@indelible/testing/service';
+import { jwtSecret, token } from '@indelible/testing/token';
 import { afterAll, expect, test } from 'vitest';
-import { Browser } from '../testing/browser.ts';
-import { eraseNow } from '../testing/erasure-setup.ts';
-import { askForJob, exportsUrl } from '../testing/exports.ts';
-import { expectLogIntact } from '../testing/intact.ts';
-import { recordChange, restore, restoringTenant } from '../testing/restore-setup.ts';
-import { testService } from '../testing/service.ts';
-import { jwtSecret, token } from '../testing/token.ts';
 
 /* An agent uses a person's token (RFC 8693): the log says that the agent acts for the person. */
 

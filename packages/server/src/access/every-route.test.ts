@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { eventIdFromUuid, eventUuid, type Scope, scopes } from '@indelible/protocol';
+import { codeOf } from '@indelible/testing/answers';
+import { admin, Browser, viewerToken } from '@indelible/testing/browser';
+import { poolEvents, recordAll } from '@indelible/testing/event-pool';
+import { askForJob } from '@indelible/testing/exports';
+import { keyOf } from '@indelible/testing/restore-setup';
+import { restoringHost } from '@indelible/testing/restoring-host';
+import { type Answer, type CallOptions, eventOf, testService } from '@indelible/testing/service';
 import pg from 'pg';
 import { beforeAll, expect, test } from 'vitest';
-import { codeOf } from '../testing/answers.ts';
-import { admin, Browser, viewerToken } from '../testing/browser.ts';
-import { poolEvents, recordAll } from '../testing/event-pool.ts';
-import { askForJob } from '../testing/exports.ts';
-import { keyOf } from '../testing/restore-setup.ts';
-import { restoringHost } from '../testing/restoring-host.ts';
-import { type Answer, type CallOptions, eventOf, testService } from '../testing/service.ts';
 
 /*
  * What every documented call refuses: callers without a credential or without the scope, and what

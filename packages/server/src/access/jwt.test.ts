@@ -1,6 +1,7 @@
 import { createPublicKey } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { listen } from '@indelible/testing/http-receiver';
 import {
   exportJWK,
   exportSPKI,
@@ -12,7 +13,6 @@ import {
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { AuthConfig } from '../config.ts';
 import { AppError } from '../http/problem.ts';
-import { listen } from '../testing/http-receiver.ts';
 import { createAuthenticator } from './auth.ts';
 
 const now = Date.UTC(2026, 5, 1);

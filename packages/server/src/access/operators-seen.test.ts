@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { admin, Browser, viewerToken } from '@indelible/testing/browser';
+import { recordAll } from '@indelible/testing/event-pool';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { eventOf, platformKey, testService } from '@indelible/testing/service';
 import { afterAll, expect, test } from 'vitest';
-import { admin, Browser, viewerToken } from '../testing/browser.ts';
-import { recordAll } from '../testing/event-pool.ts';
-import { expectLogIntact } from '../testing/intact.ts';
-import { eventOf, platformKey, testService } from '../testing/service.ts';
 
 /* An operator with a platform key tries every way around the record of an operator's access. */
 

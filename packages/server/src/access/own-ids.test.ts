@@ -1,9 +1,9 @@
 import { externalUuid, tenantUuid } from '@indelible/protocol';
+import { admin, Browser, viewerToken } from '@indelible/testing/browser';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { eventOf, testService } from '@indelible/testing/service';
+import { jwtSecret, token } from '@indelible/testing/token';
 import { afterAll, expect, test } from 'vitest';
-import { admin, Browser, viewerToken } from '../testing/browser.ts';
-import { expectLogIntact } from '../testing/intact.ts';
-import { eventOf, testService } from '../testing/service.ts';
-import { jwtSecret, token } from '../testing/token.ts';
 
 /* A host that has no UUIDs names tenants and people by its own ids, wherever an id stands. */
 

@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, expect, test } from 'vitest';
-import { byItself } from '../own-event.ts';
-import { Browser, viewerToken } from '../testing/browser.ts';
-import { poolEvents, recordAll } from '../testing/event-pool.ts';
-import { expectLogIntact } from '../testing/intact.ts';
+import { Browser, viewerToken } from '@indelible/testing/browser';
+import { poolEvents, recordAll } from '@indelible/testing/event-pool';
+import { expectLogIntact } from '@indelible/testing/intact';
 import {
   callOn,
   eventOf,
@@ -11,7 +9,9 @@ import {
   serviceOn,
   testService,
   whileUnrecordable,
-} from '../testing/service.ts';
+} from '@indelible/testing/service';
+import { afterAll, expect, test } from 'vitest';
+import { byItself } from '../own-event.ts';
 import { recordLooks } from './record-looks.ts';
 
 /* An operator browses, and the tenant counts the records: one for each thing that was looked at. */

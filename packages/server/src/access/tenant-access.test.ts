@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
-import pg from 'pg';
-import { expect, test } from 'vitest';
-import { codeOf } from '../testing/answers.ts';
-import { poolEvents, recordAll } from '../testing/event-pool.ts';
-import { expectLogIntact } from '../testing/intact.ts';
+import { codeOf } from '@indelible/testing/answers';
+import { poolEvents, recordAll } from '@indelible/testing/event-pool';
+import { expectLogIntact } from '@indelible/testing/intact';
 import {
   type Answer,
   eventOf,
   platformKey,
   testService,
   whileUnrecordable,
-} from '../testing/service.ts';
-import { jwtSecret, token } from '../testing/token.ts';
+} from '@indelible/testing/service';
+import { jwtSecret, token } from '@indelible/testing/token';
+import pg from 'pg';
+import { expect, test } from 'vitest';
 
 type Sent = Record<string, string | string[]>;
 const reasoned = { 'x-access-reason': 'x' };

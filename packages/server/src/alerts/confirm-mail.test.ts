@@ -1,9 +1,9 @@
+import { watchedService } from '@indelible/testing/alert-setup';
+import { atEnd } from '@indelible/testing/at-end';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { startSmtpServer } from '@indelible/testing/smtp-server';
 import { expect, test } from 'vitest';
 import { mailsPerDayMax } from '../tenants/mail-recipients.ts';
-import { watchedService } from '../testing/alert-setup.ts';
-import { atEnd } from '../testing/at-end.ts';
-import { expectLogIntact } from '../testing/intact.ts';
-import { startSmtpServer } from '../testing/smtp-server.ts';
 import { minuteMs } from './evaluate.ts';
 
 const smtp = await startSmtpServer();

@@ -1,9 +1,9 @@
+import { alertCalls, watchedTenant } from '@indelible/testing/alert-setup';
+import { alertProcess } from '@indelible/testing/alert-worker';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { testService } from '@indelible/testing/service';
+import { killedEverywhere } from '@indelible/testing/steps';
 import { expect, test } from 'vitest';
-import { alertCalls, watchedTenant } from '../testing/alert-setup.ts';
-import { alertProcess } from '../testing/alert-worker.ts';
-import { expectLogIntact } from '../testing/intact.ts';
-import { testService } from '../testing/service.ts';
-import { killedEverywhere } from '../testing/steps.ts';
 import { minuteMs } from './evaluate.ts';
 
 const service = await testService();

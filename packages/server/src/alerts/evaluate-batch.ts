@@ -8,10 +8,10 @@ import {
   wordsOf,
 } from '@indelible/protocol';
 import type { Visibility } from '../events/filter-sql.store.ts';
-import { eventsById, inSequence, listEvents } from '../events/list.store.ts';
 import { shownOf } from '../events/listed-row.ts';
 import { givingWay } from '../http/giving-way.ts';
 import { AppError } from '../http/problem.ts';
+import { eventsById, inSequence, listEvents } from '../list/list.store.ts';
 import { eventsBetween } from '../log/entries.store.ts';
 import { isLockTimeout, tookTooLong } from '../postgres/db.ts';
 import type { AlertCursor } from './cursor.store.ts';

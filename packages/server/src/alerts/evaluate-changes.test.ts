@@ -1,9 +1,9 @@
+import { watchedService } from '@indelible/testing/alert-setup';
+import { offboardNow } from '@indelible/testing/erasure-setup';
+import { expectLogIntact, expectTreeIntact } from '@indelible/testing/intact';
+import { lockWaits } from '@indelible/testing/lock-waits';
+import { runTwice } from '@indelible/testing/retention-setup';
 import { expect, test } from 'vitest';
-import { watchedService } from '../testing/alert-setup.ts';
-import { offboardNow } from '../testing/erasure-setup.ts';
-import { expectLogIntact, expectTreeIntact } from '../testing/intact.ts';
-import { lockWaits } from '../testing/lock-waits.ts';
-import { runTwice } from '../testing/retention-setup.ts';
 import { dayMs, minuteMs } from './evaluate.ts';
 
 /* What else happens while rules are evaluated: changes, removals, and clocks that were wrong. */

@@ -1,8 +1,8 @@
+import { watchedService } from '@indelible/testing/alert-setup';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { turnsOf } from '@indelible/testing/longest-turn';
+import { actorWith, serviceOn } from '@indelible/testing/service';
 import { afterEach, expect, test } from 'vitest';
-import { watchedService } from '../testing/alert-setup.ts';
-import { expectLogIntact } from '../testing/intact.ts';
-import { turnsOf } from '../testing/longest-turn.ts';
-import { actorWith, serviceOn } from '../testing/service.ts';
 import { dayMs, hourMs, minuteMs } from './evaluate.ts';
 
 const { service, tenant, alerts } = await watchedService();

@@ -1,5 +1,4 @@
 import { type EventFilter, firstUuidAt, uuidTimeMs } from '@indelible/protocol';
-import { inOrder } from '../events/branches.store.ts';
 import {
   allMatching,
   filterConditions,
@@ -9,6 +8,7 @@ import {
 } from '../events/filter-sql.store.ts';
 import type { ListedRow } from '../events/listed-row.ts';
 import { inOneStatement, portions } from '../events/portions.ts';
+import { inOrder } from '../list/branches.store.ts';
 import { textArray, uuidArray } from '../postgres/pg-arrays.ts';
 import type { Candidate, Seen } from './evaluate.ts';
 

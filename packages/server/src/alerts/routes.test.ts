@@ -1,7 +1,7 @@
+import { rulesUrl, watchedService, watchedTenant } from '@indelible/testing/alert-setup';
+import { pathsOf } from '@indelible/testing/answers';
+import { keyOf } from '@indelible/testing/restore-setup';
 import { expect, test } from 'vitest';
-import { rulesUrl, watchedService, watchedTenant } from '../testing/alert-setup.ts';
-import { pathsOf } from '../testing/answers.ts';
-import { keyOf } from '../testing/restore-setup.ts';
 
 const { service, tenant, alerts } = await watchedService();
 

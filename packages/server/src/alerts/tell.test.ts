@@ -1,10 +1,10 @@
+import { watchedService } from '@indelible/testing/alert-setup';
+import { atEnd } from '@indelible/testing/at-end';
+import { keyOf } from '@indelible/testing/restore-setup';
+import { startSmtpServer } from '@indelible/testing/smtp-server';
+import { webhookReceiver } from '@indelible/testing/webhook-receiver';
+import { webhookCalls, webhooksUrl } from '@indelible/testing/webhook-setup';
 import { expect, test } from 'vitest';
-import { watchedService } from '../testing/alert-setup.ts';
-import { atEnd } from '../testing/at-end.ts';
-import { keyOf } from '../testing/restore-setup.ts';
-import { startSmtpServer } from '../testing/smtp-server.ts';
-import { webhookReceiver } from '../testing/webhook-receiver.ts';
-import { webhookCalls, webhooksUrl } from '../testing/webhook-setup.ts';
 import { genericReceiver } from '../webhooks/format/testing/generic-receiver.ts';
 import { startProducts } from '../webhooks/format/testing/products.ts';
 import { slackReceiver } from '../webhooks/format/testing/slack-receiver.ts';

@@ -1,6 +1,6 @@
+import { watchedService } from '@indelible/testing/alert-setup';
+import { actorWith } from '@indelible/testing/service';
 import { expect, test } from 'vitest';
-import { watchedService } from '../testing/alert-setup.ts';
-import { actorWith } from '../testing/service.ts';
 import { ThresholdEvaluator } from './evaluate.ts';
 import { readRule } from './rule-input.ts';
 import { runningTests, testRule } from './test-rule.ts';

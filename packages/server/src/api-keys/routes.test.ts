@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { idsListed, pathsOf } from '@indelible/testing/answers';
+import { eventOf, platformKey, testService } from '@indelible/testing/service';
 import { expect, test } from 'vitest';
-import { idsListed, pathsOf } from '../testing/answers.ts';
-import { eventOf, platformKey, testService } from '../testing/service.ts';
 
 const service = await testService();
 

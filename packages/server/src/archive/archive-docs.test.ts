@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
+import { archiveOf } from '@indelible/testing/archived';
+import { recordAll } from '@indelible/testing/event-pool';
+import { eventOf, testService } from '@indelible/testing/service';
 import { expect, test } from 'vitest';
-import { archiveOf } from '../testing/archived.ts';
-import { recordAll } from '../testing/event-pool.ts';
-import { eventOf, testService } from '../testing/service.ts';
 
 const service = await testService();
 

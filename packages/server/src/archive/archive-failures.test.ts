@@ -1,10 +1,6 @@
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { expect, test } from 'vitest';
-import type { ObjectStore } from '../objects/object-store.ts';
-import { openObjectStore } from '../objects/open-store.ts';
-import { reopenLog } from '../operations/reopen.command.ts';
 import {
   type ArchiveChanges,
   archiveNow,
@@ -12,13 +8,17 @@ import {
   configOf,
   envOf,
   expectWhole,
-} from '../testing/archived.ts';
-import { Backups } from '../testing/backup.ts';
-import { checkpointOf } from '../testing/checkpoints.ts';
-import { recordMany } from '../testing/event-pool.ts';
-import { objectOf } from '../testing/object-of.ts';
-import { startS3Server } from '../testing/s3-server.ts';
-import { testService } from '../testing/service.ts';
+} from '@indelible/testing/archived';
+import { Backups } from '@indelible/testing/backup';
+import { checkpointOf } from '@indelible/testing/checkpoints';
+import { recordMany } from '@indelible/testing/event-pool';
+import { objectOf } from '@indelible/testing/object-of';
+import { startS3Server } from '@indelible/testing/s3-server';
+import { testService } from '@indelible/testing/service';
+import { expect, test } from 'vitest';
+import type { ObjectStore } from '../objects/object-store.ts';
+import { openObjectStore } from '../objects/open-store.ts';
+import { reopenLog } from '../operations/reopen.command.ts';
 import { parseArchiveName } from './layout.ts';
 import { openArchive } from './open-archive.ts';
 

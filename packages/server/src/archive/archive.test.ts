@@ -2,19 +2,10 @@ import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defaultCatalogue } from '@indelible/protocol';
-import { pino } from 'pino';
-import { expect, test } from 'vitest';
-import { demoHistory } from '../../../cli/src/demo/history.ts';
-import { demoTenants } from '../../../cli/src/demo/load-demo.ts';
-import { recordOwnIn } from '../events/own-events.store.ts';
-import type { ObjectStore } from '../objects/object-store.ts';
-import { openObjectStore } from '../objects/open-store.ts';
-import { withOwnerSession } from '../postgres/db.ts';
-import { removalEvent } from '../retention/removal.ts';
-import { archiveNow, archiveOf, configOf } from '../testing/archived.ts';
-import { recordAll, recordMany } from '../testing/event-pool.ts';
-import { expectLogIntact } from '../testing/intact.ts';
-import { partFiles, rowsBelow } from '../testing/parquet.ts';
+import { archiveNow, archiveOf, configOf } from '@indelible/testing/archived';
+import { recordAll, recordMany } from '@indelible/testing/event-pool';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { partFiles, rowsBelow } from '@indelible/testing/parquet';
 import {
   beginDetaching,
   change,
@@ -24,8 +15,17 @@ import {
   recordAt,
   run,
   tenantOf,
-} from '../testing/retention-setup.ts';
-import { platformKey, testService } from '../testing/service.ts';
+} from '@indelible/testing/retention-setup';
+import { platformKey, testService } from '@indelible/testing/service';
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import { demoHistory } from '../../../cli/src/demo/history.ts';
+import { demoTenants } from '../../../cli/src/demo/load-demo.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
+import { openObjectStore } from '../objects/open-store.ts';
+import { withOwnerSession } from '../postgres/db.ts';
+import { recordOwnIn } from '../record/own-events.store.ts';
+import { removalEvent } from '../retention/removal.ts';
 import { archiveInBackground, archiveWhenDue } from './command.ts';
 import { parseManifest } from './manifest.ts';
 import { takeArchiveLock } from './store.ts';

@@ -1,9 +1,9 @@
+import { type ArchiveChanges, archiveOf, configOf, expectWhole } from '@indelible/testing/archived';
+import { recordMany } from '@indelible/testing/event-pool';
+import { testService } from '@indelible/testing/service';
+import { killedEverywhere } from '@indelible/testing/steps';
 import { expect, test } from 'vitest';
 import { openObjectStore } from '../objects/open-store.ts';
-import { type ArchiveChanges, archiveOf, configOf, expectWhole } from '../testing/archived.ts';
-import { recordMany } from '../testing/event-pool.ts';
-import { testService } from '../testing/service.ts';
-import { killedEverywhere } from '../testing/steps.ts';
 
 const service = await testService();
 

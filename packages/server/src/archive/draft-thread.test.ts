@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { archiveOf, expectWhole } from '@indelible/testing/archived';
+import { recordAll } from '@indelible/testing/event-pool';
+import { eventOf, testService } from '@indelible/testing/service';
 import { afterAll, expect, test } from 'vitest';
 import { withOwnerSession } from '../postgres/db.ts';
-import { archiveOf, expectWhole } from '../testing/archived.ts';
-import { recordAll } from '../testing/event-pool.ts';
-import { eventOf, testService } from '../testing/service.ts';
 import { draftPart } from './draft-part.ts';
 import { createDraftThread } from './draft-thread.ts';
 import { partLimits } from './part.ts';

@@ -8,14 +8,14 @@ import {
   leafHash,
   uuidFromEventId,
 } from '@indelible/protocol';
+import { archiveOf, configOf, envOf } from '@indelible/testing/archived';
+import { recordAll } from '@indelible/testing/event-pool';
+import { partFiles, rowsBelow } from '@indelible/testing/parquet';
+import { eventOf, testService } from '@indelible/testing/service';
 import { expect, test } from 'vitest';
 import { sha } from '../crypto/sha256.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import { openObjectStore } from '../objects/open-store.ts';
-import { archiveOf, configOf, envOf } from '../testing/archived.ts';
-import { recordAll } from '../testing/event-pool.ts';
-import { partFiles, rowsBelow } from '../testing/parquet.ts';
-import { eventOf, testService } from '../testing/service.ts';
 import { entryOf } from './archived-row.ts';
 import { restoreArchive } from './command.ts';
 import { type ArchiveErasure, eraseArchived } from './erase-archived.ts';

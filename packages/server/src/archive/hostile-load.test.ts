@@ -16,15 +16,15 @@ import {
   formatVerifierKey,
   noteKeyId,
 } from '@indelible/protocol';
+import { archiveOf, configOf, envOf } from '@indelible/testing/archived';
+import { newFolder } from '@indelible/testing/folders';
+import { rewrite } from '@indelible/testing/parquet';
+import { eventOf, testService } from '@indelible/testing/service';
 import { expect, test } from 'vitest';
 import { sha } from '../crypto/sha256.ts';
 import { seedSigner } from '../crypto/signer.ts';
 import { planEntries } from '../log/sequencer.ts';
 import { openObjectStore } from '../objects/open-store.ts';
-import { archiveOf, configOf, envOf } from '../testing/archived.ts';
-import { newFolder } from '../testing/folders.ts';
-import { rewrite } from '../testing/parquet.ts';
-import { eventOf, testService } from '../testing/service.ts';
 import { type ArchivedRow, entryOf } from './archived-row.ts';
 import { restoreArchive } from './command.ts';
 import { openPartWriter } from './draft-part.ts';

@@ -1,7 +1,7 @@
+import { rowsOf } from '@indelible/testing/parquet';
 import fc from 'fast-check';
 import { parquetMetadata } from 'hyparquet';
 import { expect, test } from 'vitest';
-import { rowsOf } from '../testing/parquet.ts';
 import type { ArchivedRow } from './archived-row.ts';
 import type { Column, Value } from './columns.ts';
 import { ParquetFile } from './parquet-file.ts';

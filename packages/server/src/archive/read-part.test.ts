@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type CommittedEvent, segmentNames, storedFields } from '@indelible/protocol';
+import { newFolder } from '@indelible/testing/folders';
 import { expect, test } from 'vitest';
 import { sha } from '../crypto/sha256.ts';
-import { newFolder } from '../testing/folders.ts';
 import { type ArchivedRow, rowOf } from './archived-row.ts';
 import { openPartWriter } from './draft-part.ts';
 import { readPart } from './read-part.ts';

@@ -1,10 +1,10 @@
 import { isLate, lateClass, uuidTimeMs } from '@indelible/protocol';
 import { insertEvents } from '../events/event-columns.store.ts';
-import { partitionsOf } from '../events/partitions.ts';
 import { storedOpeners } from '../events/prepared-event.ts';
 import { mayPause, type WriterTx } from '../postgres/db.ts';
 import { makePartitions } from '../postgres/partitions.store.ts';
 import { execute, hasRow } from '../postgres/sql.ts';
+import { partitionsOf } from '../record/partitions.ts';
 import type { ArchivedRow } from './archived-row.ts';
 
 /* Statements of the owner role: no serving role may run them. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { testService } from '@indelible/testing/service';
 import { afterAll, beforeEach, expect, test, vi } from 'vitest';
 import { openDatabase, write } from '../postgres/db.ts';
-import { testService } from '../testing/service.ts';
 import { claimJob, type OpenQueue, renewLease } from './jobs.store.ts';
 import { createJobs, type Jobs, type NewJob, type QueueName, TryAgain } from './jobs.ts';
 

@@ -1,8 +1,8 @@
 import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { newFolder } from '@indelible/testing/folders';
 import { expect, test } from 'vitest';
-import { newFolder } from '../testing/folders.ts';
 import { newSigningKey, openSigner } from './signer.ts';
 
 const scratch = newFolder();

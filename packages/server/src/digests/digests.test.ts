@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { locales } from '@indelible/protocol';
+import { serviceOn, testService } from '@indelible/testing/service';
+import { startSmtpServer } from '@indelible/testing/smtp-server';
 import { beforeEach, expect, test } from 'vitest';
 import { mailTexts } from '../outbound/mail-page.ts';
-import { serviceOn, testService } from '../testing/service.ts';
-import { startSmtpServer } from '../testing/smtp-server.ts';
 import { type TenantDigest, tenantDigest } from './digest-mail.ts';
 
 const day = 86_400_000;

@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { newFolder } from '@indelible/testing/folders';
+import { platformKey, testService } from '@indelible/testing/service';
 import { expect, test } from 'vitest';
-import { newFolder } from '../testing/folders.ts';
-import { platformKey, testService } from '../testing/service.ts';
 
 /* The shell commands of README and guides, as they stand there, against a real service. */
 

@@ -4,18 +4,18 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type AuditEvent, createClient, idOf } from '../../../client/src/index.ts';
-import { newFolder } from '../testing/folders.ts';
+import { newFolder } from '@indelible/testing/folders';
 import {
   blocksOf,
   compiled,
   compileRecipes,
   project,
   removeRecipes,
-} from '../testing/recipe-project.ts';
-import { platformKey, testService } from '../testing/service.ts';
+} from '@indelible/testing/recipe-project';
+import { platformKey, testService } from '@indelible/testing/service';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type AuditEvent, createClient, idOf } from '../../../client/src/index.ts';
 
 /*
  * The recipes for frameworks, tests and migration: their code as it stands there,

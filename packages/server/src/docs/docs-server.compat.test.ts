@@ -4,13 +4,13 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
+import { newFolder } from '@indelible/testing/folders';
+import { databaseUrl } from '@indelible/testing/global-setup';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { builtPanel } from '../../../../e2e/built-panel.ts';
 import { buildServer } from '../../build.ts';
 import { startEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
-import { newFolder } from '../testing/folders.ts';
-import { databaseUrl } from '../testing/global-setup.ts';
 
 /*
  * docs/operations/server.md as it stands there, with the folder that a server installs, on an empty

@@ -1,8 +1,5 @@
 import { capsuleParts, uuidFromTypeId, verifyCapsule } from '@indelible/protocol';
-import { beforeEach, expect, test } from 'vitest';
-import { sha } from '../crypto/sha256.ts';
-import { openObjectStore } from '../objects/open-store.ts';
-import { configOf } from '../testing/archived.ts';
+import { configOf } from '@indelible/testing/archived';
 import {
   actorOf,
   ana,
@@ -11,11 +8,14 @@ import {
   nilId,
   readEvent,
   recordEach,
-} from '../testing/erasure-setup.ts';
-import { askForJob, download, exportsUrl, exportUntil, hasEnded } from '../testing/exports.ts';
-import { expectLogIntact } from '../testing/intact.ts';
-import { keyOf } from '../testing/restore-setup.ts';
-import { testService } from '../testing/service.ts';
+} from '@indelible/testing/erasure-setup';
+import { askForJob, download, exportsUrl, exportUntil, hasEnded } from '@indelible/testing/exports';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { keyOf } from '@indelible/testing/restore-setup';
+import { testService } from '@indelible/testing/service';
+import { beforeEach, expect, test } from 'vitest';
+import { sha } from '../crypto/sha256.ts';
+import { openObjectStore } from '../objects/open-store.ts';
 
 let tenant: { id: string; key: string };
 const service = await testService();

@@ -5,12 +5,7 @@ import {
   parseEventProof,
   uuidFromEventId,
 } from '@indelible/protocol';
-import { expect, test } from 'vitest';
-import { tenantFolder } from '../archive/layout.ts';
-import { openObjectStore } from '../objects/open-store.ts';
-import { withOwnerSession } from '../postgres/db.ts';
-import { takeRetentionLock } from '../retention/terms.store.ts';
-import { configOf, envOf } from '../testing/archived.ts';
+import { configOf, envOf } from '@indelible/testing/archived';
 import {
   actorOf,
   ana,
@@ -20,10 +15,15 @@ import {
   readEvent,
   recordEach,
   requester,
-} from '../testing/erasure-setup.ts';
-import { recordingService } from '../testing/recording.ts';
-import { change, partitionFor } from '../testing/retention-setup.ts';
-import { eventOf, platformKey } from '../testing/service.ts';
+} from '@indelible/testing/erasure-setup';
+import { recordingService } from '@indelible/testing/recording';
+import { change, partitionFor } from '@indelible/testing/retention-setup';
+import { eventOf, platformKey } from '@indelible/testing/service';
+import { expect, test } from 'vitest';
+import { tenantFolder } from '../archive/layout.ts';
+import { openObjectStore } from '../objects/open-store.ts';
+import { withOwnerSession } from '../postgres/db.ts';
+import { takeRetentionLock } from '../retention/terms.store.ts';
 import { eraseNow as eraseIn } from './command.ts';
 
 const { service, tenant } = await recordingService();

@@ -1,10 +1,10 @@
+import { configOf } from '@indelible/testing/archived';
+import { bundleOf, offboardNow, recordEach, requester } from '@indelible/testing/erasure-setup';
+import { expectTreeIntact } from '@indelible/testing/intact';
+import { change, run } from '@indelible/testing/retention-setup';
+import { eventOf, platformKey, testService } from '@indelible/testing/service';
 import { beforeEach, expect, test } from 'vitest';
 import { openObjectStore } from '../objects/open-store.ts';
-import { configOf } from '../testing/archived.ts';
-import { bundleOf, offboardNow, recordEach, requester } from '../testing/erasure-setup.ts';
-import { expectTreeIntact } from '../testing/intact.ts';
-import { change, run } from '../testing/retention-setup.ts';
-import { eventOf, platformKey, testService } from '../testing/service.ts';
 
 let tenant: { id: string; key: string };
 let bundle: Awaited<ReturnType<typeof bundleOf>>;

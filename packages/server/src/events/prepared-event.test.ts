@@ -1,8 +1,8 @@
 import { hash, randomBytes } from 'node:crypto';
 import { commitmentOf, saltBytes, segmentTexts } from '@indelible/protocol';
+import { textArbitrary } from '@indelible/testing/arbitraries';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { textArbitrary } from '../testing/arbitraries.ts';
 import { eventJson, openersOf, prepare, sameContent } from './prepared-event.ts';
 
 const sha = (data: Uint8Array) => new Uint8Array(hash('sha256', data, 'buffer'));

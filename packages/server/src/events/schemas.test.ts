@@ -1,10 +1,10 @@
 import { type FieldProblem, takeEvent } from '@indelible/protocol';
+import { eventArbitrary, spoiltEventArbitrary } from '@indelible/testing/arbitraries';
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { eventOf, takeContext } from '../../../protocol/src/testing/take-context.ts';
 import { fieldProblem, formats } from '../http/json-schema.ts';
-import { eventArbitrary, spoiltEventArbitrary } from '../testing/arbitraries.ts';
 import { EventInput } from './schemas.ts';
 
 const ajv = new Ajv2020({

@@ -6,13 +6,13 @@ import {
 } from '@indelible/protocol';
 import type { FastifyRequest } from 'fastify';
 import { requesterOf, type TenantAccess } from '../access/tenant-access.ts';
-import { countEvents } from '../events/count.store.ts';
 import type { Visibility } from '../events/filter-sql.store.ts';
-import { inSequence } from '../events/list.store.ts';
-import { listBySequence } from '../events/sequence-list.store.ts';
 import { readShown } from '../events/store.ts';
 import { filterOfBody } from '../http/filter-body.ts';
 import { AppError, unavailable } from '../http/problem.ts';
+import { countEvents } from '../list/count.store.ts';
+import { inSequence } from '../list/list.store.ts';
+import { listBySequence } from '../list/sequence-list.store.ts';
 import { lockHeads } from '../log/store.ts';
 import { whenceOf } from '../own-event.ts';
 import {

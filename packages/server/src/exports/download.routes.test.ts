@@ -3,11 +3,11 @@ import { fstatSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync }
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { uuidFromTypeId } from '@indelible/protocol';
+import { poolEvents, recordAll } from '@indelible/testing/event-pool';
+import { askForJob, download, exportsUrl, exportUntil, hasEnded } from '@indelible/testing/exports';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { testService } from '@indelible/testing/service';
 import { expect, test } from 'vitest';
-import { poolEvents, recordAll } from '../testing/event-pool.ts';
-import { askForJob, download, exportsUrl, exportUntil, hasEnded } from '../testing/exports.ts';
-import { expectLogIntact } from '../testing/intact.ts';
-import { testService } from '../testing/service.ts';
 
 const service = await testService();
 service.app.jobs.start();

@@ -1,10 +1,10 @@
+import { admin, Browser } from '@indelible/testing/browser';
+import { askForJob, exportUntil, hasEnded } from '@indelible/testing/exports';
+import { keyOf } from '@indelible/testing/restore-setup';
+import { type CallOptions, testService } from '@indelible/testing/service';
+import { startSmtpServer } from '@indelible/testing/smtp-server';
+import { jwtSecret, token } from '@indelible/testing/token';
 import { expect, test } from 'vitest';
-import { admin, Browser } from '../testing/browser.ts';
-import { askForJob, exportUntil, hasEnded } from '../testing/exports.ts';
-import { keyOf } from '../testing/restore-setup.ts';
-import { type CallOptions, testService } from '../testing/service.ts';
-import { startSmtpServer } from '../testing/smtp-server.ts';
-import { jwtSecret, token } from '../testing/token.ts';
 
 const smtp = await startSmtpServer();
 const env = { AUTH_JWT_SECRET: jwtSecret, SMTP_URL: smtp.url };

@@ -1,9 +1,9 @@
 import { locales } from '@indelible/protocol';
+import { startSmtpServer } from '@indelible/testing/smtp-server';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createMailer } from '../outbound/mail.ts';
 import { mailTexts } from '../outbound/mail-page.ts';
 import { quoted, withoutLinks } from '../outbound/plain-line.ts';
-import { startSmtpServer } from '../testing/smtp-server.ts';
 import { exportMail, type MailedExport, type MailedTenant } from './export-mail.job.ts';
 
 const server = await startSmtpServer();

@@ -1,7 +1,5 @@
 import { uuidFromTypeId } from '@indelible/protocol';
-import { afterEach, expect, test } from 'vitest';
-import { openObjectStore } from '../objects/open-store.ts';
-import { recordAll } from '../testing/event-pool.ts';
+import { recordAll } from '@indelible/testing/event-pool';
 import {
   askForJob,
   download,
@@ -9,11 +7,13 @@ import {
   exportUntil,
   hasEnded,
   retryNow,
-} from '../testing/exports.ts';
-import { expectLogIntact } from '../testing/intact.ts';
-import { startS3Server } from '../testing/s3-server.ts';
-import { eventOf, testService } from '../testing/service.ts';
-import { startSmtpServer } from '../testing/smtp-server.ts';
+} from '@indelible/testing/exports';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { startS3Server } from '@indelible/testing/s3-server';
+import { eventOf, testService } from '@indelible/testing/service';
+import { startSmtpServer } from '@indelible/testing/smtp-server';
+import { afterEach, expect, test } from 'vitest';
+import { openObjectStore } from '../objects/open-store.ts';
 
 const s3 = await startS3Server();
 const smtp = await startSmtpServer();

@@ -3,13 +3,19 @@ import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { uuidFromTypeId } from '@indelible/protocol';
+import { poolEvents, recordAll, tenantWithPool } from '@indelible/testing/event-pool';
+import { askForJob, download, exportsUrl, exportUntil, hasEnded } from '@indelible/testing/exports';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { at, day, tenantOf } from '@indelible/testing/retention-setup';
+import {
+  callOn,
+  eventOf,
+  serviceOn,
+  type TestService,
+  testService,
+} from '@indelible/testing/service';
 import { afterAll, expect, test } from 'vitest';
 import { write } from '../postgres/db.ts';
-import { poolEvents, recordAll, tenantWithPool } from '../testing/event-pool.ts';
-import { askForJob, download, exportsUrl, exportUntil, hasEnded } from '../testing/exports.ts';
-import { expectLogIntact } from '../testing/intact.ts';
-import { at, day, tenantOf } from '../testing/retention-setup.ts';
-import { callOn, eventOf, serviceOn, type TestService, testService } from '../testing/service.ts';
 import { progressExport, requeueExport } from './store.ts';
 
 /** `waiting` begins to work when all its exports have been asked for. */

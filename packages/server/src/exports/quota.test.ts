@@ -2,10 +2,16 @@ import { existsSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { askForJob, exportsUrl } from '@indelible/testing/exports';
+import {
+  type CallOptions,
+  callOn,
+  eventOf,
+  serviceOn,
+  testService,
+} from '@indelible/testing/service';
 import { expect, test } from 'vitest';
 import { diagnoseDisk } from '../operations/doctor.ts';
-import { askForJob, exportsUrl } from '../testing/exports.ts';
-import { type CallOptions, callOn, eventOf, serviceOn, testService } from '../testing/service.ts';
 
 const service = await testService({ EXPORTS_KEPT_GIB_MAX: '1' });
 

@@ -1,14 +1,14 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { uuidFromTypeId } from '@indelible/protocol';
+import { codeOf, idsListed } from '@indelible/testing/answers';
+import { poolEvents, recordAll, tenantWithPool } from '@indelible/testing/event-pool';
+import { exportsUrl as url } from '@indelible/testing/exports';
+import { turnsOf } from '@indelible/testing/longest-turn';
+import { recordingService } from '@indelible/testing/recording';
+import { type Answer, eventOf, platformKey } from '@indelible/testing/service';
 import { parse } from 'csv-parse/sync';
 import type { PoolClient } from 'pg';
 import { expect, test } from 'vitest';
-import { codeOf, idsListed } from '../testing/answers.ts';
-import { poolEvents, recordAll, tenantWithPool } from '../testing/event-pool.ts';
-import { exportsUrl as url } from '../testing/exports.ts';
-import { turnsOf } from '../testing/longest-turn.ts';
-import { recordingService } from '../testing/recording.ts';
-import { type Answer, eventOf, platformKey } from '../testing/service.ts';
 
 const { service, tenant } = await recordingService();
 

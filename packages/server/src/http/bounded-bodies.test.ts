@@ -1,8 +1,8 @@
 import { batchBytesMax, eventBytesMax } from '@indelible/protocol';
+import { ownOrigin } from '@indelible/testing/browser';
+import { turnsOf } from '@indelible/testing/longest-turn';
+import { platformKey, testService } from '@indelible/testing/service';
 import { expect, test } from 'vitest';
-import { ownOrigin } from '../testing/browser.ts';
-import { turnsOf } from '../testing/longest-turn.ts';
-import { platformKey, testService } from '../testing/service.ts';
 
 /* How long one call can stop the event loop: each text and list is bounded, and so is the time. */
 

@@ -2,10 +2,10 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { batchBytesMax } from '@indelible/protocol';
+import { admin, viewerToken } from '@indelible/testing/browser';
+import { eventOf, serviceOn, testService } from '@indelible/testing/service';
 import pino from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
-import { admin, viewerToken } from '../testing/browser.ts';
-import { eventOf, serviceOn, testService } from '../testing/service.ts';
 import { addressBlock } from './ip-range.ts';
 
 /* Connections that hold what they take: each bound is reached, and others are served. */

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { eventOf, testService } from '@indelible/testing/service';
 import { expect, test } from 'vitest';
-import { expectLogIntact } from '../testing/intact.ts';
-import { eventOf, testService } from '../testing/service.ts';
 
 /* What only a real connection can do: break off, lie about lengths, send no HTTP at all. */
 

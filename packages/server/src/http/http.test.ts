@@ -4,9 +4,9 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { errorCodes } from '@indelible/protocol';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { eventOf, testService } from '@indelible/testing/service';
 import { afterEach, expect, test } from 'vitest';
-import { expectLogIntact } from '../testing/intact.ts';
-import { eventOf, testService } from '../testing/service.ts';
 import { asAppError } from './http.ts';
 import { whenGone } from './tenant-reads.ts';
 

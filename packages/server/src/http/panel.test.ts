@@ -4,10 +4,10 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
+import { newFolder } from '@indelible/testing/folders';
+import { serviceOn, testService } from '@indelible/testing/service';
 import { afterAll, expect, test } from 'vitest';
 import type { App } from '../app.ts';
-import { newFolder } from '../testing/folders.ts';
-import { serviceOn, testService } from '../testing/service.ts';
 
 const html =
   '<!doctype html><title>Panel</title><script type="module" src="/assets/a.js"></script>';

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { lockWaits } from '@indelible/testing/lock-waits';
+import { eventOf, testService } from '@indelible/testing/service';
 import Fastify from 'fastify';
 import { expect, test } from 'vitest';
 import { withOwnerSession } from '../postgres/db.ts';
-import { lockWaits } from '../testing/lock-waits.ts';
-import { eventOf, testService } from '../testing/service.ts';
 import { queueReads } from './tenant-reads.ts';
 
 /* One tenant's questions and another's: a lock on the events makes each last as long as it does. */

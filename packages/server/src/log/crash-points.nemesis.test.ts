@@ -1,19 +1,19 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { createCatalogue } from '@indelible/protocol';
+import { checkpointOf } from '@indelible/testing/checkpoints';
+import { rewindable } from '@indelible/testing/rewindable';
+import { movedBy, platformKey, sessionSecret } from '@indelible/testing/service';
+import { killedEverywhere, Steps } from '@indelible/testing/steps';
 import pino from 'pino';
 import { expect, test } from 'vitest';
 import { buildApp } from '../app.ts';
 import { readConfig } from '../config.ts';
 import { sha } from '../crypto/sha256.ts';
 import { openSigner } from '../crypto/signer.ts';
-import { recordOwnIn } from '../events/own-events.store.ts';
 import { openObjectStore } from '../objects/open-store.ts';
 import { openDatabase, type WriterTx, withOwnerSession } from '../postgres/db.ts';
-import { checkpointOf } from '../testing/checkpoints.ts';
-import { rewindable } from '../testing/rewindable.ts';
-import { movedBy, platformKey, sessionSecret } from '../testing/service.ts';
-import { killedEverywhere, Steps } from '../testing/steps.ts';
+import { recordOwnIn } from '../record/own-events.store.ts';
 import { reopenLogs } from './reopen.ts';
 
 /*

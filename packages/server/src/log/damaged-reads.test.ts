@@ -1,14 +1,14 @@
+import { alertCalls } from '@indelible/testing/alert-setup';
+import { envOf } from '@indelible/testing/archived';
+import { checkpointOf } from '@indelible/testing/checkpoints';
+import { growLog } from '@indelible/testing/grow-log';
+import { keyOf } from '@indelible/testing/restore-setup';
+import { eventOf, platformKey, testService } from '@indelible/testing/service';
+import { hookedTenant, webhookCalls } from '@indelible/testing/webhook-setup';
 import { expect, test } from 'vitest';
 import { readersBehind } from '../operations/doctor.store.ts';
 import { diagnose } from '../operations/doctor.ts';
 import { reopenLog } from '../operations/reopen.command.ts';
-import { alertCalls } from '../testing/alert-setup.ts';
-import { envOf } from '../testing/archived.ts';
-import { checkpointOf } from '../testing/checkpoints.ts';
-import { growLog } from '../testing/grow-log.ts';
-import { keyOf } from '../testing/restore-setup.ts';
-import { eventOf, platformKey, testService } from '../testing/service.ts';
-import { hookedTenant, webhookCalls } from '../testing/webhook-setup.ts';
 
 /*
  * What the tables of a log do not hold, or hold wrongly,

@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { checkpointOf } from '@indelible/testing/checkpoints';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { rewindable } from '@indelible/testing/rewindable';
 import { expect, test } from 'vitest';
 import { diagnose } from '../operations/doctor.ts';
 import { reopenLog } from '../operations/reopen.command.ts';
-import { checkpointOf } from '../testing/checkpoints.ts';
-import { expectLogIntact } from '../testing/intact.ts';
-import { rewindable } from '../testing/rewindable.ts';
 import { roundName } from './round.ts';
 
 /* An attacker can write into the object store, and nowhere else. */

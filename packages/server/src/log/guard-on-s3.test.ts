@@ -1,8 +1,8 @@
+import { checkpointOf } from '@indelible/testing/checkpoints';
+import { objectOf } from '@indelible/testing/object-of';
+import { rewindable } from '@indelible/testing/rewindable';
+import { startS3Server } from '@indelible/testing/s3-server';
 import { expect, test } from 'vitest';
-import { checkpointOf } from '../testing/checkpoints.ts';
-import { objectOf } from '../testing/object-of.ts';
-import { rewindable } from '../testing/rewindable.ts';
-import { startS3Server } from '../testing/s3-server.ts';
 
 /* The guard against a rewound database, in short, with an object store that is not a folder. */
 

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import { checkpointOf, publishedRounds } from '@indelible/testing/checkpoints';
+import { growLog } from '@indelible/testing/grow-log';
+import { expectLogIntact, expectTreeIntact } from '@indelible/testing/intact';
+import { rewindable } from '@indelible/testing/rewindable';
+import { type CallOptions, callOn, eventOf } from '@indelible/testing/service';
 import type pg from 'pg';
 import { afterEach, expect, test } from 'vitest';
 import type { App } from '../app.ts';
 import { reopenLog } from '../operations/reopen.command.ts';
-import { checkpointOf, publishedRounds } from '../testing/checkpoints.ts';
-import { growLog } from '../testing/grow-log.ts';
-import { expectLogIntact, expectTreeIntact } from '../testing/intact.ts';
-import { rewindable } from '../testing/rewindable.ts';
-import { type CallOptions, callOn, eventOf } from '../testing/service.ts';
 
 /*
  * The damage is done as superuser, to a service of

@@ -1,17 +1,17 @@
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { defaultCatalogue } from '@indelible/protocol';
+import { checkpointOf, publishedRounds } from '@indelible/testing/checkpoints';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { rewindable } from '@indelible/testing/rewindable';
+import { RunningService } from '@indelible/testing/running-service';
+import { callOn, eventOf } from '@indelible/testing/service';
 import { expect, onTestFinished, test } from 'vitest';
 import type { App } from '../app.ts';
 import type { Environment } from '../config.ts';
 import { openSigner } from '../crypto/signer.ts';
-import { openOwnEvents, recordOwnQueued } from '../events/own-events.store.ts';
 import { startService } from '../main.ts';
-import { checkpointOf, publishedRounds } from '../testing/checkpoints.ts';
-import { expectLogIntact } from '../testing/intact.ts';
-import { rewindable } from '../testing/rewindable.ts';
-import { RunningService } from '../testing/running-service.ts';
-import { callOn, eventOf } from '../testing/service.ts';
+import { openOwnEvents, recordOwnQueued } from '../record/own-events.store.ts';
 import { keyAnnouncer } from './key-rotation.ts';
 
 async function installation() {

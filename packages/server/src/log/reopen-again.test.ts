@@ -1,8 +1,8 @@
+import { checkpointOf } from '@indelible/testing/checkpoints';
+import { rewindable } from '@indelible/testing/rewindable';
 import { expect, test } from 'vitest';
 import type { ObjectStore } from '../objects/object-store.ts';
 import { reopenLog } from '../operations/reopen.command.ts';
-import { checkpointOf } from '../testing/checkpoints.ts';
-import { rewindable } from '../testing/rewindable.ts';
 
 /* A reopening that is cut off, or undone by a restore: no origin is ever signed in two futures. */
 

@@ -1,6 +1,14 @@
 import { mkdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { checkpointOf, publishedRounds } from '@indelible/testing/checkpoints';
+import { endServer } from '@indelible/testing/embedded-postgres-service';
+import { makeDataDir, newFolder } from '@indelible/testing/folders';
+import { copyFolder } from '@indelible/testing/global-setup';
+import { expectLogIntact, rootStored } from '@indelible/testing/intact';
+import { rewindable } from '@indelible/testing/rewindable';
+import { callService, RunningService } from '@indelible/testing/running-service';
+import { eventOf, platformKey } from '@indelible/testing/service';
 import type pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { sha } from '../crypto/sha256.ts';
@@ -8,14 +16,6 @@ import { openSigner } from '../crypto/signer.ts';
 import { startService } from '../main.ts';
 import { diagnose } from '../operations/doctor.ts';
 import { reopenLog } from '../operations/reopen.command.ts';
-import { checkpointOf, publishedRounds } from '../testing/checkpoints.ts';
-import { endServer } from '../testing/embedded-postgres-service.ts';
-import { makeDataDir, newFolder } from '../testing/folders.ts';
-import { copyFolder } from '../testing/global-setup.ts';
-import { expectLogIntact, rootStored } from '../testing/intact.ts';
-import { rewindable } from '../testing/rewindable.ts';
-import { callService, RunningService } from '../testing/running-service.ts';
-import { eventOf, platformKey } from '../testing/service.ts';
 import { logIdOf, roundName, writeRound } from './round.ts';
 
 test('after a rewound database each log goes on under a new origin, which begins with what was published', async () => {

@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto';
 import { hashBytes, verifyConsistency } from '@indelible/protocol';
+import { costlyRuns } from '@indelible/testing/arbitraries';
+import { checkpointOf } from '@indelible/testing/checkpoints';
+import { growLog } from '@indelible/testing/grow-log';
+import { expectTreeIntact, naiveRoot, rootStored, storedEntries } from '@indelible/testing/intact';
+import { leafHashOf } from '@indelible/testing/one-history';
+import { eventOf, testService } from '@indelible/testing/service';
+import { jwtSecret, token } from '@indelible/testing/token';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { costlyRuns } from '../testing/arbitraries.ts';
-import { checkpointOf } from '../testing/checkpoints.ts';
-import { growLog } from '../testing/grow-log.ts';
-import { expectTreeIntact, naiveRoot, rootStored, storedEntries } from '../testing/intact.ts';
-import { leafHashOf } from '../testing/one-history.ts';
-import { eventOf, testService } from '../testing/service.ts';
-import { jwtSecret, token } from '../testing/token.ts';
 
 const service = await testService({ AUTH_JWT_SECRET: jwtSecret });
 const { call, owner, app } = service;

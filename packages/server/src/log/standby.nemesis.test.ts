@@ -12,16 +12,16 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { endServer, Service } from '@indelible/testing/embedded-postgres-service';
+import { newFolder } from '@indelible/testing/folders';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { PostgresProxy } from '@indelible/testing/postgres-proxy';
+import { RunningService } from '@indelible/testing/running-service';
+import { eventOf, platformKey } from '@indelible/testing/service';
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { connectionUrl } from '../postgres/embedded/postmaster.ts';
 import { migrate } from '../postgres/migrate.ts';
-import { endServer, Service } from '../testing/embedded-postgres-service.ts';
-import { newFolder } from '../testing/folders.ts';
-import { expectLogIntact } from '../testing/intact.ts';
-import { PostgresProxy } from '../testing/postgres-proxy.ts';
-import { RunningService } from '../testing/running-service.ts';
-import { eventOf, platformKey } from '../testing/service.ts';
 
 /* Failover to a real standby: what commits wait for is not lost, and what is lost is found. */
 

@@ -1,15 +1,15 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { checkpointOf } from '@indelible/testing/checkpoints';
+import { expectNoFork } from '@indelible/testing/no-fork';
+import { rewindable } from '@indelible/testing/rewindable';
 import { expect, test } from 'vitest';
 import type { Environment } from '../config.ts';
 import { openSigner } from '../crypto/signer.ts';
 import { startService } from '../main.ts';
 import { diagnose } from '../operations/doctor.ts';
 import { reopenLog } from '../operations/reopen.command.ts';
-import { checkpointOf } from '../testing/checkpoints.ts';
-import { expectNoFork } from '../testing/no-fork.ts';
-import { rewindable } from '../testing/rewindable.ts';
 
 /* Database and object store know each other: no process publishes in the wrong store. */
 

@@ -9,16 +9,16 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { checkpointOf } from '@indelible/testing/checkpoints';
+import { objectOf } from '@indelible/testing/object-of';
+import { rewindable } from '@indelible/testing/rewindable';
+import { startS3Server } from '@indelible/testing/s3-server';
+import { callOn } from '@indelible/testing/service';
 import { expect, test } from 'vitest';
 import { sha } from '../crypto/sha256.ts';
 import { openSigner } from '../crypto/signer.ts';
 import { startService } from '../main.ts';
 import { diagnose } from '../operations/doctor.ts';
-import { checkpointOf } from '../testing/checkpoints.ts';
-import { objectOf } from '../testing/object-of.ts';
-import { rewindable } from '../testing/rewindable.ts';
-import { startS3Server } from '../testing/s3-server.ts';
-import { callOn } from '../testing/service.ts';
 import { checkRounds } from './check-rounds.ts';
 import { roundName } from './round.ts';
 

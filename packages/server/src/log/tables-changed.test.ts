@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { checkpointOf, publishedRounds } from '@indelible/testing/checkpoints';
+import { growLog } from '@indelible/testing/grow-log';
+import { expectLogIntact, expectTreeIntact } from '@indelible/testing/intact';
+import { rewindable } from '@indelible/testing/rewindable';
+import { eventOf } from '@indelible/testing/service';
 import { expect, test } from 'vitest';
 import { reopenLog } from '../operations/reopen.command.ts';
-import { checkpointOf, publishedRounds } from '../testing/checkpoints.ts';
-import { growLog } from '../testing/grow-log.ts';
-import { expectLogIntact, expectTreeIntact } from '../testing/intact.ts';
-import { rewindable } from '../testing/rewindable.ts';
-import { eventOf } from '../testing/service.ts';
 
 /*
  * An attacker changes the tables of the log and covers it up; the object store stays.

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import { entryBytes, rootAtSize } from '@indelible/protocol';
+import { growLog } from '@indelible/testing/grow-log';
+import { expectTreeIntact, naiveRoot, storedEntries } from '@indelible/testing/intact';
+import { leafHashOf } from '@indelible/testing/one-history';
+import { testService } from '@indelible/testing/service';
 import { expect, test } from 'vitest';
 import { readTenant, type TenantTx } from '../postgres/db.ts';
-import { growLog } from '../testing/grow-log.ts';
-import { expectTreeIntact, naiveRoot, storedEntries } from '../testing/intact.ts';
-import { leafHashOf } from '../testing/one-history.ts';
-import { testService } from '../testing/service.ts';
 import { entriesFrom, LogDamaged } from './entries.store.ts';
 import { tileBytes, treeNodes, treeReader } from './tree.store.ts';
 

@@ -1,11 +1,11 @@
 import { cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { checkpointOf } from '@indelible/testing/checkpoints';
+import { rewindable } from '@indelible/testing/rewindable';
 import { expect, test } from 'vitest';
 import { startService } from '../main.ts';
 import { reopenLog } from '../operations/reopen.command.ts';
-import { checkpointOf } from '../testing/checkpoints.ts';
-import { rewindable } from '../testing/rewindable.ts';
 import { roundName } from './round.ts';
 
 /*

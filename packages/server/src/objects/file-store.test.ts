@@ -3,9 +3,9 @@ import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } f
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
+import { newFolder } from '@indelible/testing/folders';
+import { objectOf } from '@indelible/testing/object-of';
 import { expect, test } from 'vitest';
-import { newFolder } from '../testing/folders.ts';
-import { objectOf } from '../testing/object-of.ts';
 import { openObjectStore } from './open-store.ts';
 
 const baseFolder = newFolder();

@@ -3,10 +3,10 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
+import { newFolder } from '@indelible/testing/folders';
+import { objectOf } from '@indelible/testing/object-of';
+import { startS3Server } from '@indelible/testing/s3-server';
 import { describe, expect, test } from 'vitest';
-import { newFolder } from '../testing/folders.ts';
-import { objectOf } from '../testing/object-of.ts';
-import { startS3Server } from '../testing/s3-server.ts';
 import { openObjectStore } from './open-store.ts';
 
 /* What every store promises. What only one of them can do is in objects/. */

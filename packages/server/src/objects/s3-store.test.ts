@@ -1,6 +1,6 @@
+import { objectOf } from '@indelible/testing/object-of';
+import { startS3Server } from '@indelible/testing/s3-server';
 import { afterEach, expect, test } from 'vitest';
-import { objectOf } from '../testing/object-of.ts';
-import { startS3Server } from '../testing/s3-server.ts';
 import { openObjectStore } from './open-store.ts';
 
 const s3 = await startS3Server();

@@ -1,11 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Backups } from '@indelible/testing/backup';
+import { startS3Server } from '@indelible/testing/s3-server';
+import { eventOf, platformKey, testService } from '@indelible/testing/service';
 import { afterAll, expect, test } from 'vitest';
 import type { Environment } from '../config.ts';
 import { newSigningKey } from '../crypto/signer.ts';
-import { Backups } from '../testing/backup.ts';
-import { startS3Server } from '../testing/s3-server.ts';
-import { eventOf, platformKey, testService } from '../testing/service.ts';
 import { diagnose } from './doctor.ts';
 
 const service = await testService();

@@ -1,9 +1,9 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { clusterNodes } from '@indelible/testing/cluster';
+import { newFolder } from '@indelible/testing/folders';
+import { testService } from '@indelible/testing/service';
 import { expect, test } from 'vitest';
-import { clusterNodes } from '../testing/cluster.ts';
-import { newFolder } from '../testing/folders.ts';
-import { testService } from '../testing/service.ts';
 import { diagnose, diagnoseFolder, diagnoseNode } from './doctor.ts';
 import { diagnoseDatabase, diagnoseOwner, locksFinding } from './doctor-database.ts';
 import { durabilityFinding } from './durability.ts';

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { connect } from 'node:net';
+import { newFolder } from '@indelible/testing/folders';
+import { RunningService } from '@indelible/testing/running-service';
+import { eventOf, platformKey, testService } from '@indelible/testing/service';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { unreadable } from '../log/entries.store.ts';
-import { newFolder } from '../testing/folders.ts';
-import { RunningService } from '../testing/running-service.ts';
-import { eventOf, platformKey, testService } from '../testing/service.ts';
 import { describeError } from './logger.ts';
 
 const service = await testService();

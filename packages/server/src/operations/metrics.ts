@@ -8,8 +8,8 @@ import {
   Registry,
 } from 'prom-client';
 import { queueNames } from '../background/jobs.ts';
-import type { FlushObserver } from '../events/flush.ts';
 import type { CheckpointObserver } from '../log/checkpoint.job.ts';
+import type { FlushObserver } from '../record/flush.ts';
 import type { SourceCounts } from '../sources/store.ts';
 import type { WebhookCounts } from '../webhooks/lease.store.ts';
 import type { Seen } from './presence.ts';

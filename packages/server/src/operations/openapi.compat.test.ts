@@ -2,10 +2,10 @@ import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { newFolder } from '@indelible/testing/folders';
+import { testService } from '@indelible/testing/service';
 import { expect, test } from 'vitest';
 import type { Seen } from '../../testing/openapi/event.ts';
-import { newFolder } from '../testing/folders.ts';
-import { testService } from '../testing/service.ts';
 
 /*
  * The OpenAPI document as others read it: linters with their own rules, and generators, whose code

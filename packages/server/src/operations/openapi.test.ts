@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { messageTypes } from '@indelible/protocol';
+import { testService } from '@indelible/testing/service';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { fastify } from 'fastify';
 import { expect, test } from 'vitest';
 import { enforceSchemas } from '../http/http.ts';
 import { formats } from '../http/json-schema.ts';
-import { testService } from '../testing/service.ts';
 import { namedOnce } from './named-schemas.ts';
 
 interface Media {

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
+import { eventOf, platformKey, testService } from '@indelible/testing/service';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { openSigner } from '../crypto/signer.ts';
 import { startService } from '../main.ts';
 import { createClock } from '../postgres/clock.ts';
-import { eventOf, platformKey, testService } from '../testing/service.ts';
 import { createPresence, type Seen } from './presence.ts';
 import { diagnoseProcesses } from './process-findings.ts';
 

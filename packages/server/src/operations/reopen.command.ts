@@ -1,11 +1,11 @@
 import { type Environment, readConfig } from '../config.ts';
 import { sha } from '../crypto/sha256.ts';
-import { recordOwnIn } from '../events/own-events.store.ts';
 import { type ReopenDeps, type ReopenedLog, reopenLogs } from '../log/reopen.ts';
 import { reopeningSigner } from '../log/reopening-key.ts';
 import { openObjectStore } from '../objects/open-store.ts';
 import { runAsOwner, withMigratedSession } from '../postgres/run-as-owner.ts';
 import { requireNoneServing } from '../postgres/serving-lock.ts';
+import { recordOwnIn } from '../record/own-events.store.ts';
 
 /**
  * `indelible log reopen`: recording continues after the database was rewound, see `reopenLogs`.

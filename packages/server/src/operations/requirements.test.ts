@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { idsOf } from '@indelible/testing/answers';
+import { recordingService } from '@indelible/testing/recording';
+import { at } from '@indelible/testing/retention-setup';
+import { eventOf, platformKey } from '@indelible/testing/service';
 import { expect, test } from 'vitest';
-import { idsOf } from '../testing/answers.ts';
-import { recordingService } from '../testing/recording.ts';
-import { at } from '../testing/retention-setup.ts';
-import { eventOf, platformKey } from '../testing/service.ts';
 
 /*
  * The user's own requirements, one test each, in the very JSON and words they were

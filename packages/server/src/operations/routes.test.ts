@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
-import { admin, Browser, viewerToken } from '../testing/browser.ts';
-import { newFolder } from '../testing/folders.ts';
-import { PostgresProxy } from '../testing/postgres-proxy.ts';
+import { admin, Browser, viewerToken } from '@indelible/testing/browser';
+import { newFolder } from '@indelible/testing/folders';
+import { PostgresProxy } from '@indelible/testing/postgres-proxy';
 import {
   eventOf,
   platformKey,
   serviceOn,
   type TestService,
   testService,
-} from '../testing/service.ts';
+} from '@indelible/testing/service';
+import { afterAll, expect, test } from 'vitest';
 
 const service = await testService();
 const scratch = newFolder();

@@ -1,7 +1,7 @@
+import { askForJob, exportUntil, hasEnded } from '@indelible/testing/exports';
+import { platformKey, testService } from '@indelible/testing/service';
 import { expect, test } from 'vitest';
 import { startService } from '../main.ts';
-import { askForJob, exportUntil, hasEnded } from '../testing/exports.ts';
-import { platformKey, testService } from '../testing/service.ts';
 
 test('a worker alone makes what others were asked for, and answers only its operator', async () => {
   const api = await testService();

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { atEnd } from '@indelible/testing/at-end';
+import { newFolder } from '@indelible/testing/folders';
+import { startSmtpServer } from '@indelible/testing/smtp-server';
 import { pino } from 'pino';
 import PostalMime from 'postal-mime';
 import { expect, test } from 'vitest';
-import { atEnd } from '../testing/at-end.ts';
-import { newFolder } from '../testing/folders.ts';
-import { startSmtpServer } from '../testing/smtp-server.ts';
 import { createMailer, type MailerOptions, type OutgoingMail } from './mail.ts';
 
 async function server(options: Parameters<typeof startSmtpServer>[0] = {}) {

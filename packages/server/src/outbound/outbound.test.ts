@@ -6,11 +6,11 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { promisify } from 'node:util';
+import { hostCertificate } from '@indelible/testing/host-certificate';
+import { countConnections } from '@indelible/testing/http-receiver';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { anyCharacter } from '../../../protocol/src/testing/any-character.ts';
-import { hostCertificate } from '../testing/host-certificate.ts';
-import { countConnections } from '../testing/http-receiver.ts';
 import { createOutbound, keptText, type OutboundDeps, type OutboundResult } from './outbound.ts';
 
 interface Received {

@@ -1,5 +1,5 @@
+import { testService } from '@indelible/testing/service';
 import { expect, test } from 'vitest';
-import { testService } from '../testing/service.ts';
 import { createClock } from './clock.ts';
 import { databaseTime } from './db.ts';
 

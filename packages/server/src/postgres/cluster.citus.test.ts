@@ -1,10 +1,10 @@
+import { clusterNodes, homeOf, makeEmptyNode, on, spareNode } from '@indelible/testing/cluster';
+import { databaseUrl } from '@indelible/testing/global-setup';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { nthEvent, serviceOn, type TestService, testService } from '@indelible/testing/service';
 import pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import { diagnoseDatabase } from '../operations/doctor-database.ts';
-import { clusterNodes, homeOf, makeEmptyNode, on, spareNode } from '../testing/cluster.ts';
-import { databaseUrl } from '../testing/global-setup.ts';
-import { expectLogIntact } from '../testing/intact.ts';
-import { nthEvent, serviceOn, type TestService, testService } from '../testing/service.ts';
 import { blocksWithGoneEvents } from '../words/store.ts';
 import { withOwnerSession } from './db.ts';
 import { distribute } from './distribute.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { testService } from '@indelible/testing/service';
 import { expect, test, vi } from 'vitest';
 import { asAppError } from '../http/http.ts';
-import { testService } from '../testing/service.ts';
 import {
   connectionProblem,
   openDatabase,

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { eventOf, testService } from '@indelible/testing/service';
 import { expect, test } from 'vitest';
-import { expectLogIntact } from '../testing/intact.ts';
-import { eventOf, testService } from '../testing/service.ts';
 import { withOwnerSession } from './db.ts';
 import { distribute } from './distribute.ts';
 

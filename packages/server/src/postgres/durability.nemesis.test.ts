@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { endServer, serverPid } from '@indelible/testing/embedded-postgres-service';
+import { makeDataDir, newFolder } from '@indelible/testing/folders';
+import { expectNothingLost, Ledger, Load, send, sendAgain } from '@indelible/testing/load';
+import { RunningService } from '@indelible/testing/running-service';
+import { platformKey } from '@indelible/testing/service';
 import pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
-import { endServer, serverPid } from '../testing/embedded-postgres-service.ts';
-import { makeDataDir, newFolder } from '../testing/folders.ts';
-import { expectNothingLost, Ledger, Load, send, sendAgain } from '../testing/load.ts';
-import { RunningService } from '../testing/running-service.ts';
-import { platformKey } from '../testing/service.ts';
 import { logins } from './embedded/cluster.ts';
 import { connectionUrl } from './embedded/postmaster.ts';
 import { startEmbeddedPostgres } from './embedded-postgres.ts';

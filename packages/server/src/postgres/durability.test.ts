@@ -1,19 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { eventIdFromUuid, eventUuid, uuidFromEventId } from '@indelible/protocol';
-import type pg from 'pg';
-import { expect, test } from 'vitest';
-import type { App } from '../app.ts';
-import { atEnd } from '../testing/at-end.ts';
-import { clusterNodes } from '../testing/cluster.ts';
-import { expectLogIntact } from '../testing/intact.ts';
-import { PostgresProxy } from '../testing/postgres-proxy.ts';
+import { atEnd } from '@indelible/testing/at-end';
+import { clusterNodes } from '@indelible/testing/cluster';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { PostgresProxy } from '@indelible/testing/postgres-proxy';
 import {
   eventOf,
   platformKey,
   post as postTo,
   serviceOn,
   testService,
-} from '../testing/service.ts';
+} from '@indelible/testing/service';
+import type pg from 'pg';
+import { expect, test } from 'vitest';
+import type { App } from '../app.ts';
 
 /* What a commit that breaks costs: nothing that was acknowledged, and nothing twice. */
 

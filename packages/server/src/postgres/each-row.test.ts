@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
+import { testService } from '@indelible/testing/service';
 import { expect, test } from 'vitest';
-import { testService } from '../testing/service.ts';
 import { withOwnerSession } from './db.ts';
 import { eachRow } from './each-row.ts';
 

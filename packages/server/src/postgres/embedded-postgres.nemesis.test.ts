@@ -10,9 +10,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { endServer, serverPid } from '@indelible/testing/embedded-postgres-service';
+import { ask, postgresFolders, recall, remember } from '@indelible/testing/postgres-folders';
 import { describe, expect, test, vi } from 'vitest';
-import { endServer, serverPid } from '../testing/embedded-postgres-service.ts';
-import { ask, postgresFolders, recall, remember } from '../testing/postgres-folders.ts';
 import { chooseAccount } from './embedded/account.ts';
 
 /* Its process, PostgreSQL or its initdb is killed or raced; the next start goes on. */
@@ -165,6 +165,6 @@ function copyOfCheckout(): { node: string; script: string } {
   });
   execFileSync('cp', [process.execPath, join(copy, 'node')]);
   execFileSync('chmod', ['-R', 'a+rX', copy]);
-  const script = 'packages/server/src/testing/embedded-postgres-child.ts';
+  const script = 'packages/testing/src/embedded-postgres-child.ts';
   return { node: join(copy, 'node'), script: join(copy, script) };
 }

@@ -15,17 +15,17 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { serverPid } from '../testing/embedded-postgres-service.ts';
-import { newFolder } from '../testing/folders.ts';
+import { serverPid } from '@indelible/testing/embedded-postgres-service';
+import { newFolder } from '@indelible/testing/folders';
 import {
   ask,
   postgresFolders,
   recall,
   remember,
   systemFolder,
-} from '../testing/postgres-folders.ts';
+} from '@indelible/testing/postgres-folders';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { chooseAccount } from './embedded/account.ts';
 import { locatePackage } from './embedded/binaries.ts';
 import {

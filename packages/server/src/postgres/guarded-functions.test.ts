@@ -1,6 +1,6 @@
+import { expectLogIntact } from '@indelible/testing/intact';
+import { roleSessions } from '@indelible/testing/role-sessions';
 import { expect, test } from 'vitest';
-import { expectLogIntact } from '../testing/intact.ts';
-import { roleSessions } from '../testing/role-sessions.ts';
 
 /* The functions through which alone a serving role changes a log. */
 

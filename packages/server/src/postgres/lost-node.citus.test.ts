@@ -1,9 +1,9 @@
+import { on, onNodes } from '@indelible/testing/cluster';
+import { nthEvent, testService } from '@indelible/testing/service';
 import type pg from 'pg';
 import { expect, test } from 'vitest';
 import { sha } from '../crypto/sha256.ts';
-import { appendEvents } from '../events/append.store.ts';
-import { on, onNodes } from '../testing/cluster.ts';
-import { nthEvent, testService } from '../testing/service.ts';
+import { appendEvents } from '../record/append.store.ts';
 import { record, unavailability, type WriterTx } from './db.ts';
 
 /* Sessions of a worker that end while a transaction of the coordinator counts on them. */

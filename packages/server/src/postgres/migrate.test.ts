@@ -1,17 +1,17 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { newFolder } from '@indelible/testing/folders';
+import { databaseUrl } from '@indelible/testing/global-setup';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { lockWaits } from '@indelible/testing/lock-waits';
+import { eventOf, platformKey } from '@indelible/testing/service';
 import pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import type { Environment } from '../config.ts';
 import { erasurePlan } from '../erasure/command.ts';
 import { migrateDatabase, startService } from '../main.ts';
 import { withOwnService } from '../operations/own-service.ts';
-import { newFolder } from '../testing/folders.ts';
-import { databaseUrl } from '../testing/global-setup.ts';
-import { expectLogIntact } from '../testing/intact.ts';
-import { lockWaits } from '../testing/lock-waits.ts';
-import { eventOf, platformKey } from '../testing/service.ts';
 import { startEmbeddedPostgres } from './embedded-postgres.ts';
 import { daysAheadMin, migrate } from './migrate.ts';
 

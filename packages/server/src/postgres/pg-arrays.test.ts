@@ -1,8 +1,8 @@
+import { textArbitrary } from '@indelible/testing/arbitraries';
 import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { anyCharacter } from '../../../protocol/src/testing/any-character.ts';
-import { textArbitrary } from '../testing/arbitraries.ts';
 import { byteaArray, int2Array, int8Array, jsonArray, textArray, uuidArray } from './pg-arrays.ts';
 
 const client = new pg.Client({

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { testService } from '@indelible/testing/service';
 import type pg from 'pg';
 import { expect, test } from 'vitest';
-import { testService } from '../testing/service.ts';
 import { readTenant } from './db.ts';
 import { PooledClient } from './pooled-client.ts';
 

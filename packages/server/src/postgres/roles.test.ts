@@ -1,8 +1,8 @@
+import { clusterNodes } from '@indelible/testing/cluster';
+import { recordAll } from '@indelible/testing/event-pool';
+import { roleSessions, roles } from '@indelible/testing/role-sessions';
+import { eventOf } from '@indelible/testing/service';
 import { expect, test } from 'vitest';
-import { clusterNodes } from '../testing/cluster.ts';
-import { recordAll } from '../testing/event-pool.ts';
-import { roleSessions, roles } from '../testing/role-sessions.ts';
-import { eventOf } from '../testing/service.ts';
 import { openDatabase, readTenant } from './db.ts';
 
 const { service, tenant, attempt } = await roleSessions();

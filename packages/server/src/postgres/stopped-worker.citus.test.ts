@@ -2,10 +2,10 @@ import { exec } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import { eventIdFromUuid, eventUuid } from '@indelible/protocol';
+import { clusterNodes, homeOf, workerCommands } from '@indelible/testing/cluster';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { nthEvent, testService } from '@indelible/testing/service';
 import { expect, test } from 'vitest';
-import { clusterNodes, homeOf, workerCommands } from '../testing/cluster.ts';
-import { expectLogIntact } from '../testing/intact.ts';
-import { nthEvent, testService } from '../testing/service.ts';
 
 /* With CITUS_TEST_WORKER_STOP and CITUS_TEST_WORKER_START: see `workerCommands`. */
 

@@ -4,12 +4,12 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { emptyDatabase } from '@indelible/testing/empty-database';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { RunningService } from '@indelible/testing/running-service';
+import { eventOf, platformKey } from '@indelible/testing/service';
 import { expect, onTestFinished, test } from 'vitest';
 import { migrateDatabase } from '../main.ts';
-import { emptyDatabase } from '../testing/empty-database.ts';
-import { expectLogIntact } from '../testing/intact.ts';
-import { RunningService } from '../testing/running-service.ts';
-import { eventOf, platformKey } from '../testing/service.ts';
 
 /* What docs/operations/upgrades.md says, with the code of a former commit. */
 

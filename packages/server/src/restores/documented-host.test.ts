@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
+import { listen } from '@indelible/testing/http-receiver';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { ivr, keyOf, recordChange, restore, restoreFields } from '@indelible/testing/restore-setup';
+import { testService } from '@indelible/testing/service';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, onTestFinished, test } from 'vitest';
 import { formats } from '../http/json-schema.ts';
 import { signatureHeaders } from '../outbound/standard-webhooks.ts';
-import { listen } from '../testing/http-receiver.ts';
-import { expectLogIntact } from '../testing/intact.ts';
-import { ivr, keyOf, recordChange, restore, restoreFields } from '../testing/restore-setup.ts';
-import { testService } from '../testing/service.ts';
 import { Restore } from './schemas.ts';
 
 /* The receiver of docs/restore.md, as it stands there, in front of the real service. */

@@ -1,5 +1,4 @@
-import { expect, test } from 'vitest';
-import { expectLogIntact } from '../testing/intact.ts';
+import { expectLogIntact } from '@indelible/testing/intact';
 import {
   exhaust,
   outcomesIn,
@@ -9,15 +8,16 @@ import {
   restoresIn,
   restoringService,
   restoringTenant,
-} from '../testing/restore-setup.ts';
-import type { HostAnswer } from '../testing/restoring-host.ts';
+} from '@indelible/testing/restore-setup';
+import type { HostAnswer } from '@indelible/testing/restoring-host';
 import {
   anotherProcess,
   callOn,
   loggedProcess,
   serviceOn,
   type TestService,
-} from '../testing/service.ts';
+} from '@indelible/testing/service';
+import { expect, test } from 'vitest';
 
 const env = { WEBHOOK_ALLOW_PRIVATE: 'true' };
 const { service, tenant } = await restoringService();

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { expect, test } from 'vitest';
-import { codeOf, idsListed } from '../testing/answers.ts';
-import { expectMessageAsDocumented } from '../testing/documented.ts';
-import { expectLogIntact } from '../testing/intact.ts';
+import { codeOf, idsListed } from '@indelible/testing/answers';
+import { expectMessageAsDocumented } from '@indelible/testing/documented';
+import { expectLogIntact } from '@indelible/testing/intact';
 import {
   exhaust,
   ivr,
@@ -14,9 +13,10 @@ import {
   restoreOf,
   restoresIn,
   restoringService,
-} from '../testing/restore-setup.ts';
-import type { HostAnswer } from '../testing/restoring-host.ts';
-import { jwtSecret, token } from '../testing/token.ts';
+} from '@indelible/testing/restore-setup';
+import type { HostAnswer } from '@indelible/testing/restoring-host';
+import { jwtSecret, token } from '@indelible/testing/token';
+import { expect, test } from 'vitest';
 
 const { service, tenant } = await restoringService({ AUTH_JWT_SECRET: jwtSecret });
 

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { type Config, type Environment, readConfig } from '../config.ts';
-import { recordOwnIn } from '../events/own-events.store.ts';
 import { runAsOwner, withMigratedSession } from '../postgres/run-as-owner.ts';
+import { recordOwnIn } from '../record/own-events.store.ts';
 import {
   planRetention,
   type RetentionDeps,

@@ -1,6 +1,4 @@
-import { beforeEach, expect, test } from 'vitest';
-import type { OwnerSession } from '../postgres/db.ts';
-import { expectRetainedIntact } from '../testing/intact.ts';
+import { expectRetainedIntact } from '@indelible/testing/intact';
 import {
   change,
   classesOf,
@@ -15,8 +13,10 @@ import {
   type Tenant,
   tenantOf,
   watched,
-} from '../testing/retention-setup.ts';
-import { testService } from '../testing/service.ts';
+} from '@indelible/testing/retention-setup';
+import { testService } from '@indelible/testing/service';
+import { beforeEach, expect, test } from 'vitest';
+import type { OwnerSession } from '../postgres/db.ts';
 
 const service = await testService();
 beforeEach(() => {

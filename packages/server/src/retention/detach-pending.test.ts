@@ -1,8 +1,6 @@
 import { setTimeout as nextTurn } from 'node:timers/promises';
 import { lateClass } from '@indelible/protocol';
-import { expect, test } from 'vitest';
-import { type OwnerSession, withOwnerSession } from '../postgres/db.ts';
-import { expectRetainedIntact } from '../testing/intact.ts';
+import { expectRetainedIntact } from '@indelible/testing/intact';
 import {
   beginDetaching,
   change,
@@ -22,8 +20,10 @@ import {
   type Tenant,
   tenantOf,
   watched,
-} from '../testing/retention-setup.ts';
-import { testService } from '../testing/service.ts';
+} from '@indelible/testing/retention-setup';
+import { testService } from '@indelible/testing/service';
+import { expect, test } from 'vitest';
+import { type OwnerSession, withOwnerSession } from '../postgres/db.ts';
 import type { RetentionDeps, RetentionRun } from './retention.job.ts';
 import { takeRetentionLock } from './terms.store.ts';
 

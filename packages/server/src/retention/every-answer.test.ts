@@ -1,5 +1,4 @@
-import { expect, test } from 'vitest';
-import { expectLogIntact } from '../testing/intact.ts';
+import { expectLogIntact } from '@indelible/testing/intact';
 import {
   change,
   day,
@@ -8,8 +7,9 @@ import {
   recordLate,
   type Tenant,
   tenantOf,
-} from '../testing/retention-setup.ts';
-import { testService } from '../testing/service.ts';
+} from '@indelible/testing/retention-setup';
+import { testService } from '@indelible/testing/service';
+import { expect, test } from 'vitest';
 
 /* Lists, single reads, totals and counts: events/visibility.test.ts. Here is what else hands events
    out. */

@@ -1,7 +1,5 @@
 import { firstUuidAt, uuidFromEventId } from '@indelible/protocol';
-import pg from 'pg';
-import { beforeEach, expect, test } from 'vitest';
-import { expectRetainedIntact } from '../testing/intact.ts';
+import { expectRetainedIntact } from '@indelible/testing/intact';
 import {
   change,
   classesOf,
@@ -16,8 +14,10 @@ import {
   stored,
   type Tenant,
   tenantOf,
-} from '../testing/retention-setup.ts';
-import { anotherProcess, callOn, eventOf, testService } from '../testing/service.ts';
+} from '@indelible/testing/retention-setup';
+import { anotherProcess, callOn, eventOf, testService } from '@indelible/testing/service';
+import pg from 'pg';
+import { beforeEach, expect, test } from 'vitest';
 
 const service = await testService();
 beforeEach(() => {

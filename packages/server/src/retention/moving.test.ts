@@ -1,7 +1,5 @@
 import { firstUuidAt, uuidFromEventId } from '@indelible/protocol';
-import { expect, test } from 'vitest';
-import type { OwnerSession } from '../postgres/db.ts';
-import { expectRetainedIntact } from '../testing/intact.ts';
+import { expectRetainedIntact } from '@indelible/testing/intact';
 import {
   change,
   classesOf,
@@ -16,8 +14,10 @@ import {
   stored,
   type Tenant,
   tenantOf,
-} from '../testing/retention-setup.ts';
-import { testService } from '../testing/service.ts';
+} from '@indelible/testing/retention-setup';
+import { testService } from '@indelible/testing/service';
+import { expect, test } from 'vitest';
+import type { OwnerSession } from '../postgres/db.ts';
 
 const service = await testService();
 

@@ -1,11 +1,6 @@
 import { lateClass, parseListQuery } from '@indelible/protocol';
-import { beforeEach, expect, test } from 'vitest';
-import { listEvents } from '../events/list.store.ts';
-import { readShown } from '../events/store.ts';
-import { accepted } from '../http/query.ts';
-import { type OwnerSession, withOwnerSession } from '../postgres/db.ts';
-import { expectRetainedIntact } from '../testing/intact.ts';
-import { lockWaits } from '../testing/lock-waits.ts';
+import { expectRetainedIntact } from '@indelible/testing/intact';
+import { lockWaits } from '@indelible/testing/lock-waits';
 import {
   change,
   day,
@@ -20,8 +15,13 @@ import {
   runOn,
   tenantOf,
   watched,
-} from '../testing/retention-setup.ts';
-import { testService } from '../testing/service.ts';
+} from '@indelible/testing/retention-setup';
+import { testService } from '@indelible/testing/service';
+import { beforeEach, expect, test } from 'vitest';
+import { readShown } from '../events/store.ts';
+import { accepted } from '../http/query.ts';
+import { listEvents } from '../list/list.store.ts';
+import { type OwnerSession, withOwnerSession } from '../postgres/db.ts';
 
 // With one connection for reads, each list of a test uses what the list before it has kept.
 const service = await testService({}, 1);

@@ -1,8 +1,5 @@
 import { defaultCatalogue } from '@indelible/protocol';
-import { expect, test } from 'vitest';
-import { withOwnerSession } from '../postgres/db.ts';
-import { ensurePartition } from '../postgres/partitions.store.ts';
-import { expectRetainedIntact } from '../testing/intact.ts';
+import { expectRetainedIntact } from '@indelible/testing/intact';
 import {
   change,
   classesOf,
@@ -18,8 +15,11 @@ import {
   runTwice,
   stored,
   tenantOf,
-} from '../testing/retention-setup.ts';
-import { testService } from '../testing/service.ts';
+} from '@indelible/testing/retention-setup';
+import { testService } from '@indelible/testing/service';
+import { expect, test } from 'vitest';
+import { withOwnerSession } from '../postgres/db.ts';
+import { ensurePartition } from '../postgres/partitions.store.ts';
 import { runRetentionAs } from './command.ts';
 
 const service = await testService();

@@ -1,6 +1,6 @@
+import { partitionFor, recordAt } from '@indelible/testing/retention-setup';
+import { eventOf, testService } from '@indelible/testing/service';
 import { expect, test } from 'vitest';
-import { partitionFor, recordAt } from '../testing/retention-setup.ts';
-import { eventOf, testService } from '../testing/service.ts';
 
 const service = await testService();
 

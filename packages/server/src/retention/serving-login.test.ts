@@ -1,6 +1,5 @@
-import { expect, test } from 'vitest';
-import { archiveNow } from '../testing/archived.ts';
-import { clusterNodes } from '../testing/cluster.ts';
+import { archiveNow } from '@indelible/testing/archived';
+import { clusterNodes } from '@indelible/testing/cluster';
 import {
   change,
   databaseTime,
@@ -9,8 +8,9 @@ import {
   runTwice,
   stored,
   tenantOf,
-} from '../testing/retention-setup.ts';
-import { testService } from '../testing/service.ts';
+} from '@indelible/testing/retention-setup';
+import { testService } from '@indelible/testing/service';
+import { expect, test } from 'vitest';
 
 /* The owner's jobs remove events; a stolen serving login must not be able to make them. */
 

@@ -1,6 +1,5 @@
 import { defaultPlans, type Plan } from '@indelible/protocol';
-import { expect, test } from 'vitest';
-import { expectRetainedIntact } from '../testing/intact.ts';
+import { expectRetainedIntact } from '@indelible/testing/intact';
 import {
   change,
   day,
@@ -11,8 +10,9 @@ import {
   run,
   stored,
   type Tenant,
-} from '../testing/retention-setup.ts';
-import { testService } from '../testing/service.ts';
+} from '@indelible/testing/retention-setup';
+import { testService } from '@indelible/testing/service';
+import { expect, test } from 'vitest';
 
 /* The rules once more, told the slow way: by what was in force when. */
 

@@ -1,9 +1,9 @@
 import { uuidFromTypeId } from '@indelible/protocol';
+import { turnsOf } from '@indelible/testing/longest-turn';
+import { eventOf, testService } from '@indelible/testing/service';
 import { expect, test } from 'vitest';
 import { sha } from '../../../protocol/src/testing/recorded-log.ts';
 import { readTenant } from '../postgres/db.ts';
-import { turnsOf } from '../testing/longest-turn.ts';
-import { eventOf, testService } from '../testing/service.ts';
 import { type CapsuleDeps, makeCapsule } from './capsule.ts';
 import { searchIdPrefix } from './erased-since.ts';
 import { getSearch, type SavedSearch } from './store.ts';

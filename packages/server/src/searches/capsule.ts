@@ -22,13 +22,13 @@ import {
   withholdSegments,
 } from '@indelible/protocol';
 import type { TenantAccess } from '../access/tenant-access.ts';
-import { countEvents } from '../events/count.store.ts';
 import type { Visibility } from '../events/filter-sql.store.ts';
 import type { ListedPage } from '../events/listed-row.ts';
-import { bodyLine, proofJson, proveEvent, readBodies } from '../events/proof.ts';
 import { readShown } from '../events/store.ts';
 import { givingWay } from '../http/giving-way.ts';
 import { AppError, invalid } from '../http/problem.ts';
+import { countEvents } from '../list/count.store.ts';
+import { bodyLine, proofJson, proveEvent, readBodies } from '../list/proof.ts';
 import { publishedCheckpoint, signingKeys } from '../log/checkpoint.store.ts';
 import { readEntries } from '../log/entries.store.ts';
 import { firstReceivedSince } from '../log/received-since.ts';

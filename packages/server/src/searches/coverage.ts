@@ -7,8 +7,8 @@ import {
   only,
   type UnknownValues,
 } from '@indelible/protocol';
-import { countEvents, countOrMore } from '../events/count.store.ts';
 import { shownSince, type Visibility } from '../events/filter-sql.store.ts';
+import { countEvents, countOrMore } from '../list/count.store.ts';
 import { decodedEntries } from '../log/entries.store.ts';
 import type { Gap, Source } from '../sources/store.ts';
 import type { FrozenFilter } from './store.ts';

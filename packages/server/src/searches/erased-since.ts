@@ -9,7 +9,7 @@ import {
 } from '@indelible/protocol';
 import type { Visibility } from '../events/filter-sql.store.ts';
 import type { ListedRow } from '../events/listed-row.ts';
-import { readBodies } from '../events/proof.ts';
+import { readBodies } from '../list/proof.ts';
 import { type FrozenFilter, frozenFilter, type SavedSearch } from './store.ts';
 
 export const searchIdPrefix = 'srch_';

@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto';
 import { filterToJson, parseFilterBody } from '@indelible/protocol';
-import fc from 'fast-check';
-import { expect, test } from 'vitest';
-import { costlyRuns } from '../testing/arbitraries.ts';
+import { costlyRuns } from '@indelible/testing/arbitraries';
 import {
   type Facets,
   naiveMatches,
@@ -10,9 +8,11 @@ import {
   poolValues,
   storedFacts,
   tenantWithPool,
-} from '../testing/event-pool.ts';
-import { expectLogIntact } from '../testing/intact.ts';
-import { testService } from '../testing/service.ts';
+} from '@indelible/testing/event-pool';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { testService } from '@indelible/testing/service';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
 import { runSearch, sameAnswer } from './run-search.ts';
 import { freeze, frozenFilter } from './store.ts';
 

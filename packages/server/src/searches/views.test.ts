@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { codeOf, pathsOf } from '@indelible/testing/answers';
+import { actorOf, ana, eraseNow, recordEach } from '@indelible/testing/erasure-setup';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { type CallOptions, testService } from '@indelible/testing/service';
+import { jwtSecret, token } from '@indelible/testing/token';
 import { beforeEach, expect, test } from 'vitest';
-import { codeOf, pathsOf } from '../testing/answers.ts';
-import { actorOf, ana, eraseNow, recordEach } from '../testing/erasure-setup.ts';
-import { expectLogIntact } from '../testing/intact.ts';
-import { type CallOptions, testService } from '../testing/service.ts';
-import { jwtSecret, token } from '../testing/token.ts';
 
 let tenant: { id: string; key: string };
 const service = await testService({

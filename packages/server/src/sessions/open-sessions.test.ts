@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { admin, Browser, viewerToken } from '@indelible/testing/browser';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { platformKey, testService } from '@indelible/testing/service';
+import { jwtSecret, token } from '@indelible/testing/token';
 import { afterAll, beforeEach, expect, test } from 'vitest';
-import { admin, Browser, viewerToken } from '../testing/browser.ts';
-import { expectLogIntact } from '../testing/intact.ts';
-import { platformKey, testService } from '../testing/service.ts';
-import { jwtSecret, token } from '../testing/token.ts';
 
 const minute = 60_000;
 

@@ -1,9 +1,9 @@
+import { codeOf } from '@indelible/testing/answers';
+import { admin, Browser, ownOrigin, viewerToken } from '@indelible/testing/browser';
+import { recordAll } from '@indelible/testing/event-pool';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { eventOf, testService, whileUnrecordable } from '@indelible/testing/service';
 import { afterAll, expect, test } from 'vitest';
-import { codeOf } from '../testing/answers.ts';
-import { admin, Browser, ownOrigin, viewerToken } from '../testing/browser.ts';
-import { recordAll } from '../testing/event-pool.ts';
-import { expectLogIntact } from '../testing/intact.ts';
-import { eventOf, testService, whileUnrecordable } from '../testing/service.ts';
 
 let tenant: { id: string; key: string };
 let other: { id: string; key: string };

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { codeOf } from '@indelible/testing/answers';
+import { Browser, viewerToken } from '@indelible/testing/browser';
+import { recordAll } from '@indelible/testing/event-pool';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { eventOf, platformKey, testService, whileUnrecordable } from '@indelible/testing/service';
+import { jwtSecret, token } from '@indelible/testing/token';
 import { afterAll, expect, test } from 'vitest';
-import { codeOf } from '../testing/answers.ts';
-import { Browser, viewerToken } from '../testing/browser.ts';
-import { recordAll } from '../testing/event-pool.ts';
-import { expectLogIntact } from '../testing/intact.ts';
-import { eventOf, platformKey, testService, whileUnrecordable } from '../testing/service.ts';
-import { jwtSecret, token } from '../testing/token.ts';
 
 const operator = { id: randomUUID(), email: 'olga@operator.example', role: 'superadmin' };
 const person = { id: randomUUID(), email: 'ana@example.com', role: 'admin' };

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { codeOf } from '@indelible/testing/answers';
+import { hostileTexts } from '@indelible/testing/arbitraries';
+import { admin, Browser, ownOrigin, viewerToken } from '@indelible/testing/browser';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { platformKey, testService, whileUnrecordable } from '@indelible/testing/service';
 import { afterAll, expect, test } from 'vitest';
-import { codeOf } from '../testing/answers.ts';
-import { hostileTexts } from '../testing/arbitraries.ts';
-import { admin, Browser, ownOrigin, viewerToken } from '../testing/browser.ts';
-import { expectLogIntact } from '../testing/intact.ts';
-import { platformKey, testService, whileUnrecordable } from '../testing/service.ts';
 
 let tenant: { id: string; key: string };
 let other: { id: string; key: string };

@@ -1,10 +1,10 @@
 import { nilUuid } from '@indelible/protocol';
+import { costlyRuns } from '@indelible/testing/arbitraries';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { callOn, eventOf, serviceOn, testService } from '@indelible/testing/service';
 import fc from 'fast-check';
 import pg from 'pg';
 import { beforeEach, expect, test } from 'vitest';
-import { costlyRuns } from '../testing/arbitraries.ts';
-import { expectLogIntact } from '../testing/intact.ts';
-import { callOn, eventOf, serviceOn, testService } from '../testing/service.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;

@@ -1,9 +1,9 @@
 import { createPlans, defaultPlans, type PlanDefinition } from '@indelible/protocol';
+import { lockWaits } from '@indelible/testing/lock-waits';
+import { testService } from '@indelible/testing/service';
 import { expect, test } from 'vitest';
 import { withOwnerSession } from '../postgres/db.ts';
 import { lockTerms } from '../retention/terms.store.ts';
-import { lockWaits } from '../testing/lock-waits.ts';
-import { testService } from '../testing/service.ts';
 import { readPlans, requirePlans, storePlans } from './plans.store.ts';
 import { graceEnd } from './tenant-settings.ts';
 

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { idsListed, pathsOf } from '@indelible/testing/answers';
+import { expectLogIntact } from '@indelible/testing/intact';
+import { callOn, eventOf, platformKey, serviceOn, testService } from '@indelible/testing/service';
+import { jwtSecret, token } from '@indelible/testing/token';
 import { expect, test } from 'vitest';
 import { createSealer } from '../crypto/sealed.ts';
-import { idsListed, pathsOf } from '../testing/answers.ts';
-import { expectLogIntact } from '../testing/intact.ts';
-import { callOn, eventOf, platformKey, serviceOn, testService } from '../testing/service.ts';
-import { jwtSecret, token } from '../testing/token.ts';
 import { restoreSecretContext } from './put-tenant.store.ts';
 
 const service = await testService({ AUTH_JWT_SECRET: jwtSecret });

@@ -1,8 +1,8 @@
 import { defaultPlans, locales } from '@indelible/protocol';
+import { testService } from '@indelible/testing/service';
+import { startSmtpServer } from '@indelible/testing/smtp-server';
 import { expect, test } from 'vitest';
 import { mailTexts } from '../outbound/mail-page.ts';
-import { testService } from '../testing/service.ts';
-import { startSmtpServer } from '../testing/smtp-server.ts';
 import { type TermsMail, termsMail } from './terms-mail.job.ts';
 
 const smtp = await startSmtpServer();

@@ -1,11 +1,11 @@
+import { expectMessageAsDocumented } from '@indelible/testing/documented';
+import { recordAll } from '@indelible/testing/event-pool';
+import { askForJob, exportsUrl, exportUntil, hasEnded } from '@indelible/testing/exports';
+import { growLog } from '@indelible/testing/grow-log';
+import { eventOf } from '@indelible/testing/service';
+import { signedBy } from '@indelible/testing/webhook-receiver';
+import { hookedService, hookedTenant, webhookCalls } from '@indelible/testing/webhook-setup';
 import { expect, test } from 'vitest';
-import { expectMessageAsDocumented } from '../testing/documented.ts';
-import { recordAll } from '../testing/event-pool.ts';
-import { askForJob, exportsUrl, exportUntil, hasEnded } from '../testing/exports.ts';
-import { growLog } from '../testing/grow-log.ts';
-import { eventOf } from '../testing/service.ts';
-import { signedBy } from '../testing/webhook-receiver.ts';
-import { hookedService, hookedTenant, webhookCalls } from '../testing/webhook-setup.ts';
 
 const { service, tenant, hooks, deliver } = await hookedService();
 

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { retryPausesMs } from '@indelible/protocol';
+import { testService } from '@indelible/testing/service';
+import { hookedTenant, webhookCalls } from '@indelible/testing/webhook-setup';
 import { expect, test } from 'vitest';
 import { newSecret, signatureHeaders } from '../outbound/standard-webhooks.ts';
-import { testService } from '../testing/service.ts';
-import { hookedTenant, webhookCalls } from '../testing/webhook-setup.ts';
 
 /* The receiver of docs/webhooks.md, as it stands there, given what the service sends. */
 

@@ -1,7 +1,7 @@
+import { eraseNow } from '@indelible/testing/erasure-setup';
+import { callOn, loggedProcess } from '@indelible/testing/service';
+import { hookedService, idsOf } from '@indelible/testing/webhook-setup';
 import { expect, test } from 'vitest';
-import { eraseNow } from '../testing/erasure-setup.ts';
-import { callOn, loggedProcess } from '../testing/service.ts';
-import { hookedService, idsOf } from '../testing/webhook-setup.ts';
 
 const env = { WEBHOOK_ALLOW_PRIVATE: 'true' };
 const day = 86_400_000;

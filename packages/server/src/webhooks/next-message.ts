@@ -1,9 +1,9 @@
 import { type EventFilter, resolvedFilter, storedFilter, typeId } from '@indelible/protocol';
 import type { Visibility } from '../events/filter-sql.store.ts';
-import { eventsById, inSequence } from '../events/list.store.ts';
 import type { CutPage } from '../events/listed-row.ts';
 import { eventJson } from '../events/prepared-event.ts';
 import { type ExportRow, getExport } from '../exports/store.ts';
+import { eventsById, inSequence } from '../list/list.store.ts';
 import { eventsBetween } from '../log/entries.store.ts';
 import type { TenantTx } from '../postgres/db.ts';
 import type { Alerts } from './format/message-format.ts';

@@ -1,7 +1,7 @@
+import { countConnections } from '@indelible/testing/http-receiver';
+import { callOn, serviceOn, testService } from '@indelible/testing/service';
+import { hookedTenant, webhooksUrl } from '@indelible/testing/webhook-setup';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { countConnections } from '../testing/http-receiver.ts';
-import { callOn, serviceOn, testService } from '../testing/service.ts';
-import { hookedTenant, webhooksUrl } from '../testing/webhook-setup.ts';
 
 /* Which receivers are called at all: as in production, without WEBHOOK_ALLOW_PRIVATE. */
 

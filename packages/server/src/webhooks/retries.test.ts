@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { retryPausesMs } from '@indelible/protocol';
+import type { ReceiverAnswer } from '@indelible/testing/webhook-receiver';
+import { hookedService, idsOf } from '@indelible/testing/webhook-setup';
 import PostalMime from 'postal-mime';
 import { expect, test } from 'vitest';
-import type { ReceiverAnswer } from '../testing/webhook-receiver.ts';
-import { hookedService, idsOf } from '../testing/webhook-setup.ts';
 
 const { service, tenant, hooks, deliver } = await hookedService();
 

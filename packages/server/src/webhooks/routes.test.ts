@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { codeOf, idsListed } from '@indelible/testing/answers';
+import { expectMessageAsDocumented } from '@indelible/testing/documented';
+import { keyOf } from '@indelible/testing/restore-setup';
+import type { Answer } from '@indelible/testing/service';
+import { jwtSecret, token } from '@indelible/testing/token';
+import { signedBy } from '@indelible/testing/webhook-receiver';
+import { hookedService, webhooksUrl } from '@indelible/testing/webhook-setup';
 import { expect, test } from 'vitest';
-import { codeOf, idsListed } from '../testing/answers.ts';
-import { expectMessageAsDocumented } from '../testing/documented.ts';
-import { keyOf } from '../testing/restore-setup.ts';
-import type { Answer } from '../testing/service.ts';
-import { jwtSecret, token } from '../testing/token.ts';
-import { signedBy } from '../testing/webhook-receiver.ts';
-import { hookedService, webhooksUrl } from '../testing/webhook-setup.ts';
 
 /** The machine may be busy with other things. */
 const patiently = { timeout: 20_000 };

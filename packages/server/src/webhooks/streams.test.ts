@@ -1,9 +1,9 @@
+import { recordAll } from '@indelible/testing/event-pool';
+import { keyOf } from '@indelible/testing/restore-setup';
+import { eventOf, testService } from '@indelible/testing/service';
+import { webhookReceiver } from '@indelible/testing/webhook-receiver';
 import { Webhook } from 'standardwebhooks';
 import { beforeEach, expect, test } from 'vitest';
-import { recordAll } from '../testing/event-pool.ts';
-import { keyOf } from '../testing/restore-setup.ts';
-import { eventOf, testService } from '../testing/service.ts';
-import { webhookReceiver } from '../testing/webhook-receiver.ts';
 import { hugeDiff } from './format/testing/event-texts.ts';
 import { startProducts } from './format/testing/products.ts';
 

@@ -1,8 +1,8 @@
 import { canonicalize, eventWords, mayBeJoined } from '@indelible/protocol';
+import { turnsOf } from '@indelible/testing/longest-turn';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { givingWay } from '../http/giving-way.ts';
-import { turnsOf } from '../testing/longest-turn.ts';
 import { type BlockFields, blockWords, blockWordsInTurns, foldedTexts } from './block-words.ts';
 
 function eventOf(texts: readonly string[], changes: [string, string][] = []): BlockFields {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { databaseUrl } from '@indelible/testing/global-setup';
 import pg from 'pg';
 import { inject } from 'vitest';
-import { databaseUrl } from '../../../../server/src/testing/global-setup.ts';
 import { createOutbox } from '../index.ts';
 
 /** The host product's database: queues that it changes, and the outbox. */

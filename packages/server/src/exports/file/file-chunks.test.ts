@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
+import { recordAll } from '@indelible/testing/event-pool';
+import { askForJob, exportRow, exportsUrl, type ShownExport } from '@indelible/testing/exports';
+import { eventOf, testService } from '@indelible/testing/service';
 import { parse } from 'csv-parse/sync';
 import { expect, test } from 'vitest';
-import { recordAll } from '../../testing/event-pool.ts';
-import { askForJob, exportRow, exportsUrl, type ShownExport } from '../../testing/exports.ts';
-import { eventOf, testService } from '../../testing/service.ts';
 import { FileTally, fileChunks } from './file-chunks.ts';
 
 const service = await testService();

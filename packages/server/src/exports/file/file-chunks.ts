@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { storedFilter } from '@indelible/protocol';
-import { countEvents } from '../../events/count.store.ts';
 import type { Visibility } from '../../events/filter-sql.store.ts';
 import { readShown } from '../../events/store.ts';
+import { countEvents } from '../../list/count.store.ts';
 import type { Database } from '../../postgres/db.ts';
 import { readAhead } from '../../postgres/read-ahead.ts';
 import type { ExportRow, FinishedFile } from '../store.ts';

@@ -1,8 +1,8 @@
+import { poolEvents, recordAll } from '@indelible/testing/event-pool';
+import { askForJob, exportRow } from '@indelible/testing/exports';
+import { testService } from '@indelible/testing/service';
 import { afterAll, expect, test } from 'vitest';
 import { openObjectStore } from '../../objects/open-store.ts';
-import { poolEvents, recordAll } from '../../testing/event-pool.ts';
-import { askForJob, exportRow } from '../../testing/exports.ts';
-import { testService } from '../../testing/service.ts';
 import { objectName } from './export-file.ts';
 import { FileThread } from './file-thread.ts';
 

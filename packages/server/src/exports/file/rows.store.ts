@@ -1,5 +1,4 @@
 import { type EventFilter, storedFields } from '@indelible/protocol';
-import { inOrder } from '../../events/branches.store.ts';
 import {
   Params,
   rowsWith,
@@ -9,6 +8,7 @@ import {
 import { portions } from '../../events/portions.ts';
 import type { StoredEvent } from '../../events/prepared-event.ts';
 import { longBytes } from '../../events/read-columns.store.ts';
+import { inOrder } from '../../list/branches.store.ts';
 
 /** The events of a file. */
 export interface FileRows {

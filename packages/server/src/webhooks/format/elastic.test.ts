@@ -1,5 +1,5 @@
+import { send } from '@indelible/testing/http-receiver';
 import { afterAll, beforeEach, expect, test } from 'vitest';
-import { send } from '../../testing/http-receiver.ts';
 import { elastic } from './elastic.ts';
 import { elasticReceiver } from './testing/elastic-receiver.ts';
 import { batchOf, deniedAgent, eventText, hugeDiff, parsed } from './testing/event-texts.ts';

@@ -1,4 +1,4 @@
-import { type HttpAnswer, listen, type Received } from '../../../testing/http-receiver.ts';
+import { type HttpAnswer, listen, type Received } from '@indelible/testing/http-receiver';
 
 /** A log as Datadog would index it. */
 interface DatadogLog {

@@ -6,10 +6,10 @@ import {
   type JsonValue,
   nilUuid,
 } from '@indelible/protocol';
+import { eventArbitrary } from '@indelible/testing/arbitraries';
+import { eventOf } from '@indelible/testing/service';
 import fc from 'fast-check';
 import { eventJson } from '../../../events/prepared-event.ts';
-import { eventArbitrary } from '../../../testing/arbitraries.ts';
-import { eventOf } from '../../../testing/service.ts';
 import type { EventFields } from '../event-parts.ts';
 
 export const tenantId = '019a1c2e-0d3b-7f44-9a51-2b7c8d9e0f13';

@@ -1,4 +1,4 @@
-import { send } from '../../../testing/http-receiver.ts';
+import { send } from '@indelible/testing/http-receiver';
 import type { MessageFormat, MessageTarget } from '../message-format.ts';
 import { batchOf } from './event-texts.ts';
 

@@ -1,4 +1,4 @@
-import { listen } from '../../../testing/http-receiver.ts';
+import { listen } from '@indelible/testing/http-receiver';
 
 /** A collector of JSON arrays and NDJSON, by content type. */
 export async function genericReceiver() {

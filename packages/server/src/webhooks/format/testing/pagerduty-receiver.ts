@@ -1,4 +1,4 @@
-import { type HttpAnswer, listen } from '../../../testing/http-receiver.ts';
+import { type HttpAnswer, listen } from '@indelible/testing/http-receiver';
 
 /** An incident that an alert has opened. */
 interface Incident {

@@ -1,5 +1,5 @@
 import type { WebhookFormat } from '@indelible/protocol';
-import { atEnd } from '../../../testing/at-end.ts';
+import { atEnd } from '@indelible/testing/at-end';
 import { datadogReceiver } from './datadog-receiver.ts';
 import { elasticReceiver } from './elastic-receiver.ts';
 import { genericReceiver } from './generic-receiver.ts';

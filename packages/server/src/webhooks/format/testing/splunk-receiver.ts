@@ -1,4 +1,4 @@
-import { type HttpAnswer, listen, type Received } from '../../../testing/http-receiver.ts';
+import { type HttpAnswer, listen, type Received } from '@indelible/testing/http-receiver';
 
 /** An event as Splunk would index it. */
 interface SplunkEvent {

@@ -1,4 +1,4 @@
-import { type HttpAnswer, listen } from '../../../testing/http-receiver.ts';
+import { type HttpAnswer, listen } from '@indelible/testing/http-receiver';
 
 /** A card as a channel shows it. */
 interface TeamsCard {
