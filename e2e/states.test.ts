@@ -91,8 +91,8 @@ test('an export that broke on its way says so, and is made anew by its own butto
       'UPDATE audit_events SET received_at = $3 WHERE tenant_id = $1 AND id = $2',
       [...[id, uuidFromEventId(broken), value]],
     );
-  // NDJSON cannot say that moment.
-  await receivedAt('infinity');
+  // NDJSON cannot say that year.
+  await receivedAt('20000-01-01');
   const page = await enter({ tenantId: id, path: '/settings/audit/exports?last=all' });
   await page.getByText(/^NDJSON/).click();
   await page.getByRole('button', { name: 'Download now' }).click();

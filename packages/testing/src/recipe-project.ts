@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { buildClient } from '../../client/build.ts';
 
-const root = join(import.meta.dirname, '../../../..');
+const root = join(import.meta.dirname, '../../..');
 const recipes = join(root, 'docs/recipes');
 /** Below the checkout, so that frameworks are found; it contains the installed client. */
 export const project = join(root, '.cache', `framework-recipes-${process.pid}`);

@@ -5,6 +5,7 @@ import {
   idWith,
   named,
   nullable,
+  queryText,
   time,
   timeOrNull,
   uuid,
@@ -77,7 +78,7 @@ export const listSchema = {
   description: 'Of all resources, or of one.',
   querystring: Type.Object({
     ...PageQuery.properties,
-    resource: Type.Optional(Type.String({ description: 'Of this resource type alone.' })),
+    resource: Type.Optional(queryText('The resource type.')),
     resource_id: Type.Optional(
       uuidOrOwnId('Of this resource alone. An own id needs exactly one `resource`.'),
     ),
