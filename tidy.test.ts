@@ -197,6 +197,11 @@ test('the environment is read in one place', () => {
   expect(readers).toEqual([]);
 });
 
+test('at most 38 variables configure the service', () => {
+  const named = text('packages/server/src/config.ts').matchAll(/\bread\.\w+\(\s*'([A-Z_]+)'/g);
+  expect(new Set([...named].map(([, name]) => name)).size).toBeLessThanOrEqual(38);
+});
+
 test('nothing is left for later without an issue, and no check is switched off', () => {
   const own = 'tidy.test.ts';
   const left = code.filter(

@@ -119,8 +119,8 @@ function readLimits(read: Reader) {
     /** Open ones, each of which takes a file descriptor; beyond, the longest idle one is closed. */
     connectionsMax: 4_000,
     queueBytesMax: 64 * 2 ** 20,
-    /** The bytes of all bodies that arrive or are worked on, as announced. */
-    bodyBytesMax: read.integer('BODIES_MIB_MAX', 64, 32, 65_536) * 2 ** 20,
+    /** The bytes of all bodies that arrive or are worked on, as announced: eight full batches. */
+    bodyBytesMax: 64 * 2 ** 20,
     /** How long a call waits for room for its body or its events. */
     roomWaitMs: 10_000,
     /** The exports of all tenants that are sent with the answer: each may hold 8 MiB. */
